@@ -1,0 +1,46 @@
+# Each target is a line or two. `work` means every package of every module of
+# the workspace; ./... would be the root module only.
+GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
+FUZZTIME = 20s
+
+.PHONY: build test lint vet fuzz interop bench bench-quick tidy demo
+
+build: ## every package, and the command in bin/
+	go build work && go build -o bin/ ./cmd/holdfast
+
+test: ## all tests, with the race detector, against real servers
+	@scripts/need gcc redis-server redis-cli
+	go test -race -timeout 10m work
+
+lint:
+	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
+
+vet: ## for each system that holdfast is built for
+	for os in linux darwin windows; do echo "vet for $$os" && GOOS=$$os go vet work || exit 1; done
+
+fuzz: ## every fuzz test for FUZZTIME
+	@for p in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' work); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+		echo "$$f in $$p" && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+interop: ## foreign clients on the same keys
+	@scripts/need gcc redis-server redis-cli
+	go test -race -count 1 -timeout 10m ./internal/lab/interop/...
+
+bench: ## beside other libraries, some minutes
+	@scripts/need redis-server
+	go run ./internal/lab/bench/cmd
+
+bench-quick: ## that everything which measures still runs; the figures mean little
+	@scripts/need redis-server
+	go run ./internal/lab/bench/cmd -quick
+	go test -run '^$$' -bench . -benchtime 1x work
+
+# The lab is tidied with -e: the tests of a library that it measures need a
+# module that not every proxy has, and tidy looks at the tests of dependencies.
+tidy: ## go.mod and go.sum of every module
+	@for m in $(MODULES); do echo "tidy $$m" && \
+		GOFLAGS="$$GOFLAGS $$(test $$m != ./internal/lab || echo -e=true)" scripts/modget $$m || exit 1; done
+
+demo:
+	go run ./cmd/holdfast demo

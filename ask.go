@@ -1,0 +1,311 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	errNoAnswer = errors.New("no answer in time")
+	strideText  = itoa(firstStride)
+)
+
+// window is the longest claim window, see handover.lua.
+const window = 2 * time.Second
+
+// ask sends the first lock for an id, or the first that waits.
+func (l *line) ask(now instant) {
+	switch {
+	case l.asking != nil || now < l.askAt:
+	case l.tenure.tried && !l.wake.up:
+		l.wake.want() // and step again when it is confirmed
+	default:
+		l.sendLock(now)
+	}
+}
+
+// sendLock asks Redis for the name. It joins the line only while our
+// subscription is confirmed: a waiter that nobody can call is a dead one.
+func (l *line) sendLock(now instant) {
+	t := l.tenure
+	mode, arrival := "try", int64(0)
+	if l.callers.waits() && l.wake.up {
+		mode = "wait"
+		if t.keep {
+			arrival = t.score
+		}
+	}
+	if t.first == 0 {
+		t.first = now
+	}
+	l.askAt = 0
+	l.asking = l.c.send(scriptLock, l, t, now, []string{t.id, strideText, mode, itoa(arrival), l.shard}, (*request).lockAnswered)
+}
+
+func (r *request) lockAnswered(a answer, err error, now instant) {
+	l, t := r.line, r.tenure
+	newest := l.asking == r
+	if newest {
+		l.asking = nil
+	}
+	asking := l.tenure == t && t.phase <= queued
+	switch {
+	case err != nil:
+		if newest && asking {
+			l.failed(err, r.sent, now)
+			l.step(now)
+		}
+		return
+	case a.word == "granted":
+		l.c.granted(t, grant{
+			base: a.base, size: a.size, waiting: a.waiting,
+			start: r.sent, sent: r.sent, life: l.c.options.TTL, heard: l.wake.heardSince(r.sent),
+		}, now)
+		return
+	case t.phase == past && a.word == "queued":
+		l.c.cancelID(t.id, l, now) // given up before this answer came
+		return
+	case !asking:
+		return
+	}
+	l.failing = 0
+	switch a.word {
+	case "held":
+		l.refused(a, now)
+	case "queued":
+		l.queued(t, a, r.sent, now)
+	case "again":
+		l.sendLock(now)
+	default:
+		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
+	}
+	l.step(now)
+}
+
+// refused: a lock that does not wait found the name held.
+func (l *line) refused(a answer, now instant) {
+	l.tenure.tried = true
+	l.seen, l.seenAt = a, now
+	l.rejectTries(now)
+	if l.tenure.phase == queued { // while the subscription is broken
+		l.askAt = now.add(l.poll(0))
+	}
+}
+
+// queued notes a place in the line and when to look again.
+func (l *line) queued(t *tenure, a answer, sent, now instant) {
+	moved := a.inserted && t.listed
+	t.phase, t.listed, t.keep, t.score = queued, true, false, a.score
+	l.seen, l.seenAt = a, now
+	if l.wake.heardSince(sent) && sent >= t.pair.sent {
+		t.pair = exchange{sent: sent, server: a.server}
+	}
+	if a.refused != "" {
+		l.c.options.Logger.Warn("holdfast: the server refuses to publish: waiting falls back to polling; grant the right to the channels holdfast/wake:*", "error", a.refused)
+	}
+	l.rejectTries(now)
+	lonely := !a.heard || moved
+	if lonely && l.wake.up {
+		l.wake.doubt(now)
+	}
+	l.askAt = now.add(l.lookAgain(a, lonely, now))
+	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl})
+}
+
+// lookAgain is how long a waiter trusts to pushes before it asks again by
+// itself: until the holder's expiry, and its own claim window longer for each
+// that stands in front. What we get no push from, a foreign holder or an
+// expiry that never comes, is polled.
+func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
+	_, ours := parseID(a.holder)
+	foreign := !ours && !resting(a.holder)
+	if a.pttl < 0 && a.pttl != gone {
+		foreign = true
+		l.orphaned(a, now)
+	}
+	if foreign || lonely || !l.wake.up {
+		return l.poll(a.position)
+	}
+	own := min(l.c.options.TTL, window)
+	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 600))*own
+	return min(wait+2*time.Millisecond+l.c.jitter(max(10*time.Millisecond, time.Duration(min(a.position, 8))*own/4)), 10*time.Minute)
+}
+
+// gone is what PTTL says of a key that is not there.
+const gone = -2 * time.Millisecond
+
+func (l *line) poll(position int64) time.Duration {
+	k := time.Duration(min(position, 600)) + 1
+	return k * (100*time.Millisecond + l.c.jitter(150*time.Millisecond))
+}
+
+// failed notes that a request for the name was not answered or refused, and
+// sends the callers home when that lasts, or when it will not pass.
+func (l *line) failed(err error, since, now instant) {
+	if l.failing == 0 {
+		l.failing, l.backoff = since, 10*time.Millisecond
+	}
+	l.trouble = err
+	if !passing(err) {
+		l.failing = 0
+		l.reject(&storeError{l.name, nil, err})
+		return
+	}
+	if now >= l.failing.add(l.c.options.patience()) {
+		l.failing = 0
+		l.reject(&storeError{l.name, ErrUnreachable, err})
+		return
+	}
+	l.askAt = now.add(l.backoff/2 + l.c.jitter(l.backoff))
+	l.backoff = min(2*l.backoff, time.Second)
+}
+
+// grant is what Redis said when it made an id the holder.
+type grant struct {
+	base, size int64
+	waiting    int64
+	start      instant // of the life
+	life       time.Duration
+	sent       instant // when it was asked for, as far as known
+	heard      bool    // a recall that follows it can't go unheard
+}
+
+// granted begins a tenure with the first grant that is heard of its id. Later
+// ones only prolong it; what has ended is never revived, but ended again.
+func (c *core) granted(t *tenure, g grant, now instant) {
+	l := t.line
+	switch t.phase {
+	case asked, queued:
+		if l.fresh == t { // the unlock that queued it has run
+			l.departed(nil, now)
+		}
+		l.begin(t, g, now)
+	case holding:
+		if now < t.ends() {
+			t.hold(g.start, g.life, c.jitter)
+			t.tokens.add(g.base, g.size)
+		}
+	case leaving, past:
+		c.cancelID(t.id, l, now)
+		return
+	case over:
+		return
+	}
+	l.step(now)
+}
+
+func (l *line) begin(t *tenure, g grant, now instant) {
+	l.asking, l.askAt, l.failing = nil, 0, 0
+	if now >= end(g.start, g.life) {
+		if t.late++; t.late > 1 {
+			l.tooSlow(now, now.sub(g.sent))
+			return
+		}
+		l.sendLock(now) // it is ours there: the same id again prolongs it
+		return
+	}
+	t.phase = holding
+	t.heard = g.heard
+	t.hold(g.start, g.life, l.c.jitter)
+	t.tokens.add(g.base, g.size)
+	if g.waiting > 0 || t.recall {
+		l.recalled(t)
+	}
+}
+
+// departed ends the tenure that was left, and goes on with the fresh id.
+func (l *line) departed(err error, now instant) {
+	fresh := l.fresh
+	l.fresh, l.unlocking, l.askAt, l.failing = nil, nil, 0, 0
+	l.c.end(l.tenure, now)
+	l.tell(err)
+	l.tenure = fresh
+}
+
+// tell answers the call of Release that waits for the unlock.
+func (l *line) tell(err error) {
+	if l.told != nil {
+		l.told <- err
+		l.told = nil
+	}
+}
+
+func (r *request) unlockAnswered(a answer, err error, now instant) {
+	l, t := r.line, r.tenure
+	if l.unlocking != r || l.tenure != t || t.phase != leaving {
+		return // an earlier one was answered, or it was too late
+	}
+	l.unlocking = nil
+	fresh := l.fresh
+	switch {
+	case err != nil:
+		if !passing(err) {
+			l.tell(&storeError{l.name, ErrUnknown, err})
+		}
+		l.failedLeaving(err, r.sent, now)
+		l.arm(now)
+		return
+	case a.word == "again":
+		l.sendUnlock(now)
+		l.arm(now)
+		return
+	}
+	// "not held" counts as released: the client library may have sent it
+	// twice, and the lease was given back before its deadline.
+	l.departed(nil, now)
+	switch {
+	case fresh == nil:
+	case a.word == "granted":
+		l.c.granted(fresh, grant{
+			base: a.base, size: a.size, waiting: a.waiting,
+			start: r.sent, sent: r.sent, life: l.c.options.TTL, heard: l.wake.heardSince(r.sent),
+		}, now)
+		return
+	case a.word == "queued":
+		l.queued(fresh, a, r.sent, now)
+	}
+	l.step(now)
+}
+
+func (l *line) failedLeaving(err error, since, now instant) {
+	if l.failing == 0 {
+		l.failing, l.backoff = since, 10*time.Millisecond
+	}
+	l.trouble = err
+	l.askAt = now.add(l.backoff/2 + l.c.jitter(l.backoff))
+	l.backoff = min(2*l.backoff, time.Second)
+}
+
+// tickLeaving repeats an unlock that is not answered, until L must be over by
+// itself.
+func (l *line) tickLeaving(now instant) {
+	if r := l.unlocking; r != nil && now >= r.sent.add(r.attempt) {
+		l.unlocking = nil
+		l.failedLeaving(errNoAnswer, r.sent, now)
+	}
+	if l.told != nil && now >= l.tellBy {
+		l.tell(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)})
+	}
+	if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
+		l.reject(&storeError{l.name, ErrUnreachable, l.trouble})
+	}
+	switch {
+	case now >= l.tenure.expiry:
+		l.departed(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)}, now)
+	case l.unlocking == nil && now >= l.askAt:
+		l.sendUnlock(now)
+	}
+}
+
+func or(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+func labelOf(holder string) string {
+	id, _ := parseID(holder)
+	return id.owner
+}

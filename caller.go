@@ -1,0 +1,70 @@
+package holdfast
+
+// caller is one call of Lock or TryLock that has not got its answer.
+type caller struct {
+	client *Client
+	try    bool
+	line   *line
+	number int64
+	since  instant
+	ready  chan outcome // takes one
+	listed bool
+
+	before, after *caller
+}
+
+type outcome struct {
+	lease *Lease
+	err   error
+}
+
+// callers is the line within one process, in order of arrival.
+type callers struct {
+	first, last *caller
+	n           int
+	tries       int
+}
+
+func (q *callers) push(w *caller) {
+	w.before, w.after, w.listed = q.last, nil, true
+	if q.last != nil {
+		q.last.after = w
+	} else {
+		q.first = w
+	}
+	q.last = w
+	q.n++
+	if w.try {
+		q.tries++
+	}
+}
+
+func (q *callers) remove(w *caller) {
+	if w.before != nil {
+		w.before.after = w.after
+	} else {
+		q.first = w.after
+	}
+	if w.after != nil {
+		w.after.before = w.before
+	} else {
+		q.last = w.before
+	}
+	w.before, w.after, w.listed = nil, nil, false
+	q.n--
+	if w.try {
+		q.tries--
+	}
+}
+
+// waits tells whether anybody here is willing to wait.
+func (q *callers) waits() bool { return q.n > q.tries }
+
+// rejectTries answers those that do not wait. They stand in front: a TryLock
+// enters only a line without callers.
+func (l *line) rejectTries(now instant) {
+	for w := l.callers.first; w != nil && w.try; w = l.callers.first {
+		l.callers.remove(w)
+		w.ready <- outcome{err: l.heldBy(l.seen, now)}
+	}
+}

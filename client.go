@@ -1,0 +1,295 @@
+package holdfast
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/seam"
+)
+
+// Client locks names in one Redis deployment. It is safe for concurrent use;
+// one for a process is what is meant: callers of one Client that want the same
+// name stand in line here and cost Redis nothing.
+type Client struct {
+	// The core does not know the Client, so that one that is dropped without
+	// Close can be noticed.
+	*core
+}
+
+// core is the state behind a Client. Everything that changes is guarded by one
+// mutex, which is never held across I/O and never while code of the user runs:
+// what has to happen outside is noted in outbox, renewals and after, and begins
+// when unlock releases it.
+type core struct {
+	store   Store
+	options Options
+	clock   *clock
+	random  func() uint64
+	client  string // our part of every id
+	idHead  string
+	idTail  string
+
+	ctx     context.Context // ends with the Client
+	cancel  context.CancelFunc
+	stopped <-chan struct{}
+	events  chan Event // nil without OnEvent
+
+	mu       sync.Mutex
+	closed   bool
+	schedule schedule
+	lines    map[string]*line   // by L
+	tenures  map[string]*tenure // by id: all that are not past
+	given    memory             // ids given up before they were granted
+	past     memory             // ids released or lost
+	wake     *wake              // the subscription; in Cluster each line has its own
+	troubled bool               // a request failed in the network since the last answer
+	inflight int                // requests that have not come back
+	missed   int                // events dropped
+
+	outbox   []*request // to send
+	renewals []*request // to send in pipelines, in this order
+	after    []func()   // to run
+}
+
+// New makes a Client on a store. nil options are good defaults. It talks to
+// nobody until the first call. A nil store and options out of range are
+// mistakes of the program: it panics and says what is allowed.
+func New(store Store, options *Options) *Client {
+	if store == nil {
+		panic("holdfast: New needs a store, such as rueidisstore.New(client) or embedded.Open(nil)")
+	}
+	var lent seam.Seam
+	if carrier, ok := store.(seam.Carrier); ok {
+		lent = carrier.Seam()
+	}
+	if lent.Random == nil {
+		lent.Random = rand.Uint64 // seeded by the system, ChaCha8: not to be guessed
+	}
+	c := &core{
+		store:    store,
+		options:  options.withDefaults(),
+		clock:    newClock(lent.Now),
+		random:   lent.Random,
+		schedule: newSchedule(),
+		lines:    make(map[string]*line),
+		tenures:  make(map[string]*tenure),
+		past:     memory{limit: 4096},
+	}
+	c.client = newClientID(c.random)
+	c.idHead = c.client + "."
+	c.idTail = idTail(c.options.TTL, c.options.Owner)
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.stopped = c.ctx.Done()
+	if !store.Sharded() {
+		c.wake = newWake(c, wakePrefix+c.client)
+	}
+	if c.options.OnEvent != nil {
+		c.events = make(chan Event, 1024)
+		go tell(c.options.OnEvent, c.events, c.stopped)
+	}
+	go c.run()
+
+	client := &Client{c}
+	runtime.AddCleanup(client, dropped, c)
+	return client
+}
+
+// dropped runs when a Client was garbage-collected.
+func dropped(c *core) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if !closed {
+		c.options.Logger.Warn("holdfast: client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
+		go c.close() //nolint:errcheck // nobody is left to return it to, and close logs
+	}
+}
+
+// Owner is the label under which people see this Client's leases.
+func (c *Client) Owner() string { return c.options.Owner }
+
+// Close ends the Client: leases that are held end with cause Closed and are
+// released, waiting calls return ErrClosed, and what it began is undone, all
+// within about two seconds. The error is ErrUnknown if Redis did not confirm
+// that in time; what is left then ends by its TTL. The store stays open.
+func (c *Client) Close() error { return c.close() }
+
+func (c *core) close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	var calls []Call
+	for _, l := range c.lines {
+		calls = append(calls, l.shut()...)
+	}
+	busy := c.inflight
+	c.unlock()
+
+	patience := min(c.options.TTL, 2*time.Second)
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	defer cancel()
+	err := c.undo(ctx, calls)
+	if busy > 0 && err == nil && len(calls) > 0 {
+		// A lock request that was on its way may have run after its cancel.
+		c.settle(ctx)
+		err = c.undo(ctx, calls)
+	}
+	c.cancel()
+	if err != nil {
+		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
+		return &storeError{"close", ErrUnknown, err}
+	}
+	return nil
+}
+
+// undo runs the calls of Close, in pipelines of bounded size.
+func (c *core) undo(ctx context.Context, calls []Call) error {
+	done := make(chan error, 1)
+	go func() {
+		for batch := range slices.Chunk(calls, pipeline) {
+			for _, r := range c.store.EvalAll(ctx, batch) {
+				if r.Err != nil {
+					done <- r.Err
+					return
+				}
+			}
+		}
+		done <- nil
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// settle waits until the requests under way have come back, or ctx ends.
+func (c *core) settle(ctx context.Context) {
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		busy := c.inflight
+		c.mu.Unlock()
+		if busy == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// unlock releases the mutex and begins what was noted under it.
+func (c *core) unlock() {
+	outbox, renewals, after := c.outbox, c.renewals, c.after
+	c.outbox, c.renewals, c.after = nil, nil, nil
+	c.inflight += len(outbox) + len(renewals)
+	c.mu.Unlock()
+	for _, r := range outbox {
+		go c.perform(r)
+	}
+	if len(renewals) > 0 {
+		go c.performAll(renewals)
+	}
+	for _, f := range after {
+		f()
+	}
+}
+
+// later runs f with the mutex held, at when.
+func (c *core) later(when instant, f func(now instant)) {
+	c.schedule.set(&timer{index: -1, fire: f}, when)
+}
+
+// jitter is a random part of d.
+func (c *core) jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return time.Duration(c.random() % uint64(d))
+}
+
+func (c *core) emit(e Event) {
+	if c.events == nil {
+		return
+	}
+	if c.missed > 0 {
+		select {
+		case c.events <- Dropped{c.missed}:
+			c.missed = 0
+		default:
+			c.missed++
+			return
+		}
+	}
+	select {
+	case c.events <- e:
+	default:
+		c.missed++
+	}
+}
+
+func tell(f func(Event), events <-chan Event, stopped <-chan struct{}) {
+	for {
+		select {
+		case e := <-events:
+			f(e)
+		case <-stopped:
+			for { // what was noted before the end is still told
+				select {
+				case e := <-events:
+					f(e)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// memory remembers ids that are over, for a time, so that what is heard of them
+// later can be told from what concerns somebody else.
+type memory struct {
+	limit int // 0: none
+	known map[string]struct{}
+	queue []remembered
+}
+
+type remembered struct {
+	id    string
+	until instant
+}
+
+func (m *memory) add(id string, now instant, life time.Duration) {
+	if m.known == nil {
+		m.known = make(map[string]struct{})
+	}
+	for len(m.queue) > 0 && (m.queue[0].until <= now || m.limit > 0 && len(m.queue) >= m.limit) {
+		delete(m.known, m.queue[0].id)
+		m.queue = m.queue[1:]
+	}
+	m.known[id] = struct{}{}
+	m.queue = append(m.queue, remembered{id, now.add(life)})
+}
+
+func (m *memory) has(id string) bool {
+	_, ok := m.known[id]
+	return ok
+}
+
+var (
+	scriptLock   = script.Lock
+	scriptUnlock = script.Unlock
+	scriptCancel = script.Cancel
+	scriptRenew  = script.Renew
+)

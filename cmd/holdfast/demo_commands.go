@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1; nothing is secured by it
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// The scripts of the demo. The first makes any command with one key out of a
+// Store, so that the demo runs on whatever deployment holdfast runs on.
+var (
+	anyCommand = newScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
+	deleteAny  = newScript("delete-any", `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`)
+	deleteOwn  = newScript("delete-own", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
+)
+
+func newScript(name, source string) *holdfast.Script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return &holdfast.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+}
+
+// commands sends single commands to a server. counter may be nil.
+type commands struct {
+	store   holdfast.Store
+	counter *countingStore
+}
+
+func (c commands) eval(ctx context.Context, script *holdfast.Script, key string, args ...string) ([]string, error) {
+	return c.store.Eval(ctx, holdfast.Call{Script: script, Keys: []string{key}, Args: args})
+}
+
+func (c commands) do(ctx context.Context, command, key string, args ...string) ([]string, error) {
+	return c.eval(ctx, anyCommand, key, append([]string{command}, args...)...)
+}
+
+func (c commands) integer(ctx context.Context, command, key string, args ...string) (int64, error) {
+	reply, err := c.do(ctx, command, key, args...)
+	if err != nil {
+		return 0, err
+	}
+	if len(reply) != 1 {
+		return 0, fmt.Errorf("%s %s: want one number, got %q", command, key, reply)
+	}
+	return strconv.ParseInt(reply[0], 10, 64)
+}
+
+// countingStore is a Store that counts what goes through it.
+type countingStore struct {
+	holdfast.Store
+	count atomic.Int64
+}
+
+func (s *countingStore) reset()      { s.count.Store(0) }
+func (s *countingStore) sent() int64 { return s.count.Load() }
+
+func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	s.count.Add(1)
+	return s.Store.Eval(ctx, call)
+}
+
+func (s *countingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	s.count.Add(int64(len(calls)))
+	return s.Store.EvalAll(ctx, calls)
+}
+
+func (s *countingStore) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+	s.count.Add(1)
+	subscription, err := s.Store.Subscribe(ctx, channel, message)
+	if err != nil {
+		return nil, err
+	}
+	return countingSubscription{subscription, s}, nil
+}
+
+type countingSubscription struct {
+	holdfast.Subscription
+	store *countingStore
+}
+
+func (s countingSubscription) Ping(ctx context.Context) error {
+	s.store.count.Add(1)
+	return s.Subscription.Ping(ctx)
+}

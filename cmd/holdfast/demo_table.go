@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The columns of the table; with the spaces between them it is 78 wide.
+const (
+	tableHead1 = "                                                         longest  commands    "
+	tableHead2 = "way       sold  oversold  overlaps   fastest   slowest     wait  per buyer  fair"
+)
+
+func printTable(s screen, sale *sale, results []*result) {
+	s.printf("%d buyers, %s. The lock's ttl is %v, %s %v to pay.\n\n",
+		sale.Buyers, count(sale.Stock, "piece", "pieces"), saleTTL, count(sale.slowBuyers(), "buyer takes", "buyers take"), slowPayment)
+	s.printf("%s\n%s\n", s.paint(bold, strings.TrimRight(tableHead1, " ")), s.paint(bold, tableHead2))
+	for _, r := range results {
+		s.printf("%-8s  %4d  %s  %s  %8s  %8s  %7s  %9.1f  %4.2f\n", r.way, r.sold,
+			s.paint(verdict(r.oversold), fmt.Sprintf("%8d", r.oversold)),
+			s.paint(verdict(r.overlaps), fmt.Sprintf("%8d", r.overlaps)),
+			duration(r.fastest), duration(r.slowest), duration(r.longestWait), r.commands, r.jain)
+	}
+	s.printf("\n")
+	for _, r := range results {
+		printRemarks(s, r)
+	}
+}
+
+// printRemarks says in words what the numbers of a way mean.
+func printRemarks(s screen, r *result) {
+	if r.oversold > 0 {
+		s.printf("%-8s  %s sold that nobody has; by the shop's books %d left\n", r.way, count(r.oversold, "piece was", "pieces were"), r.left)
+	}
+	if r.foreign > 0 {
+		s.printf("%-8s  %s a lock that was somebody else's\n", r.way, count(r.foreign, "buyer deleted", "buyers deleted"))
+	}
+	if r.oversold == 0 && r.overlaps > 0 {
+		s.printf("%-8s  buyers met in the shop; this time it went well\n", r.way)
+	}
+	if r.overlaps == 0 {
+		s.printf("%-8s  nobody met anybody\n", r.way)
+	}
+}
+
+// count is n with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func verdict(faults int) string {
+	if faults > 0 {
+		return bad
+	}
+	return good
+}
+
+// duration is d as a table wants it: short, and never with six decimals.
+func duration(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

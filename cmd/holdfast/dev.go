@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// defaultDevAddress is not Redis's own port: a real server must not be mistaken
+// for this one, nor the other way round.
+const defaultDevAddress = "127.0.0.1:6399"
+
+func (a *app) devCommand() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Serve a throw-away Redis for trying things out",
+		Long: `Serve a Redis-compatible server in the foreground, for first steps and tests,
+until ctrl-C. It keeps everything in memory, has no password, and is gone when it
+ends: nothing for production. Its URL is printed on stdout.`,
+		Example: `  holdfast dev
+  holdfast dev --addr 127.0.0.1:0      any free port`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.dev(cmd.Context(), address)
+		},
+	}
+	cmd.Flags().StringVar(&address, "addr", defaultDevAddress, "where to listen, `host:port`; port 0 is any free one")
+	return cmd
+}
+
+func (a *app) dev(ctx context.Context, address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("--addr %s: want host:port", address)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	server, err := startEmbedded(address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &exitError{exitUnreachable, fmt.Errorf("%s is taken; --addr 127.0.0.1:0 takes any free port", address)}
+	}
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		a.say("whoever reaches %s can use this server: it has no password", address)
+	}
+	if _, err := fmt.Fprintln(a.stdout, server.URL()); err != nil {
+		return err
+	}
+	a.say("a server for trying things out; ctrl-C ends it. In two other terminals:")
+	a.say("  export HOLDFAST_REDIS_URL=%s", server.URL())
+	a.say("  holdfast run nightly -- sleep 10")
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,13 @@
+// Command holdfast locks names across machines with Redis or Valkey: it runs a
+// command while it holds a name, shows who holds what, and demonstrates what
+// happens without a lock.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

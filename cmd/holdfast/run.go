@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+// maxGrace bounds the default of --grace; whoever needs longer says so.
+const maxGrace = 10 * time.Second
+
+// runOptions are the flags of `holdfast run`.
+type runOptions struct {
+	noWait   bool
+	wait     time.Duration // 0: without end
+	ttl      time.Duration
+	grace    time.Duration
+	busyCode int
+	guard    string // hidden: this process is a guard, and these are its pipes
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:     "run [flags] NAME -- COMMAND [ARG...]",
+		Short:   "Run a command while holding a name",
+		Long:    runHelp,
+		Example: runExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.guard != "" {
+				return guardMain(o.guard, args)
+			}
+			if err := o.check(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+				return usagef("want one NAME, then --, then the command: holdfast run NAME -- COMMAND [ARG...]")
+			}
+			return a.runUnderLock(cmd.Context(), o, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
+	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
+	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
+	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
+	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
+	flags.StringVar(&o.guard, "guard", "", "")
+	if err := flags.MarkHidden("guard"); err != nil {
+		panic("holdfast: " + err.Error())
+	}
+	return cmd
+}
+
+// check says what is wrong with the flags and fills in what depends on others.
+func (o *runOptions) check(given func(flag string) bool) error {
+	if !given("grace") {
+		o.grace = min(o.ttl/4, maxGrace)
+	}
+	switch {
+	case given("no-wait") && given("wait"):
+		return usagef("--no-wait and --wait exclude each other")
+	case o.wait < 0:
+		return usagef("--wait is %v: it can't be negative", o.wait)
+	case o.ttl < holdfast.MinTTL || o.ttl > holdfast.MaxTTL || o.ttl%time.Millisecond != 0:
+		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, holdfast.MaxTTL)
+	case o.grace < 0 || o.grace > o.ttl/3:
+		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, o.ttl/3)
+	case o.busyCode < 0 || o.busyCode > 255:
+		return usagef("--busy-code is %d: exit codes go from 0 to 255", o.busyCode)
+	}
+	if given("wait") && o.wait == 0 {
+		o.noWait = true
+	}
+	return nil
+}
+
+// runUnderLock takes the name, runs the command, and gives the name back when
+// nothing of the command is alive any more. Its error carries the exit code.
+func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv []string) error {
+	if err := findCommand(argv[0]); err != nil {
+		return err
+	}
+	signals := catchSignals()
+	defer signal.Stop(signals)
+	ctx, waited := untilSignal(ctx, signals)
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl})
+	if err != nil {
+		return cmp.Or(waited(), err)
+	}
+	defer closeClient()
+	lease, err := a.acquire(ctx, client, name, o)
+	if came := waited(); came != nil {
+		if lease != nil {
+			_ = lease.Release() // who sends a signal wants no more talk
+		}
+		return came
+	}
+	if err != nil {
+		return err
+	}
+
+	job, err := startJob(a, lease.Name(), argv, commandEnv(os.Environ(), client.Owner(), lease))
+	if err != nil {
+		_ = lease.Release() // tried again in the background; there is a worse error to tell
+		return fmt.Errorf("can't start a guard process: %w", err)
+	}
+	refuseStop(signals)
+	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say}
+	end := s.watch(signals)
+	return a.conclude(name, end, lease.Release())
+}
+
+// conclude turns the end of a command, and what its release said, into an exit
+// code. A lost lease counts more than the command's own code: code 0 of a
+// command that was not alone must not look like success.
+func (a *app) conclude(name string, end ending, released error) error {
+	switch {
+	case end.err != nil:
+		return end.err
+	case end.lost != nil:
+		return &exitError{exitLost, fmt.Errorf("lost %s (%s): the command was stopped", name, lossOf(end.lost))}
+	case errors.Is(released, holdfast.ErrLost):
+		return &exitError{exitLost, fmt.Errorf("lost %s (%s) before the command ended with code %d: it may not have been alone", name, lossOf(released), end.code)}
+	case released != nil:
+		a.say("the command is over, but %s may stay locked until its ttl ends: %v", name, released)
+	}
+	if end.code == 0 {
+		return nil
+	}
+	return &exitError{code: end.code}
+}
+
+// lossOf says in a few words how a lease was lost.
+func lossOf(err error) string {
+	var lost *holdfast.LostError
+	if errors.As(err, &lost) && lost.Cause != holdfast.Expired {
+		return fmt.Sprint(lost.Cause)
+	}
+	return "no renewal was answered in time"
+}

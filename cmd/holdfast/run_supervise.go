@@ -1,0 +1,135 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// killMargin is how long before the lease's deadline the last process is sent
+// KILL, at most; short ttls get a tenth of what is left. It pays for the time
+// that killing takes and for the guard looking up late.
+const killMargin = 100 * time.Millisecond
+
+// instant is a time in nanoseconds on the clock that this process and its guard
+// share, see clock.
+type instant int64
+
+func (i instant) add(d time.Duration) instant { return i + instant(d) }
+
+func (i instant) sub(j instant) time.Duration { return time.Duration(i - j) }
+
+// leash is the time that a command has: from term on it is asked to stop, at
+// kill the guard makes it stop, and at last the supervisor does so itself.
+type leash struct{ term, kill, last instant }
+
+// newLeash derives a leash from one look at a lease that had left to go at now.
+//
+// What is left may be much less than a ttl, since a grant that was pushed lives
+// only for its claim window until it is renewed. So grace is cut to a third of
+// what is left: otherwise such a command would be stopped as soon as it starts.
+func newLeash(now instant, left, grace time.Duration) leash {
+	margin := min(killMargin, left/10)
+	kill := now.add(left - margin)
+	return leash{term: kill.add(-min(grace, left/3)), kill: kill, last: kill.add(margin / 2)}
+}
+
+// cut makes a leash end at kill, if it does not end before. A command on it has
+// been asked to stop.
+func (l leash) cut(kill instant) leash {
+	kill = min(kill, l.kill)
+	return leash{term: min(kill, l.term), kill: kill, last: kill + (l.last - l.kill)}
+}
+
+// ending is how a job ended.
+type ending struct {
+	code    int   // exit code of the command, 128+n for signal n
+	stopped bool  // the guard stopped it
+	lost    error // it was stopped because of this
+	err     error // the command could not be run, or not to its end; an exitError
+}
+
+// supervisor keeps a job on the leash of its lease.
+//
+// The guard does the stopping. The supervisor tells it how long the leash is,
+// and kills by itself only what outlives its time, should the guard be frozen.
+type supervisor struct {
+	lease *holdfast.Lease
+	job   *job
+	grace time.Duration
+	say   func(format string, args ...any)
+
+	until   instant // end of the lease as of the newest answered renewal
+	leash   leash
+	lost    error // why the job is being stopped
+	refused bool  // ctrl-Z was, and that was said
+}
+
+// watch returns when nothing of the job is alive.
+func (s *supervisor) watch(signals <-chan os.Signal) ending {
+	s.look()
+	// The lease rises by about a third of its life: ten looks in that time see
+	// it soon, four in a second see it soon enough.
+	every := min(s.lease.Remaining()/30, 250*time.Millisecond)
+	ticker := time.NewTicker(max(every, time.Millisecond))
+	defer ticker.Stop()
+	over := s.lease.Done()
+	for {
+		select {
+		case end := <-s.job.done:
+			return s.settle(end)
+		case sig := <-signals:
+			s.pass(sig)
+		case <-over:
+			over = nil
+			s.look()
+		case <-ticker.C:
+			s.look()
+		}
+	}
+}
+
+// look compares the lease with the leash.
+func (s *supervisor) look() {
+	now := clock() // before Remaining: a pause in between makes the leash shorter, never longer
+	left, err := s.lease.Remaining(), s.lease.Err()
+	switch {
+	case s.lost != nil:
+	case err != nil:
+		s.lost = err
+		s.leash = s.leash.cut(now.add(s.grace))
+		s.job.end(s.leash.kill)
+	case now.add(left) > s.until.add(left/100):
+		s.until = now.add(left)
+		s.leash = newLeash(now, left, s.grace)
+		s.job.hold(s.leash)
+	}
+	if now >= s.leash.last {
+		s.job.kill()
+	}
+}
+
+// pass hands a signal on to the command.
+func (s *supervisor) pass(sig os.Signal) {
+	if !stops(sig) {
+		s.job.signal(sig)
+		return
+	}
+	if !s.refused {
+		s.refused = true
+		s.say("ctrl-Z is refused: a stopped command would keep %s locked", s.lease.Name())
+	}
+}
+
+// settle says why a job ended. Being stopped for a lost lease comes first,
+// whatever the command made of it, and even if a late renewal kept the lease.
+func (s *supervisor) settle(end ending) ending {
+	if end.stopped && s.lost == nil {
+		s.lost = &holdfast.LostError{Name: s.lease.Name(), Cause: holdfast.Expired}
+	}
+	if s.lost != nil {
+		end.lost, end.err = s.lost, nil
+	}
+	return end
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// inspectTimeout bounds a look that only serves to say more.
+const inspectTimeout = time.Second
+
+// acquire takes name as the flags want it, and tells people who they wait for.
+// Its error carries the exit code where the library does not know it.
+func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions) (*holdfast.Lease, error) {
+	mutex := client.Mutex(name)
+	began := time.Now()
+	var lease *holdfast.Lease
+	var err error
+	if o.noWait {
+		lease, err = mutex.TryLock(ctx)
+	} else {
+		lease, err = a.wait(ctx, client, mutex, o.wait)
+	}
+	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, &exitError{o.busyCode, busyError(client, name, err, time.Since(began))}
+	}
+	return lease, err
+}
+
+// wait stands in line, for at most limit if that is not 0.
+func (a *app) wait(ctx context.Context, client *holdfast.Client, mutex *holdfast.Mutex, limit time.Duration) (*holdfast.Lease, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	if !a.quiet {
+		defer a.showWait(ctx, client, mutex.Name())()
+	}
+	return mutex.Lock(ctx)
+}
+
+// busyError says who holds name, and how long we waited if we did.
+func busyError(client *holdfast.Client, name string, err error, waited time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
+	defer cancel()
+	text := "held"
+	var held *holdfast.HeldError
+	if state, lookErr := client.Inspect(ctx, name); lookErr == nil && state.Holder != nil {
+		text = holderText(state.Holder) + lineText(state)
+	} else if errors.As(err, &held) && held.Owner != "" {
+		text = "held by " + held.Owner
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		text += "; gave up after " + age(waited)
+	}
+	return fmt.Errorf("%s is %s", name, text)
+}
+
+// holderText is "held by ci-7 for 3m12s".
+func holderText(h *holdfast.Holder) string {
+	text := "held by " + holderName(h)
+	if h.Held > 0 {
+		text += " for " + age(h.Held)
+	}
+	return text
+}
+
+// lineText is "; 2nd in line" for one who waits, "; 2 in line" for others, and
+// nothing if nobody waits.
+func lineText(state *holdfast.State) string {
+	for i, w := range state.Waiters {
+		if w.Own {
+			return fmt.Sprintf("; %s in line", ordinal(i+1))
+		}
+	}
+	if len(state.Waiters) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d in line", len(state.Waiters))
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n/10%10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n, suffix)
+}

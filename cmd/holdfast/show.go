@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show who holds a name, who waits, since when",
+		Long: `Show who holds a name, since when and how long the lease lasts unless it is
+renewed, and who waits, in order. A name that nobody holds is free: that is an
+answer, not an error.
+
+-o json prints an object:
+
+` + jsonFieldsHelp,
+		Example: `  holdfast show nightly
+  holdfast show nightly -o json | jq -r .holder.owner`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.show(cmd.Context(), args[0])
+		},
+	}
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) show(ctx context.Context, name string) error {
+	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	state, err := client.Inspect(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return printJSON(a.stdout, newStateJSON(state))
+	}
+	printState(screenOf(a.stdout), state)
+	return nil
+}
+
+func printState(s screen, state *holdfast.State) {
+	line := func(label, format string, args ...any) {
+		s.printf("%s  ", s.paint(dim, padded(label, 9)))
+		s.printf(format+"\n", args...)
+	}
+	line("name", "%s", state.Name)
+	if h := state.Holder; h == nil {
+		line("holder", "nobody: the name is free")
+	} else {
+		line("holder", "%s", s.paint(bold, holderName(h)))
+		line("hash", "%s", firstOf(h.Hash, "-"))
+		line("held for", "%s", heldText(h))
+		if h.TTL > 0 {
+			line("time left", "%s of %s", remainingText(h), age(h.TTL))
+		} else {
+			line("time left", "%s", remainingText(h))
+		}
+	}
+	line("token", "%s", tokenText(state.Token))
+	line("waiting", "%d", len(state.Waiters))
+	for i, w := range state.Waiters {
+		note := ""
+		if !w.Listening {
+			note = "  its process is gone or cut off"
+		}
+		s.printf("  %3d  %s  for %s%s\n", i+1, firstOf(w.Owner, "(no label)"), age(w.Waited), s.paint(bad, note))
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// stateJSON is a name as -o json prints it, in ls and in show. Its names are
+// promised. Durations are in milliseconds; null means that there is none.
+type stateJSON struct {
+	Name    string       `json:"name"`
+	Held    bool         `json:"held"`
+	Holder  *holderJSON  `json:"holder"`
+	Token   int64        `json:"token"`
+	Waiters []waiterJSON `json:"waiters"`
+	At      time.Time    `json:"at"`
+}
+
+type holderJSON struct {
+	Owner       string `json:"owner"`
+	Hash        string `json:"hash"`
+	Foreign     bool   `json:"foreign"`
+	HeldMS      *int64 `json:"held_ms"`
+	RemainingMS *int64 `json:"remaining_ms"`
+	TTLMS       *int64 `json:"ttl_ms"`
+}
+
+type waiterJSON struct {
+	Position  int    `json:"position"`
+	Owner     string `json:"owner"`
+	Hash      string `json:"hash"`
+	WaitedMS  int64  `json:"waited_ms"`
+	Listening bool   `json:"listening"`
+}
+
+// jsonFieldsHelp documents stateJSON; ls and show print it.
+const jsonFieldsHelp = `  name     the name
+  held     true or false
+  holder   null, or: owner (the label), hash (names the tenure in messages),
+           foreign (not made by holdfast), held_ms (null: unknown), remaining_ms
+           (null: no expiry), ttl_ms (null: unknown)
+  token    the newest token reserved, 0 if none is remembered
+  waiters  in order, each with: position (0 is next), owner, hash, waited_ms,
+           listening (false: its process is gone or cut off)
+  at       the server's time`
+
+func newStateJSON(state *holdfast.State) stateJSON {
+	out := stateJSON{
+		Name:    state.Name,
+		Held:    state.Holder != nil,
+		Token:   state.Token,
+		Waiters: []waiterJSON{},
+		At:      state.At.UTC(),
+	}
+	if h := state.Holder; h != nil {
+		out.Holder = &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign}
+		if h.Held > 0 {
+			out.Holder.HeldMS = new(h.Held.Milliseconds())
+		}
+		if h.Remaining >= 0 {
+			out.Holder.RemainingMS = new(h.Remaining.Milliseconds())
+		}
+		if h.TTL > 0 {
+			out.Holder.TTLMS = new(h.TTL.Milliseconds())
+		}
+	}
+	for i, w := range state.Waiters {
+		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening})
+	}
+	return out
+}
+
+// holderName is what people call the holder.
+func holderName(h *holdfast.Holder) string {
+	switch {
+	case h == nil:
+		return "-"
+	case h.Foreign:
+		return firstOf(h.Owner, "(not holdfast)")
+	}
+	return firstOf(h.Owner, "(no label)")
+}
+
+func heldText(h *holdfast.Holder) string {
+	if h == nil || h.Held <= 0 {
+		return "-"
+	}
+	return age(h.Held)
+}
+
+func remainingText(h *holdfast.Holder) string {
+	switch {
+	case h == nil:
+		return "-"
+	case h.Remaining < 0:
+		return "no expiry"
+	}
+	return age(h.Remaining)
+}
+
+func tokenText(token int64) string {
+	if token == 0 {
+		return "-"
+	}
+	return fmt.Sprint(token)
+}
+
+// age is a duration for people who look at minutes and hours.
+func age(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}

@@ -1,0 +1,173 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// answer is a decoded reply of a script. Which fields count depends on word;
+// docs/protocol.md has the table.
+type answer struct {
+	word     string
+	base     int64 // granted, renewed: first token of the stride
+	size     int64
+	waiting  int64         // granted, renewed, held: ids in Q
+	server   int64         // the server's time in microseconds
+	holder   string        // held, queued, lost, not held: the value of L; empty: none
+	pttl     time.Duration // held, queued: of L; negative: no expiry
+	position int64         // queued: 0 is the head
+	score    int64         // queued: arrival in microseconds
+	inserted bool          // queued: by this very request
+	heard    bool          // queued: our own channel has a listener
+	refused  string        // what the server said when it refused to publish
+}
+
+// forms lists the fields behind each word, in order. A field in brackets may
+// be missing.
+var forms = map[string]string{
+	"granted":   "base size waiting server [refused]",
+	"held":      "holder pttl waiting server [refused]",
+	"queued":    "holder pttl position score server inserted heard refused",
+	"again":     "server",
+	"released":  "server [refused]",
+	"not held":  "holder server [refused]",
+	"cancelled": "server refused",
+	"renewed":   "base size waiting server",
+	"lost":      "holder server",
+	"repaired":  "",
+	"unchanged": "",
+}
+
+func decodeAnswer(reply []string) (answer, error) {
+	if len(reply) == 0 {
+		return answer{}, errors.New("an empty answer")
+	}
+	a := answer{word: reply[0]}
+	form, ok := forms[a.word]
+	if !ok {
+		return answer{}, fmt.Errorf("an answer that begins with %q", shorten(a.word))
+	}
+	rest := reply[1:]
+	for field := range strings.FieldsSeq(form) {
+		name, optional := strings.CutPrefix(field, "[")
+		if len(rest) == 0 && optional {
+			break
+		}
+		if len(rest) == 0 {
+			return answer{}, fmt.Errorf("an answer %q without %s", a.word, field)
+		}
+		if err := a.set(strings.TrimSuffix(name, "]"), rest[0]); err != nil {
+			return answer{}, fmt.Errorf("an answer %q whose %s is %q: %w", a.word, field, shorten(rest[0]), err)
+		}
+		rest = rest[1:]
+	}
+	return a, a.check()
+}
+
+func (a *answer) set(field, value string) error {
+	switch field {
+	case "holder":
+		a.holder = value
+		return nil
+	case "refused":
+		a.refused = value
+		return nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return errors.New("not a number")
+	}
+	switch field {
+	case "base":
+		a.base = n
+	case "size":
+		a.size = n
+	case "waiting":
+		a.waiting = n
+	case "server":
+		a.server = n
+	case "pttl":
+		if n > int64(1<<62/time.Millisecond) {
+			return errors.New("out of range")
+		}
+		a.pttl = time.Duration(n) * time.Millisecond
+	case "position":
+		a.position = n
+	case "score":
+		a.score = n
+	case "inserted":
+		a.inserted = n == 1
+	case "heard":
+		a.heard = n == 1
+	}
+	return nil
+}
+
+// maxToken is the first number that a float64 can't tell from its neighbour.
+const maxToken = 1 << 53
+
+func (a *answer) check() error {
+	if a.base < 0 || a.size < 0 || a.size > maxStride || a.base+a.size > maxToken ||
+		a.waiting < 0 || a.server < 0 || a.server > maxToken || a.position < 0 || a.score < 0 {
+		return fmt.Errorf("an answer %q with a figure out of range", a.word)
+	}
+	if a.word == "granted" && a.size == 0 {
+		return errors.New("a grant without tokens")
+	}
+	return nil
+}
+
+// message is a decoded push.
+type message struct {
+	kind    string // grant, next or recall
+	id      string
+	base    int64 // grant
+	size    int64
+	server  int64
+	life    time.Duration // grant: the claim window; next: until the holder's expiry, negative: none
+	waiting int64
+}
+
+var errMessage = errors.New("a push that is none of ours")
+
+// decodeMessage reads "grant <base> <size> <server us> <window ms> <waiting> <id>",
+// "next <pttl ms> <id>" or "recall <id>". The id comes last: its owner may have
+// spaces.
+func decodeMessage(payload string) (message, error) {
+	kind, rest, _ := strings.Cut(payload, " ")
+	m := message{kind: kind}
+	var life int64
+	var figures []*int64
+	switch kind {
+	case "grant":
+		figures = []*int64{&m.base, &m.size, &m.server, &life, &m.waiting}
+	case "next":
+		figures = []*int64{&life}
+	case "recall":
+	default:
+		return message{}, errMessage
+	}
+	for _, f := range figures {
+		word, more, ok := strings.Cut(rest, " ")
+		n, err := strconv.ParseInt(word, 10, 64)
+		if !ok || err != nil || n < 0 && kind == "grant" || n > maxToken {
+			return message{}, errMessage
+		}
+		*f, rest = n, more
+	}
+	m.id = rest
+	m.life = time.Duration(min(life, 1<<40)) * time.Millisecond
+	if _, ok := parseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || life == 0 || life > MaxTTL.Milliseconds()) {
+		return message{}, errMessage
+	}
+	return m, nil
+}
+
+func asServerError(err error) (ServerError, bool) {
+	var said ServerError
+	ok := errors.As(err, &said)
+	return said, ok
+}

@@ -1,0 +1,104 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/holdfast-go/holdfast"
+)
+
+// Subscribe listens to one channel. See holdfast.Store.
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := newOutbox(func() {}) // listen sees the end
+	sub := &subscription{
+		store: s,
+		out:   out,
+		peer:  server.NewPeer(bufio.NewWriter(out)),
+		done:  make(chan struct{}),
+	}
+	if err := s.run(sub.peer, []string{"SUBSCRIBE", channel}); err != nil {
+		return nil, err
+	}
+	s.gate.Lock()
+	if s.closed { // between the two: Close did not see it
+		s.forget(sub.peer)
+		s.gate.Unlock()
+		return nil, ErrClosed
+	}
+	s.subs[sub] = struct{}{}
+	s.gate.Unlock()
+	go sub.listen(message)
+	return sub, nil
+}
+
+// forget takes a peer's channels away from miniredis, which ends its goroutines
+// for them. The gate is held.
+func (s *Store) forget(peer *server.Peer) {
+	s.server.Dispatch(peer, []string{"UNSUBSCRIBE"})
+	s.server.Dispatch(peer, []string{"PUNSUBSCRIBE"})
+}
+
+// subscription is a peer of miniredis that has subscribed and whose output is
+// read here instead of by a socket.
+type subscription struct {
+	store *Store
+	out   *outbox
+	peer  *server.Peer
+	over  sync.Once
+	done  chan struct{}
+}
+
+// listen calls message until the subscription is over. It closes it too, for
+// the case that it was given up because message took too long.
+func (sub *subscription) listen(message func(string)) {
+	defer sub.Close()
+	r := bufio.NewReader(sub.out)
+	for {
+		value, err := read(r)
+		if err != nil {
+			return
+		}
+		push, ok := value.([]any) // ["message", channel, payload]
+		if !ok || len(push) != 3 || push[0] != "message" {
+			continue // the confirmation
+		}
+		if payload, ok := push[2].(string); ok {
+			message(payload)
+		}
+	}
+}
+
+// Ping reports whether the subscription is still there. There is no connection
+// that could have broken unnoticed.
+func (sub *subscription) Ping(ctx context.Context) error {
+	select {
+	case <-sub.done:
+		return ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+func (sub *subscription) Done() <-chan struct{} { return sub.done }
+
+func (sub *subscription) Close() {
+	sub.store.gate.Lock()
+	if _, ok := sub.store.subs[sub]; ok {
+		delete(sub.store.subs, sub)
+		sub.store.forget(sub.peer)
+	}
+	sub.store.gate.Unlock()
+	sub.end()
+}
+
+func (sub *subscription) end() {
+	sub.over.Do(func() {
+		sub.out.close()
+		close(sub.done)
+	})
+}

@@ -1,0 +1,76 @@
+package holdfast
+
+import "time"
+
+// Event is something that happened to a lock of this process, told to
+// Options.OnEvent. Its kinds are the struct types below; switch on the type.
+type Event interface{ event() }
+
+// Queued: the process waits in line for a name, or looked again.
+type Queued struct {
+	Name      string
+	Position  int           // 0 is the head
+	Holder    string        // the holder's label; empty when foreign
+	Remaining time.Duration // of the holder in Redis; negative: no expiry
+}
+
+// Granted: a caller got its lease.
+type Granted struct {
+	Name   string
+	Token  int64
+	Waited time.Duration // since it called Lock
+}
+
+// Released: a caller gave its lease back.
+type Released struct {
+	Name  string
+	Token int64
+	Held  time.Duration
+}
+
+// Lost: a lease ended before its release.
+type Lost struct {
+	Name  string
+	Token int64
+	Cause Cause
+}
+
+// Renewed: Redis answered a renewal.
+type Renewed struct {
+	Name      string
+	Remaining time.Duration // until the new deadline
+}
+
+// RenewFailed: a renewal was not answered or refused, and will be tried again
+// while Remaining lasts.
+type RenewFailed struct {
+	Name      string
+	Err       error
+	Remaining time.Duration
+}
+
+// Recalled: another process waits for a name that is held here.
+type Recalled struct{ Name string }
+
+// Wake: the subscription for pushes was confirmed (Up) or broke.
+type Wake struct {
+	Up  bool
+	Err error // why it broke, where known
+}
+
+// Repaired: a key without expiry was given one.
+type Repaired struct{ Name string }
+
+// Dropped: OnEvent was too slow and missed this many events.
+type Dropped struct{ N int }
+
+func (Queued) event()      {}
+func (Granted) event()     {}
+func (Released) event()    {}
+func (Lost) event()        {}
+func (Renewed) event()     {}
+func (RenewFailed) event() {}
+func (Recalled) event()    {}
+func (Wake) event()        {}
+func (Repaired) event()    {}
+func (Dropped) event()     {}

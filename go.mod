@@ -1,0 +1,3 @@
+module github.com/holdfast-go/holdfast
+
+go 1.26.0

@@ -1,0 +1,455 @@
+package holdfast_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The laws of the house. Each test says in its failure why the law exists:
+// whoever thinks that a law is wrong has its reason to argue with, and changes
+// the law here first.
+
+const (
+	modulePath = "github.com/holdfast-go/holdfast"
+	labDir     = "internal/lab"
+
+	longestFile     = 500
+	longestFunction = 70
+)
+
+// source is one parsed Go file.
+type source struct {
+	path string // slash-separated, from the root of the tree
+	fset *token.FileSet
+	ast  *ast.File
+}
+
+func (s source) dir() string   { return path.Dir(s.path) }
+func (s source) test() bool    { return strings.HasSuffix(s.path, "_test.go") }
+func (s source) lines() int    { return s.fset.File(s.ast.FileStart).LineCount() }
+func (s source) program() bool { return s.ast.Name.Name == "main" }
+
+func (s source) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.path, s.fset.Position(n.Pos()).Line)
+}
+
+// imports are the packages that the file names.
+func (s source) imports() []string {
+	var paths []string
+	for _, spec := range s.ast.Imports {
+		p, _ := strconv.Unquote(spec.Path.Value) // the parser saw to its quotes
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// walk calls visit with every file of the tree that is the project's own.
+func walk(t *testing.T, visit func(name string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := d.Name()
+		if d.IsDir() {
+			if name != "." && strings.HasPrefix(base, ".") || slices.Contains([]string{"vendor", "testdata", "node_modules"}, base) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		visit(filepath.ToSlash(name))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sources parses every Go file of every module.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	walk(t, func(name string) {
+		if path.Ext(name) != ".go" {
+			return
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, source{name, fset, file})
+	})
+	return all
+}
+
+// module is a go.mod, as far as the laws look at it.
+type module struct {
+	dir      string
+	path     string
+	goLine   string
+	requires []string // path and version
+	replaces []string
+}
+
+// modules reads the go.mod files of the tree by their directories.
+func modules(t *testing.T) map[string]module {
+	t.Helper()
+	all := map[string]module{}
+	walk(t, func(name string) {
+		if path.Base(name) != "go.mod" {
+			return
+		}
+		m := module{dir: path.Dir(name)}
+		for _, line := range directives(t, name) {
+			verb, rest, _ := strings.Cut(line, " ")
+			switch verb {
+			case "module":
+				m.path = rest
+			case "go":
+				m.goLine = rest
+			case "require":
+				m.requires = append(m.requires, rest)
+			case "replace":
+				m.replaces = append(m.replaces, rest)
+			}
+		}
+		all[m.dir] = m
+	})
+	return all
+}
+
+// directives are the lines of a go.mod or go.work, with the blocks unrolled:
+// each begins with its verb.
+func directives(t *testing.T, name string) []string {
+	t.Helper()
+	var lines []string
+	block := ""
+	for line := range strings.Lines(read(t, name)) {
+		line, _, _ = strings.Cut(line, "//")
+		line = strings.Join(strings.Fields(line), " ")
+		switch {
+		case line == "":
+		case line == ")":
+			block = ""
+		case strings.HasSuffix(line, " ("):
+			block = strings.TrimSuffix(line, "(")
+		default:
+			lines = append(lines, block+line)
+		}
+	}
+	return lines
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// moduleOf is the module that a directory belongs to: the innermost.
+func moduleOf(all map[string]module, dir string) module {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if m, ok := all[dir]; ok {
+			return m
+		}
+	}
+	return all["."]
+}
+
+func TestRootRequiresNothing(t *testing.T) {
+	for _, r := range modules(t)["."].requires {
+		t.Errorf("go.mod requires %s: the root is the standard library and nothing else, so that a lock costs no dependency; what talks to Redis is a driver, a module of its own", r)
+	}
+}
+
+func TestModulesArePublishable(t *testing.T) {
+	all := modules(t)
+	want := all["."].goLine
+	for _, m := range all {
+		if m.goLine != want {
+			t.Errorf("%s/go.mod says go %s, the root go %s: one version, or the workspace builds what no user's build does", m.dir, m.goLine, want)
+		}
+		if m.dir == labDir {
+			continue // never tagged
+		}
+		for _, r := range m.replaces {
+			t.Errorf("%s/go.mod replaces %s: a user's build ignores replace lines, so it would be another program than ours; versioned replace lines stand in go.work", m.dir, r)
+		}
+		for _, r := range m.requires {
+			if strings.HasPrefix(r, modulePath+"/"+labDir) {
+				t.Errorf("%s/go.mod requires the lab: it is never tagged, so nobody could fetch this module; the test that needs it belongs into the lab", m.dir)
+			}
+		}
+	}
+}
+
+func TestWorkspaceKnowsEveryModule(t *testing.T) {
+	all := modules(t)
+	lines := directives(t, "go.work")
+	if want := "go " + all["."].goLine; !slices.Contains(lines, want) {
+		t.Errorf("go.work does not say %q: it must agree with the modules", want)
+	}
+	for dir, m := range all {
+		local := "./" + strings.TrimPrefix(dir, ".")
+		use := "use " + local
+		if dir == "." {
+			use = "use ."
+		}
+		if !slices.Contains(lines, use) {
+			t.Errorf("go.work lacks %q: `go test work` would silently leave the module out", use)
+		}
+		for _, other := range all {
+			for _, r := range other.requires {
+				if p, version, _ := strings.Cut(r, " "); p == m.path {
+					if replace := "replace " + p + " " + version + " => " + local; !slices.Contains(lines, replace) {
+						t.Errorf("go.work lacks %q, which %s/go.mod requires: a fresh clone would look for an unpublished version", replace, other.dir)
+					}
+				}
+			}
+		}
+	}
+}
+
+// arrows are the packages of the house that a directory, and what lies under
+// it, may import. The longest directory that fits counts. A name that ends in
+// /... stands for the whole tree.
+var arrows = map[string][]string{
+	"internal/script": {},
+	".":               {"", "internal/script", "internal/seam", "storetest"},
+	"rueidisstore":    {"", "storetest", "rueidisstore"},
+	"goredisstore":    {"", "storetest", "goredisstore"},
+	"embedded":        {"", "storetest", "embedded", "embedded/internal/..."},
+	"server":          {"", "server/...", "embedded"},
+	"cmd/holdfast":    {"", "rueidisstore", "goredisstore", "embedded", "server", "cmd/holdfast/..."},
+	"internal/lab":    {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server"},
+}
+
+func TestArrows(t *testing.T) {
+	for _, s := range sources(t) {
+		from := s.dir()
+		for from != "." && arrows[from] == nil {
+			from = path.Dir(from)
+		}
+		for _, p := range s.imports() {
+			target, ours := cutModule(p)
+			if ours && !allowed(arrows[from], target) {
+				t.Errorf("%s imports %s: the arrows are internal/script <- root <- drivers, embedded, server <- cmd, lab, and only the root and the lab see an internal package: what our own command cannot do with the public face, no user can", s.path, p)
+			}
+		}
+	}
+}
+
+// cutModule reports whether a package is of this repository, and where.
+func cutModule(p string) (dir string, ours bool) {
+	if p == modulePath {
+		return "", true
+	}
+	return strings.CutPrefix(p, modulePath+"/")
+}
+
+func allowed(patterns []string, target string) bool {
+	for _, pattern := range patterns {
+		tree, whole := strings.CutSuffix(pattern, "/...")
+		if target == tree || whole && strings.HasPrefix(target, tree+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestDriversAreOnlyDrivers(t *testing.T) {
+	clients := map[string]string{
+		"rueidisstore": "github.com/redis/rueidis",
+		"goredisstore": "github.com/redis/go-redis/",
+	}
+	for _, s := range sources(t) {
+		client, driver := clients[s.dir()]
+		if !driver || s.test() {
+			continue
+		}
+		for _, p := range s.imports() {
+			if standard(p) || p == modulePath || strings.HasPrefix(p, client) {
+				continue
+			}
+			t.Errorf("%s imports %s: a driver is its client library and the root, no more, so that anybody can write one", s.path, p)
+		}
+	}
+}
+
+// standard reports whether a package is of the standard library, whose paths
+// begin with no host name.
+func standard(p string) bool {
+	first, _, _ := strings.Cut(p, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test() {
+			documented[s.dir()] = documented[s.dir()] || s.ast.Doc != nil
+		}
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("no package comment in %s: it is the first thing a reader looks for, and says what the package is and is not", dir)
+		}
+	}
+}
+
+func TestExportedNamesAreContracts(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir() != "." || s.test() {
+			continue
+		}
+		for _, decl := range s.ast.Decls {
+			for _, missing := range undocumented(decl) {
+				t.Errorf("%s: %s has no comment: an exported name is a promise, and its comment is what was promised", s.at(decl), missing)
+			}
+		}
+	}
+}
+
+// wellKnown are methods whose contract is written elsewhere.
+var wellKnown = []string{"Error", "Unwrap", "Is", "As", "String", "GoString", "LogValue", "MarshalText", "UnmarshalText"}
+
+// undocumented lists the exported names of a declaration that no comment is at.
+func undocumented(decl ast.Decl) []string {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && !(d.Recv != nil && hiddenMethod(d)) {
+			return []string{d.Name.Name}
+		}
+	case *ast.GenDecl:
+		var missing []string
+		for _, spec := range d.Specs {
+			missing = append(missing, undocumentedSpec(d, spec)...)
+		}
+		return missing
+	}
+	return nil
+}
+
+// hiddenMethod reports whether a method needs no comment: its type is not
+// exported, or everybody knows what it does.
+func hiddenMethod(d *ast.FuncDecl) bool {
+	receiver := d.Recv.List[0].Type
+	if star, ok := receiver.(*ast.StarExpr); ok {
+		receiver = star.X
+	}
+	if index, ok := receiver.(*ast.IndexExpr); ok {
+		receiver = index.X
+	}
+	name, ok := receiver.(*ast.Ident)
+	return ok && !name.IsExported() || slices.Contains(wellKnown, d.Name.Name)
+}
+
+// undocumentedSpec takes the comment of a group for one of each constant and
+// variable in it, but not of each type. Neighbors may share a comment that
+// names them all.
+func undocumentedSpec(d *ast.GenDecl, spec ast.Spec) []string {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		if s.Name.IsExported() && s.Doc == nil && (d.Doc == nil || d.Lparen.IsValid()) {
+			return []string{s.Name.Name}
+		}
+	case *ast.ValueSpec:
+		var missing []string
+		for _, name := range s.Names {
+			if name.IsExported() && s.Doc == nil && s.Comment == nil && d.Doc == nil && !namedInGroup(d, name.Name) {
+				missing = append(missing, name.Name)
+			}
+		}
+		return missing
+	}
+	return nil
+}
+
+// namedInGroup reports whether the comment of another constant or variable of
+// the group begins by naming this one, too.
+func namedInGroup(d *ast.GenDecl, name string) bool {
+	return slices.ContainsFunc(d.Specs, func(spec ast.Spec) bool {
+		s, ok := spec.(*ast.ValueSpec)
+		if !ok || s.Doc == nil {
+			return false
+		}
+		words := strings.Fields(strings.ReplaceAll(s.Doc.Text(), ",", " "))
+		return slices.Contains(words[:min(len(words), 8)], name)
+	})
+}
+
+func TestSmallPieces(t *testing.T) {
+	for _, s := range sources(t) {
+		if n := s.lines(); n > longestFile {
+			t.Errorf("%s has %d lines, more than %d: one file, one idea; find the second one and give it a name", s.path, n, longestFile)
+		}
+		if s.test() {
+			continue
+		}
+		for _, decl := range s.ast.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			n := s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1
+			if n > longestFunction {
+				t.Errorf("%s: %s has %d lines, more than %d: what cannot be seen at once is not understood at once", s.at(f), f.Name.Name, n, longestFunction)
+			}
+		}
+	}
+}
+
+func TestReadmeShowsTestedExamples(t *testing.T) {
+	blocks := goBlocks(read(t, "README.md"))
+	if len(blocks) == 0 {
+		t.Error("README.md shows no Go code: it is where everybody begins")
+	}
+	var examples []string
+	for _, s := range sources(t) {
+		if s.test() && strings.Contains(read(t, s.path), "\nfunc Example") {
+			examples = append(examples, unindented(read(t, s.path)))
+		}
+	}
+	for _, block := range blocks {
+		if !slices.ContainsFunc(examples, func(e string) bool { return strings.Contains(e, unindented(block)) }) {
+			t.Errorf("README.md shows code that is in no example: code that no test runs is wrong sooner or later. Make it an Example in some _test.go, word for word:\n%s", block)
+		}
+	}
+}
+
+// goBlocks are the contents of the ```go fences of a Markdown text.
+func goBlocks(text string) []string {
+	var blocks []string
+	for i, part := range strings.Split("\n"+text, "\n```go\n") {
+		if i > 0 {
+			block, _, _ := strings.Cut("\n"+part, "\n```")
+			blocks = append(blocks, strings.TrimSpace(block))
+		}
+	}
+	return blocks
+}
+
+// unindented drops the indentation of every line, and keeps the ends of lines
+// so that a block is found as whole lines only.
+func unindented(text string) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,141 @@
+package bench_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+func TestMain(m *testing.M) {
+	if bench.IsChild() {
+		if err := bench.Child(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// An overlap of 0 says nothing unless the detector can say anything else.
+func TestOverlapsAreSeen(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	for _, workload := range []string{"one-1x64-1ms", "one-8x8-1ms"} {
+		if row := bench.Cell(t, server, bench.None, workload); row.Overlaps == 0 {
+			t.Errorf("%s without any lock: got 0 overlaps of %.0f entries per second, want some", workload, row.OpsPerSecond)
+		}
+	}
+}
+
+func TestQuickRunHasAllRows(t *testing.T) {
+	var out, talk bytes.Buffer
+	if err := bench.Main([]string{"-quick", "-o", "json"}, &out, &talk); err != nil {
+		t.Fatalf("%v\n%s", err, &talk)
+	}
+	var report bench.Report
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, workload := range bench.Workloads() {
+		for _, who := range []string{"holdfast", "redsync", "redislock", "rueidislock"} {
+			i := slices.IndexFunc(report.Rows, func(r bench.Row) bool { return r.Workload == workload && r.Who == who })
+			if i < 0 {
+				t.Errorf("no row for %s in %s\n%s", who, workload, &talk)
+				continue
+			}
+			if row := report.Rows[i]; row.OpsPerSecond <= 0 || row.Failed > 0 {
+				t.Errorf("%s in %s: got %.0f locks per second and %d failures (%s), want some and none",
+					who, workload, row.OpsPerSecond, row.Failed, row.Failure)
+			}
+		}
+	}
+}
+
+// The figure "commands" is a sum over names, see commands.go.
+func TestSends(t *testing.T) {
+	for _, who := range bench.Who() {
+		t.Run(who, func(t *testing.T) {
+			server := redistest.Start(t, redistest.Options{})
+			monitor := watch(t, server.Addr())
+			bench.Contend(t, server, who)
+			server.MustDo(t, "ECHO", "end")
+			sent, inScripts := monitor()
+			for _, command := range sent {
+				if !bench.IsUncounted(command) && !slices.Contains(bench.Sends(who), command) {
+					t.Errorf("the client sends %s, which is not in its list %v", command, bench.Sends(who))
+				}
+			}
+			for _, command := range inScripts {
+				if slices.Contains(bench.Sends(who), command) {
+					t.Errorf("a script calls %s, which is in the list of what the client sends", command)
+				}
+			}
+		})
+	}
+}
+
+// watch starts MONITOR. The function it returns gives the commands that clients
+// sent and those that scripts called before somebody said ECHO end.
+func watch(t *testing.T, addr string) func() (sent, inScripts []string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(conn)
+	fmt.Fprint(conn, "MONITOR\r\n")
+	if line, err := lines.ReadString('\n'); line != "+OK\r\n" {
+		t.Fatalf("MONITOR: %q, %v", line, err)
+	}
+	return func() (sent, inScripts []string) {
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, rest, _ := strings.Cut(line, " [")
+			source, command, _ := strings.Cut(rest, `] "`)
+			name, arguments, _ := strings.Cut(strings.ToLower(command), `"`)
+			switch {
+			case name == "echo" && strings.HasPrefix(arguments, ` "end"`):
+				return sent, inScripts
+			case strings.HasSuffix(source, " lua"):
+				inScripts = append(inScripts, name)
+			default:
+				sent = append(sent, name)
+			}
+		}
+	}
+}
+
+func TestPageIsMadeOfTheLatestFigures(t *testing.T) {
+	figures, err := os.ReadFile("../../../docs/benchmarks/latest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := bench.Page(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/benchmarks.md is not what docs/benchmarks/latest.json says: run go run ./internal/lab/bench/cmd -report at the root of the repository")
+	}
+}

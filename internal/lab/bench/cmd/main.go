@@ -1,0 +1,26 @@
+// Command cmd runs the benchmarks of package bench; see there.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench"
+)
+
+func main() {
+	var err error
+	if bench.IsChild() {
+		err = bench.Child(os.Stdin, os.Stdout)
+	} else {
+		err = bench.Main(os.Args[1:], os.Stdout, os.Stderr)
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// machine says what the figures depend on most: the processor, how many of it
+// this program may use, and the system.
+func machine() string {
+	text := fmt.Sprintf("%d cores", runtime.NumCPU())
+	if model := value("/proc/cpuinfo", "model name"); model != "" {
+		text += " of " + model
+	}
+	text += ", " + runtime.GOOS + "/" + runtime.GOARCH
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		text += ", kernel " + strings.TrimSpace(string(release))
+	}
+	return text
+}
+
+// value finds the first "name : value" line of a file, empty if there is none.
+func value(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// measured are the modules whose versions the report names.
+var measured = []string{
+	"github.com/holdfast-go/holdfast",
+	"github.com/go-redsync/redsync/v4",
+	"github.com/bsm/redislock",
+	"github.com/redis/rueidis", // rueidislock is a package of it
+	"github.com/redis/go-redis/v9",
+}
+
+func versions() map[string]string {
+	all := map[string]string{"go": strings.TrimPrefix(runtime.Version(), "go")}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return all
+	}
+	for _, module := range append(info.Deps, &info.Main) {
+		if slices.Contains(measured, module.Path) {
+			all[strings.TrimPrefix(module.Path, "github.com/")] = module.Version
+		}
+	}
+	return all
+}
+
+// serverVersion is the name and version of the server.
+func serverVersion(server *redistest.Server) (string, error) {
+	info, err := server.Do("INFO", "server")
+	if err != nil {
+		return "", err
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		fields[name] = value
+	}
+	if version := fields["valkey_version"]; version != "" {
+		return "Valkey " + version, nil
+	}
+	return "Redis " + fields["redis_version"], nil
+}
+
+// round rounds to a number of decimals, so that what is committed is no longer
+// than what was measured.
+func round(x float64, decimals int) float64 {
+	unit := math.Pow10(decimals)
+	return math.Round(x*unit) / unit
+}

@@ -1,0 +1,390 @@
+// Package lab_test holds what only real servers can show.
+package lab_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
+)
+
+// patience is what nothing waits for when all is well.
+const patience = 30 * time.Second
+
+func openStore(t testing.TB, url string, adjust func(*rueidis.ClientOption)) *rueidisstore.Store {
+	t.Helper()
+	store, err := rueidisstore.Open(url, &rueidisstore.Options{Adjust: adjust})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func lua(source string) *holdfast.Script { return script.New("test", source) }
+
+func subscribe(t testing.TB, store holdfast.Store, channel string, message func(string)) holdfast.Subscription {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	sub, err := store.Subscribe(ctx, channel, message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sub.Close)
+	return sub
+}
+
+func eval(t testing.TB, store holdfast.Store, source string, keys ...string) []string {
+	t.Helper()
+	reply, err := store.Eval(t.Context(), holdfast.Call{Script: lua(source), Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+func ended(t testing.TB, sub holdfast.Subscription) {
+	t.Helper()
+	select {
+	case <-sub.Done():
+	case <-time.After(patience):
+		t.Fatal("the subscription did not end")
+	}
+}
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// command runs a command on a server, past the driver.
+type command func(args ...any) string
+
+// eachServer runs a test against a real server and against the embedded one, in
+// both protocols: rueidis takes different ways then, above all for subscriptions.
+func eachServer(t *testing.T, test func(t *testing.T, store *rueidisstore.Store, do command)) {
+	server := redistest.Start(t, redistest.Options{})
+	local, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = local.Close() }()
+	if _, err := local.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	inProcess := func(args ...any) string {
+		texts := make([]string, len(args))
+		for i, arg := range args {
+			texts[i] = fmt.Sprint(arg)
+		}
+		reply, err := local.Do(texts...)
+		if err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+		return fmt.Sprint(reply)
+	}
+	for protocol, resp2 := range map[string]bool{"RESP3": false, "RESP2": true} {
+		adjust := func(o *rueidis.ClientOption) { o.AlwaysRESP2 = resp2 }
+		t.Run("redis "+protocol, func(t *testing.T) {
+			test(t, openStore(t, server.URL(), adjust), func(args ...any) string { return server.MustDo(t, args...) })
+		})
+		t.Run("embedded "+protocol, func(t *testing.T) { test(t, openStore(t, local.URL(), adjust), inProcess) })
+	}
+}
+
+func TestDriverEval(t *testing.T) {
+	tests := map[string][]string{
+		"return {'a', 2, 'c'}":               {"a", "2", "c"},
+		"return 'a'":                         {"a"},
+		"return 7":                           {"7"},
+		"return redis.status_reply('FINE')":  {"FINE"},
+		"return false":                       nil,
+		"return {}":                          nil,
+		"return {'a', false, 'c'}":           {"a", "", "c"},
+		"return {KEYS[1], KEYS[2], ARGV[1]}": {"k1", "k2", "with space\r\n\x00"},
+	}
+	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+		for source, want := range tests {
+			call := holdfast.Call{Script: lua(source), Keys: []string{"k1", "k2"}, Args: []string{"with space\r\n\x00"}}
+			for range 2 { // by source, then by SHA
+				got, err := store.Eval(t.Context(), call)
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s: got %q, %v, want %q", source, got, err, want)
+				}
+			}
+			do("SCRIPT", "FLUSH") // some are the same to the next protocol
+		}
+		for _, words := range []string{"ERR plain", "NOPERM no", "ERR DB index", "ERR ERR twice"} {
+			_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return {err = ARGV[1]}"), Args: []string{words}})
+			if got := refusal(t, err); got != words && !strings.HasPrefix(got, words+" script: ") { // Redis 7 adds where
+				t.Errorf("got %q, want %q", got, words)
+			}
+		}
+		if _, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return {'a', {'b'}}")}); err == nil {
+			t.Error("a nested answer was taken for text")
+		}
+	})
+}
+
+func TestDriverEvalAll(t *testing.T) {
+	calls := make([]holdfast.Call, 150) // more than two pipelines
+	for i := range calls {
+		calls[i] = holdfast.Call{Script: lua("return {KEYS[1], ARGV[1], #ARGV}"), Keys: []string{"k"}, Args: []string{fmt.Sprint(i)}}
+		if i%10 == 3 {
+			calls[i].Script = lua("return {err = 'NO ' .. ARGV[1]}")
+		}
+	}
+	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+		for round := range 3 { // by source, by SHA, and by source again
+			for i, result := range store.EvalAll(t.Context(), calls) {
+				if i%10 == 3 {
+					if got := refusal(t, result.Err); !strings.HasPrefix(got, fmt.Sprint("NO ", i)) {
+						t.Errorf("call %d: got %q", i, got)
+					}
+				} else if want := []string{"k", fmt.Sprint(i), "1"}; result.Err != nil || !slices.Equal(result.Reply, want) {
+					t.Fatalf("call %d: got %q, %v", i, result.Reply, result.Err)
+				}
+			}
+			if round == 1 {
+				do("SCRIPT", "FLUSH")
+			}
+		}
+		if got := store.EvalAll(t.Context(), nil); len(got) != 0 {
+			t.Errorf("no calls gave %v", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, result := range store.EvalAll(ctx, calls) {
+			if !errors.Is(result.Err, context.Canceled) {
+				t.Errorf("got %v, want the context's error", result.Err)
+			}
+		}
+	})
+}
+
+func TestDriverScan(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+		for i := range 1500 { // three pages
+			do("SET", fmt.Sprint("a:", i), 1)
+		}
+		seen := map[string]bool{}
+		for key, err := range store.Scan(t.Context(), "a:*9") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[key] = true
+		}
+		if len(seen) != 150 {
+			t.Errorf("got %d keys, want 150", len(seen))
+		}
+		for _, err := range store.Scan(t.Context(), "*") {
+			if err != nil {
+				t.Error(err)
+			}
+			break // must not go on yielding
+		}
+	})
+}
+
+func TestDriverSubscription(t *testing.T) {
+	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+		got := make(chan string, 100)
+		sub := subscribe(t, store, "c", func(payload string) { got <- payload })
+		for i := range 100 { // heard from the first on: it is confirmed
+			if heard := do("PUBLISH", "c", i); heard != "1" {
+				t.Fatalf("message %d: heard by %s", i, heard)
+			}
+			if i%10 == 0 { // which adds no listener
+				if err := sub.Ping(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i := range 100 {
+			if message := <-got; message != fmt.Sprint(i) {
+				t.Fatalf("got %q, want %d", message, i)
+			}
+		}
+
+		sub.Close()
+		sub.Close()
+		ended(t, sub)
+		if sub.Ping(t.Context()) == nil {
+			t.Error("a closed subscription answered a ping")
+		}
+		eventually(t, "its connection is gone", func() bool { return do("PUBLISH", "c", "x") == "0" })
+	})
+}
+
+func TestDriverLeavesAClientOpen(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	store := rueidisstore.New(client)
+	sub := subscribe(t, store, "c", func(string) {})
+	for range 2 {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	ended(t, sub)
+	if _, err := store.Subscribe(t.Context(), "c", func(string) {}); err == nil {
+		t.Error("subscribed after Close")
+	}
+	if err := client.Do(t.Context(), client.B().Ping().Build()).Error(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDriverOpenFails(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	for _, url := range []string{"redis://127.0.0.1:1", "redis://127.0.0.1:1/2", "unix:///nonexistent/socket", "cluster://" + server.Addr(), server.Addr()} {
+		store, err := rueidisstore.Open(url, nil)
+		if err == nil {
+			_ = store.Close()
+			t.Errorf("%s: no error", url)
+		}
+	}
+}
+
+func TestDriverWaysIn(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{
+		Password: "p@ss/word?#%:",
+		Socket:   true,
+		ACL:      []string{"user app on >pw ~app:* &app:* +@all -config"},
+	})
+	password := url.QueryEscape("p@ss/word?#%:")
+	store := openStore(t, "redis://:"+password+"@"+server.Addr()+"/3", nil)
+	eval(t, store, "return redis.call('SET', KEYS[1], 'here')", "k")
+
+	socket := openStore(t, "unix://default:"+password+"@"+server.Socket()+"?db=3", nil)
+	if got := eval(t, socket, "return redis.call('GET', KEYS[1])", "k"); !slices.Equal(got, []string{"here"}) {
+		t.Errorf("got %q over the socket", got)
+	}
+	got := make(chan string, 1)
+	subscribe(t, socket, "c", func(payload string) { got <- payload })
+	eval(t, store, "return redis.call('PUBLISH', 'c', 'hello')")
+	if message := <-got; message != "hello" {
+		t.Errorf("got %q", message)
+	}
+
+	app := openStore(t, "redis://app:pw@"+server.Addr(), nil)
+	_, err := app.Eval(t.Context(), holdfast.Call{Script: lua("return 1"), Keys: []string{"other"}})
+	if !strings.HasPrefix(refusal(t, err), "NOPERM") {
+		t.Errorf("got %v, want NOPERM", err)
+	}
+	_, err = app.Subscribe(t.Context(), "other", func(string) {})
+	if !strings.HasPrefix(refusal(t, err), "NOPERM") {
+		t.Errorf("got %v, want NOPERM", err)
+	}
+	subscribe(t, app, "app:c", func(string) {})
+
+	_, err = rueidisstore.Open("redis://app:wrong-password@"+server.Addr(), nil)
+	if err == nil || strings.Contains(err.Error(), "wrong-password") {
+		t.Errorf("got %v, want an error without the password", err)
+	}
+	_, err = store.Eval(t.Context(), holdfast.Call{Script: lua("return redis.error_reply('ERR my own')")})
+	if got := refusal(t, err); !strings.HasPrefix(got, "ERR my own") {
+		t.Errorf("got %q, want the server's words", got)
+	}
+}
+
+func refusal(t testing.TB, err error) string {
+	t.Helper()
+	refused, ok := errors.AsType[holdfast.ServerError](err)
+	if !ok {
+		t.Errorf("got %T (%v), want a ServerError", err, err)
+	}
+	return string(refused)
+}
+
+func TestDriverTLS(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	certFile, config := certificate(t)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = client.Close() }()
+				backend, err := net.Dial("tcp", server.Addr())
+				if err != nil {
+					return
+				}
+				defer func() { _ = backend.Close() }()
+				go func() { _, _ = io.Copy(backend, client); _ = backend.Close() }()
+				_, _ = io.Copy(client, backend)
+			}()
+		}
+	}()
+	address := "rediss://" + listener.Addr().String()
+	store := openStore(t, address+"?server_name=lab.example&ca="+url.QueryEscape(certFile), nil)
+	subscribe(t, store, "c", func(string) {})
+	eval(t, store, "return 1")
+	if _, err := rueidisstore.Open(address+"?server_name=lab.example", nil); err == nil {
+		t.Error("a certificate of an unknown authority was taken")
+	}
+}
+
+func certificate(t testing.TB) (file string, config *tls.Config) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "lab"}, DNSNames: []string{"lab.example"},
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+}

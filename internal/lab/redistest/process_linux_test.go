@@ -1,0 +1,70 @@
+package redistest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+func TestStopsWithTheTest(t *testing.T) {
+	var s *redistest.Server
+	var pid int
+	t.Run("inner", func(t *testing.T) {
+		s = redistest.Start(t, redistest.Options{})
+		pid = s.Pid()
+		if err := s.Freeze(); err != nil { // a frozen one must go, too
+			t.Fatal(err)
+		}
+	})
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d after the test: got %v, want %v", pid, err, syscall.ESRCH)
+	}
+	if _, err := os.Stat(s.Dir()); !os.IsNotExist(err) {
+		t.Errorf("the directory is left behind: %v", err)
+	}
+}
+
+// TestDiesWithItsParent runs this test a second time in a process of its own,
+// which starts a server and ends without any cleanup.
+func TestDiesWithItsParent(t *testing.T) {
+	const dirVar = "REDISTEST_ORPHAN_DIR"
+	if dir := os.Getenv(dirVar); dir != "" {
+		s, err := redistest.Run(dir, redistest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("pid=%d\n", s.Pid())
+		os.Exit(0)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), dirVar+"="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	_, text, _ := strings.Cut(string(out), "pid=")
+	pid, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		t.Fatalf("no pid in %q", out)
+	}
+	for end := time.Now().Add(long); !gone(pid); {
+		if time.Now().After(end) {
+			t.Fatalf("the server, process %d, outlived its parent", pid)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// gone takes a zombie for gone: whoever inherited it may be slow to wait.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return errors.Is(err, os.ErrNotExist) || strings.Contains(string(stat), ") Z ")
+}

@@ -1,0 +1,185 @@
+package redistest_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// echo answers every byte with itself and reports what it read.
+func echo(t *testing.T) (addr string, read chan string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	read = make(chan string, 100)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				buffer := make([]byte, 1024)
+				for {
+					n, err := conn.Read(buffer)
+					if err != nil {
+						return
+					}
+					read <- string(buffer[:n])
+					if _, err := conn.Write(buffer[:n]); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), read
+}
+
+func dial(t *testing.T, p *redistest.Proxy) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(conn net.Conn, within time.Duration, n int) (string, error) {
+	buffer := make([]byte, n)
+	_ = conn.SetReadDeadline(time.Now().Add(within))
+	n, err := io.ReadFull(conn, buffer)
+	return string(buffer[:n]), err
+}
+
+const (
+	soon = 50 * time.Millisecond // long enough to see that nothing comes
+	long = 5 * time.Second       // what surely comes has come by then
+)
+
+func TestProxyHold(t *testing.T) {
+	addr, read := echo(t)
+	p := redistest.StartProxy(t, addr)
+	conn := dial(t, p)
+	send(t, conn, "a")
+	if got, err := receive(conn, long, 1); got != "a" {
+		t.Fatalf("pass: got %q, %v, want %q", got, err, "a")
+	}
+	<-read
+
+	p.Hold()
+	send(t, conn, "b")
+	if got, err := receive(conn, soon, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("hold: got %q, %v, want silence", got, err)
+	}
+	late := dial(t, p) // new ones are accepted and as silent
+	send(t, late, "c")
+	if got, err := receive(late, soon, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("hold, new connection: got %q, %v, want silence", got, err)
+	}
+	select {
+	case got := <-read:
+		t.Errorf("hold: the server read %q", got)
+	default:
+	}
+
+	p.Pass()
+	if got, err := receive(conn, long, 1); got != "b" {
+		t.Errorf("healed: got %q, %v, want %q", got, err, "b")
+	}
+	if got, err := receive(late, long, 1); got != "c" {
+		t.Errorf("healed: got %q, %v, want %q", got, err, "c")
+	}
+}
+
+func TestProxyLosesAnAnswer(t *testing.T) {
+	s := redistest.Start(t, redistest.Options{})
+	p := redistest.StartProxy(t, s.Addr())
+	conn := dial(t, p)
+	p.HoldReplies()
+	send(t, conn, "SET a 1\r\n")
+	for end := time.Now().Add(long); s.MustDo(t, "GET", "a") != "1"; {
+		if time.Now().After(end) {
+			t.Fatal("the request never ran")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if got, err := receive(conn, soon, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("hold replies: got %q, %v, want silence", got, err)
+	}
+	p.Cut()
+	if got, err := receive(conn, long, 1); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("cut: got %q, %v, want a broken connection", got, err)
+	}
+	p.Pass()
+	again := dial(t, p)
+	send(t, again, "GET a\r\n")
+	if got, err := receive(again, long, 7); got != "$1\r\n1\r\n" {
+		t.Errorf("after the cut: got %q, %v", got, err)
+	}
+}
+
+func TestProxyRefuse(t *testing.T) {
+	addr, _ := echo(t)
+	p := redistest.StartProxy(t, addr)
+	old := dial(t, p)
+	send(t, old, "a")
+	if _, err := receive(old, long, 1); err != nil {
+		t.Fatal(err)
+	}
+	p.Refuse()
+	for _, conn := range []net.Conn{old, dial(t, p)} {
+		if got, err := receive(conn, long, 1); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("refuse: got %q, %v, want a broken connection", got, err)
+		}
+	}
+}
+
+func TestProxyDelayCostsNoThroughput(t *testing.T) {
+	addr, _ := echo(t)
+	p := redistest.StartProxy(t, addr)
+	const delay = 20 * time.Millisecond
+	p.Delay(delay)
+	conn := dial(t, p)
+	start := time.Now()
+	for range 50 { // apart from each other, so that they are chunks of their own
+		send(t, conn, "x")
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := receive(conn, long, 50); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took < 2*delay || took > 50*delay {
+		t.Errorf("50 chunks each way took %s, want at least %s and not one delay for each", took, 2*delay)
+	}
+}
+
+func TestProxyPassesTheEnd(t *testing.T) {
+	addr, _ := echo(t)
+	p := redistest.StartProxy(t, addr)
+	conn := dial(t, p)
+	send(t, conn, "a")
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); string(got) != "a" || err != nil {
+		t.Errorf("half closed: got %q, %v, want %q and the end", got, err, "a")
+	}
+}

@@ -1,0 +1,78 @@
+package redistest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// SentinelMaster is the name under which the sentinels know their master.
+const SentinelMaster = "main"
+
+// Guarded is a master with its replicas, and the sentinels that watch them.
+type Guarded struct {
+	Master    *Server
+	Replicas  []*Server
+	Sentinels []*Server
+}
+
+// Sentinel runs a master, so many replicas and three sentinels for the length
+// of a test. It returns once the replicas are in sync and every sentinel knows
+// all the others. A master that is silent for half a second is replaced, about
+// two seconds later writes succeed again.
+func Sentinel(t testing.TB, replicas int) Guarded {
+	t.Helper()
+	const sentinels, quorum = 3, 2
+	plain := Options{Config: []string{"repl-diskless-sync-delay 0"}}
+	g := Guarded{Master: Start(t, plain)}
+	for range replicas {
+		replica := Start(t, plain)
+		replica.MustDo(t, "REPLICAOF", "127.0.0.1", g.Master.port)
+		g.Replicas = append(g.Replicas, replica)
+		await(t, "the replica is in sync", func() bool {
+			info, err := replica.Do("INFO", "replication")
+			return err == nil && field(info, "master_link_status") == "up"
+		})
+	}
+	for range sentinels {
+		g.Sentinels = append(g.Sentinels, startSentinel(t, g.Master, quorum))
+	}
+	for _, s := range g.Sentinels {
+		await(t, "the sentinels know each other", func() bool {
+			others, err := s.Do("SENTINEL", "CKQUORUM", SentinelMaster)
+			info, infoErr := s.Do("INFO", "sentinel")
+			want := fmt.Sprintf("slaves=%d,sentinels=%d", replicas, sentinels)
+			return err == nil && infoErr == nil && others != "" && strings.Contains(info, want)
+		})
+	}
+	return g
+}
+
+func startSentinel(t testing.TB, master *Server, quorum int) *Server {
+	t.Helper()
+	dir := tempDir(t)
+	s, err := startOnFreePort(func() (*Server, error) { return newSentinel(dir, master, quorum) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, s)
+	return s
+}
+
+func newSentinel(dir string, master *Server, quorum int) (*Server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, port: port, flags: []string{"--sentinel"}}
+	return s, s.writeConfig([]string{
+		"bind 127.0.0.1",
+		"port " + strconv.Itoa(port),
+		"dir " + strconv.Quote(dir),
+		"logfile redis.log",
+		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", SentinelMaster, master.port, quorum),
+		"sentinel down-after-milliseconds " + SentinelMaster + " 500",
+		"sentinel failover-timeout " + SentinelMaster + " 3000",
+	})
+}

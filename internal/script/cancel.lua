@@ -1,0 +1,28 @@
+-- cancel: ends an id that is given up, wherever it stands.
+-- KEYS L F Q
+-- ARGV id, shard suffix
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local id, suffix = ARGV[1], ARGV[2]
+
+local holder = redis.call('GET', L)
+local rank = redis.call('ZRANK', Q, id)
+local free = not holder or holder == id
+if not free and rank ~= 0 then
+  redis.call('ZREM', Q, id)
+  return {'cancelled', us, ''}
+end
+
+-- include fence.lua
+-- include handover.lua
+
+local dead, chosen, following, more = survey('', id)
+redis.call('ZREM', Q, id, unpack(dead))
+if more and not chosen then return {'again', us} end
+if free then
+  handover({}, chosen, following, '', 0)
+elseif chosen then
+  publish(chosen, string.format('next %.0f ', redis.call('PTTL', L)) .. chosen)
+end
+return {'cancelled', us, refused}

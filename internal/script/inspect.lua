@@ -1,0 +1,19 @@
+-- inspect: what stands in the keys of one name. Writes nothing.
+-- KEYS L F Q
+-- ARGV most waiters to list, shard suffix
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local holder = redis.call('GET', L)
+local answer = {'state', us, holder or '', holder and 1 or 0, redis.call('PTTL', L),
+  redis.call('GET', F) or '0', redis.call('ZCARD', Q)}
+local queue = redis.call('ZRANGE', Q, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
+for i = 1, #queue, 2 do
+  local client = string.match(queue[i], '^([%w_-]+)%.')
+  local n = client and redis.call('PUBSUB', ARGV[2] == '' and 'NUMSUB' or 'SHARDNUMSUB',
+    'holdfast/wake:' .. client .. ARGV[2])[2] or 0
+  answer[#answer + 1] = queue[i]
+  answer[#answer + 1] = queue[i + 1]
+  answer[#answer + 1] = n
+end
+return answer

@@ -1,0 +1,29 @@
+-- renew: prolongs a tenure and may reserve more tokens. Never makes L anew.
+-- KEYS L F Q
+-- ARGV id, stride or 0
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local id, asked = ARGV[1], tonumber(ARGV[2])
+
+local holder = redis.call('GET', L)
+if holder ~= id then
+  return {'lost', holder or '', us}
+end
+local ttl = tonumber(string.match(id, '^[%w_-]+%.[%w_-]+%.(%d+)|'))
+local waiting = redis.call('ZCARD', Q)
+-- include fence.lua
+
+redis.call('PEXPIRE', L, ttl)
+local size, top = 0, fence
+if asked > 0 then
+  size = math.min(asked, room)
+  top = base + size - 1
+end
+local life = string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - now) / 2000)))
+if size > 0 then
+  redis.call('SET', F, string.format('%.0f', top), 'PX', life)
+else
+  redis.call('PEXPIRE', F, life)
+end
+return {'renewed', base, size, waiting, us}

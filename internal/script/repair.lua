@@ -1,0 +1,10 @@
+-- repair: gives an expiry to a key that was seen without one, if it still is
+-- that very key.
+-- KEYS L
+-- ARGV the value that was seen, ttl in ms
+redis.call('TIME')
+if redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('PTTL', KEYS[1]) ~= -1 then
+  return {'unchanged'}
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {'repaired'}

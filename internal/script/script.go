@@ -1,0 +1,66 @@
+// Package script holds the Lua that holdfast runs inside Redis: one file per
+// operation, embedded. What each takes, answers and writes, and in which order,
+// is written down in docs/protocol.md; that table comes first and the files
+// follow it.
+package script
+
+import (
+	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1; nothing is secured by it
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Script is one Lua script. Name is the file's name without its ending, SHA
+// what EVALSHA calls it by.
+type Script struct {
+	Name   string
+	Source string
+	SHA    string
+}
+
+//go:embed *.lua
+var files embed.FS
+
+// The operations. See docs/protocol.md.
+var (
+	Lock    = load("lock")
+	Unlock  = load("unlock")
+	Cancel  = load("cancel")
+	Renew   = load("renew")
+	Repair  = load("repair")
+	Inspect = load("inspect")
+)
+
+// All lists the scripts, for tests that must look at each of them.
+func All() []*Script { return []*Script{Lock, Unlock, Cancel, Renew, Repair, Inspect} }
+
+// New makes a script from its source.
+func New(name, source string) *Script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+}
+
+// load reads name.lua and puts each file that a line "-- include FILE" names in
+// that line's place. The place matters: what stands before it runs without
+// paying for the functions that the included file makes.
+func load(name string) *Script {
+	return New(name, expand(name))
+}
+
+func expand(name string) string {
+	text, err := files.ReadFile(name + ".lua")
+	if err != nil {
+		panic(fmt.Sprintf("holdfast: script %s: %v", name, err))
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if file, ok := strings.CutPrefix(strings.TrimSpace(line), "-- include "); ok {
+			b.WriteString(expand(strings.TrimSuffix(file, ".lua")))
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

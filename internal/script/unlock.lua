@@ -1,0 +1,51 @@
+-- unlock: ends a tenure, hands the name over, and may queue a fresh id of the
+-- same process.
+-- KEYS L F Q
+-- ARGV id, stride for the fresh id, fresh id or '', shard suffix
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local id, asked, fresh, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+local holder = redis.call('GET', L)
+local waiting = redis.call('ZCARD', Q)
+if holder == id and waiting == 0 and fresh == '' then
+  redis.call('DEL', L)
+  return {'released', us}
+end
+if holder and holder ~= id or not holder and waiting == 0 then
+  return {'not held', holder or '', us}
+end
+
+-- include fence.lua
+-- include handover.lua
+
+if not holder then -- expired: nothing to release, but the line must move
+  local dead, chosen, following, more = survey('', '')
+  if more and not chosen then
+    redis.call('ZREM', Q, unpack(dead))
+    return {'again', us}
+  end
+  handover(dead, chosen, following, '', 0)
+  return {'not held', '', us, refused}
+end
+
+local dead, chosen, following, more = survey(fresh, '')
+local newest = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
+local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
+local heard = fresh ~= '' and listening(fresh) and 1 or 0
+
+if more and not chosen then
+  redis.call('ZREM', Q, unpack(dead))
+  return {'again', us}
+end
+redis.call('PEXPIRE', L, 2000) -- first: full memory never refuses it, and then nothing that follows
+if fresh ~= '' and chosen and chosen ~= fresh then
+  redis.call('ZADD', Q, 'NX', score, fresh)
+  redis.call('PEXPIRE', Q, 1800000)
+end
+if fresh ~= '' and not chosen then chosen = fresh end
+local px, size, left = handover(dead, chosen, following, fresh, asked)
+if fresh == '' then return {'released', us, refused} end
+if chosen == fresh then return {'granted', base, size, left, us, refused} end
+return {'queued', chosen, px, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}

@@ -1,0 +1,115 @@
+package holdfast
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// keys are the keys of one name, all in one slot of a Redis Cluster.
+type keys struct {
+	lock  string // L: the lock itself
+	fence string // F: the last token reserved
+	queue string // Q: the waiters
+}
+
+func (k *keys) list() []string { return []string{k.lock, k.fence, k.queue} }
+
+const (
+	reserved    = "holdfast/" // L must not begin like the keys beside it
+	fencePrefix = reserved + "fence:"
+	queuePrefix = reserved + "queue:"
+	wakePrefix  = reserved + "wake:"
+	maxKey      = 512
+)
+
+// keysOf makes the keys of a name.
+//
+// A key without braces hashes as a whole, so the tag {L} puts the others into
+// its slot. An L that has a valid tag of its own keeps it, and a second colon
+// keeps its keys apart from those of an L that is that tag.
+func keysOf(prefix, name string) (keys, error) {
+	if name == "" {
+		return keys{}, &NameError{name, "is empty"}
+	}
+	l := prefix + name
+	tagged, err := checkKey(l)
+	if err != nil {
+		return keys{}, &NameError{name, err.Error()}
+	}
+	return keys{lock: l, fence: fencePrefix + beside(l, tagged), queue: queuePrefix + beside(l, tagged)}, nil
+}
+
+// beside returns how L is named in the keys and channels that stand beside it.
+func beside(l string, tagged bool) string {
+	if tagged {
+		return ":" + l
+	}
+	return "{" + l + "}"
+}
+
+// shardSuffix is what a sharded wake channel has behind the client.
+func shardSuffix(l string) string {
+	return ":" + beside(l, strings.HasPrefix(l, "{"))
+}
+
+// checkKey says whether L can be a key, and whether it has a hash tag of its
+// own.
+func checkKey(l string) (tagged bool, err error) {
+	switch {
+	case len(l) > maxKey:
+		return false, errors.New("is too long: with the prefix at most 512 bytes")
+	case !utf8.ValidString(l):
+		return false, errors.New("is not valid UTF-8")
+	case strings.ContainsFunc(l, unicode.IsControl):
+		return false, errors.New("has a control character")
+	case strings.HasPrefix(l, reserved):
+		return false, errors.New(`makes a key that begins with "holdfast/", which is reserved`)
+	}
+	if !strings.ContainsAny(l, "{}") {
+		return false, nil
+	}
+	end := strings.IndexByte(l, '}')
+	if l[0] != '{' || end < 2 || strings.Count(l, "{") > 1 || strings.Count(l, "}") > 1 {
+		return false, errors.New(`has a brace: allowed is only one hash tag, not empty, at the very beginning of prefix and name, as in "{user:1}:inbox"`)
+	}
+	return true, nil
+}
+
+func checkPrefix(prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	if strings.ContainsAny(prefix, "{}") {
+		_, err := checkKey(prefix)
+		return err
+	}
+	_, err := checkKey(prefix + "x")
+	return err
+}
+
+// nameOfFence is the inverse of the fence key, for finding names again.
+func nameOfFence(prefix, fence string) (name string, ok bool) {
+	l, ok := strings.CutPrefix(fence, fencePrefix)
+	if !ok {
+		return "", false
+	}
+	if own, tagged := strings.CutPrefix(l, ":"); tagged {
+		l = own
+	} else if len(l) > 2 && l[0] == '{' && l[len(l)-1] == '}' {
+		l = l[1 : len(l)-1]
+	} else {
+		return "", false
+	}
+	name, ok = strings.CutPrefix(l, prefix)
+	if !ok || name == "" {
+		return "", false
+	}
+	if back, err := keysOf(prefix, name); err != nil || back.fence != fence {
+		return "", false
+	}
+	return name, true
+}
+
+func printable(r rune) bool { return unicode.IsPrint(r) }

@@ -1,0 +1,423 @@
+package holdfast
+
+import (
+	"time"
+)
+
+// line is one name in this process: the callers that want it, in order, and
+// the one tenure by which the process asks for it, holds it or leaves it.
+//
+//	          caller              granted                  nobody left, or recalled
+//	nothing ----------> asked ------------------> holding --------------------------> leaving
+//	   ^                  | held: wake, lock again   |  ^                               |
+//	   |                  | queued                   |  | granted (pushed or answered)  | released
+//	   |                  v                          |  |                               |
+//	   |               queued -----------------------|--+<------- a fresh id is queued -+
+//	   |                  | all callers gave up      |                                  |
+//	   +------- cancel ---+              lost, over: a new id if callers are left       |
+//	   +--------------------------------------------------------------------------------+
+//
+// Whatever happens (a caller, an answer, a push, the clock) changes the facts
+// below and then calls step, which alone decides what is to be done next.
+type line struct {
+	c       *core
+	name    string
+	keys    keys
+	keyList []string
+	shard   string // what sharded channels of this name end with; else empty
+	wake    *wake
+
+	callers callers
+	numbers int64   // callers that ever stood here
+	tenure  *tenure // nil: nothing asked
+	turn    *turn   // who has it now; nil while none, or lingering
+	lingers instant // until when an idle tenure is kept; 0: not idle
+
+	asking  *request // lock in flight
+	askAt   instant  // when to send lock again; 0: now
+	failing instant  // since when requests fail; 0: they do not
+	trouble error    // how the newest failed
+	backoff time.Duration
+	seen    answer  // newest held or queued answer: who has it
+	seenAt  instant // when that came
+	orphan  orphan
+
+	unlocking *request // unlock in flight
+	fresh     *tenure  // the id that it queues again, or nil
+	told      chan error
+	tellBy    instant // when the one who released is told that nobody knows
+
+	timer timer
+}
+
+// enter puts a caller into the line of its name.
+func (c *core) enter(m *Mutex, w *caller) error {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	now := c.clock.now()
+	l := c.lines[m.keys.lock]
+	if l == nil {
+		l = c.newLine(m)
+	} else if w.try && l.busy() {
+		return l.held(now)
+	}
+	l.numbers++
+	w.line, w.number, w.since = l, l.numbers, now
+	l.callers.push(w)
+	if l.turn != nil || l.callers.n > 1 {
+		l.wake.want() // before a second caller stands in line
+	}
+	l.step(now)
+	return nil
+}
+
+func (c *core) newLine(m *Mutex) *line {
+	l := &line{c: c, name: m.name, keys: m.keys, keyList: m.keyList, wake: c.wake}
+	if l.wake == nil {
+		l.shard = shardSuffix(m.keys.lock)
+		l.wake = newWake(c, wakePrefix+c.client+l.shard)
+	}
+	l.timer = timer{index: -1, fire: l.tick}
+	c.lines[m.keys.lock] = l
+	return l
+}
+
+// busy: a TryLock need not ask Redis, the name is in use or wanted here.
+func (l *line) busy() bool {
+	if l.callers.n > 0 || l.turn != nil {
+		return true
+	}
+	return l.tenure != nil && l.tenure.phase < holding
+}
+
+// held is what a TryLock is told, from what is known here.
+func (l *line) held(now instant) error {
+	e := &HeldError{Name: l.name, Waiters: l.callers.n}
+	if t := l.tenure; t != nil && t.phase >= holding {
+		e.Owner, e.Remaining = l.c.options.Owner, max(0, t.ends().sub(now))
+		return e
+	}
+	if l.seen.word != "" {
+		return l.heldBy(l.seen, now)
+	}
+	return e
+}
+
+func (l *line) heldBy(a answer, now instant) error {
+	e := &HeldError{Name: l.name, Waiters: int(a.waiting), Remaining: a.pttl}
+	if id, ours := parseID(a.holder); ours {
+		e.Owner = id.owner
+	} else if !resting(a.holder) {
+		e.Foreign = true
+	}
+	if a.word == "queued" {
+		e.Waiters = int(a.position)
+		e.Remaining = max(0, a.pttl-now.sub(l.seenAt))
+	}
+	return e
+}
+
+// abandon takes a caller out that does not want to wait any longer. It returns
+// the turn that the caller was given in the same moment, if any.
+func (c *core) abandon(w *caller) *Lease {
+	c.mu.Lock()
+	defer c.unlock()
+	select {
+	case o := <-w.ready:
+		return o.lease
+	default:
+	}
+	if w.listed {
+		w.line.callers.remove(w)
+		w.line.step(c.clock.now())
+	}
+	return nil
+}
+
+// step does what is to be done now.
+func (l *line) step(now instant) {
+	if l.c.closed {
+		return
+	}
+	t := l.tenure
+	if l.callers.n == 0 && (t == nil || t.phase < holding) {
+		l.forget(now)
+		return
+	}
+	if t == nil {
+		t = l.c.newTenure(l)
+		l.tenure = t
+	}
+	switch t.phase {
+	case asked:
+		l.ask(now)
+	case holding:
+		l.serve(now)
+	}
+	l.arm(now)
+}
+
+// forget ends a line that nobody wants. A tenure that was asked for is given up.
+func (l *line) forget(now instant) {
+	if t := l.tenure; t != nil {
+		l.giveUp(t, now)
+	}
+	l.c.schedule.stop(&l.timer)
+	if l.c.lines[l.keys.lock] == l {
+		delete(l.c.lines, l.keys.lock)
+	}
+	if l.shard != "" {
+		l.wake.close()
+	}
+}
+
+// giveUp ends a tenure before it was granted: its id is cancelled, now and
+// whenever something is heard of it again.
+func (l *line) giveUp(t *tenure, now instant) {
+	l.c.end(t, now)
+	l.asking, l.askAt = nil, 0
+	if t.first > 0 {
+		l.c.cancelID(t.id, l, now)
+	}
+}
+
+func (c *core) newTenure(l *line) *tenure {
+	t := &tenure{id: newID(c.idHead, c.random, c.idTail), line: l}
+	c.tenures[t.id] = t
+	return t
+}
+
+// end makes a tenure past: from now on its id is only remembered.
+func (c *core) end(t *tenure, now instant) {
+	if t.phase == past {
+		return
+	}
+	m := &c.past
+	if t.phase < holding {
+		m = &c.given
+	}
+	m.add(t.id, now, c.options.TTL+time.Minute)
+	delete(c.tenures, t.id)
+	t.phase = past
+	if l := t.line; l.tenure == t {
+		l.tenure, l.lingers = nil, 0
+	}
+}
+
+// serve gives the name to the next caller, or decides to let it go.
+func (l *line) serve(now instant) {
+	t := l.tenure
+	if now >= t.ends() {
+		l.expire(now)
+		return
+	}
+	if l.turn != nil {
+		return
+	}
+	w := l.callers.first
+	switch {
+	case w == nil && t.until == 0 && l.lingering(now):
+	case w == nil, // nobody wants it
+		t.until > 0 && w.number > t.until, // it was recalled, and who stood here then is served
+		t.turns > 0 && !t.heard:           // a recall may have gone unheard: ask Redis again
+		l.depart(now)
+	case t.ends().sub(now) < t.life/3:
+		l.topUp(now)
+	default:
+		l.give(w, now)
+	}
+}
+
+// lingering tells whether an idle tenure is to be kept.
+func (l *line) lingering(now instant) bool {
+	if l.c.options.Linger <= 0 {
+		return false
+	}
+	if l.lingers == 0 {
+		l.lingers = now.add(l.c.options.Linger)
+		l.wake.want() // or a recall would go unheard
+	}
+	return now < l.lingers
+}
+
+// topUp renews before the next turn, once: a caller must not get a lease that
+// is nearly over.
+func (l *line) topUp(now instant) {
+	t := l.tenure
+	switch {
+	case t.renewal != nil:
+	case t.topped && t.failures == 0:
+		l.tooSlow(now, now.sub(t.ends().add(-t.life)))
+	default:
+		t.topped = true
+		l.renewSoon(t, now)
+	}
+}
+
+// give makes a caller the holder: a turn, with the next token.
+func (l *line) give(w *caller, now instant) {
+	t := l.tenure
+	token, ok := t.tokens.take()
+	if !ok || t.turns > 0 && t.tokens.wanted() > 0 {
+		l.renewSoon(t, now)
+	}
+	if !ok {
+		return // the renewal's answer will come here again
+	}
+	l.callers.remove(w)
+	t.turns++
+	t.topped = false
+	l.lingers = 0
+	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
+	l.turn.lease = Lease{turn: l.turn, client: w.client}
+	l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
+	w.ready <- outcome{lease: &l.turn.lease}
+}
+
+// recalled fixes the line: who stands in it now is still served, then the name
+// goes to the process that waits.
+func (l *line) recalled(t *tenure) {
+	if t.until == 0 {
+		t.until = max(1, l.numbers)
+		l.c.emit(Recalled{Name: l.name})
+	}
+}
+
+// depart sends unlock. When callers are left, a fresh id of this process is
+// queued again by the same script.
+func (l *line) depart(now instant) {
+	t := l.tenure
+	t.phase = leaving
+	l.lingers = 0
+	l.fresh = nil
+	if l.callers.waits() && l.wake.up {
+		l.fresh = l.c.newTenure(l)
+		l.fresh.first = now
+	}
+	l.tellBy = now.add(l.c.patienceToRelease())
+	l.sendUnlock(now)
+}
+
+func (l *line) sendUnlock(now instant) {
+	id := ""
+	if l.fresh != nil {
+		id = l.fresh.id
+	}
+	l.unlocking = l.c.send(scriptUnlock, l, l.tenure, now,
+		[]string{l.tenure.id, strideText, id, l.shard}, (*request).unlockAnswered)
+	l.askAt = 0
+}
+
+// expire ends a tenure whose deadline has passed. Its L is left alone until
+// the lease is released: the rest of its life is grace for work that is
+// stopping. Without a lease nobody works, and it goes at once.
+func (l *line) expire(now instant) {
+	t, u := l.tenure, l.turn
+	l.turn = nil
+	if u == nil {
+		l.c.end(t, now)
+		l.c.errand(scriptUnlock, l, now, t.expiry, []string{t.id, strideText, "", l.shard})
+	} else {
+		t.phase = over
+		l.tenure, l.lingers = nil, 0
+		l.c.later(t.expiry.add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Expired}, now)
+	}
+	l.step(now)
+}
+
+// tooSlow ends an attempt whose grants arrive when they are over.
+func (l *line) tooSlow(now instant, roundTrip time.Duration) {
+	err := &TooSlowError{Name: l.name, TTL: l.c.options.TTL, RoundTrip: roundTrip}
+	l.reject(err)
+	if l.tenure.phase == holding {
+		l.depart(now)
+		return
+	}
+	l.forget(now)
+}
+
+// reject sends all callers home.
+func (l *line) reject(err error) {
+	for w := l.callers.first; w != nil; w = l.callers.first {
+		l.callers.remove(w)
+		w.ready <- outcome{err: err}
+	}
+}
+
+// tick is the line's timer.
+func (l *line) tick(now instant) {
+	t := l.tenure
+	if t == nil {
+		l.step(now)
+		return
+	}
+	switch t.phase {
+	case asked, queued:
+		if r := l.asking; r != nil && now >= r.sent.add(r.attempt) {
+			l.asking = nil
+			l.failed(errNoAnswer, r.sent, now)
+		} else if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
+			l.failed(l.trouble, l.failing, now)
+		}
+		if l.tenure == t && t.phase == queued && l.asking == nil && now >= l.askAt {
+			l.sendLock(now)
+		}
+	case holding:
+		if now >= t.renewAt && now < t.ends() {
+			l.renew(t, now)
+		}
+	case leaving:
+		l.tickLeaving(now)
+	}
+	l.step(now)
+}
+
+// arm sets the timer to the earliest moment at which something is to be done.
+func (l *line) arm(now instant) {
+	t := l.tenure
+	if t == nil || l.c.lines[l.keys.lock] != l {
+		return
+	}
+	const never = instant(1<<63 - 1)
+	when := never
+	at := func(i instant) { when = min(when, i) }
+	switch t.phase {
+	case asked, queued:
+		if l.asking != nil {
+			at(l.asking.sent.add(l.asking.attempt))
+		} else if t.phase == queued || l.askAt > now {
+			at(l.askAt)
+		}
+		if l.failing > 0 {
+			at(l.failing.add(l.c.options.patience()))
+		}
+	case holding:
+		at(t.ends())
+		at(t.renewAt)
+		if l.lingers > 0 {
+			at(l.lingers)
+		}
+	case leaving:
+		at(t.expiry)
+		if l.told != nil {
+			at(l.tellBy)
+		}
+		if l.failing > 0 && l.callers.n > 0 {
+			at(l.failing.add(l.c.options.patience()))
+		}
+		if l.unlocking != nil {
+			at(l.unlocking.sent.add(l.unlocking.attempt))
+		} else {
+			at(l.askAt)
+		}
+	}
+	if when == never {
+		l.c.schedule.stop(&l.timer)
+		return
+	}
+	l.c.schedule.set(&l.timer, max(when, now))
+}

@@ -1,0 +1,146 @@
+package holdfast
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// DefaultPrefix stands before every name unless Options say otherwise.
+	DefaultPrefix = "holdfast:"
+	// NoPrefix as Options.Prefix makes the name itself the key, for sharing
+	// locks with clients of other libraries.
+	NoPrefix = "\x00"
+
+	// DefaultTTL is how long a tenure outlives its last renewal.
+	DefaultTTL = 15 * time.Second
+	// MinTTL and MaxTTL bound Options.TTL.
+	MinTTL = 100 * time.Millisecond
+	MaxTTL = 24 * time.Hour
+)
+
+// Options are the settings of a Client. The zero value of each field, and a nil
+// *Options, mean the default.
+type Options struct {
+	// Prefix stands before every name to make its key in Redis. Default
+	// DefaultPrefix; NoPrefix for none.
+	Prefix string
+
+	// TTL is how long a name stays locked in Redis after its holder was last
+	// heard of, in whole milliseconds from MinTTL to MaxTTL. Default
+	// DefaultTTL. A holder renews every third of it. A longer TTL rides out
+	// longer outages of Redis and makes others wait longer for a crashed
+	// holder.
+	TTL time.Duration
+
+	// Owner is the label by which people recognise this process. Default
+	// host:pid. It is cut to 64 bytes; "|" and what can't be printed become
+	// "_". It proves nothing: whoever writes to Redis can claim any.
+	Owner string
+
+	// Linger keeps an idle tenure for up to this long after its last lease was
+	// released, so that locking the name again here costs nothing. It ends at
+	// once when another process waits; a TryLock elsewhere finds it held.
+	// Default none.
+	Linger time.Duration
+
+	// RepairOrphans gives a key that has no expiry, as an old client leaves it
+	// when it dies between SETNX and EXPIRE, an expiry of TTL after a waiter
+	// here saw it unchanged for this long. Default never: somebody may mean it.
+	RepairOrphans time.Duration
+
+	// Logger gets what nobody is left to return to: clean-up that failed, a
+	// Client that was never closed. Default slog.Default().
+	Logger *slog.Logger
+
+	// OnEvent is told what happens, in order, from one goroutine that no lock
+	// waits for. When it falls behind by more than 1,024 events the rest is
+	// dropped, and a Dropped says how many. Default nil.
+	OnEvent func(Event)
+}
+
+// withDefaults returns a checked copy. Settings out of range are mistakes in
+// the program: it panics and says what is allowed.
+func (o *Options) withDefaults() Options {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	switch v.Prefix {
+	case "":
+		v.Prefix = DefaultPrefix
+	case NoPrefix:
+		v.Prefix = ""
+	}
+	if err := checkPrefix(v.Prefix); err != nil {
+		panic("holdfast: Options.Prefix " + err.Error())
+	}
+	if v.TTL == 0 {
+		v.TTL = DefaultTTL
+	}
+	if v.TTL < MinTTL || v.TTL > MaxTTL || v.TTL%time.Millisecond != 0 {
+		panic(fmt.Sprintf("holdfast: Options.TTL is %v: it must be whole milliseconds from %v to %v", v.TTL, MinTTL, MaxTTL))
+	}
+	if v.Linger < 0 || v.RepairOrphans < 0 {
+		panic("holdfast: Options.Linger and Options.RepairOrphans must not be negative")
+	}
+	if v.Owner == "" {
+		v.Owner = defaultOwner()
+	}
+	v.Owner = cleanOwner(v.Owner)
+	if v.Logger == nil {
+		v.Logger = slog.Default()
+	}
+	return v
+}
+
+func defaultOwner() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = filepath.Base(os.Args[0])
+	}
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}
+
+const maxOwner = 64
+
+// cleanOwner makes a label that can't break the format of an id.
+func cleanOwner(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '|' || r == utf8.RuneError || !printable(r) {
+			return '_'
+		}
+		return r
+	}, strings.TrimSpace(s))
+	if len(s) > maxOwner {
+		cut := maxOwner
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut]
+	}
+	return s
+}
+
+// patience is how long a call goes on trying while the store does not answer,
+// before it says so: one TTL, but neither less than a second nor more than
+// fifteen.
+func (o *Options) patience() time.Duration {
+	return min(max(o.TTL, time.Second), 15*time.Second)
+}
+
+// attempt is how long one request may take before it is sent again.
+func (o *Options) attempt() time.Duration {
+	return min(max(o.TTL/2, 250*time.Millisecond), 3*time.Second)
+}
+
+// millis rounds up, so that "0 ms left" is never said of something that lives.
+func millis(d time.Duration) int64 {
+	return int64(math.Ceil(float64(d) / float64(time.Millisecond)))
+}

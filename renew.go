@@ -1,0 +1,124 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// renew sends a renewal, whatever is in flight. The next is due a sixth of the
+// life later, so that two may fail before the deadline.
+func (l *line) renew(t *tenure, now instant) {
+	r := l.c.send(scriptRenew, l, t, now, []string{t.id, itoa(t.tokens.wanted())}, (*request).renewAnswered)
+	r.attempt = min(max(t.ends().sub(now), 50*time.Millisecond), 3*time.Second)
+	t.renewal = r
+	t.renewAt = now.add(t.life/6 - l.c.jitter(t.life/60))
+	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+}
+
+// renewSoon renews ahead of time, unless that is under way or has just failed.
+func (l *line) renewSoon(t *tenure, now instant) {
+	if t.renewal == nil && (t.failures == 0 || now >= t.renewAt) {
+		l.renew(t, now)
+	}
+}
+
+func (r *request) renewAnswered(a answer, err error, now instant) {
+	l, t := r.line, r.tenure
+	if t.renewal == r {
+		t.renewal = nil
+	}
+	if t.phase != holding {
+		return // it has ended meanwhile: harmless
+	}
+	switch {
+	case now >= t.ends(): // never revived
+	case err == nil && a.word == "renewed":
+		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		t.tokens.add(a.base, a.size)
+		if l.wake.heardSince(r.sent) {
+			t.heard = true
+		}
+		if a.waiting > 0 {
+			l.recalled(t)
+		}
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now)})
+	case err == nil && a.word == "lost":
+		l.lose(t, a, now)
+	default:
+		if err == nil {
+			err = fmt.Errorf("renew was answered %q", a.word)
+		}
+		t.failures++
+		backoff := min(5*time.Millisecond<<min(t.failures, 20), t.life/6)
+		t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
+		l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now)})
+	}
+	l.step(now)
+}
+
+// lose ends a tenure of which Redis knows nothing any more.
+func (l *line) lose(t *tenure, a answer, now instant) {
+	cause := Gone
+	if a.holder != "" {
+		cause = Taken
+	}
+	u := l.turn
+	l.turn = nil
+	l.c.end(t, now)
+	if u != nil {
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause}, now)
+	}
+}
+
+// renewAll renews whatever is held, nearest deadline first: after a reconnect
+// it may be another server that answers, or one that lost its data.
+func (c *core) renewAll(now instant) {
+	var held []*tenure
+	for _, l := range c.lines {
+		if t := l.tenure; t != nil && t.phase == holding && now < t.ends() {
+			held = append(held, t)
+		}
+	}
+	slices.SortFunc(held, func(a, b *tenure) int { return int(min(max(a.ends()-b.ends(), -1), 1)) })
+	for _, t := range held {
+		t.line.renew(t, now)
+		t.line.arm(now)
+	}
+}
+
+// orphan is a key without expiry that a waiter keeps seeing.
+type orphan struct {
+	value string
+	since instant
+}
+
+// orphaned gives a key without expiry one, when asked for and after it was seen
+// unchanged for long enough.
+func (l *line) orphaned(a answer, now instant) {
+	patience := l.c.options.RepairOrphans
+	if patience == 0 {
+		return
+	}
+	if l.orphan.value != a.holder || l.orphan.since == 0 {
+		l.orphan = orphan{a.holder, now}
+		return
+	}
+	if now.sub(l.orphan.since) < patience {
+		return
+	}
+	l.orphan = orphan{}
+	l.c.send(scriptRepair, l, nil, now, []string{a.holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
+}
+
+func (r *request) repairAnswered(a answer, err error, _ instant) {
+	l := r.line
+	switch {
+	case err != nil:
+		l.c.options.Logger.Warn("holdfast: could not give the orphaned key an expiry", "name", l.name, "error", errors.Unwrap(err))
+	case a.word == "repaired":
+		l.c.options.Logger.Info("holdfast: gave a key without expiry one", "name", l.name, "ttl", l.c.options.TTL)
+		l.c.emit(Repaired{Name: l.name})
+	}
+}

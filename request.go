@@ -1,0 +1,128 @@
+package holdfast
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// request is one run of a script on its way. Whatever comes back, an answer
+// after seconds, twice or never, the state decides what it still means; the
+// request only carries what it was about.
+type request struct {
+	call     Call
+	line     *line
+	tenure   *tenure // whose id it speaks of
+	sent     instant // read before it was sent: what the answer proves begins here
+	attempt  time.Duration
+	answered func(r *request, a answer, err error, now instant)
+}
+
+// pipeline bounds how many calls travel together.
+const pipeline = 128
+
+func (c *core) perform(r *request) {
+	ctx, cancel := context.WithTimeout(c.ctx, r.attempt)
+	reply, err := c.store.Eval(ctx, r.call)
+	cancel()
+	c.mu.Lock()
+	c.arrived(r, reply, err)
+	c.unlock()
+}
+
+// performAll sends renewals in their order, nearest deadline first.
+func (c *core) performAll(requests []*request) {
+	if len(requests) == 1 {
+		c.perform(requests[0])
+		return
+	}
+	for batch := range slices.Chunk(requests, pipeline) {
+		calls := make([]Call, len(batch))
+		for i, r := range batch {
+			calls[i] = r.call
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, batch[0].attempt)
+		results := c.store.EvalAll(ctx, calls)
+		cancel()
+		c.mu.Lock()
+		for i, r := range batch {
+			c.arrived(r, results[i].Reply, results[i].Err)
+		}
+		c.unlock()
+	}
+}
+
+func (c *core) arrived(r *request, reply []string, err error) {
+	c.inflight--
+	now := c.clock.now()
+	var a answer
+	if err == nil {
+		a, err = decodeAnswer(reply)
+	}
+	if c.closed {
+		return
+	}
+	if said, ok := asServerError(err); ok {
+		err = explain(said, r.call.Keys[0])
+	}
+	if err != nil && passing(err) {
+		c.troubled = true
+	} else if c.troubled {
+		// The store answers again, perhaps another server than before: what
+		// it does not know of us we want to hear now.
+		c.troubled = false
+		c.renewAll(now)
+	}
+	r.answered(r, a, err, now)
+}
+
+// send notes a request; it goes out when the mutex is released. It is sent
+// after now was read, so now is a safe start for what it will prove.
+func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
+	r := &request{
+		call:     Call{Script: s, Keys: l.keyList, Args: args},
+		line:     l,
+		tenure:   t,
+		sent:     now,
+		attempt:  c.options.attempt(),
+		answered: answered,
+	}
+	if s == scriptRenew {
+		c.renewals = append(c.renewals, r)
+	} else {
+		c.outbox = append(c.outbox, r)
+	}
+	return r
+}
+
+// errand sends a script that only cleans up, again and again until it was
+// answered or until has passed; by then the TTL has done the work.
+func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
+	wait := 10 * time.Millisecond
+	var again func(now instant)
+	answered := func(_ *request, a answer, err error, now instant) {
+		switch {
+		case err == nil && a.word == "again":
+			again(now)
+		case err != nil && passing(err) && now < until:
+			wait = min(2*wait, time.Second)
+			c.later(now.add(wait/2+c.jitter(wait)), again)
+		case err != nil:
+			c.options.Logger.Warn("holdfast: clean-up failed; the ttl will do it", "name", l.name, "script", s.Name, "error", err)
+		}
+	}
+	again = func(now instant) {
+		if !c.closed {
+			c.send(s, l, nil, now, args, answered)
+		}
+	}
+	again(now)
+}
+
+// cancelID ends an id of ours that we neither hold nor wait for.
+func (c *core) cancelID(id string, l *line, now instant) {
+	c.errand(scriptCancel, l, now, now.add(c.options.TTL), []string{id, l.shard})
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,61 @@
+package rueidisstore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/redis/rueidis"
+)
+
+// Scan yields the keys that match, from every master. See holdfast.Store.
+func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if !s.Sharded() {
+			scan(ctx, s.client, match, yield)
+			return
+		}
+		for _, node := range s.client.Nodes() {
+			if replica(ctx, node) {
+				continue
+			}
+			if !scan(ctx, node, match, yield) {
+				return
+			}
+		}
+	}
+}
+
+// replica reports whether node said that it is one. One that does not say is
+// scanned: its keys may then come twice.
+func replica(ctx context.Context, node rueidis.Client) bool {
+	role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
+	if err != nil || len(role) == 0 {
+		return false
+	}
+	name, _ := role[0].ToString()
+	return name == "slave"
+}
+
+// scan yields the keys of one node and reports whether to go on.
+func scan(ctx context.Context, node rueidis.Client, match string, yield func(string, error) bool) bool {
+	for cursor := uint64(0); ; {
+		result := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(match).Count(512).Build())
+		if _, err := answer(result); err != nil {
+			yield("", err)
+			return false
+		}
+		page, err := result.AsScanEntry()
+		if err != nil {
+			yield("", err)
+			return false
+		}
+		for _, key := range page.Elements {
+			if !yield(key, nil) {
+				return false
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return true
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package rueidisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/redis/rueidis"
+)
+
+// Store implements holdfast.Store with a rueidis client.
+type Store struct {
+	client rueidis.Client
+	own    bool // made by Open, closed by Close
+
+	mu   sync.Mutex                 // guards the rest
+	subs map[*subscription]struct{} // open ones; nil after Close
+}
+
+var _ holdfast.Store = (*Store)(nil)
+
+// New uses a client that stays the caller's: it can be shared with other code,
+// and Close does not close it. The client must outlive the store.
+func New(client rueidis.Client) *Store {
+	if client == nil {
+		panic("rueidisstore: New needs a client")
+	}
+	return &Store{client: client, subs: map[*subscription]struct{}{}}
+}
+
+// Options changes what Open makes. The zero value works.
+type Options struct {
+	// Adjust has the last word about the client: credentials that rotate,
+	// another dialer, another name than "holdfast" in CLIENT LIST. What it is
+	// given comes from the URL and from the times that Open sets.
+	Adjust func(*rueidis.ClientOption)
+}
+
+// Open makes a client from a URL, in one of the forms that ParseURL takes, and
+// connects it. Nil options are good defaults. Close the store.
+func Open(url string, options *Options) (*Store, error) {
+	option, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if options != nil && options.Adjust != nil {
+		options.Adjust(&option)
+	}
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		if client != nil { // rueidis can return both
+			client.Close()
+		}
+		return nil, fmt.Errorf("rueidisstore: cannot connect to %s: %w", strings.Join(option.InitAddress, ", "), err)
+	}
+	if strings.HasPrefix(url, "cluster") && client.Mode() != rueidis.ClientModeCluster {
+		client.Close()
+		return nil, errors.New("rueidisstore: the server is not part of a cluster: use redis:// for a single server")
+	}
+	s := New(client)
+	s.own = true
+	return s, nil
+}
+
+// Close ends the subscriptions, and the client if Open made it. It may be called
+// more than once.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	subs := s.subs
+	s.subs = nil
+	s.mu.Unlock()
+	if subs == nil {
+		return nil
+	}
+	for sub := range subs {
+		sub.Close() // rueidis leaves dedicated connections alone
+	}
+	if s.own {
+		s.client.Close()
+	}
+	return nil
+}
+
+// Sharded reports whether the client talks to a cluster.
+func (s *Store) Sharded() bool { return s.client.Mode() == rueidis.ClientModeCluster }
+
+// Eval runs one script. See holdfast.Store.
+func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
+	if unknownScript(err) {
+		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
+	}
+	return reply, err
+}
+
+func (s *Store) bySHA(call holdfast.Call) rueidis.Completed {
+	return s.client.B().Evalsha().Sha1(call.Script.SHA).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+}
+
+func (s *Store) bySource(call holdfast.Call) rueidis.Completed {
+	return s.client.B().Eval().Script(call.Script.Source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+}
+
+func unknownScript(err error) bool {
+	refused, ok := errors.AsType[holdfast.ServerError](err)
+	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
+}
+
+// chunk is how many scripts go out in one pipeline: enough to make round trips
+// cheap, too few to hold up what others send on the same connection.
+const chunk = 64
+
+// EvalAll runs the calls in pipelines of a bounded size, one after the other. See
+// holdfast.Store.
+func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	results := make([]holdfast.Result, len(calls))
+	for start := 0; start < len(calls); start += chunk {
+		end := min(start+chunk, len(calls))
+		s.pipeline(ctx, calls[start:end], results[start:end])
+	}
+	return results
+}
+
+// pipeline sends the calls by SHA, then by source those that the server did not
+// know.
+func (s *Store) pipeline(ctx context.Context, calls []holdfast.Call, results []holdfast.Result) {
+	commands := make(rueidis.Commands, len(calls))
+	for i, call := range calls {
+		commands[i] = s.bySHA(call)
+	}
+	var unknown []int
+	for i, reply := range s.client.DoMulti(ctx, commands...) {
+		results[i].Reply, results[i].Err = decode(reply)
+		if unknownScript(results[i].Err) {
+			unknown = append(unknown, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	commands = commands[:0]
+	for _, i := range unknown {
+		commands = append(commands, s.bySource(calls[i]))
+	}
+	for k, reply := range s.client.DoMulti(ctx, commands...) {
+		results[unknown[k]].Reply, results[unknown[k]].Err = decode(reply)
+	}
+}

@@ -1,0 +1,124 @@
+package holdfast
+
+import (
+	"container/heap"
+	"time"
+)
+
+// timer is a place in the one schedule of a Client. What it belongs to embeds
+// it or keeps it; there is no goroutine and no system timer for each.
+type timer struct {
+	when  instant
+	index int // in the heap; -1: not set
+	fire  func(now instant)
+}
+
+// schedule is the heap of timers that are set. It is guarded by the Client's
+// mutex like all state of the core.
+type schedule struct {
+	timers timerHeap
+	kick   chan struct{} // wakes the loop: something earlier was set
+	wakes  instant       // when the loop will look next
+}
+
+// tick is how often the loop looks while anything is scheduled: a machine that
+// was suspended slept through its timers, and a holder must know within 250 ms
+// of waking up.
+const tick = 200 * time.Millisecond
+
+func newSchedule() schedule { return schedule{kick: make(chan struct{}, 1)} }
+
+func (s *schedule) set(t *timer, when instant) {
+	if t.index >= 0 {
+		t.when = when
+		heap.Fix(&s.timers, t.index)
+	} else {
+		t.when = when
+		heap.Push(&s.timers, t)
+	}
+	if when < s.wakes {
+		s.wakes = when
+		select {
+		case s.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *schedule) stop(t *timer) {
+	if t.index >= 0 {
+		heap.Remove(&s.timers, t.index)
+	}
+}
+
+// due takes the first timer that is due, or nil.
+func (s *schedule) due(now instant) *timer {
+	if len(s.timers) == 0 || s.timers[0].when > now {
+		return nil
+	}
+	return heap.Pop(&s.timers).(*timer)
+}
+
+// next says how long the loop may sleep, and notes that it will.
+func (s *schedule) next(now instant) time.Duration {
+	if len(s.timers) == 0 {
+		s.wakes = 1<<63 - 1
+		return time.Hour
+	}
+	d := max(0, min(s.timers[0].when.sub(now), tick))
+	s.wakes = now.add(d)
+	return d
+}
+
+// run is the loop: the one goroutine that acts on time. Timers fire with the
+// mutex held and never block; what they start (requests, cancellations) begins
+// when the mutex is released, outside this loop.
+func (c *core) run() {
+	sleep := time.NewTimer(0)
+	defer sleep.Stop()
+	for {
+		select {
+		case <-sleep.C:
+		case <-c.schedule.kick:
+		case <-c.stopped:
+			return
+		}
+		c.mu.Lock()
+		now := c.clock.look()
+		for range 512 { // others want the mutex too
+			t := c.schedule.due(now)
+			if t == nil {
+				break
+			}
+			t.fire(now)
+		}
+		d := c.schedule.next(now)
+		c.unlock()
+		sleep.Reset(d)
+	}
+}
+
+type timerHeap []*timer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].when < h[j].when }
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *timerHeap) Push(x any) {
+	t := x.(*timer)
+	t.index = len(*h)
+	*h = append(*h, t)
+}
+
+func (h *timerHeap) Pop() any {
+	old := *h
+	n := len(old) - 1
+	t := old[n]
+	old[n] = nil
+	*h = old[:n]
+	t.index = -1
+	return t
+}

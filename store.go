@@ -1,0 +1,78 @@
+package holdfast
+
+import (
+	"context"
+	"iter"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// Store is how holdfast talks to one Redis or Valkey deployment. A driver
+// implements it with a client library and adds no lock logic of its own;
+// package storetest proves a driver.
+//
+// Every method may be called from many goroutines. The core bounds each call
+// itself and goes on when a method does not return in time, so a driver need
+// not be perfect at obeying ctx; it must only not leak what it started once the
+// server answers or the connection ends. A driver may repeat a call that was
+// interrupted: every script stays right when it runs twice, or late.
+type Store interface {
+	// Eval runs one script by its SHA, and by its source where the server does
+	// not know it. The elements of the reply come as text, integers in decimal;
+	// a reply that is not an array is a reply of one element, nil is none.
+	// What the server refuses is returned as a ServerError, word for word; any
+	// other error means that nobody knows whether the script ran.
+	Eval(ctx context.Context, call Call) ([]string, error)
+
+	// EvalAll runs the calls in one pipeline, or as close to that as the
+	// deployment allows, and returns one Result for each, in their order.
+	EvalAll(ctx context.Context, calls []Call) []Result
+
+	// Subscribe listens to one channel on a connection that is used for nothing
+	// else. It returns once the server has confirmed. message is called for
+	// each message in order, from one goroutine, and must not block. A
+	// subscription that breaks is not mended by the driver: it ends.
+	Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error)
+
+	// Scan yields the keys that match a glob pattern, on every node, by SCAN.
+	// A key may come twice. An error ends the iteration.
+	Scan(ctx context.Context, match string) iter.Seq2[string, error]
+
+	// Sharded reports whether this is a Redis Cluster, where channels live in
+	// the slot of their name and are reached by SPUBLISH and SSUBSCRIBE.
+	Sharded() bool
+}
+
+// Subscription is one confirmed subscription of a Store.
+type Subscription interface {
+	// Ping makes one round trip on the subscription's own connection.
+	Ping(ctx context.Context) error
+	// Done is closed when the subscription has ended, for whatever reason.
+	Done() <-chan struct{}
+	// Close ends the subscription and frees its connection. It may be called
+	// more than once.
+	Close()
+}
+
+// Call is one run of a script.
+type Call struct {
+	Script *Script
+	Keys   []string
+	Args   []string
+}
+
+// Result is what one Call of EvalAll gave.
+type Result struct {
+	Reply []string
+	Err   error
+}
+
+// Script is one of holdfast's Lua scripts: Name for people, SHA for EVALSHA,
+// Source for EVAL.
+type Script = script.Script
+
+// ServerError is an error that the server answered, word for word, such as
+// "NOPERM User app has no permissions to run the 'evalsha' command".
+type ServerError string
+
+func (e ServerError) Error() string { return string(e) }

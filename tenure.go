@@ -1,0 +1,145 @@
+package holdfast
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// phase is where a tenure stands in its life. It only ever moves down this
+// list, and an id never serves twice.
+type phase int
+
+const (
+	asked   phase = iota // lock is on its way, or about to be
+	queued               // Redis said that it stands in line
+	holding              // granted: this process has the name
+	leaving              // unlock was sent
+	over                 // ended by its deadline, its lease not released yet
+	past                 // ended; remembered for a while, see memory
+)
+
+// tenure is one process's hold of a name in Redis, from asking to the end.
+// Guarded by the core's mutex, but for the deadline.
+type tenure struct {
+	id    string
+	line  *line
+	phase phase
+
+	// While it is asked for.
+	first  instant // the first request for this id was sent
+	pair   exchange // newest answered request on the present subscription
+	score  int64   // arrival, as the server gave it; 0: not in Q yet
+	keep   bool    // the next lock carries the arrival: the subscription is new
+	listed bool    // Redis said that it stands in line; a new place has no reason then
+	tried  bool    // a lock that does not wait found the name held
+	late   int     // grants in a row that were over on arrival
+	recall bool    // a recall came before the answer that says we hold it
+
+	// While it is held.
+	deadline atomic.Int64  // instant at which the holder must stop
+	expiry   instant       // by when L is surely gone unless renewed
+	life     time.Duration // what the script set last: a claim window or the ttl
+	renewAt  instant
+	renewal  *request // in flight
+	failures int      // renewals in a row that were not answered
+	topped   bool     // renewed because too little life was left for a turn
+	heard    bool     // no recall can have gone unheard
+	until    int64    // callers up to this number still get a turn; 0: no recall yet
+	turns    int      // given so far
+	tokens   tokens
+}
+
+// exchange is a pair of times: sent here, answered there.
+type exchange struct {
+	sent   instant
+	server int64 // microseconds; 0: no pair
+}
+
+// end is when a life that began at start is over for its holder: before it is
+// over in Redis, by a margin for clocks whose rates differ by less than 1 %
+// and for clockError. Start must have been read before Redis set the life.
+// Nothing else computes deadlines. DESIGN: Time.
+func end(start instant, life time.Duration) instant {
+	return start.add(life - life/100 - 2*time.Millisecond)
+}
+
+// pushStart is the start of a life that a pushed grant began at server time
+// granted. There was no request, but what is known bounds it from below: the
+// newest answered request, plus what passed on the server since, less a
+// thousandth for its clock's rate; the first request for this id; the sending
+// of the SUBSCRIBE that the push came by. The latest of these is the best, and
+// it can't be later than now.
+func (t *tenure) pushStart(granted int64, subscribed, now instant) instant {
+	start := max(t.first, subscribed)
+	if t.pair.server > 0 {
+		d := time.Duration(granted-t.pair.server) * time.Microsecond
+		start = max(start, t.pair.sent.add(d-d.Abs()/1000))
+	}
+	return min(start, now)
+}
+
+func (t *tenure) ends() instant { return instant(t.deadline.Load()) }
+
+// hold notes a life that Redis confirmed. It never shortens one.
+func (t *tenure) hold(start instant, life time.Duration, jitter func(time.Duration) time.Duration) {
+	d := end(start, life)
+	if d <= t.ends() {
+		return
+	}
+	t.deadline.Store(int64(d))
+	t.expiry = max(t.expiry, start.add(life))
+	t.life = life
+	t.renewAt = start.add(life/3 - jitter(life/20))
+	t.failures = 0
+}
+
+// tokens are the strides that a tenure may give to its turns: the one in use
+// and one that was reserved before that ran out. They only rise.
+type tokens struct {
+	next, last   int64 // in use: next..last; empty when next > last
+	spare, final int64 // the stride after it; none when spare is 0
+	size         int64 // of the newest stride
+}
+
+const (
+	firstStride = 64
+	maxStride   = 4096
+)
+
+// add takes a stride. What lies below a token that was used, or that stands
+// ready, is dropped.
+func (s *tokens) add(base, size int64) {
+	top := base + size - 1
+	s.size = max(s.size, size)
+	base = max(base, s.next)
+	switch {
+	case s.next > s.last:
+		if top >= base {
+			s.next, s.last = base, top
+			s.spare, s.final = 0, 0
+		}
+	case s.spare == 0 && top > s.last:
+		s.spare, s.final = max(base, s.last+1), top
+	}
+}
+
+// take gives the next token; ok is false when none is left.
+func (s *tokens) take() (token int64, ok bool) {
+	if s.next > s.last {
+		if s.spare == 0 {
+			return 0, false
+		}
+		s.next, s.last, s.spare, s.final = s.spare, s.final, 0, 0
+	}
+	s.next++
+	return s.next - 1, true
+}
+
+// wanted is how many tokens the next renewal should reserve: none while there
+// are plenty, else twice as many as the last time.
+func (s *tokens) wanted() int64 {
+	if s.spare != 0 || s.last-s.next+1 > s.size/2 {
+		return 0
+	}
+	return min(max(2*s.size, firstStride), maxStride)
+}

@@ -1,0 +1,282 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// wake is the subscription by which Redis reaches this process: one for a
+// Client, or one for each contended name in a Cluster. It is opened when
+// somebody first has to wait. Guarded by the core's mutex.
+type wake struct {
+	c       *core
+	channel string
+	ctx     context.Context
+	close   context.CancelFunc
+
+	wanted  bool
+	up      bool    // confirmed
+	since   instant // when the SUBSCRIBE of the present attempt was sent
+	attempt int     // counts attempts: what an earlier one still delivers is dropped
+	again   chan struct{}
+}
+
+const (
+	pingEvery   = 3 * time.Second
+	pingSilence = 7 * time.Second // beyond the 3 s: 10 s without a sign of life
+	dialTimeout = 5 * time.Second
+)
+
+func newWake(c *core, channel string) *wake {
+	w := &wake{c: c, channel: channel, again: make(chan struct{}, 1)}
+	w.ctx, w.close = context.WithCancel(c.ctx)
+	return w
+}
+
+// want opens the subscription if nobody has yet.
+func (w *wake) want() {
+	if !w.wanted {
+		w.wanted = true
+		w.c.after = append(w.c.after, func() { go w.keep() })
+	}
+}
+
+// heardSince tells whether nothing that was pushed after sent can be missing.
+func (w *wake) heardSince(sent instant) bool { return w.up && w.since <= sent }
+
+// doubt renews a subscription that the server does not seem to know.
+func (w *wake) doubt(now instant) {
+	if now.sub(w.since) < time.Second {
+		return
+	}
+	select {
+	case w.again <- struct{}{}:
+	default:
+	}
+}
+
+// keep holds the subscription open until the Client ends.
+func (w *wake) keep() {
+	backoff := 20 * time.Millisecond
+	for w.ctx.Err() == nil {
+		attempt := w.began()
+		sub, err := w.subscribe(attempt)
+		if err == nil {
+			backoff = 20 * time.Millisecond
+			w.confirmed()
+			err = w.watch(sub)
+			sub.Close()
+		}
+		if w.ctx.Err() != nil {
+			return
+		}
+		w.broke(err)
+		w.c.mu.Lock()
+		wait := backoff/2 + w.c.jitter(backoff)
+		w.c.mu.Unlock()
+		backoff = min(2*backoff, time.Second)
+		select {
+		case <-time.After(wait):
+		case <-w.ctx.Done():
+		}
+	}
+}
+
+// began opens an attempt. What was measured on the last subscription counts no
+// more: the next one may be to another server with another clock.
+func (w *wake) began() int {
+	w.c.mu.Lock()
+	defer w.c.unlock()
+	w.attempt++
+	w.since = w.c.clock.look()
+	for l := range w.lines() {
+		if t := l.tenure; t != nil {
+			t.pair = exchange{}
+		}
+		if l.fresh != nil {
+			l.fresh.pair = exchange{}
+		}
+	}
+	return w.attempt
+}
+
+// subscribe is bounded by us: a driver may hang in a dial.
+func (w *wake) subscribe(attempt int) (Subscription, error) {
+	type result struct {
+		sub Subscription
+		err error
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, dialTimeout)
+	defer cancel()
+	done := make(chan result)
+	go func() {
+		sub, err := w.c.store.Subscribe(ctx, w.channel, func(payload string) { w.message(attempt, payload) })
+		select {
+		case done <- result{sub, err}:
+		case <-ctx.Done():
+			if err == nil {
+				sub.Close()
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.sub, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// watch returns when the subscription has ended or gives no sign of life.
+func (w *wake) watch(sub Subscription) error {
+	next := time.NewTimer(pingEvery)
+	defer next.Stop()
+	for {
+		select {
+		case <-sub.Done():
+			return errors.New("the connection ended")
+		case <-w.again:
+			return errors.New("the server does not know it")
+		case <-w.ctx.Done():
+			return w.ctx.Err()
+		case <-next.C:
+		}
+		if err := w.ping(sub); err != nil {
+			return err
+		}
+		next.Reset(pingEvery)
+	}
+}
+
+func (w *wake) ping(sub Subscription) error {
+	ctx, cancel := context.WithTimeout(w.ctx, pingSilence)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- sub.Ping(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-sub.Done():
+		return errors.New("the connection ended")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lines yields the lines that listen here.
+func (w *wake) lines() func(yield func(*line) bool) {
+	return func(yield func(*line) bool) {
+		for _, l := range w.c.lines {
+			if l.wake == w && !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// confirmed: from now on nothing that is pushed can be missed; what was pushed
+// before is asked for.
+func (w *wake) confirmed() {
+	w.c.mu.Lock()
+	defer w.c.unlock()
+	if w.c.closed {
+		return
+	}
+	w.up = true
+	w.c.emit(Wake{Up: true})
+	now := w.c.clock.now()
+	for l := range w.lines() {
+		if t := l.tenure; t != nil && t.phase == queued {
+			t.keep, t.listed = t.score > 0, false
+			l.sendLock(now)
+		}
+		l.step(now)
+	}
+	w.c.renewAll(now)
+}
+
+func (w *wake) broke(err error) {
+	w.c.mu.Lock()
+	defer w.c.unlock()
+	if w.c.closed {
+		return
+	}
+	was := w.up
+	w.up = false
+	if was {
+		w.c.emit(Wake{Err: err})
+	}
+	now := w.c.clock.now()
+	for l := range w.lines() {
+		t := l.tenure
+		switch {
+		case t == nil:
+			continue
+		case t.phase == queued:
+			l.askAt = min(l.askAt, now.add(l.poll(l.seen.position)))
+		case t.phase == asked && t.tried && !was:
+			l.failed(err, now, now) // nobody may wait without it
+		}
+		l.step(now)
+	}
+}
+
+// message takes a push. Pushes are never trusted alone: each only makes known
+// earlier what the next request would say.
+func (w *wake) message(attempt int, payload string) {
+	m, err := decodeMessage(payload)
+	if err != nil {
+		return // anybody may publish here
+	}
+	c := w.c
+	c.mu.Lock()
+	defer c.unlock()
+	if c.closed || attempt != w.attempt {
+		return
+	}
+	now := c.clock.now()
+	t := c.tenures[m.id]
+	if t == nil {
+		c.ghost(w, m.id, now)
+		return
+	}
+	switch m.kind {
+	case "grant":
+		c.granted(t, grant{
+			base: m.base, size: m.size, waiting: m.waiting,
+			start: t.pushStart(m.server, w.since, now), life: m.life, sent: t.first, heard: true,
+		}, now)
+	case "next":
+		if t.phase <= queued && t.line.tenure == t {
+			t.line.nextIn(m.life, now)
+		}
+	case "recall":
+		if t.phase == holding {
+			t.line.recalled(t)
+			t.line.step(now)
+		} else {
+			t.recall = true
+		}
+	}
+}
+
+// nextIn: we are the head, and must wait until the holder's expiry at most.
+func (l *line) nextIn(life time.Duration, now instant) {
+	if life >= 0 && l.tenure.phase == queued && l.asking == nil {
+		l.askAt = now.add(min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+		l.seen.position = 0
+		l.arm(now)
+	}
+}
+
+// ghost ends an id that Redis still knows and nobody here is behind. Only ids
+// that this process remembers having made: a cloned machine bears our client
+// and has leases of its own.
+func (c *core) ghost(w *wake, id string, now instant) {
+	if c.given.has(id) || c.past.has(id) {
+		if l := c.lineOf(w); l != nil {
+			c.cancelID(id, l, now)
+		}
+	}
+}
