@@ -260,8 +260,8 @@ func tell(f func(Event), events <-chan Event, stopped <-chan struct{}) {
 // memory remembers ids that are over, for a time, so that what is heard of them
 // later can be told from what concerns somebody else.
 type memory struct {
-	limit int // 0: none
-	known map[string]struct{}
+	limit int              // 0: none
+	known map[string]*line // whose they were
 	queue []remembered
 }
 
@@ -270,21 +270,16 @@ type remembered struct {
 	until instant
 }
 
-func (m *memory) add(id string, now instant, life time.Duration) {
+func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 	if m.known == nil {
-		m.known = make(map[string]struct{})
+		m.known = make(map[string]*line)
 	}
 	for len(m.queue) > 0 && (m.queue[0].until <= now || m.limit > 0 && len(m.queue) >= m.limit) {
 		delete(m.known, m.queue[0].id)
 		m.queue = m.queue[1:]
 	}
-	m.known[id] = struct{}{}
+	m.known[id] = l
 	m.queue = append(m.queue, remembered{id, now.add(life)})
-}
-
-func (m *memory) has(id string) bool {
-	_, ok := m.known[id]
-	return ok
 }
 
 var (

@@ -199,7 +199,7 @@ func (c *core) end(t *tenure, now instant) {
 	if t.phase < holding {
 		m = &c.given
 	}
-	m.add(t.id, now, c.options.TTL+time.Minute)
+	m.add(t.id, t.line, now, c.options.TTL+time.Minute)
 	delete(c.tenures, t.id)
 	t.phase = past
 	if l := t.line; l.tenure == t {

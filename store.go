@@ -76,3 +76,7 @@ type Script = script.Script
 type ServerError string
 
 func (e ServerError) Error() string { return string(e) }
+
+// NewScript makes a script from Lua source, for a program that has its own to
+// run through a Store.
+func NewScript(name, source string) *Script { return script.New(name, source) }

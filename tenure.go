@@ -26,14 +26,14 @@ type tenure struct {
 	phase phase
 
 	// While it is asked for.
-	first  instant // the first request for this id was sent
+	first  instant  // the first request for this id was sent
 	pair   exchange // newest answered request on the present subscription
-	score  int64   // arrival, as the server gave it; 0: not in Q yet
-	keep   bool    // the next lock carries the arrival: the subscription is new
-	listed bool    // Redis said that it stands in line; a new place has no reason then
-	tried  bool    // a lock that does not wait found the name held
-	late   int     // grants in a row that were over on arrival
-	recall bool    // a recall came before the answer that says we hold it
+	score  int64    // arrival, as the server gave it; 0: not in Q yet
+	keep   bool     // the next lock carries the arrival: the subscription is new
+	listed bool     // Redis said that it stands in line; a new place has no reason then
+	tried  bool     // a lock that does not wait found the name held
+	late   int      // grants in a row that were over on arrival
+	recall bool     // a recall came before the answer that says we hold it
 
 	// While it is held.
 	deadline atomic.Int64  // instant at which the holder must stop

@@ -238,7 +238,7 @@ func (w *wake) message(attempt int, payload string) {
 	now := c.clock.now()
 	t := c.tenures[m.id]
 	if t == nil {
-		c.ghost(w, m.id, now)
+		c.ghost(m.id, now)
 		return
 	}
 	switch m.kind {
@@ -273,10 +273,12 @@ func (l *line) nextIn(life time.Duration, now instant) {
 // ghost ends an id that Redis still knows and nobody here is behind. Only ids
 // that this process remembers having made: a cloned machine bears our client
 // and has leases of its own.
-func (c *core) ghost(w *wake, id string, now instant) {
-	if c.given.has(id) || c.past.has(id) {
-		if l := c.lineOf(w); l != nil {
-			c.cancelID(id, l, now)
-		}
+func (c *core) ghost(id string, now instant) {
+	l := c.given.known[id]
+	if l == nil {
+		l = c.past.known[id]
+	}
+	if l != nil {
+		c.cancelID(id, l, now)
 	}
 }

@@ -1,0 +1,160 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+var (
+	scriptInspect = script.Inspect
+	scriptRepair  = script.Repair
+)
+
+// State is what Inspect saw of a name, in one moment.
+type State struct {
+	Name    string
+	Holder  *Holder // nil: free
+	Token   int64   // newest token reserved; 0: none remembered
+	Waiters []Waiter
+	Waiting int       // how many wait; Waiters lists the first 1,000
+	At      time.Time // by the server's clock
+}
+
+// Holder is who holds a name.
+type Holder struct {
+	Owner     string        // label; empty when foreign
+	Hash      string        // names the tenure: ids are capabilities and are not shown
+	Foreign   bool          // not one of holdfast's ids
+	Own       bool          // this Client's
+	Remaining time.Duration // until expiry in Redis; negative: it has none
+	Held      time.Duration // since the newest stride of tokens was reserved, which is the grant unless the tenure needed more; 0: not known
+	TTL       time.Duration // of the tenure; 0 when foreign
+}
+
+// Waiter is a process in line.
+type Waiter struct {
+	Owner     string
+	Hash      string
+	Own       bool
+	Waited    time.Duration
+	Listening bool // its wake channel has a listener; without one it will be skipped
+}
+
+const listed = 1000
+
+// Inspect looks at a name and changes nothing.
+func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
+	k, err := keysOf(c.options.Prefix, name)
+	if err != nil {
+		return nil, err
+	}
+	suffix := ""
+	if c.store.Sharded() {
+		suffix = shardSuffix(k.lock)
+	}
+	reply, err := c.evalBounded(ctx, Call{scriptInspect, k.list(), []string{strconv.Itoa(listed), suffix}})
+	if said, ok := asServerError(err); ok {
+		return nil, &storeError{name, nil, explain(said, k.lock)}
+	}
+	if err != nil {
+		return nil, &storeError{name, ErrUnreachable, err}
+	}
+	state, err := c.decodeState(name, reply)
+	if err != nil {
+		return nil, &storeError{name, nil, err}
+	}
+	return state, nil
+}
+
+// evalBounded runs a script and returns when ctx ends, whatever the driver does.
+func (c *core) evalBounded(ctx context.Context, call Call) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
+	defer cancel()
+	done := make(chan Result, 1)
+	go func() {
+		reply, err := c.store.Eval(ctx, call)
+		done <- Result{reply, err}
+	}()
+	select {
+	case r := <-done:
+		return r.Reply, r.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+var errState = errors.New("inspect gave an answer of another form")
+
+func (c *core) decodeState(name string, reply []string) (*State, error) {
+	if len(reply) < 7 || (len(reply)-7)%3 != 0 || reply[0] != "state" {
+		return nil, errState
+	}
+	figures := make([]int64, 4)
+	for i, at := range []int{1, 4, 5, 6} {
+		n, err := strconv.ParseInt(reply[at], 10, 64)
+		if err != nil || n > maxToken {
+			return nil, fmt.Errorf("%w: %q is no number", errState, shorten(reply[at]))
+		}
+		figures[i] = n
+	}
+	us := figures[0]
+	s := &State{Name: name, At: time.UnixMicro(us), Token: figures[2], Waiting: int(figures[3])}
+	if reply[3] == "1" {
+		s.Holder = c.holder(reply[2], time.Duration(figures[1])*time.Millisecond, 2*us-s.Token)
+	}
+	for rest := reply[7:]; len(rest) > 0; rest = rest[3:] {
+		score, err := strconv.ParseFloat(rest[1], 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q is no arrival", errState, shorten(rest[1]))
+		}
+		id, _ := parseID(rest[0])
+		s.Waiters = append(s.Waiters, Waiter{
+			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client,
+			Waited:    max(0, time.Duration(us-int64(score))*time.Microsecond),
+			Listening: rest[2] != "0",
+		})
+	}
+	return s, nil
+}
+
+func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *Holder {
+	h := &Holder{Hash: hashID(value), Remaining: remaining}
+	id, ours := parseID(value)
+	if !ours {
+		h.Foreign = !resting(value)
+		return h
+	}
+	h.Owner, h.TTL, h.Own = id.owner, id.ttl, id.client == c.client
+	h.Held = max(0, time.Duration(sinceToken)*time.Microsecond/2)
+	return h
+}
+
+// Names yields the names below a prefix that were locked in the last day, in no
+// order: it scans the keyspace for their fence keys, which costs Redis a little
+// for every key it has.
+func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		seen := make(map[string]struct{})
+		for key, err := range c.store.Scan(ctx, fencePrefix+"*") {
+			if err != nil {
+				yield("", &storeError{"list of names", ErrUnreachable, err})
+				return
+			}
+			name, ok := nameOfFence(c.options.Prefix, key)
+			if _, twice := seen[name]; !ok || twice || !strings.HasPrefix(name, prefix) {
+				continue
+			}
+			seen[name] = struct{}{}
+			if !yield(name, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package holdfast
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Lease is one caller's hold of a name: a turn within this process's tenure.
+// It ends by Release, or it is lost: when its deadline passes without an
+// answered renewal, or when Redis says that the name is no longer ours. The
+// deadline lies before the end of the lock in Redis, so a process that heeds
+// its lease stops before another can begin.
+type Lease struct {
+	turn     *turn
+	client   *Client // keeps it from being collected
+	once     sync.Once
+	returned atomic.Bool
+	result   error
+}
+
+// turn is what the leases of a reentrant holder share. Guarded by the core's
+// mutex, but for ended.
+type turn struct {
+	line   *line
+	tenure *tenure
+	token  int64
+	since  instant
+	shares int
+	ended  atomic.Pointer[ending]
+
+	done    chan struct{} // made when somebody asks
+	cancels []context.CancelCauseFunc
+	lease   Lease // the first share
+}
+
+type ending struct{ err error }
+
+// finish ends a turn, once. The contexts end outside the mutex.
+func (u *turn) finish(err error, now instant) {
+	if u.ended.Load() != nil {
+		return
+	}
+	u.ended.Store(&ending{err})
+	if u.done != nil {
+		close(u.done)
+	}
+	c := u.line.c
+	if len(u.cancels) > 0 {
+		cancels := u.cancels
+		u.cancels = nil
+		c.after = append(c.after, func() {
+			for _, cancel := range cancels {
+				cancel(err)
+			}
+		})
+	}
+	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
+		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause})
+	} else {
+		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since)})
+	}
+}
+
+// Name is the name that was locked.
+func (l *Lease) Name() string { return l.turn.line.name }
+
+// Token is the fence token: unique among all leases of the name, and greater
+// than that of every lease before. Give it to the resource, which refuses what
+// is lower than the highest it has seen.
+func (l *Lease) Token() int64 { return l.turn.token }
+
+// Err is nil while the lease is held. It looks at the clock itself, so it is
+// right also in a process that has just been woken up. Afterwards it is a
+// *LostError, or ErrReleased.
+func (l *Lease) Err() error {
+	if l.returned.Load() {
+		if e := l.turn.ended.Load(); e != nil {
+			return e.err
+		}
+		return ErrReleased
+	}
+	if e := l.turn.ended.Load(); e != nil {
+		return e.err
+	}
+	if l.turn.line.c.clock.look() >= l.turn.tenure.ends() {
+		return &LostError{Name: l.Name(), Token: l.turn.token, Cause: Expired}
+	}
+	return nil
+}
+
+// Done is closed when the lease is over.
+func (l *Lease) Done() <-chan struct{} {
+	u := l.turn
+	c := u.line.c
+	c.mu.Lock()
+	defer c.unlock()
+	if u.done == nil {
+		u.done = make(chan struct{})
+		if u.ended.Load() != nil {
+			close(u.done)
+		}
+	}
+	return u.done
+}
+
+// Remaining is the time until the holder's own deadline, by a clock that runs
+// on while the machine is suspended. Every answered renewal moves the deadline;
+// zero or less: the lease is over.
+func (l *Lease) Remaining() time.Duration {
+	if l.Err() != nil {
+		return 0
+	}
+	return l.turn.tenure.ends().sub(l.turn.line.c.clock.look())
+}
+
+// Deadline is the holder's own deadline as a wall clock time, for people: it
+// moves with every renewal, and a wall clock can step. Decide by Err.
+func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
+
+// Context derives a context that ends when the lease is over; context.Cause
+// then tells why. Locking the same name under it is ErrDeadlock. It has no
+// deadline of its own, since that of the lease moves.
+func (l *Lease) Context(parent context.Context) context.Context {
+	u := l.turn
+	c := u.line.c
+	ctx, cancel := context.WithCancelCause(parent)
+	c.mu.Lock()
+	defer c.unlock()
+	if e := u.ended.Load(); e != nil {
+		cancel(e.err)
+	} else {
+		u.cancels = append(u.cancels, cancel)
+	}
+	return &leaseContext{ctx, l}
+}
+
+// leaseContext remembers its lease, for telling a caller that would wait for
+// itself.
+type leaseContext struct {
+	context.Context
+	lease *Lease
+}
+
+// heldKey asks a context for a lease of one name of one Client.
+type heldKey struct {
+	core *core
+	lock string
+}
+
+func (c *leaseContext) Value(key any) any {
+	if want, ok := key.(heldKey); ok {
+		if l := c.lease.turn.line; l.c == want.core && l.keys.lock == want.lock {
+			return c.lease
+		}
+	}
+	return c.Context.Value(key)
+}
+
+// Release gives the lease back. It takes no context, since giving back must not
+// be cancelled: it waits for Redis where it has to, two seconds at most, and
+// goes on in the background. nil: released. ErrLost: it was over before, with
+// the cause. ErrUnknown: the answer did not come. Calling it again changes
+// nothing and returns the same.
+func (l *Lease) Release() error {
+	l.once.Do(func() { l.result = l.turn.line.c.release(l) })
+	return l.result
+}
+
+func (c *core) release(lease *Lease) error {
+	u := lease.turn
+	l := u.line
+	c.mu.Lock()
+	lease.returned.Store(true)
+	u.shares--
+	now := c.clock.now()
+	if l.turn == u && now >= u.tenure.ends() {
+		l.expire(now)
+	}
+	if e := u.ended.Load(); e != nil {
+		if t := u.tenure; t.phase == over && u.shares == 0 {
+			c.end(t, now)
+			c.errand(scriptUnlock, l, now, t.expiry, []string{t.id, strideText, "", l.shard})
+		}
+		c.unlock()
+		return e.err
+	}
+	if u.shares > 0 {
+		c.unlock()
+		return nil
+	}
+	u.finish(ErrReleased, now)
+	l.turn = nil
+	told := make(chan error, 1)
+	l.told = told
+	l.step(now)
+	if t := u.tenure; t.phase != leaving {
+		l.told = nil
+		c.unlock()
+		return nil
+	}
+	c.unlock()
+	select {
+	case err := <-told:
+		return err
+	case <-c.stopped:
+		return &storeError{l.name, ErrUnknown, ErrClosed}
+	}
+}
+
+// patienceToRelease is how long Release waits for its answer.
+func (c *core) patienceToRelease() time.Duration {
+	return min(max(c.options.TTL/3, 100*time.Millisecond), 2*time.Second)
+}
+
+// shut ends all of a line, for Close, and returns what undoes it in Redis.
+func (l *line) shut() (calls []Call) {
+	now := l.c.clock.now()
+	l.reject(ErrClosed)
+	if u := l.turn; u != nil {
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Closed}, now)
+	}
+	l.tell(&storeError{l.name, ErrUnknown, ErrClosed})
+	for _, t := range []*tenure{l.tenure, l.fresh} {
+		if t == nil {
+			continue
+		}
+		switch {
+		case t.phase >= holding:
+			calls = append(calls, Call{scriptUnlock, l.keyList, []string{t.id, strideText, "", l.shard}})
+		case t.first > 0:
+			calls = append(calls, Call{scriptCancel, l.keyList, []string{t.id, l.shard}})
+		}
+	}
+	return calls
+}

@@ -1,0 +1,107 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+)
+
+// Mutex locks one name. It has no state of its own: any number of them, in any
+// process, for the same name are the same lock. Make it with Client.Mutex.
+type Mutex struct {
+	// Reentrant lets a caller whose context belongs to a lease of this name
+	// share that lease, with its token, instead of getting ErrDeadlock. The
+	// last Release ends it. Set it before the first use.
+	Reentrant bool
+
+	client  *Client
+	name    string
+	keys    keys
+	keyList []string
+	err     error
+}
+
+// Mutex makes the lock of a name. A name that can't be a key is told by Lock,
+// since names often come from outside the program.
+func (c *Client) Mutex(name string) *Mutex {
+	m := &Mutex{client: c, name: name}
+	m.keys, m.err = keysOf(c.options.Prefix, name)
+	m.keyList = m.keys.list()
+	return m
+}
+
+// Name is the name that this Mutex locks.
+func (m *Mutex) Name() string { return m.name }
+
+// Lock waits until the name is ours, first come first served, and returns the
+// lease. ctx bounds the wait only; when it ends Lock returns its error at once
+// and leaves nothing behind. While Redis does not answer, Lock goes on trying
+// for a TTL (1 to 15 s) and then returns ErrUnreachable. Other errors: ErrName,
+// ErrDeadlock, ErrTooSlow, ErrClosed, a ServerError that no retry mends.
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
+
+// TryLock is Lock without waiting for a holder: a name that is held, or wanted
+// by callers before us, is a *HeldError. ctx bounds the one round trip.
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) }
+
+func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := m.client.core
+	if held, ok := ctx.Value(heldKey{c, m.keys.lock}).(*Lease); ok {
+		return m.again(held)
+	}
+	w := &caller{client: m.client, try: try, ready: make(chan outcome, 1)}
+	if err := c.enter(m, w); err != nil {
+		return nil, err
+	}
+	select {
+	case o := <-w.ready:
+		return o.lease, o.err
+	case <-ctx.Done():
+		if lease := c.abandon(w); lease != nil {
+			// Granted in the same moment. Nobody knows of it: give it on.
+			go lease.Release() //nolint:errcheck // it is retried in the background
+		}
+		return nil, ctx.Err()
+	}
+}
+
+// again is a Lock under the context of a lease of this very name.
+func (m *Mutex) again(held *Lease) (*Lease, error) {
+	if !m.Reentrant {
+		return nil, ErrDeadlock
+	}
+	if err := held.Err(); err != nil {
+		return nil, err
+	}
+	c := m.client.core
+	c.mu.Lock()
+	defer c.unlock()
+	u := held.turn
+	if e := u.ended.Load(); e != nil {
+		return nil, e.err
+	}
+	u.shares++
+	return &Lease{turn: u, client: m.client}, nil
+}
+
+// Locker is what Do can run a function under.
+type Locker interface {
+	Lock(ctx context.Context) (*Lease, error)
+}
+
+// Do runs f while it holds the lock. f gets a context that ends when the lease
+// is lost. The error is f's own, joined with ErrLost where the lease was over
+// before its release, or with ErrUnknown.
+func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *Lease) error) (err error) {
+	lease, err := locker.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lease.Release()) }()
+	return f(lease.Context(ctx), lease)
+}

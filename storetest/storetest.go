@@ -1,0 +1,357 @@
+// Package storetest is the conformance suite of a driver: it proves the scripts
+// and the pushes of a Store through the front door, as a user would use them.
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) holdfast.Store { return mystore.New(server(t)) })
+//	}
+//
+// It needs nothing but the Store; the keys it makes begin with a random prefix.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Run runs the suite. open makes a Store and is called once for each process
+// that a test pretends to be; all of them must reach the same server.
+func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
+	s := suite{open: open, prefix: fmt.Sprintf("storetest-%x:", rand.Uint64())}
+	t.Run("LockAndRelease", s.lockAndRelease)
+	t.Run("TryLockHeld", s.tryLockHeld)
+	t.Run("HandOver", s.handOver)
+	t.Run("FirstComeFirstServed", s.firstCome)
+	t.Run("Turns", s.turns)
+	t.Run("GivenUp", s.givenUp)
+	t.Run("Expiry", s.expiry)
+	t.Run("Lost", s.lost)
+	t.Run("Close", s.close)
+	t.Run("Exclusion", s.exclusion)
+	t.Run("InspectAndNames", s.inspect)
+	t.Run("Deadlock", s.deadlock)
+}
+
+type suite struct {
+	open   func(t *testing.T) holdfast.Store
+	prefix string
+}
+
+// patience bounds what must happen soon; nothing is asserted about how soon.
+const patience = 20 * time.Second
+
+func (s suite) client(t *testing.T, ttl time.Duration) *holdfast.Client {
+	t.Helper()
+	c := holdfast.New(s.open(t), &holdfast.Options{Prefix: s.prefix, TTL: ttl, Owner: fmt.Sprintf("client %x", rand.Uint32())})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func lock(t *testing.T, m *holdfast.Mutex) *holdfast.Lease {
+	t.Helper()
+	lease, err := m.Lock(within(t))
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	return lease
+}
+
+func release(t *testing.T, lease *holdfast.Lease) {
+	t.Helper()
+	if err := lease.Release(); err != nil {
+		t.Fatalf("Release: %v", err)
+	}
+}
+
+// waiting waits until n processes stand in line.
+func waiting(t *testing.T, c *holdfast.Client, name string, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d in line", n), func() bool {
+		state, err := c.Inspect(within(t), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Waiting == n
+	})
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+func (s suite) lockAndRelease(t *testing.T) {
+	m := s.client(t, 0).Mutex("lock")
+	var last int64
+	for range 20 {
+		lease := lock(t, m)
+		if got := lease.Token(); got <= last {
+			t.Fatalf("token %d after %d: tokens must rise", got, last)
+		}
+		last = lease.Token()
+		if err := lease.Err(); err != nil {
+			t.Fatalf("Err of a held lease: %v", err)
+		}
+		release(t, lease)
+		if got := lease.Err(); !errors.Is(got, holdfast.ErrReleased) {
+			t.Fatalf("Err after Release: got %v, want ErrReleased", got)
+		}
+	}
+}
+
+func (s suite) tryLockHeld(t *testing.T) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, a.Mutex("try"))
+	for _, c := range []*holdfast.Client{a, b} {
+		_, err := c.Mutex("try").TryLock(within(t))
+		var held *holdfast.HeldError
+		if !errors.As(err, &held) || held.Owner != a.Owner() {
+			t.Fatalf("TryLock: got %v, want a HeldError that names %s", err, a.Owner())
+		}
+	}
+	release(t, lease)
+	lease, err := b.Mutex("try").TryLock(within(t))
+	if err != nil {
+		t.Fatalf("TryLock of a free name: %v", err)
+	}
+	release(t, lease)
+}
+
+func (s suite) handOver(t *testing.T) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	first := lock(t, a.Mutex("over"))
+	got := make(chan *holdfast.Lease)
+	go func() {
+		lease, err := b.Mutex("over").Lock(within(t))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- lease
+	}()
+	waiting(t, a, "over", 1)
+	release(t, first)
+	second := <-got
+	if second == nil {
+		t.FailNow()
+	}
+	if second.Token() <= first.Token() {
+		t.Fatalf("token %d after %d", second.Token(), first.Token())
+	}
+	release(t, second)
+}
+
+func (s suite) firstCome(t *testing.T) {
+	holder := s.client(t, 0)
+	lease := lock(t, holder.Mutex("line"))
+	const n = 5
+	order := make(chan int, n)
+	for i := range n {
+		c := s.client(t, 0)
+		go func() {
+			lease, err := c.Mutex("line").Lock(within(t))
+			if err != nil {
+				t.Error(err)
+			} else {
+				order <- i
+				_ = lease.Release()
+			}
+		}()
+		waiting(t, holder, "line", i+1)
+	}
+	release(t, lease)
+	for want := range n {
+		select {
+		case got := <-order:
+			if got != want {
+				t.Fatalf("served %d, want %d: first come, first served", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("caller %d was never served", want)
+		}
+	}
+}
+
+func (s suite) turns(t *testing.T) {
+	m := s.client(t, 0).Mutex("turns")
+	var inside, last atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				lease, err := m.Lock(within(t))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
+					t.Error("two inside, or a token that did not rise")
+				}
+				inside.Add(-1)
+				if err := lease.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (s suite) givenUp(t *testing.T) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, a.Mutex("up"))
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := b.Mutex("up").Lock(ctx)
+		gone <- err
+	}()
+	waiting(t, a, "up", 1)
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("Lock: got %v, want context.Canceled", err)
+	}
+	waiting(t, a, "up", 0)
+	release(t, lease)
+}
+
+func (s suite) expiry(t *testing.T) {
+	a, b := s.client(t, 300*time.Millisecond), s.client(t, 300*time.Millisecond)
+	lease := lock(t, a.Mutex("kept"))
+	first := lease.Deadline()
+	eventually(t, "renewals move the deadline", func() bool { return lease.Deadline().After(first.Add(300 * time.Millisecond)) })
+	if _, err := b.Mutex("kept").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+		t.Fatalf("TryLock of a renewed name: got %v, want ErrHeld", err)
+	}
+	release(t, lease)
+}
+
+func (s suite) lost(t *testing.T) {
+	store := s.open(t)
+	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: 300 * time.Millisecond})
+	defer c.Close() //nolint:errcheck // a test's end
+	lease := lock(t, c.Mutex("lost"))
+	ctx := lease.Context(t.Context())
+	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1])")
+	if _, err := store.Eval(within(t), holdfast.Call{Script: del, Keys: []string{s.prefix + "lost"}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(patience):
+		t.Fatal("the context outlived the lock")
+	}
+	var lost *holdfast.LostError
+	if err := context.Cause(ctx); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {
+		t.Fatalf("cause: got %v, want lost: gone", err)
+	}
+	if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Release: got %v, want ErrLost", err)
+	}
+}
+
+func (s suite) close(t *testing.T) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, a.Mutex("close"))
+	if err := a.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	if err := lease.Err(); !errors.Is(err, holdfast.ErrClosed) || !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Err after Close: got %v, want ErrLost and ErrClosed", err)
+	}
+	if _, err := a.Mutex("close").Lock(within(t)); !errors.Is(err, holdfast.ErrClosed) {
+		t.Fatalf("Lock after Close: got %v, want ErrClosed", err)
+	}
+	next, err := b.Mutex("close").TryLock(within(t))
+	if err != nil {
+		t.Fatalf("TryLock after the holder's Close: %v", err)
+	}
+	release(t, next)
+}
+
+func (s suite) exclusion(t *testing.T) {
+	var inside, last atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		m := s.client(t, 0).Mutex("all")
+		for range 4 {
+			wg.Go(func() {
+				for range 25 {
+					lease, err := m.Lock(within(t))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
+						t.Error("two inside, or a token that did not rise")
+					}
+					inside.Add(-1)
+					if err := lease.Release(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+func (s suite) inspect(t *testing.T) {
+	c := s.client(t, 0)
+	lease := lock(t, c.Mutex("seen"))
+	state, err := c.Inspect(within(t), "seen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := state.Holder; h == nil || !h.Own || h.Owner != c.Owner() || h.TTL != holdfast.DefaultTTL || h.Remaining <= 0 || state.Token < lease.Token() {
+		t.Fatalf("Inspect: got %+v with holder %+v", state, state.Holder)
+	}
+	var names []string
+	for name, err := range c.Names(within(t), "see") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if len(names) != 1 || names[0] != "seen" {
+		t.Fatalf("Names: got %q, want seen", names)
+	}
+	release(t, lease)
+}
+
+func (s suite) deadlock(t *testing.T) {
+	c := s.client(t, 0)
+	lease := lock(t, c.Mutex("dead"))
+	ctx := lease.Context(within(t))
+	if _, err := c.Mutex("dead").Lock(ctx); !errors.Is(err, holdfast.ErrDeadlock) {
+		t.Fatalf("Lock under its own lease: got %v, want ErrDeadlock", err)
+	}
+	m := c.Mutex("dead")
+	m.Reentrant = true
+	shared, err := m.Lock(ctx)
+	if err != nil || shared.Token() != lease.Token() {
+		t.Fatalf("reentrant Lock: got %v, want the same token", err)
+	}
+	release(t, lease)
+	if err := shared.Err(); err != nil {
+		t.Fatalf("the last share must keep the lease: %v", err)
+	}
+	release(t, shared)
+}
