@@ -96,9 +96,9 @@ func (t *tenure) hold(start instant, life time.Duration, jitter func(time.Durati
 // tokens are the strides that a tenure may give to its turns: the one in use
 // and one that was reserved before that ran out. They only rise.
 type tokens struct {
-	next, last   int64 // in use: next..last; empty when next > last
-	spare, final int64 // the stride after it; none when spare is 0
-	size         int64 // of the newest stride
+	next, end       int64 // in use: from next up to, not including, end
+	spare, spareEnd int64 // the stride after it
+	size            int64 // of the newest stride
 }
 
 const (
@@ -109,27 +109,25 @@ const (
 // add takes a stride. What lies below a token that was used, or that stands
 // ready, is dropped.
 func (s *tokens) add(base, size int64) {
-	top := base + size - 1
+	end := base + size
 	s.size = max(s.size, size)
-	base = max(base, s.next)
+	base = max(base, s.next, s.end)
 	switch {
-	case s.next > s.last:
-		if top >= base {
-			s.next, s.last = base, top
-			s.spare, s.final = 0, 0
-		}
-	case s.spare == 0 && top > s.last:
-		s.spare, s.final = max(base, s.last+1), top
+	case base >= end:
+	case s.next == s.end && s.spare == s.spareEnd:
+		s.next, s.end = base, end
+	case s.spare == s.spareEnd:
+		s.spare, s.spareEnd = base, end
 	}
 }
 
 // take gives the next token; ok is false when none is left.
 func (s *tokens) take() (token int64, ok bool) {
-	if s.next > s.last {
-		if s.spare == 0 {
-			return 0, false
-		}
-		s.next, s.last, s.spare, s.final = s.spare, s.final, 0, 0
+	if s.next == s.end && s.spare < s.spareEnd {
+		s.next, s.end, s.spare, s.spareEnd = s.spare, s.spareEnd, 0, 0
+	}
+	if s.next == s.end {
+		return 0, false
 	}
 	s.next++
 	return s.next - 1, true
@@ -138,7 +136,7 @@ func (s *tokens) take() (token int64, ok bool) {
 // wanted is how many tokens the next renewal should reserve: none while there
 // are plenty, else twice as many as the last time.
 func (s *tokens) wanted() int64 {
-	if s.spare != 0 || s.last-s.next+1 > s.size/2 {
+	if s.spare < s.spareEnd || s.end-s.next > s.size/2 {
 		return 0
 	}
 	return min(max(2*s.size, firstStride), maxStride)

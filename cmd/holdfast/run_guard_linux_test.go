@@ -25,7 +25,7 @@ func overlap(pids ...int) string {
 }
 
 func TestRunKilled(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "2s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	next := startRun(t, server.URL(), overlap(pid, escaped))
@@ -35,7 +35,7 @@ func TestRunKilled(t *testing.T) {
 }
 
 func TestRunFrozen(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "2s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	next := startRun(t, server.URL(), overlap(pid, escaped))
@@ -47,7 +47,7 @@ func TestRunFrozen(t *testing.T) {
 
 // Without its guard the command dies at once, and we say so when all is dead.
 func TestRunGuardKilled(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn)
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	next := startRun(t, server.URL(), overlap(pid, escaped))
@@ -63,7 +63,7 @@ func TestRunGuardKilled(t *testing.T) {
 
 // When `holdfast run` can't see that its guard was killed, the kernel does.
 func TestRunGuardKilledWhileFrozen(t *testing.T) {
-	r := startRun(t, newServer(t).URL(), stubborn)
+	r := startRun(t, startServer(t).URL(), stubborn)
 	pid := r.pid("pid")
 	r.send(syscall.SIGSTOP)
 	if err := syscall.Kill(r.pid("guard"), syscall.SIGKILL); err != nil {
@@ -80,7 +80,7 @@ func TestRunGuardKilledWhileFrozen(t *testing.T) {
 
 // A frozen guard can't stop anything: then we do.
 func TestRunGuardFrozen(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "1s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	if err := syscall.Kill(r.pid("guard"), syscall.SIGSTOP); err != nil {
@@ -94,7 +94,7 @@ func TestRunGuardFrozen(t *testing.T) {
 
 // What a command leaves behind is dead before the name is given back.
 func TestRunLeftovers(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), "setsid sleep 600 &\n"+note("escaped", "$!")+"sleep 600 &\n"+note("left", "$!")+"exit 6")
 	r.wantExit(6)
 	wantDead(t, "a process of the group", r.pid("left"))
@@ -103,7 +103,7 @@ func TestRunLeftovers(t *testing.T) {
 
 // Children that a shell left us by exec are none of the job's.
 func TestRunSparesOlderChildren(t *testing.T) {
-	r := newRun(t, newServer(t).URL(), "trap '' TERM\n"+note("guard", "$PPID")+note("pid", "$$")+idle)
+	r := newRun(t, startServer(t).URL(), "trap '' TERM\n"+note("guard", "$PPID")+note("pid", "$$")+idle)
 	holdfast := r.Path
 	r.Path, r.Args = lookPath(t, "sh"), append([]string{"sh", "-c", "sleep 600 >/dev/null 2>&1 &\n" + note("older", "$!") + `exec "$0" "$@"`, holdfast}, r.Args[1:]...)
 	if err := r.Start(); err != nil {
@@ -123,7 +123,7 @@ func TestRunSparesOlderChildren(t *testing.T) {
 
 // Open files beyond the usual three reach the command too.
 func TestRunPassesFiles(t *testing.T) {
-	r := newRun(t, newServer(t).URL(), `echo $(cat <&3) $(cat <&4)`)
+	r := newRun(t, startServer(t).URL(), `echo $(cat <&3) $(cat <&4)`)
 	for _, text := range []string{"three", "four"} {
 		read, write, err := os.Pipe()
 		if err != nil {
@@ -145,7 +145,7 @@ func TestRunPassesFiles(t *testing.T) {
 
 // The guard's pipes are not for the command: it could keep them open.
 func TestRunKeepsPipes(t *testing.T) {
-	r := startRun(t, newServer(t).URL(), note("guard", "$PPID")+note("pid", "$$")+idle)
+	r := startRun(t, startServer(t).URL(), note("guard", "$PPID")+note("pid", "$$")+idle)
 	pid, guard := r.pid("pid"), r.pid("guard")
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", guard))
 	if err != nil {

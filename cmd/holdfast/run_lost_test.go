@@ -10,7 +10,7 @@ import (
 
 // Somebody deletes the key: the command is asked to stop, and has time to.
 func TestRunLost(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "2s")
 	pid := r.pid("pid")
 	deleteKey(t, server)
@@ -26,7 +26,7 @@ func TestRunLost(t *testing.T) {
 // One that does not want to stop is made to, with all its group. A stopped one
 // gets the TERM too.
 func TestRunLostStubborn(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), "trap '' TERM\n(trap '' TERM; "+note("child", "$PPID")+idle+") &\n"+note("pid", "$$")+idle, "--ttl", "2s")
 	pid := r.pid("pid")
 	r.pid("child")
@@ -36,7 +36,7 @@ func TestRunLostStubborn(t *testing.T) {
 }
 
 func TestRunLostWhileStopped(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "6s")
 	pid := r.pid("pid")
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -51,7 +51,7 @@ func TestRunLostWhileStopped(t *testing.T) {
 
 // The server is gone for good: the command ends in time, without an answer.
 func TestRunServerGone(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "1s")
 	pid := r.pid("pid")
 	server.Close()
@@ -65,7 +65,7 @@ func TestRunServerGone(t *testing.T) {
 
 // A command that lives longer than the ttl is renewed.
 func TestRunRenews(t *testing.T) {
-	r := startRun(t, newServer(t).URL(), "sleep 2; exit 5", "--ttl", "500ms")
+	r := startRun(t, startServer(t).URL(), "sleep 2; exit 5", "--ttl", "500ms")
 	r.wantExit(5)
 	if got := r.stderr.String(); strings.Contains(got, "holdfast:") {
 		t.Errorf("said %q, want nothing", got)

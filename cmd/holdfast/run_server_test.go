@@ -7,7 +7,7 @@ import (
 )
 
 // newServer serves a Redis for one test.
-func newServer(t *testing.T) *embedded.Store {
+func startServer(t *testing.T) *embedded.Store {
 	t.Helper()
 	server, err := startEmbedded("127.0.0.1:0")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRunPassesSignals(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
 		t.Run(sig.String(), func(t *testing.T) {
 			r := startRun(t, server.URL(), fmt.Sprintf("trap 'exit 40' %d\n", int(sig))+note("pid", "$$")+idle)
@@ -23,7 +23,7 @@ func TestRunPassesSignals(t *testing.T) {
 }
 
 func TestRunSignalKillsCommand(t *testing.T) {
-	r := startRun(t, newServer(t).URL(), note("pid", "$$")+idle)
+	r := startRun(t, startServer(t).URL(), note("pid", "$$")+idle)
 	pid := r.pid("pid")
 	r.send(syscall.SIGTERM)
 	r.wantExit(128 + int(syscall.SIGTERM))
@@ -32,7 +32,7 @@ func TestRunSignalKillsCommand(t *testing.T) {
 
 // What nohup ignores stays ignored, by us and by the command.
 func TestRunNohup(t *testing.T) {
-	r := newRun(t, newServer(t).URL(), note("pid", "$$")+idle)
+	r := newRun(t, startServer(t).URL(), note("pid", "$$")+idle)
 	holdfast := r.Path
 	r.Path, r.Args = lookPath(t, "sh"), append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, holdfast}, r.Args[1:]...)
 	if err := r.Start(); err != nil {
@@ -49,7 +49,7 @@ func TestRunNohup(t *testing.T) {
 
 // A signal while waiting: the command never starts, and nobody stays in line.
 func TestRunInterruptedWait(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	holder := startRun(t, server.URL(), note("pid", "$$")+idle)
 	holder.pid("pid")
 	r := startRun(t, server.URL(), "touch ran", "--owner", "second")
@@ -67,7 +67,7 @@ func TestRunInterruptedWait(t *testing.T) {
 
 // ctrl-Z would leave a lock behind that is renewed and does nothing.
 func TestRunRefusesToStop(t *testing.T) {
-	r := startRun(t, newServer(t).URL(), "trap 'exit 40' TERM\n"+note("pid", "$$")+idle)
+	r := startRun(t, startServer(t).URL(), "trap 'exit 40' TERM\n"+note("pid", "$$")+idle)
 	r.pid("pid")
 	r.send(syscall.SIGTSTP)
 	until(t, "it says so", func() bool { return strings.Contains(r.stderr.String(), "ctrl-Z is refused") })

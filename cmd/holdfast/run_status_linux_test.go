@@ -13,7 +13,7 @@ import (
 // On a terminal there is one line about the wait, kept up to date, cut to the
 // width of the terminal and taken away when the wait is over.
 func TestRunStatusLine(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	holder := startRun(t, server.URL(), note("pid", "$$")+idle, "--owner", "ci-7")
 	holder.pid("pid")
 
@@ -50,7 +50,7 @@ func TestStatusLineIsCut(t *testing.T) {
 // foreground; what ctrl-C sends to that one, reaches it once.
 func TestRunOnTerminal(t *testing.T) {
 	terminal, keys, screen := openTerminal(t, 100)
-	r := newRun(t, newServer(t).URL(), "trap 'exit 40' INT\nread line\necho got $line\n"+note("pid", "$$")+idle)
+	r := newRun(t, startServer(t).URL(), "trap 'exit 40' INT\nread line\necho got $line\n"+note("pid", "$$")+idle)
 	r.Stdin, r.Stdout, r.Stderr = terminal, terminal, terminal
 	r.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := r.Start(); err != nil {
