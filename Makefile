@@ -24,8 +24,9 @@ fuzz: ## every fuzz test for FUZZTIME
 		echo "$$f in $$p" && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
 interop: ## foreign clients on the same keys
-	@scripts/need gcc redis-server redis-cli
-	go test -race -count 1 -timeout 10m ./internal/lab/interop/...
+	@scripts/need gcc redis-server redis-cli node npm python3
+	@/usr/bin/python3 -c 'import redis' 2>/dev/null || { echo "installing python3-redis"; apt-get update -qq && apt-get install -y -qq python3-redis; }
+	go test -race -tags interop -count 1 -timeout 10m ./internal/lab/interop/...
 
 bench: ## beside other libraries, some minutes
 	@scripts/need redis-server

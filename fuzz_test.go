@@ -1,0 +1,165 @@
+package holdfast
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// slot is the hash slot of a key as the Redis Cluster specification defines it:
+// CRC16 (XMODEM) of the key, or of its first non-empty {tag}, modulo 16384.
+func slot(key string) uint16 {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
+			key = key[open+1 : open+1+length]
+		}
+	}
+	var crc uint16
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % 16384
+}
+
+func TestSlotIsThatOfTheSpecification(t *testing.T) {
+	if got, want := slot("123456789"), uint16(0x31C3); got != want {
+		t.Fatalf("slot: got %#x, want %#x", got, want)
+	}
+}
+
+// No name may split a lock over slots, and no two names may share a key.
+func FuzzNames(f *testing.F) {
+	for _, name := range []string{"invoice:42", "{user:1}:inbox", "a{b}c", "{}", "{a}{b}", "holdfast/x", "x\x00", "", ":{a}", "{a}"} {
+		f.Add("holdfast:", name, "other")
+		f.Add("", name, "{"+name+"}")
+	}
+	f.Fuzz(func(t *testing.T, prefix, a, b string) {
+		if checkPrefix(prefix) != nil {
+			return
+		}
+		ka, err := keysOf(prefix, a)
+		if err != nil {
+			return
+		}
+		want := slot(ka.lock)
+		suffix := ":" + beside(ka.lock, strings.HasPrefix(ka.lock, "{"))
+		for _, key := range []string{ka.fence, ka.queue, wakePrefix + "client" + suffix} {
+			if got := slot(key); got != want {
+				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock, want)
+			}
+		}
+		if name, ok := nameOfFence(prefix, ka.fence); !ok || name != a {
+			t.Fatalf("the fence key %q of %q reads as %q, %v", ka.fence, a, name, ok)
+		}
+		kb, err := keysOf(prefix, b)
+		if err != nil || a == b {
+			return
+		}
+		used := map[string]bool{ka.lock: true, ka.fence: true, ka.queue: true}
+		for _, key := range kb.list() {
+			if used[key] {
+				t.Fatalf("%q and %q share the key %q", a, b, key)
+			}
+		}
+	})
+}
+
+func FuzzIDs(f *testing.F) {
+	f.Add("abc.def.15000|host:1")
+	f.Add("rest|x")
+	f.Add("..|")
+	f.Fuzz(func(t *testing.T, value string) {
+		id, ok := parseID(value)
+		if ok && (id.ttl <= 0 || id.client == "" || strings.ContainsAny(id.owner, "|\n")) {
+			t.Fatalf("%q reads as %+v", value, id)
+		}
+	})
+}
+
+func FuzzOwners(f *testing.F) {
+	f.Add("host:1")
+	f.Add("a|b\nc")
+	f.Fuzz(func(t *testing.T, owner string) {
+		id := newID("client.", func() uint64 { return 7 }, idTail(time.Second, cleanOwner(owner)))
+		if got, ok := parseID(id); !ok || got.ttl != time.Second {
+			t.Fatalf("owner %q breaks the id: %+v, %v", owner, got, ok)
+		}
+	})
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add("granted\x0010\x0064\x000\x001")
+	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
+	f.Fuzz(func(_ *testing.T, text string) {
+		_, _ = decodeAnswer(strings.Split(text, "\x00"))
+		c := &core{}
+		_, _ = c.decodeState("n", strings.Split(text, "\x00"))
+	})
+}
+
+func FuzzMessages(f *testing.F) {
+	f.Add("grant 10 64 5 2000 0 c.n.15000|o")
+	f.Add("next -1 c.n.15000|o")
+	f.Add("recall c.n.15000|o w")
+	f.Fuzz(func(t *testing.T, payload string) {
+		m, err := decodeMessage(payload)
+		if err == nil && m.kind == "grant" && (m.size < 1 || m.life <= 0 || m.life > MaxTTL) {
+			t.Fatalf("%q reads as %+v", payload, m)
+		}
+	})
+}
+
+// The margin: clocks that differ by 1 % and clockError must not let the
+// holder's view outlive Redis's.
+func TestDeadlineComesBeforeTheEnd(t *testing.T) {
+	for _, life := range []time.Duration{MinTTL, window, DefaultTTL, MaxTTL} {
+		got := end(0, life).add(time.Duration(clockError))
+		if slow := time.Duration(float64(got) * 1.0099); slow >= life {
+			t.Errorf("life %v: a holder whose clock is 0.99 %% slow stops after %v", life, slow)
+		}
+	}
+}
+
+func TestPushedStartIsNeverTooLate(t *testing.T) {
+	ten := &tenure{first: instant(time.Second)}
+	now := instant(10 * time.Second)
+	if got := ten.pushStart(0, 0, now); got != ten.first {
+		t.Errorf("without an answer: got %v, want the first request %v", got, ten.first)
+	}
+	if got, want := ten.pushStart(0, instant(3*time.Second), now), instant(3*time.Second); got != want {
+		t.Errorf("new subscription: got %v, want %v", got, want)
+	}
+	ten.pair = exchange{sent: instant(4 * time.Second), server: 1_000_000}
+	if got, want := ten.pushStart(3_000_000, 0, now), instant(6*time.Second-2*time.Millisecond); got != want {
+		t.Errorf("with a pair: got %v, want %v", got, want)
+	}
+	if got := ten.pushStart(100_000_000, 0, now); got != now {
+		t.Errorf("a grant from the future: got %v, want now", got)
+	}
+}
+
+func TestTokensOnlyRise(t *testing.T) {
+	var s tokens
+	if _, ok := s.take(); ok {
+		t.Fatal("a token out of nothing")
+	}
+	s.add(100, 2)
+	s.add(50, 10) // an older stride, heard of late
+	s.add(200, 1)
+	for _, want := range []int64{100, 101, 200} {
+		if got, ok := s.take(); !ok || got != want {
+			t.Fatalf("take: got %d %v, want %d", got, ok, want)
+		}
+	}
+	s.add(190, 5)
+	if got, ok := s.take(); ok && got <= 200 {
+		t.Fatalf("take: got %d after 200", got)
+	}
+}
