@@ -107,7 +107,7 @@ func dropped(c *core) {
 	c.mu.Unlock()
 	if !closed {
 		c.options.Logger.Warn("holdfast: client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
-		go c.close() //nolint:errcheck // nobody is left to return it to, and close logs
+		go c.close() // nobody is left to return its error to; it logs
 	}
 }
 

@@ -6,7 +6,7 @@ import "time"
 // Options.OnEvent. Its kinds are the struct types below; switch on the type.
 type Event interface{ event() }
 
-// Queued: the process waits in line for a name, or looked again.
+// Queued tells: the process waits in line for a name, or looked again.
 type Queued struct {
 	Name      string
 	Position  int           // 0 is the head
@@ -14,34 +14,34 @@ type Queued struct {
 	Remaining time.Duration // of the holder in Redis; negative: no expiry
 }
 
-// Granted: a caller got its lease.
+// Granted tells: a caller got its lease.
 type Granted struct {
 	Name   string
 	Token  int64
 	Waited time.Duration // since it called Lock
 }
 
-// Released: a caller gave its lease back.
+// Released tells: a caller gave its lease back.
 type Released struct {
 	Name  string
 	Token int64
 	Held  time.Duration
 }
 
-// Lost: a lease ended before its release.
+// Lost tells: a lease ended before its release.
 type Lost struct {
 	Name  string
 	Token int64
 	Cause Cause
 }
 
-// Renewed: Redis answered a renewal.
+// Renewed tells: Redis answered a renewal.
 type Renewed struct {
 	Name      string
 	Remaining time.Duration // until the new deadline
 }
 
-// RenewFailed: a renewal was not answered or refused, and will be tried again
+// RenewFailed tells: a renewal was not answered or refused, and will be tried again
 // while Remaining lasts.
 type RenewFailed struct {
 	Name      string
@@ -49,19 +49,19 @@ type RenewFailed struct {
 	Remaining time.Duration
 }
 
-// Recalled: another process waits for a name that is held here.
+// Recalled tells: another process waits for a name that is held here.
 type Recalled struct{ Name string }
 
-// Wake: the subscription for pushes was confirmed (Up) or broke.
+// Wake tells: the subscription for pushes was confirmed (Up) or broke.
 type Wake struct {
 	Up  bool
 	Err error // why it broke, where known
 }
 
-// Repaired: a key without expiry was given one.
+// Repaired tells: a key without expiry was given one.
 type Repaired struct{ Name string }
 
-// Dropped: OnEvent was too slow and missed this many events.
+// Dropped tells: OnEvent was too slow and missed this many events.
 type Dropped struct{ N int }
 
 func (Queued) event()      {}

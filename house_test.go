@@ -37,8 +37,6 @@ type source struct {
 func (s source) dir() string   { return path.Dir(s.path) }
 func (s source) test() bool    { return strings.HasSuffix(s.path, "_test.go") }
 func (s source) lines() int    { return s.fset.File(s.ast.FileStart).LineCount() }
-func (s source) program() bool { return s.ast.Name.Name == "main" }
-
 func (s source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.fset.Position(n.Pos()).Line)
 }
@@ -158,16 +156,6 @@ func read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// moduleOf is the module that a directory belongs to: the innermost.
-func moduleOf(all map[string]module, dir string) module {
-	for ; dir != "."; dir = path.Dir(dir) {
-		if m, ok := all[dir]; ok {
-			return m
-		}
-	}
-	return all["."]
 }
 
 func TestRootRequiresNothing(t *testing.T) {
@@ -331,7 +319,7 @@ var wellKnown = []string{"Error", "Unwrap", "Is", "As", "String", "GoString", "L
 func undocumented(decl ast.Decl) []string {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
-		if d.Doc == nil && d.Name.IsExported() && !(d.Recv != nil && hiddenMethod(d)) {
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || !hiddenMethod(d)) {
 			return []string{d.Name.Name}
 		}
 	case *ast.GenDecl:

@@ -3,7 +3,6 @@ package holdfast
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,8 +19,9 @@ const (
 
 	// DefaultTTL is how long a tenure outlives its last renewal.
 	DefaultTTL = 15 * time.Second
-	// MinTTL and MaxTTL bound Options.TTL.
+	// MinTTL is the shortest Options.TTL.
 	MinTTL = 100 * time.Millisecond
+	// MaxTTL is the longest Options.TTL.
 	MaxTTL = 24 * time.Hour
 )
 
@@ -138,9 +138,4 @@ func (o *Options) patience() time.Duration {
 // attempt is how long one request may take before it is sent again.
 func (o *Options) attempt() time.Duration {
 	return min(max(o.TTL/2, 250*time.Millisecond), 3*time.Second)
-}
-
-// millis rounds up, so that "0 ms left" is never said of something that lives.
-func millis(d time.Duration) int64 {
-	return int64(math.Ceil(float64(d) / float64(time.Millisecond)))
 }

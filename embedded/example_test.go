@@ -27,7 +27,7 @@ func Example() {
 			return charge(ctx, lease.Token())
 		})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
 	// Output: charged once
 }

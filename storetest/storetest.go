@@ -246,7 +246,7 @@ func (s suite) expiry(t *testing.T) {
 func (s suite) lost(t *testing.T) {
 	store := s.open(t)
 	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: 300 * time.Millisecond})
-	defer c.Close() //nolint:errcheck // a test's end
+	defer c.Close()
 	lease := lock(t, c.Mutex("lost"))
 	ctx := lease.Context(t.Context())
 	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1])")
