@@ -34,9 +34,9 @@ type source struct {
 	ast  *ast.File
 }
 
-func (s source) dir() string   { return path.Dir(s.path) }
-func (s source) test() bool    { return strings.HasSuffix(s.path, "_test.go") }
-func (s source) lines() int    { return s.fset.File(s.ast.FileStart).LineCount() }
+func (s source) dir() string { return path.Dir(s.path) }
+func (s source) test() bool  { return strings.HasSuffix(s.path, "_test.go") }
+func (s source) lines() int  { return s.fset.File(s.ast.FileStart).LineCount() }
 func (s source) at(n ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.fset.Position(n.Pos()).Line)
 }
