@@ -58,7 +58,7 @@ type exchange struct {
 // end is when a life that began at start is over for its holder: before it is
 // over in Redis, by a margin for clocks whose rates differ by less than 1 %
 // and for clockError. Start must have been read before Redis set the life.
-// Nothing else computes deadlines. DESIGN: Time.
+// Nothing else computes deadlines. See docs/protocol.md.
 func end(start instant, life time.Duration) instant {
 	return start.add(life - life/100 - 2*time.Millisecond)
 }
