@@ -2,10 +2,8 @@ package holdfast
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +48,9 @@ type core struct {
 	wake     *wake              // the subscription; in Cluster each line has its own
 	troubled bool               // a request failed in the network since the last answer
 	inflight int                // requests that have not come back
-	missed   int                // events dropped
+	errands  map[*errand]struct{}
+	late     []Call // what undoes lock requests that came back after Close
+	missed   int    // events dropped
 
 	outbox   []*request // to send
 	renewals []*request // to send in pipelines, in this order
@@ -79,6 +79,7 @@ func New(store Store, options *Options) *Client {
 		schedule: newSchedule(),
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
+		errands:  make(map[*errand]struct{}),
 		past:     memory{limit: 4096},
 	}
 	c.client = newClientID(c.random)
@@ -100,94 +101,8 @@ func New(store Store, options *Options) *Client {
 	return client
 }
 
-// dropped runs when a Client was garbage-collected.
-func dropped(c *core) {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if !closed {
-		c.options.Logger.Warn("holdfast: client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
-		go c.close() // nobody is left to return its error to; it logs
-	}
-}
-
 // Owner is the label under which people see this Client's leases.
 func (c *Client) Owner() string { return c.options.Owner }
-
-// Close ends the Client: leases that are held end with cause Closed and are
-// released, waiting calls return ErrClosed, and what it began is undone, all
-// within about two seconds. The error is ErrUnknown if Redis did not confirm
-// that in time; what is left then ends by its TTL. The store stays open.
-func (c *Client) Close() error { return c.close() }
-
-func (c *core) close() error {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return nil
-	}
-	c.closed = true
-	var calls []Call
-	for _, l := range c.lines {
-		calls = append(calls, l.shut()...)
-	}
-	busy := c.inflight
-	c.unlock()
-
-	patience := min(c.options.TTL, 2*time.Second)
-	ctx, cancel := context.WithTimeout(c.ctx, patience)
-	defer cancel()
-	err := c.undo(ctx, calls)
-	if busy > 0 && err == nil && len(calls) > 0 {
-		// A lock request that was on its way may have run after its cancel.
-		c.settle(ctx)
-		err = c.undo(ctx, calls)
-	}
-	c.cancel()
-	if err != nil {
-		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
-		return &storeError{"close", ErrUnknown, err}
-	}
-	return nil
-}
-
-// undo runs the calls of Close, in pipelines of bounded size.
-func (c *core) undo(ctx context.Context, calls []Call) error {
-	done := make(chan error, 1)
-	go func() {
-		for batch := range slices.Chunk(calls, pipeline) {
-			for _, r := range c.store.EvalAll(ctx, batch) {
-				if r.Err != nil {
-					done <- r.Err
-					return
-				}
-			}
-		}
-		done <- nil
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// settle waits until the requests under way have come back, or ctx ends.
-func (c *core) settle(ctx context.Context) {
-	for ctx.Err() == nil {
-		c.mu.Lock()
-		busy := c.inflight
-		c.mu.Unlock()
-		if busy == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
 
 // unlock releases the mutex and begins what was noted under it.
 func (c *core) unlock() {

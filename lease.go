@@ -213,25 +213,3 @@ func (c *core) release(lease *Lease) error {
 func (c *core) patienceToRelease() time.Duration {
 	return min(max(c.options.TTL/3, 100*time.Millisecond), 2*time.Second)
 }
-
-// shut ends all of a line, for Close, and returns what undoes it in Redis.
-func (l *line) shut() (calls []Call) {
-	now := l.c.clock.now()
-	l.reject(ErrClosed)
-	if u := l.turn; u != nil {
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Closed}, now)
-	}
-	l.tell(&storeError{l.name, ErrUnknown, ErrClosed})
-	for _, t := range []*tenure{l.tenure, l.fresh} {
-		if t == nil {
-			continue
-		}
-		switch {
-		case t.phase >= holding:
-			calls = append(calls, Call{scriptUnlock, l.keyList, []string{t.id, strideText, "", l.shard}})
-		case t.first > 0:
-			calls = append(calls, Call{scriptCancel, l.keyList, []string{t.id, l.shard}})
-		}
-	}
-	return calls
-}

@@ -61,6 +61,9 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		a, err = decodeAnswer(reply)
 	}
 	if c.closed {
+		if r.call.Script == scriptLock { // it may have run after its cancel
+			c.late = append(c.late, Call{scriptCancel, r.call.Keys, []string{r.tenure.id, r.line.shard}})
+		}
 		return
 	}
 	if said, ok := asServerError(err); ok {
@@ -96,28 +99,41 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 	return r
 }
 
-// errand sends a script that only cleans up, again and again until it was
-// answered or until has passed; by then the TTL has done the work.
+// errand is a script that only cleans up. It is sent again and again until it
+// was answered or until has passed; by then the TTL has done the work.
+type errand struct {
+	c     *core
+	call  Call
+	line  *line
+	until instant
+	wait  time.Duration // before the next try
+}
+
 func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
-	wait := 10 * time.Millisecond
-	var again func(now instant)
-	answered := func(_ *request, a answer, err error, now instant) {
-		switch {
-		case err == nil && a.word == "again":
-			again(now)
-		case err != nil && passing(err) && now < until:
-			wait = min(2*wait, time.Second)
-			c.later(now.add(wait/2+c.jitter(wait)), again)
-		case err != nil:
-			c.options.Logger.Warn("holdfast: clean-up failed; the ttl will do it", "name", l.name, "script", s.Name, "error", err)
-		}
+	e := &errand{c: c, call: Call{s, l.keyList, args}, line: l, until: until, wait: 10 * time.Millisecond}
+	c.errands[e] = struct{}{}
+	e.send(now)
+}
+
+func (e *errand) send(now instant) {
+	if !e.c.closed {
+		e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
 	}
-	again = func(now instant) {
-		if !c.closed {
-			c.send(s, l, nil, now, args, answered)
-		}
+}
+
+func (e *errand) answered(_ *request, a answer, err error, now instant) {
+	switch {
+	case err == nil && a.word == "again":
+		e.send(now)
+		return
+	case err != nil && passing(err) && now < e.until:
+		e.wait = min(2*e.wait, time.Second)
+		e.c.later(now.add(e.wait/2+e.c.jitter(e.wait)), e.send)
+		return
+	case err != nil:
+		e.c.options.Logger.Warn("holdfast: clean-up failed; the ttl will do it", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
-	again(now)
+	delete(e.c.errands, e)
 }
 
 // cancelID ends an id of ours that we neither hold nor wait for.

@@ -1,0 +1,138 @@
+package holdfast
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// dropped runs when a Client was garbage-collected.
+func dropped(c *core) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if !closed {
+		c.options.Logger.Warn("holdfast: client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
+		go c.close() // nobody is left to return its error to; it logs
+	}
+}
+
+// Close ends the Client: leases that are held end with cause Closed and are
+// released, waiting calls return ErrClosed, and what it began is undone, all
+// within about two seconds. The error is ErrUnknown if Redis did not confirm
+// that in time; what is left then ends by its TTL. The store stays open.
+func (c *Client) Close() error { return c.close() }
+
+func (c *core) close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	var calls []Call
+	for _, l := range c.lines {
+		calls = append(calls, l.shut()...)
+	}
+	for e := range c.errands { // their answers may not come in time
+		calls = append(calls, e.call)
+	}
+	c.unlock()
+
+	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
+	defer cancel()
+	err := c.undo(ctx, calls)
+	if err == nil {
+		err = c.undo(ctx, c.settle(ctx))
+	}
+	c.cancel()
+	if err != nil {
+		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
+		return &storeError{"close", ErrUnknown, err}
+	}
+	return nil
+}
+
+// shut ends all of a line and returns what undoes it in Redis.
+func (l *line) shut() (calls []Call) {
+	now := l.c.clock.now()
+	l.reject(ErrClosed)
+	if u := l.turn; u != nil {
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Closed}, now)
+	}
+	l.tell(&storeError{l.name, ErrUnknown, ErrClosed})
+	for _, t := range []*tenure{l.tenure, l.fresh} {
+		if t == nil {
+			continue
+		}
+		switch {
+		case t.phase >= holding:
+			calls = append(calls, Call{scriptUnlock, l.keyList, []string{t.id, strideText, "", l.shard}})
+		case t.first > 0:
+			calls = append(calls, Call{scriptCancel, l.keyList, []string{t.id, l.shard}})
+		}
+	}
+	return calls
+}
+
+// undo runs the calls in pipelines of bounded size, and again what was not
+// answered, until ctx ends.
+func (c *core) undo(ctx context.Context, calls []Call) error {
+	done := make(chan error, 1)
+	go func() {
+		for wait := 5 * time.Millisecond; ; wait *= 2 {
+			var err error
+			calls, err = c.undoOnce(ctx, calls)
+			if len(calls) == 0 || ctx.Err() != nil {
+				done <- err
+				return
+			}
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done(): // bounded by us: a driver may not heed it
+		return ctx.Err()
+	}
+}
+
+// undoOnce returns the calls that have to be made again, and why.
+func (c *core) undoOnce(ctx context.Context, calls []Call) (again []Call, err error) {
+	for batch := range slices.Chunk(calls, pipeline) {
+		for i, r := range c.store.EvalAll(ctx, batch) {
+			switch {
+			case r.Err != nil:
+				if err = r.Err; !passing(err) {
+					continue // it would be refused again
+				}
+			case len(r.Reply) == 0 || r.Reply[0] != "again":
+				continue
+			}
+			again = append(again, batch[i])
+		}
+	}
+	return again, err
+}
+
+// settle waits until the requests under way have come back, or ctx ends, and
+// returns what undoes those among them that may have run after what undid them.
+func (c *core) settle(ctx context.Context) []Call {
+	for {
+		c.mu.Lock()
+		busy, late := c.inflight, c.late
+		c.mu.Unlock()
+		if busy == 0 || ctx.Err() != nil {
+			return late
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
