@@ -254,6 +254,9 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	// "not held" counts as released: the client library may have sent it
 	// twice, and the lease was given back before its deadline.
 	l.departed(nil, now)
+	if a.word == "dropped" { // the line has yet to move
+		l.c.errand(scriptUnlock, l, now, now.add(l.c.options.TTL), []string{t.id, strideText, "", l.shard})
+	}
 	switch {
 	case fresh == nil:
 	case a.word == "granted":

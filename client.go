@@ -202,4 +202,6 @@ var (
 	scriptUnlock = script.Unlock
 	scriptCancel = script.Cancel
 	scriptRenew  = script.Renew
+	scriptDrop   = script.Drop
+	scriptKeep   = script.Keep
 )

@@ -111,6 +111,9 @@ func (c *core) undoOnce(ctx context.Context, calls []Call) (again []Call, err er
 				if err = r.Err; !passing(err) {
 					continue // it would be refused again
 				}
+				if only, ok := alone(batch[i]); ok && parted(err) {
+					batch[i] = only
+				}
 			case len(r.Reply) == 0 || r.Reply[0] != "again":
 				continue
 			}

@@ -44,6 +44,11 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 			l.recalled(t)
 		}
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now)})
+	case err == nil && a.word == "kept":
+		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		t.failures = 1 // it must learn soon who waits, but not in a busy loop
+		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now)})
 	case err == nil && a.word == "lost":
 		l.lose(t, a, now)
 	default:

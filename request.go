@@ -25,6 +25,7 @@ const pipeline = 128
 func (c *core) perform(r *request) {
 	ctx, cancel := context.WithTimeout(c.ctx, r.attempt)
 	reply, err := c.store.Eval(ctx, r.call)
+	reply, err = c.evalAlone(ctx, r.call, reply, err)
 	cancel()
 	c.mu.Lock()
 	c.arrived(r, reply, err)
@@ -44,6 +45,9 @@ func (c *core) performAll(requests []*request) {
 		}
 		ctx, cancel := context.WithTimeout(c.ctx, batch[0].attempt)
 		results := c.store.EvalAll(ctx, calls)
+		for i, a := range results {
+			results[i].Reply, results[i].Err = c.evalAlone(ctx, calls[i], a.Reply, a.Err)
+		}
 		cancel()
 		c.mu.Lock()
 		for i, r := range batch {
@@ -126,7 +130,7 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 	case err == nil && a.word == "again":
 		e.send(now)
 		return
-	case err != nil && passing(err) && now < e.until:
+	case (err == nil && a.word == "dropped" || err != nil && passing(err)) && now < e.until:
 		e.wait = min(2*e.wait, time.Second)
 		e.c.later(now.add(e.wait/2+e.c.jitter(e.wait)), e.send)
 		return

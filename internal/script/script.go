@@ -29,12 +29,14 @@ var (
 	Unlock  = load("unlock")
 	Cancel  = load("cancel")
 	Renew   = load("renew")
+	Drop    = load("drop")
+	Keep    = load("keep")
 	Repair  = load("repair")
 	Inspect = load("inspect")
 )
 
 // All lists the scripts, for tests that must look at each of them.
-func All() []*Script { return []*Script{Lock, Unlock, Cancel, Renew, Repair, Inspect} }
+func All() []*Script { return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect} }
 
 // New makes a script from its source.
 func New(name, source string) *Script {

@@ -1,0 +1,39 @@
+package holdfast
+
+import (
+	"context"
+	"strings"
+)
+
+// While a slot of a Redis Cluster moves key by key, a name's keys may be on two
+// servers, and a script that needs them all is refused with TRYAGAIN. That can
+// last longer than a lease, so what must not wait falls back to L alone.
+
+// alone returns the call that does to L alone what a refused one was for.
+func alone(call Call) (Call, bool) {
+	switch call.Script {
+	case scriptUnlock:
+		return Call{scriptDrop, call.Keys[:1], call.Args[:1]}, true
+	case scriptRenew:
+		return Call{scriptKeep, call.Keys[:1], call.Args[:1]}, true
+	}
+	return Call{}, false
+}
+
+// parted tells the refusal of a script whose keys are on two servers.
+func parted(err error) bool {
+	said, ok := asServerError(err)
+	return ok && strings.HasPrefix(string(said), "TRYAGAIN")
+}
+
+// evalAlone runs what is left of a call that was refused, and passes every
+// other outcome on.
+func (c *core) evalAlone(ctx context.Context, call Call, reply []string, err error) ([]string, error) {
+	if !parted(err) {
+		return reply, err
+	}
+	if rest, ok := alone(call); ok {
+		return c.store.Eval(ctx, rest)
+	}
+	return reply, err
+}
