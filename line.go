@@ -398,7 +398,7 @@ func (l *line) arm(now instant) {
 	case holding:
 		at(t.ends())
 		at(t.renewAt)
-		if l.lingers > 0 {
+		if l.lingers > 0 && l.callers.n == 0 {
 			at(l.lingers)
 		}
 	case leaving:

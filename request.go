@@ -104,7 +104,7 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 }
 
 // errand is a script that only cleans up. It is sent again and again until it
-// was answered or until has passed; by then the TTL has done the work.
+// was answered, or until has passed and the keys have expired by themselves.
 type errand struct {
 	c     *core
 	call  Call
@@ -131,18 +131,22 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 		e.send(now)
 		return
 	case (err == nil && a.word == "dropped" || err != nil && passing(err)) && now < e.until:
-		e.wait = min(2*e.wait, time.Second)
+		e.wait = min(2*e.wait, 5*time.Second)
 		e.c.later(now.add(e.wait/2+e.c.jitter(e.wait)), e.send)
 		return
 	case err != nil:
-		e.c.options.Logger.Warn("holdfast: clean-up failed; the ttl will do it", "name", e.line.name, "script", e.call.Script.Name, "error", err)
+		e.c.options.Logger.Warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	delete(e.c.errands, e)
 }
 
+// queueLife is how long Q outlives its last lock, see lock.lua: it holds ids for
+// longer than L does.
+const queueLife = 30 * time.Minute
+
 // cancelID ends an id of ours that we neither hold nor wait for.
 func (c *core) cancelID(id string, l *line, now instant) {
-	c.errand(scriptCancel, l, now, now.add(c.options.TTL), []string{id, l.shard})
+	c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

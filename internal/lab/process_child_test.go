@@ -1,0 +1,221 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+)
+
+// childVariable holds, in the environment of a child, its setting as JSON.
+const childVariable = "HOLDFAST_LAB_CHILD"
+
+// TestMain makes this binary its own children: the lock is between processes,
+// so it is tested by processes, each with the race detector if we have it.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childVariable); text != "" {
+		if err := runChild(text, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// setting is what a child is from its beginning: one Client.
+type setting struct {
+	URL   string
+	Owner string
+	TTL   time.Duration
+}
+
+// order is a line on a child's standard input. Each is carried out in a
+// goroutine of its own and answered once, when it is done.
+type order struct {
+	Call  int    // echoed
+	Do    string // lock, release, look, watch, watched, load
+	Name  string // lock
+	Lease int    // release, look, watch, watched: the call that locked it
+	Load  load
+}
+
+// reply is a line on a child's standard output. Which fields count depends on
+// the order.
+type reply struct {
+	Call      int
+	At        int64         // lock: granted; release: before it was called; look: then; watched: cancelled. Wall clock, ns
+	Woke      int64         // watched: the first reading of the clock after the process was frozen; 0: it was not
+	Look      string        // watched: what Err said at the first look after that
+	Remaining time.Duration // look
+	Token     int64         // lock
+	Err       string        // what the lock said; empty: nil
+	Lost      bool          // Err is ErrLost
+	Cause     holdfast.Cause
+}
+
+// said notes what the lock said.
+func (r *reply) said(err error) {
+	if err == nil {
+		return
+	}
+	r.Err = err.Error()
+	r.Lost = errors.Is(err, holdfast.ErrLost)
+	if lost := (*holdfast.LostError)(nil); errors.As(err, &lost) {
+		r.Cause = lost.Cause
+	}
+}
+
+// child is one process of a test.
+type child struct {
+	client *holdfast.Client
+
+	writing sync.Mutex // guards answers
+	answers *json.Encoder
+
+	mu     sync.Mutex // guards the rest
+	leases map[int]*holdfast.Lease
+	seen   map[int]chan reply // what a watch will say
+}
+
+// runChild obeys orders until its standard input ends, as it does when the
+// parent is gone.
+func runChild(text string, stdin io.Reader, stdout io.Writer) error {
+	var s setting
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return err
+	}
+	store, err := rueidisstore.Open(s.URL, nil)
+	if err != nil {
+		return err
+	}
+	c := &child{
+		answers: json.NewEncoder(stdout),
+		leases:  map[int]*holdfast.Lease{},
+		seen:    map[int]chan reply{},
+	}
+	c.client = holdfast.New(store, &holdfast.Options{TTL: s.TTL, Owner: s.Owner})
+	c.answer(reply{}) // ready
+	for lines := bufio.NewScanner(stdin); lines.Scan(); {
+		var o order
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return err
+		}
+		go c.obey(o)
+	}
+	_ = c.client.Close() // a server that is gone is the business of the test
+	return store.Close()
+}
+
+func (c *child) answer(r reply) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_ = c.answers.Encode(r) // the parent may be gone
+}
+
+func (c *child) obey(o order) {
+	r := reply{Call: o.Call}
+	switch o.Do {
+	case "lock":
+		c.lock(o, &r)
+	case "release":
+		r.At = time.Now().UnixNano()
+		r.said(c.lease(o).Release())
+	case "look":
+		r.At = time.Now().UnixNano() // first: At + Remaining is not beyond the deadline
+		r.Remaining = c.lease(o).Remaining()
+		r.said(c.lease(o).Err())
+	case "watch":
+		c.watch(o)
+	case "watched":
+		c.mu.Lock()
+		seen := c.seen[o.Lease]
+		c.mu.Unlock()
+		r = <-seen
+		r.Call = o.Call
+	case "load":
+		r.said(o.Load.run(c))
+	default:
+		r.Err = "no such order: " + o.Do
+	}
+	c.answer(r)
+}
+
+func (c *child) lease(o order) *holdfast.Lease {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leases[o.Lease]
+}
+
+func (c *child) lock(o order, r *reply) {
+	lease, err := c.client.Mutex(o.Name).Lock(context.Background())
+	r.At = time.Now().UnixNano()
+	r.said(err)
+	if err != nil {
+		return
+	}
+	r.Token = lease.Token()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leases[o.Call] = lease
+}
+
+// freeze is a gap between two looks at the clock by which a process knows that
+// it was frozen. Tests freeze for longer.
+const freeze = 1500 * time.Millisecond
+
+// watch looks at a lease without a pause, so that its first look after the
+// process was frozen comes before anything else there can have run, and waits
+// for its context. It returns when it has begun.
+func (c *child) watch(o order) {
+	lease := c.lease(o)
+	ctx := lease.Context(context.Background())
+	seen := make(chan reply, 1)
+	c.mu.Lock()
+	c.seen[o.Lease] = seen
+	c.mu.Unlock()
+
+	type look struct {
+		woke time.Time
+		err  error
+	}
+	looked := make(chan look, 1)
+	go func() {
+		for before := time.Now(); ; {
+			now := time.Now()
+			err := lease.Err()
+			if frozen := now.Sub(before) > freeze; frozen {
+				looked <- look{now, err}
+				return
+			} else if err != nil {
+				looked <- look{err: err}
+				return
+			}
+			before = now
+		}
+	}()
+	go func() {
+		<-ctx.Done()
+		r := reply{At: time.Now().UnixNano()}
+		r.said(context.Cause(ctx))
+		first := <-looked
+		if !first.woke.IsZero() {
+			r.Woke = first.woke.UnixNano()
+		}
+		if first.err != nil {
+			r.Look = first.err.Error()
+		}
+		seen <- r
+	}()
+}

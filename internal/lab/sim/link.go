@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+var (
+	errReset = errors.New("sim: connection reset")
+	errDown  = errors.New("sim: connection refused")
+)
+
+// Link is one process and its way to the server: the Store of its Client.
+type Link struct {
+	Client *holdfast.Client
+	Owner  string
+	TTL    time.Duration
+
+	world  *World
+	number int
+	rate   float64 // of the process's clock
+	random *rand.Rand
+
+	// Guarded by the World's mutex.
+	seen   map[string]int // steps by kind
+	subs   map[*subscription]struct{}
+	silent bool // nothing arrives anywhere, and nobody is told
+	dead   bool
+}
+
+var _ holdfast.Store = (*Link)(nil)
+
+// Silence black-holes the process for a while: connections stay, nothing moves.
+func (l *Link) Silence(d time.Duration) {
+	l.hush(true)
+	time.Sleep(d)
+	l.hush(false)
+}
+
+func (l *Link) hush(silent bool) {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	if l.silent != silent {
+		l.world.note("%s silent=%v", l.Owner, silent)
+	}
+	l.silent = silent || l.dead
+}
+
+// Kill is kill -9: the server sees the connections end, and nobody goes on.
+func (l *Link) Kill() {
+	l.world.mu.Lock()
+	l.world.note("%s is killed", l.Owner)
+	l.dead, l.silent = true, true
+	l.world.Watch.killed(l)
+	l.world.mu.Unlock()
+	l.cut()
+}
+
+// Dead tells whether the process was killed.
+func (l *Link) Dead() bool {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return l.dead
+}
+
+// cut ends the subscriptions of the process, as a reset of their connections.
+func (l *Link) cut() {
+	l.world.mu.Lock()
+	var subs []*subscription
+	for s := range l.subs {
+		subs = append(subs, s)
+	}
+	l.world.mu.Unlock()
+	for _, s := range subs {
+		s.Close()
+	}
+}
+
+// fate asks the network about a step.
+func (l *Link) fate(kind, id string, args []string, push bool) Fate {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	f := l.world.Network(Step{Process: l.number, Kind: kind, Push: push, ID: id, Args: args, N: l.seen[kind]})
+	l.seen[kind]++
+	l.world.note("%s %s %s %+v", l.Owner, kind, brief(id), f)
+	return f
+}
+
+type outcome struct {
+	reply []string
+	err   error
+}
+
+// Eval sends a call. When ctx ends the caller goes home, but what was sent
+// arrives all the same.
+func (l *Link) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f := l.fate(call.Script.Name, call.Args[0], call.Args, false)
+	came := make(chan outcome, 1)
+	l.world.moving.Go(func() { l.travel(f, call, came) })
+	select {
+	case o := <-came:
+		return o.reply, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *Link) travel(f Fate, call holdfast.Call, came chan<- outcome) {
+	lost := func() {
+		if f.Reset {
+			came <- outcome{err: errReset}
+		}
+	}
+	w := l.world
+	if !w.sleep(f.Out) || f.LoseOut || l.quiet() {
+		lost()
+		return
+	}
+	if f.Refuse != "" {
+		came <- outcome{err: f.Refuse}
+		return
+	}
+	reply, err := w.run(l, call)
+	if f.Twice {
+		reply, err = w.run(l, call)
+	}
+	if f.Again > 0 {
+		w.moving.Go(func() {
+			if w.sleep(f.Again) {
+				_, _ = w.run(l, call)
+			}
+		})
+	}
+	if !w.sleep(f.Back) || f.LoseBack || l.quiet() {
+		lost()
+		return
+	}
+	came <- outcome{reply, err}
+}
+
+// quiet tells whether nothing gets through at present.
+func (l *Link) quiet() bool {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return l.silent
+}
+
+// sleep lets time pass; false: the World is over.
+func (w *World) sleep(d time.Duration) bool {
+	if d == 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-w.over:
+		return false
+	}
+}
+
+// run lets the server run a call, alone, and looks at what it did.
+func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.down {
+		return nil, errDown
+	}
+	w.Watch.before(call)
+	reply, err := w.server.Eval(context.Background(), call)
+	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(call.Args[0]), briefs(reply), err)
+	w.Watch.after(call, reply)
+	return reply, err
+}
+
+// EvalAll sends the calls side by side; the answers come together.
+func (l *Link) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	results := make([]holdfast.Result, len(calls))
+	done := make(chan struct{})
+	for i, call := range calls {
+		go func() {
+			results[i].Reply, results[i].Err = l.Eval(ctx, call)
+			done <- struct{}{}
+		}()
+	}
+	for range calls {
+		<-done
+	}
+	return results
+}
+
+// Scan passes to the server.
+func (l *Link) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return l.world.server.Scan(ctx, match)
+}
+
+// Sharded says that this is one server.
+func (l *Link) Sharded() bool { return false }
+
+// brief shortens an id: its nonce is enough to follow it.
+func brief(id string) string {
+	if part := strings.SplitN(id, ".", 3); len(part) == 3 {
+		_, owner, _ := strings.Cut(part[2], "|")
+		return owner + "/" + part[1][:min(4, len(part[1]))]
+	}
+	return id
+}
+
+func briefs(reply []string) []string {
+	short := make([]string, len(reply))
+	for i, s := range reply {
+		short[i] = brief(s)
+	}
+	return short
+}

@@ -1,0 +1,31 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Step is one thing that is about to travel.
+type Step struct {
+	Process int
+	Kind    string // a script's name, "subscribe", or a push: "grant", "next", "recall"
+	Push    bool
+	ID      string // the id it speaks of
+	Args    []string
+	N       int // how many of this kind the process had before
+}
+
+// Fate is what becomes of a step. The zero Fate is an instant, perfect network.
+type Fate struct {
+	Out  time.Duration // until it arrives: at the server, or a push at the process
+	Back time.Duration // until the answer arrives
+
+	LoseOut  bool                 // it never arrives
+	LoseBack bool                 // it does, its answer never
+	Reset    bool                 // what is lost is told: the connection is reset
+	Twice    bool                 // it runs twice, the second answer counts: the client library sent it again
+	Again    time.Duration        // not 0: it arrives once more, that much later
+	Overtake bool                 // a push may overtake those before it
+	Refuse   holdfast.ServerError // the server refuses it
+}

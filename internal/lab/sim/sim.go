@@ -1,0 +1,178 @@
+// Package sim runs the real client code and the real scripts, in the embedded
+// store, through simulated time and a network that does what networks do. It
+// stands inside a testing/synctest bubble: a minute of faults takes
+// milliseconds, and a seed repeats its history.
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/seam"
+)
+
+// Prefix of all names in a World.
+const Prefix = "sim:"
+
+// World is one server, the network, and the processes that lock names. Close
+// it before the bubble ends.
+type World struct {
+	// Network decides what becomes of each step. It is called with the World's
+	// mutex held, from one goroutine at a time.
+	Network func(Step) Fate
+
+	Watch Watch
+
+	began  time.Time
+	server *embedded.Store
+	over   chan struct{}
+	moving sync.WaitGroup // what is on its way
+
+	rate    float64      // of the server's clock
+	stepped atomic.Int64 // nanoseconds by which it was put back
+
+	mu     sync.Mutex
+	random *rand.Rand
+	links  []*Link
+	down   bool // the server does not take connections
+	trace  []event
+}
+
+// NewWorld makes one whose chances come from seed.
+func NewWorld(seed uint64) *World {
+	w := &World{
+		began:  time.Now(),
+		over:   make(chan struct{}),
+		random: rand.New(rand.NewPCG(seed, 0x401d)), //nolint:gosec // chances of a test
+		rate:   1,
+	}
+	w.Network = func(Step) Fate { return Fate{} }
+	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}}
+	store, err := embedded.Open(&embedded.Options{Now: w.serverTime})
+	if err != nil {
+		panic("sim: " + err.Error())
+	}
+	w.server = store
+	return w
+}
+
+// Close ends all clients, the network and the server.
+func (w *World) Close() {
+	for _, l := range w.links {
+		l.hush(false)
+		if l.Client != nil {
+			_ = l.Client.Close()
+		}
+	}
+	close(w.over)
+	for _, l := range w.links {
+		l.cut()
+	}
+	w.moving.Wait()
+	_ = w.server.Close()
+}
+
+// serverTime is read by the server for one command at a time.
+func (w *World) serverTime() time.Time {
+	return w.began.Add(time.Duration(float64(time.Since(w.began))*w.rate) - time.Duration(w.stepped.Load()))
+}
+
+// Process adds a process with a client of its own. rate is that of its clock.
+func (w *World) Process(owner string, options holdfast.Options, rate float64) *Link {
+	l := &Link{world: w, number: len(w.links), Owner: owner, TTL: options.TTL, rate: rate, seen: map[string]int{}, subs: map[*subscription]struct{}{}}
+	l.random = rand.New(rand.NewPCG(w.random.Uint64(), uint64(l.number))) //nolint:gosec // chances of a test
+	options.Prefix, options.Owner = Prefix, owner
+	w.links = append(w.links, l)
+	l.Client = holdfast.New(l, &options)
+	return l
+}
+
+// Seam gives the process a clock and chances of its own.
+func (l *Link) Seam() seam.Seam {
+	return seam.Seam{
+		Now:    func() time.Duration { return time.Duration(float64(time.Since(l.world.began)) * l.rate) },
+		Random: l.random.Uint64,
+	}
+}
+
+// Do runs a command on the server, past the network.
+func (w *World) Do(args ...string) any {
+	reply, err := w.server.Do(args...)
+	if err != nil {
+		panic(fmt.Sprintf("sim: %v: %v", args, err))
+	}
+	return reply
+}
+
+// Keys are the L, F and Q of a name.
+func Keys(name string) (lock, fence, queue string) {
+	l := Prefix + name
+	return l, "holdfast/fence:{" + l + "}", "holdfast/queue:{" + l + "}"
+}
+
+// StepBack puts the server's clock back.
+func (w *World) StepBack(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stepped.Add(int64(d))
+	w.note("the server's clock steps back by %v", d)
+}
+
+// Restart stops the server for a while; empty: it comes back without data.
+func (w *World) Restart(empty bool, after time.Duration) {
+	w.mu.Lock()
+	w.down = true
+	w.note("the server stops, empty=%v", empty)
+	if empty {
+		w.Watch.forgotten()
+		w.Do("FLUSHALL")
+	}
+	links := w.links
+	w.mu.Unlock()
+	for _, l := range links {
+		l.cut()
+	}
+	time.Sleep(after)
+	w.mu.Lock()
+	w.down = false
+	w.note("the server is back")
+	w.mu.Unlock()
+}
+
+// Evict deletes a name's L as an eviction or a hand would.
+func (w *World) Evict(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note("L of %s is deleted", name)
+	w.Watch.forgottenName(name)
+	lock, _, _ := Keys(name)
+	w.Do("DEL", lock)
+}
+
+// event is one line of the history, formatted only when a run fails.
+type event struct {
+	at   time.Duration
+	what string
+	args []any
+}
+
+// note adds to the history. The mutex is held.
+func (w *World) note(what string, args ...any) {
+	w.trace = append(w.trace, event{time.Since(w.began), what, args})
+}
+
+// History returns the newest steps, at most n.
+func (w *World) History(n int) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := ""
+	for _, e := range w.trace[max(0, len(w.trace)-n):] {
+		text += fmt.Sprintf("%12v  ", e.at) + fmt.Sprintf(e.what, e.args...) + "\n"
+	}
+	return text
+}

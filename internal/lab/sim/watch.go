@@ -1,0 +1,258 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Watch sees every lease and everything that the server does, and notes where
+// a promise is broken. It knows nothing of how the client works: leases come
+// from the callers, keys from the server. Guarded by the World's mutex.
+type Watch struct {
+	world      *World
+	names      map[string]*watched
+	ids        map[string]string // the name that an id is of
+	violations []string
+}
+
+// watched is one name.
+type watched struct {
+	leases  []*Held
+	all     []*Held // every lease there ever was, in order of grant
+	calls   []*Held // and every call, in order of calling
+	tokens  map[int64]bool
+	newest  int64 // token since the loss
+	older   int64 // newest token from before it
+	limit   int64 // tokens up to here were reserved before the newest loss
+	lost    time.Time
+	strides []stride
+}
+
+type stride struct {
+	base, end int64
+	id        string
+}
+
+// Held is one call for a name, and the lease that it got.
+type Held struct {
+	Process *Link
+	Called  time.Time
+	Got     time.Time // zero: nothing
+	Left    time.Time // when the caller gave up or was done
+	Lease   *holdfast.Lease
+	name    string
+	tenure  string // its id, when known
+}
+
+func (w *Watch) name(name string) *watched {
+	n := w.names[name]
+	if n == nil {
+		n = &watched{tokens: map[int64]bool{}}
+		w.names[name] = n
+	}
+	return n
+}
+
+// broken notes a broken promise.
+func (w *Watch) broken(what string, args ...any) {
+	text := fmt.Sprintf("%v: ", time.Since(w.world.began)) + fmt.Sprintf(what, args...)
+	w.violations = append(w.violations, text)
+	w.world.note("BROKEN %s", text)
+}
+
+// Broken is Broken for whoever does not hold the mutex.
+func (w *Watch) Broken(what string, args ...any) {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	w.broken(what, args...)
+}
+
+// Violations are the promises that were broken.
+func (w *Watch) Violations() []string {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	return w.violations
+}
+
+// Called notes that a caller is about to ask for a name.
+func (w *Watch) Called(l *Link, name string) *Held {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	h := &Held{Process: l, Called: time.Now(), name: name}
+	n := w.name(name)
+	n.calls = append(n.calls, h)
+	w.world.note("%s calls for %s", l.Owner, name)
+	return h
+}
+
+// Granted notes the lease that a call got.
+func (w *Watch) Granted(h *Held, lease *holdfast.Lease) {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	if h.Process.dead {
+		return
+	}
+	n := w.name(h.name)
+	h.Lease, h.Got = lease, time.Now()
+	token := lease.Token()
+	w.world.note("%s gets %s with token %d", h.Process.Owner, h.name, token)
+	for _, s := range n.strides {
+		if s.base <= token && token < s.end {
+			h.tenure = s.id
+		}
+	}
+	switch {
+	case n.tokens[token]:
+		w.broken("S2: token %d of %s was given twice, now to %s", token, h.name, h.Process.Owner)
+	case token > n.limit && token <= n.newest:
+		w.broken("S2: token %d of %s after %d, to %s", token, h.name, n.newest, h.Process.Owner)
+	case token <= n.limit && token <= n.older:
+		w.broken("S2: token %d of %s after %d, to %s", token, h.name, n.older, h.Process.Owner)
+	case h.tenure == "":
+		w.broken("S2: token %d of %s was reserved by nobody", token, h.name)
+	}
+	n.tokens[token] = true
+	if token > n.limit {
+		n.newest = max(n.newest, token)
+	} else {
+		n.older = token
+	}
+	n.leases = append(n.leases, h)
+	n.all = append(n.all, h)
+	w.check(h.name)
+}
+
+// Leaves notes that the caller is done, or gave up.
+func (w *Watch) Leaves(h *Held) {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	w.check(h.name)
+	h.Left = time.Now()
+	n := w.name(h.name)
+	for i, other := range n.leases {
+		if other == h {
+			n.leases = append(n.leases[:i], n.leases[i+1:]...)
+			break
+		}
+	}
+	w.world.note("%s leaves %s", h.Process.Owner, h.name)
+}
+
+// killed: the dead believe nothing.
+func (w *Watch) killed(l *Link) {
+	for _, n := range w.names {
+		for i := len(n.leases) - 1; i >= 0; i-- {
+			if n.leases[i].Process == l {
+				n.leases = append(n.leases[:i], n.leases[i+1:]...)
+			}
+		}
+	}
+}
+
+// forgotten: the server is about to lose all its data.
+func (w *Watch) forgotten() {
+	for name := range w.names {
+		w.forgottenName(name)
+	}
+}
+
+func (w *Watch) forgottenName(name string) {
+	n := w.name(name)
+	_, fence, _ := Keys(name)
+	if text, ok := w.world.Do("GET", fence).(string); ok {
+		n.limit, _ = strconv.ParseInt(text, 10, 64)
+		n.older = n.newest
+	}
+	n.lost = time.Now()
+}
+
+// before is called before the server runs a call.
+func (w *Watch) before(call holdfast.Call) {
+	name := strings.TrimPrefix(call.Keys[0], Prefix)
+	w.check(name)
+	w.ids[call.Args[0]] = name
+	if call.Script.Name == "unlock" {
+		w.ids[call.Args[2]] = name
+	}
+}
+
+// after notes the strides that a call reserved.
+func (w *Watch) after(call holdfast.Call, reply []string) {
+	if len(reply) < 3 || reply[0] != "granted" && reply[0] != "renewed" {
+		return
+	}
+	id := call.Args[0]
+	if call.Script.Name == "unlock" {
+		id = call.Args[2]
+	}
+	w.reserved(strings.TrimPrefix(call.Keys[0], Prefix), id, reply[1], reply[2])
+}
+
+// pushed notes the stride of a grant that is on its way to a process.
+func (w *Watch) pushed(payload string) {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	f := strings.Fields(payload)
+	if len(f) < 7 || f[0] != "grant" {
+		return
+	}
+	w.reserved(w.ids[f[6]], f[6], f[1], f[2])
+}
+
+func (w *Watch) reserved(name, id, base, size string) {
+	b, _ := strconv.ParseInt(base, 10, 64)
+	n, _ := strconv.ParseInt(size, 10, 64)
+	if n > 0 {
+		watched := w.name(name)
+		watched.strides = append(watched.strides, stride{b, b + n, id})
+	}
+}
+
+// check compares what the holders of a name believe with one another and with
+// the server: S1, and that a loss is known in time.
+func (w *Watch) check(name string) {
+	n := w.names[name]
+	if n == nil || len(n.leases) == 0 {
+		return
+	}
+	var believer *Held
+	for _, h := range n.leases {
+		if h.Lease.Err() != nil {
+			continue
+		}
+		if h.Lease.Token() <= n.limit { // it was lost with the server's data
+			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
+				w.broken("S3: %s still believes in %s %v after it was lost", h.Process.Owner, name, left)
+			}
+			continue
+		}
+		if believer != nil {
+			w.broken("S1: %s (token %d) and %s (token %d) both hold %s",
+				believer.Process.Owner, believer.Lease.Token(), h.Process.Owner, h.Lease.Token(), name)
+		}
+		believer = h
+	}
+	if believer != nil {
+		w.compare(name, believer)
+	}
+}
+
+// compare: a lease's own view ends before its L can.
+func (w *Watch) compare(name string, h *Held) {
+	lock, _, _ := Keys(name)
+	holder, _ := w.world.Do("GET", lock).(string)
+	if h.tenure != "" && holder != h.tenure {
+		w.broken("S1: %s believes in %s, whose L is %q", h.Process.Owner, name, brief(holder))
+		return
+	}
+	pttl, _ := w.world.Do("PTTL", lock).(int64)
+	own := time.Duration(float64(h.Lease.Remaining()) / h.Process.rate)
+	left := time.Duration(float64(pttl) / w.world.rate * float64(time.Millisecond))
+	if own > left {
+		w.broken("S1: %s believes in %s for %v more, its L ends in %v", h.Process.Owner, name, own, left)
+	}
+}
