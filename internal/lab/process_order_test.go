@@ -63,6 +63,15 @@ func finish(t *testing.T, calls []call, limit time.Duration) {
 	}
 }
 
+// visit is the turns that a process had in a row, from and to included. While
+// others stand in line it is a tenure.
+type visit struct {
+	process  int
+	from, to int
+	again    int  // the process's next visit; -1: none
+	requeued bool // see checkOrder
+}
+
 // checkOrder proves promise L1: a caller is overtaken by at most the callers in
 // line at the processes before its own. The times of different processes are
 // not compared; what is proved follows from what each process knows of itself:

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -26,6 +27,7 @@ type Link struct {
 	number int
 	rate   float64 // of the process's clock
 	random *rand.Rand
+	ahead  atomic.Int64 // nanoseconds by which its clock leapt
 
 	// Guarded by the World's mutex.
 	seen   map[string]int // steps by kind
@@ -62,6 +64,27 @@ func (l *Link) Kill() {
 	l.cut()
 }
 
+// Leap is a suspend, as the process sees it: its clock jumps ahead.
+func (l *Link) Leap(d time.Duration) { l.ahead.Add(int64(d)) }
+
+// Cut ends the subscriptions of the process, as a reset of their connections.
+func (l *Link) Cut() { l.cut() }
+
+// Deafen lets the server forget the subscriptions of the process, which is not
+// told: a half-open connection. Pings get no answer.
+func (l *Link) Deafen() {
+	l.world.mu.Lock()
+	var subs []*subscription
+	for s := range l.subs {
+		subs = append(subs, s)
+	}
+	l.world.mu.Unlock()
+	for _, s := range subs {
+		s.deaf.Store(true)
+		s.inner.Close()
+	}
+}
+
 // Dead tells whether the process was killed.
 func (l *Link) Dead() bool {
 	l.world.mu.Lock()
@@ -86,6 +109,7 @@ func (l *Link) cut() {
 func (l *Link) fate(kind, id string, args []string, push bool) Fate {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
+	l.world.Watch.sent(l, kind, id, args)
 	f := l.world.Network(Step{Process: l.number, Kind: kind, Push: push, ID: id, Args: args, N: l.seen[kind]})
 	l.seen[kind]++
 	l.world.note("%s %s %s %+v", l.Owner, kind, brief(id), f)

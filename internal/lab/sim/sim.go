@@ -52,7 +52,7 @@ func NewWorld(seed uint64) *World {
 		rate:   1,
 	}
 	w.Network = func(Step) Fate { return Fate{} }
-	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}}
+	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}, gone: map[string]bool{}}
 	store, err := embedded.Open(&embedded.Options{Now: w.serverTime})
 	if err != nil {
 		panic("sim: " + err.Error())
@@ -95,7 +95,9 @@ func (w *World) Process(owner string, options holdfast.Options, rate float64) *L
 // Seam gives the process a clock and chances of its own.
 func (l *Link) Seam() seam.Seam {
 	return seam.Seam{
-		Now:    func() time.Duration { return time.Duration(float64(time.Since(l.world.began)) * l.rate) },
+		Now: func() time.Duration {
+			return time.Duration(float64(time.Since(l.world.began))*l.rate) + time.Duration(l.ahead.Load())
+		},
 		Random: l.random.Uint64,
 	}
 }
@@ -115,12 +117,22 @@ func Keys(name string) (lock, fence, queue string) {
 	return l, "holdfast/fence:{" + l + "}", "holdfast/queue:{" + l + "}"
 }
 
-// StepBack puts the server's clock back.
+// StepBack puts the server's clock back, by a negative d forward.
 func (w *World) StepBack(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stepped.Add(int64(d))
 	w.note("the server's clock steps back by %v", d)
+}
+
+// SetRate sets how fast the server's clock runs; before anything else.
+func (w *World) SetRate(rate float64) { w.rate = rate }
+
+// Look checks what the holders of a name believe at this moment.
+func (w *World) Look(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Watch.check(name)
 }
 
 // Restart stops the server for a while; empty: it comes back without data.

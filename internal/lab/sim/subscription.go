@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -15,6 +16,7 @@ type subscription struct {
 	inner holdfast.Subscription
 	done  chan struct{}
 	once  sync.Once
+	deaf  atomic.Bool
 
 	mu   sync.Mutex
 	last time.Time // when the newest push arrives
@@ -102,7 +104,7 @@ func (s *subscription) ended() bool {
 }
 
 func (s *subscription) Ping(ctx context.Context) error {
-	if s.link.quiet() {
+	if s.link.quiet() || s.deaf.Load() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

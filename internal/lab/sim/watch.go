@@ -16,6 +16,7 @@ type Watch struct {
 	world      *World
 	names      map[string]*watched
 	ids        map[string]string // the name that an id is of
+	gone       map[string]bool   // ids for which cancel or unlock was sent
 	violations []string
 }
 
@@ -170,6 +171,19 @@ func (w *Watch) forgottenName(name string) {
 	n.lost = time.Now()
 }
 
+// sent: an id serves one tenure, and never after its cancel or unlock.
+func (w *Watch) sent(l *Link, kind, id string, args []string) {
+	switch {
+	case kind == "lock" && w.gone[id]:
+		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
+	case kind == "cancel" || kind == "unlock":
+		w.gone[id] = true
+		if kind == "unlock" && w.gone[args[2]] {
+			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(args[2]))
+		}
+	}
+}
+
 // before is called before the server runs a call.
 func (w *Watch) before(call holdfast.Call) {
 	name := strings.TrimPrefix(call.Keys[0], Prefix)
@@ -208,6 +222,11 @@ func (w *Watch) reserved(name, id, base, size string) {
 	n, _ := strconv.ParseInt(size, 10, 64)
 	if n > 0 {
 		watched := w.name(name)
+		for _, s := range watched.strides {
+			if b < s.end && s.base < b+n {
+				w.broken("S2: the stride %d to %d of %s meets %d to %d of %s", b, b+n, brief(id), s.base, s.end, brief(s.id))
+			}
+		}
 		watched.strides = append(watched.strides, stride{b, b + n, id})
 	}
 }

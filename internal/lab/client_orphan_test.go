@@ -1,0 +1,117 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// besideOrphan lets B wait for a name whose L somebody else has set.
+func besideOrphan(t *testing.T, server *redistest.Server, name string, ttl, repair time.Duration) (asked, *journal) {
+	t.Helper()
+	j := &journal{}
+	b := open(t, server.URL(), holdfast.Options{Owner: "B", TTL: ttl, RepairOrphans: repair, OnEvent: j.note})
+	return asking(t.Context(), b.Mutex(name)), j
+}
+
+// A key without expiry, seen unchanged for long enough, gets one, and the
+// waiter gets the name when that has passed.
+func TestClientRepairsAnOrphan(t *testing.T) {
+	const name, ttl, repair = "orphan", 2 * time.Second, 300 * time.Millisecond
+	server := redistest.Start(t, redistest.Options{})
+	server.MustDo(t, "SET", keyL(name), "x")
+	began := time.Now()
+	waiting, j := besideOrphan(t, server, name, ttl, repair)
+	eventually(t, "the orphan is repaired", func() bool { return len(told[holdfast.Repaired](j)) == 1 })
+	if got := time.Since(began); got < repair {
+		t.Errorf("repaired after %v, want %v at least", got, repair)
+	}
+	if got := told[holdfast.Repaired](j)[0].Name; got != name {
+		t.Errorf("repaired: got %q, want %q", got, name)
+	}
+	lease := waiting.lease(t)
+	if got, want := time.Since(began), repair+ttl; got < want {
+		t.Errorf("B has the name after %v, want %v at least", got, want)
+	}
+	giveBack(t, lease)
+	nothingLeft(t, server, name)
+}
+
+// Without RepairOrphans nobody touches such a key.
+func TestClientLeavesAnOrphan(t *testing.T) {
+	const name = "meant"
+	server := redistest.Start(t, redistest.Options{})
+	server.MustDo(t, "SET", keyL(name), "x")
+	waiting, j := besideOrphan(t, server, name, time.Second, 0)
+	for _, e := range more[holdfast.Queued](t, j, 15) {
+		if e.Remaining >= 0 || e.Holder != "" {
+			t.Errorf("got %+v, want a foreign holder without expiry", e)
+		}
+	}
+	if got := server.MustDo(t, "PTTL", keyL(name)); got != "-1" {
+		t.Errorf("PTTL: got %s, want none", got)
+	}
+	server.MustDo(t, "DEL", keyL(name))
+	giveBack(t, waiting.lease(t))
+}
+
+// A key whose value changes is somebody at work.
+func TestClientLeavesAChangingKey(t *testing.T) {
+	const name, repair = "busy", 3 * time.Second
+	server := redistest.Start(t, redistest.Options{})
+	server.MustDo(t, "SET", keyL(name), "x")
+	began := time.Now()
+	waiting, j := besideOrphan(t, server, name, time.Minute, repair)
+	for i := 0; time.Since(began) < repair+time.Second; i++ {
+		more[holdfast.Queued](t, j, 3) // about half a second
+		server.MustDo(t, "SET", keyL(name), fmt.Sprint("x", i))
+	}
+	if got := told[holdfast.Repaired](j); len(got) != 0 {
+		t.Errorf("got %+v, want none", got)
+	}
+	server.MustDo(t, "DEL", keyL(name))
+	giveBack(t, waiting.lease(t))
+}
+
+// A key that had an expiry in between was not an orphan all the time: the count
+// begins anew. (Many an old client has one value for all.)
+func TestClientCountsAnOrphanAnew(t *testing.T) {
+	const name, repair = "interrupted", 2 * time.Second
+	server := redistest.Start(t, redistest.Options{})
+	server.MustDo(t, "SET", keyL(name), "x")
+	_, j := besideOrphan(t, server, name, time.Minute, repair)
+	more[holdfast.Queued](t, j, 1)
+	server.MustDo(t, "PEXPIRE", keyL(name), time.Minute.Milliseconds())
+	for began := time.Now(); time.Since(began) < repair; {
+		more[holdfast.Queued](t, j, 1)
+	}
+	server.MustDo(t, "PERSIST", keyL(name))
+	again := time.Now()
+	eventually(t, "the orphan is repaired", func() bool { return len(told[holdfast.Repaired](j)) > 0 })
+	if got := time.Since(again); got < repair {
+		t.Errorf("repaired %v after it lost its expiry, want %v at least", got, repair)
+	}
+}
+
+// A foreign key with an expiry is never touched.
+func TestClientLeavesAForeignExpiry(t *testing.T) {
+	const name = "foreign"
+	server := redistest.Start(t, redistest.Options{})
+	server.MustDo(t, "SET", keyL(name), "x", "PX", long.Milliseconds())
+	waiting, j := besideOrphan(t, server, name, time.Second, 300*time.Millisecond)
+	for _, e := range more[holdfast.Queued](t, j, 15) {
+		if e.Remaining < long/2 {
+			t.Errorf("got %+v, want the expiry as it was", e)
+		}
+	}
+	if got := pttl(t, server, name); got < long/2 {
+		t.Errorf("PTTL: got %v, want %v as it was", got, long)
+	}
+	server.MustDo(t, "DEL", keyL(name)) // tells nobody: B looks by itself
+	giveBack(t, waiting.lease(t))
+}

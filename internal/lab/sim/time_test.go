@@ -1,0 +1,241 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
+)
+
+// The margin: clocks whose rates differ by just under 1 % do not let a holder
+// believe longer than its L lives.
+func TestMargin(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.SetRate(1.0045)
+		slow := s.Process("p0", holdfast.Options{TTL: 15 * time.Second}, 0.9955)
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "renew" })
+		holder := s.lock(slow, "n")
+		s.lookFor("n", 15*time.Second)
+		s.Watch.Leaves(holder.held)
+		_ = holder.Release()
+	})
+}
+
+// The start of a life is read before the request is sent, however late its
+// answer comes.
+func TestStartIsBeforeTheSend(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "lock" || step.Kind == "renew" {
+				f.Back = 200 * time.Millisecond
+			}
+			f.LoseOut = step.Kind == "renew" && step.N > 2
+		})
+		holder := s.lock(s.process("p0", time.Second), "n")
+		s.lookFor("n", 3*time.Second)
+		s.Watch.Leaves(holder.held)
+		_ = holder.Release()
+	})
+}
+
+// The start of a pushed grant: a push that was long on its way does not bring a
+// life that begins on arrival.
+func TestStartOfAPushedGrant(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "grant" {
+				f.Out = 1200 * time.Millisecond
+			}
+			f.LoseOut = step.Kind == "renew"
+		})
+		holder := s.lock(s.process("p0", 15*time.Second), "n")
+		next := s.waits(s.process("p1", 15*time.Second), "n")
+		holder.release()
+		select {
+		case got, ok := <-next:
+			if ok {
+				s.lookFor("n", 2*time.Second)
+				s.Watch.Leaves(got.held)
+				_ = got.Release()
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("nothing is granted")
+		}
+	})
+}
+
+// The start of a pushed grant: what was measured on an earlier subscription does
+// not count, the server may be another one, with another clock.
+func TestStartAfterAnotherServer(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		holder := s.lock(p0, "n")
+		next := s.waits(p1, "n")
+		s.on(func(step sim.Step, f *sim.Fate) {
+			switch {
+			case step.Process == 1 && step.Kind == "lock":
+				f.LoseBack = true // nothing is answered on the new subscription
+			case step.Kind == "grant":
+				f.Out = time.Second
+			case step.Kind == "renew":
+				f.LoseOut = true
+			}
+		})
+		p1.Cut()
+		time.Sleep(100 * time.Millisecond)
+		s.Watch.Leaves(holder.held)
+		s.StepBack(-5 * time.Second) // it promotes a server whose clock is ahead
+		_ = holder.Release()
+		got, ok := <-next
+		if ok {
+			s.lookFor("n", 2*time.Second)
+			s.Watch.Leaves(got.held)
+			_ = got.Release()
+		}
+	})
+}
+
+// The start of a pushed grant: a request that is under way proves nothing; the
+// grant may be older than it.
+func TestRequestInFlightDoesNotCount(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 500*time.Millisecond), s.process("p1", 15*time.Second)
+		s.subscribe(p1)
+		holder := s.lock(p0, "n")
+		s.on(func(step sim.Step, f *sim.Fate) {
+			switch {
+			case step.Process == 1 && step.Kind == "lock":
+				f.LoseBack = true // p1 never gets an answer and asks again
+			case step.Kind == "grant":
+				f.Out = 1900 * time.Millisecond // until one is under way
+			case step.Process == 1 && step.Kind == "renew":
+				f.LoseOut = true
+			}
+		})
+		h := s.Watch.Called(p1, "n")
+		time.AfterFunc(1500*time.Millisecond, holder.release)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		if lease, err := p1.Client.Mutex("n").Lock(ctx); err == nil {
+			s.Watch.Granted(h, lease)
+			s.lookFor("n", 2*time.Second)
+			s.Watch.Leaves(h)
+			_ = lease.Release()
+		}
+	})
+}
+
+// One ttl per tenure: whatever script prolongs L, it is by the ttl in its id.
+func TestOneTTLPerTenure(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) { f.Twice = step.Kind == "lock" })
+		stop0 := s.keepsBusy(p0, "n", 50*time.Millisecond)
+		stop1 := s.keepsBusy(p1, "n", 400*time.Millisecond)
+		lock, _, _ := sim.Keys("n")
+		for range 1000 {
+			if left := s.Do("PTTL", lock).(int64); left > 1000 {
+				t.Fatalf("L lives for %d ms more; want at most its ttl, 1000", left)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		stop0()
+		stop1()
+	})
+}
+
+// The claim window: a process that does not take what it was given keeps the
+// others waiting for two seconds, not for its ttl.
+func TestClaimWindow(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		holder := s.lock(p0, "n")
+		s.waits(p1, "n")
+		third := s.waits(p2, "n")
+		go p1.Silence(8 * time.Second)
+		time.Sleep(time.Millisecond)
+		holder.release()
+		s.notBefore("who stands behind", third, 1900*time.Millisecond)
+		s.soon("who stands behind", third, 200*time.Millisecond).release()
+		time.Sleep(10 * time.Second)
+	})
+}
+
+// A fresh stride on a repeat: a lock that ran twice reserved tokens twice.
+func TestFreshStrideOnARepeat(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.on(func(step sim.Step, f *sim.Fate) { f.Twice = step.Kind == "lock" })
+		p0 := s.process("p0", 15*time.Second)
+		first := s.lock(p0, "n")
+		first.release()
+		second := s.lock(p0, "n")
+		if second.Token() <= first.Token()+64 {
+			t.Errorf("token %d after %d; want one above both strides of 64", second.Token(), first.Token())
+		}
+		second.release()
+	})
+}
+
+// Tokens never run more than a second ahead of the server's clock, however many
+// are asked for.
+func TestTokensStayNearTheClock(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		_, fence, _ := sim.Keys("n")
+		ahead := time.Now().UnixMicro()*2 + 2_000_000
+		s.Do("SET", fence, itoa(ahead))
+		holder := s.lock(s.process("p0", 15*time.Second), "n")
+		if got, want := holder.Token(), ahead+1; got != want {
+			t.Errorf("token %d; want %d", got, want)
+		}
+		if got := s.Do("GET", fence); got != itoa(ahead+1) {
+			t.Errorf("F is %v; want %d: beyond a second it reserves one token at a time", got, ahead+1)
+		}
+		holder.release()
+	})
+}
+
+// A machine that was suspended knows within 250 ms of waking up what it lost.
+func TestSuspend(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		holder := s.lock(p0, "n")
+		ctx := holder.Context(context.Background())
+		time.Sleep(5200 * time.Millisecond) // just renewed: nothing is due
+		p0.Leap(20 * time.Second)
+		if err := holder.Err(); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("Err = %v at the first look; want ErrLost", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(250 * time.Millisecond):
+			t.Error("its context is not over after 250 ms")
+		}
+		s.Watch.Leaves(holder.held)
+		_ = holder.Release()
+	})
+}
+
+// After a reconnect everything that is held is renewed at once: a lock that the
+// server does not know any more is known as lost long before a third of its ttl.
+func TestReconnectRenewsAll(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		s.subscribe(p0)
+		holder := s.lock(p0, "n")
+		s.Restart(true, 1500*time.Millisecond)
+		select {
+		case <-holder.Done():
+		case <-time.After(1200 * time.Millisecond):
+			t.Error("the loss is not known 1.2 s after the server is back")
+		}
+		var lost *holdfast.LostError
+		if err := holder.Err(); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {
+			t.Errorf("Err = %v; want a LostError, cause gone", err)
+		}
+		s.Watch.Leaves(holder.held)
+		_ = holder.Release()
+	})
+}
