@@ -26,14 +26,10 @@ func parted(err error) bool {
 	return ok && strings.HasPrefix(string(said), "TRYAGAIN")
 }
 
-// evalAlone runs what is left of a call that was refused, and passes every
-// other outcome on.
-func (c *core) evalAlone(ctx context.Context, call Call, reply []string, err error) ([]string, error) {
-	if !parted(err) {
-		return reply, err
-	}
+// evalAlone runs what is left of a call that was refused because of that.
+func (c *core) evalAlone(ctx context.Context, call Call, refused error) ([]string, error) {
 	if rest, ok := alone(call); ok {
 		return c.store.Eval(ctx, rest)
 	}
-	return reply, err
+	return nil, refused
 }

@@ -31,7 +31,7 @@ func (l *line) sendLock(now instant) {
 	t := l.tenure
 	mode, arrival := "try", int64(0)
 	if l.callers.waits() && l.wake.up {
-		mode = "wait"
+		mode, t.waits = "wait", true
 		if t.keep {
 			arrival = t.score
 		}
@@ -40,11 +40,15 @@ func (l *line) sendLock(now instant) {
 		t.first = now
 	}
 	l.askAt = 0
+	t.open++
 	l.asking = l.c.send(scriptLock, l, t, now, []string{t.id, strideText, mode, itoa(arrival), l.shard}, (*request).lockAnswered)
 }
 
 func (r *request) lockAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
+	if err == nil {
+		t.open--
+	}
 	newest := l.asking == r
 	if newest {
 		l.asking = nil
@@ -63,7 +67,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 			start: r.sent, sent: r.sent, life: l.c.options.TTL, heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
-	case t.phase == past && a.word == "queued":
+	case t.phase == past && (a.word == "queued" || a.word == "again"):
 		l.c.cancelID(t.id, l, now) // given up before this answer came
 		return
 	case !asking:
@@ -102,7 +106,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 		t.pair = exchange{sent: sent, server: a.server}
 	}
 	if a.refused != "" {
-		l.c.options.Logger.Warn("holdfast: the server refuses to publish: waiting falls back to polling; grant the right to the channels holdfast/wake:*", "error", a.refused)
+		l.c.warn("holdfast: the server refuses to publish: waiting falls back to polling; grant the right to the channels holdfast/wake:*", "error", a.refused)
 	}
 	l.rejectTries(now)
 	lonely := !a.heard || moved
@@ -110,6 +114,9 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 		l.wake.doubt(now)
 	}
 	l.askAt = now.add(l.lookAgain(a, lonely, now))
+	if l.wake.up && !l.wake.heardSince(sent) { // the subscription is newer: ask for what was pushed before
+		t.keep, t.listed, l.askAt = true, false, now
+	}
 	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl})
 }
 
@@ -127,9 +134,10 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	if foreign || lonely || !l.wake.up {
 		return l.poll(a.position)
 	}
+	const near = 50 * time.Millisecond // the first may all be dead
 	own := min(l.c.options.TTL, window)
-	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 600))*own
-	return min(wait+2*time.Millisecond+l.c.jitter(max(10*time.Millisecond, time.Duration(min(a.position, 8))*own/4)), 10*time.Minute)
+	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 16))*near + time.Duration(min(max(a.position-16, 0), 600))*own
+	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), 10*time.Minute)
 }
 
 // gone is what PTTL says of a key that is not there.
@@ -185,6 +193,10 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 		if now < t.ends() {
 			t.hold(g.start, g.life, c.jitter)
 			t.tokens.add(g.base, g.size)
+			t.heard = t.heard || g.heard
+			if g.waiting > 0 {
+				l.recalled(t)
+			}
 		}
 	case leaving, past:
 		c.cancelID(t.id, l, now)
@@ -255,7 +267,7 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	// twice, and the lease was given back before its deadline.
 	l.departed(nil, now)
 	if a.word == "dropped" { // the line has yet to move
-		l.c.errand(scriptUnlock, l, now, now.add(l.c.options.TTL), []string{t.id, strideText, "", l.shard})
+		l.c.moveLine(t.id, l, now)
 	}
 	switch {
 	case fresh == nil:

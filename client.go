@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,19 +39,20 @@ type core struct {
 	stopped <-chan struct{}
 	events  chan Event // nil without OnEvent
 
-	mu       sync.Mutex
-	closed   bool
-	schedule schedule
-	lines    map[string]*line   // by L
-	tenures  map[string]*tenure // by id: all that are not past
-	given    memory             // ids given up before they were granted
-	past     memory             // ids released or lost
-	wake     *wake              // the subscription; in Cluster each line has its own
-	troubled bool               // a request failed in the network since the last answer
-	inflight int                // requests that have not come back
-	errands  map[*errand]struct{}
-	late     []Call // what undoes lock requests that came back after Close
-	missed   int    // events dropped
+	mu         sync.Mutex
+	closed     bool
+	schedule   schedule
+	lines      map[string]*line   // by L
+	tenures    map[string]*tenure // by id: all that are not past
+	given      memory             // ids given up before they were granted
+	past       memory             // ids released or lost
+	wake       *wake              // the subscription; in Cluster each line has its own
+	troubled   bool               // a request failed in the network since the last answer
+	renewedAll instant            // when all that is held was last renewed
+	inflight   int                // requests that have not come back
+	errands    map[*errand]struct{}
+	late       []Call // what undoes lock requests that came back after Close
+	missed     int    // events dropped
 
 	outbox   []*request // to send
 	renewals []*request // to send in pipelines, in this order
@@ -80,7 +82,10 @@ func New(store Store, options *Options) *Client {
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
-		past:     memory{limit: 4096},
+		given:    memory{limit: 1 << 16},
+		past:     memory{limit: 1 << 12},
+
+		renewedAll: -instant(time.Hour),
 	}
 	c.client = newClientID(c.random)
 	c.idHead = c.client + "."
@@ -106,6 +111,14 @@ func (c *Client) Owner() string { return c.options.Owner }
 
 // unlock releases the mutex and begins what was noted under it.
 func (c *core) unlock() {
+	for _, f := range c.leave() {
+		f()
+	}
+}
+
+// leave releases the mutex, sends what is to be sent, and returns what is to
+// be run.
+func (c *core) leave() (after []func()) {
 	outbox, renewals, after := c.outbox, c.renewals, c.after
 	c.outbox, c.renewals, c.after = nil, nil, nil
 	c.inflight += len(outbox) + len(renewals)
@@ -113,12 +126,10 @@ func (c *core) unlock() {
 	for _, r := range outbox {
 		go c.perform(r)
 	}
-	if len(renewals) > 0 {
-		go c.performAll(renewals)
+	for batch := range slices.Chunk(renewals, pipeline) {
+		go c.performAll(batch)
 	}
-	for _, f := range after {
-		f()
-	}
+	return after
 }
 
 // later runs f with the mutex held, at when.
@@ -132,6 +143,12 @@ func (c *core) jitter(d time.Duration) time.Duration {
 		return 0
 	}
 	return time.Duration(c.random() % uint64(d))
+}
+
+// warn logs outside the mutex and outside the loop: the handler is the user's
+// code.
+func (c *core) warn(message string, about ...any) {
+	c.after = append(c.after, func() { go c.options.Logger.Warn(message, about...) })
 }
 
 func (c *core) emit(e Event) {
@@ -175,7 +192,7 @@ func tell(f func(Event), events <-chan Event, stopped <-chan struct{}) {
 // memory remembers ids that are over, for a time, so that what is heard of them
 // later can be told from what concerns somebody else.
 type memory struct {
-	limit int              // 0: none
+	limit int
 	known map[string]*line // whose they were
 	queue []remembered
 }
@@ -189,7 +206,7 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 	if m.known == nil {
 		m.known = make(map[string]*line)
 	}
-	for len(m.queue) > 0 && (m.queue[0].until <= now || m.limit > 0 && len(m.queue) >= m.limit) {
+	for len(m.queue) > 0 && (m.queue[0].until <= now || len(m.queue) >= m.limit) {
 		delete(m.known, m.queue[0].id)
 		m.queue = m.queue[1:]
 	}

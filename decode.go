@@ -112,7 +112,7 @@ func (a *answer) set(field, value string) error {
 const maxToken = 1 << 53
 
 func (a *answer) check() error {
-	if a.base < 0 || a.size < 0 || a.size > maxStride || a.base+a.size > maxToken ||
+	if a.base < 0 || a.size < 0 || a.size > maxStride || a.base > maxToken-a.size ||
 		a.waiting < 0 || a.server < 0 || a.server > maxToken || a.position < 0 || a.score < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.word)
 	}

@@ -173,6 +173,16 @@ func passing(err error) bool {
 	return false
 }
 
+// doubtful tells an error after which another server may answer than before.
+func doubtful(err error) bool {
+	var said ServerError
+	if !errors.As(err, &said) {
+		return true
+	}
+	word, _, _ := strings.Cut(string(said), " ")
+	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED"
+}
+
 // explain adds what to do to an answer that does not say it.
 func explain(said ServerError, l string) error {
 	switch {

@@ -31,7 +31,7 @@ type turn struct {
 	ended  atomic.Pointer[ending]
 
 	done    chan struct{} // made when somebody asks
-	cancels []context.CancelCauseFunc
+	cancels map[*leaseContext]context.CancelCauseFunc
 	lease   Lease // the first share
 }
 
@@ -126,14 +126,23 @@ func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
 	ctx, cancel := context.WithCancelCause(parent)
+	derived := &leaseContext{ctx, l}
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
 		cancel(e.err)
-	} else {
-		u.cancels = append(u.cancels, cancel)
+		return derived
 	}
-	return &leaseContext{ctx, l}
+	if u.cancels == nil {
+		u.cancels = make(map[*leaseContext]context.CancelCauseFunc)
+	}
+	u.cancels[derived] = cancel
+	context.AfterFunc(ctx, func() { // its parent may end long before the lease
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(u.cancels, derived)
+	})
+	return derived
 }
 
 // leaseContext remembers its lease, for telling a caller that would wait for

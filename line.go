@@ -68,7 +68,10 @@ func (c *core) enter(m *Mutex, w *caller) error {
 	w.line, w.number, w.since = l, l.numbers, now
 	l.callers.push(w)
 	if l.turn != nil || l.callers.n > 1 {
-		l.wake.want() // before a second caller stands in line
+		l.wake.want() // before a second turn is given
+	}
+	if t := l.tenure; t != nil && t.phase == holding {
+		l.listenByRenewing(t, now)
 	}
 	l.step(now)
 	return nil
@@ -179,7 +182,7 @@ func (l *line) forget(now instant) {
 func (l *line) giveUp(t *tenure, now instant) {
 	l.c.end(t, now)
 	l.asking, l.askAt = nil, 0
-	if t.first > 0 {
+	if t.mayStand() {
 		l.c.cancelID(t.id, l, now)
 	}
 }
@@ -195,11 +198,11 @@ func (c *core) end(t *tenure, now instant) {
 	if t.phase == past {
 		return
 	}
-	m := &c.past
-	if t.phase < holding {
-		m = &c.given
+	if t.phase < holding && t.mayStand() {
+		c.given.add(t.id, t.line, now, c.options.TTL+queueLife)
+	} else {
+		c.past.add(t.id, t.line, now, c.options.TTL+time.Minute)
 	}
-	m.add(t.id, t.line, now, c.options.TTL+time.Minute)
 	delete(c.tenures, t.id)
 	t.phase = past
 	if l := t.line; l.tenure == t {
@@ -237,6 +240,7 @@ func (l *line) lingering(now instant) bool {
 		return false
 	}
 	if l.lingers == 0 {
+		l.tenure.topped = false
 		l.lingers = now.add(l.c.options.Linger)
 		l.wake.want() // or a recall would go unheard
 	}
@@ -295,7 +299,7 @@ func (l *line) depart(now instant) {
 	l.fresh = nil
 	if l.callers.waits() && l.wake.up {
 		l.fresh = l.c.newTenure(l)
-		l.fresh.first = now
+		l.fresh.first, l.fresh.waits = now, true
 	}
 	l.tellBy = now.add(l.c.patienceToRelease())
 	l.sendUnlock(now)

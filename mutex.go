@@ -51,7 +51,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	c := m.client.core
-	if held, ok := ctx.Value(heldKey{c, m.keys.lock}).(*Lease); ok {
+	if held, ok := ctx.Value(heldKey{c, m.keys.lock}).(*Lease); ok && (m.Reentrant || held.Err() == nil) {
 		return m.again(held)
 	}
 	w := &caller{client: m.client, try: try, ready: make(chan outcome, 1)}

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,6 +42,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		if a.waiting > 0 {
 			l.recalled(t)
 		}
+		l.listenByRenewing(t, now)
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now)})
 	case err == nil && a.word == "kept":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
@@ -63,6 +63,14 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	l.step(now)
 }
 
+// listenByRenewing asks Redis once a second who waits, while a recall would go
+// unheard and callers here go on.
+func (l *line) listenByRenewing(t *tenure, now instant) {
+	if l.wake.wanted && !l.wake.up && l.callers.n > 0 {
+		t.renewAt = min(t.renewAt, now.add(time.Second/2+l.c.jitter(time.Second/2)))
+	}
+}
+
 // lose ends a tenure of which Redis knows nothing any more.
 func (l *line) lose(t *tenure, a answer, now instant) {
 	cause := Gone
@@ -77,12 +85,24 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	}
 }
 
+// renewAllSoon calls renewAll at once, or where that has just been done, soon:
+// half of the servers of a Cluster may answer and the other half not, again and
+// again.
+func (c *core) renewAllSoon(now instant) {
+	if c.renewedAll > now {
+		return // it is going to be
+	}
+	c.renewedAll = max(now, c.renewedAll.add(min(c.options.TTL/6, 500*time.Millisecond)))
+	c.later(c.renewedAll, c.renewAll)
+}
+
 // renewAll renews whatever is held, nearest deadline first: after a reconnect
 // it may be another server that answers, or one that lost its data.
 func (c *core) renewAll(now instant) {
+	c.renewedAll = now
 	var held []*tenure
 	for _, l := range c.lines {
-		if t := l.tenure; t != nil && t.phase == holding && now < t.ends() {
+		if t := l.tenure; t != nil && t.phase == holding && now < t.ends() && (t.renewal == nil || t.failures == 0) {
 			held = append(held, t)
 		}
 	}
@@ -121,9 +141,9 @@ func (r *request) repairAnswered(a answer, err error, _ instant) {
 	l := r.line
 	switch {
 	case err != nil:
-		l.c.options.Logger.Warn("holdfast: could not give the orphaned key an expiry", "name", l.name, "error", errors.Unwrap(err))
+		l.c.warn("holdfast: could not give the orphaned key an expiry", "name", l.name, "error", err)
 	case a.word == "repaired":
-		l.c.options.Logger.Info("holdfast: gave a key without expiry one", "name", l.name, "ttl", l.c.options.TTL)
+		l.c.warn("holdfast: gave a key without expiry one", "name", l.name, "ttl", l.c.options.TTL)
 		l.c.emit(Repaired{Name: l.name})
 	}
 }

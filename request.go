@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -16,6 +15,7 @@ type request struct {
 	tenure   *tenure // whose id it speaks of
 	sent     instant // read before it was sent: what the answer proves begins here
 	attempt  time.Duration
+	whole    bool // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
 }
 
@@ -25,63 +25,78 @@ const pipeline = 128
 func (c *core) perform(r *request) {
 	ctx, cancel := context.WithTimeout(c.ctx, r.attempt)
 	reply, err := c.store.Eval(ctx, r.call)
-	reply, err = c.evalAlone(ctx, r.call, reply, err)
+	if parted(err) && !r.whole {
+		reply, err = c.evalAlone(ctx, r.call, err)
+	}
 	cancel()
 	c.mu.Lock()
 	c.arrived(r, reply, err)
 	c.unlock()
 }
 
-// performAll sends renewals in their order, nearest deadline first.
+// performAll sends renewals in one pipeline.
 func (c *core) performAll(requests []*request) {
 	if len(requests) == 1 {
 		c.perform(requests[0])
 		return
 	}
-	for batch := range slices.Chunk(requests, pipeline) {
-		calls := make([]Call, len(batch))
-		for i, r := range batch {
-			calls[i] = r.call
-		}
-		ctx, cancel := context.WithTimeout(c.ctx, batch[0].attempt)
-		results := c.store.EvalAll(ctx, calls)
-		for i, a := range results {
-			results[i].Reply, results[i].Err = c.evalAlone(ctx, calls[i], a.Reply, a.Err)
-		}
-		cancel()
-		c.mu.Lock()
-		for i, r := range batch {
-			c.arrived(r, results[i].Reply, results[i].Err)
-		}
-		c.unlock()
+	calls := make([]Call, len(requests))
+	var attempt time.Duration
+	for i, r := range requests {
+		calls[i] = r.call
+		attempt = max(attempt, r.attempt)
 	}
+	ctx, cancel := context.WithTimeout(c.ctx, attempt)
+	results := c.store.EvalAll(ctx, calls)
+	for i, a := range results {
+		if parted(a.Err) {
+			results[i].Reply, results[i].Err = c.evalAlone(ctx, calls[i], a.Err)
+		}
+	}
+	cancel()
+	c.mu.Lock()
+	for i, r := range requests {
+		c.arrived(r, results[i].Reply, results[i].Err)
+	}
+	c.unlock()
 }
 
 func (c *core) arrived(r *request, reply []string, err error) {
 	c.inflight--
-	now := c.clock.now()
+	now := c.clock.look() // exact: a lease that Err calls lost is not prolonged
 	var a answer
 	if err == nil {
 		a, err = decodeAnswer(reply)
 	}
 	if c.closed {
-		if r.call.Script == scriptLock { // it may have run after its cancel
-			c.late = append(c.late, Call{scriptCancel, r.call.Keys, []string{r.tenure.id, r.line.shard}})
+		if id := r.asksFor(); id != "" { // it may have run after its cancel
+			c.late = append(c.late, Call{scriptCancel, r.call.Keys, []string{id, r.line.shard}})
 		}
 		return
 	}
 	if said, ok := asServerError(err); ok {
 		err = explain(said, r.call.Keys[0])
 	}
-	if err != nil && passing(err) {
+	if err != nil && doubtful(err) {
 		c.troubled = true
 	} else if c.troubled {
 		// The store answers again, perhaps another server than before: what
 		// it does not know of us we want to hear now.
 		c.troubled = false
-		c.renewAll(now)
+		c.renewAllSoon(now)
 	}
 	r.answered(r, a, err, now)
+}
+
+// asksFor is the id that a request may have brought into L or Q, if any.
+func (r *request) asksFor() string {
+	switch r.call.Script {
+	case scriptLock:
+		return r.call.Args[0]
+	case scriptUnlock:
+		return r.call.Args[2]
+	}
+	return ""
 }
 
 // send notes a request; it goes out when the mutex is released. It is sent
@@ -111,17 +126,22 @@ type errand struct {
 	line  *line
 	until instant
 	wait  time.Duration // before the next try
+	whole bool          // L alone is done
 }
 
 func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
-	e := &errand{c: c, call: Call{s, l.keyList, args}, line: l, until: until, wait: 10 * time.Millisecond}
+	c.begin(&errand{call: Call{s, l.keyList, args}, line: l, until: until}, now)
+}
+
+func (c *core) begin(e *errand, now instant) {
+	e.c, e.wait = c, 10*time.Millisecond
 	c.errands[e] = struct{}{}
 	e.send(now)
 }
 
 func (e *errand) send(now instant) {
 	if !e.c.closed {
-		e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+		e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered).whole = e.whole
 	}
 }
 
@@ -131,11 +151,13 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 		e.send(now)
 		return
 	case (err == nil && a.word == "dropped" || err != nil && passing(err)) && now < e.until:
-		e.wait = min(2*e.wait, 5*time.Second)
+		e.whole = e.whole || err == nil
+		// However many there are after an outage, some hundred go out per second.
+		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
 		e.c.later(now.add(e.wait/2+e.c.jitter(e.wait)), e.send)
 		return
 	case err != nil:
-		e.c.options.Logger.Warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
+		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	delete(e.c.errands, e)
 }
@@ -147,6 +169,14 @@ const queueLife = 30 * time.Minute
 // cancelID ends an id of ours that we neither hold nor wait for.
 func (c *core) cancelID(id string, l *line, now instant) {
 	c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
+}
+
+// moveLine does what is left of an unlock that fell back to L alone.
+func (c *core) moveLine(id string, l *line, now instant) {
+	c.begin(&errand{
+		call: Call{scriptUnlock, l.keyList, []string{id, strideText, "", l.shard}}, line: l,
+		until: now.add(c.options.TTL), whole: true,
+	}, now)
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -93,7 +93,13 @@ func (c *core) run() {
 			t.fire(now)
 		}
 		d := c.schedule.next(now)
-		c.unlock()
+		if after := c.leave(); len(after) > 0 {
+			go func() { // contexts end here, which may take long
+				for _, f := range after {
+					f()
+				}
+			}()
+		}
 		sleep.Reset(d)
 	}
 }

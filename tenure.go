@@ -32,6 +32,8 @@ type tenure struct {
 	keep   bool     // the next lock carries the arrival: the subscription is new
 	listed bool     // Redis said that it stands in line; a new place has no reason then
 	tried  bool     // a lock that does not wait found the name held
+	waits  bool     // a lock that waits was sent
+	open   int      // locks whose answer has not come
 	late   int      // grants in a row that were over on arrival
 	recall bool     // a recall came before the answer that says we hold it
 
@@ -77,6 +79,10 @@ func (t *tenure) pushStart(granted int64, subscribed, now instant) instant {
 	}
 	return min(start, now)
 }
+
+// mayStand tells whether Redis may know the id, in L or in Q. It does not when
+// all that was ever asked for it is a lock that does not wait, and was refused.
+func (t *tenure) mayStand() bool { return t.waits || t.open > 0 }
 
 func (t *tenure) ends() instant { return instant(t.deadline.Load()) }
 

@@ -193,7 +193,16 @@ func (w *wake) confirmed() {
 		}
 		l.step(now)
 	}
-	w.c.renewAll(now)
+	if w.c.wake == w {
+		w.c.renewAll(now)
+		return
+	}
+	for l := range w.lines() { // a Cluster: the other names have their own
+		if t := l.tenure; t != nil && t.phase == holding {
+			l.renewSoon(t, now)
+			l.arm(now)
+		}
+	}
 }
 
 func (w *wake) broke(err error) {
@@ -204,6 +213,7 @@ func (w *wake) broke(err error) {
 	}
 	was := w.up
 	w.up = false
+	w.attempt++ // what it still delivers is dropped
 	if was {
 		w.c.emit(Wake{Err: err})
 	}
@@ -213,6 +223,8 @@ func (w *wake) broke(err error) {
 		switch {
 		case t == nil:
 			continue
+		case t.phase == holding:
+			l.listenByRenewing(t, now)
 		case t.phase == queued:
 			l.askAt = min(l.askAt, now.add(l.poll(l.seen.position)))
 		case t.phase == asked && t.tried && !was:
@@ -264,7 +276,11 @@ func (w *wake) message(attempt int, payload string) {
 // nextIn: we are the head, and must wait until the holder's expiry at most.
 func (l *line) nextIn(life time.Duration, now instant) {
 	if life >= 0 && l.tenure.phase == queued && l.asking == nil {
-		l.askAt = now.add(min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+		wait := min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond)
+		if _, ours := parseID(l.seen.holder); !ours && !resting(l.seen.holder) {
+			wait = min(wait, l.poll(0)) // nobody tells us when a foreign holder lets go
+		}
+		l.askAt = min(l.askAt, now.add(wait))
 		l.seen.position = 0
 		l.arm(now)
 	}

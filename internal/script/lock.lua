@@ -50,8 +50,8 @@ if not score then
   inserted = 1
   score = tonumber(ARGV[4])
   if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
-  score = string.format('%.0f', score)
 end
+score = string.format('%.0f', tonumber(score))
 local heard = listening(id) and 1 or 0
 if not holder then survey('', '') end -- a waiter of another kind is an error before any write
 

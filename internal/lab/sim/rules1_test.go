@@ -36,10 +36,10 @@ func TestSubscribesBeforeWaiting(t *testing.T) {
 func TestNoSecondTurnUnheard(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Process == 0 && step.Kind == "subscribe" })
-		stop := s.keepsBusy(s.process("p0", 15*time.Second), "n", 20*time.Millisecond)
+		stop := s.keepsBusy(s.process("p0", 15*time.Second), "n", 200*time.Millisecond)
 		defer stop()
 		next := s.waits(s.process("p1", 15*time.Second), "n")
-		s.soon("the other process", next, 2*time.Second).release()
+		s.soon("the other process", next, 400*time.Millisecond).release()
 	})
 }
 
@@ -67,17 +67,17 @@ func TestGrantHeardTwice(t *testing.T) {
 // answer comes.
 func TestLateLockIsCancelled(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		s.subscribe(p0)
 		s.on(func(step sim.Step, f *sim.Fate) {
 			if step.Kind == "lock" {
 				f.Out = 100 * time.Millisecond
 			}
 		})
-		p0 := s.process("p0", 15*time.Second)
 		s.giveUp(p0, "n", 10*time.Millisecond) // it will be granted
 		time.Sleep(time.Second)
 		s.nothingLeft("n")
 
-		s.subscribe(p0)
 		holder := s.lock(s.process("p1", 15*time.Second), "m")
 		s.giveUp(p0, "m", 10*time.Millisecond) // it will be queued
 		time.Sleep(time.Second)

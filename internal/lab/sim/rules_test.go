@@ -34,7 +34,7 @@ func play(t *testing.T, scene func(t *testing.T, s stage)) {
 			for _, b := range s.Watch.Violations() {
 				t.Error(b)
 			}
-			if t.Failed() {
+			if t.Failed() || testing.Verbose() {
 				t.Log(s.History(200))
 			}
 		}()

@@ -105,10 +105,12 @@ func TestRequestInFlightDoesNotCount(t *testing.T) {
 		p0, p1 := s.process("p0", 500*time.Millisecond), s.process("p1", 15*time.Second)
 		s.subscribe(p1)
 		holder := s.lock(p0, "n")
+		stands := false
 		s.on(func(step sim.Step, f *sim.Fate) {
 			switch {
 			case step.Process == 1 && step.Kind == "lock":
-				f.LoseBack = true // p1 never gets an answer and asks again
+				f.LoseBack, f.LoseOut = true, stands // p1 never gets an answer and asks again
+				stands = true
 			case step.Kind == "grant":
 				f.Out = 1900 * time.Millisecond // until one is under way
 			case step.Process == 1 && step.Kind == "renew":
@@ -223,13 +225,14 @@ func TestSuspend(t *testing.T) {
 func TestReconnectRenewsAll(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
-		s.subscribe(p0)
 		holder := s.lock(p0, "n")
-		s.Restart(true, 1500*time.Millisecond)
+		go s.Restart(true, 1500*time.Millisecond)
+		time.Sleep(time.Millisecond)
+		s.lock(p0, "m").release() // it fails, is tried again, and succeeds
 		select {
 		case <-holder.Done():
-		case <-time.After(1200 * time.Millisecond):
-			t.Error("the loss is not known 1.2 s after the server is back")
+		case <-time.After(50 * time.Millisecond):
+			t.Error("the loss is not known 50 ms after the server answers again")
 		}
 		var lost *holdfast.LostError
 		if err := holder.Err(); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {

@@ -1,0 +1,151 @@
+// Mutants proves that the tests can fail: it takes one guard after the other
+// out of the client and the scripts and runs the test that is named for it,
+// which must fail. The tree itself is not touched.
+//
+//	go run ./internal/lab/mutants [-run REGEXP]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	only := flag.String("run", "", "only mutants whose guard matches this regular expression")
+	flag.Parse()
+	if err := run(*only); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(only string) error {
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	root, err := rootDir()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+
+	var tried, alive int
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for i, m := range mutants {
+		if !pattern.MatchString(m.guard) {
+			continue
+		}
+		tried++
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			began := time.Now()
+			err := m.test(root, filepath.Join(dir, fmt.Sprint(i)))
+			mu.Lock()
+			defer mu.Unlock()
+			word := "caught"
+			if err != nil {
+				word = "NOT CAUGHT: " + err.Error()
+				alive++
+			}
+			fmt.Printf("%-55s %-34s %5.1fs  %s\n", m.guard, m.name, time.Since(began).Seconds(), word)
+		})
+	}
+	running.Wait()
+	fmt.Printf("%d mutants, %d caught\n", tried, tried-alive)
+	if alive > 0 {
+		return fmt.Errorf("%d guards can be taken out without a test that fails", alive)
+	}
+	return nil
+}
+
+// rootDir is where go.work stands.
+func rootDir() (string, error) {
+	out, err := exec.Command("go", "env", "GOWORK").Output() //nolint:noctx // it ends by itself
+	if err != nil {
+		return "", fmt.Errorf("go env GOWORK: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+// mutant is one guard taken out: in file, each old text becomes the new one
+// beside it. The test called name in pkg must fail.
+type mutant struct {
+	guard string
+	file  string
+	edits []string // old, new, old, new …
+	pkg   string
+	name  string
+}
+
+func (m mutant) test(root, dir string) error {
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	pkg := m.pkg
+	if pkg == "" {
+		pkg = "./internal/lab/sim"
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s", //nolint:gosec // from the table
+		"-run", "^"+m.name+"$", pkg)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case err == nil:
+		return fmt.Errorf("%s passes", m.name)
+	case strings.Contains(text, "[build failed]"):
+		return fmt.Errorf("it does not build:\n%s", text)
+	case !strings.Contains(text, "--- FAIL: "+m.name) && !strings.Contains(text, "panic:"):
+		return fmt.Errorf("the test did not run:\n%s", text)
+	}
+	return nil
+}
+
+// overlay writes the changed file and a list of what it stands for, as the go
+// command takes it.
+func (m mutant) overlay(root, dir string) (string, error) {
+	path := filepath.Join(root, filepath.FromSlash(m.file))
+	data, err := os.ReadFile(path) //nolint:gosec // from the table
+	if err != nil {
+		return "", err
+	}
+	text := string(data)
+	for i := 0; i < len(m.edits); i += 2 {
+		if strings.Count(text, m.edits[i]) != 1 {
+			return "", fmt.Errorf("%s holds %q %d times; want it once: bring the table up to date", m.file, m.edits[i], strings.Count(text, m.edits[i]))
+		}
+		text = strings.Replace(text, m.edits[i], m.edits[i+1], 1)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	changed := filepath.Join(dir, filepath.Base(m.file))
+	if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}
