@@ -4,7 +4,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test lint vet fuzz interop bench bench-quick tidy demo
+.PHONY: build test mutants lint vet fuzz interop bench bench-quick tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -12,6 +12,10 @@ build: ## every package, and the command in bin/
 test: ## all tests, with the race detector, against real servers
 	@scripts/need gcc redis-server redis-cli
 	go test -race -timeout 10m work
+	go test -timeout 10m ./internal/lab/sim
+
+mutants: ## that the tests which guard safety can fail: each guard taken out once
+	go run ./internal/lab/mutants
 
 lint:
 	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')

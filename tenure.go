@@ -68,14 +68,14 @@ func end(start instant, life time.Duration) instant {
 // pushStart is the start of a life that a pushed grant began at server time
 // granted. There was no request, but what is known bounds it from below: the
 // newest answered request, plus what passed on the server since, less a
-// thousandth for its clock's rate; the first request for this id; the sending
+// hundredth for clocks whose rates differ, see end; the first request for this id; the sending
 // of the SUBSCRIBE that the push came by. The latest of these is the best, and
 // it can't be later than now.
 func (t *tenure) pushStart(granted int64, subscribed, now instant) instant {
 	start := max(t.first, subscribed)
 	if t.pair.server > 0 {
 		d := time.Duration(granted-t.pair.server) * time.Microsecond
-		start = max(start, t.pair.sent.add(d-d.Abs()/1000))
+		start = max(start, t.pair.sent.add(d-d.Abs()/100))
 	}
 	return min(start, now)
 }

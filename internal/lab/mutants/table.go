@@ -64,6 +64,8 @@ var mutants = []mutant{
 		edits: []string{"case err == nil && a.word == \"renewed\":\n\t\tt.hold(r.sent,", "case err == nil && a.word == \"renewed\":\n\t\tt.hold(now,"}},
 	{guard: "the start of a pushed grant", file: "tenure.go", name: "TestStartOfAPushedGrant",
 		edits: []string{"return min(start, now)", "return max(start, now)"}},
+	{guard: "the start of a pushed grant, with drift", file: "tenure.go", name: "TestStartOfAPushedGrantWithDrift",
+		edits: []string{"d-d.Abs()/100", "d-d.Abs()/1000"}},
 	{guard: "a new subscription discards the pair", file: "wake.go", name: "TestStartAfterAnotherServer",
 		edits: []string{"t.pair = exchange{}\n\t\t}\n\t\tif l.fresh", "_ = 0\n\t\t}\n\t\tif l.fresh"}},
 	{guard: "a request in flight does not count", file: "ask.go", name: "TestRequestInFlightDoesNotCount",

@@ -110,7 +110,7 @@ func (l *Link) fate(kind, id string, args []string, push bool) Fate {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
 	l.world.Watch.sent(l, kind, id, args)
-	f := l.world.Network(Step{Process: l.number, Kind: kind, Push: push, ID: id, Args: args, N: l.seen[kind]})
+	f := l.world.network(Step{Process: l.number, Kind: kind, Push: push, ID: id, Args: args, N: l.seen[kind]})
 	l.seen[kind]++
 	l.world.note("%s %s %s %+v", l.Owner, kind, brief(id), f)
 	return f

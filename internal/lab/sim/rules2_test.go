@@ -48,7 +48,7 @@ func TestEarlyRecall(t *testing.T) {
 		})
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0, p1)
-		slow = true
+		s.Guard(func() { slow = true })
 		stop := s.keepsBusy(p0, "n", 200*time.Millisecond)
 		defer stop()
 		next := s.waits(p1, "n") // queued and recalled while p0's answer is on its way
@@ -108,10 +108,10 @@ func TestAsksAgainWhenSubscribedAnew(t *testing.T) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "n")
 		next := s.waits(p1, "n")
-		away = true
+		s.Guard(func() { away = true })
 		holder.release() // its grant is lost
 		time.Sleep(10 * time.Millisecond)
-		away = false
+		s.Guard(func() { away = false })
 		p1.Cut()
 		s.soon("the waiter", next, 60*time.Millisecond).release() // a poll would take 100 and more
 	})
@@ -207,7 +207,7 @@ func TestSlotOnTheMove(t *testing.T) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "n")
 		next := s.waits(p1, "n")
-		moving = true
+		s.Guard(func() { moving = true })
 		time.Sleep(10 * time.Second)
 		if err := holder.Err(); err != nil {
 			t.Fatalf("the lease says %v; want it kept", err)
@@ -217,7 +217,7 @@ func TestSlotOnTheMove(t *testing.T) {
 			t.Error("L is left after the release")
 		}
 		time.Sleep(300 * time.Millisecond)
-		moving = false
+		s.Guard(func() { moving = false })
 		s.soon("the waiter", next, 2*time.Second).release()
 		time.Sleep(time.Second)
 		s.nothingLeft("n")
@@ -237,10 +237,10 @@ func TestLineMovesWhenASlotHasMoved(t *testing.T) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "n")
 		next := s.waits(p1, "n")
-		moving = true
+		s.Guard(func() { moving = true })
 		holder.release()
 		time.Sleep(300 * time.Millisecond)
-		moving = false
+		s.Guard(func() { moving = false })
 		s.soon("the waiter", next, time.Second).release()
 	})
 }

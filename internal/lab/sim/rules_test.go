@@ -83,6 +83,9 @@ func (s stage) waits(l *sim.Link, name string) <-chan hold {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		lease, err := l.Client.Mutex(name).Lock(ctx)
+		if err != nil && l.Dead() {
+			return
+		}
 		if err != nil {
 			s.Watch.Broken("%s waits for %s: %v", l.Owner, name, err)
 			close(got)
@@ -186,11 +189,11 @@ func (s stage) nothingLeft(name string) {
 
 // on makes a network that is instant and perfect but for what fate says.
 func (s stage) on(fate func(step sim.Step, f *sim.Fate)) {
-	s.Network = func(step sim.Step) sim.Fate {
+	s.SetNetwork(func(step sim.Step) sim.Fate {
 		f := sim.Fate{Out: 500 * time.Microsecond, Back: 500 * time.Microsecond}
 		fate(step, &f)
 		return f
-	}
+	})
 }
 
 // giveUp calls Lock and ends its context after d.
@@ -204,3 +207,13 @@ func (s stage) giveUp(l *sim.Link, name string, d time.Duration) {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// giveUpLater starts a call of Lock whose context ends after d.
+func (s stage) giveUpLater(l *sim.Link, name string, d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	go func() {
+		defer cancel()
+		_, _ = l.Client.Mutex(name).Lock(ctx)
+	}()
+	time.Sleep(50 * time.Millisecond)
+}

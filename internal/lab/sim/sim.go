@@ -22,10 +22,6 @@ const Prefix = "sim:"
 // World is one server, the network, and the processes that lock names. Close
 // it before the bubble ends.
 type World struct {
-	// Network decides what becomes of each step. It is called with the World's
-	// mutex held, from one goroutine at a time.
-	Network func(Step) Fate
-
 	Watch Watch
 
 	began  time.Time
@@ -36,11 +32,12 @@ type World struct {
 	rate    float64      // of the server's clock
 	stepped atomic.Int64 // nanoseconds by which it was put back
 
-	mu     sync.Mutex
-	random *rand.Rand
-	links  []*Link
-	down   bool // the server does not take connections
-	trace  []event
+	mu      sync.Mutex
+	network func(Step) Fate
+	random  *rand.Rand
+	links   []*Link
+	down    bool // the server does not take connections
+	trace   []event
 }
 
 // NewWorld makes one whose chances come from seed.
@@ -51,7 +48,7 @@ func NewWorld(seed uint64) *World {
 		random: rand.New(rand.NewPCG(seed, 0x401d)), //nolint:gosec // chances of a test
 		rate:   1,
 	}
-	w.Network = func(Step) Fate { return Fate{} }
+	w.network = func(Step) Fate { return Fate{} }
 	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}, gone: map[string]bool{}}
 	store, err := embedded.Open(&embedded.Options{Now: w.serverTime})
 	if err != nil {
@@ -100,6 +97,17 @@ func (l *Link) Seam() seam.Seam {
 		},
 		Random: l.random.Uint64,
 	}
+}
+
+// SetNetwork says what decides from now on what becomes of each step. It is
+// called by one goroutine at a time, like f of Guard.
+func (w *World) SetNetwork(network func(Step) Fate) { w.Guard(func() { w.network = network }) }
+
+// Guard runs f while no step is decided.
+func (w *World) Guard(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
 }
 
 // Do runs a command on the server, past the network.

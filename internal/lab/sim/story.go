@@ -32,18 +32,28 @@ type Story struct {
 	names  []string
 	ttls   []time.Duration // one per process
 	killed bool
-	ghosts bool // a late duplicate may have left one
-	calm   bool // from now on the network is
+
+	// Guarded by the World's mutex.
+	chances map[int]*rand.Rand // of each process's network
+	ghosts  bool               // a late duplicate may have left one
+	calm    bool               // from now on the network is
 }
 
 // NewStory makes the run of a seed: processes, names, clocks, network.
 func NewStory(seed uint64) *Story {
-	s := &Story{World: NewWorld(seed), kind: Kind(seed % uint64(Kinds))}
+	s := &Story{World: NewWorld(seed), kind: Kind(seed % uint64(Kinds)), chances: map[int]*rand.Rand{}}
 	r := s.random
 	if s.kind == Wild {
 		s.rate = 1 + (r.Float64()-0.5)*0.008
 	}
-	s.Network = s.fate
+	s.network = func(step Step) Fate {
+		r := s.chances[step.Process]
+		if r == nil {
+			r = rand.New(rand.NewPCG(seed, uint64(step.Process)+100)) //nolint:gosec // chances of a test
+			s.chances[step.Process] = r
+		}
+		return s.fate(step, r)
+	}
 	for i := range 1 + r.IntN(2) {
 		s.names = append(s.names, fmt.Sprintf("n%d", i))
 	}
@@ -102,6 +112,7 @@ func (s *Story) Run() []string {
 func (s *Story) settle() {
 	s.mu.Lock()
 	s.calm = true
+	ghosts := s.ghosts
 	s.mu.Unlock()
 	longest := time.Duration(0)
 	for _, ttl := range s.ttls {
@@ -112,7 +123,7 @@ func (s *Story) settle() {
 		wait += longest
 	}
 	time.Sleep(wait)
-	if !s.ghosts && !s.killed {
+	if !ghosts && !s.killed {
 		s.nothingLeft("the living")
 	}
 	// Whoever comes now gets each name soon, whatever was left.
@@ -181,8 +192,7 @@ var refusals = []holdfast.ServerError{"LOADING Redis is loading the dataset in m
 	"OOM command not allowed when used memory > 'maxmemory'.", "TRYAGAIN Multiple keys request during rehashing of slot", "BUSY Redis is busy running a script."}
 
 // fate is the network of the story.
-func (s *Story) fate(step Step) Fate {
-	r := s.random
+func (s *Story) fate(step Step, r *rand.Rand) Fate {
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
 	f := Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond)}
 	if s.kind == Calm || s.calm {

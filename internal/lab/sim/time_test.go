@@ -67,6 +67,29 @@ func TestStartOfAPushedGrant(t *testing.T) {
 	})
 }
 
+// The start of a pushed grant: between the answer that it is reckoned from and
+// the grant, clocks whose rates differ by just under 1 % drift apart.
+func TestStartOfAPushedGrantWithDrift(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.SetRate(1.0045)
+		p0, p1 := s.process("p0", 15*time.Second), s.Process("p1", holdfast.Options{TTL: 15 * time.Second}, 0.9955)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "grant" {
+				f.Out = 300 * time.Millisecond
+			}
+			f.LoseOut = step.Process == 1 && step.Kind == "renew"
+		})
+		holder := s.lock(p0, "n")
+		next := s.waits(p1, "n")
+		time.Sleep(14 * time.Second)
+		holder.release()
+		got := s.soon("the waiter", next, time.Second)
+		s.lookFor("n", 2*time.Second)
+		s.Watch.Leaves(got.held)
+		_ = got.Release()
+	})
+}
+
 // The start of a pushed grant: what was measured on an earlier subscription does
 // not count, the server may be another one, with another clock.
 func TestStartAfterAnotherServer(t *testing.T) {

@@ -244,6 +244,9 @@ func (w *Watch) check(name string) {
 			continue
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
+			if w.holder(name) == h.tenure {
+				continue // a late duplicate of its lock has made L anew
+			}
 			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
 				w.broken("S3: %s still believes in %s %v after it was lost", h.Process.Owner, name, left)
 			}
@@ -260,10 +263,17 @@ func (w *Watch) check(name string) {
 	}
 }
 
+// holder is the value of L, empty if there is none.
+func (w *Watch) holder(name string) string {
+	lock, _, _ := Keys(name)
+	holder, _ := w.world.Do("GET", lock).(string)
+	return holder
+}
+
 // compare: a lease's own view ends before its L can.
 func (w *Watch) compare(name string, h *Held) {
 	lock, _, _ := Keys(name)
-	holder, _ := w.world.Do("GET", lock).(string)
+	holder := w.holder(name)
 	if h.tenure != "" && holder != h.tenure {
 		w.broken("S1: %s believes in %s, whose L is %q", h.Process.Owner, name, brief(holder))
 		return

@@ -1,0 +1,7 @@
+//go:build race
+
+package sim_test
+
+// The race detector shuffles goroutines, so that a seed does not repeat its
+// story; and it is slow.
+const someSeeds = 300
