@@ -1,5 +1,7 @@
 package holdfast
 
+import "sync"
+
 // caller is one call of Lock or TryLock that has not got its answer.
 type caller struct {
 	client *Client
@@ -11,6 +13,21 @@ type caller struct {
 	listed bool
 
 	before, after *caller
+}
+
+// callerPool keeps callers for their channels.
+var callerPool = sync.Pool{New: func() any { return &caller{ready: make(chan outcome, 1)} }}
+
+func newCaller(client *Client, try bool) *caller {
+	w := callerPool.Get().(*caller)
+	w.client, w.try = client, try
+	return w
+}
+
+// free gives a caller back that stands in no line and was told its outcome.
+func (w *caller) free() {
+	*w = caller{ready: w.ready}
+	callerPool.Put(w)
 }
 
 type outcome struct {

@@ -37,12 +37,18 @@ type turn struct {
 
 type ending struct{ err error }
 
+var givenBack = &ending{ErrReleased} // how most turns end
+
 // finish ends a turn, once. The contexts end outside the mutex.
 func (u *turn) finish(err error, now instant) {
 	if u.ended.Load() != nil {
 		return
 	}
-	u.ended.Store(&ending{err})
+	if err == ErrReleased { //nolint:errorlint // made here, never wrapped
+		u.ended.Store(givenBack)
+	} else {
+		u.ended.Store(&ending{err})
+	}
 	if u.done != nil {
 		close(u.done)
 	}
@@ -58,7 +64,7 @@ func (u *turn) finish(err error, now instant) {
 	}
 	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
 		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause})
-	} else {
+	} else if c.events != nil {
 		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since)})
 	}
 }
@@ -152,19 +158,28 @@ type leaseContext struct {
 	lease *Lease
 }
 
-// heldKey asks a context for a lease of one name of one Client.
-type heldKey struct {
-	core *core
-	lock string
-}
+// leaseKey asks a context for the nearest leaseContext.
+type leaseKey struct{}
 
 func (c *leaseContext) Value(key any) any {
-	if want, ok := key.(heldKey); ok {
-		if l := c.lease.turn.line; l.c == want.core && l.keys.lock == want.lock {
-			return c.lease
-		}
+	if _, ok := key.(leaseKey); ok {
+		return c
 	}
 	return c.Context.Value(key)
+}
+
+// heldUnder is the lease of a name to which a context belongs, or nil.
+func (c *core) heldUnder(ctx context.Context, lock string) *Lease {
+	for {
+		nearest, ok := ctx.Value(leaseKey{}).(*leaseContext)
+		if !ok {
+			return nil
+		}
+		if l := nearest.lease.turn.line; l.c == c && l.keys.lock == lock {
+			return nearest.lease
+		}
+		ctx = nearest.Context
+	}
 }
 
 // Release gives the lease back. It takes no context, since giving back must not
@@ -201,14 +216,14 @@ func (c *core) release(lease *Lease) error {
 	}
 	u.finish(ErrReleased, now)
 	l.turn = nil
-	told := make(chan error, 1)
-	l.told = told
 	l.step(now)
-	if t := u.tenure; t.phase != leaving {
-		l.told = nil
+	if u.tenure.phase != leaving {
 		c.unlock()
 		return nil
 	}
+	told := make(chan error, 1)
+	l.told = told
+	l.arm(now)
 	c.unlock()
 	select {
 	case err := <-told:

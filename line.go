@@ -277,7 +277,9 @@ func (l *line) give(w *caller, now instant) {
 	l.lingers = 0
 	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
 	l.turn.lease = Lease{turn: l.turn, client: w.client}
-	l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
+	if l.c.events != nil {
+		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
+	}
 	w.ready <- outcome{lease: &l.turn.lease}
 }
 

@@ -51,10 +51,11 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	c := m.client.core
-	if held, ok := ctx.Value(heldKey{c, m.keys.lock}).(*Lease); ok && (m.Reentrant || held.Err() == nil) {
+	if held := c.heldUnder(ctx, m.keys.lock); held != nil && (m.Reentrant || held.Err() == nil) {
 		return m.again(held)
 	}
-	w := &caller{client: m.client, try: try, ready: make(chan outcome, 1)}
+	w := newCaller(m.client, try)
+	defer w.free()
 	if err := c.enter(m, w); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ func newSchedule() schedule { return schedule{kick: make(chan struct{}, 1)} }
 
 func (s *schedule) set(t *timer, when instant) {
 	if t.index >= 0 {
+		if t.when == when {
+			return
+		}
 		t.when = when
 		heap.Fix(&s.timers, t.index)
 	} else {
