@@ -1,7 +1,5 @@
 package holdfast
 
-import "sync"
-
 // caller is one call of Lock or TryLock that has not got its answer.
 type caller struct {
 	client *Client
@@ -15,19 +13,21 @@ type caller struct {
 	before, after *caller
 }
 
-// callerPool keeps callers for their channels.
-var callerPool = sync.Pool{New: func() any { return &caller{ready: make(chan outcome, 1)} }}
-
+// newCaller takes one from the pool, for its channel. The pool is the Client's:
+// a channel made inside a testing/synctest bubble must not leave it.
 func newCaller(client *Client, try bool) *caller {
-	w := callerPool.Get().(*caller)
+	w, ok := client.core.callers.Get().(*caller)
+	if !ok {
+		w = &caller{ready: make(chan outcome, 1)}
+	}
 	w.client, w.try = client, try
 	return w
 }
 
 // free gives a caller back that stands in no line and was told its outcome.
-func (w *caller) free() {
+func (w *caller) free(c *core) {
 	*w = caller{ready: w.ready}
-	callerPool.Put(w)
+	c.callers.Put(w)
 }
 
 type outcome struct {

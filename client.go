@@ -38,6 +38,7 @@ type core struct {
 	cancel  context.CancelFunc
 	stopped <-chan struct{}
 	events  chan Event // nil without OnEvent
+	callers sync.Pool  // of *caller
 
 	mu         sync.Mutex
 	closed     bool

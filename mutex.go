@@ -55,7 +55,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return m.again(held)
 	}
 	w := newCaller(m.client, try)
-	defer w.free()
+	defer w.free(c)
 	if err := c.enter(m, w); err != nil {
 		return nil, err
 	}
