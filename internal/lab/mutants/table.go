@@ -82,4 +82,10 @@ var mutants = []mutant{
 		edits: []string{"const tick = 200 * time.Millisecond", "const tick = time.Hour"}},
 	{guard: "a reconnect renews all", file: "request.go", name: "TestReconnectRenewsAll",
 		edits: []string{"c.renewAllSoon(now)", "_ = 0"}},
+	{guard: "write order under full memory: unlock", file: "internal/script/unlock.lua", pkg: "./internal/lab", name: "TestFullMemoryHandsOver",
+		edits: []string{"redis.call('PEXPIRE', L, 2000) --", "--"}},
+	{guard: "write order under full memory: renew", file: "internal/script/renew.lua", pkg: "./internal/lab", name: "TestFullMemoryWaitsAndRenews",
+		edits: []string{"redis.call('PEXPIRE', L, ttl)\n", "redis.call('SET', F, string.format('%.0f', fence))\nredis.call('PEXPIRE', L, ttl)\n"}},
+	{guard: "write order under full memory: lock", file: "internal/script/lock.lua", pkg: "./internal/lab", name: "TestFullMemoryWaitsAndRenews",
+		edits: []string{"redis.call('PEXPIRE', Q, 1800000) -- first", "-- first"}},
 }
