@@ -16,7 +16,7 @@ type caller struct {
 // newCaller takes one from the pool, for its channel. The pool is the Client's:
 // a channel made inside a testing/synctest bubble must not leave it.
 func newCaller(client *Client, try bool) *caller {
-	w, ok := client.core.callers.Get().(*caller)
+	w, ok := client.callers.Get().(*caller)
 	if !ok {
 		w = &caller{ready: make(chan outcome, 1)}
 	}

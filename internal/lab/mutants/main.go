@@ -41,7 +41,7 @@ func run(only string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	defer os.RemoveAll(dir)
 
 	var tried, alive int
 	var mu sync.Mutex
@@ -105,7 +105,7 @@ func (m mutant) test(root, dir string) error {
 	if pkg == "" {
 		pkg = "./internal/lab/sim"
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s", //nolint:gosec // from the table
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s",
 		"-run", "^"+m.name+"$", pkg)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
@@ -124,7 +124,7 @@ func (m mutant) test(root, dir string) error {
 // command takes it.
 func (m mutant) overlay(root, dir string) (string, error) {
 	path := filepath.Join(root, filepath.FromSlash(m.file))
-	data, err := os.ReadFile(path) //nolint:gosec // from the table
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}

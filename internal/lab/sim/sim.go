@@ -45,7 +45,7 @@ func NewWorld(seed uint64) *World {
 	w := &World{
 		began:  time.Now(),
 		over:   make(chan struct{}),
-		random: rand.New(rand.NewPCG(seed, 0x401d)), //nolint:gosec // chances of a test
+		random: rand.New(rand.NewPCG(seed, 0x401d)),
 		rate:   1,
 	}
 	w.network = func(Step) Fate { return Fate{} }
@@ -82,7 +82,7 @@ func (w *World) serverTime() time.Time {
 // Process adds a process with a client of its own. rate is that of its clock.
 func (w *World) Process(owner string, options holdfast.Options, rate float64) *Link {
 	l := &Link{world: w, number: len(w.links), Owner: owner, TTL: options.TTL, rate: rate, seen: map[string]int{}, subs: map[*subscription]struct{}{}}
-	l.random = rand.New(rand.NewPCG(w.random.Uint64(), uint64(l.number))) //nolint:gosec // chances of a test
+	l.random = rand.New(rand.NewPCG(w.random.Uint64(), uint64(l.number)))
 	options.Prefix, options.Owner = Prefix, owner
 	w.links = append(w.links, l)
 	l.Client = holdfast.New(l, &options)

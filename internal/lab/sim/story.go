@@ -49,7 +49,7 @@ func NewStory(seed uint64) *Story {
 	s.network = func(step Step) Fate {
 		r := s.chances[step.Process]
 		if r == nil {
-			r = rand.New(rand.NewPCG(seed, uint64(step.Process)+100)) //nolint:gosec // chances of a test
+			r = rand.New(rand.NewPCG(seed, uint64(step.Process)+100))
 			s.chances[step.Process] = r
 		}
 		return s.fate(step, r)
@@ -82,14 +82,14 @@ func (s *Story) Run() []string {
 	var callers sync.WaitGroup
 	for _, l := range s.links {
 		for range 1 + s.random.IntN(3) {
-			c := &caller{story: s, link: l, random: rand.New(rand.NewPCG(s.random.Uint64(), 1))} //nolint:gosec // chances of a test
+			c := &caller{story: s, link: l, random: rand.New(rand.NewPCG(s.random.Uint64(), 1))}
 			callers.Go(c.run)
 		}
 	}
 	var troubles sync.WaitGroup
 	stop := make(chan struct{})
 	if s.kind >= Faults {
-		r := rand.New(rand.NewPCG(s.random.Uint64(), 2)) //nolint:gosec // chances of a test
+		r := rand.New(rand.NewPCG(s.random.Uint64(), 2))
 		troubles.Go(func() { s.trouble(r, stop) })
 	}
 	done := make(chan struct{})
