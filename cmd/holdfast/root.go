@@ -188,7 +188,8 @@ func (a *app) say(format string, args ...any) {
 
 // complain says err, whatever the flags. A password cannot slip out with it.
 func (a *app) complain(err error) {
-	a.tell(slog.LevelError, redact(err.Error(), a.redisURL))
+	text := strings.TrimPrefix(err.Error(), "holdfast: ") // tell says that
+	a.tell(slog.LevelError, redact(text, a.redisURL))
 }
 
 func (a *app) tell(level slog.Level, text string) {
