@@ -88,4 +88,6 @@ var mutants = []mutant{
 		edits: []string{"redis.call('PEXPIRE', L, ttl)\n", "redis.call('SET', F, string.format('%.0f', fence))\nredis.call('PEXPIRE', L, ttl)\n"}},
 	{guard: "write order under full memory: lock", file: "internal/script/lock.lua", pkg: "./internal/lab", name: "TestFullMemoryWaitsAndRenews",
 		edits: []string{"redis.call('PEXPIRE', Q, 1800000) -- first", "-- first"}},
+	{guard: "rule 9 while a slot of a real Cluster moves", file: "alone.go", pkg: "./internal/lab", name: "TestLeaseOutlastsAMove",
+		edits: []string{"return ok && strings.HasPrefix", "return ok && said == \"\" && strings.HasPrefix"}},
 }
