@@ -56,7 +56,8 @@ type order struct {
 type reply struct {
 	Call      int
 	At        int64         // lock: granted; release: before it was called; look: then; watched: cancelled. Wall clock, ns
-	Woke      int64         // watched: the first reading of the clock after the process was frozen; 0: it was not
+	Woke      bool          // watched: the process was frozen and woke up
+	Took      time.Duration // watched: from then to the end of the context
 	Look      string        // watched: what Err said at the first look after that
 	Remaining time.Duration // look
 	Token     int64         // lock
@@ -187,15 +188,19 @@ func (c *child) watch(o order) {
 	c.mu.Unlock()
 
 	type look struct {
-		woke time.Time
+		woke time.Duration
 		err  error
 	}
+	began := time.Now() // what follows is monotonic: a wall clock is read apart from it
 	looked := make(chan look, 1)
 	go func() {
-		for before := time.Now(); ; {
-			now := time.Now()
+		for before := time.Since(began); ; {
 			err := lease.Err()
-			if frozen := now.Sub(before) > freeze; frozen {
+			now := time.Since(began)
+			if now-before > freeze {
+				if err == nil { // that look may have been before
+					err = lease.Err()
+				}
 				looked <- look{now, err}
 				return
 			} else if err != nil {
@@ -207,11 +212,12 @@ func (c *child) watch(o order) {
 	}()
 	go func() {
 		<-ctx.Done()
+		ended := time.Since(began)
 		r := reply{At: time.Now().UnixNano()}
 		r.said(context.Cause(ctx))
 		first := <-looked
-		if !first.woke.IsZero() {
-			r.Woke = first.woke.UnixNano()
+		if first.woke > 0 {
+			r.Woke, r.Took = true, ended-first.woke
 		}
 		if first.err != nil {
 			r.Look = first.err.Error()

@@ -174,6 +174,7 @@ func (l load) check(t *testing.T, processes int) []turn {
 	if n, err := counted(l.Counter); err != nil || n != l.Total {
 		t.Errorf("counted: got %d, %v, want %d", n, err, l.Total)
 	}
+	tokens := check{t: t, rule: "tokens"}
 	known := map[int64]turn{}
 	for i := range processes {
 		text, err := os.ReadFile(l.of(i).Records)
@@ -186,7 +187,7 @@ func (l load) check(t *testing.T, processes int) []turn {
 		}
 		for _, u := range turns {
 			if twin, twice := known[u.Token]; twice {
-				t.Errorf("token %d: given to %d/%d and to %d/%d", u.Token, twin.Process, twin.Caller, u.Process, u.Caller)
+				tokens.errorf("%d was given to %d/%d and to %d/%d", u.Token, twin.Process, twin.Caller, u.Process, u.Caller)
 			}
 			known[u.Token] = u
 		}
@@ -202,7 +203,7 @@ func (l load) check(t *testing.T, processes int) []turn {
 			t.Fatalf("journal: line %q: %v", line, err)
 		}
 		if n := len(order); n > 0 && u.Token <= order[n-1].Token {
-			t.Errorf("turn %d: got token %d of %d/%d after %d of %d/%d, want a greater one", n,
+			tokens.errorf("turn %d: got %d of %d/%d after %d of %d/%d, want a greater one", n,
 				u.Token, u.Process, u.Caller, order[n-1].Token, order[n-1].Process, order[n-1].Caller)
 		}
 		order = append(order, known[u.Token])

@@ -119,34 +119,50 @@ func visitsOf(order []turn, processes int) []visit {
 	return visits
 }
 
-// enough makes sure that a check has not become an empty one.
-func enough(t *testing.T, what string, checked, of int) {
-	t.Helper()
-	t.Logf("%s: checked %d of %d", what, checked, of)
-	if checked < of/2 {
-		t.Errorf("%s: could check %d of %d only", what, checked, of)
+// check is one rule, looked at in many places.
+type check struct {
+	t       *testing.T
+	rule    string
+	checked int
+	broken  int
+}
+
+// errorf reports the first few places where the rule is broken.
+func (c *check) errorf(format string, args ...any) {
+	c.t.Helper()
+	if c.broken++; c.broken <= 5 {
+		c.t.Errorf(c.rule+": "+format, args...)
+	}
+}
+
+// end makes sure that the check has not become an empty one.
+func (c *check) end(of int) {
+	c.t.Helper()
+	c.t.Logf("%s: checked %d of %d, %d broken", c.rule, c.checked, of, c.broken)
+	if c.checked < of/2 {
+		c.t.Errorf("%s: could check %d of %d only", c.rule, c.checked, of)
 	}
 }
 
 // checkRounds: between two visits of a requeued process no other has two.
 func checkRounds(t *testing.T, visits []visit) {
 	t.Helper()
-	checked := 0
+	c := check{t: t, rule: "rounds"}
 	for i, v := range visits {
 		if !v.requeued {
 			continue
 		}
-		checked++
+		c.checked++
 		seen := map[int]bool{}
 		for _, w := range visits[i+1 : v.again] {
 			if seen[w.process] {
-				t.Errorf("turns %d to %d: process %d stood in line and process %d was served twice before it",
+				c.errorf("turns %d to %d: process %d stood in line and process %d was served twice before it",
 					v.to, visits[v.again].from, v.process, w.process)
 			}
 			seen[w.process] = true
 		}
 	}
-	enough(t, "rounds", checked, len(visits))
+	c.end(len(visits))
 }
 
 // checkTenures: nobody has two turns in a tenure that was recalled with its
@@ -161,17 +177,17 @@ func checkTenures(t *testing.T, order []turn, visits []visit) []bool {
 			}
 		}
 	}
-	checked := 0
+	c := check{t: t, rule: "tenures"}
 	for i, v := range visits {
 		if !recalled[i] {
 			continue
 		}
-		checked++
+		c.checked++
 		if twice := repeated(order[v.from : v.to+1]); twice != nil {
-			t.Errorf("turns %d to %d: %s was served twice while another process stood in line", v.from, v.to, twice)
+			c.errorf("turns %d to %d: %s was served twice while another process stood in line", v.from, v.to, twice)
 		}
 	}
-	enough(t, "tenures", checked, len(visits))
+	c.end(len(visits))
 	return recalled
 }
 
@@ -193,7 +209,7 @@ func repeated(turns []turn) fmt.Stringer {
 // the end of the visit, nobody else is served more often than the rule says.
 func checkOvertaking(t *testing.T, order []turn, visits []visit, recalled []bool) {
 	t.Helper()
-	checked := 0
+	c := check{t: t, rule: "overtaking"}
 	for i, v := range visits {
 		if !v.requeued || !recalled[i] {
 			continue
@@ -204,19 +220,19 @@ func checkOvertaking(t *testing.T, order []turn, visits []visit, recalled []bool
 			if i < 0 {
 				continue // it came later
 			}
-			checked++
+			c.checked++
 			if last := visits[v.again].to; stood[i] > last {
-				t.Errorf("turn %d: %s stood in line at turn %d and was not served by the end of its process's next visit, turn %d",
+				c.errorf("turn %d: %s stood in line at turn %d and was not served by the end of its process's next visit, turn %d",
 					from, order[from], v.to, last)
 			}
-			overtaken(t, order, from, stood[i])
+			overtaken(&c, order, from, stood[i])
 		}
 	}
-	enough(t, "overtaking", checked, len(order))
+	c.end(len(order))
 }
 
-func overtaken(t *testing.T, order []turn, from, to int) {
-	t.Helper()
+func overtaken(c *check, order []turn, from, to int) {
+	c.t.Helper()
 	served := map[[2]int]int{}
 	for _, u := range order[from+1 : to] {
 		most := 1
@@ -225,7 +241,7 @@ func overtaken(t *testing.T, order []turn, from, to int) {
 		}
 		who := [2]int{u.Process, u.Caller}
 		if served[who]++; served[who] > most {
-			t.Errorf("turns %d to %d of %s: %s was served %d times in between, want at most %d",
+			c.errorf("turns %d to %d of %s: %s was served %d times in between, want at most %d",
 				from, to, order[from], u, served[who], most)
 		}
 	}
@@ -234,17 +250,17 @@ func overtaken(t *testing.T, order []turn, from, to int) {
 // checkLines: within a process first come, first served.
 func checkLines(t *testing.T, order []turn) {
 	t.Helper()
-	checked := 0
+	c := check{t: t, rule: "lines"}
 	for i, u := range order {
 		for _, j := range following(order, i, u.Waiting) {
-			checked++
+			c.checked++
 			if order[j].Called > u.Looked {
-				t.Errorf("turn %d: %s called Lock after turn %d, and was served before one of the %d that stood in line then",
+				c.errorf("turn %d: %s called Lock after turn %d, and was served before one of the %d that stood in line then",
 					j, order[j], i, u.Waiting)
 			}
 		}
 	}
-	enough(t, "lines", checked, len(order))
+	c.end(len(order))
 }
 
 // following are the next n turns of the process that has turn i.

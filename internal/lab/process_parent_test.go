@@ -308,24 +308,30 @@ func contend(t *testing.T, server *redistest.Server, name string, processes []*p
 	return calls
 }
 
-// nothingLeft waits until only the fences of the names are left. Where the ttl is
-// longer than that, somebody has cleaned up.
+// nothingLeft makes sure that only the fences of the names are left.
 func nothingLeft(t *testing.T, server *redistest.Server, names ...string) {
 	t.Helper()
-	var want []string
+	if got, want := left(t, server, names); !slices.Equal(got, want) {
+		t.Errorf("keys left behind: got %q, want %q", got, want)
+	}
+}
+
+// nothingLeftSoon does so where clean-up may still go on in the background.
+func nothingLeftSoon(t *testing.T, server *redistest.Server, names ...string) {
+	t.Helper()
+	eventually(t, "nothing is left but fences", func() bool {
+		got, want := left(t, server, names)
+		return slices.Equal(got, want)
+	})
+}
+
+func left(t *testing.T, server *redistest.Server, names []string) (got, want []string) {
+	t.Helper()
 	for _, name := range names {
 		want = append(want, keyF(name))
 	}
 	slices.Sort(want)
-	for deadline := time.Now().Add(slack); ; time.Sleep(5 * time.Millisecond) {
-		got := strings.Fields(server.MustDo(t, "KEYS", "*"))
-		slices.Sort(got)
-		if slices.Equal(got, want) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("keys left behind: got %q, want %q", got, want)
-			return
-		}
-	}
+	got = strings.Fields(server.MustDo(t, "KEYS", "*"))
+	slices.Sort(got)
+	return got, want
 }
