@@ -106,7 +106,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 		t.pair = exchange{sent: sent, server: a.server}
 	}
 	if a.refused != "" {
-		l.c.warn("holdfast: the server refuses to publish: waiting falls back to polling; grant the right to the channels holdfast/wake:*", "error", a.refused)
+		l.c.refusedToPublish(a.refused, now)
 	}
 	l.rejectTries(now)
 	lonely := !a.heard || moved
@@ -131,13 +131,22 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 		foreign = true
 		l.orphaned(a, now)
 	}
-	if foreign || lonely || !l.wake.up {
+	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
 		return l.poll(a.position)
 	}
 	const near = 50 * time.Millisecond // the first may all be dead
 	own := min(l.c.options.TTL, window)
 	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 16))*near + time.Duration(min(max(a.position-16, 0), 600))*own
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), 10*time.Minute)
+}
+
+// refusedToPublish: who hands a name over may not tell anybody, so all waiters
+// here poll for a while, and people are told once.
+func (c *core) refusedToPublish(said string, now instant) {
+	if now >= c.muteUntil {
+		c.warn("holdfast: the server refuses to publish, so waiting falls back to polling: grant the right to the channels holdfast/wake:*", "error", said)
+	}
+	c.muteUntil = now.add(time.Minute)
 }
 
 // gone is what PTTL says of a key that is not there.

@@ -50,6 +50,7 @@ type core struct {
 	wake       *wake              // the subscription; in Cluster each line has its own
 	troubled   bool               // a request failed in the network since the last answer
 	renewedAll instant            // when all that is held was last renewed
+	muteUntil  instant            // until when nothing is expected to be pushed
 	inflight   int                // requests that have not come back
 	errands    map[*errand]struct{}
 	late       []Call // what undoes lock requests that came back after Close

@@ -162,7 +162,7 @@ func decodeMessage(payload string) (message, error) {
 	}
 	m.id = rest
 	m.life = time.Duration(min(life, 1<<40)) * time.Millisecond
-	if _, ok := parseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || life == 0 || life > MaxTTL.Milliseconds()) {
+	if _, ok := parseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || life == 0 || life > window.Milliseconds()) {
 		return message{}, errMessage
 	}
 	return m, nil

