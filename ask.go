@@ -130,6 +130,8 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	if a.pttl < 0 && a.pttl != gone {
 		foreign = true
 		l.orphaned(a, now)
+	} else {
+		l.orphan = orphan{}
 	}
 	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
 		return l.poll(a.position)

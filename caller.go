@@ -2,7 +2,6 @@ package holdfast
 
 // caller is one call of Lock or TryLock that has not got its answer.
 type caller struct {
-	client *Client
 	try    bool
 	line   *line
 	number int64
@@ -15,12 +14,12 @@ type caller struct {
 
 // newCaller takes one from the pool, for its channel. The pool is the Client's:
 // a channel made inside a testing/synctest bubble must not leave it.
-func newCaller(client *Client, try bool) *caller {
-	w, ok := client.callers.Get().(*caller)
+func (c *core) newCaller(try bool) *caller {
+	w, ok := c.callers.Get().(*caller)
 	if !ok {
 		w = &caller{ready: make(chan outcome, 1)}
 	}
-	w.client, w.try = client, try
+	w.try = try
 	return w
 }
 
@@ -31,8 +30,8 @@ func (w *caller) free(c *core) {
 }
 
 type outcome struct {
-	lease *Lease
-	err   error
+	turn *turn
+	err  error
 }
 
 // callers is the line within one process, in order of arrival.

@@ -21,7 +21,8 @@ type Lease struct {
 }
 
 // turn is what the leases of a reentrant holder share. Guarded by the core's
-// mutex, but for ended.
+// mutex, but for ended. It does not know its leases: they keep the Client alive,
+// and whoever drops them and the Client is noticed.
 type turn struct {
 	line   *line
 	tenure *tenure
@@ -31,8 +32,7 @@ type turn struct {
 	ended  atomic.Pointer[ending]
 
 	done    chan struct{} // made when somebody asks
-	cancels map[*leaseContext]context.CancelCauseFunc
-	lease   Lease // the first share
+	cancels map[context.Context]context.CancelCauseFunc
 }
 
 type ending struct{ err error }
@@ -87,11 +87,15 @@ func (l *Lease) Err() error {
 		}
 		return ErrReleased
 	}
-	if e := l.turn.ended.Load(); e != nil {
+	return l.turn.err()
+}
+
+func (u *turn) err() error {
+	if e := u.ended.Load(); e != nil {
 		return e.err
 	}
-	if l.turn.line.c.clock.look() >= l.turn.tenure.ends() {
-		return &LostError{Name: l.Name(), Token: l.turn.token, Cause: Expired}
+	if u.line.c.clock.look() >= u.tenure.ends() {
+		return &LostError{Name: u.line.name, Token: u.token, Cause: Expired}
 	}
 	return nil
 }
@@ -132,7 +136,7 @@ func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
 	ctx, cancel := context.WithCancelCause(parent)
-	derived := &leaseContext{ctx, l}
+	derived := &leaseContext{ctx, u}
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
@@ -140,22 +144,22 @@ func (l *Lease) Context(parent context.Context) context.Context {
 		return derived
 	}
 	if u.cancels == nil {
-		u.cancels = make(map[*leaseContext]context.CancelCauseFunc)
+		u.cancels = make(map[context.Context]context.CancelCauseFunc)
 	}
-	u.cancels[derived] = cancel
+	u.cancels[ctx] = cancel
 	context.AfterFunc(ctx, func() { // its parent may end long before the lease
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(u.cancels, derived)
+		delete(u.cancels, ctx)
 	})
 	return derived
 }
 
-// leaseContext remembers its lease, for telling a caller that would wait for
+// leaseContext remembers its turn, for telling a caller that would wait for
 // itself.
 type leaseContext struct {
 	context.Context
-	lease *Lease
+	turn *turn
 }
 
 // leaseKey asks a context for the nearest leaseContext.
@@ -168,15 +172,15 @@ func (c *leaseContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// heldUnder is the lease of a name to which a context belongs, or nil.
-func (c *core) heldUnder(ctx context.Context, lock string) *Lease {
+// heldUnder is the turn of a name to which a context belongs, or nil.
+func (c *core) heldUnder(ctx context.Context, lock string) *turn {
 	for {
 		nearest, ok := ctx.Value(leaseKey{}).(*leaseContext)
 		if !ok {
 			return nil
 		}
-		if l := nearest.lease.turn.line; l.c == c && l.keys.lock == lock {
-			return nearest.lease
+		if l := nearest.turn.line; l.c == c && l.keys.lock == lock {
+			return nearest.turn
 		}
 		ctx = nearest.Context
 	}

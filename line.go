@@ -125,12 +125,12 @@ func (l *line) heldBy(a answer, now instant) error {
 
 // abandon takes a caller out that does not want to wait any longer. It returns
 // the turn that the caller was given in the same moment, if any.
-func (c *core) abandon(w *caller) *Lease {
+func (c *core) abandon(w *caller) *turn {
 	c.mu.Lock()
 	defer c.unlock()
 	select {
 	case o := <-w.ready:
-		return o.lease
+		return o.turn
 	default:
 	}
 	if w.listed {
@@ -276,11 +276,10 @@ func (l *line) give(w *caller, now instant) {
 	t.topped = false
 	l.lingers = 0
 	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
-	l.turn.lease = Lease{turn: l.turn, client: w.client}
 	if l.c.events != nil {
 		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
 	}
-	w.ready <- outcome{lease: &l.turn.lease}
+	w.ready <- outcome{turn: l.turn}
 }
 
 // recalled fixes the line: who stands in it now is still served, then the name

@@ -51,38 +51,40 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	c := m.client.core
-	if held := c.heldUnder(ctx, m.keys.lock); held != nil && (m.Reentrant || held.Err() == nil) {
+	if held := c.heldUnder(ctx, m.keys.lock); held != nil && (m.Reentrant || held.err() == nil) {
 		return m.again(held)
 	}
-	w := newCaller(m.client, try)
+	w := c.newCaller(try)
 	defer w.free(c)
 	if err := c.enter(m, w); err != nil {
 		return nil, err
 	}
 	select {
 	case o := <-w.ready:
-		return o.lease, o.err
+		if o.err != nil {
+			return nil, o.err
+		}
+		return &Lease{turn: o.turn, client: m.client}, nil
 	case <-ctx.Done():
-		if lease := c.abandon(w); lease != nil {
+		if u := c.abandon(w); u != nil {
 			// Granted in the same moment. Nobody knows of it: give it on.
-			go lease.Release() //nolint:errcheck // it is retried in the background
+			go (&Lease{turn: u, client: m.client}).Release() //nolint:errcheck // it is retried in the background
 		}
 		return nil, ctx.Err()
 	}
 }
 
 // again is a Lock under the context of a lease of this very name.
-func (m *Mutex) again(held *Lease) (*Lease, error) {
+func (m *Mutex) again(u *turn) (*Lease, error) {
 	if !m.Reentrant {
 		return nil, ErrDeadlock
 	}
-	if err := held.Err(); err != nil {
+	if err := u.err(); err != nil {
 		return nil, err
 	}
 	c := m.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	u := held.turn
 	if e := u.ended.Load(); e != nil {
 		return nil, e.err
 	}

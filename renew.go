@@ -7,10 +7,11 @@ import (
 )
 
 // renew sends a renewal, whatever is in flight. The next is due a sixth of the
-// life later, so that two may fail before the deadline.
+// life later, so that two may fail before the deadline; and one that is not
+// answered has failed before it, too.
 func (l *line) renew(t *tenure, now instant) {
 	r := l.c.send(scriptRenew, l, t, now, []string{t.id, itoa(t.tokens.wanted())}, (*request).renewAnswered)
-	r.attempt = min(max(t.ends().sub(now), 50*time.Millisecond), 3*time.Second)
+	r.attempt = min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
 	t.renewal = r
 	t.renewAt = now.add(t.life/6 - l.c.jitter(t.life/60))
 	t.expiry = max(t.expiry, now.add(l.c.options.TTL))

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -70,6 +71,9 @@ func (w *wake) keep() {
 		}
 		if w.ctx.Err() != nil {
 			return
+		}
+		if said, ok := asServerError(err); ok && !passing(said) {
+			err = fmt.Errorf("waiting needs to subscribe to the channels %s*: %w", wakePrefix, explain(said, ""))
 		}
 		w.broke(err)
 		w.c.mu.Lock()

@@ -90,8 +90,8 @@ func TestClientCountsAnOrphanAnew(t *testing.T) {
 	for began := time.Now(); time.Since(began) < repair; {
 		more[holdfast.Queued](t, j, 1)
 	}
-	server.MustDo(t, "PERSIST", keyL(name))
 	again := time.Now()
+	server.MustDo(t, "PERSIST", keyL(name))
 	eventually(t, "the orphan is repaired", func() bool { return len(told[holdfast.Repaired](j)) > 0 })
 	if got := time.Since(again); got < repair {
 		t.Errorf("repaired %v after it lost its expiry, want %v at least", got, repair)

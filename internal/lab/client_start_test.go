@@ -81,7 +81,7 @@ func (a asked) lease(t testing.TB) *holdfast.Lease {
 }
 
 // refused wants Lock to end with an error.
-func (a asked) refused(t testing.TB, want error) error {
+func (a asked) refused(t testing.TB, want error) {
 	t.Helper()
 	o := a.answer(t)
 	if o.lease != nil {
@@ -89,7 +89,20 @@ func (a asked) refused(t testing.TB, want error) error {
 	} else if !errors.Is(o.err, want) {
 		t.Errorf("lock: got %v, want %v", o.err, want)
 	}
-	return o.err
+}
+
+// bounded runs a call that must return by itself.
+func bounded(t testing.TB, what string, call func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(slack): // far more than the two seconds it is given
+		t.Fatalf("%s did not return", what)
+		return nil
+	}
 }
 
 // lostBy wants a lease to be over for that cause.
@@ -168,7 +181,8 @@ func more[E holdfast.Event](t testing.TB, j *journal, n int) []E {
 			return events
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %d events %T; there were %+v", n, zero, j.all())
+			all := j.all()
+			t.Fatalf("waited in vain for %d events %T; the last were %+v", n, zero, all[max(0, len(all)-10):])
 		}
 	}
 }

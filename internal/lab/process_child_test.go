@@ -193,8 +193,11 @@ func (c *child) watch(o order) {
 	}
 	began := time.Now() // what follows is monotonic: a wall clock is read apart from it
 	looked := make(chan look, 1)
+	looking := make(chan struct{})
 	go func() {
-		for before := time.Since(began); ; {
+		before := time.Since(began)
+		close(looking)
+		for {
 			err := lease.Err()
 			now := time.Since(began)
 			if now-before > freeze {
@@ -224,4 +227,5 @@ func (c *child) watch(o order) {
 		}
 		seen <- r
 	}()
+	<-looking
 }

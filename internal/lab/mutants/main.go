@@ -105,7 +105,7 @@ func (m mutant) test(root, dir string) error {
 	if pkg == "" {
 		pkg = "./internal/lab/sim"
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s",
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "40s",
 		"-run", "^"+m.name+"$", pkg)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()

@@ -1,0 +1,161 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+type key struct{}
+
+// Locking a name under the context of its own lease is an error at once, however
+// far the context is derived; it is none for another name or another Client.
+func TestDeadlockIsTold(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	a := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: long})
+	b := open(t, server.URL(), holdfast.Options{Owner: "B", TTL: long})
+	lease := take(t, a, "n")
+	other := take(t, a, "m")
+	ctx, cancel := context.WithTimeout(lease.Context(t.Context()), long)
+	defer cancel()
+	ctx = other.Context(context.WithValue(ctx, key{}, "v")) // a lease of another name between
+	for name, ctx := range map[string]context.Context{"n": ctx, "m": ctx} {
+		asking(ctx, a.Mutex(name)).refused(t, holdfast.ErrDeadlock)
+		if _, err := a.Mutex(name).TryLock(ctx); !errors.Is(err, holdfast.ErrDeadlock) {
+			t.Errorf("TryLock of %s: got %v, want ErrDeadlock", name, err)
+		}
+	}
+	giveBack(t, asking(ctx, a.Mutex("free")).lease(t))
+	if _, err := b.Mutex("n").TryLock(ctx); !errors.Is(err, holdfast.ErrHeld) {
+		t.Errorf("by another client: got %v, want ErrHeld", err)
+	}
+	waiting := asking(ctx, b.Mutex("n"))
+	inLine(t, server, "n", "B")
+	if !waiting.pending() {
+		t.Error("another client does not wait")
+	}
+	stranger := asking(t.Context(), a.Mutex("n")) // another caller of this one
+	giveBack(t, lease)
+	waiting.refused(t, context.Canceled) // its context was that of the lease
+	giveBack(t, stranger.lease(t))
+	giveBack(t, other)
+}
+
+// A context that outlives its lease holds nothing any more: who locks under it
+// would not wait for itself, and has nothing to share.
+func TestNoDeadlockAfterTheLease(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	a := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: long})
+	mutex := a.Mutex("n")
+	lease := take(t, a, "n")
+	ctx := context.WithoutCancel(lease.Context(t.Context())) // of work that goes on in the background
+	giveBack(t, lease)
+	again, err := mutex.Lock(ctx)
+	if err != nil {
+		t.Fatalf("got %v, want a lease", err)
+	}
+	mutex.Reentrant = true
+	if _, err := mutex.Lock(ctx); !errors.Is(err, holdfast.ErrReleased) {
+		t.Errorf("reentrant: got %v, want ErrReleased", err)
+	}
+	giveBack(t, again)
+}
+
+// A reentrant lock shares the lease: its token and its end, which comes with
+// the last release.
+func TestReentrant(t *testing.T) {
+	const name = "n"
+	server := redistest.Start(t, redistest.Options{})
+	a := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: long})
+	mutex := a.Mutex(name)
+	mutex.Reentrant = true
+	outer, err := mutex.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := commands(t, server)
+	inner, err := mutex.Lock(outer.Context(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	innermost, err := mutex.TryLock(inner.Context(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := commands(t, server); got != before {
+		t.Errorf("sharing took %d commands, want none", got-before)
+	}
+	if outer.Token() != inner.Token() || outer.Token() != innermost.Token() {
+		t.Errorf("tokens: got %d, %d, %d, want one", outer.Token(), inner.Token(), innermost.Token())
+	}
+	stranger := asking(t.Context(), a.Mutex(name))
+	giveBack(t, outer) // the order does not matter
+	giveBack(t, outer) // and once more changes nothing
+	if got := outer.Err(); !errors.Is(got, holdfast.ErrReleased) {
+		t.Errorf("released: got %v, want ErrReleased", got)
+	}
+	giveBack(t, innermost)
+	if err := inner.Err(); err != nil {
+		t.Errorf("the last share: got %v, want it to hold", err)
+	}
+	if got := holder(t, server, name); got != "A" {
+		t.Errorf("holder: got %q, want A", got)
+	}
+	if !stranger.pending() {
+		t.Error("another caller has the name beside the last share")
+	}
+	giveBack(t, inner)
+	next := stranger.lease(t)
+	if next.Token() <= inner.Token() {
+		t.Errorf("token: got %d, want more than %d", next.Token(), inner.Token())
+	}
+	giveBack(t, next)
+	nothingLeft(t, server, name)
+}
+
+// All shares are lost together, and under a lost lease there is nothing to
+// share.
+func TestReentrantLoss(t *testing.T) {
+	const name = "n"
+	server := redistest.Start(t, redistest.Options{})
+	a := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: 600 * time.Millisecond})
+	mutex := a.Mutex(name)
+	mutex.Reentrant = true
+	outer, err := mutex.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := outer.Context(t.Context())
+	inner, err := mutex.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.MustDo(t, "SET", keyL(name), "another", "PX", long.Milliseconds())
+	closed(t, "the inner lease is over", inner.Done())
+	closed(t, "the context has ended", ctx.Done())
+	for _, lease := range []*holdfast.Lease{inner, outer} {
+		if !errors.Is(lease.Err(), holdfast.ErrLost) {
+			t.Errorf("got %v, want ErrLost", lease.Err())
+		}
+	}
+	if _, err := mutex.Lock(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("under its context: got %v, want the context's error", err)
+	}
+	if _, err := mutex.Lock(context.WithoutCancel(ctx)); !errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("under one that goes on: got %v, want ErrLost", err)
+	}
+	for _, lease := range []*holdfast.Lease{inner, outer} {
+		if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("release: got %v, want ErrLost", err)
+		}
+	}
+	if got := server.MustDo(t, "GET", keyL(name)); got != "another" {
+		t.Errorf("L: got %q, want it untouched", got)
+	}
+}
