@@ -105,9 +105,6 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	if l.wake.heardSince(sent) && sent >= t.pair.sent {
 		t.pair = exchange{sent: sent, server: a.server}
 	}
-	if a.refused != "" {
-		l.c.refusedToPublish(a.refused, now)
-	}
 	l.rejectTries(now)
 	lonely := !a.heard || moved
 	if lonely && l.wake.up {
@@ -146,7 +143,7 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 // here poll for a while, and people are told once.
 func (c *core) refusedToPublish(said string, now instant) {
 	if now >= c.muteUntil {
-		c.warn("holdfast: the server refuses to publish, so waiting falls back to polling: grant the right to the channels holdfast/wake:*", "error", said)
+		c.warn("holdfast: the server refuses to publish, so waiting falls back to polling: grant the right to publish (in a Cluster spublish) to the channels holdfast/wake:*", "error", said)
 	}
 	c.muteUntil = now.add(time.Minute)
 }

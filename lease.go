@@ -239,5 +239,5 @@ func (c *core) release(lease *Lease) error {
 
 // patienceToRelease is how long Release waits for its answer.
 func (c *core) patienceToRelease() time.Duration {
-	return min(max(c.options.TTL/3, 100*time.Millisecond), 2*time.Second)
+	return min(c.options.TTL, 2*time.Second)
 }

@@ -85,6 +85,9 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		c.troubled = false
 		c.renewAllSoon(now)
 	}
+	if a.refused != "" {
+		c.refusedToPublish(a.refused, now)
+	}
 	r.answered(r, a, err, now)
 }
 

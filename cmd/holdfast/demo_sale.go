@@ -112,11 +112,26 @@ func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
 }
 
 func (b *buyer) warmUp(ctx context.Context) error {
-	lease, err := b.client.Mutex(warmUpName(b.number)).Lock(ctx)
+	mutex := b.client.Mutex(warmUpName(b.number))
+	lease, err := mutex.Lock(ctx)
 	if err != nil {
 		return err
 	}
-	return lease.Release()
+	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // one who waits makes the client subscribe
+	defer cancel()
+	if again, err := mutex.Lock(second); err == nil { // the first was lost: a slow machine
+		_ = again.Release()
+	}
+	return harmless(lease.Release())
+}
+
+// harmless drops what a Release says that does not matter to the sale: that the
+// lease was over, or that no answer came yet; it goes on in the background.
+func harmless(err error) error {
+	if errors.Is(err, holdfast.ErrLost) || errors.Is(err, holdfast.ErrUnknown) {
+		return nil
+	}
+	return err
 }
 
 func warmUpName(number int) string { return "warm-up:" + strconv.Itoa(number) }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-
-	"github.com/holdfast-go/holdfast"
 )
 
 // way is one of the ways to keep buyers apart.
@@ -102,10 +99,7 @@ func lockHoldfast(ctx context.Context, b *buyer, key string) (held, error) {
 		return held{}, err
 	}
 	return held{lease.Err, func(context.Context) (bool, error) {
-		if err := lease.Release(); err != nil && !errors.Is(err, holdfast.ErrLost) {
-			return false, err
-		}
-		return false, nil
+		return false, harmless(lease.Release())
 	}}, nil
 }
 

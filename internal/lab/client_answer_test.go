@@ -10,13 +10,18 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/redis/rueidis"
 )
 
-// distant starts a client A behind a proxy, with its connections made.
+// distant starts a client A behind a proxy, with its connection made.
 func distant(t *testing.T, server *redistest.Server) (*holdfast.Client, *redistest.Proxy) {
 	t.Helper()
 	proxy := redistest.StartProxy(t, server.Addr())
-	client := open(t, "redis://"+proxy.Addr(), holdfast.Options{Owner: "A", TTL: long})
+	store := openStore(t, "redis://"+proxy.Addr(), func(option *rueidis.ClientOption) {
+		option.PipelineMultiplex = -1 // one: a second could not be made while replies are held
+	})
+	client := holdfast.New(store, &holdfast.Options{Owner: "A", TTL: long})
+	t.Cleanup(func() { _ = client.Close() }) // the proxy may not let anything through
 	giveBack(t, take(t, client, "warm"))
 	return client, proxy
 }
