@@ -59,6 +59,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		if newest && asking {
 			l.failed(err, r.sent, now)
 			l.step(now)
+		} else if _, refused := asServerError(err); t.phase == past && !refused {
+			l.c.cancelID(t.id, l, now) // it may have run after its cancel or unlock
 		}
 		return
 	case a.word == "granted":
@@ -111,6 +113,9 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 		l.wake.doubt(now)
 	}
 	l.askAt = now.add(l.lookAgain(a, lonely, now))
+	if t.next > now {
+		l.askAt = min(l.askAt, t.next)
+	}
 	if l.wake.up && !l.wake.heardSince(sent) { // the subscription is newer: ask for what was pushed before
 		t.keep, t.listed, l.askAt = true, false, now
 	}

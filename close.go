@@ -43,8 +43,8 @@ func (c *core) close() error {
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
 	defer cancel()
 	err := c.undo(ctx, calls)
-	if err == nil {
-		err = c.undo(ctx, c.settle(ctx))
+	if later := c.undo(ctx, c.settle(ctx)); err == nil {
+		err = later
 	}
 	c.cancel()
 	if err != nil {
@@ -81,11 +81,15 @@ func (l *line) shut() (calls []Call) {
 func (c *core) undo(ctx context.Context, calls []Call) error {
 	done := make(chan error, 1)
 	go func() {
+		var refused error // for good
 		for wait := 5 * time.Millisecond; ; wait *= 2 {
 			var err error
 			calls, err = c.undoOnce(ctx, calls)
+			if err != nil && !passing(err) {
+				refused = err
+			}
 			if len(calls) == 0 || ctx.Err() != nil {
-				done <- err
+				done <- or(refused, err)
 				return
 			}
 			select {
@@ -108,10 +112,12 @@ func (c *core) undoOnce(ctx context.Context, calls []Call) (again []Call, err er
 		for i, r := range c.store.EvalAll(ctx, batch) {
 			switch {
 			case r.Err != nil:
-				if err = r.Err; !passing(err) {
+				if !passing(r.Err) {
+					err = r.Err
 					continue // it would be refused again
 				}
-				if only, ok := alone(batch[i]); ok && parted(err) {
+				err = or(err, r.Err)
+				if only, ok := alone(batch[i]); ok && parted(r.Err) {
 					batch[i] = only
 				}
 			case len(r.Reply) == 0 || r.Reply[0] != "again":

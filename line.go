@@ -243,6 +243,7 @@ func (l *line) lingering(now instant) bool {
 		l.tenure.topped = false
 		l.lingers = now.add(l.c.options.Linger)
 		l.wake.want() // or a recall would go unheard
+		l.listenByRenewing(l.tenure, now)
 	}
 	return now < l.lingers
 }
@@ -355,6 +356,9 @@ func (l *line) reject(err error) {
 
 // tick is the line's timer.
 func (l *line) tick(now instant) {
+	if l.c.closed {
+		return
+	}
 	t := l.tenure
 	if t == nil {
 		l.step(now)

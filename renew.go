@@ -39,6 +39,8 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		t.tokens.add(a.base, a.size)
 		if l.wake.heardSince(r.sent) {
 			t.heard = true
+		} else if l.wake.up { // a recall may have gone unheard since it ran
+			t.renewAt = min(t.renewAt, now)
 		}
 		if a.waiting > 0 {
 			l.recalled(t)
@@ -67,7 +69,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 // listenByRenewing asks Redis once a second who waits, while a recall would go
 // unheard and callers here go on.
 func (l *line) listenByRenewing(t *tenure, now instant) {
-	if l.wake.wanted && !l.wake.up && l.callers.n > 0 {
+	if l.wake.wanted && !l.wake.up && (l.callers.n > 0 || l.lingers > 0) {
 		t.renewAt = min(t.renewAt, now.add(time.Second/2+l.c.jitter(time.Second/2)))
 	}
 }
@@ -100,6 +102,9 @@ func (c *core) renewAllSoon(now instant) {
 // renewAll renews whatever is held, nearest deadline first: after a reconnect
 // it may be another server that answers, or one that lost its data.
 func (c *core) renewAll(now instant) {
+	if c.closed {
+		return
+	}
 	c.renewedAll = now
 	var held []*tenure
 	for _, l := range c.lines {

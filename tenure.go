@@ -35,6 +35,7 @@ type tenure struct {
 	waits  bool     // a lock that waits was sent
 	open   int      // locks whose answer has not come
 	late   int      // grants in a row that were over on arrival
+	next   instant  // when to look, as the newest push said
 	recall bool     // a recall came before the answer that says we hold it
 
 	// While it is held.

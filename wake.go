@@ -19,6 +19,7 @@ type wake struct {
 	wanted  bool
 	up      bool    // confirmed
 	since   instant // when the SUBSCRIBE of the present attempt was sent
+	whole   instant // when it was confirmed: what is pushed later is heard
 	attempt int     // counts attempts: what an earlier one still delivers is dropped
 	again   chan struct{}
 }
@@ -44,7 +45,7 @@ func (w *wake) want() {
 }
 
 // heardSince tells whether nothing that was pushed after sent can be missing.
-func (w *wake) heardSince(sent instant) bool { return w.up && w.since <= sent }
+func (w *wake) heardSince(sent instant) bool { return w.up && w.whole <= sent }
 
 // doubt renews a subscription that the server does not seem to know.
 func (w *wake) doubt(now instant) {
@@ -187,9 +188,9 @@ func (w *wake) confirmed() {
 	if w.c.closed {
 		return
 	}
-	w.up = true
-	w.c.emit(Wake{Up: true})
 	now := w.c.clock.now()
+	w.up, w.whole = true, now
+	w.c.emit(Wake{Up: true})
 	for l := range w.lines() {
 		if t := l.tenure; t != nil && t.phase == queued {
 			t.keep, t.listed = t.score > 0, false
@@ -264,8 +265,8 @@ func (w *wake) message(attempt int, payload string) {
 			start: t.pushStart(m.server, w.since, now), life: m.life, sent: t.first, heard: true,
 		}, now)
 	case "next":
-		if t.phase <= queued && t.line.tenure == t {
-			t.line.nextIn(m.life, now)
+		if t.phase <= queued {
+			t.line.nextIn(t, m.life, now)
 		}
 	case "recall":
 		if t.phase == holding {
@@ -277,11 +278,15 @@ func (w *wake) message(attempt int, payload string) {
 	}
 }
 
-// nextIn: we are the head, and must wait until the holder's expiry at most.
-func (l *line) nextIn(life time.Duration, now instant) {
-	if life >= 0 && l.tenure.phase == queued && l.asking == nil {
-		wait := min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond)
-		l.askAt = min(l.askAt, now.add(wait)) // a foreign holder is looked at sooner
+// nextIn: we are the head, and must wait until the holder's expiry at most. An
+// answer that is still on its way may be older, and must not put that off.
+func (l *line) nextIn(t *tenure, life time.Duration, now instant) {
+	if life < 0 {
+		return
+	}
+	t.next = now.add(min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+	if l.tenure == t && t.phase == queued && l.asking == nil {
+		l.askAt = min(l.askAt, t.next) // a foreign holder is looked at sooner
 		l.seen.position = 0
 		l.arm(now)
 	}

@@ -76,4 +76,8 @@ end
 
 local rank = redis.call('ZRANK', Q, id)
 if rank == 0 and parse(holder) then publish(holder, 'recall ' .. holder) end
+local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes nothing that could be refused
+if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', 'holdfast/wake:' .. parse(id) .. suffix, '') then
+  refused = 'NOPERM to publish'
+end
 return {'queued', holder, px, rank, score, us, inserted, heard, refused}
