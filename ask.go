@@ -164,6 +164,7 @@ func (l *line) poll(position int64) time.Duration {
 // failed notes that a request for the name was not answered or refused, and
 // sends the callers home when that lasts, or when it will not pass.
 func (l *line) failed(err error, since, now instant) {
+	err = notTheCallers(err)
 	if l.failing == 0 {
 		l.failing, l.backoff = since, 10*time.Millisecond
 	}
@@ -223,6 +224,7 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 func (l *line) begin(t *tenure, g grant, now instant) {
 	l.asking, l.askAt, l.failing = nil, 0, 0
 	if now >= end(g.start, g.life) {
+		t.waits = true // L may bear it: who gives it up must cancel
 		if t.late++; t.late > 1 {
 			l.tooSlow(now, now.sub(g.sent))
 			return

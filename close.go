@@ -46,6 +46,9 @@ func (c *core) close() error {
 	if later := c.undo(ctx, c.settle(ctx)); err == nil {
 		err = later
 	}
+	if err == nil {
+		err = ctx.Err() // something was still on its way
+	}
 	c.cancel()
 	if err != nil {
 		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -181,6 +182,15 @@ func doubtful(err error) bool {
 	}
 	word, _, _ := strings.Cut(string(said), " ")
 	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED"
+}
+
+// notTheCallers replaces the end of a context of ours, which bounds one attempt:
+// it must not look like that of a context which a caller gave.
+func notTheCallers(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return errNoAnswer
+	}
+	return err
 }
 
 // explain adds what to do to an answer that does not say it.

@@ -74,8 +74,13 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 }
 
 // evalBounded runs a script and returns when ctx ends, whatever the driver does.
-func (c *core) evalBounded(ctx context.Context, call Call) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
+func (c *core) evalBounded(callers context.Context, call Call) (reply []string, err error) {
+	ctx, cancel := context.WithTimeout(callers, c.options.patience())
+	defer func() {
+		if callers.Err() == nil {
+			err = notTheCallers(err)
+		}
+	}()
 	defer cancel()
 	done := make(chan Result, 1)
 	go func() {

@@ -105,6 +105,10 @@ func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *L
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lease.Release()) }()
+	defer func() {
+		if released := lease.Release(); released != nil {
+			err = errors.Join(err, released)
+		}
+	}()
 	return f(lease.Context(ctx), lease)
 }

@@ -74,6 +74,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		}
 		return
 	}
+	err = notTheCallers(err)
 	if said, ok := asServerError(err); ok {
 		err = explain(said, r.call.Keys[0])
 	}

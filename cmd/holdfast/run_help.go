@@ -4,9 +4,10 @@ const runHelp = `Takes NAME, runs COMMAND, gives NAME back. Standard input, outp
 signals pass through, and the exit code is the command's own, 128+n if signal n
 killed it. There is no shell in between: say sh -c '...' for one.
 
-If the lease is lost (Redis is away for too long, or somebody deleted the key),
-the command and all that it started get TERM, then KILL, and are dead before
-the lease ends in Redis. A guard process sees to that even when this one is
+If the lease is lost, the command and all that it started get TERM, then KILL.
+While Redis is away they are dead before the lease ends there. If the key was
+deleted, overwritten or lost, that is noticed at the next renewal, up to a third
+of the ttl later, and somebody else may run until then. A guard process sees to that even when this one is
 killed or frozen, unless the guard is frozen too. Two things it can't stop: a
 process that became another user's, and work handed to a daemon that ran before.
 (Linux. On other Unix systems processes that leave the command's process group

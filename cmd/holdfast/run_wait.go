@@ -24,8 +24,11 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 	} else {
 		lease, err = a.wait(ctx, client, mutex, o.wait)
 	}
+	if errors.Is(err, holdfast.ErrUnreachable) {
+		return nil, err // nobody knows whether it is held
+	}
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, &exitError{o.busyCode, busyError(client, name, err, time.Since(began))}
+		return nil, busyError(client, name, err, time.Since(began), o.busyCode)
 	}
 	return lease, err
 }
@@ -43,13 +46,18 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, mutex *holdfast
 	return mutex.Lock(ctx)
 }
 
-// busyError says who holds name, and how long we waited if we did.
-func busyError(client *holdfast.Client, name string, err error, waited time.Duration) error {
+// busyError says who holds name, and how long we waited if we did. Its code is
+// the given one, unless Redis does not answer: then nobody knows who holds it.
+func busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()
 	text := "held"
 	var held *holdfast.HeldError
-	if state, lookErr := client.Inspect(ctx, name); lookErr == nil && state.Holder != nil {
+	state, lookErr := client.Inspect(ctx, name)
+	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("gave up after %s: %w", age(waited), lookErr)
+	}
+	if lookErr == nil && state.Holder != nil {
 		text = holderText(state.Holder) + lineText(state)
 	} else if errors.As(err, &held) && held.Owner != "" {
 		text = "held by " + held.Owner
@@ -57,7 +65,7 @@ func busyError(client *holdfast.Client, name string, err error, waited time.Dura
 	if errors.Is(err, context.DeadlineExceeded) {
 		text += "; gave up after " + age(waited)
 	}
-	return fmt.Errorf("%s is %s", name, text)
+	return &exitError{code, fmt.Errorf("%s is %s", name, text)}
 }
 
 // holderText is "held by ci-7 for 3m12s".
