@@ -3,6 +3,7 @@ package rueidisstore
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -25,10 +26,20 @@ func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error]
 	}
 }
 
+// pageTimeout bounds one command of a scan: a frozen server would keep a caller
+// without a deadline for ever.
+const pageTimeout = 5 * time.Second
+
+func ask(ctx context.Context, node rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	return node.Do(ctx, cmd)
+}
+
 // replica reports whether node said that it is one. One that does not say is
 // scanned: its keys may then come twice.
 func replica(ctx context.Context, node rueidis.Client) bool {
-	role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
+	role, err := ask(ctx, node, node.B().Role().Build()).ToArray()
 	if err != nil || len(role) == 0 {
 		return false
 	}
@@ -39,7 +50,7 @@ func replica(ctx context.Context, node rueidis.Client) bool {
 // scan yields the keys of one node and reports whether to go on.
 func scan(ctx context.Context, node rueidis.Client, match string, yield func(string, error) bool) bool {
 	for cursor := uint64(0); ; {
-		result := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(match).Count(512).Build())
+		result := ask(ctx, node, node.B().Scan().Cursor(cursor).Match(match).Count(512).Build())
 		if _, err := answer(result); err != nil {
 			yield("", err)
 			return false
