@@ -29,19 +29,23 @@ func (l *line) ask(now instant) {
 // subscription is confirmed: a waiter that nobody can call is a dead one.
 func (l *line) sendLock(now instant) {
 	t := l.tenure
-	mode, arrival := "try", int64(0)
+	args := []string{t.id, strideText}
 	if l.callers.waits() && l.wake.up {
-		mode, t.waits = "wait", true
+		t.waits = true
+		arrival := int64(0)
 		if t.keep {
 			arrival = t.score
 		}
+		args = append(args, "wait", itoa(arrival), l.shard)
+	} else if l.shard != "" {
+		args = append(args, "try", "0", l.shard)
 	}
 	if t.first == 0 {
 		t.first = now
 	}
 	l.askAt = 0
 	t.open++
-	l.asking = l.c.send(scriptLock, l, t, now, []string{t.id, strideText, mode, itoa(arrival), l.shard}, (*request).lockAnswered)
+	l.asking = l.c.send(scriptLock, l, t, now, args, (*request).lockAnswered)
 }
 
 func (r *request) lockAnswered(a answer, err error, now instant) {
@@ -253,7 +257,7 @@ func (l *line) departed(err error, now instant) {
 // tell answers the call of Release that waits for the unlock.
 func (l *line) tell(err error) {
 	if l.told != nil {
-		l.told <- err
+		l.told <- outcome{err: err}
 		l.told = nil
 	}
 }

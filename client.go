@@ -48,6 +48,7 @@ type core struct {
 	given      memory             // ids given up before they were granted
 	past       memory             // ids released or lost
 	wake       *wake              // the subscription; in Cluster each line has its own
+	answered   instant            // when the newest answer came
 	troubled   bool               // a request failed in the network since the last answer
 	renewedAll instant            // when all that is held was last renewed
 	muteUntil  instant            // until when nothing is expected to be pushed
@@ -56,6 +57,7 @@ type core struct {
 	late       []Call // what undoes lock requests that came back after Close
 	missed     int    // events dropped
 
+	bounds   bounds
 	outbox   []*request // to send
 	renewals []*request // to send in pipelines, in this order
 	after    []func()   // to run
@@ -88,6 +90,7 @@ func New(store Store, options *Options) *Client {
 		past:     memory{limit: 1 << 12},
 
 		renewedAll: -instant(time.Hour),
+		answered:   -instant(time.Hour),
 	}
 	c.client = newClientID(c.random)
 	c.idHead = c.client + "."
@@ -118,16 +121,34 @@ func (c *core) unlock() {
 	}
 }
 
+// unlockAndPerform is unlock, and sends the request, if it is new, from this
+// very goroutine, which would but wait for the answer of another: waking two of
+// them costs more than all else. Only while the store answers: a driver bounds
+// what it does on a connection that it has, but perhaps not the making of one.
+func (c *core) unlockAndPerform(r *request, now instant) {
+	n := len(c.outbox)
+	if r == nil || n == 0 || c.outbox[n-1] != r || c.troubled || now.sub(c.answered) > time.Second {
+		c.unlock()
+		return
+	}
+	c.outbox = c.outbox[:n-1]
+	c.inflight++
+	c.unlock()
+	c.perform(r)
+}
+
 // leave releases the mutex, sends what is to be sent, and returns what is to
 // be run.
 func (c *core) leave() (after []func()) {
-	outbox, renewals, after := c.outbox, c.renewals, c.after
-	c.outbox, c.renewals, c.after = nil, nil, nil
-	c.inflight += len(outbox) + len(renewals)
-	c.mu.Unlock()
-	for _, r := range outbox {
+	c.inflight += len(c.outbox) + len(c.renewals)
+	for i, r := range c.outbox { // starting them is no I/O, and the slice serves again
 		go c.perform(r)
+		c.outbox[i] = nil
 	}
+	c.outbox = c.outbox[:0]
+	renewals, after := c.renewals, c.after
+	c.renewals, c.after = nil, nil
+	c.mu.Unlock()
 	for batch := range slices.Chunk(renewals, pipeline) {
 		go c.performAll(batch)
 	}

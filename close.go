@@ -71,9 +71,9 @@ func (l *line) shut() (calls []Call) {
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, Call{scriptUnlock, l.keyList, []string{t.id, strideText, "", l.shard}})
+			calls = append(calls, Call{scriptUnlock, l.keys[:], l.unlockArgs(t.id, "")})
 		case t.first > 0:
-			calls = append(calls, Call{scriptCancel, l.keyList, []string{t.id, l.shard}})
+			calls = append(calls, Call{scriptCancel, l.keys[:], []string{t.id, l.shard}})
 		}
 	}
 	return calls

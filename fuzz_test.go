@@ -48,22 +48,22 @@ func FuzzNames(f *testing.F) {
 		if err != nil {
 			return
 		}
-		want := slot(ka.lock)
-		suffix := ":" + beside(ka.lock, strings.HasPrefix(ka.lock, "{"))
-		for _, key := range []string{ka.fence, ka.queue, wakePrefix + "client" + suffix} {
+		want := slot(ka.lock())
+		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
+		for _, key := range []string{ka.fence(), ka.queue(), wakePrefix + "client" + suffix} {
 			if got := slot(key); got != want {
-				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock, want)
+				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
 		}
-		if name, ok := nameOfFence(prefix, ka.fence); !ok || name != a {
-			t.Fatalf("the fence key %q of %q reads as %q, %v", ka.fence, a, name, ok)
+		if name, ok := nameOfFence(prefix, ka.fence()); !ok || name != a {
+			t.Fatalf("the fence key %q of %q reads as %q, %v", ka.fence(), a, name, ok)
 		}
 		kb, err := keysOf(prefix, b)
 		if err != nil || a == b {
 			return
 		}
-		used := map[string]bool{ka.lock: true, ka.fence: true, ka.queue: true}
-		for _, key := range kb.list() {
+		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true}
+		for _, key := range kb {
 			if used[key] {
 				t.Fatalf("%q and %q share the key %q", a, b, key)
 			}
@@ -95,7 +95,8 @@ func FuzzOwners(f *testing.F) {
 }
 
 func FuzzAnswers(f *testing.F) {
-	f.Add("granted\x0010\x0064\x000\x001")
+	f.Add("granted 73 64 0 1 999999")
+	f.Add("renewed 0 0 3 1 0 NOPERM of something")
 	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = decodeAnswer(strings.Split(text, "\x00"))

@@ -57,11 +57,11 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	}
 	suffix := ""
 	if c.store.Sharded() {
-		suffix = shardSuffix(k.lock)
+		suffix = shardSuffix(k.lock())
 	}
-	reply, err := c.evalBounded(ctx, Call{scriptInspect, k.list(), []string{strconv.Itoa(listed), suffix}})
+	reply, err := c.evalBounded(ctx, Call{scriptInspect, k[:], []string{strconv.Itoa(listed), suffix}})
 	if said, ok := asServerError(err); ok {
-		return nil, &storeError{name, nil, explain(said, k.lock)}
+		return nil, &storeError{name, nil, explain(said, k.lock())}
 	}
 	if err != nil {
 		return nil, &storeError{name, ErrUnreachable, err}

@@ -7,14 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// keys are the keys of one name, all in one slot of a Redis Cluster.
-type keys struct {
-	lock  string // L: the lock itself
-	fence string // F: the last token reserved
-	queue string // Q: the waiters
-}
+// keys are the keys of one name, all in one slot of a Redis Cluster: L, F and Q,
+// as scripts want them.
+type keys [3]string
 
-func (k *keys) list() []string { return []string{k.lock, k.fence, k.queue} }
+func (k *keys) lock() string  { return k[0] } // L: the lock itself
+func (k *keys) fence() string { return k[1] } // F: the last token reserved
+func (k *keys) queue() string { return k[2] } // Q: the waiters
 
 const (
 	reserved    = "holdfast/" // L must not begin like the keys beside it
@@ -29,16 +28,38 @@ const (
 // A key without braces hashes as a whole, so the tag {L} puts the others into
 // its slot. An L that has a valid tag of its own keeps it, and a second colon
 // keeps its keys apart from those of an L that is that tag.
-func keysOf(prefix, name string) (keys, error) {
+func keysOf(prefix, name string) (*keys, error) {
 	if name == "" {
-		return keys{}, &NameError{name, "is empty"}
+		return nil, &NameError{name, "is empty"}
 	}
 	l := prefix + name
 	tagged, err := checkKey(l)
 	if err != nil {
-		return keys{}, &NameError{name, err.Error()}
+		return nil, &NameError{name, err.Error()}
 	}
-	return keys{lock: l, fence: fencePrefix + beside(l, tagged), queue: queuePrefix + beside(l, tagged)}, nil
+	return besideIn(l, tagged), nil
+}
+
+// besideIn writes the keys into one string, of which L is a part, too.
+func besideIn(l string, tagged bool) *keys {
+	before, after := "{", "}"
+	if tagged {
+		before, after = ":", ""
+	}
+	var b strings.Builder
+	b.Grow(len(fencePrefix) + len(queuePrefix) + 2*(len(l)+2))
+	b.WriteString(fencePrefix)
+	b.WriteString(before)
+	at := b.Len()
+	b.WriteString(l)
+	b.WriteString(after)
+	end := b.Len()
+	b.WriteString(queuePrefix)
+	b.WriteString(before)
+	b.WriteString(l)
+	b.WriteString(after)
+	all := b.String()
+	return &keys{all[at : at+len(l)], all[:end], all[end:]}
 }
 
 // beside returns how L is named in the keys and channels that stand beside it.
@@ -106,7 +127,7 @@ func nameOfFence(prefix, fence string) (name string, ok bool) {
 	if !ok || name == "" {
 		return "", false
 	}
-	if back, err := keysOf(prefix, name); err != nil || back.fence != fence {
+	if back, err := keysOf(prefix, name); err != nil || back.fence() != fence {
 		return "", false
 	}
 	return name, true

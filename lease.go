@@ -15,8 +15,10 @@ import (
 type Lease struct {
 	turn     *turn
 	client   *Client // keeps it from being collected
-	once     sync.Once
 	returned atomic.Bool
+
+	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
+	released bool
 	result   error
 }
 
@@ -179,7 +181,7 @@ func (c *core) heldUnder(ctx context.Context, lock string) *turn {
 		if !ok {
 			return nil
 		}
-		if l := nearest.turn.line; l.c == c && l.keys.lock == lock {
+		if l := nearest.turn.line; l.c == c && l.keys.lock() == lock {
 			return nearest.turn
 		}
 		ctx = nearest.Context
@@ -192,7 +194,12 @@ func (c *core) heldUnder(ctx context.Context, lock string) *turn {
 // the cause. ErrUnknown: the answer did not come. Calling it again changes
 // nothing and returns the same.
 func (l *Lease) Release() error {
-	l.once.Do(func() { l.result = l.turn.line.c.release(l) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.released {
+		l.released = true
+		l.result = l.turn.line.c.release(l)
+	}
 	return l.result
 }
 
@@ -209,7 +216,7 @@ func (c *core) release(lease *Lease) error {
 	if e := u.ended.Load(); e != nil {
 		if t := u.tenure; t.phase == over && u.shares == 0 {
 			c.end(t, now)
-			c.errand(scriptUnlock, l, now, t.expiry, []string{t.id, strideText, "", l.shard})
+			c.errand(scriptUnlock, l, now, t.expiry, l.unlockArgs(t.id, ""))
 		}
 		c.unlock()
 		return e.err
@@ -225,13 +232,14 @@ func (c *core) release(lease *Lease) error {
 		c.unlock()
 		return nil
 	}
-	told := make(chan error, 1)
-	l.told = told
+	told := c.newCaller(false) // for its channel
+	l.told = told.ready
 	l.arm(now)
-	c.unlock()
+	c.unlockAndPerform(l.unlocking, now)
 	select {
-	case err := <-told:
-		return err
+	case o := <-told.ready:
+		told.free(c)
+		return o.err
 	case <-c.stopped:
 		return &storeError{l.name, ErrUnknown, ErrClosed}
 	}

@@ -20,12 +20,11 @@ import (
 // Whatever happens (a caller, an answer, a push, the clock) changes the facts
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
-	c       *core
-	name    string
-	keys    keys
-	keyList []string
-	shard   string // what sharded channels of this name end with; else empty
-	wake    *wake
+	c     *core
+	name  string
+	keys  *keys
+	shard string // what sharded channels of this name end with; else empty
+	wake  *wake
 
 	callers callers
 	numbers int64   // callers that ever stood here
@@ -42,26 +41,28 @@ type line struct {
 	seenAt  instant // when that came
 	orphan  orphan
 
-	unlocking *request // unlock in flight
-	fresh     *tenure  // the id that it queues again, or nil
-	told      chan error
-	tellBy    instant // when the one who released is told that nobody knows
+	unlocking *request     // unlock in flight
+	fresh     *tenure      // the id that it queues again, or nil
+	told      chan outcome // tells the one who released
+	tellBy    instant      // when the one who released is told that nobody knows
 
 	timer timer
 }
 
-// enter puts a caller into the line of its name.
-func (c *core) enter(m *Mutex, w *caller) error {
+// enter puts a caller into the line of its name. A patient caller, whose wait
+// nothing but an answer ends, may be made to send its request itself.
+func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 	c.mu.Lock()
-	defer c.unlock()
 	if c.closed {
+		c.unlock()
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.lines[m.keys.lock]
+	l := c.lines[m.keys.lock()]
 	if l == nil {
 		l = c.newLine(m)
 	} else if w.try && l.busy() {
+		defer c.unlock()
 		return l.held(now)
 	}
 	l.numbers++
@@ -74,17 +75,22 @@ func (c *core) enter(m *Mutex, w *caller) error {
 		l.listenByRenewing(t, now)
 	}
 	l.step(now)
+	if patient {
+		c.unlockAndPerform(l.asking, now)
+	} else {
+		c.unlock()
+	}
 	return nil
 }
 
 func (c *core) newLine(m *Mutex) *line {
-	l := &line{c: c, name: m.name, keys: m.keys, keyList: m.keyList, wake: c.wake}
+	l := &line{c: c, name: m.name, keys: m.keys, wake: c.wake}
 	if l.wake == nil {
-		l.shard = shardSuffix(m.keys.lock)
+		l.shard = shardSuffix(m.keys.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[m.keys.lock] = l
+	c.lines[m.keys.lock()] = l
 	return l
 }
 
@@ -169,8 +175,8 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.keys.lock] == l {
-		delete(l.c.lines, l.keys.lock)
+	if l.c.lines[l.keys.lock()] == l {
+		delete(l.c.lines, l.keys.lock())
 	}
 	if l.shard != "" {
 		l.wake.close()
@@ -313,7 +319,7 @@ func (l *line) sendUnlock(now instant) {
 		id = l.fresh.id
 	}
 	l.unlocking = l.c.send(scriptUnlock, l, l.tenure, now,
-		[]string{l.tenure.id, strideText, id, l.shard}, (*request).unlockAnswered)
+		l.unlockArgs(l.tenure.id, id), (*request).unlockAnswered)
 	l.askAt = 0
 }
 
@@ -325,7 +331,7 @@ func (l *line) expire(now instant) {
 	l.turn = nil
 	if u == nil {
 		l.c.end(t, now)
-		l.c.errand(scriptUnlock, l, now, t.expiry, []string{t.id, strideText, "", l.shard})
+		l.c.errand(scriptUnlock, l, now, t.expiry, l.unlockArgs(t.id, ""))
 	} else {
 		t.phase = over
 		l.tenure, l.lingers = nil, 0
@@ -388,7 +394,7 @@ func (l *line) tick(now instant) {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.keys.lock] != l {
+	if t == nil || l.c.lines[l.keys.lock()] != l {
 		return
 	}
 	const never = instant(1<<63 - 1)

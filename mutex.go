@@ -13,11 +13,10 @@ type Mutex struct {
 	// last Release ends it. Set it before the first use.
 	Reentrant bool
 
-	client  *Client
-	name    string
-	keys    keys
-	keyList []string
-	err     error
+	client *Client
+	name   string
+	keys   *keys
+	err    error
 }
 
 // Mutex makes the lock of a name. A name that can't be a key is told by Lock,
@@ -25,7 +24,6 @@ type Mutex struct {
 func (c *Client) Mutex(name string) *Mutex {
 	m := &Mutex{client: c, name: name}
 	m.keys, m.err = keysOf(c.options.Prefix, name)
-	m.keyList = m.keys.list()
 	return m
 }
 
@@ -51,12 +49,12 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	c := m.client.core
-	if held := c.heldUnder(ctx, m.keys.lock); held != nil && (m.Reentrant || held.err() == nil) {
+	if held := c.heldUnder(ctx, m.keys.lock()); held != nil && (m.Reentrant || held.err() == nil) {
 		return m.again(held)
 	}
 	w := c.newCaller(try)
 	defer w.free(c)
-	if err := c.enter(m, w); err != nil {
+	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
 		return nil, err
 	}
 	select {

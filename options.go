@@ -135,7 +135,8 @@ func (o *Options) patience() time.Duration {
 	return min(max(o.TTL, time.Second), 15*time.Second)
 }
 
-// attempt is how long one request may take before it is sent again.
+// attempt is how long one request may take before it is sent again: no longer
+// than Release may wait.
 func (o *Options) attempt() time.Duration {
-	return min(max(o.TTL/2, 250*time.Millisecond), 3*time.Second)
+	return min(max(o.TTL/2, 250*time.Millisecond), 2*time.Second)
 }

@@ -15,7 +15,8 @@ type request struct {
 	tenure   *tenure // whose id it speaks of
 	sent     instant // read before it was sent: what the answer proves begins here
 	attempt  time.Duration
-	whole    bool // it does not fall back to L alone
+	ctx      context.Context // bounds the attempt; nil: perform makes one
+	whole    bool            // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
 }
 
@@ -23,12 +24,16 @@ type request struct {
 const pipeline = 128
 
 func (c *core) perform(r *request) {
-	ctx, cancel := context.WithTimeout(c.ctx, r.attempt)
+	ctx := r.ctx
+	if ctx == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(c.ctx, r.attempt)
+		defer cancel()
+	}
 	reply, err := c.store.Eval(ctx, r.call)
 	if parted(err) && !r.whole {
 		reply, err = c.evalAlone(ctx, r.call, err)
 	}
-	cancel()
 	c.mu.Lock()
 	c.arrived(r, reply, err)
 	c.unlock()
@@ -63,7 +68,10 @@ func (c *core) performAll(requests []*request) {
 
 func (c *core) arrived(r *request, reply []string, err error) {
 	c.inflight--
-	now := c.clock.look() // exact: a lease that Err calls lost is not prolonged
+	now := c.clock.now()
+	if r.call.Script == scriptRenew {
+		now = c.clock.look() // exact: a lease that Err calls lost is not prolonged
+	}
 	var a answer
 	if err == nil {
 		a, err = decodeAnswer(reply)
@@ -77,6 +85,9 @@ func (c *core) arrived(r *request, reply []string, err error) {
 	err = notTheCallers(err)
 	if said, ok := asServerError(err); ok {
 		err = explain(said, r.call.Keys[0])
+	}
+	if err == nil {
+		c.answered = now
 	}
 	if err != nil && doubtful(err) {
 		c.troubled = true
@@ -98,16 +109,30 @@ func (r *request) asksFor() string {
 	case scriptLock:
 		return r.call.Args[0]
 	case scriptUnlock:
-		return r.call.Args[2]
+		if len(r.call.Args) > 2 {
+			return r.call.Args[2]
+		}
 	}
 	return ""
+}
+
+// unlockArgs leaves out what unlock takes for granted: each costs Redis more
+// than a look at a key does.
+func (l *line) unlockArgs(id, fresh string) []string {
+	switch {
+	case fresh != "":
+		return []string{id, l.shard, fresh, strideText}
+	case l.shard != "":
+		return []string{id, l.shard}
+	}
+	return []string{id}
 }
 
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
 func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
 	r := &request{
-		call:     Call{Script: s, Keys: l.keyList, Args: args},
+		call:     Call{Script: s, Keys: l.keys[:], Args: args},
 		line:     l,
 		tenure:   t,
 		sent:     now,
@@ -117,6 +142,7 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 	if s == scriptRenew {
 		c.renewals = append(c.renewals, r)
 	} else {
+		r.ctx = c.bounds.attempt(c.ctx, now, r.attempt)
 		c.outbox = append(c.outbox, r)
 	}
 	return r
@@ -134,7 +160,7 @@ type errand struct {
 }
 
 func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
-	c.begin(&errand{call: Call{s, l.keyList, args}, line: l, until: until}, now)
+	c.begin(&errand{call: Call{s, l.keys[:], args}, line: l, until: until}, now)
 }
 
 func (c *core) begin(e *errand, now instant) {
@@ -178,7 +204,7 @@ func (c *core) cancelID(id string, l *line, now instant) {
 // moveLine does what is left of an unlock that fell back to L alone.
 func (c *core) moveLine(id string, l *line, now instant) {
 	c.begin(&errand{
-		call: Call{scriptUnlock, l.keyList, []string{id, strideText, "", l.shard}}, line: l,
+		call: Call{scriptUnlock, l.keys[:], l.unlockArgs(id, "")}, line: l,
 		until: now.add(c.options.TTL), whole: true,
 	}, now)
 }

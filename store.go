@@ -11,10 +11,11 @@ import (
 // implements it with a client library and adds no lock logic of its own;
 // package storetest proves a driver.
 //
-// Every method may be called from many goroutines. The core bounds each call
-// itself and goes on when a method does not return in time, so a driver need
-// not be perfect at obeying ctx; it must only not leak what it started once the
-// server answers or the connection ends. A driver may repeat a call that was
+// Every method may be called from many goroutines. On a connection that is
+// established a call must end by the deadline of its ctx, which it always has;
+// beyond that the core bounds calls itself and goes on when one does not return
+// in time, so a driver need not be perfect at obeying ctx. It must only not leak
+// what it started once the server answers or the connection ends. A driver may repeat a call that was
 // interrupted: every script stays right when it runs twice, or late.
 type Store interface {
 	// Eval runs one script by its SHA, and by its source where the server does

@@ -1,6 +1,6 @@
 -- handover: gives L to the first waiter that has a listener. Functions, so it
 -- is included after the uncontended path.
--- needs: L, F, Q, us, now, base, room, suffix
+-- needs: L, F, Q, t, us, now, base, room, suffix
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -60,13 +60,12 @@ local function handover(dead, chosen, following, mine, asked)
     return 0, 0, 0
   end
   local _, px = parse(chosen)
-  local size, life = asked, math.max(86400000, px)
+  local size = asked
   if chosen ~= mine then px, size = math.min(px, 2000), 64 end
   size = math.min(size, room)
   local top = base + size - 1
   redis.call('SET', L, chosen, 'PX', px)
-  redis.call('SET', F, string.format('%.0f', top), 'PX',
-    string.format('%.0f', life + math.max(0, math.ceil((top - now) / 2000))))
+  -- include reserve.lua
   local left = redis.call('ZCARD', Q)
   if chosen ~= mine then
     publish(chosen, string.format('grant %.0f %d %.0f %d %d ', base, size, us, px, left) .. chosen)
@@ -75,4 +74,9 @@ local function handover(dead, chosen, following, mine, asked)
     publish(following, string.format('next %d ', px) .. following)
   end
   return px, size, left
+end
+
+-- granted is the answer to a request that got the name.
+local function granted(size, left)
+  return string.format('granted %.0f %d %d %s %s ', base + size - 1, size, left, t[1], t[2]) .. refused
 end

@@ -1,14 +1,15 @@
 -- lock: asks for a name, or asks again.
 -- KEYS L F Q
--- ARGV id, stride, 'try' or 'wait', kept arrival in us or 0, shard suffix
+-- ARGV id, stride, then, where they differ from these: 'try' (or 'wait'), kept
+--   arrival in us '0', shard suffix ''
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
-local id, asked, mode, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[5]
+local id, asked = ARGV[1], tonumber(ARGV[2])
 
 local holder = redis.call('GET', L)
 local waiting = redis.call('ZCARD', Q)
-local ttl = tonumber(string.match(id, '^[%w_-]+%.[%w_-]+%.(%d+)|'))
+local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
 -- include fence.lua
 
 if holder == id or (not holder and waiting == 0) then
@@ -19,11 +20,11 @@ if holder == id or (not holder and waiting == 0) then
   else
     redis.call('SET', L, id, 'PX', ttl)
   end
-  redis.call('SET', F, string.format('%.0f', top), 'PX',
-    string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - now) / 2000))))
-  return {'granted', base, size, waiting, us}
+  -- include reserve.lua
+  return string.format('granted %s %d %d %s %s', last, size, waiting, t[1], t[2])
 end
 
+local mode, kept, suffix = ARGV[3] or 'try', ARGV[4] or '0', ARGV[5] or ''
 if holder and mode == 'try' then
   return {'held', holder, redis.call('PTTL', L), waiting, us}
 end
@@ -41,14 +42,14 @@ if mode == 'try' then
     return {'held', chosen, px, left, us, refused}
   end
   local _, size, left = handover(dead, id, nil, id, asked)
-  return {'granted', base, size, left, us}
+  return granted(size, left)
 end
 
 local score, inserted = redis.call('ZSCORE', Q, id), 0
 if not score then
   local newest = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
   inserted = 1
-  score = tonumber(ARGV[4])
+  score = tonumber(kept)
   if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
 end
 score = string.format('%.0f', tonumber(score))
@@ -70,7 +71,7 @@ else
   end
   local size, left
   px, size, left = handover(dead, chosen, following, id, asked)
-  if chosen == id then return {'granted', base, size, left, us, refused} end
+  if chosen == id then return granted(size, left) end
   holder = chosen
 end
 

@@ -10,7 +10,7 @@ local holder = redis.call('GET', L)
 if holder ~= id then
   return {'lost', holder or '', us}
 end
-local ttl = tonumber(string.match(id, '^[%w_-]+%.[%w_-]+%.(%d+)|'))
+local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
 local waiting = redis.call('ZCARD', Q)
 -- include fence.lua
 
@@ -20,10 +20,5 @@ if asked > 0 then
   size = math.min(asked, room)
   top = base + size - 1
 end
-local life = string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - now) / 2000)))
-if size > 0 then
-  redis.call('SET', F, string.format('%.0f', top), 'PX', life)
-else
-  redis.call('PEXPIRE', F, life)
-end
-return {'renewed', base, size, waiting, us}
+-- include reserve.lua
+return string.format('renewed %s %d %d %s %s', last, size, waiting, t[1], t[2])

@@ -1,18 +1,20 @@
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the
 -- same process.
 -- KEYS L F Q
--- ARGV id, stride for the fresh id, fresh id or '', shard suffix
-local t = redis.call('TIME')
-local us = t[1] * 1000000 + t[2]
+-- ARGV id, then, where they differ from these: shard suffix '', fresh id '',
+--   stride for the fresh id
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
-local id, asked, fresh, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
 local holder = redis.call('GET', L)
 local waiting = redis.call('ZCARD', Q)
 if holder == id and waiting == 0 and fresh == '' then
   redis.call('DEL', L)
-  return {'released', us}
+  return 'released'
 end
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local asked = tonumber(ARGV[4])
 if holder and holder ~= id or not holder and waiting == 0 then
   return {'not held', holder or '', us}
 end
@@ -46,6 +48,6 @@ if fresh ~= '' and chosen and chosen ~= fresh then
 end
 if fresh ~= '' and not chosen then chosen = fresh end
 local px, size, left = handover(dead, chosen, following, fresh, asked)
-if fresh == '' then return {'released', us, refused} end
-if chosen == fresh then return {'granted', base, size, left, us, refused} end
+if fresh == '' then return {'released', refused} end
+if chosen == fresh then return granted(size, left) end
 return {'queued', chosen, px, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}

@@ -108,4 +108,6 @@ var mutants = []mutant{
 		edits: []string{"min(c.options.TTL/6, 500*time.Millisecond)", "5*time.Millisecond"}},
 	{guard: "a log handler can't block", file: "client.go", name: "TestLoggerCanNotBlock",
 		edits: []string{"c.after = append(c.after, func() { go c.options.Logger.Warn(message, about...) })", "c.options.Logger.Warn(message, about...)"}},
+	{guard: "Release does not hang with the store", file: "client.go", pkg: ".", name: "TestReleaseWhileTheStoreHangs",
+		edits: []string{" || now.sub(c.answered) > time.Second {", " {"}},
 }

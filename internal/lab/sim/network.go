@@ -16,6 +16,29 @@ type Step struct {
 	N       int // how many of this kind the process had before
 }
 
+// Waits tells whether this is a lock that queues.
+func (s Step) Waits() bool { return s.Kind == "lock" && len(s.Args) > 2 && s.Args[2] == "wait" }
+
+// Queues is the fresh id that an unlock may queue, or "".
+func (s Step) Queues() string {
+	if s.Kind != "unlock" {
+		return ""
+	}
+	return gains(s.Kind, s.Args)
+}
+
+// gains is the id that a script may make a holder or a waiter, or give a stride
+// to; "": none.
+func gains(script string, args []string) string {
+	switch {
+	case script != "unlock":
+		return args[0]
+	case len(args) > 2:
+		return args[2]
+	}
+	return ""
+}
+
 // Fate is what becomes of a step. The zero Fate is an instant, perfect network.
 type Fate struct {
 	Out  time.Duration // until it arrives: at the server, or a push at the process

@@ -20,7 +20,7 @@ func TestSubscribesBeforeWaiting(t *testing.T) {
 			case step.Process == 1 && step.Kind == "subscribe":
 				f.Back = 300 * time.Millisecond
 				confirmed = time.Now().Add(f.Out + f.Back)
-			case step.Process == 1 && step.Kind == "lock" && step.Args[2] == "wait" && (confirmed.IsZero() || time.Now().Before(confirmed)):
+			case step.Process == 1 && step.Waits() && (confirmed.IsZero() || time.Now().Before(confirmed)):
 				t.Error("a lock that waits is sent before the subscription is confirmed")
 			}
 		})
@@ -95,7 +95,7 @@ func TestGhostEndsWhenHeardOf(t *testing.T) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p1, p2)
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 1 && step.Kind == "lock" && step.Args[2] == "wait" {
+			if step.Process == 1 && step.Waits() {
 				f.Again = time.Second
 			}
 		})
@@ -217,7 +217,7 @@ func TestLateUnlockQueuesNothing(t *testing.T) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0, p1)
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "unlock" && step.Args[2] != "" {
+			if step.Process == 0 && step.Queues() != "" {
 				f.Again = 2 * time.Second
 			}
 		})

@@ -186,8 +186,8 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
 	case kind == "cancel" || kind == "unlock":
 		w.gone[id] = true
-		if kind == "unlock" && w.gone[args[2]] {
-			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(args[2]))
+		if fresh := gains(kind, args); kind == "unlock" && w.gone[fresh] {
+			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
 	}
 }
@@ -197,21 +197,21 @@ func (w *Watch) before(call holdfast.Call) {
 	name := strings.TrimPrefix(call.Keys[0], Prefix)
 	w.check(name)
 	w.ids[call.Args[0]] = name
-	if call.Script.Name == "unlock" {
-		w.ids[call.Args[2]] = name
-	}
+	w.ids[gains(call.Script.Name, call.Args)] = name
 }
 
 // after notes the strides that a call reserved.
 func (w *Watch) after(call holdfast.Call, reply []string) {
-	if len(reply) < 3 || reply[0] != "granted" && reply[0] != "renewed" {
+	if len(reply) == 0 {
 		return
 	}
-	id := call.Args[0]
-	if call.Script.Name == "unlock" {
-		id = call.Args[2]
+	f := strings.Fields(reply[0])
+	if len(f) < 6 || f[0] != "granted" && f[0] != "renewed" {
+		return
 	}
-	w.reserved(strings.TrimPrefix(call.Keys[0], Prefix), id, reply[1], reply[2])
+	last, _ := strconv.ParseInt(f[1], 10, 64)
+	size, _ := strconv.ParseInt(f[2], 10, 64)
+	w.reserved(strings.TrimPrefix(call.Keys[0], Prefix), gains(call.Script.Name, call.Args), strconv.FormatInt(last-size+1, 10), f[2])
 }
 
 // pushed notes the stride of a grant that is on its way to a process.
