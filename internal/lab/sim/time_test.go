@@ -135,7 +135,7 @@ func TestRequestInFlightDoesNotCount(t *testing.T) {
 				f.LoseBack, f.LoseOut = true, stands // p1 never gets an answer and asks again
 				stands = true
 			case step.Kind == "grant":
-				f.Out = 1900 * time.Millisecond // until one is under way
+				f.Out = 1200 * time.Millisecond // until one is under way
 			case step.Process == 1 && step.Kind == "renew":
 				f.LoseOut = true
 			}
