@@ -53,7 +53,7 @@ func TestAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = 14
+	const want = 13
 	for range 100 {
 		lockAndRelease()
 	}

@@ -43,7 +43,7 @@ type core struct {
 	mu         sync.Mutex
 	closed     bool
 	schedule   schedule
-	lines      map[string]*line   // by L
+	lines      map[string]*line   // by name
 	tenures    map[string]*tenure // by id: all that are not past
 	given      memory             // ids given up before they were granted
 	past       memory             // ids released or lost

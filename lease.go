@@ -175,13 +175,13 @@ func (c *leaseContext) Value(key any) any {
 }
 
 // heldUnder is the turn of a name to which a context belongs, or nil.
-func (c *core) heldUnder(ctx context.Context, lock string) *turn {
+func (c *core) heldUnder(ctx context.Context, name string) *turn {
 	for {
 		nearest, ok := ctx.Value(leaseKey{}).(*leaseContext)
 		if !ok {
 			return nil
 		}
-		if l := nearest.turn.line; l.c == c && l.keys.lock() == lock {
+		if l := nearest.turn.line; l.c == c && l.name == name {
 			return nearest.turn
 		}
 		ctx = nearest.Context

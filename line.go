@@ -58,9 +58,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.lines[m.keys.lock()]
+	l := c.lines[m.name]
 	if l == nil {
-		l = c.newLine(m)
+		k, err := keysOf(c.options.Prefix, m.name)
+		if err != nil {
+			c.unlock()
+			return err
+		}
+		l = c.newLine(m.name, k)
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -83,14 +88,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 	return nil
 }
 
-func (c *core) newLine(m *Mutex) *line {
-	l := &line{c: c, name: m.name, keys: m.keys, wake: c.wake}
+func (c *core) newLine(name string, k *keys) *line {
+	l := &line{c: c, name: name, keys: k, wake: c.wake}
 	if l.wake == nil {
-		l.shard = shardSuffix(m.keys.lock())
+		l.shard = shardSuffix(k.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[m.keys.lock()] = l
+	c.lines[name] = l
 	return l
 }
 
@@ -175,8 +180,8 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.keys.lock()] == l {
-		delete(l.c.lines, l.keys.lock())
+	if l.c.lines[l.name] == l {
+		delete(l.c.lines, l.name)
 	}
 	if l.shard != "" {
 		l.wake.close()
@@ -394,7 +399,7 @@ func (l *line) tick(now instant) {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.keys.lock()] != l {
+	if t == nil || l.c.lines[l.name] != l {
 		return
 	}
 	const never = instant(1<<63 - 1)

@@ -15,17 +15,11 @@ type Mutex struct {
 
 	client *Client
 	name   string
-	keys   *keys
-	err    error
 }
 
 // Mutex makes the lock of a name. A name that can't be a key is told by Lock,
 // since names often come from outside the program.
-func (c *Client) Mutex(name string) *Mutex {
-	m := &Mutex{client: c, name: name}
-	m.keys, m.err = keysOf(c.options.Prefix, name)
-	return m
-}
+func (c *Client) Mutex(name string) *Mutex { return &Mutex{client: c, name: name} }
 
 // Name is the name that this Mutex locks.
 func (m *Mutex) Name() string { return m.name }
@@ -42,34 +36,37 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) }
 
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c := m.client.core
-	if held := c.heldUnder(ctx, m.keys.lock()); held != nil && (m.Reentrant || held.err() == nil) {
+	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || held.err() == nil) {
 		return m.again(held)
 	}
 	w := c.newCaller(try)
 	defer w.free(c)
-	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
+	done := ctx.Done()
+	if err := c.enter(m, w, done == nil); err != nil {
 		return nil, err
 	}
-	select {
-	case o := <-w.ready:
-		if o.err != nil {
-			return nil, o.err
+	var o outcome
+	if done == nil {
+		o = <-w.ready // a select would cost a tenth of a turn
+	} else {
+		select {
+		case o = <-w.ready:
+		case <-done:
+			if u := c.abandon(w); u != nil {
+				// Granted in the same moment. Nobody knows of it: give it on.
+				go (&Lease{turn: u, client: m.client}).Release() //nolint:errcheck // it is retried in the background
+			}
+			return nil, ctx.Err()
 		}
-		return &Lease{turn: o.turn, client: m.client}, nil
-	case <-ctx.Done():
-		if u := c.abandon(w); u != nil {
-			// Granted in the same moment. Nobody knows of it: give it on.
-			go (&Lease{turn: u, client: m.client}).Release() //nolint:errcheck // it is retried in the background
-		}
-		return nil, ctx.Err()
 	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return &Lease{turn: o.turn, client: m.client}, nil
 }
 
 // again is a Lock under the context of a lease of this very name.
