@@ -53,7 +53,7 @@ removed at the end.
 
 -o json prints one object: stock, buyers, ways; each of the ways has way, sold,
 oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms,
-commands_per_purchase, jain.`
+commands_per_buyer, fairness.`
 
 // demoOptions are the flags of `holdfast demo`.
 type demoOptions struct {
@@ -85,7 +85,7 @@ func (a *app) demoCommand() *cobra.Command {
   holdfast demo --processes            each buyer is a process of its own
   holdfast demo --stock 5 --buyers 40
   holdfast demo --redis redis://localhost:6379 -o json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -102,7 +102,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:    "buyer",
 		Short:  "Be one buyer of a demo, told by stdin what to do",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serveBuyer(cmd.Context(), a.stdin, a.stdout)
 		},

@@ -22,11 +22,11 @@ type result struct {
 	fastest, slowest, longestWait time.Duration
 
 	commands float64 // for each buyer
-	jain     float64
+	fairness float64
 }
 
 func newResult(s *sale, w way, visits []*visit, sold, left int) *result {
-	r := &result{way: w.name, visits: visits, sold: sold, left: left, oversold: max(0, sold-s.Stock), jain: fairness(visits)}
+	r := &result{way: w.name, visits: visits, sold: sold, left: left, oversold: max(0, sold-s.Stock), fairness: fairness(visits)}
 	var commands int64
 	for _, v := range visits {
 		commands += v.Commands
@@ -98,15 +98,15 @@ type report struct {
 }
 
 type reportWay struct {
-	Way                 string  `json:"way"`
-	Sold                int     `json:"sold"`
-	Oversold            int     `json:"oversold"`
-	Overlaps            int     `json:"overlaps"`
-	FastestMS           float64 `json:"fastest_ms"`
-	SlowestMS           float64 `json:"slowest_ms"`
-	LongestWaitMS       float64 `json:"longest_wait_ms"`
-	CommandsPerPurchase float64 `json:"commands_per_purchase"`
-	Jain                float64 `json:"jain"`
+	Way              string  `json:"way"`
+	Sold             int     `json:"sold"`
+	Oversold         int     `json:"oversold"`
+	Overlaps         int     `json:"overlaps"`
+	FastestMS        float64 `json:"fastest_ms"`
+	SlowestMS        float64 `json:"slowest_ms"`
+	LongestWaitMS    float64 `json:"longest_wait_ms"`
+	CommandsPerBuyer float64 `json:"commands_per_buyer"`
+	Fairness         float64 `json:"fairness"`
 }
 
 func newReport(s *sale, results []*result) report {
@@ -115,8 +115,8 @@ func newReport(s *sale, results []*result) report {
 		rep.Ways = append(rep.Ways, reportWay{
 			Way: r.way, Sold: r.sold, Oversold: r.oversold, Overlaps: r.overlaps,
 			FastestMS: tenthsOfMS(r.fastest), SlowestMS: tenthsOfMS(r.slowest), LongestWaitMS: tenthsOfMS(r.longestWait),
-			CommandsPerPurchase: math.Round(r.commands*100) / 100,
-			Jain:                math.Round(r.jain*1000) / 1000,
+			CommandsPerBuyer: math.Round(r.commands*100) / 100,
+			Fairness:         math.Round(r.fairness*1000) / 1000,
 		})
 	}
 	return rep

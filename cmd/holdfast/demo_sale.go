@@ -111,9 +111,15 @@ func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
 	return b, nil
 }
 
+// warmUpTries bounds how often a buyer begins, a second each.
+const warmUpTries = 20
+
 func (b *buyer) warmUp(ctx context.Context) error {
 	mutex := b.client.Mutex(warmUpName(b.number))
 	lease, err := mutex.Lock(ctx)
+	for try := 0; try < warmUpTries && errors.Is(err, holdfast.ErrUnreachable); try++ {
+		lease, err = mutex.Lock(ctx) // all buyers connect at once, which takes a busy machine longer than saleTTL allows
+	}
 	if err != nil {
 		return err
 	}

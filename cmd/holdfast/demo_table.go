@@ -2,25 +2,24 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
-// The columns of the table; with the spaces between them it is 78 wide.
+// The columns of the table; with the spaces between them it is 80 wide.
 const (
-	tableHead1 = "                                                         longest  commands    "
-	tableHead2 = "way       sold  oversold  overlaps   fastest   slowest     wait  per buyer  fair"
+	tableHead1 = "                                                     longest  commands"
+	tableHead2 = "way      sold  oversold  overlaps  fastest  slowest     wait   a buyer  fairness"
 )
 
 func printTable(s screen, sale *sale, results []*result) {
 	s.printf("%d buyers, %s. The lock's ttl is %v, %s %v to pay.\n\n",
 		sale.Buyers, count(sale.Stock, "piece", "pieces"), saleTTL, count(sale.slowBuyers(), "buyer takes", "buyers take"), slowPayment)
-	s.printf("%s\n%s\n", s.paint(bold, strings.TrimRight(tableHead1, " ")), s.paint(bold, tableHead2))
+	s.printf("%s\n%s\n", s.paint(bold, tableHead1), s.paint(bold, tableHead2))
 	for _, r := range results {
-		s.printf("%-8s  %4d  %s  %s  %8s  %8s  %7s  %9.1f  %4.2f\n", r.way, r.sold,
+		s.printf("%-8s %4d  %s  %s  %7s  %7s  %7s  %8.1f  %8.2f\n", r.way, r.sold,
 			s.paint(verdict(r.oversold), fmt.Sprintf("%8d", r.oversold)),
 			s.paint(verdict(r.overlaps), fmt.Sprintf("%8d", r.overlaps)),
-			duration(r.fastest), duration(r.slowest), duration(r.longestWait), r.commands, r.jain)
+			duration(r.fastest), duration(r.slowest), duration(r.longestWait), r.commands, r.fairness)
 	}
 	s.printf("\n")
 	for _, r := range results {

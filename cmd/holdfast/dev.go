@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,23 +23,23 @@ func (a *app) devCommand() *cobra.Command {
 		Use:   "dev",
 		Short: "Serve a throw-away Redis for trying things out",
 		Long: `Serve a Redis-compatible server in the foreground, for first steps and tests,
-until ctrl-C. It keeps everything in memory, has no password, and is gone when it
-ends: nothing for production. Its URL is printed on stdout.`,
+until ctrl-C. It keeps everything in memory, has no password and so listens on
+this machine only, and is gone when it ends: nothing for production. Its URL is
+printed on stdout.`,
 		Example: `  holdfast dev
   holdfast dev --addr 127.0.0.1:0      any free port`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.dev(cmd.Context(), address)
 		},
 	}
-	cmd.Flags().StringVar(&address, "addr", defaultDevAddress, "where to listen, `host:port`; port 0 is any free one")
+	cmd.Flags().StringVar(&address, "addr", defaultDevAddress, "where to listen on this machine, `host:port`; port 0 is any free one")
 	return cmd
 }
 
 func (a *app) dev(ctx context.Context, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return usagef("--addr %s: want host:port", address)
+	if err := checkDevAddress(address); err != nil {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -50,9 +51,6 @@ func (a *app) dev(ctx context.Context, address string) error {
 		return err
 	}
 	defer server.Close()
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		a.say("whoever reaches %s can use this server: it has no password", address)
-	}
 	if _, err := fmt.Fprintln(a.stdout, server.URL()); err != nil {
 		return err
 	}
@@ -60,5 +58,20 @@ func (a *app) dev(ctx context.Context, address string) error {
 	a.say("  export HOLDFAST_REDIS_URL=%s", server.URL())
 	a.say("  holdfast run nightly -- sleep 10")
 	<-ctx.Done()
+	return nil
+}
+
+// checkDevAddress refuses what others can reach: the server has no password.
+func checkDevAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("--addr %s: want host:port, such as %s", address, defaultDevAddress)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return usagef("--addr %s: others could reach that, and this server has no password: want a loopback address, such as %s", address, net.JoinHostPort("127.0.0.1", port))
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("--addr %s: want a port from 0 to 65535", address)
+	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,11 @@ PREFIX. With --all also the free ones that were used in the last day.
 Names are found by their tokens' keys, which live a day beyond the last use; a
 key that only others have set under the same prefix is not found. This walks the
 whole keyspace with SCAN: on a large server it takes its time. Each line was true
-at its own moment.
+at its own moment. Names that the server will not let us look at are left out,
+and said to be: the exit code is then 77.
+
+TOKENS UP TO is the newest token reserved, and not the lease's own: a process
+reserves many at once.
 
 -o json prints an array of objects, sorted by name:
 
@@ -33,7 +38,7 @@ at its own moment.
 		Example: `  holdfast ls
   holdfast ls invoice:
   holdfast ls -o json | jq -r '.[] | select(.waiters != []) | .name'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: maybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ls(cmd.Context(), strings.Join(args, ""), all)
 		},
@@ -49,14 +54,14 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 		return err
 	}
 	defer closeClient()
-	states, err := inspectAll(ctx, client, prefix)
+	states, refused, err := inspectAll(ctx, client, prefix)
 	if err != nil {
 		return err
 	}
 	used := len(states)
 	if !all {
 		states = slices.DeleteFunc(states, func(s *holdfast.State) bool {
-			return s.Holder == nil && len(s.Waiters) == 0
+			return s.Holder == nil && s.Waiting == 0
 		})
 	}
 	if a.output == "json" {
@@ -73,41 +78,67 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 	} else {
 		a.say("%d of the names used in the last day", len(states))
 	}
-	return err
+	return errors.Join(err, leftOut(refused))
 }
 
-// inspectAll looks at every name with prefix, and returns them sorted.
-func inspectAll(ctx context.Context, client *holdfast.Client, prefix string) ([]*holdfast.State, error) {
+// inspectAll looks at every name with prefix, and returns them sorted, with the
+// refusals of those that the server will not show.
+func inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (states []*holdfast.State, refused []error, err error) {
 	var names []string
 	for name, err := range client.Names(ctx, prefix) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	names = slices.Compact(names) // a scan may yield a name twice
-	states := make([]*holdfast.State, 0, len(names))
 	for part := range slices.Chunk(names, inspectAtOnce) {
-		found := make([]*holdfast.State, len(part))
+		found, errs := make([]*holdfast.State, len(part)), make([]error, len(part))
 		err := atOnce(ctx, len(part), func(ctx context.Context, i int) (err error) {
 			found[i], err = client.Inspect(ctx, part[i])
+			if _, answered := errors.AsType[holdfast.ServerError](err); answered {
+				errs[i], err = err, nil
+			}
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		states = append(states, found...)
+		for i := range part {
+			if errs[i] != nil {
+				refused = append(refused, errs[i])
+			} else {
+				states = append(states, found[i])
+			}
+		}
 	}
-	return states, nil
+	return states, refused, nil
 }
 
+// leftOut says how many names were refused, and of the first the reason.
+func leftOut(refused []error) error {
+	switch len(refused) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 name is left out: %w", bare{refused[0]})
+	}
+	return fmt.Errorf("%d names are left out, the first for this: %w", len(refused), bare{refused[0]})
+}
+
+// bare is an error of the library without its name in front.
+type bare struct{ error }
+
+func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
+
+func (b bare) Unwrap() error { return b.error }
+
 func printStates(s screen, states []*holdfast.State) {
-	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKEN"}}
+	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
 	for _, state := range states {
 		rows = append(rows, []string{
-			state.Name, holderName(state.Holder), heldText(state.Holder), remainingText(state.Holder),
-			fmt.Sprint(len(state.Waiters)), tokenText(state.Token),
+			visible(state.Name), holderName(state.Holder), heldText(state.Holder), remainingText(state.Holder),
+			fmt.Sprint(state.Waiting), tokenText(state.Token),
 		})
 	}
 	printColumns(s, rows)

@@ -13,46 +13,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes. 64 to 77 are those of sysexits.h, 126 and 127 those of the shell.
-const (
-	exitUsage         = 64  // the command line is wrong
-	exitUnreachable   = 69  // no answer from the server
-	exitSoftware      = 70  // anything else that went wrong
-	exitTempFail      = 75  // the name is held, try later
-	exitNoPerm        = 77  // the server refused: password, user or rights
-	exitLost          = 122 // the lease was lost while the command ran
-	exitNotExecutable = 126
-	exitNotFound      = 127
-	exitInterrupted   = 130 // ctrl-C
-)
-
-// exitError ends the process with code. A nil err prints nothing: the command
-// has said what there is to say.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// usagef is an error of the command line.
-func usagef(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
-}
-
 // app is one run of the program: where it reads and writes, and what the flags
 // that all commands share have said. The fields are final once a command's RunE
 // is called; the environment has been looked at by then.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	console        *console // stderr, for what we say ourselves
 
 	redisURL  string // never printed: it may hold a password
 	prefix    string // as Options.Prefix wants it: "" is the default, NoPrefix is none
@@ -67,7 +34,7 @@ type app struct {
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, console: &console{w: stderr}}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -81,45 +48,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if e := (*exitError)(nil); errors.As(err, &e) && e.err == nil {
 		return code
 	}
-	a.complain(err)
+	a.complain(a.explain(err))
 	if code == exitUsage {
-		a.complain(fmt.Errorf("'%s --help' shows how", cmd.CommandPath()))
+		a.complain("'" + cmd.CommandPath() + " --help' shows how")
 	}
 	return code
 }
 
-// exitCode is the code for err: its own, or the one of what it is about.
-func (a *app) exitCode(err error) int {
-	var coded *exitError
-	var refused holdfast.ServerError
-	switch {
-	case errors.As(err, &coded):
-		return coded.code
-	case !a.started, errors.Is(err, holdfast.ErrName):
-		return exitUsage
-	case errors.As(err, &refused) && denied(string(refused)):
-		return exitNoPerm
-	case errors.Is(err, holdfast.ErrUnreachable):
-		return exitUnreachable
-	case errors.Is(err, holdfast.ErrHeld):
-		return exitTempFail
-	case errors.Is(err, holdfast.ErrLost):
-		return exitLost
-	}
-	return exitSoftware
-}
-
-// denied reports whether a server's error is about who may do what.
-func denied(answer string) bool {
-	for _, kind := range []string{"NOPERM", "NOAUTH", "WRONGPASS"} {
-		if strings.Contains(answer, kind) {
-			return true
-		}
-	}
-	return false
-}
-
 func (a *app) rootCommand() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "holdfast",
 		Short: "Locks across machines, with Redis or Valkey",
@@ -127,24 +64,35 @@ func (a *app) rootCommand() *cobra.Command {
 served, with a token that a resource can check.
 
 A lock with a time limit is not a proof: a paused process can act after its time
-is over. What makes that harmless is the token, checked by the resource.`,
+is over. What makes that harmless is the token, checked by the resource.
+
+Data goes to stdout, all else to stderr. There are colours only on a terminal,
+and none where NO_COLOR is set.`,
 		Example: `  holdfast demo                        see what a lock is for, no server needed
   holdfast dev                         a server for trying things out
   holdfast run nightly -- ./backup     run a command while holding a name
   holdfast ls                          who holds what
   holdfast show nightly                who holds it, who waits, since when`,
+		Args:          noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.printVersion()
+			}
+			return cmd.Help()
+		},
+
+		SuggestionsMinimumDistance: 2,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &exitError{exitUsage, err}
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.redisURL, "redis", "", "server `URL`: redis://, valkey://, unix://, sentinel:// or cluster://,\nall but unix with an s for TLS: rediss:// (env HOLDFAST_REDIS_URL, REDIS_URL;\nelse "+defaultURL+")")
 	flags.StringVar(&a.prefix, "prefix", "", "what stands before every name in Redis, '' for nothing\n(env HOLDFAST_PREFIX; else "+holdfast.DefaultPrefix+")")
 	flags.StringVar(&a.owner, "owner", "", "the label people read (env HOLDFAST_OWNER; else host:pid)")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but errors")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say what happens: connected, granted, recalled, renewals that failed")
 	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "how to talk on stderr: text or json")
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.devCommand(), a.lsCommand(), a.showCommand(), a.versionCommand())
 	for _, cmd := range root.Commands() {
@@ -165,7 +113,7 @@ func (a *app) begin(cmd *cobra.Command) {
 }
 
 // logger is what the library logs to: stderr, in the form the flags ask for.
-func (a *app) logger() *slog.Logger {
+func (a *app) logger() slog.Handler {
 	level := slog.LevelWarn
 	switch {
 	case a.quiet:
@@ -174,9 +122,9 @@ func (a *app) logger() *slog.Logger {
 		level = slog.LevelDebug
 	}
 	if a.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+		return slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
 	}
-	return slog.New(newTalk(a.stderr, level))
+	return newTalk(a.console, level)
 }
 
 // say talks to people on stderr, unless they asked for quiet.
@@ -186,18 +134,26 @@ func (a *app) say(format string, args ...any) {
 	}
 }
 
-// complain says err, whatever the flags. A password cannot slip out with it.
-func (a *app) complain(err error) {
-	text := strings.TrimPrefix(err.Error(), "holdfast: ") // tell says that
-	a.tell(slog.LevelError, redact(text, a.redisURL))
+// detail is for people who asked for more.
+func (a *app) detail(format string, args ...any) {
+	if a.verbose && !a.quiet {
+		a.tell(slog.LevelDebug, fmt.Sprintf(format, args...))
+	}
 }
 
+// complain says what went wrong, whatever the flags.
+func (a *app) complain(text string) {
+	a.tell(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell says that
+}
+
+// tell is how everything is said. A password cannot slip out with it.
 func (a *app) tell(level slog.Level, text string) {
+	text = redact(text, a.redisURL)
 	if a.logFormat == "json" {
-		slog.New(slog.NewJSONHandler(a.stderr, nil)).Log(context.Background(), level, text)
+		slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})).Log(context.Background(), level, text)
 		return
 	}
-	fmt.Fprintf(a.stderr, "holdfast: %s\n", text)
+	a.console.line(text)
 }
 
 // fromEnvironment fills what no flag has said. A variable that is set but empty

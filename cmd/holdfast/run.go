@@ -72,7 +72,7 @@ func (o *runOptions) check(given func(flag string) bool) error {
 	case o.ttl < holdfast.MinTTL || o.ttl > holdfast.MaxTTL || o.ttl%time.Millisecond != 0:
 		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, holdfast.MaxTTL)
 	case o.grace < 0 || o.grace > o.ttl/3:
-		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, o.ttl/3)
+		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, (o.ttl / 3).Truncate(time.Millisecond))
 	case o.busyCode < 0 || o.busyCode > 255:
 		return usagef("--busy-code is %d: exit codes go from 0 to 255", o.busyCode)
 	}
@@ -91,12 +91,14 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	signals := catchSignals()
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl})
+	told := a.newNarrator()
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, OnEvent: told.event})
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
 	defer closeClient()
-	lease, err := a.acquire(ctx, client, name, o)
+	defer told.outage.end()
+	lease, err := a.acquire(ctx, client, name, o, told.outage)
 	if came := waited(); came != nil {
 		if lease != nil {
 			_ = lease.Release() // who sends a signal wants no more talk
@@ -113,9 +115,12 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 		return fmt.Errorf("can't start a guard process: %w", err)
 	}
 	refuseStop(signals)
-	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say}
+	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say, late: told.outage.overdue}
 	end := s.watch(signals)
-	return a.conclude(name, end, lease.Release())
+	told.outage.end() // from here on its cost counts
+	released := lease.Release()
+	told.end(released == nil && a.verbose)
+	return a.conclude(name, end, released)
 }
 
 // conclude turns the end of a command, and what its release said, into an exit
@@ -130,7 +135,7 @@ func (a *app) conclude(name string, end ending, released error) error {
 	case errors.Is(released, holdfast.ErrLost):
 		return &exitError{exitLost, fmt.Errorf("lost %s (%s) before the command ended with code %d: it may not have been alone", name, lossOf(released), end.code)}
 	case released != nil:
-		a.say("the command is over, but %s may stay locked until its ttl ends: %v", name, released)
+		a.say("the command is over, but %s may stay locked until its ttl ends: Redis did not answer (%s)", name, why(released))
 	}
 	if end.code == 0 {
 		return nil

@@ -1,39 +1,59 @@
 package main
 
-const runHelp = `Takes NAME, runs COMMAND, gives NAME back. Standard input, output, error and
-signals pass through, and the exit code is the command's own, 128+n if signal n
-killed it. There is no shell in between: say sh -c '...' for one.
+const runHelp = `Takes NAME, runs COMMAND, gives NAME back. Standard input, output and error pass
+through, and the exit code is the command's own, 128+n if signal n killed it.
+There is no shell in between: say sh -c '...' for one. Without -n or -w it waits
+in line for as long as it takes; one line on stderr says who holds NAME, and at
+a terminal that line is kept up to date.
 
-If the lease is lost, the command and all that it started get TERM, then KILL.
-While Redis is away they are dead before the lease ends there. If the key was
-deleted, overwritten or lost, that is noticed at the next renewal, up to a third
-of the ttl later, and somebody else may run until then. A guard process sees to that even when this one is
-killed or frozen, unless the guard is frozen too. Two things it can't stop: a
-process that became another user's, and work handed to a daemon that ran before.
-(Linux. On other Unix systems processes that leave the command's process group
-are missed. On Windows there is no guard, and only the command itself is
+The command's environment is ours, with HOLDFAST_NAME, HOLDFAST_OWNER, and in
+HOLDFAST_TOKEN the token that a resource can check: it refuses what comes with a
+lower one than it has seen. HOLDFAST_REDIS_URL stays as it was, so that holdfast
+within the command finds the same server; a command that must not see its
+password is better served by --redis.
+
+If the lease is lost, the command and all that it started get TERM, then KILL
+after --grace. While Redis is away (said once, and again when it is back) they
+are dead before the lease ends there. If the key was deleted, overwritten or
+lost, that is noticed at the next renewal, up to a third of the ttl later, and
+somebody else may run until then. A guard process sees to that even when this
+one is killed or frozen, unless the guard is frozen too. Two things it can't
+stop: a process that became another user's, and work handed to a daemon that ran
+before. (Linux. On other Unix systems processes that leave the command's process
+group are missed. On Windows there is no guard, and only the command itself is
 killed.)
 
 When the command ends, what it left behind in the background is killed before
-NAME is given back. The command has no controlling terminal: ctrl-C reaches it
-through holdfast, and ctrl-Z is refused, for a stopped job would keep NAME.
+NAME is given back.
 
-The command's environment is ours, with HOLDFAST_NAME, HOLDFAST_OWNER, and in
-HOLDFAST_TOKEN the token that a resource can check. HOLDFAST_REDIS_URL stays as
-it was, so that holdfast within the command finds the same server; a command
-that must not see its password is better served by --redis.
+Signals: HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the
+command, and holdfast ends when that does; while it still waits, the first four
+end the wait with code 128+n and nothing is run. A signal that was ignored at
+the start (nohup) stays ignored. The command has no controlling terminal: ctrl-C
+reaches it through holdfast, and ctrl-Z is refused, for a stopped job would keep
+NAME.
 
 Exit codes: the command's own, or
-   64  the command line is wrong
-   69  Redis does not answer
+   64  the command line is wrong, or the URL does not fit the server
+   69  Redis does not answer: whether anybody holds NAME is not known
    70  something else went wrong
-   75  somebody holds NAME (see --busy-code)
+   75  somebody holds NAME (-n, -w; see --busy-code)
    77  Redis refused: password, user or rights
   122  the lease was lost, whatever the command's own code was
   126  COMMAND can't be run
-  127  COMMAND was not found`
+  127  COMMAND was not found
+ 128+n signal n ended the wait, or the command`
 
 const runExample = `  holdfast run nightly -- ./backup --all         wait in line, then run
   holdfast run -n nightly -- ./backup --all      run now or exit 75
-  holdfast run -n -E 0 nightly -- ./backup       skipping is fine
-  holdfast run -w 30s deploy -- sh -c 'make && make install'`
+  holdfast run -w 30s deploy -- sh -c 'make && make install'
+  holdfast run --ttl 1m import -- ./import       ride out a minute without Redis
+
+  cron on several machines, one of them runs; a run that was skipped is no
+  failure, and only trouble is mailed:
+  0 3 * * *  holdfast run -q -n -E 0 nightly -- /usr/local/bin/backup
+
+  one deploy at a time, in the order of asking, no longer than ten minutes in
+  line; then tell apart why it did not run:
+  holdfast run -w 10m deploy:web -- ./deploy.sh
+  case $? in 75) echo busy;; 69) echo no Redis;; 122) echo stopped midway;; esac`

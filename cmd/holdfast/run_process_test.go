@@ -123,6 +123,14 @@ func (r *runner) exists(name string) bool {
 	return err == nil
 }
 
+// write makes a file in the command's working directory.
+func (r *runner) write(name string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), nil, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // note is a line of a script that writes value into the file name, all at once.
 func note(name, value string) string {
 	return "echo " + value + " >" + name + ".new; mv " + name + ".new " + name + "\n"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -16,49 +17,48 @@ const settling = 200 * time.Millisecond
 // showWait tells on stderr that we wait and for whom: on a terminal by one line
 // that is kept up to date and taken away at the end, else by one line at the
 // start. The function it returns ends that.
-func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string) (stop func()) {
+func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string, outage *outage) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	live := screenOf(a.stderr).terminal && os.Getenv("TERM") != "dumb" && a.logFormat != "json"
+	screen := screenOf(a.stderr)
+	live := screen.terminal && os.Getenv("TERM") != "dumb" && a.logFormat != "json"
 	var showing sync.WaitGroup
 	showing.Go(func() {
 		for pause := settling; sleep(ctx, pause); pause = time.Second {
-			text, ok := waitText(ctx, client, name)
+			text, err := waitText(ctx, client, name)
 			switch {
-			case !ok:
+			case ctx.Err() != nil:
+			case errors.Is(err, holdfast.ErrUnreachable):
+				outage.failed(err, 0)
+			case err == nil:
+				outage.answered()
+			}
+			switch {
+			case text == "" || ctx.Err() != nil:
 			case !live:
 				a.say("waiting: %s", text)
 				return
 			default:
-				statusLine(screenOf(a.stderr), "holdfast: waiting: "+text)
+				a.console.show(screen.width, "waiting: "+text)
 			}
 		}
 	})
 	return func() {
 		cancel()
 		showing.Wait()
-		if live {
-			statusLine(screenOf(a.stderr), "")
-		}
+		a.console.clear()
 	}
 }
 
-// waitText is "invoice:42 is held by ci-7 for 3m12s; 2nd in line".
-func waitText(ctx context.Context, client *holdfast.Client, name string) (string, bool) {
+// waitText is "invoice:42 is held by ci-7 for 3m12s; 2nd in line", or nothing if
+// no other holds it.
+func waitText(ctx context.Context, client *holdfast.Client, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	state, err := client.Inspect(ctx, name)
 	if err != nil || state.Holder == nil || state.Holder.Own {
-		return "", false
+		return "", err
 	}
-	return fmt.Sprintf("%s is %s%s", name, holderText(state.Holder), lineText(state)), true
-}
-
-// statusLine puts text in the place of the line that the cursor is in.
-func statusLine(s screen, text string) {
-	if line := []rune(text); len(line) >= s.width {
-		text = string(line[:max(s.width-1, 0)])
-	}
-	s.printf("\r\x1b[K%s", text)
+	return fmt.Sprintf("%s is %s%s", name, holderText(state.Holder), lineText(state)), nil
 }
 
 // sleep reports whether d passed before ctx ended.

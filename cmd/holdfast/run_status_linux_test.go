@@ -40,8 +40,8 @@ func TestRunStatusLine(t *testing.T) {
 
 func TestStatusLineIsCut(t *testing.T) {
 	var got strings.Builder
-	statusLine(screen{w: &got, width: 5}, "äöüäöü")
-	if want := "\r\x1b[Käöüä"; got.String() != want {
+	(&console{w: &got}).show(15, "äöüäöü")
+	if want := "\r\x1b[Kholdfast: äöüä"; got.String() != want {
 		t.Errorf("got %q, want %q", got.String(), want)
 	}
 }

@@ -59,8 +59,10 @@ type supervisor struct {
 	job   *job
 	grace time.Duration
 	say   func(format string, args ...any)
+	late  func(left time.Duration) // called while a renewal is overdue
 
-	until   instant // end of the lease as of the newest answered renewal
+	until   instant       // end of the lease as of the newest answered renewal
+	given   time.Duration // what was left of it then
 	leash   leash
 	lost    error // why the job is being stopped
 	refused bool  // ctrl-Z was, and that was said
@@ -101,9 +103,11 @@ func (s *supervisor) look() {
 		s.leash = s.leash.cut(now.add(s.grace))
 		s.job.end(s.leash.kill)
 	case now.add(left) > s.until.add(left/100):
-		s.until = now.add(left)
+		s.until, s.given = now.add(left), left
 		s.leash = newLeash(now, left, s.grace)
 		s.job.hold(s.leash)
+	case left < s.given/2: // one was due when two thirds were left
+		s.late(left)
 	}
 	if now >= s.leash.last {
 		s.job.kill()

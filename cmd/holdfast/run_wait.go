@@ -14,7 +14,7 @@ const inspectTimeout = time.Second
 
 // acquire takes name as the flags want it, and tells people who they wait for.
 // Its error carries the exit code where the library does not know it.
-func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions) (*holdfast.Lease, error) {
+func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
 	mutex := client.Mutex(name)
 	began := time.Now()
 	var lease *holdfast.Lease
@@ -22,48 +22,52 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 	if o.noWait {
 		lease, err = mutex.TryLock(ctx)
 	} else {
-		lease, err = a.wait(ctx, client, mutex, o.wait)
+		lease, err = a.wait(ctx, client, mutex, o.wait, outage)
 	}
 	if errors.Is(err, holdfast.ErrUnreachable) {
 		return nil, err // nobody knows whether it is held
 	}
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, busyError(client, name, err, time.Since(began), o.busyCode)
+		return nil, a.busyError(client, name, err, time.Since(began), o.busyCode)
 	}
 	return lease, err
 }
 
 // wait stands in line, for at most limit if that is not 0.
-func (a *app) wait(ctx context.Context, client *holdfast.Client, mutex *holdfast.Mutex, limit time.Duration) (*holdfast.Lease, error) {
+func (a *app) wait(ctx context.Context, client *holdfast.Client, mutex *holdfast.Mutex, limit time.Duration, outage *outage) (*holdfast.Lease, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	if !a.quiet {
-		defer a.showWait(ctx, client, mutex.Name())()
+		defer a.showWait(ctx, client, mutex.Name(), outage)()
 	}
 	return mutex.Lock(ctx)
 }
 
 // busyError says who holds name, and how long we waited if we did. Its code is
 // the given one, unless Redis does not answer: then nobody knows who holds it.
-func busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
+func (a *app) busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()
-	text := "held"
+	text := "held by another"
 	var held *holdfast.HeldError
 	state, lookErr := client.Inspect(ctx, name)
 	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("gave up after %s: %w", age(waited), lookErr)
+		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
 	}
 	if lookErr == nil && state.Holder != nil {
 		text = holderText(state.Holder) + lineText(state)
-	} else if errors.As(err, &held) && held.Owner != "" {
+	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		text += "; gave up after " + age(waited)
+	}
+	if code == 0 { // to skip is fine, so this is no error
+		a.say("%s is %s", name, text)
+		return &exitError{}
 	}
 	return &exitError{code, fmt.Errorf("%s is %s", name, text)}
 }

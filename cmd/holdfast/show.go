@@ -15,12 +15,16 @@ func (a *app) showCommand() *cobra.Command {
 renewed, and who waits, in order. A name that nobody holds is free: that is an
 answer, not an error.
 
+"tokens up to" is the newest token reserved, and not the lease's own: a process
+reserves many at once, for its renewals and turns. A command of 'holdfast run'
+finds its own in HOLDFAST_TOKEN.
+
 -o json prints an object:
 
 ` + jsonFieldsHelp,
 		Example: `  holdfast show nightly
   holdfast show nightly -o json | jq -r .holder.owner`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.show(cmd.Context(), args[0])
 		},
@@ -48,10 +52,10 @@ func (a *app) show(ctx context.Context, name string) error {
 
 func printState(s screen, state *holdfast.State) {
 	line := func(label, format string, args ...any) {
-		s.printf("%s  ", s.paint(dim, padded(label, 9)))
+		s.printf("%s  ", s.paint(dim, padded(label, 12)))
 		s.printf(format+"\n", args...)
 	}
-	line("name", "%s", state.Name)
+	line("name", "%s", visible(state.Name))
 	if h := state.Holder; h == nil {
 		line("holder", "nobody: the name is free")
 	} else {
@@ -64,13 +68,16 @@ func printState(s screen, state *holdfast.State) {
 			line("time left", "%s", remainingText(h))
 		}
 	}
-	line("token", "%s", tokenText(state.Token))
-	line("waiting", "%d", len(state.Waiters))
+	line("tokens up to", "%s", tokenText(state.Token))
+	line("waiting", "%d", state.Waiting)
 	for i, w := range state.Waiters {
 		note := ""
 		if !w.Listening {
 			note = "  its process is gone or cut off"
 		}
-		s.printf("  %3d  %s  for %s%s\n", i+1, firstOf(w.Owner, "(no label)"), age(w.Waited), s.paint(bad, note))
+		s.printf("  %3d  %s  for %s%s\n", i+1, firstOf(visible(w.Owner), "(no label)"), age(w.Waited), s.paint(bad, note))
+	}
+	if more := state.Waiting - len(state.Waiters); more > 0 {
+		s.printf("       and %d more\n", more)
 	}
 }

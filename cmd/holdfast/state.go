@@ -13,7 +13,8 @@ type stateJSON struct {
 	Name    string       `json:"name"`
 	Held    bool         `json:"held"`
 	Holder  *holderJSON  `json:"holder"`
-	Token   int64        `json:"token"`
+	Tokens  int64        `json:"tokens_up_to"`
+	Waiting int          `json:"waiting"`
 	Waiters []waiterJSON `json:"waiters"`
 	At      time.Time    `json:"at"`
 }
@@ -36,21 +37,26 @@ type waiterJSON struct {
 }
 
 // jsonFieldsHelp documents stateJSON; ls and show print it.
-const jsonFieldsHelp = `  name     the name
-  held     true or false
-  holder   null, or: owner (the label), hash (names the tenure in messages),
-           foreign (not made by holdfast), held_ms (null: unknown), remaining_ms
-           (null: no expiry), ttl_ms (null: unknown)
-  token    the newest token reserved, 0 if none is remembered
-  waiters  in order, each with: position (0 is next), owner, hash, waited_ms,
-           listening (false: its process is gone or cut off)
-  at       the server's time`
+const jsonFieldsHelp = `  name          the name
+  held          true or false
+  holder        null, or: owner (the label), hash (names the tenure in messages),
+                foreign (not made by holdfast), held_ms (null: unknown),
+                remaining_ms (null: no expiry), ttl_ms (null: unknown)
+  tokens_up_to  the newest token reserved, 0 if none is remembered. A process
+                reserves many at once: the lease's own is this or a lower one,
+                and only its holder knows it (HOLDFAST_TOKEN)
+  waiting       how many processes wait
+  waiters       the first 1,000 of them, in order, each with: position (0 is
+                next), owner, hash, waited_ms, listening (false: its process is
+                gone or cut off)
+  at            the server's time`
 
 func newStateJSON(state *holdfast.State) stateJSON {
 	out := stateJSON{
 		Name:    state.Name,
 		Held:    state.Holder != nil,
-		Token:   state.Token,
+		Tokens:  state.Token,
+		Waiting: state.Waiting,
 		Waiters: []waiterJSON{},
 		At:      state.At.UTC(),
 	}
@@ -78,9 +84,9 @@ func holderName(h *holdfast.Holder) string {
 	case h == nil:
 		return "-"
 	case h.Foreign:
-		return firstOf(h.Owner, "(not holdfast)")
+		return firstOf(visible(h.Owner), "(not holdfast)")
 	}
-	return firstOf(h.Owner, "(no label)")
+	return firstOf(visible(h.Owner), "(no label)")
 }
 
 func heldText(h *holdfast.Holder) string {

@@ -3,29 +3,28 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // talk is a slog.Handler for people: "holdfast: message key=value", without the
 // time and the level that a terminal has no use for.
 type talk struct {
 	out   *talkOutput
-	attrs slog.Handler // writes the attributes into out.line
+	attrs slog.Handler // writes the attributes into out.text
 }
 
 type talkOutput struct {
-	mu   sync.Mutex // one line at a time
-	line bytes.Buffer
-	w    io.Writer
+	mu      sync.Mutex // guards text
+	text    bytes.Buffer
+	console *console
 }
 
-func newTalk(w io.Writer, level slog.Leveler) *talk {
-	out := &talkOutput{w: w}
-	return &talk{out, slog.NewTextHandler(&out.line, &slog.HandlerOptions{
+func newTalk(console *console, level slog.Leveler) *talk {
+	out := &talkOutput{console: console}
+	return &talk{out, slog.NewTextHandler(&out.text, &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, attr slog.Attr) slog.Attr {
 			if len(groups) == 0 && (attr.Key == slog.TimeKey || attr.Key == slog.LevelKey || attr.Key == slog.MessageKey) {
@@ -43,16 +42,16 @@ func (t *talk) Enabled(ctx context.Context, level slog.Level) bool {
 func (t *talk) Handle(ctx context.Context, record slog.Record) error {
 	t.out.mu.Lock()
 	defer t.out.mu.Unlock()
-	t.out.line.Reset()
+	t.out.text.Reset()
 	if err := t.attrs.Handle(ctx, record); err != nil {
 		return err
 	}
-	text := record.Message
-	if attrs := strings.TrimSpace(t.out.line.String()); attrs != "" {
+	text := strings.TrimPrefix(record.Message, "holdfast: ") // the console says that
+	if attrs := strings.TrimSpace(t.out.text.String()); attrs != "" {
 		text += " " + attrs
 	}
-	_, err := fmt.Fprintf(t.out.w, "holdfast: %s\n", text)
-	return err
+	t.out.console.line(text)
+	return nil
 }
 
 func (t *talk) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -61,4 +60,24 @@ func (t *talk) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (t *talk) WithGroup(name string) slog.Handler {
 	return &talk{t.out, t.attrs.WithGroup(name)}
+}
+
+// untilClosing is a slog.Handler that ends when closing is set. What a Client
+// that closes could not bring to Redis has been told by then, in the words of
+// the command that failed.
+type untilClosing struct {
+	slog.Handler
+	closing *atomic.Bool
+}
+
+func (u untilClosing) Enabled(ctx context.Context, level slog.Level) bool {
+	return !u.closing.Load() && u.Handler.Enabled(ctx, level)
+}
+
+func (u untilClosing) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return untilClosing{u.Handler.WithAttrs(attrs), u.closing}
+}
+
+func (u untilClosing) WithGroup(name string) slog.Handler {
+	return untilClosing{u.Handler.WithGroup(name), u.closing}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,24 +48,31 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Long: `Print the version, and with -o json an object with: version, revision, time,
 modified (of the source it was built from, where known), go, os, arch.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			b := thisBuild()
-			if a.output == "json" {
-				return printJSON(a.stdout, b)
-			}
-			_, err := fmt.Fprintf(a.stdout, "holdfast %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
-			return err
-		},
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return a.printVersion() },
 	}
 	a.outputFlag(cmd)
 	return cmd
 }
 
+func (a *app) printVersion() error {
+	b := thisBuild()
+	if a.output == "json" {
+		return printJSON(a.stdout, b)
+	}
+	_, err := fmt.Fprintf(a.stdout, "holdfast %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
+	return err
+}
+
 // printJSON prints v as one object over several lines.
 func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, visibleJSON(text.String()))
+	return err
 }

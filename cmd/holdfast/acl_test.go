@@ -1,0 +1,121 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// aclLine is what SECURITY.md says to give a user, with a password.
+func aclLine(t *testing.T, user string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^ACL SETUSER ` + user + ` .*$`).FindString(string(text))
+	if line == "" {
+		t.Fatalf("SECURITY.md has no line for the user %s", user)
+	}
+	return strings.Fields(strings.Replace(line, ">PASSWORD", ">pw", 1))
+}
+
+func (s *realServer) urlFor(user string) string { return "redis://" + user + ":pw@" + s.addr }
+
+// The line of SECURITY.md is enough: run, waiting and waking, ls and show work
+// with it, and the server has nothing to refuse. And it is the least: each
+// command in it is called.
+func TestLeastRights(t *testing.T) {
+	server := startRedis(t)
+	line := aclLine(t, "app")
+	server.do(t, line...)
+	server.do(t, "ACL", "LOG", "RESET")
+	url := server.urlFor("app")
+	holder := startRun(t, url, note("pid", "$$")+"while [ ! -e stop ]; do sleep 0.02; done", "--owner", "first", "--ttl", "6s")
+	holder.pid("pid")
+	waiter := startRun(t, url, "true", "-v", "--owner", "second")
+	waiter.says("queued: job is held by first; 1st in line")
+	for _, args := range [][]string{{"ls"}, {"show", "job"}} {
+		wantShown(t, 0, "first", append(args, "--redis", url)...)
+	}
+	called := func(command string) bool {
+		return strings.Contains(server.do(t, "INFO", "commandstats"), "cmdstat_"+command+":")
+	}
+	until(t, "the driver asks whether the server is there", func() bool { return called("ping") })
+	holder.write("stop")
+	holder.wantExit(0)
+	waiter.wantExit(0)
+	if got := server.do(t, "ACL", "LOG"); got != "*0\r\n" {
+		t.Errorf("the server refused: %s", got)
+	}
+	for _, word := range line {
+		if command, given := strings.CutPrefix(word, "+"); given && !called(command) {
+			t.Errorf("SECURITY.md gives +%s, which was never called", command)
+		}
+	}
+}
+
+// Who may only look can look, and change nothing.
+func TestRightsOfAWatcher(t *testing.T) {
+	server := startRedis(t)
+	server.do(t, aclLine(t, "watcher")...)
+	url := server.urlFor("watcher")
+	refused := startRun(t, url, "touch ran", "-n")
+	refused.wantExit(exitNoPerm)
+	refused.wantSaid("holdfast: job: ")
+	if got := server.do(t, "DBSIZE"); got != ":0\r\n" || refused.exists("ran") {
+		t.Errorf("keys: got %q, want none, and that nothing ran", got)
+	}
+	holder := startRun(t, server.url(), note("pid", "$$")+idle, "--owner", "first")
+	holder.pid("pid")
+	wantShown(t, 0, "first", "ls", "--redis", url)
+	wantShown(t, 0, "first", "show", "job", "--redis", url)
+}
+
+// A user of some names locks and sees those, and is told that there are others:
+// exit code 77.
+func TestLsOfSomeNames(t *testing.T) {
+	server := startRedis(t)
+	var line []string
+	for _, word := range aclLine(t, "app") {
+		switch word {
+		case "~holdfast:*":
+			line = append(line, "~holdfast:j*")
+		case "~holdfast/*":
+			line = append(line, "~holdfast/fence:{holdfast:j*", "~holdfast/queue:{holdfast:j*")
+		default:
+			line = append(line, word)
+		}
+	}
+	server.do(t, line...)
+	server.do(t, "SET", "holdfast/fence:{holdfast:other}", "1")
+	server.do(t, "SET", "holdfast/fence:{holdfast:third}", "1")
+	url := server.urlFor("app")
+	holder := startRun(t, url, note("pid", "$$")+idle, "--owner", "first")
+	holder.pid("pid")
+
+	text := wantShown(t, exitNoPerm, "first", "ls", "--redis", url)
+	if want := "2 names are left out, the first for this: other: "; !strings.Contains(text, want) || !strings.Contains(text, "NOPERM") {
+		t.Errorf("said %q, want %q and why", text, want)
+	}
+	text = wantShown(t, exitNoPerm, `"owner": "first"`, "ls", "-o", "json", "--redis", url)
+	if !strings.Contains(text, "\n]\n") {
+		t.Errorf("printed %s, want a whole array", text)
+	}
+	wantShown(t, 0, "first", "ls", "jo", "--redis", url)
+	wantShown(t, exitNoPerm, "NOPERM", "show", "other", "--redis", url)
+}
+
+// wantShown runs the program here, and gives what it printed and said.
+func wantShown(t *testing.T, code int, want string, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if got := runHere(t.Context(), &out, &out, args...); got != code || !strings.Contains(out.String(), want) {
+		t.Errorf("holdfast %s: exit code %d, want %d, and %q in:\n%s", strings.Join(args, " "), got, code, want, &out)
+	}
+	return out.String()
+}

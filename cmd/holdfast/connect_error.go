@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// dialError says what is wrong with the server, or with the URL that names it,
+// and what to do about it.
+func dialError(serverURL string, err error) error {
+	shown, why := publicURL(serverURL), err
+	if inner := errors.Unwrap(err); inner != nil {
+		why = inner // without which address it was: that is in the URL
+	}
+	text := redact(strings.TrimPrefix(why.Error(), "rueidisstore: "), serverURL)
+	_, answered := errors.AsType[*rueidis.RedisError](err)
+	switch {
+	case denied(text):
+		return &exitError{exitNoPerm, fmt.Errorf("%s refuses us: %s", shown, text)}
+	case answered && !notReady(text):
+		return usagef("the URL does not fit the server %s: %s%s", shown, text, misfit(text))
+	case answered:
+		return &exitError{exitUnreachable, fmt.Errorf("%s is not ready: %s", shown, text)}
+	case strings.Contains(text, "not part of a cluster"):
+		return usagef("the URL does not fit the server: %s", text)
+	case strings.Contains(text, "unknown message type: 21"): // the first byte of an alert
+		return usagef("%s wants TLS: the scheme of its URL is that with one more s, as in rediss://", shown)
+	case strings.Contains(text, "unknown message type"):
+		return &exitError{exitUnreachable, fmt.Errorf("what answers at %s is no Redis (%s)", shown, text)}
+	}
+	hint := ""
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = "nothing came in time"
+		if scheme, _, _ := strings.Cut(serverURL, "://"); strings.HasSuffix(scheme, "s") && scheme != "redis" {
+			hint = "; is it without TLS?"
+		}
+	}
+	return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s%s (--redis or HOLDFAST_REDIS_URL names another server, 'holdfast dev' starts one)", shown, text, hint)}
+}
+
+// notReady reports whether an answer speaks of a state of the server that passes.
+func notReady(answer string) bool {
+	for _, state := range []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "TRYAGAIN", "READONLY", "max number of clients"} {
+		if strings.Contains(answer, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// misfit is a hint for an answer that shows another kind of server than the URL
+// says.
+func misfit(answer string) string {
+	switch {
+	case strings.Contains(strings.ToUpper(answer), "'SENTINEL'"), strings.Contains(strings.ToUpper(answer), "`SENTINEL`"):
+		return ": it is no Sentinel; for a single server the URL begins with redis://"
+	case strings.Contains(answer, "DB index"):
+		return ": the number at the end of the URL is the database, and this server has no such one"
+	}
+	return ""
+}
+
+// publicURL is serverURL as it may be shown: without user, password and query.
+// It may be several hosts, which package net/url cannot read.
+func publicURL(serverURL string) string {
+	scheme, rest, ok := strings.Cut(serverURL, "://")
+	if !ok {
+		return "the server"
+	}
+	_, rest = splitUser(rest)
+	rest, _, _ = strings.Cut(rest, "?")
+	return scheme + "://" + rest
+}
+
+// splitUser cuts user:password@ off, which ends at the last @.
+func splitUser(rest string) (user, hosts string) {
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		return rest[:at], rest[at+1:]
+	}
+	return "", rest
+}
+
+// echoed is how servers repeat the beginning of a command they do not know. Of
+// AUTH, or of HELLO with it, that is the password.
+var echoed = regexp.MustCompile(`,? with args beginning with: .*`)
+
+// redact takes out of text what may hold a secret: the URL as it was written,
+// the part of it before the @, its passwords as parameters, and the arguments
+// that a server repeats. It looks for places, not for the password: a short one
+// would be found within ordinary words.
+func redact(text, serverURL string) string {
+	text = echoed.ReplaceAllString(text, "")
+	if serverURL == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, serverURL, publicURL(serverURL))
+	_, rest, _ := strings.Cut(serverURL, "://")
+	user, rest := splitUser(rest)
+	if user != "" {
+		text = strings.ReplaceAll(text, user+"@", "")
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	for parameter := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(parameter, "="); strings.Contains(name, "password") && value != "" {
+			text = strings.ReplaceAll(text, parameter, name+"=xxxxx")
+		}
+	}
+	return text
+}

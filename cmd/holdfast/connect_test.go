@@ -1,0 +1,95 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+)
+
+// A server that did answer is not called one that does not: the URL does not fit
+// it, and the text says how.
+func TestConnectToAnotherKindOfServer(t *testing.T) {
+	server := startRedis(t)
+	for url, test := range map[string]struct {
+		code int
+		want string
+	}{
+		"redis://" + server.addr + "/99":                                                 {exitUsage, "the URL does not fit the server redis://" + server.addr + "/99: DB index is out of range: the number at the end"},
+		"sentinel://" + server.addr + "/m":                                               {exitUsage, "it is no Sentinel; for a single server the URL begins with redis://"},
+		"cluster://" + server.addr:                                                       {exitUsage, "the server is not part of a cluster: use redis://"},
+		"redis://u:hunter2@" + server.addr:                                               {exitNoPerm, "redis://" + server.addr + " refuses us: WRONGPASS"},
+		"rediss://" + server.addr:                                                        {exitUnreachable, "is it without TLS?"},
+		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {exitUnreachable, " is no Redis ("},
+		"redis://" + answering(t, "\x15\x03\x01\x00\x02\x02\x46"):                        {exitUsage, " wants TLS: "},
+		"redis://" + answering(t, "-LOADING Redis is loading the dataset in memory\r\n"): {exitUnreachable, " is not ready: LOADING"},
+		"redis://u:e@" + answering(t, "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'e' \r\n"): {exitUsage, "unknown command 'HELLO'"},
+	} {
+		text := wantShown(t, test.code, "holdfast: ", "ls", "--redis", url)
+		if !strings.Contains(text, test.want) {
+			t.Errorf("%s: said %q, want it to say %q", url, text, test.want)
+		}
+		for _, wrong := range []string{"hunter2", "'u' 'e'", "rueidis"} {
+			if strings.Contains(text, wrong) {
+				t.Errorf("%s: said %q, which has %q in it", url, text, wrong)
+			}
+		}
+		if got, want := strings.Contains(text, "no answer"), strings.HasPrefix(url, "rediss:"); got != want {
+			t.Errorf("%s: said %q: no answer is %t, want %t", url, text, got, want)
+		}
+	}
+}
+
+// answering is the address of something that gives the same answer to every
+// command.
+func answering(t *testing.T, answer string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				buffer := make([]byte, 4096)
+				for n, err := conn.Read(buffer); err == nil; n, err = conn.Read(buffer) {
+					_, _ = conn.Write(bytes.Repeat([]byte(answer), bytes.Count(buffer[:n], []byte("*"))))
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// Secrets are looked for where they stand, and not within words.
+func TestRedact(t *testing.T) {
+	for _, test := range []struct{ text, url, want string }{
+		{"dial tcp: a refusal", "redis://:a@host", "dial tcp: a refusal"},
+		{"bad redis://u:pw@host/1!", "redis://u:pw@host/1", "bad redis://host/1!"},
+		{"tried u:pw@host", "redis://u:pw@host", "tried host"},
+		{"ERR unknown command `AUTH`, with args beginning with: `pw`, ", "redis://:pw@host", "ERR unknown command `AUTH`"},
+		{"got sentinel_password=pw there", "sentinel://host/m?sentinel_password=pw", "got sentinel_password=xxxxx there"},
+		{"master pw is down", "sentinel://host/m?sentinel_password=pw", "master pw is down"},
+	} {
+		if got := redact(test.text, test.url); got != test.want {
+			t.Errorf("redact(%q, %q) = %q, want %q", test.text, test.url, got, test.want)
+		}
+	}
+}
+
+// What the library says of itself does not stand twice in a line.
+func TestReason(t *testing.T) {
+	inner := errors.New("holdfast: refused")
+	if got, want := reason(errors.Join(errors.New("first"), inner)), "refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Exit codes. 64 to 77 are those of sysexits.h, 126 and 127 those of the shell.
+const (
+	exitUsage         = 64  // the command line is wrong, or the URL does not fit the server
+	exitUnreachable   = 69  // no answer from the server
+	exitSoftware      = 70  // anything else that went wrong
+	exitTempFail      = 75  // the name is held, try later
+	exitNoPerm        = 77  // the server refused: password, user or rights
+	exitLost          = 122 // the lease was lost while the command ran
+	exitNotExecutable = 126
+	exitNotFound      = 127
+	exitInterrupted   = 130 // ctrl-C
+)
+
+// exitError ends the process with code. A nil err prints nothing: the command
+// has said what there is to say.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usagef is an error of the command line.
+func usagef(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// exitCode is the code for err: its own, or the one of what it is about.
+func (a *app) exitCode(err error) int {
+	var coded *exitError
+	var refused holdfast.ServerError
+	switch {
+	case errors.As(err, &coded):
+		return coded.code
+	case !a.started, errors.Is(err, holdfast.ErrName):
+		return exitUsage
+	case errors.As(err, &refused) && denied(string(refused)):
+		return exitNoPerm
+	case errors.Is(err, holdfast.ErrUnreachable):
+		return exitUnreachable
+	case errors.Is(err, holdfast.ErrHeld):
+		return exitTempFail
+	case errors.Is(err, holdfast.ErrLost):
+		return exitLost
+	}
+	return exitSoftware
+}
+
+// denied reports whether a server's error is about who may do what.
+func denied(answer string) bool {
+	// The last is what servers before 7.2 say from within a script.
+	for _, kind := range []string{"NOPERM", "NOAUTH", "WRONGPASS", "The user executing the script can't"} {
+		if strings.Contains(answer, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// explain is the text of err for people, with what only the command line knows:
+// which server it was, and which prefix has become part of the key.
+func (a *app) explain(err error) string {
+	var coded *exitError
+	var refused holdfast.ServerError
+	var bad *holdfast.NameError
+	switch {
+	case errors.As(err, &coded):
+	case errors.As(err, &bad) && a.keyPrefix() != "" && strings.ContainsAny(bad.Name, "{}"):
+		return fmt.Sprintf("%v; here the key is %q, since --prefix is %q", err, a.keyPrefix()+bad.Name, a.keyPrefix())
+	case errors.Is(err, holdfast.ErrUnreachable) && errors.As(err, &refused):
+		return fmt.Sprintf("%s refuses: %s", publicURL(a.redisURL), reason(err))
+	case errors.Is(err, holdfast.ErrUnreachable):
+		return fmt.Sprintf("no answer from %s: %s", publicURL(a.redisURL), why(err))
+	}
+	return err.Error()
+}
+
+// keyPrefix is what stands before every name in Redis.
+func (a *app) keyPrefix() string {
+	switch a.prefix {
+	case "":
+		return holdfast.DefaultPrefix
+	case holdfast.NoPrefix:
+		return ""
+	}
+	return a.prefix
+}
+
+// reason is why the store failed, without the library's own words around it:
+// those say what that means for a program.
+func reason(err error) string {
+	var several interface{ Unwrap() []error }
+	for errors.As(err, &several) && len(several.Unwrap()) > 0 {
+		causes := several.Unwrap()
+		err = causes[len(causes)-1]
+	}
+	return strings.TrimPrefix(err.Error(), "holdfast: ")
+}

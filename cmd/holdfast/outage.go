@@ -1,0 +1,93 @@
+package main
+
+import (
+	"sync"
+	"time"
+)
+
+// blip is how long Redis may be away without a word about it.
+const blip = time.Second
+
+// outage tells people once that Redis does not answer, and once that it does
+// again.
+type outage struct {
+	say func(format string, args ...any)
+
+	mu    sync.Mutex // guards the rest
+	since time.Time  // of the first failure since the last answer; zero: none
+	why   string
+	until time.Time // when a lease is lost, unless Redis answers; zero: none is held
+	said  bool
+	over  bool
+	timer *time.Timer
+}
+
+// failed notes that Redis did not answer, or not as it should. What is held is
+// lost after left, if that is not 0.
+func (o *outage) failed(err error, left time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.why = why(err)
+	o.begin(left)
+}
+
+// overdue notes that Redis has not answered for long, and why is not known yet.
+func (o *outage) overdue(left time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() {
+		o.why = "no answer in time"
+	}
+	o.begin(left)
+}
+
+func (o *outage) begin(left time.Duration) {
+	pause := blip
+	if left > 0 {
+		o.until = time.Now().Add(left)
+		pause = min(pause, left/4)
+	}
+	if o.since.IsZero() && !o.over {
+		o.since = time.Now()
+		o.timer = time.AfterFunc(pause, o.speak)
+	}
+}
+
+func (o *outage) speak() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() || o.said || o.over {
+		return
+	}
+	o.said = true
+	if left := time.Until(o.until); left > 0 {
+		o.say("Redis does not answer (%s); still trying, for %s more before the lease is lost", o.why, age(left))
+	} else {
+		o.say("Redis does not answer (%s); still trying", o.why)
+	}
+}
+
+// answered notes that Redis is there.
+func (o *outage) answered() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.said && !o.over {
+		o.say("Redis answers again, after %s", age(time.Since(o.since)))
+	}
+	o.forget()
+}
+
+// end is the end of telling: what comes now is told by the command's end.
+func (o *outage) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	o.forget()
+}
+
+func (o *outage) forget() {
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	o.since, o.until, o.said = time.Time{}, time.Time{}, false
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// narrator tells people what the library's events mean: outages always, the
+// rest to those who asked for more. Its methods are called by one goroutine.
+type narrator struct {
+	outage *outage
+	detail func(format string, args ...any)
+	over   chan struct{} // gets one when the end of the lease was told
+
+	line    holdfast.Queued // the newest that was told
+	trouble bool            // a renewal failed and none was answered since
+}
+
+func (a *app) newNarrator() *narrator {
+	return &narrator{outage: &outage{say: a.say}, detail: a.detail, over: make(chan struct{}, 1)}
+}
+
+// end ends the telling, after the last event of a lease that was given back, if
+// that is to be waited for.
+func (n *narrator) end(wait bool) {
+	n.outage.end()
+	if wait {
+		select {
+		case <-n.over:
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (n *narrator) event(e holdfast.Event) {
+	switch e := e.(type) {
+	case holdfast.Queued:
+		n.outage.answered()
+		n.queued(e)
+	case holdfast.Granted:
+		n.outage.answered()
+		n.detail("granted: %s with token %d, after %s", e.Name, e.Token, duration(e.Waited))
+	case holdfast.RenewFailed:
+		n.trouble = true
+		n.outage.failed(e.Err, e.Remaining)
+		n.detail("renewal of %s failed, %s left: %s", e.Name, duration(e.Remaining), why(e.Err))
+	case holdfast.Renewed:
+		n.outage.answered()
+		if n.trouble {
+			n.detail("renewed %s again, %s left", e.Name, duration(e.Remaining))
+		}
+		n.trouble = false
+	case holdfast.Recalled:
+		n.detail("recalled: another process waits for %s", e.Name)
+	case holdfast.Lost:
+		n.detail("lost %s: %s", e.Name, e.Cause)
+		n.ended()
+	case holdfast.Released:
+		n.detail("released %s after %s", e.Name, duration(e.Held))
+		n.ended()
+	case holdfast.Wake:
+		n.wake(e)
+	case holdfast.Dropped:
+		n.detail("%d events came too fast to be told", e.N)
+	}
+}
+
+func (n *narrator) ended() {
+	select {
+	case n.over <- struct{}{}:
+	default:
+	}
+}
+
+// queued tells a place in the line when it is another than before.
+func (n *narrator) queued(e holdfast.Queued) {
+	if e.Position == n.line.Position && e.Holder == n.line.Holder && n.line.Name != "" {
+		return
+	}
+	n.line = e
+	n.detail("queued: %s is held by %s; %s in line", e.Name, firstOf(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
+}
+
+func (n *narrator) wake(e holdfast.Wake) {
+	if e.Up {
+		n.outage.answered()
+		n.detail("subscribed: a grant is heard at once")
+		return
+	}
+	err := e.Err
+	if err == nil {
+		err = errors.New("the connection ended")
+	}
+	n.outage.failed(err, 0)
+	n.detail("the subscription broke (%s): asking until it is back", why(err))
+}
+
+// why is reason, and in words what a context says.
+func why(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	return reason(err)
+}

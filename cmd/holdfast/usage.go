@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// noArgs is for commands that take nothing but flags.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, and was given %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// oneName is for commands about one name.
+func oneName(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return usagef("%s wants a NAME", cmd.CommandPath())
+	case 1:
+		return nil
+	}
+	return usagef("%s wants one NAME, and was given %d: quote a name that has spaces", cmd.CommandPath(), len(args))
+}
+
+// maybeOne is for commands that can be limited to what begins with a text.
+func maybeOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s takes one PREFIX, and was given %d", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// noSuchCommand is for the root, whose arguments are no command of ours.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		hint = ": did you mean " + strings.Join(similar, " or ") + "?"
+	} else if cmd.ArgsLenAtDash() == 1 {
+		hint = fmt.Sprintf(": did you mean 'holdfast run %s -- ...'?", args[0])
+	}
+	return usagef("there is no command %q%s", args[0], hint)
+}
+
+// flagError says in our words what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var lacking *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			name = "-" + unknown.GetSpecifiedName()
+		}
+		if cmd.Name() == "run" {
+			return usagef("there is no flag %s; those of the command go behind --", name)
+		}
+		return usagef("there is no flag %s", name)
+	case errors.As(err, &lacking):
+		return usagef("--%s wants a value%s", lacking.GetFlag().Name, valueHint(lacking.GetFlag()))
+	case errors.As(err, &invalid):
+		flag := invalid.GetFlag()
+		if hint := valueHint(flag); hint != "" {
+			return usagef("--%s %s: want a value%s", flag.Name, invalid.GetValue(), hint)
+		}
+		return usagef("--%s %s: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
+	}
+	return &exitError{exitUsage, err}
+}
+
+// valueHint shows what a flag takes, where its type says too little.
+func valueHint(flag *pflag.Flag) string {
+	switch flag.Value.Type() {
+	case "duration":
+		return " such as 500ms, 30s, 5m or 1h30m"
+	case "int":
+		return " that is a whole number"
+	case "bool":
+		return " of true or false"
+	}
+	return ""
+}

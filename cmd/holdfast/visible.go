@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// visible is text as it can be shown to people. What a terminal would act on or
+// hide is spelled out: escape sequences, and the marks that turn the direction
+// of writing or join letters. Names and labels are whatever somebody has put into
+// Redis.
+func visible(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for i, width := 0, 0; i < len(text); i += width {
+		var r rune
+		r, width = utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && width == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case hidden(r):
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool { return !unicode.IsPrint(r) }
+
+// visibleJSON spells the same out in JSON, where it changes nothing of what is
+// said. Line ends and indents are the encoder's own.
+func visibleJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || !hidden(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
