@@ -169,17 +169,17 @@ type message struct {
 
 var errMessage = errors.New("a push that is none of ours")
 
-// decodeMessage reads "grant <base> <size> <server us> <window ms> <waiting> <id>",
+// decodeMessage reads "grant <last> <size> <waiting> <seconds> <us> <window ms> <id>",
 // "next <pttl ms> <id>" or "recall <id>". The id comes last: its owner may have
 // spaces.
 func decodeMessage(payload string) (message, error) {
 	kind, rest, _ := strings.Cut(payload, " ")
 	m := message{kind: kind}
-	var life int64
+	var last, seconds, micros, life int64
 	var figures []*int64
 	switch kind {
 	case "grant":
-		figures = []*int64{&m.base, &m.size, &m.server, &life, &m.waiting}
+		figures = []*int64{&last, &m.size, &m.waiting, &seconds, &micros, &life}
 	case "next":
 		figures = []*int64{&life}
 	case "recall":
@@ -195,8 +195,9 @@ func decodeMessage(payload string) (message, error) {
 		*f, rest = n, more
 	}
 	m.id = rest
+	m.base, m.server = last-m.size+1, seconds*1_000_000+micros
 	m.life = time.Duration(min(life, 1<<40)) * time.Millisecond
-	if _, ok := parseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || life == 0 || life > window.Milliseconds()) {
+	if _, ok := parseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || m.base < 0 || seconds > maxToken/1_000_000 || life == 0 || life > window.Milliseconds()) {
 		return message{}, errMessage
 	}
 	return m, nil

@@ -106,12 +106,12 @@ func FuzzAnswers(f *testing.F) {
 }
 
 func FuzzMessages(f *testing.F) {
-	f.Add("grant 10 64 5 2000 0 c.n.15000|o")
+	f.Add("grant 100 64 0 1 5 2000 c.n.15000|o")
 	f.Add("next -1 c.n.15000|o")
 	f.Add("recall c.n.15000|o w")
 	f.Fuzz(func(t *testing.T, payload string) {
 		m, err := decodeMessage(payload)
-		if err == nil && m.kind == "grant" && (m.size < 1 || m.life <= 0 || m.life > MaxTTL) {
+		if err == nil && m.kind == "grant" && (m.size < 1 || m.base < 0 || m.server < 0 || m.life <= 0 || m.life > MaxTTL) {
 			t.Fatalf("%q reads as %+v", payload, m)
 		}
 	})

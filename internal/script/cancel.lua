@@ -14,7 +14,9 @@ if not free and rank ~= 0 then
   return {'cancelled', us, ''}
 end
 
+local now, fence, base, room
 -- include fence.lua
+-- include wake.lua
 -- include handover.lua
 
 local dead, chosen, following, more = survey('', id)
@@ -23,6 +25,6 @@ if more and not chosen then return {'again', us} end
 if free then
   handover({}, chosen, following, '', 0)
 elseif chosen then
-  publish(chosen, string.format('next %.0f ', redis.call('PTTL', L)) .. chosen)
+  publish(chosen, string.format('next %.0f ', redis.call('PTTL', L)))
 end
 return {'cancelled', us, refused}

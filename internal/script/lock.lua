@@ -9,12 +9,15 @@ local id, asked = ARGV[1], tonumber(ARGV[2])
 
 local holder = redis.call('GET', L)
 local waiting = redis.call('ZCARD', Q)
-local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
--- include fence.lua
+local now, fence, base, room
+if not holder or holder == id then
+  -- include fence.lua
+end
 
 if holder == id or (not holder and waiting == 0) then
   local size = math.min(asked, room)
   local top = base + size - 1
+  local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if holder then
     redis.call('PEXPIRE', L, ttl)
   else
@@ -29,6 +32,7 @@ if holder and mode == 'try' then
   return {'held', holder, redis.call('PTTL', L), waiting, us}
 end
 
+-- include wake.lua
 -- include handover.lua
 
 if mode == 'try' then
@@ -41,44 +45,43 @@ if mode == 'try' then
     local px, _, left = handover(dead, chosen, following, '', 0)
     return {'held', chosen, px, left, us, refused}
   end
-  local _, size, left = handover(dead, id, nil, id, asked)
-  return granted(size, left)
+  local _, size, left, last = handover(dead, id, nil, id, asked)
+  return granted(size, left, last)
 end
 
-local score, inserted = redis.call('ZSCORE', Q, id), 0
-if not score then
-  local newest = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
-  inserted = 1
-  score = tonumber(kept)
-  if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
-end
-score = string.format('%.0f', tonumber(score))
-local heard = listening(id) and 1 or 0
+local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+local score = tonumber(kept)
+if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
+score = string.format('%.0f', score)
+local heard = listeners({id})(1) and 1 or 0
 if not holder then survey('', '') end -- a waiter of another kind is an error before any write
 
-redis.call('PEXPIRE', Q, 1800000) -- first: full memory never refuses it, and then not the ZADD either
-redis.call('ZADD', Q, 'NX', score, id)
-if waiting == 0 then redis.call('PEXPIRE', Q, 1800000) end
+redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either
+local inserted = redis.call('ZADD', Q, 'NX', score, id)
+if waiting == 0 then redis.call('PEXPIRE', Q, '1800000') end
+if inserted == 0 then score = string.format('%.0f', redis.call('ZSCORE', Q, id)) end
 
-local px
+local px, chosen
 if holder then
   px = redis.call('PTTL', L)
 else
-  local dead, chosen, following, more = survey(id, '')
+  local dead, following, more
+  dead, chosen, following, more = survey(id, '')
   if more and not chosen then
     redis.call('ZREM', Q, unpack(dead))
     return {'again', us}
   end
-  local size, left
-  px, size, left = handover(dead, chosen, following, id, asked)
-  if chosen == id then return granted(size, left) end
+  local size, left, last
+  px, size, left, last = handover(dead, chosen, following, id, asked)
+  if chosen == id then return granted(size, left, last) end
   holder = chosen
 end
 
-local rank = redis.call('ZRANK', Q, id)
-if rank == 0 and parse(holder) then publish(holder, 'recall ' .. holder) end
+local rank = waiting -- the tail
+if inserted == 0 or kept ~= '0' or chosen then rank = redis.call('ZRANK', Q, id) end
+if rank == 0 and channel(holder) then publish(holder, 'recall ') end
 local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes nothing that could be refused
-if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', 'holdfast/wake:' .. parse(id) .. suffix, '') then
+if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
 return {'queued', holder, px, rank, score, us, inserted, heard, refused}

@@ -12,6 +12,7 @@ if holder ~= id then
 end
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
 local waiting = redis.call('ZCARD', Q)
+local now, fence, base, room
 -- include fence.lua
 
 redis.call('PEXPIRE', L, ttl)

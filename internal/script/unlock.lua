@@ -19,7 +19,9 @@ if holder and holder ~= id or not holder and waiting == 0 then
   return {'not held', holder or '', us}
 end
 
+local now, fence, base, room
 -- include fence.lua
+-- include wake.lua
 -- include handover.lua
 
 if not holder then -- expired: nothing to release, but the line must move
@@ -33,21 +35,24 @@ if not holder then -- expired: nothing to release, but the line must move
 end
 
 local dead, chosen, following, more = survey(fresh, '')
-local newest = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')[2]
-local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
-local heard = fresh ~= '' and listening(fresh) and 1 or 0
+local score, heard
+if fresh ~= '' then
+  local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+  score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
+  heard = listeners({fresh})(1) and 1 or 0
+end
 
 if more and not chosen then
   redis.call('ZREM', Q, unpack(dead))
   return {'again', us}
 end
-redis.call('PEXPIRE', L, 2000) -- first: full memory never refuses it, and then nothing that follows
 if fresh ~= '' and chosen and chosen ~= fresh then
+  redis.call('PEXPIRE', L, '2000') -- first: full memory never refuses it, and then nothing that follows
   redis.call('ZADD', Q, 'NX', score, fresh)
-  redis.call('PEXPIRE', Q, 1800000)
+  redis.call('PEXPIRE', Q, '1800000')
 end
 if fresh ~= '' and not chosen then chosen = fresh end
-local px, size, left = handover(dead, chosen, following, fresh, asked)
+local px, size, left, last = handover(dead, chosen, following, fresh, asked)
 if fresh == '' then return {'released', refused} end
-if chosen == fresh then return granted(size, left) end
+if chosen == fresh then return granted(size, left, last) end
 return {'queued', chosen, px, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}

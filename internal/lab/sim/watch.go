@@ -209,9 +209,7 @@ func (w *Watch) after(call holdfast.Call, reply []string) {
 	if len(f) < 6 || f[0] != "granted" && f[0] != "renewed" {
 		return
 	}
-	last, _ := strconv.ParseInt(f[1], 10, 64)
-	size, _ := strconv.ParseInt(f[2], 10, 64)
-	w.reserved(strings.TrimPrefix(call.Keys[0], Prefix), gains(call.Script.Name, call.Args), strconv.FormatInt(last-size+1, 10), f[2])
+	w.reserved(strings.TrimPrefix(call.Keys[0], Prefix), gains(call.Script.Name, call.Args), f[1], f[2])
 }
 
 // pushed notes the stride of a grant that is on its way to a process.
@@ -219,15 +217,16 @@ func (w *Watch) pushed(payload string) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	f := strings.Fields(payload)
-	if len(f) < 7 || f[0] != "grant" {
+	if len(f) < 8 || f[0] != "grant" {
 		return
 	}
-	w.reserved(w.ids[f[6]], f[6], f[1], f[2])
+	w.reserved(w.ids[f[7]], f[7], f[1], f[2])
 }
 
-func (w *Watch) reserved(name, id, base, size string) {
-	b, _ := strconv.ParseInt(base, 10, 64)
+func (w *Watch) reserved(name, id, last, size string) {
+	b, _ := strconv.ParseInt(last, 10, 64)
 	n, _ := strconv.ParseInt(size, 10, 64)
+	b += 1 - n
 	if n > 0 {
 		watched := w.name(name)
 		for _, s := range watched.strides {

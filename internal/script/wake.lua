@@ -1,0 +1,34 @@
+-- wake: who listens, and how to tell them. Functions, so it is included after
+-- the uncontended path.
+-- needs: L, suffix
+
+local refused = '' -- what the server said when it refused to publish
+
+-- channel is the wake channel of an id, or nil when the value is not the id of a
+-- mutex tenure.
+local channels = {}
+local function channel(id)
+  if not channels[id] then
+    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
+    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+  end
+  return channels[id]
+end
+
+-- listeners asks for many ids at once; what it returns says it of one of them.
+local function listeners(ids)
+  local names = {}
+  for i, id in ipairs(ids) do names[i] = channel(id) or '' end
+  local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
+  return function(i)
+    if names[i] == '' then
+      error('HOLDFAST ' .. L .. ' is waited for as another kind of lock', 0)
+    end
+    return counts[2 * i] > 0
+  end
+end
+
+local function publish(id, message)
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) == 'table' and sent.err then refused = sent.err end
+end
