@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/storetest"
 )
 
+// The embedded store is a store as any other.
 func TestEmbeddedConforms(t *testing.T) {
 	store, err := embedded.Open(nil)
 	if err != nil {
@@ -19,14 +19,29 @@ func TestEmbeddedConforms(t *testing.T) {
 	storetest.Run(t, func(*testing.T) holdfast.Store { return store })
 }
 
-func TestRueidisConforms(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	storetest.Run(t, func(t *testing.T) holdfast.Store {
-		store, err := rueidisstore.Open(server.URL(), nil)
-		if err != nil {
-			t.Fatal(err)
+// The lock works through each driver wherever Redis may run.
+func TestDriversConform(t *testing.T) {
+	plain := redistest.Start(t, redistest.Options{})
+	limited := redistest.Start(t, redistest.Options{
+		// What a lock needs and no more, but DEL for the suite.
+		ACL: []string{"user app on >pw resetchannels &holdfast/wake:* ~storetest-* ~holdfast/* -@all +evalsha +eval +subscribe +scan " +
+			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +zscore +publish +pubsub"},
+	})
+	cluster := redistest.Cluster(t, 3, 0)
+	places := []struct {
+		name, url string
+		way       way
+	}{
+		{"plain", plain.URL(), way{}},
+		{"RESP2", plain.URL() + "/1", way{resp2: true}},
+		{"limited", "redis://app:pw@" + limited.Addr(), way{}},
+		{"cluster", "cluster://" + cluster[0].Addr(), way{}},
+	}
+	eachDriver(t, func(t *testing.T, d driver) {
+		for _, place := range places {
+			t.Run(place.name, func(t *testing.T) {
+				storetest.Run(t, func(t *testing.T) holdfast.Store { return d.open(t, place.url, place.way) })
+			})
 		}
-		t.Cleanup(func() { _ = store.Close() })
-		return store
 	})
 }

@@ -2,10 +2,9 @@ package lab_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -14,129 +13,225 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/rueidisstore"
-	"github.com/redis/rueidis"
 )
 
+// A subscription whose connection breaks ends, and does not mend itself.
 func TestDriverKilledConnection(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	store := openStore(t, server.URL(), nil)
-	sub := subscribe(t, store, "c", func(string) {})
-	server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
-	ended(t, sub)
-	if sub.Ping(t.Context()) == nil {
-		t.Error("a dead subscription answered a ping")
-	}
-	subscribe(t, store, "c", func(string) {})
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		for protocol, w := range protocols {
+			t.Run(protocol, func(t *testing.T) {
+				var dials atomic.Int32
+				w.dials = func() { dials.Add(1) }
+				store := d.open(t, server.URL(), w)
+				var slowest time.Duration
+				for range 20 {
+					sub := subscribe(t, store, "c", func(string) {})
+					before := dials.Load()
+					server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
+					began := time.Now()
+					ended(t, sub)
+					slowest = max(slowest, time.Since(began))
+					if sub.Ping(t.Context()) == nil {
+						t.Error("a dead subscription answered a ping")
+					}
+					if got := dials.Load(); got != before {
+						t.Errorf("%d new connections after it broke, want none", got-before)
+					}
+				}
+				t.Logf("ended at the latest %v after its connection", slowest)
+				if slowest > 2*time.Second {
+					t.Errorf("it took %v to notice a broken connection, want next to nothing", slowest)
+				}
+			})
+		}
+	})
 }
 
 // A dialer that hangs must not hang the caller.
 func TestDriverSubscribeObeysContext(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	store := openStore(t, server.URL(), func(option *rueidis.ClientOption) {
-		option.PipelineMultiplex = -1 // one connection, so that the next is the subscription's
+	eachDriver(t, func(t *testing.T, d driver) {
 		var dials atomic.Int32
-		option.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		store := d.open(t, server.URL(), way{dials: func() {
 			if dials.Add(1) > 1 {
 				<-t.Context().Done() // it does not look at its own
 			}
-			return dialer.DialContext(ctx, "tcp", addr)
+		}})
+		if _, err := store.Subscribe(briefly(t), "c", func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the context's error", err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := store.Subscribe(ctx, "c", func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the context's error", err)
-	}
 }
 
+// What a frozen server does not answer ends with its context, however that ends
+// and however long the client itself would wait.
 func TestDriverFrozenServer(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	for name, resp2 := range map[string]bool{"RESP3": false, "RESP2": true} {
-		t.Run(name, func(t *testing.T) {
-			store := openStore(t, server.URL(), func(o *rueidis.ClientOption) { o.AlwaysRESP2 = resp2 })
-			sub := subscribe(t, store, "c", func(string) {})
-			if err := server.Freeze(); err != nil {
-				t.Fatal(err)
-			}
-			short := func() context.Context {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				t.Cleanup(cancel)
-				return ctx
-			}
-			if err := sub.Ping(short()); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("ping: got %v, want the context's error", err)
-			}
-			if _, err := store.Subscribe(short(), "d", func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("subscribe: got %v, want the context's error", err)
-			}
-			if _, err := store.Eval(short(), holdfast.Call{Script: lua("return 1")}); err == nil {
-				t.Error("a frozen server answered")
-			}
-			ended(t, sub) // noticed by the client's own pings
-			if err := server.Thaw(); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "the store works again", func() bool {
-				_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
-				return err == nil
-			})
-			eventually(t, "the subscription that came too late is gone", func() bool {
-				return server.MustDo(t, "PUBLISH", "d", "x") == "0"
-			})
-		})
-	}
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		for protocol, w := range protocols {
+			t.Run(protocol, func(t *testing.T) { frozen(t, server, d, w) })
+		}
+	})
 }
 
-func TestDriverKilledServer(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	store := openStore(t, server.URL(), nil)
+func frozen(t *testing.T, server *redistest.Server, d driver, w way) {
+	w.patient = true
+	store := d.open(t, server.URL(), w)
 	sub := subscribe(t, store, "c", func(string) {})
-	server.Kill()
-	ended(t, sub)
-	_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
-	if _, refused := errors.AsType[holdfast.ServerError](err); err == nil || refused {
-		t.Errorf("got %v, want an error that is not the server's", err)
+	call := holdfast.Call{Script: lua("return 1")}
+	calls := []struct {
+		name string
+		call func(context.Context) error
+	}{
+		{"ping", sub.Ping}, // first: rueidis may end it later
+		{"subscribe", func(ctx context.Context) error {
+			_, err := store.Subscribe(ctx, "d", func(string) {})
+			return err
+		}},
+		{"eval", func(ctx context.Context) error {
+			_, err := store.Eval(ctx, call)
+			return err
+		}},
+		{"eval all", func(ctx context.Context) error {
+			return store.EvalAll(ctx, []holdfast.Call{call, call})[1].Err
+		}},
+		{"scan", func(ctx context.Context) error {
+			for _, err := range store.Scan(ctx, "*") {
+				return err
+			}
+			return nil
+		}},
 	}
-	if err := server.Restart(true); err != nil {
+	if err := server.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range calls {
+		began := time.Now()
+		if err := c.call(briefly(t)); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: got %v, want the context's error", c.name, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		if err := c.call(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want the context's error", c.name, err)
+		}
+		if got := time.Since(began); got > patience/2 {
+			t.Errorf("%s: two calls took %v, want the ends of their contexts", c.name, got)
+		}
+	}
+	if err := server.Thaw(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the store works again", func() bool {
-		_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := store.Eval(ctx, call)
 		return err == nil
 	})
-	subscribe(t, store, "c", func(string) {})
+	eventually(t, "the subscriptions that came too late are gone", func() bool {
+		return server.MustDo(t, "PUBLISH", "d", "x") == "0"
+	})
+}
+
+// A subscription that was given up leaves nothing waiting for a frozen server.
+func TestDriverGivesUpASubscription(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		store := d.open(t, server.URL(), way{patient: true})
+		sub := subscribe(t, store, "c", func(string) {})
+		sub.Close()
+		if err := server.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		before := runtime.NumGoroutine()
+		for range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(50*time.Millisecond, cancel)
+			if _, err := store.Subscribe(ctx, "c", func(string) {}); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want the context's error", err)
+			}
+		}
+		eventually(t, "all that waited is gone", func() bool { return runtime.NumGoroutine() <= before })
+		if err := server.Thaw(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A driver that sends pings by itself notices a frozen server without being
+// asked; the others leave that to the core's Ping.
+func TestDriverNoticesAFreeze(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		sub := subscribe(t, d.open(t, server.URL(), way{}), "c", func(string) {})
+		if err := server.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		if d.pings {
+			ended(t, sub)
+		} else if err := sub.Ping(briefly(t)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ping: got %v, want the context's error", err)
+		}
+		if err := server.Thaw(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestDriverKilledServer(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		store := d.open(t, server.URL(), way{})
+		sub := subscribe(t, store, "c", func(string) {})
+		server.Kill()
+		ended(t, sub)
+		_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
+		if _, refused := errors.AsType[holdfast.ServerError](err); err == nil || refused {
+			t.Errorf("got %v, want an error that is not the server's", err)
+		}
+		if err := server.Restart(true); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the store works again", func() bool {
+			_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
+			return err == nil
+		})
+		subscribe(t, store, "c", func(string) {})
+	})
 }
 
 func TestDriverLeaksNothing(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	before := runtime.NumGoroutine()
-	for range 3 {
-		store, err := rueidisstore.Open(server.URL(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 20 {
-			sub, err := store.Subscribe(t.Context(), fmt.Sprint("c", i), func(string) {})
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		before := runtime.NumGoroutine()
+		for range 3 {
+			store, err := d.try(server.URL(), way{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if i%2 == 0 {
-				sub.Close()
+			for i := range 20 {
+				sub, err := store.Subscribe(t.Context(), fmt.Sprint("c", i), func(string) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i%2 == 0 {
+					sub.Close()
+				}
+				_, _ = store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
 			}
-			_, _ = store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
-		}
-		server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
-		for i := range 5 { // left open: Close of the store ends them
-			if _, err := store.Subscribe(t.Context(), fmt.Sprint("d", i), func(string) {}); err != nil {
-				t.Fatal(err)
+			server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
+			for i := range 5 { // left open: Close of the store ends them
+				if _, err := store.Subscribe(t.Context(), fmt.Sprint("d", i), func(string) {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
 			}
 		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	eventually(t, "all goroutines and connections are gone", func() bool {
-		return runtime.NumGoroutine() <= before && strings.Count(server.MustDo(t, "CLIENT", "LIST"), "name=holdfast") == 0
+		eventually(t, "all goroutines and connections are gone", func() bool {
+			return runtime.NumGoroutine() <= before && strings.Count(server.MustDo(t, "CLIENT", "LIST"), "name=holdfast") == 0
+		})
 	})
 }

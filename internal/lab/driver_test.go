@@ -92,37 +92,41 @@ func eventually(t testing.TB, what string, ok func() bool) {
 // command runs a command on a server, past the driver.
 type command func(args ...any) string
 
-// eachServer runs a test against a real server and against the embedded one, in
-// both protocols: rueidis takes different ways then, above all for subscriptions.
-func eachServer(t *testing.T, test func(t *testing.T, store *rueidisstore.Store, do command)) {
-	server := redistest.Start(t, redistest.Options{})
-	local, err := embedded.Open(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = local.Close() }()
-	if _, err := local.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	inProcess := func(args ...any) string {
-		texts := make([]string, len(args))
-		for i, arg := range args {
-			texts[i] = fmt.Sprint(arg)
-		}
-		reply, err := local.Do(texts...)
+// eachServer runs a test with each driver against a real server and against the
+// embedded one, in both protocols: clients take different ways then, above all
+// for subscriptions.
+func eachServer(t *testing.T, test func(t *testing.T, store holdfast.Store, do command)) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		local, err := embedded.Open(nil)
 		if err != nil {
-			t.Errorf("%v: %v", args, err)
+			t.Fatal(err)
 		}
-		return fmt.Sprint(reply)
-	}
-	for protocol, resp2 := range map[string]bool{"RESP3": false, "RESP2": true} {
-		adjust := func(o *rueidis.ClientOption) { o.AlwaysRESP2 = resp2 }
-		t.Run("redis "+protocol, func(t *testing.T) {
-			test(t, openStore(t, server.URL(), adjust), func(args ...any) string { return server.MustDo(t, args...) })
-		})
-		t.Run("embedded "+protocol, func(t *testing.T) { test(t, openStore(t, local.URL(), adjust), inProcess) })
-	}
+		defer func() { _ = local.Close() }()
+		if _, err := local.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		inProcess := func(args ...any) string {
+			texts := make([]string, len(args))
+			for i, arg := range args {
+				texts[i] = fmt.Sprint(arg)
+			}
+			reply, err := local.Do(texts...)
+			if err != nil {
+				t.Errorf("%v: %v", args, err)
+			}
+			return fmt.Sprint(reply)
+		}
+		for protocol, w := range protocols {
+			t.Run("redis "+protocol, func(t *testing.T) {
+				test(t, d.open(t, server.URL(), w), func(args ...any) string { return server.MustDo(t, args...) })
+			})
+			t.Run("embedded "+protocol, func(t *testing.T) { test(t, d.open(t, local.URL(), w), inProcess) })
+		}
+	})
 }
+
+var protocols = map[string]way{"RESP3": {}, "RESP2": {resp2: true}}
 
 func TestDriverEval(t *testing.T) {
 	tests := map[string][]string{
@@ -135,7 +139,7 @@ func TestDriverEval(t *testing.T) {
 		"return {'a', false, 'c'}":           {"a", "", "c"},
 		"return {KEYS[1], KEYS[2], ARGV[1]}": {"k1", "k2", "with space\r\n\x00"},
 	}
-	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
 		for source, want := range tests {
 			call := holdfast.Call{Script: lua(source), Keys: []string{"k1", "k2"}, Args: []string{"with space\r\n\x00"}}
 			for range 2 { // by source, then by SHA
@@ -166,7 +170,7 @@ func TestDriverEvalAll(t *testing.T) {
 			calls[i].Script = lua("return {err = 'NO ' .. ARGV[1]}")
 		}
 	}
-	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
 		for round := range 3 { // by source, by SHA, and by source again
 			for i, result := range store.EvalAll(t.Context(), calls) {
 				if i%10 == 3 {
@@ -195,7 +199,7 @@ func TestDriverEvalAll(t *testing.T) {
 }
 
 func TestDriverScan(t *testing.T) {
-	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
 		for i := range 1500 { // three pages
 			do("SET", fmt.Sprint("a:", i), 1)
 		}
@@ -219,7 +223,7 @@ func TestDriverScan(t *testing.T) {
 }
 
 func TestDriverSubscription(t *testing.T) {
-	eachServer(t, func(t *testing.T, store *rueidisstore.Store, do command) {
+	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
 		got := make(chan string, 100)
 		sub := subscribe(t, store, "c", func(payload string) { got <- payload })
 		for i := range 100 { // heard from the first on: it is confirmed
@@ -249,79 +253,81 @@ func TestDriverSubscription(t *testing.T) {
 }
 
 func TestDriverLeavesAClientOpen(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	store := rueidisstore.New(client)
-	sub := subscribe(t, store, "c", func(string) {})
-	for range 2 {
-		if err := store.Close(); err != nil {
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		store, ping, end := d.adopt(server.Addr())
+		defer end()
+		sub := subscribe(t, store, "c", func(string) {})
+		for range 2 {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		ended(t, sub)
+		if _, err := store.Subscribe(t.Context(), "c", func(string) {}); err == nil {
+			t.Error("subscribed after Close")
+		}
+		if err := ping(t.Context()); err != nil {
 			t.Error(err)
 		}
-	}
-	ended(t, sub)
-	if _, err := store.Subscribe(t.Context(), "c", func(string) {}); err == nil {
-		t.Error("subscribed after Close")
-	}
-	if err := client.Do(t.Context(), client.B().Ping().Build()).Error(); err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 func TestDriverOpenFails(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{})
-	for _, url := range []string{"redis://127.0.0.1:1", "redis://127.0.0.1:1/2", "unix:///nonexistent/socket", "cluster://" + server.Addr(), server.Addr()} {
-		store, err := rueidisstore.Open(url, nil)
-		if err == nil {
-			_ = store.Close()
-			t.Errorf("%s: no error", url)
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{})
+		for _, url := range []string{"redis://127.0.0.1:1", "redis://127.0.0.1:1/2", "unix:///nonexistent/socket", "cluster://" + server.Addr(), server.Addr()} {
+			store, err := d.try(url, way{})
+			if err == nil {
+				_ = store.Close()
+				t.Errorf("%s: no error", url)
+			}
 		}
-	}
+	})
 }
 
 func TestDriverWaysIn(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{
-		Password: "p@ss/word?#%:",
-		Socket:   true,
-		ACL:      []string{"user app on >pw ~app:* &app:* +@all -config"},
+	eachDriver(t, func(t *testing.T, d driver) {
+		server := redistest.Start(t, redistest.Options{
+			Password: "p@ss/word?#%:",
+			Socket:   true,
+			ACL:      []string{"user app on >pw ~app:* &app:* +@all -config"},
+		})
+		password := url.QueryEscape("p@ss/word?#%:")
+		store := d.open(t, "redis://:"+password+"@"+server.Addr()+"/3", way{})
+		eval(t, store, "return redis.call('SET', KEYS[1], 'here')", "k")
+
+		socket := d.open(t, "unix://default:"+password+"@"+server.Socket()+"?db=3", way{})
+		if got := eval(t, socket, "return redis.call('GET', KEYS[1])", "k"); !slices.Equal(got, []string{"here"}) {
+			t.Errorf("got %q over the socket", got)
+		}
+		got := make(chan string, 1)
+		subscribe(t, socket, "c", func(payload string) { got <- payload })
+		eval(t, store, "return redis.call('PUBLISH', 'c', 'hello')")
+		if message := <-got; message != "hello" {
+			t.Errorf("got %q", message)
+		}
+
+		app := d.open(t, "redis://app:pw@"+server.Addr(), way{})
+		_, err := app.Eval(t.Context(), holdfast.Call{Script: lua("return 1"), Keys: []string{"other"}})
+		if !strings.HasPrefix(refusal(t, err), "NOPERM") {
+			t.Errorf("got %v, want NOPERM", err)
+		}
+		_, err = app.Subscribe(t.Context(), "other", func(string) {})
+		if !strings.HasPrefix(refusal(t, err), "NOPERM") {
+			t.Errorf("got %v, want NOPERM", err)
+		}
+		subscribe(t, app, "app:c", func(string) {})
+
+		_, err = d.try("redis://app:wrong-password@"+server.Addr(), way{})
+		if err == nil || strings.Contains(err.Error(), "wrong-password") {
+			t.Errorf("got %v, want an error without the password", err)
+		}
+		_, err = store.Eval(t.Context(), holdfast.Call{Script: lua("return redis.error_reply('ERR my own')")})
+		if got := refusal(t, err); !strings.HasPrefix(got, "ERR my own") {
+			t.Errorf("got %q, want the server's words", got)
+		}
 	})
-	password := url.QueryEscape("p@ss/word?#%:")
-	store := openStore(t, "redis://:"+password+"@"+server.Addr()+"/3", nil)
-	eval(t, store, "return redis.call('SET', KEYS[1], 'here')", "k")
-
-	socket := openStore(t, "unix://default:"+password+"@"+server.Socket()+"?db=3", nil)
-	if got := eval(t, socket, "return redis.call('GET', KEYS[1])", "k"); !slices.Equal(got, []string{"here"}) {
-		t.Errorf("got %q over the socket", got)
-	}
-	got := make(chan string, 1)
-	subscribe(t, socket, "c", func(payload string) { got <- payload })
-	eval(t, store, "return redis.call('PUBLISH', 'c', 'hello')")
-	if message := <-got; message != "hello" {
-		t.Errorf("got %q", message)
-	}
-
-	app := openStore(t, "redis://app:pw@"+server.Addr(), nil)
-	_, err := app.Eval(t.Context(), holdfast.Call{Script: lua("return 1"), Keys: []string{"other"}})
-	if !strings.HasPrefix(refusal(t, err), "NOPERM") {
-		t.Errorf("got %v, want NOPERM", err)
-	}
-	_, err = app.Subscribe(t.Context(), "other", func(string) {})
-	if !strings.HasPrefix(refusal(t, err), "NOPERM") {
-		t.Errorf("got %v, want NOPERM", err)
-	}
-	subscribe(t, app, "app:c", func(string) {})
-
-	_, err = rueidisstore.Open("redis://app:wrong-password@"+server.Addr(), nil)
-	if err == nil || strings.Contains(err.Error(), "wrong-password") {
-		t.Errorf("got %v, want an error without the password", err)
-	}
-	_, err = store.Eval(t.Context(), holdfast.Call{Script: lua("return redis.error_reply('ERR my own')")})
-	if got := refusal(t, err); !strings.HasPrefix(got, "ERR my own") {
-		t.Errorf("got %q, want the server's words", got)
-	}
 }
 
 func refusal(t testing.TB, err error) string {
@@ -360,12 +366,14 @@ func TestDriverTLS(t *testing.T) {
 		}
 	}()
 	address := "rediss://" + listener.Addr().String()
-	store := openStore(t, address+"?server_name=lab.example&ca="+url.QueryEscape(certFile), nil)
-	subscribe(t, store, "c", func(string) {})
-	eval(t, store, "return 1")
-	if _, err := rueidisstore.Open(address+"?server_name=lab.example", nil); err == nil {
-		t.Error("a certificate of an unknown authority was taken")
-	}
+	eachDriver(t, func(t *testing.T, d driver) {
+		store := d.open(t, address+"?server_name=lab.example&ca="+url.QueryEscape(certFile), way{})
+		subscribe(t, store, "c", func(string) {})
+		eval(t, store, "return 1")
+		if _, err := d.try(address+"?server_name=lab.example", way{}); err == nil {
+			t.Error("a certificate of an unknown authority was taken")
+		}
+	})
 }
 
 func certificate(t testing.TB) (file string, config *tls.Config) {

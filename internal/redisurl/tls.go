@@ -1,4 +1,4 @@
-package rueidisstore
+package redisurl
 
 import (
 	"crypto/tls"

@@ -1,0 +1,99 @@
+package goredisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Options changes what Open makes. The zero value works.
+type Options struct {
+	// Adjust has the last word about the client: credentials that rotate,
+	// another dialer, another name than "holdfast" in CLIENT LIST. What it is
+	// given comes from the URL and from the settings of ParseURL.
+	Adjust func(*redis.UniversalOptions)
+}
+
+// Open makes a client from a URL, in one of the forms that ParseURL takes, and
+// connects it. A redis:// address that is part of a cluster is used as one. Nil
+// options are good defaults. Close the store.
+func Open(url string, options *Options) (*Store, error) {
+	option, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if options != nil && options.Adjust != nil {
+		options.Adjust(option)
+	}
+	client, err := connect(option)
+	if errors.Is(err, errNoCluster) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("goredisstore: cannot connect to %s: %w", strings.Join(option.Addrs, ", "), err)
+	}
+	s := New(client)
+	s.own = true
+	return s, nil
+}
+
+var errNoCluster = errors.New("goredisstore: the server is not part of a cluster: use redis:// for a single server")
+
+func connect(option *redis.UniversalOptions) (redis.UniversalClient, error) {
+	client := redis.NewUniversalClient(option)
+	inCluster, err := hello(client)
+	if inCluster && maybeCluster(option) {
+		_ = client.Close()
+		option.IsClusterMode = true
+		client = redis.NewUniversalClient(option)
+		inCluster, err = hello(client)
+	}
+	if isCluster(option) && (err == nil && !inCluster || err != nil && strings.Contains(err.Error(), "cluster support disabled")) {
+		err = errNoCluster
+	}
+	if err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+func isCluster(option *redis.UniversalOptions) bool {
+	return option.MasterName == "" && (option.IsClusterMode || len(option.Addrs) > 1)
+}
+
+// maybeCluster reports whether one server was named, by what may be its address
+// in a cluster. A cluster has only database 0.
+func maybeCluster(option *redis.UniversalOptions) bool {
+	return !isCluster(option) && option.MasterName == "" && option.DB == 0 && !strings.HasPrefix(option.Addrs[0], "/")
+}
+
+// hello asks a server whether it is part of a cluster. HELLO needs no right;
+// what does not know it, or not like this, is no cluster that would do.
+func hello(client redis.UniversalClient) (inCluster bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
+	defer cancel()
+	cmd := redis.NewCmd(ctx, "hello")
+	cmd.SetStepCount(1) // see command
+	reply, err := bounded(ctx, func() (any, error) {
+		_ = client.Process(ctx, cmd)
+		return cmd.Result()
+	})
+	if said, refused := errors.AsType[redis.Error](err); refused && strings.HasPrefix(said.Error(), "ERR ") {
+		return false, nil
+	}
+	switch reply := reply.(type) {
+	case map[any]any:
+		return reply["mode"] == "cluster", err
+	case []any: // RESP2
+		for i := 0; i+1 < len(reply); i += 2 {
+			if reply[i] == "mode" {
+				return reply[i+1] == "cluster", err
+			}
+		}
+	}
+	return false, err
+}

@@ -1,0 +1,68 @@
+package goredisstore
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/redis/go-redis/v9"
+)
+
+// decode flattens a script's answer as holdfast.Store asks for it.
+func decode(cmd *redis.Cmd) ([]string, error) {
+	reply, err := cmd.Result()
+	if err != nil {
+		if err == redis.Nil { //nolint:errorlint // it comes as it is
+			return nil, nil
+		}
+		return nil, refusal(err)
+	}
+	values, ok := reply.([]any)
+	if !ok {
+		text, err := text(reply)
+		if err != nil {
+			return nil, err
+		}
+		return []string{text}, nil
+	}
+	list := make([]string, len(values))
+	for i, value := range values {
+		if list[i], err = text(value); err != nil {
+			return nil, fmt.Errorf("element %d of the answer: %w", i, err)
+		}
+	}
+	return list, nil
+}
+
+// refusal is the server's error word for word if err is one, and else err.
+func refusal(err error) error {
+	if said, ok := errors.AsType[redis.Error](err); ok {
+		return holdfast.ServerError(said.Error())
+	}
+	return err
+}
+
+func text(value any) (string, error) {
+	switch value := value.(type) {
+	case string:
+		return value, nil
+	case int64:
+		return strconv.FormatInt(value, 10), nil
+	case nil: // a false or nil in a Lua table
+		return "", nil
+	case bool:
+		if value {
+			return "1", nil
+		}
+		return "", nil
+	case float64:
+		return strconv.FormatFloat(value, 'g', -1, 64), nil
+	case *big.Int:
+		return value.String(), nil
+	case error:
+		return "", refusal(value)
+	}
+	return "", fmt.Errorf("goredisstore: want text or integer, got %.100s", fmt.Sprint(value))
+}

@@ -1,0 +1,83 @@
+package goredisstore
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Scan yields the keys that match, from every master. See holdfast.Store.
+func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		nodes, err := s.masters(ctx)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, node := range nodes {
+			if !scan(ctx, node, match, yield) {
+				return
+			}
+		}
+	}
+}
+
+// pageTimeout bounds one command of a scan: a frozen server would keep a caller
+// without a deadline for ever.
+const pageTimeout = 5 * time.Second
+
+func ask[T any](ctx context.Context, command func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	value, err := bounded(ctx, func() (T, error) { return command(ctx) })
+	return value, refusal(err)
+}
+
+type scanner interface {
+	Scan(ctx context.Context, cursor uint64, match string, count int64) *redis.ScanCmd
+}
+
+func (s *Store) masters(ctx context.Context) ([]scanner, error) {
+	if !s.Sharded() {
+		return []scanner{s.client}, nil
+	}
+	return ask(ctx, func(ctx context.Context) (nodes []scanner, err error) {
+		var mu sync.Mutex // guards nodes
+		err = s.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			nodes = append(nodes, node)
+			return nil
+		})
+		return nodes, err
+	})
+}
+
+// scan yields the keys of one node and reports whether to go on.
+func scan(ctx context.Context, node scanner, match string, yield func(string, error) bool) bool {
+	type page struct {
+		keys   []string
+		cursor uint64
+	}
+	for cursor := uint64(0); ; {
+		got, err := ask(ctx, func(ctx context.Context) (page, error) {
+			keys, next, err := node.Scan(ctx, cursor, match, 512).Result()
+			return page{keys, next}, err
+		})
+		if err != nil {
+			yield("", err)
+			return false
+		}
+		for _, key := range got.keys {
+			if !yield(key, nil) {
+				return false
+			}
+		}
+		if cursor = got.cursor; cursor == 0 {
+			return true
+		}
+	}
+}
