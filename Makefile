@@ -4,7 +4,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test mutants lint vet fuzz interop bench bench-quick tidy demo
+.PHONY: build test mutants lint vet fuzz interop bench bench-quick bench-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -12,7 +12,7 @@ build: ## every package, and the command in bin/
 test: ## all tests, with the race detector, against real servers
 	@scripts/need gcc redis-server redis-cli
 	go test -race -timeout 10m work
-	go test -timeout 10m ./internal/lab/sim
+	go test -timeout 10m . ./internal/lab/sim
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
 	go run ./internal/lab/mutants
@@ -32,14 +32,18 @@ interop: ## foreign clients on the same keys
 	@/usr/bin/python3 -c 'import redis' 2>/dev/null || { echo "installing python3-redis"; apt-get update -qq && apt-get install -y -qq python3-redis; }
 	go test -race -tags interop -count 1 -timeout 10m ./internal/lab/interop/...
 
-bench: ## beside other libraries, some minutes
+bench: ## beside other libraries, about ten minutes; BENCH="-save" keeps it, -help says what else
 	@scripts/need redis-server
-	go run ./internal/lab/bench/cmd
+	go run ./internal/lab/bench/cmd $(BENCH)
 
 bench-quick: ## that everything which measures still runs; the figures mean little
 	@scripts/need redis-server
 	go run ./internal/lab/bench/cmd -quick
 	go test -run '^$$' -bench . -benchtime 1x work
+
+bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as ratios to limits; minutes
+	@scripts/need redis-server
+	go run ./internal/lab/bench/cmd -check -who '^(holdfast|limit)' $(BENCH)
 
 # The lab is tidied with -e: the tests of a library that it measures need a
 # module that not every proxy has, and tidy looks at the tests of dependencies.

@@ -3,86 +3,159 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"sync"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// window is what of a run of callers is measured.
-type window struct{ from, to, stop time.Time }
+// window is what of a run of callers is measured, since it began.
+type window struct{ from, to, stop time.Duration }
 
 // tally is what the callers of one process did.
 type tally struct {
-	Counts  []int         // acquisitions in the window, by caller
-	Waits   []byte        // an encoded histogram of their waits in µs
-	Longest time.Duration // wait, those that were cut by the end of the cell included
-	Entered int64         // critical sections entered in all, outside the window too
-	Seen    int64         // of those, entered while somebody was inside
-	Failed  int64
-	Failure string // the first one
+	Counts    []int         // acquisitions in the window, by caller
+	Waits     []byte        // an encoded histogram of their waits
+	Handovers []byte        // of the time from a release to the grant in another process
+	Longest   time.Duration // wait, those that were cut by the end of the cell included
+	CPU       time.Duration // of this process in the window
+	Entered   int64         // critical sections entered in all, outside the window too
+	Seen      int64         // of those, entered while somebody was inside
+	Failed    int64
+	Failure   string // the first one
 }
 
-// caller is one goroutine's part of it.
+// crew is the callers of one process.
+type crew struct {
+	contender contender
+	workload  workload
+	section   *critical
+	win       window
+	begin     time.Time
+	waits     *recorder
+	handovers *recorder
+}
+
+// caller is one goroutine of it.
 type caller struct {
-	waits   []time.Duration
-	longest time.Duration
-	entered int64
-	seen    int64
-	failed  int64
-	failure error
+	*crew
+	me        int64 // unlike anybody else's on this machine
+	mutexes   []mutex
+	waits     notes
+	handovers notes
+	longest   time.Duration
+	entered   int64
+	seen      int64
+	failed    int64
+	failure   error
+}
+
+// newCallers gives each caller its mutexes.
+func (w *crew) newCallers(s session, name string) ([]*caller, error) {
+	var all []*caller
+	for i := range w.workload.callers {
+		c := &caller{crew: w, me: int64(os.Getpid())<<20 | int64(i), waits: notes{to: w.waits}, handovers: notes{to: w.handovers}}
+		for k := range w.workload.names {
+			own := name
+			if !w.workload.shared {
+				own = fmt.Sprintf("%s:%d:%d", name, i, k)
+			}
+			m, err := s.mutex(i, own)
+			if err != nil {
+				return nil, err
+			}
+			c.mutexes = append(c.mutexes, m)
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // drive lets the callers run until the window's stop and returns what they did.
-func drive(s session, w workload, name string, in *critical, win window) tally {
-	ctx, cancel := context.WithDeadline(context.Background(), win.stop)
+func (w *crew) drive(callers []*caller) tally {
+	w.begin = time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), w.win.stop)
 	defer cancel()
-	callers := make([]caller, w.callers)
 	var wg sync.WaitGroup
-	for i := range callers {
-		own := name
-		if !w.shared {
-			own = fmt.Sprintf("%s:%d", name, i)
-		}
-		wg.Go(func() { callers[i].run(ctx, s, own, w, in, win) })
+	var cpu time.Duration
+	wg.Go(func() {
+		time.Sleep(w.win.from)
+		cpu = -usedCPU()
+		time.Sleep(w.win.to - time.Since(w.begin))
+		cpu += usedCPU()
+	})
+	for _, c := range callers {
+		wg.Go(func() { c.run(ctx) })
 	}
 	wg.Wait()
-	return sum(callers)
+	t := sum(callers)
+	t.CPU, t.Waits, t.Handovers = cpu, w.waits.encode(), w.handovers.encode()
+	return t
 }
 
-func (c *caller) run(ctx context.Context, s session, name string, w workload, in *critical, win window) {
-	for ctx.Err() == nil {
-		asked := time.Now()
-		release, err := s.lock(ctx, name)
-		got := time.Now()
-		if err != nil {
-			if got.Before(win.to) {
-				c.fail(err)
-				time.Sleep(time.Millisecond) // what fails at once must not spin
-				continue
-			}
-			c.longest = max(c.longest, got.Sub(asked))
-			return // cut by the end
+// run is the loop. The clock is read twice a turn: what of it is the measuring
+// itself is seen in the row "limit", the same loop without a lock.
+func (c *caller) run(ctx context.Context) {
+	defer c.waits.flush()
+	defer c.handovers.flush()
+	for i := 0; ctx.Err() == nil; i++ {
+		if idle := c.contender.idle; idle > 0 {
+			time.Sleep(idle + rand.N(2*idle))
 		}
-		c.work(w, in)
-		if err := release(); err != nil && got.Before(win.to) {
+		if !c.once(ctx, c.mutexes[i%len(c.mutexes)]) {
+			return
+		}
+	}
+}
+
+// once locks, works and unlocks, and reports whether to go on.
+func (c *caller) once(ctx context.Context, m mutex) bool {
+	var onMachine int64
+	if c.workload.handover {
+		onMachine = machineClock()
+	}
+	asked := time.Since(c.begin)
+	err := m.lock(ctx)
+	got := time.Since(c.begin)
+	if err != nil {
+		if got < c.win.to {
 			c.fail(err)
+			time.Sleep(time.Millisecond) // what fails at once must not spin
+			return true
 		}
-		if got.After(win.from) && got.Before(win.to) {
-			c.waits = append(c.waits, got.Sub(asked))
+		c.longest = max(c.longest, got-asked)
+		return false // cut by the end
+	}
+	measured := got >= c.win.from && got < c.win.to
+	if measured {
+		c.longest = max(c.longest, got-asked)
+		c.waits.add(got - asked)
+	}
+	if c.workload.handover {
+		if d, ok := c.section.handedOver(c.me, onMachine); ok && measured {
+			c.handovers.add(d)
 		}
 	}
+	c.work()
+	if err := m.unlock(); err != nil && time.Since(c.begin) < c.win.to {
+		c.fail(err)
+	}
+	return true
 }
 
-func (c *caller) work(w workload, in *critical) {
-	if w.shared {
-		read, seen := in.enter()
-		defer in.leave(read)
-		c.entered++
-		c.seen += seen
+func (c *caller) work() {
+	if !c.workload.shared || c.contender.outside {
+		return
 	}
-	if w.work > 0 {
-		time.Sleep(w.work)
+	read, seen := c.section.enter()
+	c.entered++
+	c.seen += seen
+	if c.workload.work > 0 {
+		time.Sleep(c.workload.work)
+	}
+	c.section.leave(read)
+	if c.workload.handover {
+		c.section.releasing(c.me)
 	}
 }
 
@@ -92,16 +165,10 @@ func (c *caller) fail(err error) {
 	}
 }
 
-func sum(callers []caller) tally {
+func sum(callers []*caller) tally {
 	var t tally
-	waits := newHistogram()
-	for i := range callers {
-		c := &callers[i]
-		for _, wait := range c.waits {
-			record(waits, wait)
-			t.Longest = max(t.Longest, wait)
-		}
-		t.Counts = append(t.Counts, len(c.waits))
+	for _, c := range callers {
+		t.Counts = append(t.Counts, c.waits.count)
 		t.Longest = max(t.Longest, c.longest)
 		t.Entered += c.entered
 		t.Seen += c.seen
@@ -110,13 +177,5 @@ func sum(callers []caller) tally {
 			t.Failure = c.failure.Error()
 		}
 	}
-	t.Waits, _ = waits.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // a buffer in memory takes all
 	return t
-}
-
-// newHistogram holds waits from a microsecond to a minute, to three digits.
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60e6, 3) }
-
-func record(h *hdrhistogram.Histogram, wait time.Duration) {
-	_ = h.RecordValue(min(max(wait.Microseconds(), 1), 60e6)) // in range, so no error
 }

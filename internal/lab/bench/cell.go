@@ -15,10 +15,11 @@ import (
 // cell is one contender in one workload, once.
 type cell struct {
 	contender contender
-	workload  workload
+	workload  workload // as this contender runs it
 	timing    timing
 	server    *redistest.Server
-	dir       string // for its file
+	etcd      string // its address, empty without one
+	dir       string // for files
 	name      string // locked by nobody before
 }
 
@@ -26,29 +27,38 @@ type cell struct {
 // that ignores ctx comes back late. A contender that needs more is cut off.
 const grace = 15 * time.Second
 
-// run returns the row of this cell.
+// run returns the row of this cell, on an empty server.
 func (c *cell) run() (Row, error) {
-	row, err := c.measure()
+	measure := (*cell).inProcesses
+	switch {
+	case c.contender.measure != nil:
+		measure = c.contender.measure
+	case c.workload.measure != nil:
+		measure = c.workload.measure
+	}
+	_, err := c.server.Do("FLUSHALL")
+	var row Row
+	if err == nil {
+		row, err = measure(c)
+	}
 	if err != nil {
 		err = fmt.Errorf("%s, %s: %w", c.workload.name, c.contender.who, err)
 	}
 	return row, err
 }
 
-func (c *cell) measure() (Row, error) {
-	if _, err := c.server.Do("FLUSHALL"); err != nil {
+// inProcesses lets callers in processes of their own do it.
+func (c *cell) inProcesses() (Row, error) {
+	path := filepath.Join(c.dir, "section")
+	if err := newCritical(path); err != nil {
 		return Row{}, err
 	}
-	section := filepath.Join(c.dir, "section")
-	if err := newCritical(section); err != nil {
-		return Row{}, err
-	}
-	defer os.Remove(section)
-	in, err := openCritical(section)
+	defer os.Remove(path)
+	section, err := openCritical(path)
 	if err != nil {
 		return Row{}, err
 	}
-	processes, err := c.startProcesses(section)
+	processes, err := c.startProcesses(path)
 	for _, p := range processes {
 		defer p.end()
 	}
@@ -65,13 +75,13 @@ func (c *cell) measure() (Row, error) {
 			return Row{}, err
 		}
 	}
-	return c.row(tallies, in, from, to)
+	return c.row(tallies, section, from, to)
 }
 
 func (c *cell) startProcesses(section string) ([]*process, error) {
 	o := order{
-		Who: c.contender.who, Workload: c.workload.name, Addr: c.server.Addr(),
-		Name: c.name, Section: section, Timing: c.timing,
+		Who: c.contender.who, Workload: c.workload.name, Name: c.name, Section: section, Timing: c.timing,
+		Setup: setup{Addr: c.server.Addr(), Etcd: c.etcd, Linger: c.workload.linger},
 	}
 	atMost := c.timing.Warm + c.timing.Window + c.timing.Cool + grace
 	var processes []*process
@@ -95,39 +105,38 @@ func (c *cell) startProcesses(section string) ([]*process, error) {
 // watch starts the callers and looks at the server's counters where the window
 // begins and ends. The looks come late on a busy machine; rates are over the
 // time between them, whatever it was.
-func (c *cell) watch(processes []*process) (from, to commands, err error) {
+func (c *cell) watch(processes []*process) (from, to counters, err error) {
 	start := time.Now().Add(10 * time.Millisecond)
 	for _, p := range processes {
 		if err := p.start(start); err != nil {
 			return from, to, err
 		}
 	}
-	win := c.timing.after(start)
-	time.Sleep(time.Until(win.from))
-	from, err1 := lookAtCommands(c.server)
-	time.Sleep(time.Until(win.to))
-	to, err2 := lookAtCommands(c.server)
+	win := c.timing.window()
+	time.Sleep(time.Until(start.Add(win.from)))
+	from, err1 := lookAtCounters(c.server)
+	time.Sleep(time.Until(start.Add(win.to)))
+	to, err2 := lookAtCounters(c.server)
 	return from, to, errors.Join(err1, err2)
 }
 
 // row makes one row of what the children did.
-func (c *cell) row(tallies []tally, in *critical, from, to commands) (Row, error) {
-	waits := newHistogram()
-	var counts []int
-	var longest time.Duration
-	var entered int64
+func (c *cell) row(tallies []tally, section *critical, from, to counters) (Row, error) {
 	row := Row{Workload: c.workload.name, Who: c.contender.who}
-	if c.workload.limit != "" {
-		row.Who = "limit"
-	}
+	waits, handovers := newHistogram(), newHistogram()
+	var counts []int
+	var entered int64
+	var most, cpu time.Duration
 	for _, t := range tallies {
-		h, err := hdrhistogram.Decode(t.Waits)
-		if err != nil {
+		h, err1 := hdrhistogram.Decode(t.Waits)
+		between, err2 := hdrhistogram.Decode(t.Handovers)
+		if err := errors.Join(err1, err2); err != nil {
 			return row, err
 		}
 		waits.Merge(h)
+		handovers.Merge(between)
 		counts = append(counts, t.Counts...)
-		longest = max(longest, t.Longest)
+		most, cpu = max(most, t.Longest), cpu+t.CPU
 		entered += t.Entered
 		row.Overlaps += t.Seen
 		row.Failed += t.Failed
@@ -135,16 +144,22 @@ func (c *cell) row(tallies []tally, in *critical, from, to commands) (Row, error
 			row.Failure = t.Failure
 		}
 	}
-	row.Overlaps += in.lost(entered)
+	if c.workload.shared && !c.contender.outside {
+		row.Overlaps += section.lost(entered)
+	}
 	row.OpsPerSecond = float64(waits.TotalCount()) / c.timing.Window.Seconds()
-	row.P50 = float64(waits.ValueAtQuantile(50))
-	row.P99 = float64(waits.ValueAtQuantile(99))
-	row.Max = float64(longest.Microseconds())
+	row.P50, row.P99 = quantile(waits, 50), quantile(waits, 99)
+	row.Max = float64(most.Nanoseconds()) / 1e3
 	row.Jain = jain(counts)
+	if handovers.TotalCount() > 0 {
+		row.HandoverP50, row.HandoverP99 = quantile(handovers, 50), quantile(handovers, 99)
+	}
 	if row.OpsPerSecond > 0 {
-		sent, inScripts := rates(from, to, c.contender.sends)
+		sent, inScripts, server := rates(from, to, c.contender.sends)
 		row.Commands = sent / row.OpsPerSecond
 		row.InScripts = inScripts / row.OpsPerSecond
+		row.ServerCPU = server * 1e6 / row.OpsPerSecond
+		row.ClientCPU = float64(cpu.Microseconds()) / float64(waits.TotalCount())
 	}
 	return row, nil
 }

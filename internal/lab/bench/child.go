@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,13 +18,13 @@ import (
 const childVariable = "HOLDFAST_BENCH_CHILD"
 
 // order is what a child is told, a line of JSON on its standard input. It opens
-// its contender, takes and gives back a lock once (which loads scripts and
-// connects all there is to connect), prints "ready", reads the time to start as
+// its contender, lets each caller take and give back a lock once (which loads
+// scripts and connects all there is to connect), prints "ready", reads the time to start as
 // nanoseconds since 1970, runs, prints its tally as JSON, and ends.
 type order struct {
 	Who      string
 	Workload string
-	Addr     string
+	Setup    setup
 	Name     string // what is locked, or what the names begin with
 	Section  string // the file behind the critical section
 	Timing   timing
@@ -38,19 +40,19 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	if err := readJSON(lines, &o); err != nil {
 		return err
 	}
-	c, w, err := o.find()
+	w, err := o.crew()
 	if err != nil {
 		return err
 	}
-	in, err := openCritical(o.Section)
+	s, err := w.contender.open(o.Setup)
 	if err != nil {
 		return err
 	}
-	s, err := c.open(o.Addr)
-	if err != nil {
+	if err := w.warm(s, fmt.Sprintf("%s:warm:%d", o.Name, os.Getpid())); err != nil {
 		return err
 	}
-	if err := warm(s, fmt.Sprintf("%s:warm:%d", o.Name, os.Getpid())); err != nil {
+	callers, err := w.newCallers(s, o.Name)
+	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(stdout, "ready"); err != nil {
@@ -60,42 +62,67 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	win := o.Timing.after(start)
 	time.Sleep(time.Until(start))
 	// The session is not closed: the process ends, and a contender that takes
 	// long to close must not be waited for.
-	return json.NewEncoder(stdout).Encode(drive(s, w, o.Name, in, win))
+	return json.NewEncoder(stdout).Encode(w.drive(callers))
 }
 
-func (o order) find() (contender, workload, error) {
+// crew finds what the order names.
+func (o order) crew() (*crew, error) {
 	c, ok := contenderNamed(o.Who)
 	if !ok {
-		return c, workload{}, fmt.Errorf("no contender %q", o.Who)
+		return nil, fmt.Errorf("no contender %q", o.Who)
 	}
-	for _, w := range workloads {
-		if w.name == o.Workload {
-			return c, w, nil
-		}
+	w, ok := workloadNamed(o.Workload)
+	if !ok {
+		return nil, fmt.Errorf("no workload %q", o.Workload)
 	}
-	return c, workload{}, fmt.Errorf("no workload %q", o.Workload)
+	section, err := openCritical(o.Section)
+	return &crew{
+		contender: c, workload: w.of(c), section: section, win: o.Timing.window(),
+		waits: newRecorder(), handovers: newRecorder(),
+	}, err
 }
 
-// warm takes and gives back a lock that nobody else wants.
-func warm(s session, name string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	release, err := s.lock(ctx, name)
+// warm lets every caller at once take and give back a lock that nobody else
+// wants: a pool of connections that fills during the window is no cost of
+// locking.
+func (w *crew) warm(s session, name string) error {
+	var wg sync.WaitGroup
+	failed := make([]error, w.workload.callers)
+	for i := range failed {
+		wg.Go(func() { failed[i] = warmOne(s, i, fmt.Sprintf("%s:%d", name, i)) })
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// warmOne tries more than once: rueidislock has been seen to wait for a wake-up
+// that never came, with nobody else about.
+func warmOne(s session, caller int, name string) error {
+	m, err := s.mutex(caller, name)
 	if err != nil {
 		return err
 	}
-	return release()
+	const tries = 5
+	for range tries {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		if err = m.lock(ctx); err == nil {
+			err = m.unlock()
+		}
+		cancel()
+		if err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
-// after says when the window begins and ends if the callers begin at start.
-func (t timing) after(start time.Time) window {
-	from := start.Add(t.Warm)
-	to := from.Add(t.Window)
-	return window{from: from, to: to, stop: to.Add(t.Cool)}
+// window says when the window begins and ends, from the callers' begin on.
+func (t timing) window() window {
+	to := t.Warm + t.Window
+	return window{from: t.Warm, to: to, stop: to + t.Cool}
 }
 
 func readJSON(r *bufio.Reader, v any) error {

@@ -18,47 +18,61 @@ const None = "none"
 func init() {
 	limits = append(limits, contender{
 		who:  None,
-		open: func(string) (session, error) { return workSession{}, nil },
+		open: func(setup) (session, error) { return noSession{}, nil },
 	})
 }
 
 // IsUncounted and Sends are what tells commands of clients from those of scripts.
 var IsUncounted = isUncounted
 
+// PrintJSON writes a report.
+var PrintJSON = printJSON
+
 func Sends(who string) []string {
 	c, _ := contenderNamed(who)
 	return c.sends
 }
 
-// Who are all that are measured, limits included.
+// Who are all that send commands, limits included.
 func Who() []string {
 	var all []string
-	for _, c := range append(contenders(), limits...) {
-		all = append(all, c.who)
-	}
-	return slices.DeleteFunc(all, func(who string) bool { return who == None })
-}
-
-// Workloads are the names of those that all contenders run.
-func Workloads() []string {
-	var all []string
-	for _, w := range workloads {
-		if w.limit == "" {
-			all = append(all, w.name)
+	for _, c := range slices.Concat(contenders(), limits) {
+		if len(c.sends) > 0 && c.open != nil {
+			all = append(all, c.who)
 		}
 	}
 	return all
 }
 
-// Cell runs one short cell.
-func Cell(t *testing.T, server *redistest.Server, who, name string) Row {
+// Pairs are all that a run has rows of, as workload and who.
+func Pairs(etcd bool) [][2]string {
+	var all [][2]string
+	for _, w := range workloads {
+		for _, c := range w.runs() {
+			if c.who != "etcd" || etcd {
+				all = append(all, [2]string{w.name, c.who})
+			}
+		}
+	}
+	return all
+}
+
+// IsOurs reports whether a row is of holdfast.
+func IsOurs(who string) bool {
+	c, _ := contenderNamed(who)
+	return c.isOurs()
+}
+
+// Cell runs one cell.
+func Cell(t *testing.T, server *redistest.Server, who, name string, window time.Duration) Row {
 	t.Helper()
 	c, ok := contenderNamed(who)
-	if !ok {
-		t.Fatalf("no contender %q", who)
+	w, known := workloadNamed(name)
+	if !ok || !known {
+		t.Fatalf("no contender %q or no workload %q", who, name)
 	}
-	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
-	cell := cell{contender: c, workload: workloads[i], timing: quick.timing, server: server, dir: t.TempDir(), name: "bench:" + name}
+	timing := timing{Window: window, Cool: quick.timing.Cool}
+	cell := cell{contender: c, workload: w.of(c), timing: timing, server: server, dir: t.TempDir(), name: "bench:" + name}
 	row, err := cell.run()
 	if err != nil {
 		t.Fatal(err)
@@ -76,33 +90,60 @@ func Contend(t *testing.T, server *redistest.Server, who string) {
 	var wg sync.WaitGroup
 	var locks atomic.Int64
 	for range 2 {
-		s, err := c.open(server.Addr())
+		s, err := c.open(setup{Addr: server.Addr()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.close()
-		for range 3 {
-			wg.Go(func() {
-				for range 5 {
-					release, err := s.lock(ctx, "bench:sends")
-					if err != nil {
-						// "set" does not wait, and a busy machine has seen
-						// rueidislock wait for a wake-up that never came.
-						if who == "holdfast" {
-							t.Error(err)
-						}
-						continue
-					}
-					locks.Add(1)
-					if err := release(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
+		for i := range 3 {
+			wg.Go(func() { locks.Add(turns(ctx, t, c, s, i)) })
 		}
 	}
 	wg.Wait()
 	if locks.Load() == 0 {
 		t.Error("nobody got the lock")
 	}
+}
+
+// turns is one of its callers. It returns how often it got the lock.
+func turns(ctx context.Context, t *testing.T, c contender, s session, caller int) (locks int64) {
+	m, err := s.mutex(caller, "bench:sends")
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	for range 5 {
+		if err := m.lock(ctx); err != nil {
+			// A bare SET NX does not wait, and a busy machine has seen
+			// rueidislock wait for a wake-up that never came.
+			if c.isOurs() {
+				t.Error(err)
+			}
+			continue
+		}
+		locks++
+		if err := m.unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+	return locks
+}
+
+// Compare finds what got worse from one report to another.
+func Compare(earlier, now *Report) (worse []string) {
+	for _, q := range now.against(earlier) {
+		if q.failed {
+			worse = append(worse, q.workload+" "+q.who+" "+q.what)
+		}
+	}
+	return worse
+}
+
+// Verdicts are the requirements as words, by workload, who and what.
+func Verdicts(r *Report) map[[3]string]string {
+	all := map[[3]string]string{}
+	for _, v := range r.verdicts() {
+		all[[3]string{v.workload, v.who, v.says}] = v.word()
+	}
+	return all
 }

@@ -11,31 +11,55 @@ import (
 
 var holdfastContender = contender{
 	who:      "holdfast",
-	settings: "rueidisstore, all defaults.",
+	library:  "rueidis",
+	settings: "rueidisstore, all defaults; in B7 Options.Linger of a second. The token is read each time.",
 	sends:    []string{"evalsha", "eval", "subscribe", "unsubscribe", "ping"},
-	open: func(addr string) (session, error) {
-		rc, err := newRueidis(addr)
+	open: func(s setup) (session, error) {
+		rc, err := newRueidis(s.Addr)
 		if err != nil {
 			return nil, err
 		}
-		return &holdfastSession{rc, holdfast.New(rueidisstore.New(rc), nil)}, nil
+		return holdfastSession{holdfast.New(rueidisstore.New(rc), optionsFor(s)), rc.Close}, nil
 	},
 }
 
-type holdfastSession struct {
-	rc     rueidis.Client
-	client *holdfast.Client
-}
-
-func (s *holdfastSession) lock(ctx context.Context, name string) (func() error, error) {
-	lease, err := s.client.Mutex(name).Lock(ctx)
-	if err != nil {
-		return nil, err
+func optionsFor(s setup) *holdfast.Options {
+	if s.Linger == 0 {
+		return nil
 	}
-	return lease.Release, nil
+	return &holdfast.Options{Linger: s.Linger}
 }
 
-func (s *holdfastSession) close() {
-	_ = s.client.Close()
-	s.rc.Close()
+// newRueidis is the client of holdfast and of the limits: rueidis as it comes.
+func newRueidis(addr string) (rueidis.Client, error) {
+	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
 }
+
+type holdfastSession struct {
+	client      *holdfast.Client
+	closeDriver func()
+}
+
+func (s holdfastSession) mutex(_ int, name string) (mutex, error) {
+	return &holdfastMutex{mutex: s.client.Mutex(name)}, nil
+}
+
+func (s holdfastSession) close() {
+	_ = s.client.Close()
+	s.closeDriver()
+}
+
+type holdfastMutex struct {
+	mutex *holdfast.Mutex
+	lease *holdfast.Lease
+	token int64
+}
+
+func (m *holdfastMutex) lock(ctx context.Context) (err error) {
+	if m.lease, err = m.mutex.Lock(ctx); err == nil {
+		m.token = m.lease.Token()
+	}
+	return err
+}
+
+func (m *holdfastMutex) unlock() error { return m.lease.Release() }

@@ -3,76 +3,134 @@ package bench
 import (
 	"context"
 	"crypto/rand"
-	"strconv"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 )
 
 // limits are no locks, or poor ones: what a lock on this machine, server and
-// client library could reach at best. Each has workloads of its own.
-var limits = []contender{pingLimit, setLimit, workLimit}
-
-var pingLimit = contender{
-	who:   "ping",
-	sends: []string{"ping"},
-	open: func(addr string) (session, error) {
-		rc, err := newRueidis(addr)
-		return pingSession{rc}, err
+// client library could reach at best. Each workload names those that run beside
+// it. "limit" alone is the loop: what callers do, without any lock.
+var limits = []contender{
+	loopLimit,
+	{
+		who: "limit-rueidis", library: "rueidis",
+		settings: "SET NX, then the compare-and-delete script of the Redis documentation, through rueidis as it comes: no renewal, no token, no waiting.",
+		sends:    []string{"set", "evalsha", "eval", "ping"},
+		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisSet{rc, name, rand.Text()} }),
 	},
-}
-
-// pingSession makes one round trip for an acquisition and none for a release.
-type pingSession struct{ rc rueidis.Client }
-
-func (s pingSession) lock(ctx context.Context, _ string) (func() error, error) {
-	return nothing, s.rc.Do(ctx, s.rc.B().Ping().Build()).Error()
-}
-
-func (s pingSession) close() { s.rc.Close() }
-
-var setLimit = contender{
-	who:   "set",
-	sends: []string{"set", "evalsha", "eval", "ping"},
-	open: func(addr string) (session, error) {
-		rc, err := newRueidis(addr)
-		return setSession{rc}, err
+	{
+		who: "limit-goredis", library: "goredis",
+		settings: "The same through go-redis with PoolSize 512.",
+		sends:    []string{"set", "evalsha", "eval"},
+		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisSet{rc, name, rand.Text()} }),
 	},
+	rueidisPing("limit-ping-rueidis", "One PING for an acquisition, none for a release, through rueidis.", 0),
+	{
+		who: "limit-ping-goredis", library: "goredis",
+		settings: "The same through go-redis.",
+		sends:    []string{"ping"}, outside: true,
+		open: openGoRedis(func(rc *redis.Client, _ string) mutex { return goRedisPing{rc} }),
+	},
+	rueidisPing("limit-ping-idle", "PING through rueidis, 1 to 3 ms of sleep before each: about one of all processes is at it at a time, as with a lock that is handed over.",
+		time.Millisecond),
+	redisBenchmarkLimit,
 }
 
-// setSession takes a free lock by SET NX and gives it back by the script of the
-// Redis documentation: no renewal, no token, no waiting.
-type setSession struct{ rc rueidis.Client }
+// loopLimit is the work without any lock, by one caller.
+var loopLimit = contender{
+	who:      "limit",
+	settings: "The loop of one caller alone, with all that is measured around it, and no lock.",
+	alone:    true,
+	open:     func(setup) (session, error) { return noSession{}, nil },
+}
 
-var compareAndDelete = rueidis.NewLuaScript(
-	`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
+type noSession struct{}
 
-func (s setSession) lock(ctx context.Context, name string) (func() error, error) {
-	id := rand.Text()
-	set := s.rc.B().Arbitrary("SET").Keys(name).Args(id, "NX", "PX", strconv.FormatInt(ttl.Milliseconds(), 10)).Build()
-	if err := s.rc.Do(ctx, set).Error(); err != nil {
-		return nil, err
+func (noSession) mutex(int, string) (mutex, error) { return noMutex{}, nil }
+func (noSession) close()                           {}
+
+type noMutex struct{}
+
+func (noMutex) lock(context.Context) error { return nil }
+func (noMutex) unlock() error              { return nil }
+
+// driverSession is a session of nothing but a client library.
+type driverSession struct {
+	grip func(name string) mutex
+	end  func()
+}
+
+func (s driverSession) mutex(_ int, name string) (mutex, error) { return s.grip(name), nil }
+func (s driverSession) close()                                  { s.end() }
+
+func openRueidis(grip func(rueidis.Client, string) mutex) func(setup) (session, error) {
+	return func(s setup) (session, error) {
+		rc, err := newRueidis(s.Addr)
+		if err != nil {
+			return nil, err
+		}
+		return driverSession{func(name string) mutex { return grip(rc, name) }, rc.Close}, nil
 	}
-	return func() error {
-		return compareAndDelete.Exec(context.Background(), s.rc, []string{name}, []string{id}).Error()
-	}, nil
 }
 
-func (s setSession) close() { s.rc.Close() }
-
-// workLimit is the work without any lock.
-var workLimit = contender{
-	who:  "work",
-	open: func(string) (session, error) { return workSession{}, nil },
+func openGoRedis(grip func(*redis.Client, string) mutex) func(setup) (session, error) {
+	return func(s setup) (session, error) {
+		rc := newGoRedis(s.Addr)
+		return driverSession{func(name string) mutex { return grip(rc, name) }, func() { _ = rc.Close() }}, nil
+	}
 }
 
-type workSession struct{}
+func rueidisPing(who, settings string, idle time.Duration) contender {
+	return contender{
+		who: who, library: "rueidis", settings: settings, idle: idle,
+		sends: []string{"ping"}, outside: true,
+		open: openRueidis(func(rc rueidis.Client, _ string) mutex { return rueidisPinger{rc} }),
+	}
+}
 
-func (workSession) lock(context.Context, string) (func() error, error) { return nothing, nil }
-func (workSession) close()                                             {}
+type rueidisPinger struct{ rc rueidis.Client }
 
-func nothing() error { return nil }
+func (m rueidisPinger) lock(ctx context.Context) error {
+	return m.rc.Do(ctx, m.rc.B().Ping().Build()).Error()
+}
+func (m rueidisPinger) unlock() error { return nil }
 
-// newRueidis is the client of holdfast and of the limits: rueidis as it comes.
-func newRueidis(addr string) (rueidis.Client, error) {
-	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
+type goRedisPing struct{ rc *redis.Client }
+
+func (m goRedisPing) lock(ctx context.Context) error { return m.rc.Ping(ctx).Err() }
+func (m goRedisPing) unlock() error                  { return nil }
+
+const compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`
+
+var (
+	rueidisCompareAndDelete = rueidis.NewLuaScript(compareAndDelete)
+	goRedisCompareAndDelete = redis.NewScript(compareAndDelete)
+)
+
+type rueidisSet struct {
+	rc       rueidis.Client
+	name, id string
+}
+
+func (m *rueidisSet) lock(ctx context.Context) error {
+	return m.rc.Do(ctx, m.rc.B().Set().Key(m.name).Value(m.id).Nx().PxMilliseconds(ttl.Milliseconds()).Build()).Error()
+}
+
+func (m *rueidisSet) unlock() error {
+	return rueidisCompareAndDelete.Exec(context.Background(), m.rc, []string{m.name}, []string{m.id}).Error()
+}
+
+type goRedisSet struct {
+	rc       *redis.Client
+	name, id string
+}
+
+func (m *goRedisSet) lock(ctx context.Context) error {
+	return m.rc.SetArgs(ctx, m.name, m.id, redis.SetArgs{Mode: "NX", TTL: ttl}).Err()
+}
+
+func (m *goRedisSet) unlock() error {
+	return goRedisCompareAndDelete.Run(context.Background(), m.rc, []string{m.name}, m.id).Err()
 }

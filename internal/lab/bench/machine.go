@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -47,6 +48,7 @@ var measured = []string{
 	"github.com/bsm/redislock",
 	"github.com/redis/rueidis", // rueidislock is a package of it
 	"github.com/redis/go-redis/v9",
+	"go.etcd.io/etcd/client/v3",
 }
 
 func versions() map[string]string {
@@ -59,6 +61,9 @@ func versions() map[string]string {
 		if slices.Contains(measured, module.Path) {
 			all[strings.TrimPrefix(module.Path, "github.com/")] = module.Version
 		}
+	}
+	if commit, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output(); err == nil {
+		all["holdfast-go/holdfast"] = strings.TrimSpace(string(commit))
 	}
 	return all
 }

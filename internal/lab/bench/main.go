@@ -1,75 +1,138 @@
 package bench
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
 )
 
 // Where the committed figures and the page made of them lie, from the root of
 // the repository.
 const (
 	latestFile = "docs/benchmarks/latest.json"
+	plotDir    = "docs/benchmarks"
 	pageFile   = "docs/benchmarks.md"
 )
 
-// Main is the program behind cmd. Figures go to stdout, talk to stderr.
-func Main(args []string, stdout, stderr io.Writer) error {
+const usage = `usage: go run ./internal/lab/bench/cmd [flags]
+
+Measures holdfast beside other lock libraries, in turn, in one run, against a
+redis-server (and an etcd, where there is one) that it starts itself. Figures go
+to stdout, progress to stderr. It fails when holdfast let two hold one name, and
+when it, or a limit, could not be measured.
+
+`
+
+// options are the command line.
+type options struct {
+	quick, check, save, page bool
+	format, server           string
+	rounds                   int
+	window                   time.Duration
+	run, who                 *regexp.Regexp
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	var err error
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	inSeconds := flags.Bool("quick", false, "one short round: shows that all runs, its figures are of little worth")
-	format := flags.String("o", "text", "what to print: `text or json`")
-	rounds := flags.Int("rounds", 0, "how many rounds; 0 for 5, with -quick 1")
-	server := flags.String("redis-server", "", "the `path` of the server to start (default redis-server in PATH)")
-	page := flags.Bool("report", false, "measure nothing: make "+pageFile+" of "+latestFile+", from the root of the repository")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
+	match := func(to **regexp.Regexp) func(string) error {
+		return func(text string) error {
+			*to, err = regexp.Compile(text)
+			return err
+		}
+	}
+	flags.BoolVar(&o.quick, "quick", false, "one short round: shows that all runs, its figures are of little worth")
+	flags.BoolVar(&o.check, "check", false, "then compare with "+latestFile+", as ratios to the limits of the same run; fail if something got slower")
+	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+latestFile+" and make "+pageFile+" and the plots")
+	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+pageFile+" and the plots of "+latestFile+", from the root of the repository")
+	flags.StringVar(&o.format, "o", "text", "what to print: `text or json`")
+	flags.StringVar(&o.server, "redis-server", "", "the `path` of the server to start (default redis-server in PATH)")
+	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds; 0 for 7, with -quick 1")
+	flags.DurationVar(&o.window, "window", 0, "how long a cell is measured; 0 for 700 ms, with -quick 60 ms; B4 to B6 take twice as long")
+	flags.Func("run", "only workloads whose name matches this `regexp`, as B1 or 'B[3-5]'", match(&o.run))
+	flags.Func("who", "only those whose name matches this `regexp`, as '^(holdfast|limit)'", match(&o.who))
 	if err := flags.Parse(args); err != nil {
-		return err
+		return o, err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("what is %q? there are flags only", flags.Arg(0))
+		return o, fmt.Errorf("what is %q? there are flags only", flags.Arg(0))
 	}
-	if *page {
-		return writePage(stderr)
+	if o.format != "text" && o.format != "json" {
+		return o, fmt.Errorf("-o %s: only text and json are known", o.format)
 	}
+	return o, nil
+}
+
+func (o options) settings() settings {
 	s := full
-	if *inSeconds {
+	if o.quick {
 		s = quick
 	}
-	if *rounds > 0 {
-		s.rounds = *rounds
+	if o.rounds > 0 {
+		s.rounds = o.rounds
 	}
-	show := map[string]func(io.Writer, Report) error{"json": printJSON, "text": printText}[*format]
-	if show == nil {
-		return fmt.Errorf("-o %s: only text and json are known", *format)
+	if o.window > 0 {
+		s.timing.Window = o.window
 	}
-	report, err := run(s, *server, command(s, *inSeconds), stderr)
+	return s
+}
+
+// Main is the program behind cmd. Figures go to stdout, talk to stderr.
+func Main(args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
 	if err != nil {
 		return err
 	}
-	return errors.Join(show(stdout, report), report.overlapped())
-}
-
-// command is the command line that would do the same again.
-func command(s settings, inSeconds bool) string {
-	text := "go run ./internal/lab/bench/cmd"
-	if inSeconds {
-		text += " -quick"
+	if o.page {
+		return writePage(stderr)
 	}
-	return fmt.Sprintf("%s -rounds %d", text, s.rounds)
+	r := &runner{settings: o.settings(), run: o.run, who: o.who, talk: stderr}
+	command := strings.Join(append([]string{"go run ./internal/lab/bench/cmd"}, args...), " ")
+	report, err := r.report(o.server, command)
+	if err != nil {
+		return err
+	}
+	show := printText
+	if o.format == "json" {
+		show = printJSON
+	}
+	if err := show(stdout, report); err != nil {
+		return err
+	}
+	if o.save {
+		err = report.save(stderr)
+	}
+	if o.check {
+		err = errors.Join(err, report.check(stderr))
+	}
+	return errors.Join(err, report.overlapped(), errors.Join(r.failed...))
 }
 
-func printJSON(w io.Writer, r Report) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+// save keeps a report as the latest and makes the page of it.
+func (r *Report) save(stderr io.Writer) error {
+	file, err := os.Create(filepath.FromSlash(latestFile))
+	if err != nil {
+		return fmt.Errorf("%w: run this from the root of the repository", err)
+	}
+	if err := errors.Join(printJSON(file, *r), file.Close()); err != nil {
+		return err
+	}
+	return writePage(stderr)
 }
 
-// writePage makes the page of the committed figures.
+// writePage makes the page and the plots of the committed figures.
 func writePage(stderr io.Writer) error {
 	text, err := os.ReadFile(filepath.FromSlash(latestFile))
 	if err != nil {
@@ -82,7 +145,16 @@ func writePage(stderr io.Writer) error {
 	if err := os.WriteFile(filepath.FromSlash(pageFile), page, 0o644); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "bench: wrote %s\n", pageFile)
+	plots, err := Plots(text)
+	if err != nil {
+		return err
+	}
+	for name, svg := range plots {
+		if err := os.WriteFile(filepath.Join(filepath.FromSlash(plotDir), name), svg, 0o644); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(stderr, "bench: wrote %s and %d plots\n", pageFile, len(plots))
 	return err
 }
 
@@ -90,8 +162,8 @@ func writePage(stderr io.Writer) error {
 // are still printed, but the run has failed. What peers do is only reported.
 func (r *Report) overlapped() error {
 	for _, row := range r.Rows {
-		if row.Who == "holdfast" && row.Overlaps > 0 {
-			return fmt.Errorf("%s: %d overlaps of two holders", row.Workload, row.Overlaps)
+		if c, _ := contenderNamed(row.Who); c.isOurs() && row.Overlaps > 0 {
+			return fmt.Errorf("%s, %s: %d overlaps of two holders", row.Workload, row.Who, row.Overlaps)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,16 +17,21 @@ func Page(report []byte) ([]byte, error) {
 	var b bytes.Buffer
 	p := &printer{w: &b}
 	p.printf("<!-- made by go run ./internal/lab/bench/cmd -report; edit that -->\n# Benchmarks\n\n")
+	if r.Short {
+		p.printf("**These figures are of a short run (%d × %s): they show shapes, and no more.**\n\n", r.Rounds, r.Window)
+	}
 	p.printf("%s\n\n", method)
-	p.conditions(r)
+	p.conditions(&r)
+	p.verdicts(&r)
+	p.printf("## Pictures\n\n")
+	for _, plot := range plots {
+		p.printf("![%s](benchmarks/%s)\n\n", plot.title, plot.file)
+	}
+	p.beside(&r)
 	for _, w := range workloads {
-		p.table(r, w)
+		p.table(&r, w)
 	}
-	p.printf("## holdfast beside the best of the others\n\n")
-	p.printf("| workload | locks per second | the best | p99 wait | the best |\n|---|---:|---|---:|---|\n")
-	for _, q := range r.ratios() {
-		p.printf("| %s | × %.3g | %s | × %.3g | %s |\n", says(q.workload), q.ops, q.opsBest, q.p99, q.p99Best)
-	}
+	p.settings(&r)
 	return b.Bytes(), p.err
 }
 
@@ -37,78 +41,119 @@ the server shares the processors with all callers: where a network would add its
 round trip to everybody, here the cost of each library's own code shows most.
 Everything was measured in one run, in turn: each workload by all libraries one
 after the other, in processes of their own, round after round, each round
-beginning with another; figures are medians of the rounds, but the longest wait
-is the longest of all, and overlaps are added up. Callers lock, work, release
-and ask again at once, as hard as they can, which is where queues and polling
-differ most and which few programs do. Libraries that poll were given the delay
-that did best on such a machine, shorter than their defaults. A poller that
-releases and asks again at once mostly gets the lock again, since the others
-sleep: that makes many locks per second, and long waits.
+beginning with another. Figures are medians of the rounds, but the longest wait
+is the longest of all, and overlaps are added up; ratios are medians of the
+ratios within each round, with the least and the most of them behind.
+
+Callers lock, work, release and ask again at once, as hard as they can, which is
+where queues and polling differ most and which few programs do. Libraries that
+poll were given the delay that did best on such a machine, shorter than their
+defaults. A poller that releases and asks again at once mostly gets the lock
+again, since the others sleep: that makes many locks per second, and long waits.
 holdfast gives the name to the callers of one process in turn without asking
 Redis, which is what its figures for one process show, and it keeps order
-between processes, which costs it locks per second that a library without order
-can keep for itself: look at fairness and the longest wait beside them. A p99 is
-over the waits that ended with a lock; who starves is seen in the longest wait
-(which includes waits that the end of the cell cut) and in the fairness. holdfast
-also does work that others here do not: tokens, and a deadline watched on the
-holder's side.`
+between processes: look at fairness and the longest wait beside its figures. A
+p99 is over the waits that ended with a lock; who starves is seen in the longest
+wait (which includes waits that the end of the cell cut) and in the fairness.
+holdfast also does work that most others here do not: tokens, and a deadline
+watched on the holder's side.`
 
-func (p *printer) conditions(r Report) {
+func (p *printer) conditions(r *Report) {
 	p.printf("- machine: %s\n- server: %s\n- date: %s\n", r.Machine, r.Versions["server"], r.Date)
-	p.printf("- command: `%s -o json`, each cell %d × %s\n", r.Command, r.Rounds, r.Window)
+	p.printf("- command: `%s`, each cell %d × %s, B4 to B6 twice as long\n", r.Command, r.Rounds, r.Window)
 	var versions []string
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		if name != "server" {
 			versions = append(versions, name+" "+r.Versions[name])
 		}
 	}
-	p.printf("- versions: %s\n", strings.Join(versions, ", "))
-	for _, who := range slices.Sorted(maps.Keys(r.Settings)) {
-		p.printf("- %s: %s\n", who, r.Settings[who])
+	p.printf("- versions: %s\n\n", strings.Join(versions, ", "))
+}
+
+func (p *printer) verdicts(r *Report) {
+	p.printf("## What was wanted and what was found\n\n")
+	p.printf("Where a best peer or a limit is named, the figure is the ratio to it.\n\n")
+	p.printf("| | | figure | wanted | found | beside | |\n|---|---|---|---:|---:|---|---|\n")
+	for _, v := range r.verdicts() {
+		word := v.word()
+		if v.known && !v.met {
+			word = "**" + word + "**"
+		}
+		p.printf("| %s | %s | %s | %s | %s | %s | %s |\n", v.workload, v.who, v.says, v.want(), v.shown(), v.beside, word)
+	}
+	p.printf("\n")
+}
+
+func (p *printer) beside(r *Report) {
+	p.printf("## holdfast beside the best of the others\n\nIn B1 of those on the same client library.\n\n")
+	p.printf("| workload | | locks per second | the best | p99 wait | the best |\n|---|---|---:|---|---:|---|\n")
+	for _, q := range r.ratios() {
+		p.printf("| %s | %s | × %s | %s | × %s | %s |\n", q.workload, q.who, q.ops.text(), q.ops.beside, q.p99.text(), q.p99.beside)
 	}
 	p.printf(`
 Fairness is Jain's index over the locks that each caller got: 1 is all the same,
 1/n is one caller with everything. Commands are those that clients sent for each
-lock taken and given back; in scripts are those that scripts called besides.
-Overlaps are critical sections that two callers were in at once, found by memory
-that all processes share.
+lock taken and given back; in scripts are those that scripts called besides. CPU
+is what an acquisition cost all client processes, and the server. Overlaps are
+critical sections that two callers were in at once, found by memory that all
+processes share. Hand-over is from the call of a release to the return of the
+lock of a caller that waited in another process, on the clock of the machine.
 
 `)
 }
 
-func (p *printer) table(r Report, w workload) {
-	rows := r.of(w.name)
-	if len(rows) == 0 {
+func (p *printer) table(r *Report, w workload) {
+	if len(r.of(w.name)) == 0 {
 		return
 	}
-	p.printf("## %s\n\n", strings.ToUpper(w.says[:1])+w.says[1:])
-	p.printf("| | per second | p50 | p99 | longest | fairness | commands | in scripts | overlaps |\n")
-	p.printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
-	for _, row := range r.Rows {
-		if row.Workload != w.name {
-			continue
+	p.printf("## %s: %s\n\n", w.name, w.says)
+	p.printf("| | per second | spread | p50 | p99 | longest | fairness | commands | in scripts | CPU | server CPU | overlaps |")
+	rule := "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+	if w.handover {
+		p.printf(" hand-over p50, p99 |")
+		rule += "---:|"
+	}
+	p.printf("%s\n", rule)
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Workload == w.name {
+			p.row(row, w)
 		}
-		overlaps := "–"
-		if w.shared {
-			overlaps = fmt.Sprint(row.Overlaps)
-		}
-		p.printf("| %s | %.0f | %s | %s | %s | %.2f | %.2f | %.2f | %s |\n", row.Who, row.OpsPerSecond,
-			micros(row.P50), micros(row.P99), micros(row.Max), row.Jain, row.Commands, row.InScripts, overlaps)
 	}
 	p.printf("\n")
 	for _, row := range r.Rows {
+		if row.Workload == w.name && len(row.Extra) > 0 {
+			p.printf("%s:", row.Who)
+			for _, name := range slices.Sorted(maps.Keys(row.Extra)) {
+				p.printf(" %s %s;", name, number(row.Extra[name]))
+			}
+			p.printf("\n\n")
+		}
 		if row.Workload == w.name && row.Failed > 0 {
 			p.printf("%s: %d calls failed, the first with: %s\n\n", row.Who, row.Failed, row.Failure)
 		}
 	}
 }
 
-// says is a workload for people.
-func says(name string) string {
-	for _, w := range workloads {
-		if w.name == name {
-			return w.says
+func (p *printer) row(row *Row, w workload) {
+	overlaps := "–"
+	if w.shared {
+		overlaps = row.overlaps()
+	}
+	s := spreadOf(row, opsFigure)
+	p.printf("| %s | %s | %s–%s | %s | %s | %s | %.2f | %.2f | %.2f | %s | %s | %s |", row.Who, number(row.OpsPerSecond),
+		number(s.least), number(s.most), micros(row.P50), micros(row.P99), micros(row.Max), row.Jain, row.Commands, row.InScripts,
+		micros(row.ClientCPU), micros(row.ServerCPU), overlaps)
+	if w.handover {
+		p.printf(" %s |", row.handover())
+	}
+	p.printf("\n")
+}
+
+func (p *printer) settings(r *Report) {
+	p.printf("## Who is who\n\n")
+	for _, c := range slices.Concat(contenders(), limits) {
+		if text := r.Settings[c.who]; text != "" {
+			p.printf("- %s: %s\n", c.who, text)
 		}
 	}
-	return name
 }

@@ -9,12 +9,13 @@ import (
 )
 
 var redislockContender = contender{
-	who: "redislock",
+	who:     "redislock",
+	library: "goredis",
 	settings: "go-redis with PoolSize 512. It polls as its RetryStrategy says (not at all by default); here every " + pollText +
 		", the best of those tried.",
 	sends: []string{"evalsha", "eval"},
-	open: func(addr string) (session, error) {
-		rc := newGoRedis(addr)
+	open: func(s setup) (session, error) {
+		rc := newGoRedis(s.Addr)
 		return &redislockSession{rc, redislock.New(rc)}, nil
 	},
 }
@@ -24,15 +25,24 @@ type redislockSession struct {
 	locker *redislock.Client
 }
 
-func (s *redislockSession) lock(ctx context.Context, name string) (func() error, error) {
-	lock, err := s.locker.Obtain(ctx, name, ttl, &redislock.Options{RetryStrategy: polling{}})
-	if err != nil {
-		return nil, err
-	}
-	return func() error { return lock.Release(context.Background()) }, nil
+func (s *redislockSession) mutex(_ int, name string) (mutex, error) {
+	return &redislockMutex{locker: s.locker, name: name}, nil
 }
 
 func (s *redislockSession) close() { _ = s.rc.Close() }
+
+type redislockMutex struct {
+	locker *redislock.Client
+	name   string
+	held   *redislock.Lock
+}
+
+func (m *redislockMutex) lock(ctx context.Context) (err error) {
+	m.held, err = m.locker.Obtain(ctx, m.name, ttl, &redislock.Options{RetryStrategy: polling{}})
+	return err
+}
+
+func (m *redislockMutex) unlock() error { return m.held.Release(context.Background()) }
 
 // polling is a redislock.RetryStrategy.
 type polling struct{}

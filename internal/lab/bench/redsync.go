@@ -12,12 +12,13 @@ import (
 )
 
 var redsyncContender = contender{
-	who: "redsync",
+	who:     "redsync",
+	library: "goredis",
 	settings: "go-redis with PoolSize 512. It polls, every 50 to 250 ms by default; here every " + pollText +
 		" (WithRetryDelayFunc), the best of those tried; WithTries without bound.",
 	sends: []string{"set", "evalsha", "eval"},
-	open: func(addr string) (session, error) {
-		rc := newGoRedis(addr)
+	open: func(s setup) (session, error) {
+		rc := newGoRedis(s.Addr)
 		return &redsyncSession{rc, redsync.New(goredis.NewPool(rc))}, nil
 	},
 }
@@ -27,24 +28,26 @@ type redsyncSession struct {
 	rs *redsync.Redsync
 }
 
-func (s *redsyncSession) lock(ctx context.Context, name string) (func() error, error) {
+func (s *redsyncSession) mutex(_ int, name string) (mutex, error) {
 	const unbounded = 1 << 30 // ctx ends it
-	m := s.rs.NewMutex(name,
+	return redsyncMutex{s.rs.NewMutex(name,
 		redsync.WithExpiry(ttl),
 		redsync.WithTries(unbounded),
-		redsync.WithRetryDelayFunc(func(int) time.Duration { return pollDelay() }))
-	if err := m.LockContext(ctx); err != nil {
-		return nil, err
-	}
-	return func() error {
-		if ok, err := m.Unlock(); err != nil || !ok {
-			return errors.Join(errors.New("redsync: not unlocked"), err)
-		}
-		return nil
-	}, nil
+		redsync.WithRetryDelayFunc(func(int) time.Duration { return pollDelay() }))}, nil
 }
 
 func (s *redsyncSession) close() { _ = s.rc.Close() }
+
+type redsyncMutex struct{ mutex *redsync.Mutex }
+
+func (m redsyncMutex) lock(ctx context.Context) error { return m.mutex.LockContext(ctx) }
+
+func (m redsyncMutex) unlock() error {
+	if ok, err := m.mutex.Unlock(); err != nil || !ok {
+		return errors.Join(errors.New("redsync: not unlocked"), err)
+	}
+	return nil
+}
 
 // Those that poll do so after pollLeast plus up to as much again by chance. It
 // is the best of 0.25 to 64 ms: with less, failing uses up the processors (at

@@ -1,7 +1,9 @@
 package bench
 
 import (
-	"maps"
+	"bytes"
+	"encoding/json"
+	"io"
 	"slices"
 	"time"
 )
@@ -12,6 +14,7 @@ type Report struct {
 	Machine  string            `json:"machine"`
 	Date     string            `json:"date"`
 	Command  string            `json:"command"`
+	Short    bool              `json:"short,omitempty"` // less than a full run
 	Rounds   int               `json:"rounds"`
 	Window   string            `json:"window"`
 	Versions map[string]string `json:"versions"`
@@ -19,21 +22,38 @@ type Report struct {
 	Rows     []Row             `json:"rows"`
 }
 
+// Figures are what is measured of one contender in one workload.
+type Figures struct {
+	OpsPerSecond float64            `json:"ops_per_s"`
+	P50          float64            `json:"p50_us"` // of the waits
+	P99          float64            `json:"p99_us"`
+	Max          float64            `json:"max_us"`
+	Jain         float64            `json:"jain"`
+	Commands     float64            `json:"commands_per_op"`
+	InScripts    float64            `json:"script_commands_per_op"`
+	ClientCPU    float64            `json:"client_cpu_us_per_op"`
+	ServerCPU    float64            `json:"server_cpu_us_per_op"`
+	HandoverP50  float64            `json:"handover_p50_us,omitempty"` // from a release to the grant in another process
+	HandoverP99  float64            `json:"handover_p99_us,omitempty"`
+	Extra        map[string]float64 `json:"extra,omitempty"` // what a workload of another shape measures
+}
+
 // Row is one contender in one workload: medians over the rounds, except for Max,
 // which is the longest of all, and for Overlaps and Failed, which are sums.
 type Row struct {
-	Workload     string  `json:"workload"`
-	Who          string  `json:"who"`
-	OpsPerSecond float64 `json:"ops_per_s"`
-	P50          float64 `json:"p50_us"`
-	P99          float64 `json:"p99_us"`
-	Max          float64 `json:"max_us"`
-	Jain         float64 `json:"jain"`
-	Commands     float64 `json:"commands_per_op"`
-	InScripts    float64 `json:"script_commands_per_op"`
-	Overlaps     int64   `json:"overlaps"`
-	Failed       int64   `json:"failed,omitempty"` // calls that returned another error than the end of ctx
-	Failure      string  `json:"failure,omitempty"`
+	Workload string `json:"workload"`
+	Who      string `json:"who"`
+	Figures
+	Overlaps int64   `json:"overlaps"`
+	Failed   int64   `json:"failed,omitempty"` // calls that returned another error than the end of ctx
+	Failure  string  `json:"failure,omitempty"`
+	Each     []Round `json:"each,omitempty"`
+}
+
+// Round is what one round found.
+type Round struct {
+	Round int `json:"round"`
+	Figures
 }
 
 func newReport(s settings, command string) Report {
@@ -41,93 +61,128 @@ func newReport(s settings, command string) Report {
 		Machine:  machine(),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 		Command:  command,
+		Short:    s.rounds < full.rounds || s.timing.Window < full.timing.Window,
 		Rounds:   s.rounds,
 		Window:   s.timing.Window.String(),
 		Versions: versions(),
 		Settings: map[string]string{},
 	}
-	for _, c := range contenders() {
+	for _, c := range slices.Concat(contenders(), limits) {
 		r.Settings[c.who] = c.settings
 	}
 	return r
 }
 
+// figure is one of the Figures, and the decimals it is kept to.
+type figure struct {
+	of       func(*Figures) *float64
+	decimals int
+	longest  bool // of all rounds counts, and not the median
+}
+
+var (
+	opsFigure         = figure{of: func(f *Figures) *float64 { return &f.OpsPerSecond }, decimals: 1}
+	p50Figure         = figure{of: func(f *Figures) *float64 { return &f.P50 }, decimals: 2}
+	p99Figure         = figure{of: func(f *Figures) *float64 { return &f.P99 }, decimals: 2}
+	maxFigure         = figure{of: func(f *Figures) *float64 { return &f.Max }, decimals: 1, longest: true}
+	jainFigure        = figure{of: func(f *Figures) *float64 { return &f.Jain }, decimals: 4}
+	commandsFigure    = figure{of: func(f *Figures) *float64 { return &f.Commands }, decimals: 3}
+	inScriptsFigure   = figure{of: func(f *Figures) *float64 { return &f.InScripts }, decimals: 3}
+	clientCPUFigure   = figure{of: func(f *Figures) *float64 { return &f.ClientCPU }, decimals: 2}
+	serverCPUFigure   = figure{of: func(f *Figures) *float64 { return &f.ServerCPU }, decimals: 2}
+	handoverP50Figure = figure{of: func(f *Figures) *float64 { return &f.HandoverP50 }, decimals: 1}
+	handoverP99Figure = figure{of: func(f *Figures) *float64 { return &f.HandoverP99 }, decimals: 1}
+)
+
+var figures = []figure{
+	opsFigure, p50Figure, p99Figure, maxFigure, jainFigure, commandsFigure, inScriptsFigure,
+	clientCPUFigure, serverCPUFigure, handoverP50Figure, handoverP99Figure,
+}
+
 // merge makes one row of the rows of all rounds.
-func merge(rounds []Row) Row {
-	row := rounds[0]
-	median := func(of func(Row) float64) float64 {
-		var values []float64
-		for _, r := range rounds {
-			values = append(values, of(r))
+func merge(rows []Row, rounds []int) Row {
+	all := rows[0]
+	for i, r := range rows {
+		for _, f := range figures {
+			*f.of(&r.Figures) = round(*f.of(&r.Figures), f.decimals)
 		}
-		slices.Sort(values)
-		n := len(values)
-		return (values[(n-1)/2] + values[n/2]) / 2
-	}
-	row.OpsPerSecond = round(median(func(r Row) float64 { return r.OpsPerSecond }), 1)
-	row.P50 = round(median(func(r Row) float64 { return r.P50 }), 0)
-	row.P99 = round(median(func(r Row) float64 { return r.P99 }), 0)
-	row.Jain = round(median(func(r Row) float64 { return r.Jain }), 3)
-	row.Commands = round(median(func(r Row) float64 { return r.Commands }), 2)
-	row.InScripts = round(median(func(r Row) float64 { return r.InScripts }), 2)
-	for _, r := range rounds[1:] {
-		row.Max = max(row.Max, r.Max)
-		row.Overlaps += r.Overlaps
-		row.Failed += r.Failed
-		if row.Failure == "" {
-			row.Failure = r.Failure
-		}
-	}
-	return row
-}
-
-// ratio is holdfast beside the best of the others in one workload.
-type ratio struct {
-	workload string
-	ops      float64 // locks per second, holdfast through the best
-	opsBest  string
-	p99      float64 // 99th percentile of the waits, holdfast through the best
-	p99Best  string
-}
-
-// ratios compares in every workload where a peer got a lock at all.
-func (r *Report) ratios() []ratio {
-	var all []ratio
-	for _, w := range workloads {
-		rows := r.of(w.name)
-		own, ok := rows["holdfast"]
-		if !ok {
+		all.Each = append(all.Each, Round{rounds[i], r.Figures})
+		if i == 0 {
 			continue
 		}
-		q := ratio{workload: w.name}
-		var ops, p99 float64
-		for _, who := range slices.Sorted(maps.Keys(rows)) {
-			row := rows[who]
-			if who == "holdfast" || row.OpsPerSecond == 0 {
-				continue
-			}
-			if row.OpsPerSecond > ops {
-				ops, q.opsBest = row.OpsPerSecond, who
-			}
-			if p99 == 0 || row.P99 < p99 {
-				p99, q.p99Best = row.P99, who
-			}
-		}
-		if ops > 0 && p99 > 0 {
-			q.ops, q.p99 = own.OpsPerSecond/ops, own.P99/p99
-			all = append(all, q)
+		all.Overlaps += r.Overlaps
+		all.Failed += r.Failed
+		if all.Failure == "" {
+			all.Failure = r.Failure
 		}
 	}
+	all.Figures = middle(all.Each)
 	return all
 }
 
+// middle is the median of each figure, and the longest wait of all.
+func middle(rounds []Round) Figures {
+	var m Figures
+	for _, f := range figures {
+		var values []float64
+		for i := range rounds {
+			values = append(values, *f.of(&rounds[i].Figures))
+		}
+		*f.of(&m) = round(median(values), f.decimals)
+		if f.longest {
+			*f.of(&m) = slices.Max(values)
+		}
+	}
+	for name := range rounds[0].Extra {
+		var values []float64
+		for _, r := range rounds {
+			values = append(values, r.Extra[name])
+		}
+		if m.Extra == nil {
+			m.Extra = map[string]float64{}
+		}
+		m.Extra[name] = median(values)
+	}
+	return m
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
 // of returns the rows of one workload by who they are of.
-func (r *Report) of(workload string) map[string]Row {
-	rows := map[string]Row{}
-	for _, row := range r.Rows {
-		if row.Workload == workload {
-			rows[row.Who] = row
+func (r *Report) of(workload string) map[string]*Row {
+	rows := map[string]*Row{}
+	for i := range r.Rows {
+		if r.Rows[i].Workload == workload {
+			rows[r.Rows[i].Who] = &r.Rows[i]
 		}
 	}
 	return rows
+}
+
+// printJSON writes a row a line, so that a change of the committed figures is
+// read as what it is.
+func printJSON(w io.Writer, r Report) error {
+	rows := r.Rows
+	r.Rows = []Row{}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	b.Write(bytes.TrimSuffix(text, []byte("[]\n}")))
+	for i, row := range rows {
+		line, err := json.Marshal(row)
+		if err != nil {
+			return err
+		}
+		b.WriteString(map[bool]string{true: "[\n    ", false: ",\n    "}[i == 0])
+		b.Write(line)
+	}
+	b.WriteString(map[bool]string{true: "[]\n}\n", false: "\n  ]\n}\n"}[len(rows) == 0])
+	_, err = w.Write(b.Bytes())
+	return err
 }

@@ -6,73 +6,120 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// run starts the server, gives every workload to all in turn, round after
+// runner is one run of the benchmarks.
+type runner struct {
+	settings settings
+	run, who *regexp.Regexp // nil: all
+	server   *redistest.Server
+	etcd     *etcdServer // nil: there is none
+	dir      string
+	talk     io.Writer
+	failed   []error // cells of ours, or of limits, without a row
+}
+
+// report starts the servers, gives every workload to all in turn, round after
 // round, and tells talk how far it is.
-func run(s settings, serverPath, command string, talk io.Writer) (Report, error) {
-	report := newReport(s, command)
-	dir, err := os.MkdirTemp("", "holdfast-bench")
-	if err != nil {
+func (r *runner) report(serverPath, command string) (Report, error) {
+	report := newReport(r.settings, command)
+	var err error
+	if r.dir, err = os.MkdirTemp("", "holdfast-bench"); err != nil {
 		return report, err
 	}
-	defer os.RemoveAll(dir)
-	if err := use(serverPath, dir); err != nil {
+	defer os.RemoveAll(r.dir)
+	if err := use(serverPath, r.dir); err != nil {
 		return report, err
 	}
-	server, err := redistest.Run(dir, redistest.Options{})
-	if err != nil {
+	if r.server, err = redistest.Run(r.dir, redistest.Options{}); err != nil {
 		return report, err
 	}
-	defer server.Close()
-	if report.Versions["server"], err = serverVersion(server); err != nil {
+	defer r.server.Close()
+	if r.etcd, err = startEtcd(r.dir); err != nil {
 		return report, err
 	}
-	rows := map[[2]string][]Row{}
-	for round := range s.rounds {
-		fmt.Fprintf(talk, "bench: round %d of %d, %s\n", round+1, s.rounds, time.Now().Format(time.TimeOnly))
-		for _, w := range workloads {
-			for _, row := range inTurn(w, s, round, server, dir, talk) {
-				key := [2]string{row.Workload, row.Who}
-				rows[key] = append(rows[key], row)
-			}
-		}
+	defer r.etcd.close()
+	if report.Versions["server"], err = serverVersion(r.server); err != nil {
+		return report, err
 	}
-	for _, w := range workloads {
-		for _, c := range w.runs() {
-			if w.limit != "" {
-				c.who = "limit"
-			}
-			if all := rows[[2]string{w.name, c.who}]; len(all) > 0 {
-				report.Rows = append(report.Rows, merge(all))
-			}
-		}
+	if r.etcd != nil {
+		report.Versions["etcd"] = r.etcd.version
+	} else {
+		fmt.Fprintln(r.talk, "bench: no row of etcd: etcd is not in PATH (Debian: apt-get install etcd-server)")
 	}
+	report.Rows = r.rounds()
 	return report, nil
 }
 
-// inTurn gives a workload to all who run it; another begins in each round. One
-// that fails costs its row and not the run.
-func inTurn(w workload, s settings, round int, server *redistest.Server, dir string, talk io.Writer) []Row {
+// rounds returns the rows in the order of workloads and contenders.
+func (r *runner) rounds() []Row {
+	type key struct{ workload, who string }
+	rows, numbers := map[key][]Row{}, map[key][]int{}
+	for round := range r.settings.rounds {
+		for _, w := range workloads {
+			for _, row := range r.inTurn(w, round) {
+				k := key{row.Workload, row.Who}
+				rows[k], numbers[k] = append(rows[k], row), append(numbers[k], round)
+			}
+		}
+	}
+	var all []Row
+	for _, w := range workloads {
+		for _, c := range w.runs() {
+			k := key{w.name, c.who}
+			if len(rows[k]) > 0 {
+				all = append(all, merge(rows[k], numbers[k]))
+			}
+		}
+	}
+	return all
+}
+
+// inTurn gives a workload to all who run it; another begins in each round. A cell
+// that fails is tried once more, and costs its row and not the figures of others.
+func (r *runner) inTurn(w workload, round int) []Row {
+	if w.once && round > 0 || r.run != nil && !r.run.MatchString(w.name) {
+		return nil
+	}
 	var rows []Row
 	turn := w.runs()
 	for i := range turn {
 		c := turn[(i+round)%len(turn)]
-		cell := cell{
-			contender: c, workload: w, timing: s.timing, server: server, dir: dir,
-			name: fmt.Sprintf("bench:%s:%s:%d", w.name, c.who, round),
-		}
-		row, err := cell.run()
-		if err != nil {
-			fmt.Fprintf(talk, "bench: no row: %v\n", err)
+		if r.who != nil && !r.who.MatchString(c.who) || c.who == "etcd" && r.etcd == nil {
 			continue
 		}
+		row, err := r.cell(w, c, round).run()
+		if err != nil {
+			fmt.Fprintf(r.talk, "bench: once more: %v\n", err)
+			row, err = r.cell(w, c, round).run()
+		}
+		if err != nil {
+			fmt.Fprintf(r.talk, "bench: no row: %v\n", err)
+			if !c.isPeer() {
+				r.failed = append(r.failed, err)
+			}
+			continue
+		}
+		fmt.Fprintf(r.talk, "bench: %s round %d of %d, %s, %s: %.0f/s\n",
+			time.Now().Format(time.TimeOnly), round+1, r.settings.rounds, w.name, c.who, row.OpsPerSecond)
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+func (r *runner) cell(w workload, c contender, round int) *cell {
+	own := &cell{
+		contender: c, workload: w.of(c), timing: r.settings.timing.of(w), server: r.server, dir: r.dir,
+		name: fmt.Sprintf("bench:%s:%s:%d", w.name, c.who, round),
+	}
+	if r.etcd != nil {
+		own.etcd = r.etcd.addr
+	}
+	return own
 }
 
 // use makes path the redis-server that is found in PATH, under that name and

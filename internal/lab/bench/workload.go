@@ -1,43 +1,101 @@
 package bench
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // workload is what callers do. Callers of a shared name contend; otherwise each
-// has a name to itself.
+// has names to itself.
 type workload struct {
-	name      string
+	name      string // B1
 	says      string // for people
 	processes int
 	callers   int // in each process
 	shared    bool
+	names     int           // that each caller goes through, one after the other; 0 is 1
 	work      time.Duration // slept while the lock is held
-	limit     string        // the only one to run it: a limit's name; empty: all contenders
+	linger    time.Duration // holdfast's Options.Linger
+	handover  bool          // measure from a release to the grant in another process
+	long      bool          // twice the window: who starves is seen late
+	limits    []string      // the rows of limits beside it
+	guard     string        // the limit that -check divides by; empty: that of the contender's own client library
+
+	// rest is for what needs another shape altogether: who takes part, and what
+	// measures a cell. nil: all contenders, in processes of callers.
+	who     []string
+	measure func(c *cell) (Row, error)
+	once    bool // in the first round only
 }
 
-func (w workload) runs() []contender {
-	if w.limit == "" {
-		return contenders()
-	}
-	c, _ := contenderNamed(w.limit)
-	return []contender{c}
-}
+const workTime = time.Millisecond // of B5
 
+// workloads in the order in which they run.
 var workloads = []workload{
-	{name: "free-1", says: "uncontended, 1 caller", processes: 1, callers: 1},
-	{name: "free-512", says: "uncontended, 512 callers, a name each", processes: 1, callers: 512},
-	{name: "one-1x64", says: "one name, 1 process of 64 callers, no work", processes: 1, callers: 64, shared: true},
-	{name: "one-1x64-1ms", says: "one name, 1 process of 64 callers, 1 ms of work", processes: 1, callers: 64, shared: true, work: time.Millisecond},
-	{name: "one-8x8", says: "one name, 8 processes of 8 callers, no work", processes: 8, callers: 8, shared: true},
-	{name: "one-8x8-1ms", says: "one name, 8 processes of 8 callers, 1 ms of work", processes: 8, callers: 8, shared: true, work: time.Millisecond},
-
-	{name: "ping-1", says: "limit: PING, 1 caller", processes: 1, callers: 1, limit: "ping"},
-	{name: "ping-512", says: "limit: PING, 512 callers", processes: 1, callers: 512, limit: "ping"},
-	{name: "set-1", says: "limit: SET NX, then compare and delete, 1 caller", processes: 1, callers: 1, limit: "set"},
-	{name: "set-512", says: "limit: SET NX, then compare and delete, 512 callers", processes: 1, callers: 512, limit: "set"},
-	{name: "work-1ms", says: "limit: 1 ms of work again and again, no lock", processes: 1, callers: 1, work: time.Millisecond, limit: "work"},
+	{
+		name: "B1", says: "names of its own, 1 caller", processes: 1, callers: 1, names: 512,
+		limits: []string{"limit-rueidis", "limit-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+	},
+	{
+		name: "B2", says: "names of their own, 512 callers", processes: 1, callers: 512,
+		limits: []string{"limit-rueidis", "limit-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+	},
+	{
+		name: "B3", says: "one name, 1 process of 64 callers, no work", processes: 1, callers: 64, shared: true,
+		limits: []string{"limit"}, guard: "limit",
+	},
+	{
+		name: "B4", says: "one name, 8 processes of 8 callers, no work", processes: 8, callers: 8, shared: true, long: true,
+		limits: []string{"limit", "limit-ping-rueidis"}, guard: "limit-ping-rueidis",
+	},
+	{
+		name: "B5", says: "one name, 8 processes of 8 callers, 1 ms of work", processes: 8, callers: 8, shared: true, long: true, work: workTime,
+		limits: []string{"limit"}, guard: "limit",
+	},
+	{
+		name: "B6", says: "one name, 8 processes of 1 caller, no work", processes: 8, callers: 1, shared: true, long: true, handover: true,
+		limits: []string{"limit-ping-rueidis", "limit-ping-idle"}, guard: "limit-ping-idle",
+	},
+	{
+		name: "B7", says: "one name again and again, 1 caller; holdfast lingers", processes: 1, callers: 1, shared: true, linger: time.Second,
+		limits: []string{"limit"}, guard: "limit",
+	},
 }
 
-// Settings that the run as a whole has.
+func workloadNamed(name string) (workload, bool) {
+	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+	if i < 0 {
+		return workload{}, false
+	}
+	return workloads[i], true
+}
+
+// runs are those who take part, limits last.
+func (w workload) runs() []contender {
+	var all []contender
+	for _, c := range contenders() {
+		if w.who == nil || slices.Contains(w.who, c.who) {
+			all = append(all, c)
+		}
+	}
+	for _, who := range w.limits {
+		if c, ok := contenderNamed(who); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// of is the workload as this contender runs it.
+func (w workload) of(c contender) workload {
+	if c.alone {
+		w.processes, w.callers = 1, 1
+	}
+	w.names = max(w.names, 1)
+	return w
+}
+
+// settings are those of the run as a whole.
 type settings struct {
 	rounds int
 	timing timing
@@ -47,7 +105,15 @@ type settings struct {
 // comes the window, then they run on so that its end is like its middle.
 type timing struct{ Warm, Window, Cool time.Duration }
 
+// of is the timing in this workload.
+func (t timing) of(w workload) timing {
+	if w.long {
+		t.Window *= 2
+	}
+	return t
+}
+
 var (
-	full  = settings{rounds: 5, timing: timing{Warm: 300 * time.Millisecond, Window: 2 * time.Second, Cool: 50 * time.Millisecond}}
-	quick = settings{rounds: 1, timing: timing{Warm: 50 * time.Millisecond, Window: 150 * time.Millisecond, Cool: 10 * time.Millisecond}}
+	full  = settings{rounds: 7, timing: timing{Warm: 250 * time.Millisecond, Window: 700 * time.Millisecond, Cool: 50 * time.Millisecond}}
+	quick = settings{rounds: 1, timing: timing{Warm: 30 * time.Millisecond, Window: 60 * time.Millisecond, Cool: 10 * time.Millisecond}}
 )

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,21 +28,42 @@ func isUncounted(command string) bool {
 	return slices.Contains(uncounted, command)
 }
 
-// commands is one look at the server's counters.
-type commands struct {
+// counters is one look at what the server counts.
+type counters struct {
 	at    time.Time
-	calls map[string]int64
+	calls map[string]int64 // by command
+	cpu   time.Duration    // the server's own, since its start
 }
 
-func lookAtCommands(server *redistest.Server) (commands, error) {
+func lookAtCounters(server *redistest.Server) (counters, error) {
 	calls, err := server.CommandStats()
+	if err != nil {
+		return counters{}, err
+	}
 	delete(calls, "total")
-	return commands{time.Now(), calls}, err
+	c := counters{at: time.Now(), calls: calls}
+	info, err := server.Do("INFO", "cpu")
+	if err != nil {
+		return c, err
+	}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name != "used_cpu_user" && name != "used_cpu_sys" {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return c, fmt.Errorf("INFO cpu: %w", err)
+		}
+		c.cpu += time.Duration(seconds * float64(time.Second))
+	}
+	return c, nil
 }
 
 // rates returns how many commands clients sent, and how many more scripts
-// called, in a second between two looks.
-func rates(from, to commands, sends []string) (sent, inScripts float64) {
+// called, in a second between two looks, and the part of a processor that the
+// server used.
+func rates(from, to counters, sends []string) (sent, inScripts, cpu float64) {
 	for name := range to.calls {
 		n := float64(to.calls[name] - from.calls[name])
 		switch {
@@ -52,5 +75,5 @@ func rates(from, to commands, sends []string) (sent, inScripts float64) {
 		}
 	}
 	seconds := to.at.Sub(from.at).Seconds()
-	return sent / seconds, inScripts / seconds
+	return sent / seconds, inScripts / seconds, (to.cpu - from.cpu).Seconds() / seconds
 }

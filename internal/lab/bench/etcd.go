@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+)
+
+var etcdContender = contender{
+	who: "etcd",
+	settings: "client/v3/concurrency on one etcd server of its own, which keeps its data in memory where the system has /dev/shm. " +
+		"A session for each caller: callers of one session would share their locks. Its commands are not counted.",
+	open: func(s setup) (session, error) {
+		if s.Etcd == "" {
+			return nil, errors.New("no etcd server")
+		}
+		client, err := clientv3.New(clientv3.Config{
+			Endpoints: []string{s.Etcd}, DialTimeout: 5 * time.Second, Logger: zap.NewNop(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &etcdSession{client: client, sessions: map[int]*concurrency.Session{}}, nil
+	},
+}
+
+type etcdSession struct {
+	client *clientv3.Client
+
+	mu       sync.Mutex
+	sessions map[int]*concurrency.Session // by caller; guarded by mu
+}
+
+func (s *etcdSession) mutex(caller int, name string) (mutex, error) {
+	s.mu.Lock()
+	own := s.sessions[caller]
+	s.mu.Unlock()
+	if own == nil {
+		var err error
+		if own, err = concurrency.NewSession(s.client, concurrency.WithTTL(int(ttl.Seconds()))); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.sessions[caller] = own
+		s.mu.Unlock()
+	}
+	return etcdMutex{concurrency.NewMutex(own, "/"+name)}, nil
+}
+
+func (s *etcdSession) close() { _ = s.client.Close() }
+
+type etcdMutex struct{ mutex *concurrency.Mutex }
+
+func (m etcdMutex) lock(ctx context.Context) error { return m.mutex.Lock(ctx) }
+func (m etcdMutex) unlock() error                  { return m.mutex.Unlock(context.Background()) }

@@ -1,0 +1,144 @@
+package bench_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench"
+)
+
+const docs = "../../../docs"
+
+func latest(t *testing.T) []byte {
+	t.Helper()
+	figures, err := os.ReadFile(filepath.Join(docs, "benchmarks", "latest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return figures
+}
+
+// The page says what the committed figures say.
+func TestPageIsMadeOfTheLatestFigures(t *testing.T) {
+	want, err := bench.Page(latest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/benchmarks.md is not what docs/benchmarks/latest.json says: run go run ./internal/lab/bench/cmd -report at the root of the repository")
+	}
+}
+
+// Every picture of the page is there and shows what the committed figures are
+// of. (Not to the byte: where a line ends may depend on the processor.)
+func TestPicturesAreThere(t *testing.T) {
+	plots, err := bench.Plots(latest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plots) == 0 {
+		t.Error("got no pictures")
+	}
+	for name, want := range plots {
+		got, err := os.ReadFile(filepath.Join(docs, "benchmarks", name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got, want := texts(got), texts(want); got != want {
+			t.Errorf("%s says\n%s\nand the figures\n%s\nrun go run ./internal/lab/bench/cmd -report at the root of the repository", name, got, want)
+		}
+	}
+}
+
+// texts are the words of a picture.
+func texts(svg []byte) string {
+	var b strings.Builder
+	for i, part := range strings.Split(string(svg), "<text") {
+		if _, text, ok := strings.Cut(part, ">"); i > 0 && ok {
+			word, _, _ := strings.Cut(text, "</text>")
+			b.WriteString(word + "\n")
+		}
+	}
+	return b.String()
+}
+
+// two rounds of holdfast and of the loop, in B3.
+func reportOf(ops, loop float64) *bench.Report {
+	row := func(who string, ops float64) bench.Row {
+		f := bench.Figures{OpsPerSecond: ops, P50: 1e6 / ops, P99: 1e7 / ops, Max: 1e8 / ops, Jain: 1}
+		return bench.Row{Workload: "B3", Who: who, Figures: f, Each: []bench.Round{{Round: 0, Figures: f}, {Round: 1, Figures: f}}}
+	}
+	return &bench.Report{Rows: []bench.Row{row("holdfast", ops), row("redsync", ops/100), row("limit", loop)}}
+}
+
+// A run on a machine of half the speed is no regression; one that is slower
+// beside the loop of the same run is.
+func TestGuardComparesWithTheLimit(t *testing.T) {
+	committed := reportOf(2e6, 2e7)
+	if got := bench.Compare(committed, reportOf(1e6, 1e7)); len(got) != 0 {
+		t.Errorf("all at half the speed: got %v, want nothing worse", got)
+	}
+	if got := bench.Compare(committed, reportOf(1e6, 2e7)); len(got) != 2 {
+		t.Errorf("holdfast at half the speed: got %v, want locks per second and p50 worse", got)
+	}
+}
+
+// The verdict follows the figures, and a peer whose lock did not hold is no
+// measure.
+func TestVerdicts(t *testing.T) {
+	turns := [3]string{"B3", "holdfast", "turns per second"}
+	peer := [3]string{"B3", "holdfast", "locks per second of the best peer"}
+	good := reportOf(2e6, 2e7)
+	for _, c := range []struct {
+		key  [3]string
+		of   *bench.Report
+		want string
+	}{
+		{turns, good, "met"},
+		{turns, reportOf(5e5, 2e7), "not met"},
+		{peer, good, "met"},
+		{peer, wrongPeer(), "not measured"},
+		{turns, &bench.Report{}, "not measured"},
+	} {
+		if got := bench.Verdicts(c.of)[c.key]; got != c.want {
+			t.Errorf("%v: got %q, want %q", c.key, got, c.want)
+		}
+	}
+}
+
+func wrongPeer() *bench.Report {
+	r := reportOf(2e6, 2e7)
+	r.Rows[1].Overlaps = 1
+	return r
+}
+
+// A report is read as it was written.
+func TestJSONIsReadBack(t *testing.T) {
+	var first, second bytes.Buffer
+	var r bench.Report
+	if err := json.Unmarshal(latest(t), &r); err != nil {
+		t.Fatal(err)
+	}
+	if err := bench.PrintJSON(&first, r); err != nil {
+		t.Fatal(err)
+	}
+	r = bench.Report{}
+	if err := json.Unmarshal(first.Bytes(), &r); err != nil {
+		t.Fatalf("%v in\n%s", err, &first)
+	}
+	if err := bench.PrintJSON(&second, r); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := second.String(), first.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+)
+
+// requirement is one thing that holdfast is to reach.
+type requirement struct {
+	workload string
+	who      string // which of ours
+	says     string
+	atLeast  bool // else at most
+	bound    float64
+	measure  func(r *Report, own *Row) (found, bool)
+}
+
+// found is what a requirement's figure is.
+type found struct {
+	spread
+	beside string // whose row it was compared with
+}
+
+// verdict is a requirement in a report.
+type verdict struct {
+	requirement
+	found
+	known bool // there are rows to tell by
+	met   bool // by the median
+}
+
+// requirements of B1 to B7. Others append theirs.
+var requirements = slices.Concat(
+	uncontended("holdfast", "rueidis"),
+	uncontended("holdfast-goredis", "goredis"),
+	[]requirement{
+		aboveBest("B2", "holdfast", "", 1.4),
+		absolute("B3", "turns per second", opsFigure, true, 1e6),
+		aboveBest("B3", "holdfast", "", 60),
+		aboveBest("B4", "holdfast", "", 4),
+		absolute("B4", "Jain's index", jainFigure, true, 0.99),
+		belowBest("B4", "holdfast", "", "longest wait", maxFigure, 1.0/20),
+		besideLimit("B5", "locks per second", opsFigure, "limit", opsFigure, true, 0.95),
+		p99OfWork(),
+		besideLimit("B6", "p50 from release to granted", handoverP50Figure, pingBeside, p50Figure, false, 1.5),
+		besideLimit("B6", "p99 from release to granted, through the p50 of the PING", handoverP99Figure, pingBeside, p50Figure, false, 3),
+		absolute("B6", "commands per acquisition", commandsFigure, false, 2.1),
+		absolute("B7", "locks per second", opsFigure, true, 1e6),
+	},
+)
+
+// pingBeside is the PING that a hand-over is compared with.
+const pingBeside = "limit-ping-idle"
+
+// uncontended is B1 on one client library.
+func uncontended(who, library string) []requirement {
+	return []requirement{
+		aboveBest("B1", who, library, 1),
+		belowBest("B1", who, library, "p99", p99Figure, 1),
+		{
+			workload: "B1", who: who, bound: 1.15,
+			says: fmt.Sprintf("time of SET NX and compare-and-delete, on %s", library),
+			measure: func(r *Report, own *Row) (found, bool) {
+				limit := r.row("B1", "limit-"+library)
+				if limit == nil {
+					return found{}, false
+				}
+				return found{ratio(own, opsFigure, limit, opsFigure).inverse(), limit.Who}, true
+			},
+		},
+	}
+}
+
+func aboveBest(workload, who, library string, bound float64) requirement {
+	return requirement{
+		workload: workload, who: who, atLeast: true, bound: bound,
+		says:    "locks per second of the best peer" + on(library),
+		measure: throughBest(workload, library, opsFigure, false),
+	}
+}
+
+func belowBest(workload, who, library, what string, f figure, bound float64) requirement {
+	return requirement{
+		workload: workload, who: who, bound: bound,
+		says:    what + " of the best peer" + on(library),
+		measure: throughBest(workload, library, f, true),
+	}
+}
+
+func on(library string) string {
+	if library == "" {
+		return ""
+	}
+	return " on " + library
+}
+
+func throughBest(workload, library string, f figure, less bool) func(*Report, *Row) (found, bool) {
+	return func(r *Report, own *Row) (found, bool) {
+		best := r.best(workload, library, f, less)
+		if best == nil {
+			return found{}, false
+		}
+		return found{ratio(own, f, best, f), best.Who}, true
+	}
+}
+
+func absolute(workload, what string, f figure, atLeast bool, bound float64) requirement {
+	return requirement{
+		workload: workload, who: "holdfast", says: what, atLeast: atLeast, bound: bound,
+		measure: func(_ *Report, own *Row) (found, bool) { return found{spread: spreadOf(own, f)}, true },
+	}
+}
+
+// besideLimit compares a figure with one of a limit.
+func besideLimit(workload, what string, f figure, limit string, g figure, atLeast bool, bound float64) requirement {
+	return requirement{
+		workload: workload, who: "holdfast", says: what, atLeast: atLeast, bound: bound,
+		measure: func(r *Report, own *Row) (found, bool) {
+			row := r.row(workload, limit)
+			if row == nil {
+				return found{}, false
+			}
+			return found{ratio(own, f, row, g), limit}, true
+		},
+	}
+}
+
+// p99OfWork is that waits are not much longer than the work of all who wait. It
+// takes the work for what it is called, though a sleep is a little longer.
+func p99OfWork() requirement {
+	w, _ := workloadNamed("B5")
+	all := float64(w.processes*w.callers) * float64(w.work.Microseconds())
+	return requirement{
+		workload: "B5", who: "holdfast", bound: 1.3,
+		says: fmt.Sprintf("p99 wait through %d × the work", w.processes*w.callers),
+		measure: func(_ *Report, own *Row) (found, bool) {
+			s := spreadOf(own, p99Figure)
+			return found{spread: spread{s.mid / all, s.least / all, s.most / all}}, true
+		},
+	}
+}
+
+// verdicts judges a report.
+func (r *Report) verdicts() []verdict {
+	var all []verdict
+	for _, q := range requirements {
+		v := verdict{requirement: q}
+		if own := r.row(q.workload, q.who); own != nil {
+			v.found, v.known = q.measure(r, own)
+		}
+		v.known = v.known && v.mid > 0
+		v.met = v.known && (q.atLeast && v.mid >= q.bound || !q.atLeast && v.mid <= q.bound)
+		all = append(all, v)
+	}
+	return all
+}
+
+// want is the bound for people.
+func (q requirement) want() string {
+	if q.atLeast {
+		return "≥ " + number(q.bound)
+	}
+	return "≤ " + number(q.bound)
+}
+
+// shown is what was found, for people.
+func (v verdict) shown() string {
+	if !v.known {
+		return ""
+	}
+	return v.text()
+}
+
+// word is the verdict for people.
+func (v verdict) word() string {
+	switch {
+	case !v.known:
+		return "not measured"
+	case v.met:
+		return "met"
+	}
+	return "not met"
+}
