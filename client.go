@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -37,8 +38,10 @@ type core struct {
 	ctx     context.Context // ends with the Client
 	cancel  context.CancelFunc
 	stopped <-chan struct{}
-	events  chan Event // nil without OnEvent
-	callers sync.Pool  // of *caller
+	events  chan Event    // nil without OnEvent
+	callers sync.Pool     // of *caller
+	work    chan *request // to workers that are idle
+	idle    atomic.Int32  // how many those are
 
 	mu         sync.Mutex
 	closed     bool
@@ -83,6 +86,7 @@ func New(store Store, options *Options) *Client {
 		clock:    newClock(lent.Now),
 		random:   lent.Random,
 		schedule: newSchedule(),
+		work:     make(chan *request),
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
@@ -141,8 +145,12 @@ func (c *core) unlockAndPerform(r *request, now instant) {
 // be run.
 func (c *core) leave() (after []func()) {
 	c.inflight += len(c.outbox) + len(c.renewals)
-	for i, r := range c.outbox { // starting them is no I/O, and the slice serves again
-		go c.perform(r)
+	for i, r := range c.outbox { // handing them out is no I/O, and the slice serves again
+		select {
+		case c.work <- r:
+		default:
+			go c.worker(r)
+		}
 		c.outbox[i] = nil
 	}
 	c.outbox = c.outbox[:0]

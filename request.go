@@ -39,6 +39,26 @@ func (c *core) perform(r *request) {
 	c.unlock()
 }
 
+// worker performs a request, and then others: a fresh goroutine's stack grows
+// several times on the way into a client library, which costs more than to keep
+// a few.
+func (c *core) worker(r *request) {
+	const most = 16 // idle
+	for {
+		c.perform(r)
+		if c.idle.Add(1) > most {
+			c.idle.Add(-1)
+			return
+		}
+		select {
+		case r = <-c.work:
+			c.idle.Add(-1)
+		case <-c.stopped:
+			return
+		}
+	}
+}
+
 // performAll sends renewals in one pipeline.
 func (c *core) performAll(requests []*request) {
 	if len(requests) == 1 {

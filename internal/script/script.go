@@ -33,10 +33,14 @@ var (
 	Keep    = load("keep")
 	Repair  = load("repair")
 	Inspect = load("inspect")
+	Check   = load("check")
+	Sweep   = load("sweep")
 )
 
 // All lists the scripts, for tests that must look at each of them.
-func All() []*Script { return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect} }
+func All() []*Script {
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep}
+}
 
 // New makes a script from its source.
 func New(name, source string) *Script {
