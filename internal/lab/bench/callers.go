@@ -98,11 +98,15 @@ func (w *crew) drive(callers []*caller) tally {
 func (c *caller) run(ctx context.Context) {
 	defer c.waits.flush()
 	defer c.handovers.flush()
+	lockCtx := ctx // ends a wait at the window's end
+	if !c.workload.shared && !c.workload.cancels && !c.contender.hangs {
+		lockCtx = context.Background()
+	}
 	for i := 0; ctx.Err() == nil; i++ {
 		if idle := c.contender.idle; idle > 0 {
 			time.Sleep(idle + rand.N(2*idle))
 		}
-		if !c.once(ctx, c.mutexes[i%len(c.mutexes)]) {
+		if !c.once(lockCtx, c.mutexes[i%len(c.mutexes)]) {
 			return
 		}
 	}

@@ -15,6 +15,7 @@ type contender struct {
 	alone    bool          // one caller in one process, whatever the workload says
 	idle     time.Duration // slept at least before each acquisition
 	outside  bool          // locks nothing and stays out of the critical section
+	hangs    bool          // now and then for good: never without a ctx that ends
 	open     func(setup) (session, error)
 	measure  func(c *cell) (Row, error) // instead of callers in processes
 }

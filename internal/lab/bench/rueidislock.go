@@ -16,6 +16,7 @@ func newRueidislock(who, settings string, noLoop bool) contender {
 	return contender{
 		who:      who,
 		library:  "rueidis",
+		hangs:    true,
 		settings: settings,
 		sends:    []string{"evalsha", "eval", "ping"},
 		open: func(s setup) (session, error) {

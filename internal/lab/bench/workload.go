@@ -16,6 +16,7 @@ type workload struct {
 	names     int           // that each caller goes through, one after the other; 0 is 1
 	work      time.Duration // slept while the lock is held
 	linger    time.Duration // holdfast's Options.Linger
+	cancels   bool          // names of its own: under a context that can be cancelled, not context.Background()
 	handover  bool          // measure from a release to the grant in another process
 	long      bool          // twice the window: who starves is seen late
 	limits    []string      // the rows of limits beside it
@@ -33,8 +34,13 @@ const workTime = time.Millisecond // of B5
 // workloads in the order in which they run.
 var workloads = []workload{
 	{
-		name: "B1", says: "names of its own, 1 caller", processes: 1, callers: 1, names: 512,
+		name: "B1", says: "names of its own, 1 caller, under context.Background()", processes: 1, callers: 1, names: 512,
 		limits: []string{"limit-rueidis", "limit-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+	},
+	{
+		name: "B1c", says: "as B1, under a context that can be cancelled", processes: 1, callers: 1, names: 512, cancels: true,
+		who:    []string{"holdfast", "holdfast-goredis", "redsync", "redislock", "rueidislock"},
+		limits: []string{"limit-rueidis", "limit-goredis"},
 	},
 	{
 		name: "B2", says: "names of their own, 512 callers", processes: 1, callers: 512,
