@@ -26,6 +26,18 @@ var limits = []contender{
 		sends:    []string{"set", "evalsha", "eval"},
 		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisSet{rc, name, rand.Text()} }),
 	},
+	{
+		who: "limit-token-rueidis", library: "rueidis",
+		settings: "The least that gives a token which rises with every lock, also after the data were lost: SET NX and the token in one script of five commands, through rueidis. No renewal, no line.",
+		sends:    []string{"evalsha", "eval", "ping"},
+		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisToken{rueidisSet{rc, name, rand.Text()}} }),
+	},
+	{
+		who: "limit-token-goredis", library: "goredis",
+		settings: "The same through go-redis with PoolSize 512.",
+		sends:    []string{"evalsha", "eval"},
+		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisToken{goRedisSet{rc, name, rand.Text()}} }),
+	},
 	rueidisPing("limit-ping-rueidis", "One PING for an acquisition, none for a release, through rueidis.", 0),
 	{
 		who: "limit-ping-goredis", library: "goredis",

@@ -35,7 +35,7 @@ const workTime = time.Millisecond // of B5
 var workloads = []workload{
 	{
 		name: "B1", says: "names of its own, 1 caller, under context.Background()", processes: 1, callers: 1, names: 512,
-		limits: []string{"limit-rueidis", "limit-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
 		name: "B1c", says: "as B1, under a context that can be cancelled", processes: 1, callers: 1, names: 512, cancels: true,
@@ -44,7 +44,7 @@ var workloads = []workload{
 	},
 	{
 		name: "B2", says: "names of their own, 512 callers", processes: 1, callers: 512,
-		limits: []string{"limit-rueidis", "limit-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
 		name: "B3", says: "one name, 1 process of 64 callers, no work", processes: 1, callers: 64, shared: true,
