@@ -89,6 +89,13 @@ func (o options) settings() settings {
 	return s
 }
 
+func (o options) scale() Scale {
+	if o.quick {
+		return Quick
+	}
+	return Full
+}
+
 // Main is the program behind cmd. Figures go to stdout, talk to stderr.
 func Main(args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
@@ -103,6 +110,12 @@ func Main(args []string, stdout, stderr io.Writer) error {
 	report, err := r.report(o.server, command)
 	if err != nil {
 		return err
+	}
+	if !o.check {
+		var bulk error
+		if report.Bulk, bulk = Bulk(o.scale(), o.run, stderr); bulk != nil {
+			r.failed = append(r.failed, bulk)
+		}
 	}
 	show := printText
 	if o.format == "json" {

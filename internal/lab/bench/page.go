@@ -31,6 +31,7 @@ func Page(report []byte) ([]byte, error) {
 	for _, w := range workloads {
 		p.table(&r, w)
 	}
+	p.bulk(&r)
 	p.settings(&r)
 	return b.Bytes(), p.err
 }
@@ -147,6 +148,31 @@ func (p *printer) row(row *Row, w workload) {
 		p.printf(" %s |", row.handover())
 	}
 	p.printf("\n")
+}
+
+func (p *printer) bulk(r *Report) {
+	for _, w := range bulkWorkloads {
+		var rows []BulkRow
+		for _, row := range r.Bulk {
+			if row.Workload == w.name {
+				rows = append(rows, row)
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		p.printf("## %s: %s\n\n| | figure | found | wanted | |\n|---|---|---:|---:|---|\n", w.name, w.what)
+		for _, row := range rows {
+			for _, f := range row.Figures {
+				word := ""
+				if f.Limit != "" {
+					word = map[bool]string{true: "met", false: "**not met**"}[f.Met]
+				}
+				p.printf("| %s | %s | %.4g %s | %s | %s |\n", row.Who, f.Name, f.Value, f.Unit, f.Limit, word)
+			}
+		}
+		p.printf("\n")
+	}
 }
 
 func (p *printer) settings(r *Report) {

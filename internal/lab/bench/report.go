@@ -20,6 +20,7 @@ type Report struct {
 	Versions map[string]string `json:"versions"`
 	Settings map[string]string `json:"settings"` // of each contender
 	Rows     []Row             `json:"rows"`
+	Bulk     []BulkRow         `json:"bulk,omitempty"` // what is about numbers, and has figures of its own
 }
 
 // Figures are what is measured of one contender in one workload.

@@ -41,7 +41,10 @@ func printText(out io.Writer, r Report) error {
 			p.printf("%s, %s: %d calls failed, the first with: %s\n", row.Workload, row.Who, row.Failed, row.Failure)
 		}
 	}
-	return p.flush(w)
+	if err := p.flush(w); err != nil {
+		return err
+	}
+	return PrintBulk(out, r.Bulk)
 }
 
 // handover is its p50 and p99, where it was measured.

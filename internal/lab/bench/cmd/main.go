@@ -12,9 +12,12 @@ import (
 
 func main() {
 	var err error
-	if bench.IsChild() {
+	switch {
+	case bench.IsChild():
 		err = bench.Child(os.Stdin, os.Stdout)
-	} else {
+	case bench.IsBulkChild():
+		err = bench.BulkChild(os.Stdin, os.Stdout)
+	default:
 		err = bench.Main(os.Args[1:], os.Stdout, os.Stderr)
 	}
 	switch {

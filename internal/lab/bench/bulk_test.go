@@ -1,0 +1,62 @@
+package bench_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench"
+)
+
+var bulkRun = flag.String("bulk", "", "measure the bulk workloads in full whose name matches, as B8 or 'B(8|9)'")
+
+func init() {
+	if bench.IsBulkChild() {
+		if err := bench.BulkChild(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// A quick run of the bulk workloads has their rows, and whatever does not depend
+// on how fast the machine is keeps its limit.
+func TestBulk(t *testing.T) {
+	scale, run := bench.Quick, regexp.MustCompile("")
+	if *bulkRun != "" {
+		scale, run = bench.Full, regexp.MustCompile(*bulkRun)
+	}
+	var talk strings.Builder
+	rows, err := bench.Bulk(scale, run, &talk)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &talk)
+	}
+	if err := bench.PrintBulk(t.Output(), rows); err != nil {
+		t.Fatal(err)
+	}
+	if scale == bench.Full {
+		return
+	}
+	sure := map[string]bool{ // of a quick run, on any machine
+		"lost": true, "keys of them in Redis afterwards": true, "goroutines for all of them": true,
+		"of them served": true, "served before one who came earlier": true,
+		"keys without an end": true, "longest life of a key": true, "keys left after it": true,
+	}
+	seen := map[string]bool{}
+	for _, row := range rows {
+		for _, f := range row.Figures {
+			if seen[f.Name] = true; sure[f.Name] && !f.Met {
+				t.Errorf("%s, %s: %s is %g %s, want %s", row.Workload, row.Who, f.Name, f.Value, f.Unit, f.Limit)
+			}
+		}
+	}
+	for name := range sure {
+		if !seen[name] {
+			t.Errorf("no figure %q", name)
+		}
+	}
+}
