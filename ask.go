@@ -238,6 +238,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	}
 	t.phase = holding
 	t.heard = g.heard
+	t.fenced = g.start
 	t.hold(g.start, g.life, l.c.jitter)
 	t.tokens.add(g.base, g.size)
 	if g.waiting > 0 || t.recall {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,10 +59,11 @@ type core struct {
 	late       []Call // what undoes lock requests that came back after Close
 	missed     int    // events dropped
 
-	bounds   bounds
-	outbox   []*request // to send
-	renewals []*request // to send in pipelines, in this order
-	after    []func()   // to run
+	bounds    bounds
+	outbox    []*request // to send
+	renewals  []*request // to send in pipelines, in this order
+	pipelines int        // under way
+	after     []func()   // to run
 }
 
 // New makes a Client on a store. nil options are good defaults. It talks to
@@ -144,7 +144,7 @@ func (c *core) unlockAndPerform(r *request, now instant) {
 // leave releases the mutex, sends what is to be sent, and returns what is to
 // be run.
 func (c *core) leave() (after []func()) {
-	c.inflight += len(c.outbox) + len(c.renewals)
+	c.inflight += len(c.outbox)
 	for i, r := range c.outbox { // handing them out is no I/O, and the slice serves again
 		select {
 		case c.work <- r:
@@ -154,13 +154,31 @@ func (c *core) leave() (after []func()) {
 		c.outbox[i] = nil
 	}
 	c.outbox = c.outbox[:0]
-	renewals, after := c.renewals, c.after
-	c.renewals, c.after = nil, nil
+	after, c.after = c.after, nil
+	c.leaveRenewals()
 	c.mu.Unlock()
-	for batch := range slices.Chunk(renewals, pipeline) {
+	return after
+}
+
+// leaveRenewals sends as many of the renewals as may be under way. Their lives
+// begin now.
+func (c *core) leaveRenewals() {
+	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
+		n := min(pipeline, len(c.renewals))
+		batch := c.renewals[:n:n]
+		c.renewals = c.renewals[n:]
+		c.pipelines++
+		c.inflight += n
+		now := c.clock.now()
+		for _, r := range batch {
+			r.sent, r.waits = now, false
+			r.tenure.expiry = max(r.tenure.expiry, now.add(c.options.TTL))
+		}
 		go c.performAll(batch)
 	}
-	return after
+	if len(c.renewals) == 0 {
+		c.renewals = nil
+	}
 }
 
 // later runs f with the mutex held, at when.

@@ -112,6 +112,9 @@ func (c *core) undo(ctx context.Context, calls []Call) error {
 // undoOnce returns the calls that have to be made again, and why.
 func (c *core) undoOnce(ctx context.Context, calls []Call) (again []Call, err error) {
 	for batch := range slices.Chunk(calls, pipeline) {
+		if ctx.Err() != nil {
+			return append(again, batch...), ctx.Err()
+		}
 		for i, r := range c.store.EvalAll(ctx, batch) {
 			switch {
 			case r.Err != nil:

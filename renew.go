@@ -10,10 +10,19 @@ import (
 // life later, so that two may fail before the deadline; and one that is not
 // answered has failed before it, too.
 func (l *line) renew(t *tenure, now instant) {
-	r := l.c.send(scriptRenew, l, t, now, []string{t.id, itoa(t.tokens.wanted())}, (*request).renewAnswered)
+	next := together(now.add(t.life/6-l.c.jitter(t.life/60)), t.life)
+	if t.renewal != nil && t.renewal.waits {
+		t.renewAt = next // it has yet to be sent
+		return
+	}
+	args := []string{t.id}
+	if wanted := t.tokens.wanted(); wanted > 0 || now >= t.fenced.add(fenceEvery) {
+		args = append(args, itoa(wanted))
+	}
+	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
 	r.attempt = min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
 	t.renewal = r
-	t.renewAt = now.add(t.life/6 - l.c.jitter(t.life/60))
+	t.renewAt = next
 	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
 }
 
@@ -23,6 +32,10 @@ func (l *line) renewSoon(t *tenure, now instant) {
 		l.renew(t, now)
 	}
 }
+
+// fenceEvery is how often a renewal prolongs F too, which lives that much longer
+// than it must.
+const fenceEvery = time.Hour
 
 func (r *request) renewAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
@@ -37,6 +50,9 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	case err == nil && a.word == "renewed":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
 		t.tokens.add(a.base, a.size)
+		if len(r.call.Args) > 1 {
+			t.fenced = r.sent
+		}
 		if l.wake.heardSince(r.sent) {
 			t.heard = true
 		} else if l.wake.up { // a recall may have gone unheard since it ran

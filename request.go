@@ -16,12 +16,18 @@ type request struct {
 	sent     instant // read before it was sent: what the answer proves begins here
 	attempt  time.Duration
 	ctx      context.Context // bounds the attempt; nil: perform makes one
+	waits    bool            // a renewal that no pipeline has taken yet
 	whole    bool            // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
 }
 
 // pipeline bounds how many calls travel together.
 const pipeline = 128
+
+// pipelines bounds how many are under way. What a server is too slow for must
+// wait here, where it is sent late: else it is sent again when it was given up,
+// the server works off both, and in the end none is in time.
+const pipelines = 128
 
 func (c *core) perform(r *request) {
 	ctx := r.ctx
@@ -61,10 +67,6 @@ func (c *core) worker(r *request) {
 
 // performAll sends renewals in one pipeline.
 func (c *core) performAll(requests []*request) {
-	if len(requests) == 1 {
-		c.perform(requests[0])
-		return
-	}
 	calls := make([]Call, len(requests))
 	var attempt time.Duration
 	for i, r := range requests {
@@ -80,6 +82,7 @@ func (c *core) performAll(requests []*request) {
 	}
 	cancel()
 	c.mu.Lock()
+	c.pipelines--
 	for i, r := range requests {
 		c.arrived(r, results[i].Reply, results[i].Err)
 	}
@@ -160,6 +163,7 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 		answered: answered,
 	}
 	if s == scriptRenew {
+		r.waits = true
 		c.renewals = append(c.renewals, r)
 	} else {
 		r.ctx = c.bounds.attempt(c.ctx, now, r.attempt)

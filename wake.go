@@ -25,8 +25,8 @@ type wake struct {
 }
 
 const (
-	pingEvery   = 3 * time.Second
-	pingSilence = 7 * time.Second // beyond the 3 s: 10 s without a sign of life
+	pingEvery   = 5 * time.Second
+	pingSilence = 5 * time.Second // beyond the 5 s: 10 s without a sign of life
 	dialTimeout = 5 * time.Second
 )
 

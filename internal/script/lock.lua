@@ -59,7 +59,7 @@ if not holder then survey('', '') end -- a waiter of another kind is an error be
 redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either
 local inserted = redis.call('ZADD', Q, 'NX', score, id)
 if waiting == 0 then redis.call('PEXPIRE', Q, '1800000') end
-if inserted == 0 then score = string.format('%.0f', redis.call('ZSCORE', Q, id)) end
+if inserted == 0 then score = string.format('%.0f', tonumber(redis.call('ZSCORE', Q, id))) end
 
 local px, chosen
 if holder then

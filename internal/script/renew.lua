@@ -1,17 +1,21 @@
 -- renew: prolongs a tenure and may reserve more tokens. Never makes L anew.
 -- KEYS L F Q
--- ARGV id, stride or 0
-local t = redis.call('TIME')
-local us = t[1] * 1000000 + t[2]
+-- ARGV id, then, unless F may be left alone: stride or 0
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
-local id, asked = ARGV[1], tonumber(ARGV[2])
+local id = ARGV[1]
 
 local holder = redis.call('GET', L)
 if holder ~= id then
-  return {'lost', holder or '', us}
+  return {'lost', holder or '', 0}
 end
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
 local waiting = redis.call('ZCARD', Q)
+if not ARGV[2] then -- nearly all are like this, and cost half as much
+  redis.call('PEXPIRE', L, ttl)
+  return 'renewed 0 0 ' .. waiting .. ' 0 0'
+end
+local t = redis.call('TIME')
+local us, asked = t[1] * 1000000 + t[2], tonumber(ARGV[2])
 local now, fence, base, room
 -- include fence.lua
 

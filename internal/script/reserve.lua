@@ -2,8 +2,8 @@
 -- lives a day and a second, and as long as it is further ahead of the clock on
 -- top. Straight code.
 -- needs: F, now, size, top   gives: last, which is top as text
-local last, life = '0', '86401000'
-if top > now + 2000000 then life = string.format('%.0f', 86400000 + math.ceil((top - now) / 2000)) end
+local last, life = '0', '90001000'
+if top > now + 2000000 then life = string.format('%.0f', 90000000 + math.ceil((top - now) / 2000)) end
 if size > 0 then
   last = string.format('%.0f', top)
   redis.call('SET', F, last, 'PX', life)

@@ -230,7 +230,7 @@ func (g *grower) overNames(ns []int) ([]Figure, error) {
 }
 
 // retained is how long a name is remembered after its last use.
-const retained = 24*time.Hour + time.Second
+const retained = 25*time.Hour + time.Second
 
 // age brings every key nearer to its end, and tells how many have none, and the
 // longest life in ms.
