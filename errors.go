@@ -35,6 +35,9 @@ var (
 	// ErrTooSlow: grants arrive when they are over, or nearly: the TTL is too
 	// short for the round trip. A *TooSlowError has both.
 	ErrTooSlow = errors.New("holdfast: ttl too short for this network")
+	// ErrReplicas: fewer replicas than Options.WaitReplicas acknowledged the
+	// grant in time, and it was given back. A *ReplicasError has the numbers.
+	ErrReplicas = errors.New("holdfast: too few replicas")
 )
 
 // HeldError says who has a name that a TryLock wanted.
@@ -60,7 +63,7 @@ func (e *HeldError) Error() string {
 	if e.Remaining < 0 {
 		b.WriteString(", without expiry")
 	} else if e.Remaining > 0 {
-		fmt.Fprintf(&b, ", for %v unless renewed", e.Remaining)
+		fmt.Fprintf(&b, ", for %v unless renewed", max(e.Remaining.Round(100*time.Millisecond), 100*time.Millisecond))
 	}
 	if e.Waiters > 0 {
 		fmt.Fprintf(&b, ", %d waiting", e.Waiters)
@@ -76,7 +79,7 @@ type Cause string
 
 // The causes of loss.
 const (
-	Expired Cause = "expired" // its deadline passed without an answered renewal
+	Expired Cause = "expired" // its deadline passed without an answered renewal; with WaitReplicas, an acknowledged one
 	Taken   Cause = "taken"   // Redis says that another holds the name
 	Gone    Cause = "gone"    // the key is gone: deleted, evicted, or lost by the server
 	Closed  Cause = "closed"  // the Client was closed
@@ -128,6 +131,28 @@ func (e *TooSlowError) Error() string {
 
 // Unwrap makes errors.Is(err, ErrTooSlow) true.
 func (e *TooSlowError) Unwrap() error { return ErrTooSlow }
+
+// ReplicasError has the numbers of an ErrReplicas.
+type ReplicasError struct {
+	Name      string
+	Want      int // Options.WaitReplicas
+	Got       int // replicas that acknowledged in time
+	Connected int // replicas that the server has; negative: not known
+}
+
+func (e *ReplicasError) Error() string {
+	text := fmt.Sprintf("holdfast: %d of %d replicas acknowledged the lock of %s", e.Got, e.Want, e.Name)
+	switch {
+	case e.Connected == 0:
+		text += ": the server has none"
+	case e.Connected > 0 && e.Connected < e.Want:
+		text += fmt.Sprintf(": the server has only %d", e.Connected)
+	}
+	return text
+}
+
+// Unwrap makes errors.Is(err, ErrReplicas) true.
+func (e *ReplicasError) Unwrap() error { return ErrReplicas }
 
 // storeError is what the store said when a call had to give up: sentinel says
 // what that means for the caller, err is the store's own word.
@@ -198,8 +223,15 @@ func explain(said ServerError, l string) error {
 	switch {
 	case strings.Contains(string(said), "WRONGTYPE"):
 		return fmt.Errorf("a key of this lock holds another type than holdfast writes (%s and those beside it): another program uses them, or another kind of lock: %w", shorten(l), said)
-	case strings.HasPrefix(string(said), "NOPERM"):
-		return fmt.Errorf("the server's user lacks a right that holdfast needs: %w", said)
+	case denied(string(said)):
+		right := missingRight(string(said), l)
+		if right != "" {
+			right = ", " + right
+		}
+		return fmt.Errorf("the server's user lacks a right that holdfast needs%s: %w", right, said)
+	}
+	if why := tooOld(string(said)); why != "" {
+		return fmt.Errorf("%s: %w", why, said)
 	}
 	return said
 }

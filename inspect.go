@@ -148,6 +148,10 @@ func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 	return func(yield func(string, error) bool) {
 		seen := make(map[string]struct{})
 		for key, err := range c.store.Scan(ctx, fencePrefix+"*") {
+			if said, ok := asServerError(err); ok && !passing(said) {
+				yield("", &storeError{"list of names", nil, explain(said, "")})
+				return
+			}
 			if err != nil {
 				yield("", &storeError{"list of names", ErrUnreachable, err})
 				return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
 )
@@ -66,6 +67,11 @@ func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string,
 func (s *countingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
 	s.count.Add(int64(len(calls)))
 	return s.Store.EvalAll(ctx, calls)
+}
+
+func (s *countingStore) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
+	s.count.Add(int64(len(calls)) + 1)
+	return s.Store.EvalWait(ctx, calls, replicas, timeout)
 }
 
 func (s *countingStore) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {

@@ -65,8 +65,8 @@ func (a *app) exitCode(err error) int {
 
 // denied reports whether a server's error is about who may do what.
 func denied(answer string) bool {
-	// The last is what servers before 7.2 say from within a script.
-	for _, kind := range []string{"NOPERM", "NOAUTH", "WRONGPASS", "The user executing the script can't"} {
+	// The last two are what servers before 7.2, and since, say from within a script.
+	for _, kind := range []string{"NOPERM", "NOAUTH", "WRONGPASS", "The user executing the script can't", "ACL failure in script"} {
 		if strings.Contains(answer, kind) {
 			return true
 		}

@@ -72,7 +72,8 @@ and none where NO_COLOR is set.`,
   holdfast dev                         a server for trying things out
   holdfast run nightly -- ./backup     run a command while holding a name
   holdfast ls                          who holds what
-  holdfast show nightly                who holds it, who waits, since when`,
+  holdfast show nightly                who holds it, who waits, since when
+  holdfast doctor                      is this server fit for locks`,
 		Args:          noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -94,7 +95,7 @@ and none where NO_COLOR is set.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but errors")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say what happens: connected, granted, recalled, renewals that failed")
 	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "how to talk on stderr: text or json")
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.devCommand(), a.lsCommand(), a.showCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.devCommand(), a.lsCommand(), a.showCommand(), a.doctorCommand(), a.versionCommand())
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)
 	}

@@ -1,0 +1,207 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// Check is one finding of Client.Check.
+type Check struct {
+	Name        string
+	State       CheckState
+	Finding     string // what was seen
+	Consequence string // what follows from it for locks; may be empty where all is well
+	Mend        string // what to do; empty where there is nothing to do
+}
+
+// CheckState says how a Check ended.
+type CheckState string
+
+// The states of a Check.
+const (
+	CheckOK      CheckState = "OK"
+	CheckWarn    CheckState = "WARN"    // locks work, but something will hurt
+	CheckFail    CheckState = "FAIL"    // locks do not work, or not safely
+	CheckUnknown CheckState = "unknown" // the server does not tell us
+)
+
+// Check tries what holdfast needs on a name of its own, which it makes and
+// deletes again, and asks the server what it is and how it is set: at the start
+// of a program, or when something is wrong. It takes some thirty round trips, and
+// gives up after a TTL (1 to 15 s) without an answer, or when ctx ends. Nothing of
+// it is an error: a server that can't be reached is a CheckFail. The name begins
+// with "check-", behind the Client's prefix.
+func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
+
+func (c *core) check(ctx context.Context) []Check {
+	t := c.newTrial(0)
+	servers, err := c.servers(ctx, t)
+	if err != nil {
+		return []Check{broken("server", err)}
+	}
+	defer t.sweep(ctx)
+	checks := []Check{
+		worst(servers, judgeServer),
+		c.judgeRights(servers[0]),
+		t.lock(ctx),
+		t.wait(ctx),
+		t.list(ctx),
+		worst(servers, judgeMemory),
+		worst(servers, judgePersistence),
+		worst(servers, judgeReplicas),
+		c.judgeCluster(servers[0]),
+	}
+	return append(checks, t.time(ctx)...)
+}
+
+// broken is a check that ended with an error.
+func broken(name string, err error) Check {
+	check := Check{Name: name, State: CheckFail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
+	var strange odd
+	if _, said := asServerError(err); !said && !errors.As(err, &strange) {
+		check.Mend = "see that the server runs, and that its address, port, TLS and firewalls are right"
+		check.Finding = "no answer: " + check.Finding
+	}
+	return check
+}
+
+// server is what one server said of itself.
+type server struct {
+	info    map[string]string // INFO, empty where it is forbidden
+	cluster map[string]string // CLUSTER INFO, likewise
+	rights  bool              // the server could say which commands it would refuse
+	lacking []string          // these, in lower case
+}
+
+// mastersSought is how many keys are asked about in a Cluster, to come across
+// each of its masters.
+const mastersSought = 64
+
+// servers asks the server, in a Cluster each master that some keys lead to.
+func (c *core) servers(ctx context.Context, t *trial) ([]server, error) {
+	first, err := t.eval(ctx, script.Check, t.facts()...)
+	if err != nil {
+		return nil, err
+	}
+	all := []server{decodeServer(first)}
+	if !c.store.Sharded() {
+		return all, nil
+	}
+	calls := make([]Call, mastersSought)
+	for i := range calls {
+		other := c.newTrial(i + 1)
+		calls[i] = Call{script.Check, other.keys[:], other.facts()}
+	}
+	known := map[string]bool{all[0].info["run_id"]: true}
+	for _, result := range c.evalAllBounded(ctx, calls) {
+		if result.Err != nil {
+			continue // the coverage says it, and the trial
+		}
+		if s := decodeServer(result.Reply); !known[s.info["run_id"]] {
+			known[s.info["run_id"]] = true
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// evalAllBounded returns when ctx ends, whatever the driver does; then without
+// results.
+func (c *core) evalAllBounded(ctx context.Context, calls []Call) []Result {
+	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
+	defer cancel()
+	done := make(chan []Result, 1)
+	go func() { done <- c.store.EvalAll(ctx, calls) }()
+	select {
+	case results := <-done:
+		return results
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func decodeServer(reply []string) server {
+	if len(reply) < 5 || reply[0] != "checked" {
+		return server{}
+	}
+	return server{info: fields(reply[2]), cluster: fields(reply[3]), rights: reply[4] == "1", lacking: reply[5:]}
+}
+
+// fields takes the answer of an INFO apart.
+func fields(info string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// grave orders the states.
+var grave = map[CheckState]int{CheckOK: 0, CheckUnknown: 1, CheckWarn: 2, CheckFail: 3}
+
+// worst judges each server, and returns what is said of the worst.
+func worst(servers []server, judge func(server) Check) Check {
+	var chosen Check
+	for i, s := range servers {
+		check := judge(s)
+		if i > 0 && grave[check.State] <= grave[chosen.State] {
+			continue
+		}
+		chosen = check
+		if len(servers) > 1 {
+			chosen.Finding = fmt.Sprintf("%s (of %d masters, the one on port %s)", check.Finding, len(servers), s.info["tcp_port"])
+		}
+	}
+	return chosen
+}
+
+// unsaid is a check of something that the server does not tell.
+func unsaid(name, what string) Check {
+	return Check{
+		Name: name, State: CheckUnknown, Finding: "the server does not say " + what,
+		Mend: "look at the server itself, or check once as a user that has +info, too",
+	}
+}
+
+// judgeTime compares round trips with the ttl: what is pushed or renewed has to
+// arrive well before it ends.
+func (c *core) judgeTime(slowest time.Duration) Check {
+	life := min(c.options.TTL, window)
+	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("%v at most, a grant lasts %v until its first renewal", slowest.Round(10*time.Microsecond), life)}
+	switch {
+	case slowest > life/3:
+		check.State = CheckFail
+		check.Consequence = "grants arrive when they are nearly over: callers get ErrTooSlow, and leases are lost"
+	case slowest > life/10:
+		check.State = CheckWarn
+		check.Consequence = "a little more delay, and leases are lost"
+	default:
+		return check
+	}
+	check.Mend = "a longer TTL, or a server nearer by; if it is near, see what keeps it busy (SLOWLOG, LATENCY)"
+	return check
+}
+
+// judgeClock looks at how far the server's clock is ahead of ours.
+func judgeClock(ahead time.Duration) Check {
+	check := Check{Name: "clock", State: CheckOK, Finding: fmt.Sprintf("the server's is within %v of this machine's", max(ahead.Abs().Round(time.Millisecond), time.Millisecond))}
+	if ahead.Abs() <= time.Second {
+		return check
+	}
+	way := "ahead of"
+	if ahead < 0 {
+		way = "behind"
+	}
+	check.State = CheckWarn
+	check.Finding = fmt.Sprintf("the server's is %v %s this machine's", ahead.Abs().Round(time.Second/10), way)
+	check.Consequence = "leases do not compare the two, but tokens count by the server's: after a loss of its data they rise on only if that clock was not set back"
+	check.Mend = "set the one that is wrong, slowly, and let NTP keep it"
+	return check
+}

@@ -1,0 +1,191 @@
+package holdfast
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// judgeServer says what kind of server it is, and whether it takes writes.
+func judgeServer(s server) Check {
+	version, role := s.info["redis_version"], s.info["role"]
+	if version == "" && role == "" {
+		return unsaid("server", "its version and role")
+	}
+	product := "redis "
+	if v := s.info["valkey_version"]; v != "" {
+		product, version = "valkey ", v
+	}
+	check := Check{Name: "server", State: CheckOK, Finding: product + version}
+	if role != "" {
+		check.Finding += ", " + role
+	}
+	if role == "slave" {
+		check.State = CheckFail
+		check.Finding = product + version + ", a replica"
+		check.Consequence = "a replica takes no locks; one that takes writes of its own forgets them"
+		check.Mend = "give the address of the master, or of Sentinels (sentinel://), which know it"
+	}
+	return check
+}
+
+// judgeRights says which commands the server would refuse.
+func (c *core) judgeRights(s server) Check {
+	check := Check{Name: "rights", State: CheckOK, Finding: "all that are needed"}
+	switch {
+	case !s.rights:
+		check.State = CheckUnknown
+		check.Finding = "this server cannot say what it would refuse, as Redis can from 7 on: only what is tried here is known"
+	case len(s.lacking) > 0:
+		check.State = CheckWarn
+		check.Finding = "lacking: " + lackingRights(s.lacking)
+		check.Consequence = "without scan names cannot be listed, without publish who waits looks again several times a second"
+		check.Mend = "ACL SETUSER for this user, with what is lacking"
+		for _, command := range s.lacking {
+			if command != "scan" && !strings.HasSuffix(command, "publish") {
+				check.State = CheckFail
+				check.Consequence = "locks fail where these are needed"
+			}
+		}
+	}
+	return check
+}
+
+// lackingRights names rights; those to tell and to listen may be lacking for the
+// command or for the channels.
+func lackingRights(commands []string) string {
+	var rights []string
+	channels := false
+	for _, command := range commands {
+		rights = append(rights, commandRights([]string{command}))
+		channels = channels || strings.HasSuffix(command, "publish") || strings.HasSuffix(command, "subscribe")
+	}
+	text := strings.Join(rights, " ")
+	if channels {
+		text += ", or the channels &" + wakePrefix + "*"
+	}
+	return text
+}
+
+// judgeMemory looks for eviction: every key of ours has an expiry, and most will
+// not be looked at for a while, so they go first.
+func judgeMemory(s server) Check {
+	policy, limit := s.info["maxmemory_policy"], number(s.info["maxmemory"])
+	if policy == "" {
+		return unsaid("memory", "its maxmemory-policy")
+	}
+	check := Check{Name: "memory", State: CheckOK, Finding: "maxmemory-policy " + policy}
+	const mend = "CONFIG SET maxmemory-policy noeviction, and in its configuration; a cache belongs on a server of its own"
+	switch used := number(s.info["used_memory"]); {
+	case policy != "noeviction" && limit > 0:
+		check.State = CheckFail
+		check.Finding += fmt.Sprintf(", maxmemory %d MiB", limit>>20)
+		check.Consequence = "when memory is full the server deletes locks that are held, and fence keys: two holders at a time, until the first renews"
+		check.Mend = mend
+	case policy != "noeviction":
+		check.State = CheckWarn
+		check.Finding += ", no maxmemory yet"
+		check.Consequence = "once there is a maxmemory, full memory deletes locks that are held"
+		check.Mend = mend
+	case limit > 0 && used > limit/10*9:
+		check.State = CheckWarn
+		check.Finding += fmt.Sprintf(", %d of %d MiB used", used>>20, limit>>20)
+		check.Consequence = "when memory is full, what is held can be renewed and released, but nothing is locked anew (OOM)"
+		check.Mend = "more maxmemory, or fewer keys"
+	case limit == 0:
+		check.Finding += ", no maxmemory"
+	}
+	return check
+}
+
+// judgePersistence says what a restart forgets.
+func judgePersistence(s server) Check {
+	aof, ok := s.info["aof_enabled"]
+	if !ok {
+		return unsaid("persistence", "whether it keeps its data")
+	}
+	check := Check{Name: "persistence", State: CheckOK, Finding: "append-only file", Consequence: "a crash of its machine forgets what was not synced, with appendfsync everysec the last second"}
+	switch {
+	case aof == "1" && s.info["aof_last_write_status"] == "err":
+		check.State = CheckFail
+		check.Finding = "the append-only file cannot be written"
+		check.Consequence = "the server refuses writes (MISCONF): nothing can be locked or renewed"
+		check.Mend = "see its log; most often the disk is full"
+	case s.info["rdb_last_bgsave_status"] == "err":
+		check.State = CheckWarn
+		check.Finding = "the last snapshot failed"
+		check.Consequence = "with stop-writes-on-bgsave-error, the default, the server refuses writes (MISCONF)"
+		check.Mend = "see its log; most often disk or memory is full"
+	case aof != "1":
+		check.State = CheckWarn
+		check.Finding = "no append-only file"
+		check.Consequence = "a restart forgets what is held: two holders at a time, until the first renews. Tokens rise on"
+		check.Mend = "appendonly yes; or keep it from restarting within a TTL, and let resources check the token"
+		if number(s.info["connected_slaves"]) > 0 {
+			check.Consequence += ". A master that restarts empty empties its replicas, too"
+		}
+	}
+	return check
+}
+
+// judgeReplicas says what a failover forgets.
+func judgeReplicas(s server) Check {
+	text, ok := s.info["connected_slaves"]
+	if !ok {
+		return unsaid("replicas", "whether it has any")
+	}
+	n := number(text)
+	check := Check{Name: "replicas", State: CheckOK, Finding: fmt.Sprintf("%d connected", n), Consequence: "a failover forgets what no replica has got yet, the last milliseconds: two holders at a time, until the first renews"}
+	if n == 0 {
+		check.Finding, check.Consequence = "none", "while this server is down nothing can be locked"
+		return check
+	}
+	for i := range n {
+		replica := strings.ReplaceAll(s.info["slave"+strconv.FormatInt(i, 10)], ",", "\n")
+		about := fields(strings.ReplaceAll(replica, "=", ":"))
+		if about["state"] != "online" || number(about["lag"]) > 10 {
+			check.State = CheckWarn
+			check.Finding = fmt.Sprintf("%d connected, one is %s and %s s behind", n, given(about["state"], "not known"), given(about["lag"], "?"))
+			check.Consequence = "a failover to it forgets as much of what is held"
+			check.Mend = "see its log, and the network between the two"
+		}
+	}
+	return check
+}
+
+// judgeCluster says whether every name has a master.
+func (c *core) judgeCluster(s server) Check {
+	check := Check{Name: "cluster", State: CheckOK, Finding: "not one"}
+	if !c.store.Sharded() {
+		if s.info["cluster_enabled"] == "1" {
+			check.State = CheckFail
+			check.Finding = "the server is part of a Cluster, and the driver's client was made for a single server"
+			check.Consequence = "names in the slots of other masters fail (MOVED)"
+			check.Mend = "a client for Clusters, as the drivers make it from cluster://host:port"
+		}
+		return check
+	}
+	state, covered := s.cluster["cluster_state"], s.cluster["cluster_slots_ok"]
+	if state == "" {
+		return Check{Name: "cluster", State: CheckUnknown, Finding: "the server does not say which slots are served", Mend: "check once as a user that has +cluster|info, too"}
+	}
+	check.Finding = fmt.Sprintf("state %s, %s of 16384 slots served", state, covered)
+	if state != "ok" || covered != "16384" {
+		check.State = CheckFail
+		check.Consequence = "names in the other slots cannot be locked (CLUSTERDOWN)"
+		check.Mend = "bring the missing masters back, or redis-cli --cluster fix"
+	}
+	return check
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+func given(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,316 @@
+package holdfast
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// trial locks a name that nobody else uses, with the very scripts, step by step
+// so that what fails can be told.
+type trial struct {
+	c       *core
+	keys    *keys
+	shard   string // what the sharded channel ends with
+	client  string // not the Client's own: what it is pushed is not for it
+	channel string
+	pushed  chan string
+	refused string // what the server said when it refused to publish
+	silent  error  // why there was no answer; nothing is tried any more then
+	wrote   bool
+}
+
+// newTrial makes a name; n tells the names of one Check apart.
+func (c *core) newTrial(n int) *trial {
+	t := &trial{c: c, client: newClientID(c.random), pushed: make(chan string, 16)}
+	l := fmt.Sprintf("%scheck-%s-%d", c.options.Prefix, t.client, n)
+	t.keys = besideIn(l, strings.HasPrefix(l, "{"))
+	if c.store.Sharded() {
+		t.shard = shardSuffix(l)
+	}
+	t.channel = wakePrefix + t.client + t.shard
+	return t
+}
+
+// facts are the arguments of the script check.
+func (t *trial) facts() []string {
+	if t.shard != "" {
+		return []string{t.channel, "s"}
+	}
+	return []string{t.channel, ""}
+}
+
+// trialTTL bounds how long the keys of a trial outlive a process that dies in it.
+const trialTTL = time.Minute
+
+func (t *trial) id() string {
+	return newID(t.client+".", t.c.random, idTail(trialTTL, t.c.options.Owner))
+}
+
+func (t *trial) eval(ctx context.Context, s *Script, args ...string) ([]string, error) {
+	if t.silent != nil {
+		return nil, t.silent
+	}
+	reply, err := t.c.evalBounded(ctx, Call{s, t.keys[:], args})
+	if said, ok := asServerError(err); ok {
+		err = explain(said, t.keys.lock())
+	} else {
+		t.silent = err
+	}
+	return reply, err
+}
+
+// step runs a script that must answer with the word.
+func (t *trial) step(ctx context.Context, want string, s *Script, args ...string) error {
+	reply, err := t.eval(ctx, s, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	t.wrote = true
+	a, err := decodeAnswer(reply)
+	if err != nil {
+		return odd(fmt.Sprintf("%s: %v", s.Name, err))
+	}
+	if a.refused != "" {
+		t.refused = a.refused
+	}
+	if a.word != want {
+		return odd(fmt.Sprintf("%s was answered %q, not %q: does somebody delete keys, or is this no Redis?", s.Name, a.word, want))
+	}
+	return nil
+}
+
+// odd is what a server answered that does not fit.
+type odd string
+
+func (e odd) Error() string { return string(e) }
+
+// steps runs one step after the other until one fails.
+func steps(all ...func() error) error {
+	for _, step := range all {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock takes, keeps and gives back a free name.
+func (t *trial) lock(ctx context.Context) Check {
+	id, again := t.id(), t.id()
+	err := steps(
+		func() error { return t.step(ctx, "granted", script.Lock, id, "1", "try", "0", t.shard) },
+		func() error { return t.step(ctx, "held", script.Lock, again, "1", "try", "0", t.shard) },
+		func() error { return t.step(ctx, "renewed", script.Renew, id, "1") },
+		func() error { return t.step(ctx, "kept", script.Keep, id) },
+		func() error { return t.step(ctx, "released", script.Unlock, id, t.shard) },
+		func() error { return t.step(ctx, "granted", script.Lock, again, "1", "try", "0", t.shard) },
+		func() error { return t.step(ctx, "dropped", script.Drop, again) },
+	)
+	if err != nil {
+		return broken("lock", err)
+	}
+	return Check{Name: "lock", State: CheckOK, Finding: "locked, renewed and released a name"}
+}
+
+// wait stands in line, is told of the release, and gives a place up.
+func (t *trial) wait(ctx context.Context) Check {
+	failed := func(err error) Check {
+		check := broken("wait", err)
+		check.Consequence = "a name that is held cannot be waited for"
+		return check
+	}
+	if t.silent != nil {
+		return failed(t.silent)
+	}
+	sub, err := t.subscribe(ctx)
+	if err != nil {
+		return failed(fmt.Errorf("subscribe: %w", err))
+	}
+	defer sub.Close()
+	holder, waiter, third := t.id(), t.id(), t.id()
+	recalled, granted := true, true
+	err = steps(
+		func() error { return t.step(ctx, "granted", script.Lock, holder, "1", "try", "0", t.shard) },
+		func() error { return t.step(ctx, "queued", script.Lock, waiter, "1", "wait", "0", t.shard) },
+		func() error { recalled = t.hears(ctx, "recall", holder); return nil },
+		func() error { return t.step(ctx, "queued", script.Lock, waiter, "1", "wait", "0", t.shard) }, // a second look
+		func() error { return t.ping(ctx, sub) },
+		func() error { return t.step(ctx, "queued", script.Lock, third, "1", "wait", "0", t.shard) },
+		func() error { return t.step(ctx, "cancelled", script.Cancel, third, t.shard) },
+		func() error { _, err := t.eval(ctx, script.Inspect, "1", t.shard); return err },
+		func() error { return t.step(ctx, "released", script.Unlock, holder, t.shard) },
+		func() error { granted = t.hears(ctx, "grant", waiter); return nil },
+		func() error { return t.step(ctx, "released", script.Unlock, waiter, t.shard) },
+	)
+	switch {
+	case err != nil:
+		return failed(err)
+	case t.refused != "":
+		return Check{
+			Name: "wait", State: CheckWarn, Finding: "the server refuses to publish: " + t.refused,
+			Consequence: "who waits looks again several times a second instead of being told",
+			Mend:        "+publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
+		}
+	case !recalled || !granted:
+		return Check{
+			Name: "wait", State: CheckFail, Finding: "what was published did not arrive",
+			Consequence: "who waits gets a name seconds after its release, or when its holder's time is over",
+			Mend:        "is there a proxy that does not pass messages on, or a time-out for idle connections?",
+		}
+	}
+	return Check{Name: "wait", State: CheckOK, Finding: "stood in line, was told of the release, gave a place up"}
+}
+
+// hears waits for a push about an id. Where the server refused to publish there
+// is none.
+func (t *trial) hears(ctx context.Context, kind, id string) bool {
+	if t.refused != "" {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
+	defer cancel()
+	for {
+		select {
+		case payload := <-t.pushed:
+			if m, err := decodeMessage(payload); err == nil && m.kind == kind && m.id == id {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// subscribe is bounded by us: a driver may hang in a dial.
+func (t *trial) subscribe(ctx context.Context) (Subscription, error) {
+	type result struct {
+		sub Subscription
+		err error
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	done := make(chan result)
+	go func() {
+		sub, err := t.c.store.Subscribe(ctx, t.channel, func(payload string) {
+			select {
+			case t.pushed <- payload:
+			default:
+			}
+		})
+		select {
+		case done <- result{sub, err}:
+		case <-ctx.Done():
+			if err == nil {
+				sub.Close()
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		if said, ok := asServerError(r.err); ok {
+			r.err = explain(said, "")
+		}
+		return r.sub, r.err
+	case <-ctx.Done():
+		return nil, notTheCallers(ctx.Err())
+	}
+}
+
+// ping asks whether the subscription is alive, as waiters do every few seconds.
+func (t *trial) ping(ctx context.Context, sub Subscription) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- sub.Ping(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = notTheCallers(ctx.Err())
+	}
+	if said, ok := asServerError(err); ok {
+		err = explain(said, "")
+	}
+	if err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}
+
+// list looks for a key, any will do: the first page of a SCAN.
+func (t *trial) list(ctx context.Context) Check {
+	if t.silent != nil {
+		return broken("list", t.silent)
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
+	defer cancel()
+	for _, err := range t.c.store.Scan(ctx, "*") {
+		if err == nil {
+			break
+		}
+		if said, ok := asServerError(err); ok {
+			err = explain(said, "")
+		}
+		return Check{
+			Name: "list", State: CheckWarn, Finding: err.Error(),
+			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Mend: "+scan for this user",
+		}
+	}
+	return Check{Name: "list", State: CheckOK, Finding: "keys can be listed"}
+}
+
+// rounds is how many round trips are measured.
+const rounds = 10
+
+// time measures round trips, and between the two ends of the shortest the
+// server's clock.
+func (t *trial) time(ctx context.Context) []Check {
+	var slowest, ahead time.Duration
+	shortest := time.Duration(1<<63 - 1)
+	for range rounds {
+		sent := time.Now()
+		reply, err := t.eval(ctx, script.Drop, t.id())
+		took := time.Since(sent)
+		var a answer
+		if err == nil {
+			a, err = decodeAnswer(reply)
+		}
+		if err != nil {
+			return []Check{broken("round trip", err)}
+		}
+		slowest = max(slowest, took)
+		if took < shortest {
+			shortest = took
+			ahead = beyond(time.UnixMicro(a.server), sent.Round(0), took)
+		}
+	}
+	return []Check{t.c.judgeTime(slowest), judgeClock(ahead)}
+}
+
+// beyond is how far a reading is before the time sent, or after that and took.
+func beyond(reading, sent time.Time, took time.Duration) time.Duration {
+	if d := reading.Sub(sent); d < 0 {
+		return d
+	}
+	return max(0, reading.Sub(sent.Add(took)))
+}
+
+// sweepTime bounds the deletion of the trial's keys. They expire in any case.
+const sweepTime = 2 * time.Second
+
+func (t *trial) sweep(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+	defer cancel()
+	if !t.wrote || t.silent != nil {
+		return
+	}
+	if _, err := t.eval(ctx, script.Sweep); err != nil {
+		t.c.mu.Lock()
+		defer t.c.unlock()
+		t.c.warn("holdfast: the keys of a check could not be deleted; they expire by themselves", "error", err)
+	}
+}

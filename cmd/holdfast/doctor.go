@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of doctor, beside those for a wrong command line.
+const (
+	exitWarn = 1
+	exitFail = 2
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Try whether a server is fit for locks, and say what is not",
+		Long: `Try on a name of its own, which is deleted again, all that locks need: to lock,
+renew and release, to wait and be told, to list. And ask the server for its
+version and role, its rights for us, memory policy, persistence, replicas, the
+slots of a Cluster, round trip and clock. Nothing is assumed from a version.
+
+What the server does not tell, as where INFO is forbidden, is unknown: see there.
+With --prefix of some names, a user who may lock only those can be checked.
+
+Exit code: 0 all is well, or unknown; 1 WARN: locks work, but something will
+hurt; 2 FAIL: they do not work, not safely, or there is no answer.
+
+-o json prints an object:
+
+  state   the worst: OK, WARN or FAIL
+  checks  each with: name, state (OK, WARN, FAIL or unknown), finding,
+          consequence (what follows for locks), mend (what to do; '': nothing)`,
+		Example: `  holdfast doctor
+  holdfast doctor --ttl 2s -o json | jq -r '.checks[] | select(.state == "FAIL") | .mend'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.doctor(cmd.Context(), ttl)
+		},
+	}
+	cmd.Flags().DurationVar(&ttl, "ttl", holdfast.DefaultTTL, "the ttl that programs will lock with")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, ttl time.Duration) error {
+	if ttl < holdfast.MinTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
+		return usagef("--ttl must be whole milliseconds from %v to %v, not %v", holdfast.MinTTL, age(holdfast.MaxTTL), ttl)
+	}
+	checks, err := a.examine(ctx, ttl)
+	if err != nil {
+		return err
+	}
+	state := worstOf(checks)
+	if a.output == "json" {
+		err = printJSON(a.stdout, newDoctorJSON(state, checks))
+	} else {
+		printChecks(screenOf(a.stdout), checks)
+	}
+	if err == nil && state != holdfast.CheckOK {
+		err = &exitError{code: map[holdfast.CheckState]int{holdfast.CheckWarn: exitWarn, holdfast.CheckFail: exitFail}[state]}
+	}
+	return err
+}
+
+// examine makes a finding of a server that does not answer, too. A wrong command
+// line stays an error.
+func (a *app) examine(ctx context.Context, ttl time.Duration) ([]holdfast.Check, error) {
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: ttl})
+	var coded *exitError
+	if errors.As(err, &coded) && (coded.code == exitUnreachable || coded.code == exitNoPerm) {
+		return []holdfast.Check{{
+			Name: "connection", State: holdfast.CheckFail, Finding: err.Error(), Consequence: "no name can be locked",
+			Mend: "see that the server runs, and that its URL, password, TLS and firewalls are right",
+		}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closeClient()
+	return client.Check(ctx), nil
+}
+
+// worstOf is what the exit code says. What is unknown is not held against the
+// server: there are some that never tell.
+func worstOf(checks []holdfast.Check) holdfast.CheckState {
+	state := holdfast.CheckOK
+	for _, c := range checks {
+		if c.State == holdfast.CheckFail || c.State == holdfast.CheckWarn && state == holdfast.CheckOK {
+			state = c.State
+		}
+	}
+	return state
+}
+
+func printChecks(s screen, checks []holdfast.Check) {
+	colours := map[holdfast.CheckState]string{
+		holdfast.CheckOK: good, holdfast.CheckWarn: bold, holdfast.CheckFail: bad, holdfast.CheckUnknown: dim,
+	}
+	for _, c := range checks {
+		s.printf("%s  %-11s  %s\n", s.paint(colours[c.State], fmt.Sprintf("%-7s", c.State)), c.Name, visible(c.Finding))
+		if c.State == holdfast.CheckOK {
+			continue
+		}
+		if c.Consequence != "" {
+			s.printf("%22s%s %s\n", "", s.paint(dim, "so:"), visible(c.Consequence))
+		}
+		if c.Mend != "" {
+			s.printf("%22s%s %s\n", "", s.paint(dim, "do:"), visible(c.Mend))
+		}
+	}
+}
+
+// doctorJSON is what -o json prints. Its names are promised.
+type doctorJSON struct {
+	State  holdfast.CheckState `json:"state"`
+	Checks []findingJSON       `json:"checks"`
+}
+
+type findingJSON struct {
+	Name        string              `json:"name"`
+	State       holdfast.CheckState `json:"state"`
+	Finding     string              `json:"finding"`
+	Consequence string              `json:"consequence"`
+	Mend        string              `json:"mend"`
+}
+
+func newDoctorJSON(state holdfast.CheckState, checks []holdfast.Check) doctorJSON {
+	out := doctorJSON{State: state, Checks: []findingJSON{}}
+	for _, c := range checks {
+		out.Checks = append(out.Checks, findingJSON(c))
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// longFaults last. Who has a lease keeps it as long as its renewals are
+// answered; a lock of a free name is given up after a ttl, with the server's word.
+var longFaults = []struct {
+	row, name, word string
+	keeps           bool // renewals go on
+	begin, end      func(t *testing.T, s *scene, console *console)
+}{
+	{row: "OOM", name: "full memory", word: "OOM command not allowed", keeps: true,
+		begin: func(t *testing.T, _ *scene, c *console) { c.do(t, "CONFIG SET maxmemory 1") },
+		end:   func(t *testing.T, _ *scene, c *console) { c.do(t, "CONFIG SET maxmemory 0") }},
+	{row: "READONLY", name: "read-only", word: "READONLY",
+		begin: func(t *testing.T, _ *scene, c *console) { c.do(t, "REPLICAOF 127.0.0.1 1") },
+		end:   func(t *testing.T, _ *scene, c *console) { c.do(t, "REPLICAOF NO ONE") }},
+	{row: "server restarted, without its data", name: "stopped", word: "",
+		begin: func(_ *testing.T, s *scene, _ *console) { s.server.Kill() },
+		end: func(t *testing.T, s *scene, _ *console) {
+			if err := s.server.Restart(true); err != nil {
+				t.Fatal(err)
+			}
+		}},
+}
+
+// longOutages: what lasts longer than a ttl is told, as ErrUnreachable after a ttl
+// and never as ErrHeld. When it is over all works again by itself.
+func longOutages() (all []subtest) {
+	const ttl = 2 * time.Second
+	for _, f := range longFaults {
+		for _, d := range drivers {
+			all = append(all, subtest{"long/" + f.name + " " + d.name, func(t *testing.T) {
+				documented(t, f.row)
+				s := stage(t, d, ttl, redistest.Options{})
+				console := newConsole(t, s.server)
+				f.begin(t, s, console)
+				s.unreachable(t, s.holder, ttl, f.word)
+				if f.keeps {
+					if err := s.lease.Err(); err != nil {
+						t.Errorf("the lease: got %v, want it kept", err)
+					}
+				} else {
+					closed(t, "the lease's channel", s.lease.Done())
+					lostBy(t, s.lease.Err(), holdfast.Expired)
+				}
+				f.end(t, s, console)
+				s.works(t, s.holder, s.waiter)
+				if f.keeps {
+					giveBack(t, s.lease)
+					giveBack(t, s.waiting.lease(t))
+				}
+			}})
+		}
+	}
+	return all
+}
+
+// noRoom: with no room for a new connection who has one goes on, and who needs one
+// to wait is told after a ttl.
+func noRoom() (all []subtest) {
+	const ttl = 2 * time.Second
+	for _, d := range drivers {
+		all = append(all, subtest{"long/too many clients " + d.name, func(t *testing.T) {
+			documented(t, "maximum clients reached")
+			s := stage(t, d, ttl, redistest.Options{})
+			third := s.client(t, "C", ttl)
+			s.works(t, third) // it has a connection, but never waited
+			console := newConsole(t, s.server)
+			full(t, s, console)
+			giveBack(t, s.lease)
+			next := s.waiting.lease(t)
+			began := time.Now()
+			asking(context.Background(), third.Mutex(contended)).refused(t, holdfast.ErrUnreachable)
+			if got := time.Since(began); got < ttl-ttl/10 || got > ttl+slack {
+				t.Errorf("the wait was given up after %v, want a ttl of %v", got, ttl)
+			}
+			if err := next.Err(); err != nil {
+				t.Errorf("the lease: got %v, want it kept", err)
+			}
+			console.do(t, "CONFIG SET maxclients 10000")
+			giveBack(t, next)
+			s.works(t, s.holder, s.waiter, third)
+		}})
+	}
+	return all
+}
+
+// networkAway: the network is away for 30 s. The lease ends by its deadline, the
+// wait is given up after a ttl, and all works again soon after the network is back.
+func networkAway() (all []subtest) {
+	const ttl, length = 5 * time.Second, 30 * time.Second
+	for name, how := range map[string]func(*redistest.Proxy){"refused": (*redistest.Proxy).Refuse, "silent": (*redistest.Proxy).Hold} {
+		for _, d := range drivers {
+			all = append(all, subtest{"long/" + name + " 30 s " + d.name, func(t *testing.T) {
+				documented(t, "network away, longer than a TTL")
+				s := stage(t, d, ttl, redistest.Options{})
+				ctx := s.lease.Context(context.Background())
+				how(s.network)
+				began := time.Now()
+				closed(t, "the lease's context", ctx.Done())
+				lostBy(t, context.Cause(ctx), holdfast.Expired)
+				if got := time.Since(began); got > ttl+slack {
+					t.Errorf("the holder learned of the loss after %v", got)
+				}
+				s.waiting.refused(t, holdfast.ErrUnreachable)
+				s.unreachable(t, s.holder, ttl, "")
+				brief, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+				defer cancel()
+				if _, err := s.waiter.Mutex("n").Lock(brief); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Lock with a deadline: got %v, want its end", err)
+				}
+				time.Sleep(time.Until(began.Add(length)))
+				s.network.Pass()
+				s.works(t, s.holder, s.waiter)
+				if err := s.lease.Release(); !errors.Is(err, holdfast.ErrLost) {
+					t.Errorf("Release of the lost lease: got %v, want ErrLost", err)
+				}
+			}})
+		}
+	}
+	return all
+}

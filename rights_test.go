@@ -1,0 +1,116 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// refusing is a store whose server refuses all.
+type refusing struct {
+	say func(call holdfast.Call) string
+}
+
+func (s refusing) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+	return nil, holdfast.ServerError(s.say(call))
+}
+
+func (s refusing) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	results := make([]holdfast.Result, len(calls))
+	for i, call := range calls {
+		results[i].Reply, results[i].Err = s.Eval(ctx, call)
+	}
+	return results
+}
+
+func (s refusing) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return s.EvalAll(ctx, calls), 0, nil
+}
+
+func (s refusing) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+	return nil, holdfast.ServerError(s.say(holdfast.Call{}))
+}
+
+func (s refusing) Scan(context.Context, string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { yield("", holdfast.ServerError(s.say(holdfast.Call{}))) }
+}
+
+func (refusing) Sharded() bool { return false }
+
+// lineOf is where a script calls a command.
+func lineOf(s *holdfast.Script, command string) int {
+	before, _, _ := strings.Cut(s.Source, "'"+command+"'")
+	return strings.Count(before, "\n") + 1
+}
+
+// Whatever a server's version calls it, an error for want of a right names the
+// right, and one for want of a newer server says so. The server's word stays.
+func TestRefusalsAreExplained(t *testing.T) {
+	for _, test := range []struct {
+		say  func(holdfast.Call) string
+		want string
+	}{
+		{func(holdfast.Call) string { return "NOPERM this user has no permissions to run the 'evalsha' command" }, "+evalsha"},
+		{func(holdfast.Call) string { return "NOPERM User app has no permissions to run the 'evalsha' command" }, "+evalsha"},
+		{func(holdfast.Call) string {
+			return "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand"
+		}, "+evalsha"},
+		{func(holdfast.Call) string {
+			return "NOPERM this user has no permissions to access one of the keys used as arguments"
+		}, "~holdfast:n and ~holdfast/*"},
+		{func(holdfast.Call) string { return "NOPERM No permissions to access a key" }, "~holdfast:n and ~holdfast/*"},
+		{func(call holdfast.Call) string {
+			return fmt.Sprintf("ERR The user executing the script can't run this command or subcommand script: %s, on @user_script:%d.", call.Script.SHA, lineOf(call.Script, "ZCARD"))
+		}, "+zcard"},
+		{func(call holdfast.Call) string {
+			return fmt.Sprintf("ERR Error running script (call to f_%s): @user_script:%d: @user_script: %[2]d: The user executing the script can't run this command or subcommand", call.Script.SHA, lineOf(call.Script, "SET"))
+		}, "+set"},
+		{func(call holdfast.Call) string {
+			return fmt.Sprintf("ERR ACL failure in script: User app has no permissions to run the 'time' command script: %s, on @user_script:1.", call.Script.SHA)
+		}, "+time"},
+		{func(holdfast.Call) string {
+			return "ERR Error running script (call to f_0): @user_script:34: @user_script: 34: Write commands not allowed after non deterministic commands. Call redis.replicate_commands()"
+		}, "needs Redis 5 or newer"},
+		{func(holdfast.Call) string { return "ERR unknown command 'EVALSHA'" }, "needs Redis 5 or newer"},
+	} {
+		client := holdfast.New(refusing{test.say}, nil)
+		_, err := client.Mutex("n").TryLock(t.Context())
+		said, ok := errors.AsType[holdfast.ServerError](err)
+		if !ok || !strings.Contains(err.Error(), string(said)) || !strings.Contains(strings.TrimSuffix(err.Error(), string(said)), test.want) {
+			t.Errorf("got %v, want the server's word and %q before it", err, test.want)
+		}
+		if errors.Is(err, holdfast.ErrUnreachable) {
+			t.Errorf("got %v, which is unreachable, want a refusal", err)
+		}
+		_ = client.Close()
+	}
+}
+
+// A list that the server refuses is a refusal with its right, and not an outage.
+func TestRefusedNames(t *testing.T) {
+	client := holdfast.New(refusing{func(holdfast.Call) string { return "NOPERM this user has no permissions to run the 'scan' command" }}, nil)
+	defer func() { _ = client.Close() }()
+	for _, err := range client.Names(t.Context(), "") {
+		if _, said := errors.AsType[holdfast.ServerError](err); !said || errors.Is(err, holdfast.ErrUnreachable) || !strings.Contains(err.Error(), "+scan") {
+			t.Errorf("got %v, want a refusal that names +scan, and not an outage", err)
+		}
+	}
+}
+
+// Who waits for a person reads a time with a sensible number of digits.
+func TestHeldErrorRounds(t *testing.T) {
+	for remaining, want := range map[time.Duration]string{
+		14567 * time.Millisecond: " for 14.6s unless", time.Millisecond: " for 100ms unless", -1: ", without expiry",
+	} {
+		e := &holdfast.HeldError{Name: "n", Owner: "A", Remaining: remaining}
+		if got := e.Error(); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}
