@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
 )
@@ -28,6 +29,10 @@ func (s *prompt) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}
 	return results
+}
+
+func (s *prompt) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return s.EvalAll(ctx, calls), 0, nil
 }
 
 func (s *prompt) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {

@@ -209,8 +209,10 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 		l.begin(t, g, now)
 	case holding:
 		if now < t.ends() {
-			t.hold(g.start, g.life, c.jitter)
-			t.tokens.add(g.base, g.size)
+			if c.options.WaitReplicas == 0 { // else only renewals count
+				t.hold(g.start, g.life, c.jitter)
+				t.tokens.add(g.base, g.size)
+			}
 			t.heard = t.heard || g.heard
 			if g.waiting > 0 {
 				l.recalled(t)
@@ -240,7 +242,9 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	t.heard = g.heard
 	t.fenced = g.start
 	t.hold(g.start, g.life, l.c.jitter)
-	t.tokens.add(g.base, g.size)
+	if t.sure = l.c.options.WaitReplicas == 0; t.sure {
+		t.tokens.add(g.base, g.size)
+	}
 	if g.waiting > 0 || t.recall {
 		l.recalled(t)
 	}

@@ -41,6 +41,7 @@ type core struct {
 	callers sync.Pool     // of *caller
 	work    chan *request // to workers that are idle
 	idle    atomic.Int32  // how many those are
+	enough  atomic.Bool   // the newest WAIT was answered by enough replicas
 
 	mu         sync.Mutex
 	closed     bool
@@ -164,7 +165,7 @@ func (c *core) leave() (after []func()) {
 // begin now.
 func (c *core) leaveRenewals() {
 	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
-		n := min(pipeline, len(c.renewals))
+		n := min(c.batch(), len(c.renewals))
 		batch := c.renewals[:n:n]
 		c.renewals = c.renewals[n:]
 		c.pipelines++
@@ -264,10 +265,11 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 }
 
 var (
-	scriptLock   = script.Lock
-	scriptUnlock = script.Unlock
-	scriptCancel = script.Cancel
-	scriptRenew  = script.Renew
-	scriptDrop   = script.Drop
-	scriptKeep   = script.Keep
+	scriptLock     = script.Lock
+	scriptUnlock   = script.Unlock
+	scriptCancel   = script.Cancel
+	scriptRenew    = script.Renew
+	scriptDrop     = script.Drop
+	scriptKeep     = script.Keep
+	scriptReplicas = script.Replicas
 )

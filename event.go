@@ -39,10 +39,11 @@ type Lost struct {
 type Renewed struct {
 	Name      string
 	Remaining time.Duration // until the new deadline
+	Replicas  int           // that acknowledged it; 0 without WaitReplicas
 }
 
-// RenewFailed tells: a renewal was not answered or refused, and will be tried again
-// while Remaining lasts.
+// RenewFailed tells: a renewal was not answered or refused, or acknowledged by
+// too few replicas, which Err says, and will be tried again while Remaining lasts.
 type RenewFailed struct {
 	Name      string
 	Err       error

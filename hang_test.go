@@ -44,6 +44,10 @@ func (s *hanging) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast
 	return results
 }
 
+func (s *hanging) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return s.EvalAll(ctx, calls), 0, nil
+}
+
 func (s *hanging) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
 	return nil, errors.New("no subscriptions")
 }

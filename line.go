@@ -37,6 +37,7 @@ type line struct {
 	failing instant  // since when requests fail; 0: they do not
 	trouble error    // how the newest failed
 	backoff time.Duration
+	unsure  instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen    answer  // newest held or queued answer: who has it
 	seenAt  instant // when that came
 	orphan  orphan
@@ -228,6 +229,10 @@ func (l *line) serve(now instant) {
 		l.expire(now)
 		return
 	}
+	if !t.sure {
+		l.confirm(t, now)
+		return
+	}
 	if l.turn != nil {
 		return
 	}
@@ -383,7 +388,7 @@ func (l *line) tick(now instant) {
 		} else if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
 			l.failed(l.trouble, l.failing, now)
 		}
-		if l.tenure == t && t.phase == queued && l.asking == nil && now >= l.askAt {
+		if l.tenure == t && t.phase == queued && l.asking == nil && now >= l.askAt && l.callers.n > 0 {
 			l.sendLock(now)
 		}
 	case holding:

@@ -23,6 +23,9 @@ const (
 	MinTTL = 100 * time.Millisecond
 	// MaxTTL is the longest Options.TTL.
 	MaxTTL = 24 * time.Hour
+
+	// MaxWaitReplicas is the largest Options.WaitReplicas.
+	MaxWaitReplicas = 64
 )
 
 // Options are the settings of a Client. The zero value of each field, and a nil
@@ -49,6 +52,20 @@ type Options struct {
 	// once when another process waits; a TryLock elsewhere finds it held.
 	// Default none.
 	Linger time.Duration
+
+	// WaitReplicas is how many replicas must have acknowledged a grant before
+	// its caller gets the lease, and a renewal before it counts, so that a
+	// failover to any of them keeps the lock. It helps only if it is the number
+	// of all replicas that could be promoted, whose clocks agree. At most
+	// MaxWaitReplicas; default 0: a failover can lose the newest grants.
+	//
+	// Too few at a grant: it is given back, and Lock returns ErrReplicas with
+	// the numbers. Too few at a renewal: it is tried again until the deadline.
+	// So one replica that hangs, or is missing after a failover, stops all
+	// locking: what is bought with availability is exclusion. A grant costs a
+	// renewal and WAIT more, and each renewal a connection of its own for as
+	// long as the replicas take.
+	WaitReplicas int
 
 	// RepairOrphans gives a key that has no expiry, as an old client leaves it
 	// when it dies between SETNX and EXPIRE, an expiry of TTL after a waiter
@@ -89,6 +106,9 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.Linger < 0 || v.RepairOrphans < 0 {
 		panic("holdfast: Options.Linger and Options.RepairOrphans must not be negative")
+	}
+	if v.WaitReplicas < 0 || v.WaitReplicas > MaxWaitReplicas {
+		panic(fmt.Sprintf("holdfast: Options.WaitReplicas is %d: it must be from 0 to %d", v.WaitReplicas, MaxWaitReplicas))
 	}
 	if v.Owner == "" {
 		v.Owner = defaultOwner()

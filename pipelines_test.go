@@ -48,6 +48,10 @@ func (s *slow) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Resu
 	return results
 }
 
+func (s *slow) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return s.EvalAll(ctx, calls), 0, nil
+}
+
 func (s *slow) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
 	return nil, errors.New("no subscriptions")
 }

@@ -47,9 +47,12 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	}
 	switch {
 	case now >= t.ends(): // never revived
+	case err == nil && (a.word == "renewed" || a.word == "kept") && r.acked < l.c.options.WaitReplicas:
+		l.tooFew(r, a, now)
 	case err == nil && a.word == "renewed":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
 		t.tokens.add(a.base, a.size)
+		l.acknowledged(t, r, true)
 		if len(r.call.Args) > 1 {
 			t.fenced = r.sent
 		}
@@ -62,24 +65,32 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 			l.recalled(t)
 		}
 		l.listenByRenewing(t, now)
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now)})
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
 	case err == nil && a.word == "kept":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		l.acknowledged(t, r, false)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now)})
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
 	case err == nil && a.word == "lost":
 		l.lose(t, a, now)
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.word)
 		}
-		t.failures++
-		backoff := min(5*time.Millisecond<<min(t.failures, 20), t.life/6)
-		t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
-		l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now)})
+		l.renewFailed(t, err, now)
+		if !t.sure {
+			l.confirmFailed(err, r.sent, now)
+		}
 	}
 	l.step(now)
+}
+
+func (l *line) renewFailed(t *tenure, err error, now instant) {
+	t.failures++
+	backoff := min(5*time.Millisecond<<min(t.failures, 20), t.life/6)
+	t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
+	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now)})
 }
 
 // listenByRenewing asks Redis once a second who waits, while a recall would go

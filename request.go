@@ -19,6 +19,8 @@ type request struct {
 	waits    bool            // a renewal that no pipeline has taken yet
 	whole    bool            // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
+
+	acked, connected int // replicas: of a renewal with WaitReplicas
 }
 
 // pipeline bounds how many calls travel together.
@@ -29,7 +31,24 @@ const pipeline = 128
 // the server works off both, and in the end none is in time.
 const pipelines = 128
 
+// batch is how many calls do travel together: in a Cluster WAIT is for one
+// server alone.
+func (c *core) batch() int {
+	if c.options.WaitReplicas > 0 && c.store.Sharded() {
+		return 1
+	}
+	return pipeline
+}
+
 func (c *core) perform(r *request) {
+	if c.options.WaitReplicas > 0 && r.call.Script == scriptRenew {
+		requests := []*request{r}
+		results := c.evalAcknowledged(requests)
+		c.mu.Lock()
+		c.arrived(r, results[0].Reply, results[0].Err)
+		c.unlock()
+		return
+	}
 	ctx := r.ctx
 	if ctx == nil {
 		var cancel context.CancelFunc
@@ -67,26 +86,39 @@ func (c *core) worker(r *request) {
 
 // performAll sends renewals in one pipeline.
 func (c *core) performAll(requests []*request) {
-	calls := make([]Call, len(requests))
-	var attempt time.Duration
-	for i, r := range requests {
-		calls[i] = r.call
-		attempt = max(attempt, r.attempt)
+	var results []Result
+	if c.options.WaitReplicas > 0 {
+		results = c.evalAcknowledged(requests)
+	} else {
+		results = c.evalAll(requests)
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, attempt)
-	results := c.store.EvalAll(ctx, calls)
-	for i, a := range results {
-		if parted(a.Err) {
-			results[i].Reply, results[i].Err = c.evalAlone(ctx, calls[i], a.Err)
-		}
-	}
-	cancel()
 	c.mu.Lock()
 	c.pipelines--
 	for i, r := range requests {
 		c.arrived(r, results[i].Reply, results[i].Err)
 	}
 	c.unlock()
+}
+
+func (c *core) evalAll(requests []*request) []Result {
+	calls, attempt := pipelined(requests)
+	ctx, cancel := context.WithTimeout(c.ctx, attempt)
+	defer cancel()
+	results := c.store.EvalAll(ctx, calls)
+	for i, a := range results {
+		if parted(a.Err) {
+			results[i].Reply, results[i].Err = c.evalAlone(ctx, calls[i], a.Err)
+		}
+	}
+	return results
+}
+
+func pipelined(requests []*request) (calls []Call, attempt time.Duration) {
+	for _, r := range requests {
+		calls = append(calls, r.call)
+		attempt = max(attempt, r.attempt)
+	}
+	return calls, attempt
 }
 
 func (c *core) arrived(r *request, reply []string, err error) {
@@ -162,11 +194,14 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 		attempt:  c.options.attempt(),
 		answered: answered,
 	}
-	if s == scriptRenew {
+	switch {
+	case s != scriptRenew:
+		r.ctx = c.bounds.attempt(c.ctx, now, r.attempt)
+		c.outbox = append(c.outbox, r)
+	case t.sure:
 		r.waits = true
 		c.renewals = append(c.renewals, r)
-	} else {
-		r.ctx = c.bounds.attempt(c.ctx, now, r.attempt)
+	default: // a caller waits for it: it has a WAIT of its own
 		c.outbox = append(c.outbox, r)
 	}
 	return r

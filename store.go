@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -28,6 +29,14 @@ type Store interface {
 	// EvalAll runs the calls in one pipeline, or as close to that as the
 	// deployment allows, and returns one Result for each, in their order.
 	EvalAll(ctx context.Context, calls []Call) []Result
+
+	// EvalWait runs the calls in one pipeline, and behind them, on that very
+	// connection, WAIT for so many replicas, at most for timeout, which is a
+	// millisecond or more. It returns one Result for each call, and how many
+	// replicas acknowledged all of them: 0 where there are none. An error is
+	// that of WAIT, which says nothing of the calls. In a Cluster all keys of
+	// all calls are of one slot.
+	EvalWait(ctx context.Context, calls []Call, replicas int, timeout time.Duration) (results []Result, acked int, err error)
 
 	// Subscribe listens to one channel on a connection that is used for nothing
 	// else. It returns once the server has confirmed. message is called for

@@ -19,7 +19,7 @@ const (
 )
 
 // tenure is one process's hold of a name in Redis, from asking to the end.
-// Guarded by the core's mutex, but for the deadline.
+// Guarded by the core's mutex, but for what is atomic.
 type tenure struct {
 	id    string
 	line  *line
@@ -43,13 +43,15 @@ type tenure struct {
 	expiry   instant       // by when L is surely gone unless renewed
 	life     time.Duration // what the script set last: a claim window or the ttl
 	renewAt  instant
-	renewal  *request // in flight, or about to be
-	fenced   instant  // when F was last prolonged, at the earliest
-	failures int      // renewals in a row that were not answered
-	topped   bool     // renewed because too little life was left for a turn
-	heard    bool     // no recall can have gone unheard
-	until    int64    // callers up to this number still get a turn; 0: no recall yet
-	turns    int      // given so far
+	renewal  *request     // in flight, or about to be
+	fenced   instant      // when F was last prolonged, at the earliest
+	failures int          // renewals in a row that were not answered, or by too few replicas
+	sure     bool         // enough replicas have the grant, or none are asked
+	replicas atomic.Int32 // that acknowledged what was renewed last
+	topped   bool         // renewed because too little life was left for a turn
+	heard    bool         // no recall can have gone unheard
+	until    int64        // callers up to this number still get a turn; 0: no recall yet
+	turns    int          // given so far
 	tokens   tokens
 }
 

@@ -142,6 +142,12 @@ func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.R
 	return results
 }
 
+// EvalWait runs the scripts one after the other. There are no replicas, so none
+// acknowledges, and it does not wait. See holdfast.Store.
+func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return s.EvalAll(ctx, calls), 0, nil
+}
+
 // Scan yields the keys that match, as they are at its first step. See
 // holdfast.Store.
 func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {

@@ -33,7 +33,21 @@ func (s *Store) eval(ctx context.Context, call holdfast.Call) ([]string, error) 
 
 func (s *Store) run(ctx context.Context, cmd *redis.Cmd) ([]string, error) {
 	_ = s.client.Process(ctx, cmd) // the error is the command's, too
-	return decode(cmd)
+	reply, err := decode(cmd)
+	s.lookAgain(ctx, err)
+	return reply, err
+}
+
+// lookAgain asks a cluster, in the background, where its slots are: when a node
+// does not answer, its replica may be the master by now, and go-redis would try
+// the old one for ten seconds or more.
+func (s *Store) lookAgain(ctx context.Context, err error) {
+	if err == nil || !s.Sharded() {
+		return
+	}
+	if _, answered := errors.AsType[holdfast.ServerError](err); !answered {
+		s.cluster.ReloadState(ctx)
+	}
 }
 
 // bounded waits for call until ctx ends. The call ends later, by a time-out of

@@ -69,6 +69,7 @@ func (s *Store) send(ctx context.Context, calls []holdfast.Call, results []holdf
 			results[i].Err = err
 		} else {
 			results[i].Reply, results[i].Err = decode(commands[i])
+			s.lookAgain(ctx, results[i].Err)
 		}
 	}
 }

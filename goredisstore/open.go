@@ -37,6 +37,9 @@ func Open(url string, options *Options) (*Store, error) {
 	}
 	s := New(client)
 	s.own = true
+	if behindSentinel(client) {
+		client.AddHook(&follower{store: s})
+	}
 	return s, nil
 }
 

@@ -51,6 +51,16 @@ func (s *socket) first() bool {
 	return ok
 }
 
+// peer is the address of the server.
+func (s *socket) peer() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return ""
+	}
+	return s.conn.RemoteAddr().String()
+}
+
 // close ends whatever is being read or written.
 func (s *socket) close() {
 	s.mu.Lock()

@@ -23,7 +23,10 @@ type Store struct {
 var _ holdfast.Store = (*Store)(nil)
 
 // single is what a *redis.Client for one server or Sentinel has and others lack.
-type single interface{ Options() *redis.Options }
+type single interface {
+	Options() *redis.Options
+	Conn() *redis.Conn
+}
 
 // cluster is what a *redis.ClusterClient has and others lack.
 type cluster interface {

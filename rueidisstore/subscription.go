@@ -17,7 +17,8 @@ import (
 // It does not use rueidis' Receive, which subscribes again by itself when a
 // connection breaks: messages in between would be lost without a word.
 func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
-	sub, err := s.subscribe(ctx, s.client, channel, message)
+	node, addr := s.master()
+	sub, err := s.subscribe(ctx, node, channel, message)
 	if node := s.moved(err); node != nil { // the slot map is a little behind
 		sub, err = s.subscribe(ctx, node, channel, message)
 	}
@@ -27,6 +28,9 @@ func (s *Store) Subscribe(ctx context.Context, channel string, message func(payl
 	if !s.add(sub) { // closed meanwhile
 		sub.Close()
 		return nil, errors.New("rueidisstore: the store is closed")
+	}
+	if addr != "" {
+		go s.follow(sub, addr)
 	}
 	return sub, nil
 }

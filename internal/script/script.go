@@ -25,21 +25,22 @@ var files embed.FS
 
 // The operations. See docs/protocol.md.
 var (
-	Lock    = load("lock")
-	Unlock  = load("unlock")
-	Cancel  = load("cancel")
-	Renew   = load("renew")
-	Drop    = load("drop")
-	Keep    = load("keep")
-	Repair  = load("repair")
-	Inspect = load("inspect")
-	Check   = load("check")
-	Sweep   = load("sweep")
+	Lock     = load("lock")
+	Unlock   = load("unlock")
+	Cancel   = load("cancel")
+	Renew    = load("renew")
+	Drop     = load("drop")
+	Keep     = load("keep")
+	Repair   = load("repair")
+	Inspect  = load("inspect")
+	Check    = load("check")
+	Sweep    = load("sweep")
+	Replicas = load("replicas")
 )
 
 // All lists the scripts, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas}
 }
 
 // New makes a script from its source.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -106,39 +107,51 @@ func (l *Link) cut() {
 }
 
 // fate asks the network about a step.
-func (l *Link) fate(kind, id string, args []string, push bool) Fate {
+func (l *Link) fate(step Step) Fate {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
-	l.world.Watch.sent(l, kind, id, args)
-	f := l.world.network(Step{Process: l.number, Kind: kind, Push: push, ID: id, Args: args, N: l.seen[kind]})
-	l.seen[kind]++
-	l.world.note("%s %s %s %+v", l.Owner, kind, brief(id), f)
+	l.world.Watch.sent(l, step.Kind, step.ID, step.Args)
+	step.Process, step.N = l.number, l.seen[step.Kind]
+	f := l.world.network(step)
+	l.seen[step.Kind]++
+	l.world.note("%s %s %s %+v", l.Owner, step.Kind, brief(step.ID), f)
 	return f
 }
 
 type outcome struct {
 	reply []string
+	acked int
 	err   error
 }
 
 // Eval sends a call. When ctx ends the caller goes home, but what was sent
 // arrives all the same.
 func (l *Link) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	o := l.send(ctx, call, 0, nil)
+	return o.reply, o.err
+}
+
+// send is Eval, and with wait the WAIT that follows on the same connection.
+func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Duration, wait func(master int) (int, error)) outcome {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return outcome{err: err}
 	}
-	f := l.fate(call.Script.Name, call.Args[0], call.Args, false)
+	id := ""
+	if len(call.Args) > 0 {
+		id = call.Args[0]
+	}
+	f := l.fate(Step{Kind: call.Script.Name, ID: id, Args: call.Args, WAIT: timeout})
 	came := make(chan outcome, 1)
-	l.world.moving.Go(func() { l.travel(f, call, came) })
+	l.world.moving.Go(func() { l.travel(f, call, wait, came) })
 	select {
 	case o := <-came:
-		return o.reply, o.err
+		return o
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return outcome{err: ctx.Err()}
 	}
 }
 
-func (l *Link) travel(f Fate, call holdfast.Call, came chan<- outcome) {
+func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, error), came chan<- outcome) {
 	lost := func() {
 		if f.Reset {
 			came <- outcome{err: errReset}
@@ -153,6 +166,7 @@ func (l *Link) travel(f Fate, call holdfast.Call, came chan<- outcome) {
 		came <- outcome{err: f.Refuse}
 		return
 	}
+	master := w.master()
 	reply, err := w.run(l, call)
 	if f.Twice {
 		reply, err = w.run(l, call)
@@ -164,11 +178,15 @@ func (l *Link) travel(f Fate, call holdfast.Call, came chan<- outcome) {
 			}
 		})
 	}
+	o := outcome{reply: reply, err: err}
+	if wait != nil && err == nil {
+		o.acked, o.err = wait(master)
+	}
 	if !w.sleep(f.Back) || f.LoseBack || l.quiet() {
 		lost()
 		return
 	}
-	came <- outcome{reply, err}
+	came <- o
 }
 
 // quiet tells whether nothing gets through at present.
@@ -199,6 +217,9 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 	defer w.mu.Unlock()
 	if w.down {
 		return nil, errDown
+	}
+	if call.Script.Name == "replicas" { // the server inside has none
+		return []string{strconv.Itoa(len(w.replicas))}, nil
 	}
 	w.Watch.before(call)
 	reply, err := w.server.Eval(context.Background(), call)

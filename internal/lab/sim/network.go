@@ -13,7 +13,8 @@ type Step struct {
 	Push    bool
 	ID      string // the id it speaks of
 	Args    []string
-	N       int // how many of this kind the process had before
+	WAIT    time.Duration // the longest that a WAIT behind it may take; 0: there is none
+	N       int           // how many of this kind the process had before
 }
 
 // Waits tells whether this is a lock that queues.

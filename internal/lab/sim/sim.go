@@ -32,12 +32,14 @@ type World struct {
 	rate    float64      // of the server's clock
 	stepped atomic.Int64 // nanoseconds by which it was put back
 
-	mu      sync.Mutex
-	network func(Step) Fate
-	random  *rand.Rand
-	links   []*Link
-	down    bool // the server does not take connections
-	trace   []event
+	mu       sync.Mutex
+	network  func(Step) Fate
+	random   *rand.Rand
+	links    []*Link
+	down     bool // the server does not take connections
+	masters  int  // failovers
+	replicas []*replica
+	trace    []event
 }
 
 // NewWorld makes one whose chances come from seed.

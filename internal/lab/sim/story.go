@@ -32,6 +32,7 @@ type Story struct {
 	names  []string
 	ttls   []time.Duration // one per process
 	killed bool
+	copies int // replicas, all of which must acknowledge
 
 	// Guarded by the World's mutex.
 	chances map[int]*rand.Rand // of each process's network
@@ -57,6 +58,10 @@ func NewStory(seed uint64) *Story {
 	for i := range 1 + r.IntN(2) {
 		s.names = append(s.names, fmt.Sprintf("n%d", i))
 	}
+	if seed/uint64(Kinds)%4 == 3 {
+		s.copies = 1 + int(seed/(4*uint64(Kinds))%2)
+		s.Replicate(s.copies)
+	}
 	ttls := []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, time.Second, 5 * time.Second, 15 * time.Second}
 	for i := range 2 + r.IntN(3) {
 		rate := 1.0
@@ -67,7 +72,7 @@ func NewStory(seed uint64) *Story {
 		if s.kind == Calm && ttl < time.Second {
 			ttl = time.Second
 		}
-		options := holdfast.Options{TTL: ttl, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		options := holdfast.Options{TTL: ttl, WaitReplicas: s.copies, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		if s.kind != Calm && r.IntN(4) == 0 {
 			options.Linger = time.Duration(r.IntN(500)+1) * time.Millisecond
 		}
@@ -91,6 +96,10 @@ func (s *Story) Run() []string {
 	if s.kind >= Faults {
 		r := rand.New(rand.NewPCG(s.random.Uint64(), 2))
 		troubles.Go(func() { s.trouble(r, stop) })
+	}
+	if s.kind != Calm && s.copies > 0 {
+		r := rand.New(rand.NewPCG(s.random.Uint64(), 3))
+		troubles.Go(func() { s.failovers(r, stop) })
 	}
 	done := make(chan struct{})
 	go func() { callers.Wait(); close(done) }()
@@ -188,6 +197,28 @@ func (s *Story) trouble(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
+// failovers freeze a replica for a while, and may lose the master meanwhile, or
+// then.
+func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
+	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(some(2 * time.Second)):
+		}
+		i := r.IntN(s.copies)
+		s.Freeze(i)
+		time.Sleep(some(time.Second))
+		if r.IntN(2) == 0 {
+			lost := s.Failover(i, some(3*time.Second))
+			s.Guard(func() { s.ghosts = s.ghosts || lost })
+		}
+		time.Sleep(some(time.Second))
+		s.Thaw(i)
+	}
+}
+
 var refusals = []holdfast.ServerError{"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
 	"OOM command not allowed when used memory > 'maxmemory'.", "TRYAGAIN Multiple keys request during rehashing of slot", "BUSY Redis is busy running a script."}
 
@@ -277,7 +308,7 @@ func (c *caller) refused(err error) {
 			return
 		}
 	}
-	if !c.link.Dead() {
+	if !c.link.Dead() && (c.story.copies == 0 || !errors.Is(err, holdfast.ErrReplicas)) {
 		c.story.Watch.Broken("Lock says %v", err)
 	}
 }

@@ -24,7 +24,7 @@ type subscription struct {
 
 // Subscribe opens one. See holdfast.Store.
 func (l *Link) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
-	f := l.fate("subscribe", "", nil, false)
+	f := l.fate(Step{Kind: "subscribe"})
 	w := l.world
 	fail := func() (holdfast.Subscription, error) {
 		if !f.Reset {
@@ -67,7 +67,7 @@ func (s *subscription) push(message func(string), payload string) {
 	id := rest[strings.LastIndexByte(rest, ' ')+1:]
 	w := s.link.world
 	w.Watch.pushed(payload)
-	f := s.link.fate(kind, id, strings.Fields(payload), true)
+	f := s.link.fate(Step{Kind: kind, Push: true, ID: id, Args: strings.Fields(payload)})
 	if f.LoseOut {
 		return
 	}

@@ -46,6 +46,24 @@ func (n *watched) before(token int64) *int64 {
 	return &n.newest
 }
 
+// fellBack: a failover lost what no replica acknowledged, strides among it. A
+// token of those must not be given.
+func (w *Watch) fellBack() {
+	for name, n := range w.names {
+		_, fence, _ := Keys(name)
+		text, _ := w.world.Do("GET", fence).(string)
+		last, _ := strconv.ParseInt(text, 10, 64)
+		kept := n.strides[:0]
+		for _, s := range n.strides {
+			if s.base <= max(last, n.limit) { // what was lost before may be believed in a little longer
+				kept = append(kept, s)
+			}
+		}
+		n.strides = kept
+		w.check(name)
+	}
+}
+
 type stride struct {
 	base, end int64
 	id        string

@@ -1,0 +1,41 @@
+package rueidisstore
+
+import (
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// lookEvery is how often a subscription looks where the master is: a look at the
+// client's memory, which costs a microsecond.
+const lookEvery = 100 * time.Millisecond
+
+// master is the client for a subscription, and with Sentinel the address of the
+// master that it is bound to.
+func (s *Store) master() (client rueidis.Client, addr string) {
+	if s.client.Mode() == rueidis.ClientModeSentinel {
+		for addr, node := range s.client.Nodes() { // the master alone
+			return node, addr
+		}
+	}
+	return s.client, ""
+}
+
+// follow ends a subscription when Sentinel has made another server the master:
+// the connection to one that froze does not end by itself, and nobody publishes
+// there any more.
+func (s *Store) follow(sub *subscription, addr string) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-sub.done:
+			return
+		case <-look.C:
+		}
+		if _, now := s.master(); now != addr {
+			sub.Close()
+			return
+		}
+	}
+}
