@@ -32,7 +32,7 @@ when it, or a limit, could not be measured.
 // options are the command line.
 type options struct {
 	quick, check, save, page bool
-	format, server           string
+	format, server, note     string
 	rounds                   int
 	window                   time.Duration
 	run, who                 *regexp.Regexp
@@ -59,6 +59,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+pageFile+" and the plots of "+latestFile+", from the root of the repository")
 	flags.StringVar(&o.format, "o", "text", "what to print: `text or json`")
 	flags.StringVar(&o.server, "redis-server", "", "the `path` of the server to start (default redis-server in PATH)")
+	flags.StringVar(&o.note, "note", "", "a `sentence` to keep with the figures: what a reader must know of this run")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds; 0 for 7, with -quick 1")
 	flags.DurationVar(&o.window, "window", 0, "how long a cell is measured; 0 for 700 ms, with -quick 60 ms; B4 to B6 take twice as long")
 	flags.Func("run", "only workloads whose name matches this `regexp`, as B1 or 'B[3-5]'", match(&o.run))
@@ -111,6 +112,7 @@ func Main(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	report.Note = o.note
 	if !o.check {
 		var bulk error
 		if report.Bulk, bulk = Bulk(o.scale(), o.run, stderr); bulk != nil {

@@ -20,6 +20,9 @@ func Page(report []byte) ([]byte, error) {
 	if r.Short {
 		p.printf("**These figures are of a short run (%d × %s): they show shapes, and no more.**\n\n", r.Rounds, r.Window)
 	}
+	if r.Note != "" {
+		p.printf("**%s**\n\n", r.Note)
+	}
 	p.printf("%s\n\n", method)
 	p.conditions(&r)
 	p.verdicts(&r)

@@ -15,12 +15,13 @@ type Report struct {
 	Date     string            `json:"date"`
 	Command  string            `json:"command"`
 	Short    bool              `json:"short,omitempty"` // less than a full run
+	Note     string            `json:"note,omitempty"`  // what a reader must know of this very run
 	Rounds   int               `json:"rounds"`
 	Window   string            `json:"window"`
 	Versions map[string]string `json:"versions"`
-	Settings map[string]string `json:"settings"` // of each contender
-	Rows     []Row             `json:"rows"`
+	Settings map[string]string `json:"settings"`       // of each contender
 	Bulk     []BulkRow         `json:"bulk,omitempty"` // what is about numbers, and has figures of its own
+	Rows     []Row             `json:"rows"`           // last: see printJSON
 }
 
 // Figures are what is measured of one contender in one workload.
