@@ -52,7 +52,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	case err == nil && a.word == "renewed":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
 		t.tokens.add(a.base, a.size)
-		l.acknowledged(t, r, true)
+		l.acknowledged(t, r)
 		if len(r.call.Args) > 1 {
 			t.fenced = r.sent
 		}
@@ -68,7 +68,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
 	case err == nil && a.word == "kept":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
-		l.acknowledged(t, r, false)
+		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})

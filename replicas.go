@@ -49,13 +49,10 @@ func (l *line) confirmFailed(err error, since, now instant) {
 	}
 }
 
-// acknowledged notes that enough replicas have what was renewed. A renewal of L
-// alone does not confirm a grant: the fence is not known to be there.
-func (l *line) acknowledged(t *tenure, r *request, whole bool) {
-	t.replicas.Store(int32(r.acked)) //nolint:gosec // a number of servers
-	if whole {
-		t.sure, l.unsure = true, 0
-	}
+// acknowledged notes that enough replicas have what was renewed.
+func (l *line) acknowledged(t *tenure, r *request) {
+	t.replicas.Store(int32(r.acked))
+	t.sure, l.unsure = true, 0
 }
 
 // tooFew: the master renewed, and too few replicas have it. A grant is given

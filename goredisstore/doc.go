@@ -8,10 +8,12 @@
 // whose deadline is within five seconds is not ended by a cancel before that; and
 // its connection is only free when the server answers or a timeout of the client
 // passes. A server that froze is noticed by who asks it, and a subscription to it
-// by Ping: nothing is sent in between. A failover seen by Sentinel ends
-// subscriptions only when the old master's connections end. Hooks of a client do
-// not see subscriptions, and go-redis logs every dial that fails to a logger of
-// its own (redis.SetLogger). Cluster needs Redis 7 or Valkey; a Ring will not do.
+// by Ping: nothing is sent in between. With Sentinel, subscriptions of a store
+// that Open made end when the client connects to another master, those of a
+// client that was made elsewhere only when the old master's connections end.
+// Hooks of a client do not see subscriptions, and go-redis logs every dial that
+// fails to a logger of its own (redis.SetLogger). Cluster needs Redis 7 or
+// Valkey; a Ring will not do.
 //
 // The driver holds no lock logic and repeats nothing but what Cluster redirects
 // (MOVED, ASK): what fails is reported, and the core decides. Each subscription

@@ -37,6 +37,8 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Exclusion", s.exclusion)
 	t.Run("InspectAndNames", s.inspect)
 	t.Run("Deadlock", s.deadlock)
+	t.Run("EvalWait", s.evalWait)
+	t.Run("WaitReplicas", s.waitReplicas)
 }
 
 type suite struct {
@@ -354,4 +356,49 @@ func (s suite) deadlock(t *testing.T) {
 		t.Fatalf("the last share must keep the lease: %v", err)
 	}
 	release(t, shared)
+}
+
+func (s suite) evalWait(t *testing.T) {
+	store := s.open(t)
+	key := s.prefix + "wait"
+	count := holdfast.NewScript("count", "return ARGV[1]")
+	calls := make([]holdfast.Call, 10)
+	for i := range calls {
+		calls[i] = holdfast.Call{Script: count, Keys: []string{key}, Args: []string{fmt.Sprint(i)}}
+	}
+	calls[7].Script = holdfast.NewScript("wrong", "return {err = 'ERR ' .. ARGV[1]}")
+	for range 2 { // by source, then by SHA
+		results, acked, err := store.EvalWait(within(t), calls, 0, time.Second)
+		if err != nil || acked < 0 || len(results) != len(calls) {
+			t.Fatalf("EvalWait: got %d results, %d replicas, %v; want %d results", len(results), acked, err, len(calls))
+		}
+		for i, result := range results {
+			var said holdfast.ServerError
+			switch {
+			case i == 7 && !errors.As(result.Err, &said):
+				t.Fatalf("call 7: got %q, %v, want the server's error", result.Reply, result.Err)
+			case i != 7 && (result.Err != nil || len(result.Reply) != 1 || result.Reply[0] != fmt.Sprint(i)):
+				t.Fatalf("call %d: got %q, %v", i, result.Reply, result.Err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	results, _, err := store.EvalWait(ctx, calls, 0, time.Second)
+	if len(results) != len(calls) || err == nil && results[0].Err == nil {
+		t.Fatalf("EvalWait after its context: got %v, %v, want %d errors", results, err, len(calls))
+	}
+}
+
+// waitReplicas wants more replicas than any server has.
+func (s suite) waitReplicas(t *testing.T) {
+	store := s.open(t)
+	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: time.Second, WaitReplicas: holdfast.MaxWaitReplicas})
+	defer c.Close()
+	_, err := c.Mutex("copied").Lock(within(t))
+	var few *holdfast.ReplicasError
+	if !errors.As(err, &few) || !errors.Is(err, holdfast.ErrReplicas) || few.Want != holdfast.MaxWaitReplicas || few.Got >= few.Want {
+		t.Fatalf("Lock: got %v, want too few replicas", err)
+	}
+	release(t, lock(t, s.client(t, 0).Mutex("copied")))
 }

@@ -53,7 +53,7 @@ func (a *app) exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &refused) && denied(string(refused)):
 		return exitNoPerm
-	case errors.Is(err, holdfast.ErrUnreachable):
+	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas):
 		return exitUnreachable
 	case errors.Is(err, holdfast.ErrHeld):
 		return exitTempFail

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast"
 )
 
 // blip is how long Redis may be away without a word about it.
@@ -16,6 +19,7 @@ type outage struct {
 	mu    sync.Mutex // guards the rest
 	since time.Time  // of the first failure since the last answer; zero: none
 	why   string
+	few   bool      // it is the replicas that do not
 	until time.Time // when a lease is lost, unless Redis answers; zero: none is held
 	said  bool
 	over  bool
@@ -27,7 +31,7 @@ type outage struct {
 func (o *outage) failed(err error, left time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.why = why(err)
+	o.why, o.few = why(err), errors.Is(err, holdfast.ErrReplicas)
 	o.begin(left)
 }
 
@@ -60,10 +64,14 @@ func (o *outage) speak() {
 		return
 	}
 	o.said = true
+	who := "Redis does"
+	if o.few {
+		who = "replicas do"
+	}
 	if left := time.Until(o.until); left > 0 {
-		o.say("Redis does not answer (%s); still trying, for %s more before the lease is lost", o.why, age(left))
+		o.say("%s not answer (%s); still trying, for %s more before the lease is lost", who, o.why, age(left))
 	} else {
-		o.say("Redis does not answer (%s); still trying", o.why)
+		o.say("%s not answer (%s); still trying", who, o.why)
 	}
 }
 
@@ -72,7 +80,11 @@ func (o *outage) answered() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.said && !o.over {
-		o.say("Redis answers again, after %s", age(time.Since(o.since)))
+		who := "Redis answers"
+		if o.few {
+			who = "replicas answer"
+		}
+		o.say("%s again, after %s", who, age(time.Since(o.since)))
 	}
 	o.forget()
 }

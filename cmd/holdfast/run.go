@@ -23,6 +23,7 @@ type runOptions struct {
 	ttl      time.Duration
 	grace    time.Duration
 	busyCode int
+	replicas int
 	guard    string // hidden: this process is a guard, and these are its pipes
 }
 
@@ -51,6 +52,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
 	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
 	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {
@@ -73,6 +75,8 @@ func (o *runOptions) check(given func(flag string) bool) error {
 		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, holdfast.MaxTTL)
 	case o.grace < 0 || o.grace > o.ttl/3:
 		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, (o.ttl / 3).Truncate(time.Millisecond))
+	case o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas:
+		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
 	case o.busyCode < 0 || o.busyCode > 255:
 		return usagef("--busy-code is %d: exit codes go from 0 to 255", o.busyCode)
 	}
@@ -92,7 +96,7 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, OnEvent: told.event})
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event})
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}

@@ -26,6 +26,11 @@ killed.)
 When the command ends, what it left behind in the background is killed before
 NAME is given back.
 
+With --wait-replicas N the command starts when N replicas have the lock, and a
+renewal counts when they have it, so that a failover to one of them keeps NAME.
+N must be all that could be promoted; while one hangs or is missing nothing
+starts, and what runs is stopped before its lease ends.
+
 Signals: HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the
 command, and holdfast ends when that does; while it still waits, the first four
 end the wait with code 128+n and nothing is run. A signal that was ignored at
@@ -35,7 +40,8 @@ NAME.
 
 Exit codes: the command's own, or
    64  the command line is wrong, or the URL does not fit the server
-   69  Redis does not answer: whether anybody holds NAME is not known
+   69  Redis does not answer: whether anybody holds NAME is not known; or too
+       few replicas do (--wait-replicas), and NAME was given back
    70  something else went wrong
    75  somebody holds NAME (-n, -w; see --busy-code)
    77  Redis refused: password, user or rights

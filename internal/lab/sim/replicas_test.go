@@ -117,7 +117,13 @@ func TestReplicaThaws(t *testing.T) {
 		h := s.lock(s.copied("p0", 3*time.Second), "n")
 		for range 3 {
 			s.Freeze(0)
-			s.lookFor("n", 2*time.Second)
+			for range 20 {
+				time.Sleep(100 * time.Millisecond)
+				s.Look("n")
+			}
+			if err := h.Err(); err != nil {
+				t.Fatalf("while the replica is frozen: %v", err)
+			}
 			s.Thaw(0)
 			time.Sleep(time.Second)
 			if got := h.Remaining(); got < 1500*time.Millisecond {
@@ -164,6 +170,38 @@ func TestTokensOfALostGrant(t *testing.T) {
 	})
 }
 
+// Rule 10: nor are those of a lock that runs again while its tenure lasts.
+func TestTokensOfALateLock(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.Replicate(2)
+		p0 := s.copied("p0", 15*time.Second)
+		s.subscribe(p0)
+		holder := s.lock(s.process("p1", time.Second), "n")
+		locks := 0
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "lock" {
+				if locks++; locks == 2 {
+					f.Out = time.Second // until after the push
+				}
+			}
+		})
+		got := s.waits(p0, "n")
+		time.Sleep(1200 * time.Millisecond)
+		holder.release()
+		first := s.soon("the first turn", got, 100*time.Millisecond)
+		s.Freeze(0)
+		var turns []<-chan hold // more than the tokens of one stride
+		for range 70 {
+			turns = append(turns, s.waits(p0, "n"))
+		}
+		s.Failover(0, 10*time.Millisecond)
+		first.release()
+		for _, turn := range turns {
+			s.soon("the next turn", turn, time.Second).release()
+		}
+	})
+}
+
 // Without replicas a lock fails at once, and says so.
 func TestNoReplicas(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -207,6 +245,20 @@ func TestWaitIsShort(t *testing.T) {
 			t.Errorf("only %d renewals", waits)
 		}
 	})
+	play(t, func(t *testing.T, s stage) { // a grant that is nearly over
+		s.Replicate(2)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "lock" {
+				f.Back = 95 * time.Millisecond
+			}
+			if step.Kind == "renew" && step.WAIT < time.Millisecond {
+				t.Errorf("WAIT for %v", step.WAIT)
+			}
+		})
+		h := s.lock(s.copied("p0", 100*time.Millisecond), "n")
+		s.Watch.Leaves(h.held)
+		_ = h.Release()
+	})
 }
 
 // Turns within a confirmed tenure need no further WAIT.
@@ -248,7 +300,9 @@ func TestGrantThatCanNotBeConfirmed(t *testing.T) {
 				}
 			})
 			began := time.Now()
-			_, err := p0.Client.Mutex("n").Lock(t.Context())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			_, err := p0.Client.Mutex("n").Lock(ctx)
+			cancel()
 			if got, ok := errors.AsType[holdfast.ServerError](err); !ok || got != refusal {
 				t.Errorf("got %v, want %v", err, refusal)
 			}
