@@ -235,10 +235,10 @@ func (s suite) givenUp(t *testing.T) {
 }
 
 func (s suite) expiry(t *testing.T) {
-	a, b := s.client(t, 300*time.Millisecond), s.client(t, 300*time.Millisecond)
+	a, b := s.client(t, time.Second), s.client(t, time.Second)
 	lease := lock(t, a.Mutex("kept"))
 	first := lease.Deadline()
-	eventually(t, "renewals move the deadline", func() bool { return lease.Deadline().After(first.Add(300 * time.Millisecond)) })
+	eventually(t, "renewals move the deadline", func() bool { return lease.Deadline().After(first.Add(time.Second)) })
 	if _, err := b.Mutex("kept").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Fatalf("TryLock of a renewed name: got %v, want ErrHeld", err)
 	}

@@ -55,6 +55,7 @@ func (p place) user(t *testing.T, rights []string) (url string) {
 		for _, word := range rights {
 			args = append(args, word)
 		}
+		args = append(args, "+wait", "+info") // what Options.WaitReplicas needs besides, see operations.md
 		server.MustDo(t, args...)
 		server.MustDo(t, "SCRIPT", "FLUSH") // or EVAL would not be needed
 		server.MustDo(t, "ACL", "LOG", "RESET")
