@@ -55,7 +55,6 @@ func (p place) user(t *testing.T, rights []string) (url string) {
 		for _, word := range rights {
 			args = append(args, word)
 		}
-		args = append(args, "+wait", "+info") // what Options.WaitReplicas needs besides, see operations.md
 		server.MustDo(t, args...)
 		server.MustDo(t, "SCRIPT", "FLUSH") // or EVAL would not be needed
 		server.MustDo(t, "ACL", "LOG", "RESET")
@@ -99,7 +98,7 @@ func TestDocumentedRights(t *testing.T) {
 
 // enough runs the suite, whose names have a prefix of their own.
 func enough(t *testing.T, p place, rights []string) {
-	ours := slices.Clone(rights)
+	ours := append(slices.Clone(rights), "+wait", "+info") // these two for Options.WaitReplicas, as it says there
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.user(t, ours)
 	eachDriver(t, func(t *testing.T, d driver) {

@@ -46,32 +46,33 @@ func TestLateLockWithoutAnswer(t *testing.T) {
 	})
 }
 
-// A timer of a waiter fires while Close is undoing.
+// An unlock was lost on its way, and the moment to repeat it, with a fresh
+// id to queue, comes while Close is undoing.
 func TestCloseSendsNothingMore(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 2*time.Second), s.process("p1", 2*time.Second)
-		s.subscribe(p1)
-		s.lock(p0, "n")
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p0, p1)
+		holder := s.lock(p1, "n")
+		s.giveUpLater2(p0, "n") // recalls p1
+		s.giveUpLater2(p1, "n") // is not of the line that is still served
 		p0.Kill()
-		s.giveUpLater2(p1, "n")
-		// L of n ends 2 s after its grant; some 60 ms have passed.
-		time.Sleep(1500 * time.Millisecond)
+		unlocks := 0
 		s.on(func(step sim.Step, f *sim.Fate) {
-			switch {
-			case step.Process != 1:
-			case step.Kind == "lock":
-				f.Back = 300 * time.Millisecond
-			case step.Kind == "cancel":
-				f.Back = 250 * time.Millisecond
+			if step.Process == 1 && step.Kind == "unlock" {
+				unlocks++
+				f.LoseOut = unlocks == 1
+				if unlocks == 2 { // of Close
+					f.Out = 400 * time.Millisecond
+				}
 			}
 		})
-		s.giveUpLater2(p1, "m") // its lock is under way
+		s.Watch.Leaves(holder.held)
+		go func() { _ = holder.Release() }()
+		time.Sleep(2002 * time.Millisecond) // it failed after 2 s, and is repeated 5 to 15 ms later
 		if err := p1.Client.Close(); err != nil {
 			t.Log(err)
 		}
-		time.Sleep(time.Second)
 		s.nothingLeft("n")
-		s.nothingLeft("m")
 	})
 }
 

@@ -133,12 +133,12 @@ func TestForeignHolderIsPolled(t *testing.T) {
 // subscription any more, long before a ping would tell.
 func TestForgottenSubscriptionIsNoticed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", time.Second), s.process("p1", 15*time.Second)
+		p0, p1 := s.process("p0", 5*time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "n")
 		next := s.waits(p1, "n")
 		time.Sleep(time.Second)
 		p1.Deafen()
-		time.Sleep(2500 * time.Millisecond) // it has looked at the end of the ttl that it knew
+		time.Sleep(4600 * time.Millisecond) // it has just looked, at the end of the ttl that it knew
 		holder.release()
 		s.soon("the waiter", next, 300*time.Millisecond).release()
 	})
