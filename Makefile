@@ -4,7 +4,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test mutants lint vet fuzz interop bench bench-quick bench-check tidy demo
+.PHONY: build test failovers mutants lint vet fuzz interop bench bench-quick bench-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -13,6 +13,10 @@ test: ## all tests, with the race detector, against real servers
 	@scripts/need gcc redis-server redis-cli
 	go test -race -timeout 10m work
 	go test -timeout 10m . ./internal/lab/sim
+
+failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
+	@scripts/need gcc redis-server redis-cli
+	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
 	go run ./internal/lab/mutants

@@ -80,6 +80,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		return
 	}
 	l.failing = 0
+	l.c.ghost(a.holder, now) // a failover brought it back
 	switch a.word {
 	case "held":
 		l.refused(a, now)

@@ -53,6 +53,7 @@ type core struct {
 	wake       *wake              // the subscription; in Cluster each line has its own
 	answered   instant            // when the newest answer came
 	troubled   bool               // a request failed in the network since the last answer
+	cleared    instant            // when that was last over: what was sent before may never be answered
 	renewedAll instant            // when all that is held was last renewed
 	muteUntil  instant            // until when nothing is expected to be pushed
 	inflight   int                // requests that have not come back

@@ -191,7 +191,7 @@ func passing(err error) bool {
 		return true
 	}
 	// Older servers wrap an error inside a script in a sentence of their own.
-	for _, state := range []string{"-OOM ", "-READONLY ", "-MISCONF ", "-NOREPLICAS ", "OOM command not allowed", "max number of clients"} {
+	for _, state := range []string{"-OOM ", "-READONLY ", "-MISCONF ", "-NOREPLICAS ", "OOM command not allowed", "max number of clients", "non local key"} {
 		if strings.Contains(string(said), state) {
 			return true
 		}

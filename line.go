@@ -392,6 +392,9 @@ func (l *line) tick(now instant) {
 			l.sendLock(now)
 		}
 	case holding:
+		if now >= l.watches(t) {
+			l.wake.want()
+		}
 		if now >= t.renewAt && now < t.ends() {
 			l.renew(t, now)
 		}
@@ -401,13 +404,25 @@ func (l *line) tick(now instant) {
 	l.step(now)
 }
 
+const never = instant(1<<63 - 1)
+
+// watches is when a holder opens the subscription that it has no other use for:
+// its end tells that another server may be the master, long before a renewal
+// would. Brief leases open none, nor do those of a Cluster, where each name would
+// need its own.
+func (l *line) watches(t *tenure) instant {
+	if l.wake.wanted || l.shard != "" {
+		return never
+	}
+	return t.expiry.add(time.Second - t.life)
+}
+
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
 	if t == nil || l.c.lines[l.name] != l {
 		return
 	}
-	const never = instant(1<<63 - 1)
 	when := never
 	at := func(i instant) { when = min(when, i) }
 	switch t.phase {
@@ -423,6 +438,7 @@ func (l *line) arm(now instant) {
 	case holding:
 		at(t.ends())
 		at(t.renewAt)
+		at(l.watches(t))
 		if l.lingers > 0 && l.callers.n == 0 {
 			at(l.lingers)
 		}

@@ -110,6 +110,8 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	u := l.turn
 	l.turn = nil
 	l.c.end(t, now)
+	l.c.ghost(a.holder, now)
+	l.c.renewAllSoon(now) // it may not be alone
 	if u != nil {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause}, now)
 	}
@@ -122,7 +124,8 @@ func (c *core) renewAllSoon(now instant) {
 	if c.renewedAll > now {
 		return // it is going to be
 	}
-	c.renewedAll = max(now, c.renewedAll.add(min(c.options.TTL/6, 500*time.Millisecond)))
+	apart := max(500*time.Millisecond, time.Duration(len(c.lines))*100*time.Microsecond) // a tenth of Redis at most
+	c.renewedAll = max(now, c.renewedAll.add(min(apart, c.options.TTL/6)))
 	c.later(c.renewedAll, c.renewAll)
 }
 
@@ -135,7 +138,7 @@ func (c *core) renewAll(now instant) {
 	c.renewedAll = now
 	var held []*tenure
 	for _, l := range c.lines {
-		if t := l.tenure; t != nil && t.phase == holding && now < t.ends() && (t.renewal == nil || t.failures == 0) {
+		if t := l.tenure; t != nil && t.phase == holding && now < t.ends() && (t.renewal == nil || t.failures == 0 || t.renewal.sent < c.cleared) {
 			held = append(held, t)
 		}
 	}

@@ -149,7 +149,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 	} else if c.troubled {
 		// The store answers again, perhaps another server than before: what
 		// it does not know of us we want to hear now.
-		c.troubled = false
+		c.troubled, c.cleared = false, now
 		c.renewAllSoon(now)
 	}
 	if a.refused != "" {

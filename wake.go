@@ -164,6 +164,8 @@ func (w *wake) ping(sub Subscription) error {
 		return err
 	case <-sub.Done():
 		return errors.New("the connection ended")
+	case <-w.again: // as another server said, while this one is silent
+		return errors.New("the server does not know it")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -215,6 +217,9 @@ func (w *wake) broke(err error) {
 	defer w.c.unlock()
 	if w.c.closed {
 		return
+	}
+	if doubtful(err) {
+		w.c.troubled = true // the next answer may be another server's
 	}
 	was := w.up
 	w.up = false

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,13 +21,17 @@ import (
 // in time was taken away, and did not expire.
 const long = time.Hour
 
-// open makes a Client with a store of its own, which ends with the test.
+// open makes a Client with a store of its own, of the drivers in turn, which ends
+// with the test.
 func open(t testing.TB, url string, options holdfast.Options) *holdfast.Client {
 	t.Helper()
-	client := holdfast.New(openStore(t, url, nil), &options)
+	d := drivers[clientsMade.Add(1)%int32(len(drivers))]
+	client := holdfast.New(d.open(t, url, way{}), &options)
 	t.Cleanup(func() { _ = client.Close() }) // some tests end with a server that does not answer
 	return client
 }
+
+var clientsMade atomic.Int32
 
 // take locks a name that will be free soon.
 func take(t testing.TB, client *holdfast.Client, name string) *holdfast.Lease {

@@ -3,43 +3,42 @@
 package lab_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
 // While the slot of a name moves key by key, real servers refuse a script that
 // needs all its keys with TRYAGAIN. A lease is kept through that, far beyond its
 // ttl, and can be released; the waiter gets the name when the move is over.
 func TestLeaseOutlastsAMove(t *testing.T) {
-	nodes := redistest.Cluster(t, 3, 0)
-	addrs := make([]string, len(nodes))
-	for i, n := range nodes {
-		addrs[i] = n.Addr()
-	}
+	nodes := cluster(redistest.Cluster(t, 3, 0))
+	eachDriver(t, func(t *testing.T, d driver) {
+		t.Parallel() // most of it is waiting
+		outlast(t, d, nodes)
+	})
+}
+
+func outlast(t *testing.T, d driver, nodes cluster) {
+	name := "moving-" + d.name
 	client := func(ttl time.Duration) *holdfast.Client {
-		store, err := rueidisstore.Open("cluster://"+strings.Join(addrs, ","), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = store.Close() })
-		c := holdfast.New(store, &holdfast.Options{TTL: ttl})
+		c := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{TTL: ttl})
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
 	holder, waiter := client(500*time.Millisecond), client(15*time.Second)
-	const lock, fence, queue = "holdfast:n", "holdfast/fence:{holdfast:n}", "holdfast/queue:{holdfast:n}"
-	lease, err := holder.Mutex("n").Lock(t.Context())
+	lock, fence, queue := keyL(name), keyF(name), keyQ(name)
+	lease, err := holder.Mutex(name).Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan *holdfast.Lease, 1)
 	go func() {
-		next, err := waiter.Mutex("n").Lock(t.Context())
+		next, err := waiter.Mutex(name).Lock(t.Context())
 		if err != nil {
 			t.Errorf("the waiter: %v", err)
 		}
@@ -94,4 +93,46 @@ func TestLeaseOutlastsAMove(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the waiter gets nothing after the move")
 	}
+}
+
+// All keys of a name have moved, but its slot has not: who waits still listens at
+// the old server, and nobody counts it at the new one, where the name is held and
+// given back. It notices that, asks by itself, and gets the name when it can.
+func TestUnheardAtTheTarget(t *testing.T) {
+	nodes := cluster(redistest.Cluster(t, 3, 0))
+	t.Run("move", func(t *testing.T) {
+		eachDriver(t, func(t *testing.T, d driver) {
+			t.Parallel()
+			unheard(t, d, nodes)
+		})
+	})
+	nodes.idle(t)
+}
+
+func unheard(t *testing.T, d driver, nodes cluster) {
+	name := "unheard-" + d.name
+	j := &journal{}
+	client := func(owner string, told func(holdfast.Event)) *holdfast.Client {
+		c := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{Owner: owner, TTL: 3 * time.Second, OnEvent: told})
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	lease := take(t, client("A", nil), name)
+	waiting := asking(t.Context(), client("B", j.note).Mutex(name))
+	nodes.inLine(t, name, "B")
+	before := len(told[holdfast.Queued](j))
+	finish := nodes.beginMove(t, name)
+	eventually(t, "B notices that nobody counts it, and asks often", func() bool {
+		broken := slices.ContainsFunc(told[holdfast.Wake](j), func(w holdfast.Wake) bool {
+			return w.Err != nil && strings.Contains(w.Err.Error(), "does not know it")
+		})
+		return broken && len(told[holdfast.Queued](j)) >= before+5
+	})
+	giveBack(t, lease)
+	finish()
+	next := waiting.lease(t)
+	if next.Token() <= lease.Token() {
+		t.Errorf("token %d after %d", next.Token(), lease.Token())
+	}
+	giveBack(t, next)
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
 // childVariable holds, in the environment of a child, its setting as JSON.
@@ -36,19 +35,24 @@ func TestMain(m *testing.M) {
 
 // setting is what a child is from its beginning: one Client.
 type setting struct {
-	URL   string
-	Owner string
-	TTL   time.Duration
+	URL    string
+	Driver int // which of the drivers
+	Owner  string
+	TTL    time.Duration
 }
 
 // order is a line on a child's standard input. Each is carried out in a
 // goroutine of its own and answered once, when it is done.
 type order struct {
 	Call  int    // echoed
-	Do    string // lock, release, look, watch, watched, load
-	Name  string // lock
+	Do    string // lock, release, look, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
+	Name  string // lock, glance
 	Lease int    // release, look, watch, watched: the call that locked it
 	Load  load
+	Duty  duty     // serve
+	Names []string // mark
+	Since int64    // losses
+	Tour  tour     // tour
 }
 
 // reply is a line on a child's standard output. Which fields count depends on
@@ -64,6 +68,8 @@ type reply struct {
 	Err       string        // what the lock said; empty: nil
 	Lost      bool          // Err is ErrLost
 	Cause     holdfast.Cause
+	Sight     sight // recover, losses
+	Visits    int   // tour
 }
 
 // said notes what the lock said.
@@ -80,7 +86,8 @@ func (r *reply) said(err error) {
 
 // child is one process of a test.
 type child struct {
-	client *holdfast.Client
+	client  *holdfast.Client
+	witness *witness
 
 	writing sync.Mutex // guards answers
 	answers *json.Encoder
@@ -88,6 +95,7 @@ type child struct {
 	mu     sync.Mutex // guards the rest
 	leases map[int]*holdfast.Lease
 	seen   map[int]chan reply // what a watch will say
+	worker *worker
 }
 
 // runChild obeys orders until its standard input ends, as it does when the
@@ -97,16 +105,17 @@ func runChild(text string, stdin io.Reader, stdout io.Writer) error {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return err
 	}
-	store, err := rueidisstore.Open(s.URL, nil)
+	store, err := drivers[s.Driver].try(s.URL, way{})
 	if err != nil {
 		return err
 	}
 	c := &child{
+		witness: &witness{Store: store},
 		answers: json.NewEncoder(stdout),
 		leases:  map[int]*holdfast.Lease{},
 		seen:    map[int]chan reply{},
 	}
-	c.client = holdfast.New(store, &holdfast.Options{TTL: s.TTL, Owner: s.Owner})
+	c.client = holdfast.New(c.witness, &holdfast.Options{TTL: s.TTL, Owner: s.Owner})
 	c.answer(reply{}) // ready
 	for lines := bufio.NewScanner(stdin); lines.Scan(); {
 		var o order
@@ -147,8 +156,12 @@ func (c *child) obey(o order) {
 		r.Call = o.Call
 	case "load":
 		r.said(o.Load.run(c))
+	case "tour":
+		var err error
+		r.Visits, err = o.Tour.run(c)
+		r.said(err)
 	default:
-		r.Err = "no such order: " + o.Do
+		c.obeyAtWork(o, &r)
 	}
 	c.answer(r)
 }

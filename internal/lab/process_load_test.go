@@ -28,6 +28,7 @@ type load struct {
 	Total   int    // of all processes together
 	Counter string // file with the count: read, one more, written
 	Journal string // file to which each holder appends a line while it holds
+	Stop    string // file that, when it is there, ends it before the total
 	Records string // file for this process's turns, written at the end
 }
 
@@ -39,6 +40,7 @@ type turn struct {
 	Called          time.Duration // before Lock was called
 	Waiting         int           // callers in line behind it here, while it held
 	Looked          time.Duration // after that look
+	Got             int64         // when Lock had returned, by the wall clock in ns
 }
 
 // run is the child's side: it returns when Total is reached.
@@ -78,7 +80,7 @@ func (l load) turn(c *child, caller int, began time.Time) (u turn, done bool, er
 	if err != nil {
 		return u, false, fmt.Errorf("lock: %w", err)
 	}
-	u.Token = lease.Token()
+	u.Token, u.Got = lease.Token(), time.Now().UnixNano()
 	done, err = l.count(u)
 	if err == nil {
 		u.Waiting, err = l.look(c)
@@ -96,6 +98,9 @@ func (l load) count(u turn) (done bool, err error) {
 	if err != nil || n >= l.Total {
 		return err == nil, err
 	}
+	if _, err := os.Stat(l.Stop); err == nil {
+		return true, nil
+	}
 	// Not truncated: some file systems wait for the disk then, and a count only
 	// gets longer.
 	if err := write(l.Counter, 0, strconv.Itoa(n+1)); err != nil {
@@ -105,7 +110,7 @@ func (l load) count(u turn) (done bool, err error) {
 }
 
 func write(file string, flag int, text string) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|flag, 0)
+	f, err := os.OpenFile(file, os.O_WRONLY|flag, 0o600)
 	if err != nil {
 		return err
 	}
@@ -149,6 +154,7 @@ func newLoad(t *testing.T, name string, callers, total int) load {
 		Name: name, Callers: callers, Total: total,
 		Counter: filepath.Join(dir, "counter"),
 		Journal: filepath.Join(dir, "journal"),
+		Stop:    filepath.Join(dir, "stop"),
 		Records: filepath.Join(dir, "records"),
 	}
 	for file, text := range map[string]string{l.Counter: "0", l.Journal: ""} {

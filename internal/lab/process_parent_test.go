@@ -44,14 +44,14 @@ type call struct {
 	answer chan reply
 }
 
-// startProcesses starts a child for each owner and returns when all can be
-// given orders. They end with the test, and then must not have had anything to
+// startProcesses starts a child for each owner, with the drivers in turn, and
+// returns when all can be given orders. They end with the test, and then must not have had anything to
 // complain of.
 func startProcesses(t *testing.T, server *redistest.Server, ttl time.Duration, owners ...string) []*process {
 	t.Helper()
 	all := make([]*process, len(owners))
 	for i, owner := range owners {
-		all[i] = startProcess(t, setting{URL: server.URL(), Owner: owner, TTL: ttl})
+		all[i] = startProcess(t, setting{URL: server.URL(), Driver: i % len(drivers), Owner: owner, TTL: ttl})
 	}
 	for _, p := range all {
 		p.ready.wait()

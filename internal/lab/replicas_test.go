@@ -174,30 +174,18 @@ func TestReplicaTakesOver(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d driver) {
 		t.Parallel()
 		g := redistest.Sentinel(t, 2)
-		addrs := make([]string, len(g.Sentinels))
-		for i, s := range g.Sentinels {
-			addrs[i] = s.Addr()
-		}
-		client, told := copied(t, d, "sentinel://"+strings.Join(addrs, ",")+"/"+redistest.SentinelMaster, time.Minute)
+		client, told := copied(t, d, g.URL(), time.Minute)
 		lease := take(t, client, "n")
 		id := g.Master.MustDo(t, "GET", keyL("n"))
 		g.Master.Kill()
-		var master *redistest.Server
-		eventually(t, "a replica has taken over", func() bool {
-			for _, s := range g.Replicas {
-				if strings.Contains(s.MustDo(t, "ROLE"), "master") {
-					master = s
-				}
-			}
-			return master != nil
-		})
-		if got := master.MustDo(t, "GET", keyL("n")); got != id {
+		old := g.Promoted(t)
+		if got := g.Master.MustDo(t, "GET", keyL("n")); got != id {
 			t.Fatalf("the new master has L = %q, want %q", got, id)
 		}
-		if err := g.Master.Restart(true); err != nil {
+		if err := old.Restart(true); err != nil {
 			t.Fatal(err)
 		}
-		g.Master.Follow(t, master)
+		g.Follow(t, old)
 		more[holdfast.Renewed](t, told, 1)
 		if err := lease.Err(); err != nil || lease.Replicas() != 2 {
 			t.Errorf("after the failover: %v, %d replicas; want nil, 2", err, lease.Replicas())

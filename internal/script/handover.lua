@@ -32,7 +32,11 @@ end
 -- how many wait, and the stride's last token.
 local function handover(dead, chosen, following, mine, asked)
   dead[#dead + 1] = chosen
-  if #dead > 0 then redis.call('ZREM', Q, unpack(dead)) end
+  local left = 0
+  if #dead > 0 then -- counted first: while a slot moves, a script can't look at a Q that it has emptied
+    left = redis.call('ZCARD', Q)
+    left = left - redis.call('ZREM', Q, unpack(dead))
+  end
   if not chosen then
     redis.call('DEL', L)
     return '0', 0, 0, '0'
@@ -46,7 +50,6 @@ local function handover(dead, chosen, following, mine, asked)
   local top = base + size - 1
   redis.call('SET', L, chosen, 'PX', px)
   -- include reserve.lua
-  local left = redis.call('ZCARD', Q)
   if chosen ~= mine then
     publish(chosen, string.format('grant %s %d %d %s %s %s ', last, size, left, t[1], t[2], px))
   end

@@ -13,13 +13,19 @@ import (
 // slots served. The masters come first.
 func Cluster(t testing.TB, masters, replicas int) []*Server {
 	t.Helper()
+	return ClusterOf(t, masters, replicas)
+}
+
+// ClusterOf is Cluster with more lines of redis.conf for each node.
+func ClusterOf(t testing.TB, masters, replicas int, config ...string) []*Server {
+	t.Helper()
 	nodes := make([]*Server, masters*(1+replicas))
 	for i := range nodes {
-		nodes[i] = Start(t, Options{Config: []string{
+		nodes[i] = Start(t, Options{Config: append([]string{
 			"cluster-enabled yes",
 			"cluster-node-timeout 1000",
 			"repl-diskless-sync-delay 0",
-		}})
+		}, config...)})
 	}
 	args := []string{"--cluster", "create"}
 	for _, node := range nodes {
@@ -29,17 +35,27 @@ func Cluster(t testing.TB, masters, replicas int) []*Server {
 	if out, err := exec.Command("redis-cli", args...).CombinedOutput(); err != nil {
 		t.Fatalf("redis-cli %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
+	ClusterWhole(t, nodes, masters*replicas)
+	return nodes
+}
+
+// ClusterWhole waits until every node sees all the others, all slots served, and
+// so many replicas, and these are in sync.
+func ClusterWhole(t testing.TB, nodes []*Server, replicas int) {
+	t.Helper()
 	for _, node := range nodes {
 		await(t, "the cluster is whole seen from "+node.Addr(), func() bool {
 			info, err := node.Do("CLUSTER", "INFO")
 			list, listErr := node.Do("CLUSTER", "NODES")
-			return err == nil && listErr == nil &&
+			link, linkErr := node.Do("INFO", "replication")
+			return err == nil && listErr == nil && linkErr == nil &&
 				field(info, "cluster_state") == "ok" &&
 				strings.Count(list, " connected") == len(nodes) &&
-				strings.Count(list, "slave ") == masters*replicas
+				strings.Count(list, "slave ") == replicas &&
+				!strings.Contains(list, "fail") &&
+				field(link, "master_link_status") != "down"
 		})
 	}
-	return nodes
 }
 
 // await polls until the condition holds, and fails the test when it does not

@@ -20,7 +20,14 @@ func (e Error) Error() string { return string(e) }
 // text: integers in decimal, an array as its elements on a line each, nil as
 // the empty text (ask EXISTS to tell the two apart). A refusal of the server is
 // an Error. A server that is frozen is given up on after five seconds.
-func (s *Server) Do(args ...any) (string, error) {
+func (s *Server) Do(args ...any) (string, error) { return s.do(args) }
+
+// DoHere is Do for a node of a Cluster that may be a replica: it answers by
+// what it has itself.
+func (s *Server) DoHere(args ...any) (string, error) { return s.do([]any{"READONLY"}, args) }
+
+// do sends commands and returns the answer to the last.
+func (s *Server) do(commands ...[]any) (answer string, err error) {
 	conn, err := net.DialTimeout("tcp", s.Addr(), commandTimeout)
 	if err != nil {
 		return "", err
@@ -35,7 +42,12 @@ func (s *Server) Do(args ...any) (string, error) {
 			return "", err
 		}
 	}
-	return roundTrip(conn, answers, args)
+	for _, args := range commands {
+		if answer, err = roundTrip(conn, answers, args); err != nil {
+			return "", err
+		}
+	}
+	return answer, nil
 }
 
 func roundTrip(w io.Writer, r *bufio.Reader, args []any) (string, error) {

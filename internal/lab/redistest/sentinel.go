@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // SentinelMaster is the name under which the sentinels know their master.
@@ -15,7 +16,13 @@ type Guarded struct {
 	Master    *Server
 	Replicas  []*Server
 	Sentinels []*Server
+
+	promoted time.Time // the newest failover
 }
+
+// failoverTimeout is the sentinels' own; they begin none for twice as long after
+// the last.
+const failoverTimeout = 2 * time.Second
 
 // Sentinel runs a master, so many replicas and three sentinels for the length
 // of a test. It returns once the replicas are in sync and every sentinel knows
@@ -49,6 +56,15 @@ func Sentinel(t testing.TB, replicas int) Guarded {
 	return g
 }
 
+// URL is the sentinel:// address of the master.
+func (g *Guarded) URL() string {
+	addresses := make([]string, len(g.Sentinels))
+	for i, s := range g.Sentinels {
+		addresses[i] = s.Addr()
+	}
+	return "sentinel://" + strings.Join(addresses, ",") + "/" + SentinelMaster
+}
+
 func startSentinel(t testing.TB, master *Server, quorum int) *Server {
 	t.Helper()
 	dir := tempDir(t)
@@ -73,6 +89,6 @@ func newSentinel(dir string, master *Server, quorum int) (*Server, error) {
 		"logfile redis.log",
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", SentinelMaster, master.port, quorum),
 		"sentinel down-after-milliseconds " + SentinelMaster + " 500",
-		"sentinel failover-timeout " + SentinelMaster + " 3000",
+		fmt.Sprintf("sentinel failover-timeout %s %d", SentinelMaster, failoverTimeout.Milliseconds()),
 	})
 }

@@ -249,7 +249,7 @@ func TestReconnectRenewsAll(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		holder := s.lock(p0, "n")
-		go s.Restart(true, 1500*time.Millisecond)
+		go s.Restart(true, 700*time.Millisecond) // a second after the grant it would subscribe
 		time.Sleep(time.Millisecond)
 		s.lock(p0, "m").release() // it fails, is tried again, and succeeds
 		select {

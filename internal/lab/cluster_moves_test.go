@@ -1,0 +1,174 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// 64 callers in four processes with both drivers visit 1,000 names, half of the
+// time ten of them, while slots move to and fro, keys one by one or together.
+// No error reaches a caller, nobody meets anybody, tokens rise, and nothing is
+// left behind.
+func TestClusterSlotsMoveUnderLoad(t *testing.T) {
+	const lasting = 7 * time.Second
+	nodes := cluster(redistest.Cluster(t, 3, 1))
+	masters := nodes[:3]
+	dir := t.TempDir()
+	o := tour{
+		Names: 1000, Hot: 10, Callers: 16,
+		Stop: filepath.Join(dir, "stop"), Inside: filepath.Join(dir, "inside"), Journal: filepath.Join(dir, "journal"),
+	}
+	for _, d := range []string{o.Inside, o.Journal} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var calls []call
+	for i := range 4 {
+		p := startProcess(t, setting{URL: nodes.url(), Driver: i % len(drivers), Owner: fmt.Sprint("P", i)})
+		p.ready.wait()
+		calls = append(calls, p.order(order{Do: "tour", Tour: o}))
+	}
+	moved, keys := 0, 0
+	random := rand.New(rand.NewPCG(1, 2))
+	for began := time.Now(); time.Since(began) < lasting; moved++ {
+		name := o.name(random.IntN(o.Hot))
+		if moved%4 == 3 {
+			name = o.name(random.IntN(o.Names))
+		}
+		keys += masters.moveSlot(t, name, moved%2 == 0, time.Duration(random.IntN(20))*time.Millisecond)
+	}
+	if err := os.WriteFile(o.Stop, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	visits := 0
+	for _, c := range calls {
+		r := c.wait()
+		visits += r.Visits
+		if r.Err != "" {
+			t.Errorf("%s: %s", c.p.owner, r.Err)
+		}
+	}
+	tokens := o.check(t)
+	if tokens != visits && !t.Failed() {
+		t.Errorf("%d visits and %d tokens", visits, tokens)
+	}
+	t.Logf("%d visits, %d slots moved with %d keys", visits, moved, keys)
+	if moved < 10 || keys < 10 || visits < 500 {
+		t.Error("too little has happened to prove anything")
+	}
+	nodes.idle(t)
+}
+
+// check wants tokens to rise in the order of holding, and counts them.
+func (o tour) check(t *testing.T) (n int) {
+	t.Helper()
+	tokens := check{t: t, rule: "tokens"}
+	for i := range o.Names {
+		text, err := os.ReadFile(filepath.Join(o.Journal, o.name(i)))
+		if err != nil {
+			continue // nobody came
+		}
+		last := int64(0)
+		for line := range bytes.Lines(text) {
+			token, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if token <= last {
+				tokens.errorf("%s: got %d after %d", o.name(i), token, last)
+			}
+			last = token
+			n++
+		}
+	}
+	return n
+}
+
+// moveSlot moves the slot of a name from the master that has it to the next,
+// key by key or all keys at once, and pauses on the way. It returns how many
+// keys went.
+func (c cluster) moveSlot(t testing.TB, name string, single bool, pause time.Duration) (moved int) {
+	t.Helper()
+	m := c.startMove(t, name)
+	for {
+		keys := m.keys(t)
+		if len(keys) == 0 {
+			break
+		}
+		if single {
+			keys = keys[:1]
+		}
+		m.migrate(t, keys)
+		moved += len(keys)
+		time.Sleep(pause)
+	}
+	m.finish(t)
+	return moved
+}
+
+// beginMove moves all keys of a slot, and not yet the slot itself, which what it
+// returns does.
+func (c cluster) beginMove(t testing.TB, name string) (finish func()) {
+	t.Helper()
+	m := c.startMove(t, name)
+	m.migrate(t, m.keys(t))
+	return func() { m.finish(t) }
+}
+
+// move is a slot on its way.
+type move struct {
+	slot                   string
+	source, target, beside *redistest.Server
+}
+
+func (c cluster) startMove(t testing.TB, name string) move {
+	t.Helper()
+	from := slices.IndexFunc(c, func(node *redistest.Server) bool {
+		_, err := node.Do("GET", keyL(name))
+		return err == nil
+	})
+	if from < 0 {
+		t.Fatalf("no master has %s", name)
+	}
+	m := move{source: c[from], target: c[(from+1)%len(c)], beside: c[(from+2)%len(c)]}
+	m.slot = m.source.MustDo(t, "CLUSTER", "KEYSLOT", keyL(name))
+	m.target.MustDo(t, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.source.MustDo(t, "CLUSTER", "MYID"))
+	m.source.MustDo(t, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.target.MustDo(t, "CLUSTER", "MYID"))
+	return m
+}
+
+func (m move) keys(t testing.TB) []string {
+	t.Helper()
+	return strings.Fields(m.source.MustDo(t, "CLUSTER", "GETKEYSINSLOT", m.slot, 100))
+}
+
+func (m move) migrate(t testing.TB, keys []string) {
+	t.Helper()
+	host, port, _ := strings.Cut(m.target.Addr(), ":")
+	args := []any{"MIGRATE", host, port, "", 0, 5000, "KEYS"}
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	m.source.MustDo(t, args...)
+}
+
+func (m move) finish(t testing.TB) {
+	t.Helper()
+	id := m.target.MustDo(t, "CLUSTER", "MYID")
+	for _, node := range []*redistest.Server{m.target, m.source, m.beside} {
+		node.MustDo(t, "CLUSTER", "SETSLOT", m.slot, "NODE", id)
+	}
+}
