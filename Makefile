@@ -4,7 +4,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test failovers mutants lint vet fuzz interop bench bench-quick bench-check tidy demo
+.PHONY: build test failovers mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -43,7 +43,12 @@ bench: ## beside other libraries, about ten minutes; BENCH="-save" keeps it, -he
 bench-quick: ## that everything which measures still runs; the figures mean little
 	@scripts/need redis-server
 	go run ./internal/lab/bench/cmd -quick
+	go run ./internal/lab/bench/quorum -quick
 	go test -run '^$$' -bench . -benchtime 1x work
+
+bench-quorum: ## a quorum of five beside redsync on the same servers, with faults; two minutes
+	@scripts/need redis-server
+	go run ./internal/lab/bench/quorum
 
 bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as ratios to limits; minutes
 	@scripts/need redis-server

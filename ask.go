@@ -16,6 +16,10 @@ const window = 2 * time.Second
 
 // ask sends the first lock for an id, or the first that waits.
 func (l *line) ask(now instant) {
+	if q := l.c.quorum; q != nil {
+		q.ask(l, now)
+		return
+	}
 	switch {
 	case l.asking != nil || now < l.askAt:
 	case l.tenure.tried && !l.wake.up:
@@ -46,6 +50,16 @@ func (l *line) sendLock(now instant) {
 	l.askAt = 0
 	t.open++
 	l.asking = l.c.send(scriptLock, l, t, now, args, (*request).lockAnswered)
+}
+
+// overdue: lock was not answered in time.
+func (l *line) overdue(r *request, now instant) {
+	if l.c.quorum != nil {
+		l.ballot.decide(now)
+		return
+	}
+	l.asking = nil
+	l.failed(errNoAnswer, r.sent, now)
 }
 
 func (r *request) lockAnswered(a answer, err error, now instant) {

@@ -81,6 +81,6 @@ func (q *callers) waits() bool { return q.n > q.tries }
 func (l *line) rejectTries(now instant) {
 	for w := l.callers.first; w != nil && w.try; w = l.callers.first {
 		l.callers.remove(w)
-		w.ready <- outcome{err: l.heldBy(l.seen, now)}
+		w.ready <- outcome{err: l.held(now)}
 	}
 }

@@ -39,6 +39,12 @@ const (
 func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
 
 func (c *core) check(ctx context.Context) []Check {
+	if c.quorum != nil {
+		return []Check{{
+			Name: "server", State: CheckUnknown, Finding: "the Client is one of a quorum, whose nodes it does not check",
+			Mend: "check a Client of one store for each node; InspectQuorum and holdfast quorum status say which nodes vote",
+		}}
+	}
 	t := c.newTrial(0)
 	servers, err := c.servers(ctx, t)
 	if err != nil {

@@ -26,7 +26,8 @@ type Client struct {
 // what has to happen outside is noted in outbox, renewals and after, and begins
 // when unlock releases it.
 type core struct {
-	store   Store
+	store   Store   // nil on a quorum
+	quorum  *quorum // nil on one master
 	options Options
 	clock   *clock
 	random  func() uint64
@@ -58,8 +59,8 @@ type core struct {
 	muteUntil  instant            // until when nothing is expected to be pushed
 	inflight   int                // requests that have not come back
 	errands    map[*errand]struct{}
-	late       []Call // what undoes lock requests that came back after Close
-	missed     int    // events dropped
+	late       []chore // what undoes lock requests that came back after Close
+	missed     int     // events dropped
 
 	bounds    bounds
 	outbox    []*request // to send
@@ -75,16 +76,30 @@ func New(store Store, options *Options) *Client {
 	if store == nil {
 		panic("holdfast: New needs a store, such as rueidisstore.New(client) or embedded.Open(nil)")
 	}
+	v := options.withDefaults()
+	if v.Quorum != "" {
+		panic("holdfast: Options.Quorum is set, but New has one store: use NewQuorum")
+	}
+	c := newCore(v, store)
+	c.store = store
+	if !store.Sharded() {
+		c.wake = newWake(c, wakePrefix+c.client)
+	}
+	return c.start()
+}
+
+// newCore makes a core that talks to nobody yet. carrier may lend a clock and
+// chance.
+func newCore(options Options, carrier Store) *core {
 	var lent seam.Seam
-	if carrier, ok := store.(seam.Carrier); ok {
+	if carrier, ok := carrier.(seam.Carrier); ok {
 		lent = carrier.Seam()
 	}
 	if lent.Random == nil {
 		lent.Random = rand.Uint64 // seeded by the system, ChaCha8: not to be guessed
 	}
 	c := &core{
-		store:    store,
-		options:  options.withDefaults(),
+		options:  options,
 		clock:    newClock(lent.Now),
 		random:   lent.Random,
 		schedule: newSchedule(),
@@ -103,9 +118,11 @@ func New(store Store, options *Options) *Client {
 	c.idTail = idTail(c.options.TTL, c.options.Owner)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
-	if !store.Sharded() {
-		c.wake = newWake(c, wakePrefix+c.client)
-	}
+	return c
+}
+
+// start sets a core going.
+func (c *core) start() *Client {
 	if c.options.OnEvent != nil {
 		c.events = make(chan Event, 1024)
 		go tell(c.options.OnEvent, c.events, c.stopped)

@@ -31,12 +31,12 @@ func (c *core) close() error {
 		return nil
 	}
 	c.closed = true
-	var calls []Call
+	var calls []chore
 	for _, l := range c.lines {
 		calls = append(calls, l.shut()...)
 	}
 	for e := range c.errands { // their answers may not come in time
-		calls = append(calls, e.call)
+		calls = append(calls, chore{e.call, e.node})
 	}
 	c.unlock()
 
@@ -58,7 +58,7 @@ func (c *core) close() error {
 }
 
 // shut ends all of a line and returns what undoes it in Redis.
-func (l *line) shut() (calls []Call) {
+func (l *line) shut() (calls []chore) {
 	now := l.c.clock.now()
 	l.reject(ErrClosed)
 	if u := l.turn; u != nil {
@@ -71,23 +71,59 @@ func (l *line) shut() (calls []Call) {
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, Call{scriptUnlock, l.keys[:], l.unlockArgs(t.id, "")})
+			calls = append(calls, l.c.ends(t.id, l, scriptUnlock, nil)...)
 		case t.first > 0:
-			calls = append(calls, Call{scriptCancel, l.keys[:], []string{t.id, l.shard}})
+			calls = append(calls, l.c.ends(t.id, l, scriptCancel, nil)...)
 		}
 	}
 	return calls
 }
 
-// undo runs the calls in pipelines of bounded size, and again what was not
+// chore is a call that Close makes.
+type chore struct {
+	call Call
+	node *node // of a quorum; nil on one master
+}
+
+// ends are the calls that end an id: one, by that script, or on a quorum one for
+// each node or for the one that is meant.
+func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
+	switch {
+	case c.quorum != nil:
+		for _, n := range c.quorum.nodes {
+			if only == nil || only == n {
+				calls = append(calls, chore{Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, n})
+			}
+		}
+	case s == scriptUnlock:
+		calls = append(calls, chore{Call{s, l.keys[:], l.unlockArgs(id, "")}, nil})
+	default:
+		calls = append(calls, chore{Call{s, l.keys[:], []string{id, l.shard}}, nil})
+	}
+	return calls
+}
+
+// undo makes the calls. On a quorum it is done when a majority has.
+func (c *core) undo(ctx context.Context, chores []chore) error {
+	if c.quorum != nil {
+		return c.quorum.undoAll(ctx, chores)
+	}
+	calls := make([]Call, len(chores))
+	for i := range chores {
+		calls[i] = chores[i].call
+	}
+	return undoAt(ctx, c.store, calls)
+}
+
+// undoAt runs the calls in pipelines of bounded size, and again what was not
 // answered, until ctx ends.
-func (c *core) undo(ctx context.Context, calls []Call) error {
+func undoAt(ctx context.Context, store Store, calls []Call) error {
 	done := make(chan error, 1)
 	go func() {
 		var refused error // for good
 		for wait := 5 * time.Millisecond; ; wait *= 2 {
 			var err error
-			calls, err = c.undoOnce(ctx, calls)
+			calls, err = undoOnce(ctx, store, calls)
 			if err != nil && !passing(err) {
 				refused = err
 			}
@@ -110,12 +146,12 @@ func (c *core) undo(ctx context.Context, calls []Call) error {
 }
 
 // undoOnce returns the calls that have to be made again, and why.
-func (c *core) undoOnce(ctx context.Context, calls []Call) (again []Call, err error) {
+func undoOnce(ctx context.Context, store Store, calls []Call) (again []Call, err error) {
 	for batch := range slices.Chunk(calls, pipeline) {
 		if ctx.Err() != nil {
 			return append(again, batch...), ctx.Err()
 		}
-		for i, r := range c.store.EvalAll(ctx, batch) {
+		for i, r := range store.EvalAll(ctx, batch) {
 			switch {
 			case r.Err != nil:
 				if !passing(r.Err) {
@@ -137,10 +173,13 @@ func (c *core) undoOnce(ctx context.Context, calls []Call) (again []Call, err er
 
 // settle waits until the requests under way have come back, or ctx ends, and
 // returns what undoes those among them that may have run after what undid them.
-func (c *core) settle(ctx context.Context) []Call {
+func (c *core) settle(ctx context.Context) []chore {
 	for {
 		c.mu.Lock()
 		busy, late := c.inflight, c.late
+		if c.quorum != nil {
+			busy = c.quorum.busy()
+		}
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {
 			return late

@@ -23,22 +23,30 @@ type answer struct {
 	inserted bool          // queued: by this very request
 	heard    bool          // queued: our own channel has a listener
 	refused  string        // what the server said when it refused to publish
+	run      string        // a quorum's node: which run of which server answered
+	mark     string        // no member: the quorum-id that the node bears
 }
 
 // forms lists the fields behind each word, in order. A field in brackets may
-// be missing. Granted and renewed are not here: they are lines, see decodeLine.
+// be missing. Granted and renewed of one master are not here: they are lines, see decodeLine.
 var forms = map[string]string{
-	"held":      "holder pttl waiting server [refused]",
+	"granted":   "base size server run", // of a quorum's node; else it is a line
+	"held":      "holder pttl waiting server [refused] [run]",
 	"queued":    "holder pttl position score server inserted heard refused",
 	"again":     "server",
-	"released":  "[refused]",
-	"not held":  "holder server [refused]",
+	"released":  "[refused] [run]",
+	"not held":  "holder server [refused] [run]",
 	"cancelled": "server refused",
 	"dropped":   "server",
+	"renewed":   "server run", // of a quorum's node; else it is a line
 	"kept":      "server",
-	"lost":      "holder server",
-	"repaired":  "",
+	"lost":      "holder server [run]",
+	"repaired":  "[server] [run]",
 	"unchanged": "",
+	"raised":    "server run",
+	"sits out":  "pttl server run",
+	"no member": "mark server run",
+	"marked":    "mark server run",
 }
 
 func decodeAnswer(reply []string) (answer, error) {
@@ -115,12 +123,22 @@ func (a *answer) set(field, value string) error {
 	case "refused":
 		a.refused = value
 		return nil
+	case "run":
+		a.run = value
+		return nil
+	case "mark":
+		a.mark = value
+		return nil
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
 		return errors.New("not a number")
 	}
 	switch field {
+	case "base":
+		a.base = n
+	case "size":
+		a.size = n
 	case "waiting":
 		a.waiting = n
 	case "server":

@@ -84,3 +84,20 @@ func hashID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:5])
 }
+
+// On a quorum L is id:token. bareID is what stands before the token.
+func bareID(value string) string {
+	if end := strings.LastIndexByte(value, ':'); end >= 0 && tokenOf(value) > 0 {
+		return value[:end]
+	}
+	return value
+}
+
+// tokenOf is the token behind the last colon, 0 if there is none.
+func tokenOf(value string) int64 {
+	token, err := strconv.ParseUint(value[strings.LastIndexByte(value, ':')+1:], 10, 53)
+	if err != nil || !strings.Contains(value, ":") {
+		return 0
+	}
+	return int64(token)
+}

@@ -55,6 +55,9 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.quorum != nil {
+		return c.quorum.inspect(ctx, name, k)
+	}
 	suffix := ""
 	if c.store.Sharded() {
 		suffix = shardSuffix(k.lock())
@@ -145,6 +148,9 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 // order: it scans the keyspace for their fence keys, which costs Redis a little
 // for every key it has.
 func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	if c.quorum != nil {
+		return c.quorum.names(ctx, prefix)
+	}
 	return func(yield func(string, error) bool) {
 		seen := make(map[string]struct{})
 		for key, err := range c.store.Scan(ctx, fencePrefix+"*") {

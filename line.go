@@ -46,6 +46,8 @@ type line struct {
 	fresh     *tenure      // the id that it queues again, or nil
 	told      chan outcome // tells the one who released
 	tellBy    instant      // when the one who released is told that nobody knows
+	ballot    *ballot      // on a quorum: the try in flight
+	contest   contest
 
 	timer timer
 }
@@ -315,7 +317,7 @@ func (l *line) depart(now instant) {
 	t.phase = leaving
 	l.lingers = 0
 	l.fresh = nil
-	if l.callers.waits() && l.wake.up {
+	if l.callers.waits() && l.wake.up && l.c.quorum == nil {
 		l.fresh = l.c.newTenure(l)
 		l.fresh.first, l.fresh.waits = now, true
 	}
@@ -324,6 +326,10 @@ func (l *line) depart(now instant) {
 }
 
 func (l *line) sendUnlock(now instant) {
+	if q := l.c.quorum; q != nil {
+		q.leave(l, now)
+		return
+	}
 	id := ""
 	if l.fresh != nil {
 		id = l.fresh.id
@@ -383,8 +389,7 @@ func (l *line) tick(now instant) {
 	switch t.phase {
 	case asked, queued:
 		if r := l.asking; r != nil && now >= r.sent.add(r.attempt) {
-			l.asking = nil
-			l.failed(errNoAnswer, r.sent, now)
+			l.overdue(r, now)
 		} else if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
 			l.failed(l.trouble, l.failing, now)
 		}

@@ -72,6 +72,10 @@ type Options struct {
 	// here saw it unchanged for this long. Default never: somebody may mean it.
 	RepairOrphans time.Duration
 
+	// Quorum is the quorum-id of a Client made by NewQuorum, which says more; New
+	// refuses it.
+	Quorum string
+
 	// Logger gets what nobody is left to return to: clean-up that failed, a
 	// Client that was never closed. Default slog.Default().
 	Logger *slog.Logger

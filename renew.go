@@ -15,15 +15,24 @@ func (l *line) renew(t *tenure, now instant) {
 		t.renewAt = next // it has yet to be sent
 		return
 	}
+	attempt := min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
+	if q := l.c.quorum; q != nil {
+		t.renewal = q.renew(l, t, now, attempt)
+	} else {
+		t.renewal = l.renewHere(t, now)
+		t.renewal.attempt = attempt
+	}
+	t.renewAt = next
+	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+}
+
+// renewHere is renew on one master.
+func (l *line) renewHere(t *tenure, now instant) *request {
 	args := []string{t.id}
 	if wanted := t.tokens.wanted(); wanted > 0 || now >= t.fenced.add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
-	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
-	r.attempt = min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
-	t.renewal = r
-	t.renewAt = next
-	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+	return l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
@@ -112,6 +121,9 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	l.c.end(t, now)
 	l.c.ghost(a.holder, now)
 	l.c.renewAllSoon(now) // it may not be alone
+	if q := l.c.quorum; q != nil {
+		q.undo(t.id, l, now, t.expiry) // a minority still has it
+	}
 	if u != nil {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause}, now)
 	}

@@ -13,6 +13,7 @@ type request struct {
 	call     Call
 	line     *line
 	tenure   *tenure // whose id it speaks of
+	node     *node   // of a quorum; nil on one master
 	sent     instant // read before it was sent: what the answer proves begins here
 	attempt  time.Duration
 	ctx      context.Context // bounds the attempt; nil: perform makes one
@@ -55,7 +56,7 @@ func (c *core) perform(r *request) {
 		ctx, cancel = context.WithTimeout(c.ctx, r.attempt)
 		defer cancel()
 	}
-	reply, err := c.store.Eval(ctx, r.call)
+	reply, err := c.eval(ctx, r)
 	if parted(err) && !r.whole {
 		reply, err = c.evalAlone(ctx, r.call, err)
 	}
@@ -82,6 +83,13 @@ func (c *core) worker(r *request) {
 			return
 		}
 	}
+}
+
+func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
+	if r.node != nil {
+		return r.node.eval(ctx, r.call)
+	}
+	return c.store.Eval(ctx, r.call)
 }
 
 // performAll sends renewals in one pipeline.
@@ -124,16 +132,19 @@ func pipelined(requests []*request) (calls []Call, attempt time.Duration) {
 func (c *core) arrived(r *request, reply []string, err error) {
 	c.inflight--
 	now := c.clock.now()
-	if r.call.Script == scriptRenew {
+	if r.call.Script == scriptRenew || r.node != nil {
 		now = c.clock.look() // exact: a lease that Err calls lost is not prolonged
 	}
 	var a answer
 	if err == nil {
 		a, err = decodeAnswer(reply)
 	}
+	if r.node != nil {
+		r.node.heard(r, err, now)
+	}
 	if c.closed {
 		if id := r.asksFor(); id != "" { // it may have run after its cancel
-			c.late = append(c.late, Call{scriptCancel, r.call.Keys, []string{id, r.line.shard}})
+			c.late = append(c.late, c.ends(id, r.line, scriptCancel, r.node)...)
 		}
 		return
 	}
@@ -144,7 +155,9 @@ func (c *core) arrived(r *request, reply []string, err error) {
 	if err == nil {
 		c.answered = now
 	}
-	if err != nil && doubtful(err) {
+	if r.node != nil {
+		// A quorum has nodes that fail and nodes that answer all the time.
+	} else if err != nil && doubtful(err) {
 		c.troubled = true
 	} else if c.troubled {
 		// The store answers again, perhaps another server than before: what
@@ -161,7 +174,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock:
+	case scriptLock, scriptQuorumLock, scriptQuorumRepair:
 		return r.call.Args[0]
 	case scriptUnlock:
 		if len(r.call.Args) > 2 {
@@ -213,12 +226,18 @@ type errand struct {
 	c     *core
 	call  Call
 	line  *line
+	node  *node // of a quorum; nil on one master
 	until instant
 	wait  time.Duration // before the next try
 	whole bool          // L alone is done
 }
 
+// errand ends an id: the first of args. On a quorum that is done on each node.
 func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
+	if c.quorum != nil {
+		c.quorum.undo(args[0], l, now, until)
+		return
+	}
 	c.begin(&errand{call: Call{s, l.keys[:], args}, line: l, until: until}, now)
 }
 
@@ -229,7 +248,12 @@ func (c *core) begin(e *errand, now instant) {
 }
 
 func (e *errand) send(now instant) {
-	if !e.c.closed {
+	if e.c.closed {
+		return
+	}
+	if e.node != nil {
+		e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+	} else {
 		e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered).whole = e.whole
 	}
 }
@@ -245,7 +269,7 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
 		e.c.later(now.add(e.wait/2+e.c.jitter(e.wait)), e.send)
 		return
-	case err != nil:
+	case err != nil && (e.node == nil || !passing(err)): // of a quorum some may be down for long
 		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	delete(e.c.errands, e)

@@ -53,6 +53,8 @@ type tenure struct {
 	until    int64        // callers up to this number still get a turn; 0: no recall yet
 	turns    int          // given so far
 	tokens   tokens
+	token    int64     // on a quorum: the majority's
+	leaving  *farewell // on a quorum: who has answered unlock
 }
 
 // exchange is a pair of times: sent here, answered there.

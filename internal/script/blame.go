@@ -21,7 +21,7 @@ func Blamed(said string) []string {
 		return nil
 	}
 	n, _ := strconv.Atoi(found[2])
-	for _, s := range All() {
+	for _, s := range append(All(), Quorum()...) {
 		if s.SHA != found[1] {
 			continue
 		}

@@ -38,7 +38,23 @@ var (
 	Replicas = load("replicas")
 )
 
-// All lists the scripts, for tests that must look at each of them.
+// The operations on one node of a quorum. See docs/quorum.md.
+var (
+	QuorumLock   = load("quorum_lock")
+	QuorumRaise  = load("quorum_raise")
+	QuorumRenew  = load("quorum_renew")
+	QuorumRepair = load("quorum_repair")
+	QuorumUnlock = load("quorum_unlock")
+	QuorumMark   = load("quorum_mark")
+	QuorumLook   = load("quorum_look")
+)
+
+// Quorum lists those, for tests that must look at each of them.
+func Quorum() []*Script {
+	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook}
+}
+
+// All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
 	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas}
 }

@@ -47,7 +47,7 @@ func run(only string) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range mutants {
+	for i, m := range append(mutants, quorumMutants...) {
 		if !pattern.MatchString(m.guard) {
 			continue
 		}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) quorumCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quorum",
+		Short: "Set up a quorum of masters, look at it, change its members",
+		Long: `Set up a quorum of masters, look at it, change its members.
+
+A quorum is an odd number of masters, three or more, that share nothing: no
+replication, and best no machine. A name is locked on a majority of them, so it
+can be locked and stays locked while a minority is down (holdfast.NewQuorum; the
+command run does not use one).
+
+Each node bears a marker, the key holdfast/marker, that says which quorum it votes
+in. It says, too, which run of the server that was: a node that was restarted may
+have forgotten votes, and gives none for a minute. So restart one at a time, and
+let the nodes have an append-only file: one that comes back without its data has
+no marker and stays out until 'holdfast quorum replace' lets it join again. A
+policy of eviction that takes keys without expiry (allkeys-...) may take the
+marker.
+
+A quorum-id, such as orders/1/3-5f3a9c0d1e, is name, epoch, size and a hash of the
+members' addresses. Programs are given it in Options.Quorum. The addresses are
+those that you name: name a node in the same way each time.`,
+		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379
+  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.quorumInitCommand(), a.quorumStatusCommand(), a.quorumReplaceCommand())
+	for _, sub := range cmd.Commands() {
+		a.begin(sub)
+	}
+	return cmd
+}
+
+func (a *app) quorumInitCommand() *cobra.Command {
+	var atOnce bool
+	cmd := &cobra.Command{
+		Use:   "init NAME URL URL URL...",
+		Short: "Make a quorum of masters that belong to none",
+		Long: `Make a quorum of masters that belong to none, and print its quorum-id. All must
+answer, and be servers of their own. If it fails half-way, repeat it with the same
+URLs.
+
+The nodes vote only after a minute: were they nodes before, and lost their data,
+somebody may still believe in a lease. --at-once spares the minute where nobody
+has ever locked on them.
+
+-o json prints an object: quorum (the id), members (their addresses), votes_in_ms.`,
+		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 4 {
+				return usagef("%s wants a NAME and three URLs or more", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			members, closeAll, err := a.members(cmd.Context(), args[1:], nil)
+			if err != nil {
+				return err
+			}
+			defer closeAll()
+			id, err := holdfast.InitQuorum(cmd.Context(), args[0], atOnce, members...)
+			if err != nil {
+				return err
+			}
+			wait := holdfast.MaxQuorumTTL
+			if atOnce {
+				wait = 0
+			}
+			return a.printQuorum(id, members, wait)
+		},
+	}
+	cmd.Flags().BoolVar(&atOnce, "at-once", false, "let them vote at once: nobody has ever locked on them")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) quorumReplaceCommand() *cobra.Command {
+	var from, gone []string
+	cmd := &cobra.Command{
+		Use:   "replace --from URL --from URL --from URL... URL URL URL...",
+		Short: "Change the members of a quorum, or let one join again",
+		Long: `Change the members of a quorum: --from names all members it has, also those that
+are off, and the arguments all it is to have. It prints the new quorum-id, whose
+epoch is one higher.
+
+First a majority of the old members leaves the old quorum, then the new ones are
+given the new id. From the first moment programs with the old id win nothing more,
+and lose what they hold at its deadline; a minute later those with the new id can
+lock. So old and new lists, mixed, never give a name to two. Give the programs the
+new id and URLs next.
+
+If it fails half-way nobody can lock: repeat it, with the same URLs.
+
+Where a majority of the old members is off for good, --gone vouches for those that
+will never come back with their data. Who is wrong there makes two quorums of one.
+
+With the same members on both sides, a node that has lost its data joins again;
+the id stays, and only that node sits out a minute.
+
+-o json prints an object: quorum (the id), members (their addresses), votes_in_ms.`,
+		Example: `  # c is replaced by d
+  holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
+      --from redis://c:6379 redis://a:6379 redis://b:6379 redis://d:6379`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 3 || len(from) < 3 {
+				return usagef("%s wants three URLs or more, each behind a --from, and three or more as arguments", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			old, closeOld, err := a.members(ctx, from, func(string) bool { return true })
+			if err != nil {
+				return err
+			}
+			defer closeOld()
+			members, closeAll, err := a.members(ctx, args, nil)
+			if err != nil {
+				return err
+			}
+			defer closeAll()
+			for i, url := range gone {
+				gone[i] = publicURL(url)
+			}
+			id, err := holdfast.ReplaceQuorum(ctx, old, members, gone...)
+			if err != nil {
+				return err
+			}
+			return a.printQuorum(id, members, holdfast.MaxQuorumTTL)
+		},
+	}
+	cmd.Flags().StringArrayVar(&from, "from", nil, "`URL` of a member that it has now, once for each")
+	cmd.Flags().StringArrayVar(&gone, "gone", nil, "`URL` among --from of one that never comes back")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+// members opens the servers side by side. may says of which one that does not
+// answer is let through, told to people and without a store; nil: of none.
+func (a *app) members(ctx context.Context, urls []string, may func(url string) bool) ([]holdfast.QuorumMember, func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	members := make([]holdfast.QuorumMember, len(urls))
+	errs := make([]error, len(urls))
+	ends := make([]func() error, len(urls))
+	done := make(chan struct{})
+	for i, url := range urls {
+		members[i].Address = publicURL(url)
+		go func() {
+			defer func() { done <- struct{}{} }()
+			store, err := openStore(ctx, url)
+			if errs[i] = err; err == nil {
+				members[i].Store, ends[i] = store, store.Close
+			}
+		}()
+	}
+	for range urls {
+		<-done
+	}
+	closeAll := func() {
+		for _, end := range ends {
+			if end != nil {
+				_ = end()
+			}
+		}
+	}
+	for i, err := range errs {
+		var coded *exitError
+		switch {
+		case err == nil:
+		case may != nil && may(urls[i]) && errors.As(err, &coded) && coded.code == exitUnreachable:
+			a.detail("%v", err)
+		default:
+			closeAll()
+			return nil, nil, err
+		}
+	}
+	return members, closeAll, nil
+}
+
+type quorumJSON struct {
+	Quorum    string   `json:"quorum"`
+	Members   []string `json:"members"`
+	VotesInMS int64    `json:"votes_in_ms"`
+}
+
+// printQuorum prints the id for programs, and says the rest.
+func (a *app) printQuorum(id string, members []holdfast.QuorumMember, wait time.Duration) error {
+	out := quorumJSON{Quorum: id, VotesInMS: wait.Milliseconds()}
+	for _, m := range members {
+		out.Members = append(out.Members, m.Address)
+	}
+	if a.output == "json" {
+		return printJSON(a.stdout, out)
+	}
+	when := "vote from now on"
+	if wait > 0 {
+		when = "that are new vote in " + age(wait)
+	}
+	a.say("Options.Quorum is the line on stdout; of %s the nodes %s", strings.Join(out.Members, ", "), when)
+	_, err := fmt.Fprintln(a.stdout, id)
+	return err
+}

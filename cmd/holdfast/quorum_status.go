@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) quorumStatusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status URL...",
+		Short: "Show which nodes vote, and why the others do not",
+		Long: `Show of each node which quorum it bears, whether it votes now and if not why,
+since when it runs, and whether it has an append-only file, without which a restart
+takes it out of the quorum.
+
+It ends with 0 if a majority of one quorum votes now, else with 75.
+
+-o json prints an object:
+
+  quorum    the quorum-id that most nodes bear, null if there is none
+  need      how many must vote
+  voting    how many of its nodes do, each server counted once
+  majority  true or false: voting is enough
+  nodes     in the order of the URLs, each with: address, error (null: it answered),
+            run (its run_id), uptime_ms, persistent (it has an append-only file),
+            quorum (null: it bears none), successor (null, or the quorum for which
+            it has left that), restarted (since it was last asked to vote),
+            sits_out_ms, votes`,
+		Example: `  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379
+  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379 -o json |
+      jq -r '.nodes[] | select(.votes | not) | .address'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s wants the URLs of the nodes", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.quorumStatus(cmd.Context(), args)
+		},
+	}
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) quorumStatus(ctx context.Context, urls []string) error {
+	members, closeAll, err := a.members(ctx, urls, func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	out := newQuorumStatus(holdfast.InspectQuorum(ctx, members...))
+	if a.output == "json" {
+		err = printJSON(a.stdout, out)
+	} else {
+		out.print(screenOf(a.stdout))
+		a.say("%d of its nodes vote, %d are needed", out.Voting, out.Need)
+	}
+	if err == nil && !out.Majority {
+		return &exitError{exitTempFail, nil}
+	}
+	return err
+}
+
+type quorumStatusJSON struct {
+	Quorum   *string          `json:"quorum"`
+	Need     int              `json:"need"`
+	Voting   int              `json:"voting"`
+	Majority bool             `json:"majority"`
+	Nodes    []quorumNodeJSON `json:"nodes"`
+}
+
+type quorumNodeJSON struct {
+	Address    string  `json:"address"`
+	Error      *string `json:"error"`
+	Run        string  `json:"run"`
+	UptimeMS   int64   `json:"uptime_ms"`
+	Persistent bool    `json:"persistent"`
+	Quorum     *string `json:"quorum"`
+	Successor  *string `json:"successor"`
+	Restarted  bool    `json:"restarted"`
+	SitsOutMS  int64   `json:"sits_out_ms"`
+	Votes      bool    `json:"votes"`
+}
+
+func newQuorumStatus(nodes []holdfast.QuorumNode) quorumStatusJSON {
+	out := quorumStatusJSON{Need: len(nodes)/2 + 1, Nodes: []quorumNodeJSON{}}
+	borne := map[string]int{}
+	for _, n := range nodes {
+		if borne[n.Quorum]++; n.Quorum != "" && (out.Quorum == nil || borne[n.Quorum] > borne[*out.Quorum]) {
+			out.Quorum = new(n.Quorum)
+		}
+	}
+	if out.Quorum != nil {
+		out.Need = holdfast.QuorumSize(*out.Quorum)/2 + 1
+	}
+	runs := map[string]bool{}
+	for _, n := range nodes {
+		row := quorumNodeJSON{
+			Address: n.Address, Run: n.Run, UptimeMS: n.Uptime.Milliseconds(), Persistent: n.Persistent,
+			Quorum: orNull(n.Quorum), Successor: orNull(n.Successor), Restarted: n.Restarted, SitsOutMS: n.SitsOut.Milliseconds(),
+			Votes: n.Err == nil && out.Quorum != nil && n.Quorum == *out.Quorum && n.Successor == "" && n.SitsOut == 0,
+		}
+		if n.Err != nil {
+			row.Error = new(n.Err.Error())
+		}
+		if row.Votes && !runs[n.Run] {
+			runs[n.Run] = true
+			out.Voting++
+		}
+		out.Nodes = append(out.Nodes, row)
+	}
+	out.Majority = out.Quorum != nil && out.Voting >= out.Need
+	return out
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func (q quorumStatusJSON) print(s screen) {
+	rows := [][]string{{"NODE", "QUORUM", "STATE", "RUNS FOR", "AOF"}}
+	first := map[string]string{}
+	for _, n := range q.Nodes {
+		row := []string{visible(n.Address), "-", "", "-", "-"}
+		if n.Quorum != nil {
+			row[1] = visible(*n.Quorum)
+		}
+		if n.Error == nil {
+			row[3], row[4] = age(time.Duration(n.UptimeMS)*time.Millisecond), map[bool]string{true: "yes", false: "no"}[n.Persistent]
+		}
+		row[2] = n.state(q, first[n.Run])
+		if n.Error == nil && first[n.Run] == "" {
+			first[n.Run] = n.Address
+		}
+		rows = append(rows, row)
+	}
+	printColumns(s, rows)
+}
+
+// state says whether a node votes, and if not why; twin is another address of
+// the same server.
+func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
+	left := age(time.Duration(n.SitsOutMS) * time.Millisecond)
+	switch {
+	case n.Error != nil:
+		return visible(*n.Error)
+	case twin != "":
+		return "the same server as " + visible(twin)
+	case n.Quorum == nil:
+		return "bears no marker: it is new, or lost its data"
+	case n.Successor != nil:
+		return "has left it for " + visible(*n.Successor)
+	case *n.Quorum != *q.Quorum:
+		return "is of another quorum"
+	case n.Restarted:
+		return fmt.Sprintf("was restarted: votes %s after it is next asked", left)
+	case n.SitsOutMS > 0:
+		return "votes in " + left
+	}
+	return "votes"
+}

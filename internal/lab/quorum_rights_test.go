@@ -1,0 +1,53 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// The rights that docs/operations.md names are enough for the nodes of a quorum,
+// and INFO is one of them.
+func TestQuorumRights(t *testing.T) {
+	t.Parallel()
+	var nodes []place
+	for range 3 {
+		nodes = append(nodes, place{[]*redistest.Server{redistest.Start(t, redistest.Options{})}, "redis"})
+	}
+	open := func(more ...string) (stores []holdfast.Store, members []holdfast.QuorumMember) {
+		for _, p := range nodes {
+			url := p.user(t, append(p.documentedRights(t, "app"), more...))
+			stores = append(stores, openStore(t, url, nil))
+			members = append(members, holdfast.QuorumMember{Address: p.servers[0].Addr(), Store: stores[len(stores)-1]})
+		}
+		return stores, members
+	}
+	stores, members := open("+info")
+	id, err := holdfast.InitQuorum(t.Context(), "rights", true, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := holdfast.NewQuorum(&holdfast.Options{Quorum: id}, stores...)
+	giveBack(t, take(t, client, "n"))
+	if _, err := client.Inspect(t.Context(), "n"); err != nil {
+		t.Error(err)
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, p := range nodes {
+		if got := p.refused(t); len(got) > 0 {
+			t.Errorf("refused: %q", got)
+		}
+	}
+	stores, _ = open()
+	client = holdfast.NewQuorum(&holdfast.Options{Quorum: id}, stores...)
+	defer client.Close()
+	if _, err := lockIn(t, client, "n", patience); !errors.Is(err, holdfast.ErrQuorum) {
+		t.Errorf("without INFO: got %v, want ErrQuorum", err)
+	}
+}

@@ -1,0 +1,432 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/seam"
+)
+
+// republic is a quorum in simulated time: nodes with clocks of their own, the
+// network, and the processes that lock names.
+type republic struct {
+	t      testing.TB
+	began  time.Time
+	over   chan struct{}
+	moving sync.WaitGroup
+
+	mu      sync.Mutex
+	random  *rand.Rand
+	fate    func(w way) passage // of each request; nil: a perfect network
+	nodes   []*citizen
+	parties []*party
+	leases  map[string][]*belief // those not given back
+	tokens  map[string]int64     // newest of each name
+	wins    int
+	tries   int // votes asked for
+	trace   []string
+	broken  []string
+	scripts map[string]*holdfast.Script
+}
+
+// citizen is one node.
+type citizen struct {
+	number int
+	store  *embedded.Store
+	run    string
+	ahead  time.Duration // its clock
+	rate   float64
+	down   bool
+	frozen chan struct{} // closed when it thaws; nil: it is not frozen
+}
+
+// way is one request on its way.
+type way struct {
+	party, node int
+	kind        string
+	args        []string
+}
+
+// passage is what becomes of it.
+type passage struct {
+	out, back         time.Duration
+	loseOut, loseBack bool
+	again             time.Duration // it arrives once more, that much later
+}
+
+// party is a process.
+type party struct {
+	r      *republic
+	number int
+	client *holdfast.Client
+	rate   float64
+	deaf   bool // nothing of it arrives anywhere
+}
+
+// belief is a lease that somebody was given.
+type belief struct {
+	lease *holdfast.Lease
+	party int
+}
+
+func newRepublic(t testing.TB, seed uint64, n int) *republic {
+	r := &republic{
+		t: t, began: time.Now(), over: make(chan struct{}),
+		random: rand.New(rand.NewPCG(seed, 0x90)),
+		leases: map[string][]*belief{}, tokens: map[string]int64{},
+		scripts: map[string]*holdfast.Script{},
+	}
+	for range n {
+		r.found()
+	}
+	return r
+}
+
+// found adds a node.
+func (r *republic) found() *citizen {
+	n := &citizen{number: len(r.nodes), rate: 1}
+	n.restart(r.random)
+	store, err := embedded.Open(&embedded.Options{Now: func() time.Time {
+		return r.began.Add(n.ahead + time.Duration(float64(time.Since(r.began))*n.rate))
+	}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n.store = store
+	r.nodes = append(r.nodes, n)
+	return n
+}
+
+func (n *citizen) restart(random *rand.Rand) { n.run = fmt.Sprintf("%016x", random.Uint64()) }
+
+func (r *republic) close() {
+	for _, p := range r.parties {
+		_ = p.client.Close()
+	}
+	close(r.over)
+	for _, n := range r.nodes {
+		r.thaw(n)
+	}
+	r.moving.Wait()
+	for _, n := range r.nodes {
+		_ = n.store.Close()
+	}
+	for _, b := range r.broken[:min(len(r.broken), 8)] {
+		r.t.Error(b)
+	}
+	if len(r.broken) > 0 {
+		r.t.Log(strings.Join(r.trace[max(0, len(r.trace)-120):], "\n"))
+	}
+}
+
+// members are the nodes, past the network.
+func (r *republic) members(numbers ...int) (members []holdfast.QuorumMember) {
+	for _, i := range numbers {
+		members = append(members, holdfast.QuorumMember{Address: fmt.Sprint("node", i), Store: &road{r: r, node: r.nodes[i]}})
+	}
+	return members
+}
+
+// init makes a quorum of nodes that may vote at once.
+func (r *republic) init(numbers ...int) string {
+	id, err := holdfast.InitQuorum(r.t.Context(), "sim", true, r.members(numbers...)...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+func (r *republic) join(id string, ttl time.Duration, rate float64, numbers ...int) *party {
+	p := &party{r: r, number: len(r.parties), rate: rate}
+	var stores []holdfast.Store
+	for _, i := range numbers {
+		stores = append(stores, &road{r: r, party: p, node: r.nodes[i]})
+	}
+	p.client = holdfast.NewQuorum(&holdfast.Options{
+		Prefix: "sim:", Owner: fmt.Sprint("p", p.number), TTL: ttl, Quorum: id, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}, stores...)
+	r.parties = append(r.parties, p)
+	return p
+}
+
+// road is the way of one process to one node: a Store.
+type road struct {
+	r     *republic
+	party *party // nil: the operator's, which is perfect
+	node  *citizen
+}
+
+// Seam lends the process its clock and chances.
+func (d *road) Seam() seam.Seam {
+	chance := rand.New(rand.NewPCG(d.r.random.Uint64(), uint64(d.party.number)))
+	return seam.Seam{
+		Now:    func() time.Duration { return time.Duration(float64(time.Since(d.r.began)) * d.party.rate) },
+		Random: chance.Uint64,
+	}
+}
+
+var errDown = errors.New("connection refused")
+
+func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := d.r
+	if d.party == nil {
+		return r.run(d.node, call)
+	}
+	r.mu.Lock()
+	var f passage
+	if r.fate != nil {
+		f = r.fate(way{d.party.number, d.node.number, call.Script.Name, call.Args})
+	}
+	if call.Script.Name == "quorum_lock" {
+		r.tries++
+	}
+	r.mu.Unlock()
+	type outcome struct {
+		reply []string
+		err   error
+	}
+	came := make(chan outcome, 1)
+	r.moving.Go(func() {
+		if !r.sleep(f.out) || f.loseOut || d.lost() {
+			return
+		}
+		r.await(d.node)
+		reply, err := r.run(d.node, call)
+		r.note("p%d %s on node%d %v -> %v %v", d.party.number, call.Script.Name, d.node.number, short(call.Args), short(reply), err)
+		if f.again > 0 {
+			r.moving.Go(func() {
+				if r.sleep(f.again) {
+					r.await(d.node)
+					reply, err := r.run(d.node, call)
+					r.note("p%d %s AGAIN on node%d %v -> %v %v", d.party.number, call.Script.Name, d.node.number, short(call.Args), short(reply), err)
+				}
+			})
+		}
+		if !r.sleep(f.back) || f.loseBack || d.lost() {
+			return
+		}
+		r.await(d.node)
+		came <- outcome{reply, err}
+	})
+	select {
+	case o := <-came:
+		return o.reply, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *road) lost() bool {
+	d.r.mu.Lock()
+	defer d.r.mu.Unlock()
+	return d.party.deaf
+}
+
+// EvalAll sends the calls one by one.
+func (d *road) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	results := make([]holdfast.Result, len(calls))
+	for i, call := range calls {
+		results[i].Reply, results[i].Err = d.Eval(ctx, call)
+	}
+	return results
+}
+
+// EvalWait is for WaitReplicas, which a quorum refuses.
+func (d *road) EvalWait(context.Context, []holdfast.Call, int, time.Duration) ([]holdfast.Result, int, error) {
+	return nil, 0, errors.New("nobody waits for replicas on a quorum")
+}
+
+func (d *road) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+	return nil, errors.New("nobody subscribes on a quorum")
+}
+
+func (d *road) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return d.node.store.Scan(ctx, match)
+}
+
+func (d *road) Sharded() bool { return false }
+
+// run lets a node run a script, with the run_id that the node has now.
+func (r *republic) run(n *citizen, call holdfast.Call) ([]string, error) {
+	r.mu.Lock()
+	down, run := n.down, n.run
+	r.mu.Unlock()
+	if down {
+		return nil, errDown
+	}
+	return n.store.Eval(context.Background(), holdfast.Call{Script: r.told(call.Script, run), Keys: call.Keys, Args: call.Args})
+}
+
+// told is a script that takes run for the run_id of its server.
+func (r *republic) told(s *holdfast.Script, run string) *holdfast.Script {
+	const asks = "redis.pcall('INFO', 'server')"
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := s.Name + run
+	if r.scripts[key] == nil {
+		r.scripts[key] = script.New(s.Name, strings.Replace(s.Source, asks, "'run_id:"+run+"'", 1))
+	}
+	return r.scripts[key]
+}
+
+func (r *republic) await(n *citizen) {
+	r.mu.Lock()
+	frozen := n.frozen
+	r.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+}
+
+func (r *republic) freeze(n *citizen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n.frozen == nil {
+		n.frozen = make(chan struct{})
+		r.log("node%d is frozen", n.number)
+	}
+}
+
+func (r *republic) thaw(n *citizen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n.frozen != nil {
+		close(n.frozen)
+		n.frozen = nil
+		r.log("node%d is thawed", n.number)
+	}
+}
+
+// bounce restarts a node, down for a while; forgetful: all but its marker is
+// lost, the worst that the tail of an append-only file can be.
+func (r *republic) bounce(n *citizen, down time.Duration, forgetful bool) {
+	r.mu.Lock()
+	n.down = true
+	r.log("node%d goes down, forgetful=%v", n.number, forgetful)
+	r.mu.Unlock()
+	if forgetful {
+		keep, _ := n.store.Do("GET", "holdfast/marker")
+		n.do(r.t, "FLUSHALL")
+		if text, ok := keep.(string); ok {
+			n.do(r.t, "SET", "holdfast/marker", text)
+		}
+	}
+	r.sleep(down)
+	r.mu.Lock()
+	n.restart(r.random)
+	n.down = false
+	r.log("node%d is back", n.number)
+	r.mu.Unlock()
+}
+
+func (n *citizen) do(t testing.TB, args ...string) any {
+	reply, err := n.store.Do(args...)
+	if err != nil {
+		t.Errorf("%v: %v", args, err)
+	}
+	return reply
+}
+
+func (r *republic) sleep(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-r.over:
+		return false
+	}
+}
+
+func (r *republic) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log(format, args...)
+}
+
+// log adds to the history. The mutex is held.
+func (r *republic) log(format string, args ...any) {
+	r.trace = append(r.trace, fmt.Sprintf("%12v ", time.Since(r.began))+fmt.Sprintf(format, args...))
+	if len(r.trace) > 4000 {
+		r.trace = r.trace[2000:]
+	}
+}
+
+// short cuts ids down to owner and nonce.
+func short(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if part := strings.SplitN(a, ".", 3); len(part) == 3 && len(part[1]) > 4 {
+			_, owner, _ := strings.Cut(part[2], "|")
+			a = owner + "/" + part[1][:4]
+		}
+		out[i] = a
+	}
+	return out
+}
+
+// lock waits for a name, and checks S1 and S2 at the moment when it has it.
+func (p *party) lock(ctx context.Context, name string) (*belief, error) {
+	lease, err := p.client.Mutex(name).Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &belief{lease, p.number}
+	r := p.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log("p%d has %s, token %d", p.number, name, lease.Token())
+	r.wins++
+	for _, other := range r.leases[name] {
+		if other.lease.Err() == nil && lease.Err() == nil {
+			r.violation("S1: p%d and p%d both hold %s", other.party, p.number, name)
+		}
+	}
+	if lease.Token() <= r.tokens[name] {
+		r.violation("S2: p%d was given token %d of %s after %d", p.number, lease.Token(), name, r.tokens[name])
+	}
+	r.tokens[name] = max(r.tokens[name], lease.Token())
+	r.leases[name] = append(r.leases[name], b)
+	return b, nil
+}
+
+// release forgets the lease before it is given back.
+func (p *party) release(b *belief) error {
+	r := p.r
+	r.mu.Lock()
+	r.log("p%d gives %s back: %v", p.number, b.lease.Name(), b.lease.Err())
+	all := r.leases[b.lease.Name()]
+	for i, other := range all {
+		if other == b {
+			r.leases[b.lease.Name()] = append(all[:i:i], all[i+1:]...)
+			break
+		}
+	}
+	r.mu.Unlock()
+	return b.lease.Release()
+}
+
+// violation is noted with the mutex held.
+func (r *republic) violation(format string, args ...any) {
+	text := fmt.Sprintf("%v ", time.Since(r.began)) + fmt.Sprintf(format, args...)
+	r.log("VIOLATION %s", text)
+	r.broken = append(r.broken, text)
+}

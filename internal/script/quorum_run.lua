@@ -1,0 +1,8 @@
+-- quorum_run: which run of which server this is. A server that does not say
+-- can't be told from another, so it can't be a node.
+-- gives: run
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
+if not run then
+  return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
+end

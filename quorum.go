@@ -1,0 +1,216 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// MaxQuorumTTL is the longest Options.TTL on a quorum: for so long a node that
+// was restarted gives no vote, since it may have forgotten one.
+const MaxQuorumTTL = time.Minute
+
+// NewQuorum makes a Client whose names are locked on a quorum: on a majority of
+// an odd number of independent masters, three or more, that share nothing. It
+// goes on while a minority of them is dead, frozen or unreachable, and what
+// hangs costs nothing. Options.Quorum names the quorum, as InitQuorum or
+// "holdfast quorum init" made it; Options.TTL is at most MaxQuorumTTL.
+//
+// It does less than a Client of one master. There is no line between processes:
+// who waits looks again every 25 to 100 ms and may be overtaken, and each look
+// asks all nodes. Inspect sees no waiters. Options.Linger,
+// Options.RepairOrphans and Options.WaitReplicas are refused. A token is above
+// all before as long as not more nodes than a minority lose their data at a time.
+//
+// An even number of stores, fewer than three, a Redis Cluster among them, an
+// Options.Quorum of another size: it panics and says what is allowed.
+func NewQuorum(options *Options, stores ...Store) *Client {
+	if len(stores) < 3 || len(stores)%2 == 0 {
+		panic(fmt.Sprintf("holdfast: NewQuorum got %d stores: it needs an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(stores)))
+	}
+	v := options.withDefaults()
+	if err := checkQuorumOptions(&v, len(stores)); err != nil {
+		panic("holdfast: " + err.Error())
+	}
+	q := &quorum{id: v.Quorum, need: len(stores)/2 + 1}
+	for i, store := range stores {
+		if store == nil || store.Sharded() {
+			panic(fmt.Sprintf("holdfast: NewQuorum: store %d is nil or a Redis Cluster: a node of a quorum is one master", i+1))
+		}
+		q.nodes = append(q.nodes, &node{number: i, store: store})
+	}
+	c := newCore(v, stores[0])
+	q.c, c.quorum = c, q
+	// Nothing is pushed: no line waits for a subscription, none is opened.
+	c.wake = newWake(c, "")
+	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -instant(time.Hour)
+	return c.start()
+}
+
+func checkQuorumOptions(o *Options, n int) error {
+	id, err := parseQuorumID(o.Quorum)
+	switch {
+	case o.Quorum == "":
+		return errors.New("NewQuorum needs Options.Quorum, the quorum-id that holdfast quorum init printed")
+	case err != nil:
+		return fmt.Errorf("Options.Quorum %w", err)
+	case id.size != n:
+		return fmt.Errorf("Options.Quorum names a quorum of %d, but NewQuorum got %d stores", id.size, n)
+	case o.TTL > MaxQuorumTTL:
+		return fmt.Errorf("Options.TTL is %v: on a quorum it must be at most %v", o.TTL, MaxQuorumTTL)
+	case o.Linger > 0 || o.RepairOrphans > 0 || o.WaitReplicas > 0:
+		return errors.New("Options.Linger, Options.RepairOrphans and Options.WaitReplicas do not work on a quorum")
+	}
+	return nil
+}
+
+// quorum is how a tenure is won, renewed and ended on several masters. Lines,
+// turns, deadlines and the schedule are those of one master; only what is asked
+// and who must have answered differs. docs/quorum.md has the protocol. Guarded
+// by the core's mutex.
+type quorum struct {
+	c     *core
+	id    string
+	need  int // a majority
+	nodes []*node
+	seen  int64 // newest token heard of
+}
+
+// node is one master of a quorum. Guarded by the core's mutex, but for the
+// atomics.
+type node struct {
+	number   int
+	store    Store
+	usual    time.Duration // round trip, lately; 0: not known
+	inflight int           // requests that have not come back
+	spoke    instant       // when it last answered
+
+	silent atomic.Bool  // it did not answer in time: nobody waits for it until it does
+	busy   atomic.Int64 // calls in the driver
+}
+
+const markerKey = reserved + "marker"
+
+// crowd is how many calls may hang in one driver before more are not begun.
+const crowd = 64
+
+var errSilent = errors.New("the node has not answered for some time")
+
+// eval runs a call. A node that hangs must not gather goroutines.
+func (n *node) eval(ctx context.Context, call Call) ([]string, error) {
+	defer n.busy.Add(-1)
+	if n.busy.Add(1) > crowd && n.silent.Load() {
+		return nil, errSilent
+	}
+	return n.store.Eval(ctx, call)
+}
+
+// heard notes how a request to the node went.
+func (n *node) heard(r *request, err error, now instant) {
+	n.inflight--
+	if _, refused := asServerError(err); err != nil && !refused {
+		n.silent.Store(true)
+		return
+	}
+	n.silent.Store(false)
+	n.spoke = now
+	took := now.sub(r.sent)
+	if n.usual == 0 {
+		n.usual = took
+	}
+	n.usual += (took - n.usual) / 8
+}
+
+// patience is how long a decision waits for the node: a few times its usual
+// round trip. Whether a lock is won never depends on it, only when a try is
+// given up.
+func (n *node) patience(o *Options) time.Duration {
+	if n.usual == 0 {
+		return min(o.attempt(), 500*time.Millisecond)
+	}
+	return min(4*n.usual+25*time.Millisecond, o.attempt())
+}
+
+// send notes a request to one node; see core.send.
+func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
+	keys := []string{l.keys.lock(), l.keys.fence(), markerKey}
+	switch s {
+	case scriptQuorumRaise:
+		keys = keys[:2]
+	case scriptQuorumUnlock:
+		keys = keys[:1]
+	}
+	r := &request{
+		call: Call{s, keys, args}, line: l, tenure: t, node: n,
+		sent: now, attempt: q.c.options.attempt(), answered: answered,
+	}
+	if n.inflight++; n.inflight > crowd && now.sub(n.spoke) > n.patience(&q.c.options) {
+		n.silent.Store(true)
+	}
+	q.c.outbox = append(q.c.outbox, r)
+	return r
+}
+
+// pause is how long a process waits between two tries: the same for one that
+// found the name held and for one that has just released it.
+func (q *quorum) pause() time.Duration {
+	return 25*time.Millisecond + q.c.jitter(75*time.Millisecond)
+}
+
+// busy tells whether so many nodes owe answers that the rest is no majority.
+func (q *quorum) busy() int {
+	quiet := 0
+	for _, n := range q.nodes {
+		if n.inflight == 0 {
+			quiet++
+		}
+	}
+	return max(0, q.need-quiet)
+}
+
+// undo takes an id off all nodes, in the background, until it has expired.
+func (q *quorum) undo(id string, l *line, now, until instant) {
+	until = min(until, now.add(q.c.options.TTL)) // there is no Q in which it could stand longer
+	for _, n := range q.nodes {
+		q.undoOn(n, id, l, now, until)
+	}
+}
+
+func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) {
+	q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, line: l, node: n, until: until}, now)
+}
+
+// distinct counts servers: two nodes of one run are one. has says which count.
+func distinct(n int, has func(i int) (run string, ok bool)) int {
+	count := 0
+	for i := range n {
+		run, ok := has(i)
+		if !ok {
+			continue
+		}
+		first := true
+		for k := range i {
+			if other, ok := has(k); ok && run != "" && other == run {
+				first = false
+			}
+		}
+		if first {
+			count++
+		}
+	}
+	return count
+}
+
+var (
+	scriptQuorumLock   = script.QuorumLock
+	scriptQuorumRaise  = script.QuorumRaise
+	scriptQuorumRenew  = script.QuorumRenew
+	scriptQuorumRepair = script.QuorumRepair
+	scriptQuorumUnlock = script.QuorumUnlock
+	scriptQuorumMark   = script.QuorumMark
+	scriptQuorumLook   = script.QuorumLook
+)

@@ -1,0 +1,191 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// QuorumMember is a master that is, or is to be, a node of a quorum. Address is
+// the name by which people know it, host:port as a rule; it is what makes the
+// same member the same one later. A nil Store is a member that can't be reached.
+type QuorumMember struct {
+	Address string
+	Store   Store
+}
+
+// QuorumNode is what one member said of its part in a quorum.
+type QuorumNode struct {
+	Address    string
+	Err        error         // it did not answer, or can't be a node
+	Run        string        // which run of which server this is
+	Uptime     time.Duration // of this run
+	Persistent bool          // it has an append-only file: a restart loses little
+	Quorum     string        // the quorum-id it bears; empty: none
+	Successor  string        // it has left that quorum for this one
+	Restarted  bool          // since it was last asked for a vote
+	SitsOut    time.Duration // how long it gives no vote yet
+}
+
+// InspectQuorum asks each member, side by side, and changes nothing. ctx bounds
+// the wait for those that do not answer.
+func InspectQuorum(ctx context.Context, members ...QuorumMember) []QuorumNode {
+	return eachMember(members, func(m QuorumMember) QuorumNode {
+		node := QuorumNode{Address: m.Address}
+		reply, err := m.eval(ctx, scriptQuorumLook)
+		if err == nil {
+			err = node.read(reply)
+		}
+		node.Err = err
+		return node
+	})
+}
+
+func eachMember[T any](members []QuorumMember, do func(QuorumMember) T) []T {
+	results := make([]T, len(members))
+	done := make(chan struct{})
+	for i, m := range members {
+		go func() {
+			results[i] = do(m)
+			done <- struct{}{}
+		}()
+	}
+	for range members {
+		<-done
+	}
+	return results
+}
+
+var errNotOpen = errors.New("can't be reached")
+
+// eval is bounded by ctx, whatever the driver does.
+func (m QuorumMember) eval(ctx context.Context, s *Script, args ...string) ([]string, error) {
+	if m.Store == nil {
+		return nil, errNotOpen
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	done := make(chan Result, 1)
+	go func() {
+		reply, err := m.Store.Eval(ctx, Call{s, []string{markerKey}, args})
+		done <- Result{reply, err}
+	}()
+	select {
+	case r := <-done:
+		if said, ok := asServerError(r.Err); ok {
+			return nil, explain(said, markerKey)
+		}
+		return r.Reply, r.Err
+	case <-ctx.Done():
+		return nil, errNoAnswer
+	}
+}
+
+// read takes the reply of quorum_look: us, run, uptime in seconds, whether there
+// is an append-only file, and the marker's quorum-id, run and end of sitting out.
+func (n *QuorumNode) read(reply []string) error {
+	if len(reply) != 8 || reply[0] != "node" {
+		return errors.New("quorum_look gave an answer of another form")
+	}
+	us, err := strconv.ParseInt(reply[1], 10, 64)
+	uptime, err2 := strconv.ParseInt(reply[3], 10, 32)
+	till, err3 := strconv.ParseInt(reply[7], 10, 64)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return fmt.Errorf("quorum_look gave an answer of another form: %w", err)
+	}
+	n.Run, n.Uptime, n.Persistent = reply[2], time.Duration(uptime)*time.Second, reply[4] == "1"
+	n.Quorum, n.Successor, _ = strings.Cut(reply[5], ">")
+	if n.Quorum == "" {
+		return nil
+	}
+	n.Restarted = reply[6] != n.Run
+	n.SitsOut = max(0, time.Duration(till-us)*time.Microsecond)
+	if n.Restarted {
+		n.SitsOut = MaxQuorumTTL
+	}
+	return nil
+}
+
+// InitQuorum makes a quorum of members that belong to none yet, and returns its
+// quorum-id for Options.Quorum. All must answer and be servers of their own. It
+// may be repeated, with the same members, until it succeeds.
+//
+// The nodes vote only after MaxQuorumTTL: they may have lost what an earlier
+// quorum had there. atOnce spares that wait where nobody ever locked on them.
+func InitQuorum(ctx context.Context, name string, atOnce bool, members ...QuorumMember) (string, error) {
+	if !quorumName(name) {
+		return "", fmt.Errorf("holdfast: the name of a quorum is letters, digits, - and _, at most 64, not %q", shorten(name))
+	}
+	if err := checkMembers(members); err != nil {
+		return "", err
+	}
+	id := newQuorumID(name, 1, members)
+	nodes := InspectQuorum(ctx, members...)
+	if err := apart(nodes); err != nil {
+		return "", err
+	}
+	for _, n := range nodes {
+		if n.Quorum != "" && (n.Quorum != id.String() || n.Successor != "") {
+			return "", fmt.Errorf("holdfast: %s is already a node of %s: quorum replace changes members", n.Address, n.Quorum)
+		}
+	}
+	wait := MaxQuorumTTL
+	if atOnce {
+		wait = 0
+	}
+	return id.String(), mark(ctx, members, id.String(), wait, "")
+}
+
+func checkMembers(members []QuorumMember) error {
+	if len(members) < 3 || len(members)%2 == 0 {
+		return fmt.Errorf("holdfast: %d members: a quorum has an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(members))
+	}
+	for i, m := range members {
+		if m.Store != nil && m.Store.Sharded() {
+			return fmt.Errorf("holdfast: %s is a Redis Cluster: a node of a quorum is one master", m.Address)
+		}
+		for _, other := range members[:i] {
+			if other.Address == m.Address {
+				return fmt.Errorf("holdfast: %s is named twice", m.Address)
+			}
+		}
+	}
+	return nil
+}
+
+// apart wants all to answer, and no two to be one server.
+func apart(nodes []QuorumNode) error {
+	for i, n := range nodes {
+		if n.Err != nil {
+			return fmt.Errorf("holdfast: %s: %w", n.Address, n.Err)
+		}
+		for _, other := range nodes[:i] {
+			if other.Run == n.Run {
+				return fmt.Errorf("holdfast: %s and %s are the same server", other.Address, n.Address)
+			}
+		}
+	}
+	return nil
+}
+
+// mark gives members a mark, where they have one of those that it may replace.
+func mark(ctx context.Context, members []QuorumMember, id string, wait time.Duration, replaces ...string) error {
+	args := append([]string{id, itoa(wait.Milliseconds())}, replaces...)
+	return errors.Join(eachMember(members, func(m QuorumMember) error {
+		reply, err := m.eval(ctx, scriptQuorumMark, args...)
+		var a answer
+		if err == nil {
+			a, err = decodeAnswer(reply)
+		}
+		if err == nil && a.word != "marked" {
+			err = &noMember{id, a.mark}
+		}
+		if err != nil {
+			return fmt.Errorf("holdfast: %s: %w", m.Address, err)
+		}
+		return nil
+	})...)
+}

@@ -1,0 +1,72 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrQuorum means that the stores do not form the quorum that Options.Quorum
+// names, or refuse for a reason that does not pass. A *QuorumError says what each
+// said.
+var ErrQuorum = errors.New("holdfast: no such quorum")
+
+// QuorumError says, for each node that gave no vote, why.
+type QuorumError struct {
+	Need  int     // nodes, a majority
+	Nodes []error // in the order of the stores; nil: it answered
+}
+
+func (e *QuorumError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d nodes are needed", e.Need, len(e.Nodes))
+	for i, err := range e.Nodes {
+		if err != nil {
+			fmt.Fprintf(&b, "; node %d: %v", i+1, err)
+		}
+	}
+	return b.String()
+}
+
+// sitsOut is a node that was restarted and gives no vote yet.
+type sitsOut struct{ left time.Duration }
+
+func (e *sitsOut) Error() string {
+	return fmt.Sprintf("was restarted, or joined, not long ago and votes again in %v", e.left.Round(time.Second))
+}
+
+// noMember is a node that is not, or not any more, of this quorum.
+type noMember struct{ want, mark string }
+
+func (e *noMember) Error() string {
+	if e.mark == "" {
+		return "bears no marker: it is new, or lost its data (holdfast quorum init, or quorum replace)"
+	}
+	_, successor, _ := strings.Cut(e.mark, ">")
+	if successor != "" {
+		return fmt.Sprintf("has left %s for %s (holdfast quorum status)", shorten(e.want), shorten(successor))
+	}
+	return fmt.Sprintf("is of quorum %s, not of %s (holdfast quorum status)", shorten(e.mark), shorten(e.want))
+}
+
+// denial is what keeps a node from voting, or nil if it has answered; final if
+// that will not pass by itself.
+func (q *quorum) denial(a answer, err error) (final bool, denied error) {
+	switch {
+	case err != nil:
+		return !passing(err), notTheCallers(err)
+	case a.word == "sits out":
+		return false, &sitsOut{a.pttl}
+	case a.word == "no member":
+		return true, &noMember{q.id, a.mark}
+	}
+	return false, nil
+}
+
+// sameServer is a node that is another one under a second address.
+type sameServer struct{ number int }
+
+func (e *sameServer) Error() string {
+	return fmt.Sprintf("is the same server as node %d", e.number)
+}

@@ -1,0 +1,134 @@
+package holdfast
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// inspect asks all nodes what stands in the keys of a name. Holder is who has a
+// majority; votes of a try that goes on are nobody's. Nodes that do not answer
+// are waited for only until that is known.
+func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State, error) {
+	ctx, cancel := context.WithTimeout(callers, q.c.options.patience())
+	defer cancel()
+	type result struct {
+		node  int
+		state *State
+		err   error
+	}
+	came := make(chan result, len(q.nodes))
+	for i, n := range q.nodes {
+		go func() {
+			reply, err := n.eval(ctx, Call{scriptInspect, k[:], []string{strconv.Itoa(listed), ""}})
+			var s *State
+			if err == nil {
+				s, err = q.c.decodeState(name, bareReply(reply))
+			}
+			came <- result{i, s, err}
+		}()
+	}
+	var states []*State
+	denied := &QuorumError{Need: q.need, Nodes: make([]error, len(q.nodes))}
+	var enough <-chan time.Time
+	for waiting := len(q.nodes); waiting > 0; {
+		select {
+		case r := <-came:
+			waiting--
+			if denied.Nodes[r.node] = notTheCallers(r.err); r.err == nil {
+				states = append(states, r.state)
+			}
+			if s := q.agreed(states); s != nil {
+				return s, nil
+			}
+			if len(states) == q.need {
+				enough = time.After(straggler)
+			}
+		case <-enough:
+			waiting = 0
+		case <-ctx.Done():
+			waiting = 0
+		}
+	}
+	switch {
+	case callers.Err() != nil:
+		return nil, callers.Err()
+	case len(states) < q.need:
+		return nil, &storeError{name, ErrUnreachable, denied}
+	}
+	s := *states[0]
+	s.Holder, s.Token = nil, newest(states)
+	return &s, nil
+}
+
+// straggler is how long the rest is waited for when a majority has answered.
+const straggler = 200 * time.Millisecond
+
+// agreed is the state of those among states that name one holder, if they are a
+// majority.
+func (q *quorum) agreed(states []*State) *State {
+	for _, s := range states {
+		n := 0
+		for _, o := range states {
+			if s.Holder != nil && o.Holder != nil && s.Holder.Hash == o.Holder.Hash {
+				n++
+			}
+		}
+		if n >= q.need {
+			agreed := *s
+			agreed.Token = newest(states)
+			return &agreed
+		}
+	}
+	return nil
+}
+
+func newest(states []*State) (token int64) {
+	for _, s := range states {
+		token = max(token, s.Token)
+	}
+	return token
+}
+
+// bareReply takes the node's token off the holder, which differs from node to
+// node.
+func bareReply(reply []string) []string {
+	if len(reply) > 2 {
+		reply[2] = bareID(reply[2])
+	}
+	return reply
+}
+
+// names are those that any of a majority knows.
+func (q *quorum) names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		seen := make(map[string]struct{})
+		denied := &QuorumError{Need: q.need, Nodes: make([]error, len(q.nodes))}
+		scanned := 0
+		for i, n := range q.nodes {
+			for key, err := range n.store.Scan(ctx, fencePrefix+"*") {
+				if err != nil {
+					denied.Nodes[i] = err
+					break
+				}
+				name, ok := nameOfFence(q.c.options.Prefix, key)
+				if _, twice := seen[name]; !ok || twice || !strings.HasPrefix(name, prefix) {
+					continue
+				}
+				seen[name] = struct{}{}
+				if !yield(name, nil) {
+					return
+				}
+			}
+			if denied.Nodes[i] == nil {
+				scanned++
+			}
+		}
+		if scanned < q.need {
+			yield("", &storeError{fmt.Sprintf("list of names of %s", q.id), ErrUnreachable, denied})
+		}
+	}
+}

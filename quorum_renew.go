@@ -1,0 +1,192 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// renewal is one renewal of a tenure, asked of every node.
+type renewal struct {
+	q       *quorum
+	r       *request // stands for all of them
+	answers []answer
+	errs    []error
+	came    int
+	decided bool
+	held    bool // a majority has it
+}
+
+// renew asks every node to prolong a tenure. The deadline moves when a majority
+// did, counted from before the first was asked.
+func (q *quorum) renew(l *line, t *tenure, now instant, attempt time.Duration) *request {
+	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
+	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt}
+	args := []string{t.id, itoa(t.token), q.id}
+	for _, n := range q.nodes {
+		q.send(n, scriptQuorumRenew, l, t, now, args, func(_ *request, a answer, err error, now instant) {
+			p.answered(n, a, err, now)
+		}).attempt = attempt
+	}
+	return p.r
+}
+
+func (p *renewal) answered(n *node, a answer, err error, now instant) {
+	p.answers[n.number], p.errs[n.number] = a, err
+	p.came++
+	if p.held {
+		p.repair(n, now)
+		return
+	}
+	if p.decided {
+		return
+	}
+	spare := len(p.answers) - p.q.need
+	switch {
+	case p.number("renewed") >= p.q.need:
+		p.decided, p.held = true, true
+		p.r.renewAnswered(answer{word: "renewed"}, nil, now)
+		for _, n := range p.q.nodes {
+			p.repair(n, now)
+		}
+	case p.number("lost") > spare:
+		p.decided = true
+		p.r.renewAnswered(answer{word: "lost", holder: p.taker()}, nil, now)
+	case p.came == len(p.answers):
+		p.decided = true
+		p.r.renewAnswered(answer{}, p.denied(), now)
+	}
+}
+
+func (p *renewal) number(word string) int {
+	return distinct(len(p.answers), func(i int) (string, bool) {
+		return p.answers[i].run, p.answers[i].word == word
+	})
+}
+
+// repair gives the lock to a node that lacks it, while the majority has it.
+func (p *renewal) repair(n *node, now instant) {
+	q, l, t := p.q, p.r.line, p.r.tenure
+	if a := p.answers[n.number]; a.word != "lost" || a.holder != "" || t.phase != holding || now >= t.ends() {
+		return
+	}
+	p.answers[n.number].word = "" // once
+	q.send(n, scriptQuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now instant) {
+		_, refused := asServerError(err)
+		if !refused && t.phase != holding && t.phase != over { // it came too late
+			q.undoOn(n, t.id, l, now, now.add(q.c.options.TTL))
+		}
+	})
+}
+
+// taker is who has the name instead, if anybody.
+func (p *renewal) taker() string {
+	for _, a := range p.answers {
+		if a.word == "lost" && a.holder != "" {
+			return a.holder
+		}
+	}
+	return ""
+}
+
+// denied is why no majority renewed.
+func (p *renewal) denied() error {
+	e := &QuorumError{Need: p.q.need, Nodes: make([]error, len(p.answers))}
+	for i, a := range p.answers {
+		_, e.Nodes[i] = p.q.denial(a, p.errs[i])
+		if a.word == "lost" {
+			e.Nodes[i] = errors.New("does not have the lock")
+		}
+	}
+	return e
+}
+
+// farewell is the end of a tenure: which nodes have answered unlock.
+type farewell struct {
+	runs []string
+	done []bool
+	open int // requests of the newest round that have not come back
+	err  error
+}
+
+// leave sends unlock to the nodes that have not answered it yet. The name is
+// released when a majority has; the rest is repeated in the background.
+func (q *quorum) leave(l *line, now instant) {
+	t := l.tenure
+	if t.leaving == nil {
+		t.leaving = &farewell{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes))}
+	}
+	f := t.leaving
+	round := &request{line: l, tenure: t, sent: now, attempt: q.c.options.attempt()}
+	l.unlocking, l.askAt, f.open, f.err = round, 0, 0, nil
+	for i, n := range q.nodes {
+		if f.done[i] {
+			continue
+		}
+		f.open++
+		q.send(n, scriptQuorumUnlock, l, t, now, []string{t.id}, func(_ *request, a answer, err error, now instant) {
+			q.left(n, round, a, err, now)
+		})
+	}
+}
+
+// left takes a node's answer to unlock. "not held" counts as released.
+func (q *quorum) left(n *node, round *request, a answer, err error, now instant) {
+	l, t := round.line, round.tenure
+	f := t.leaving
+	if err == nil {
+		f.done[n.number], f.runs[n.number] = true, a.run
+	}
+	if l.tenure != t || t.phase != leaving { // the others have sufficed
+		if err != nil && passing(err) && now < t.expiry {
+			q.undoOn(n, t.id, l, now, t.expiry)
+		}
+		return
+	}
+	if err != nil && l.unlocking == round {
+		f.err = err
+	}
+	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need {
+		l.departed(nil, now)
+		l.askAt = now.add(q.pause())
+		l.step(now)
+		return
+	}
+	if l.unlocking != round {
+		return
+	}
+	if f.open--; f.open > 0 {
+		return
+	}
+	l.unlocking = nil
+	if !passing(f.err) {
+		l.tell(&storeError{l.name, ErrUnknown, f.err})
+	}
+	l.failedLeaving(or(f.err, errNoAnswer), round.sent, now)
+	l.arm(now)
+}
+
+// undoAll makes what Close has to do on each node, side by side, and returns
+// when a majority of them has, or ctx ends.
+func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
+	done := make(chan error, len(q.nodes))
+	for _, n := range q.nodes {
+		var calls []Call
+		for _, c := range chores {
+			if c.node == n {
+				calls = append(calls, c.call)
+			}
+		}
+		go func() { done <- undoAt(ctx, n.store, calls) }()
+	}
+	good := 0
+	var err error
+	for range q.nodes {
+		if e := <-done; e != nil {
+			err = e
+		} else if good++; good >= q.need {
+			return nil
+		}
+	}
+	return err
+}

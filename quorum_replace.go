@@ -1,0 +1,118 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ReplaceQuorum changes the members of a quorum, and returns its new quorum-id
+// for Options.Quorum, with the epoch one higher. from are all members it has
+// now, those that can't be reached with a nil Store; to are those it is to have.
+// gone are addresses of old members that are off and will never come back with
+// their data: whoever names one answers for that.
+//
+// First a majority of the old members is taken out of the old quorum: from then
+// on nobody wins a name there, or renews a lease. Then the new members are given
+// the new id, and vote after MaxQuorumTTL, when the last old lease has ended. An
+// error in between leaves a quorum that gives no votes: repeat it, with the same
+// members. Clients with the old id are refused from the first moment.
+//
+// With from and to the same it lets members join again that have lost their
+// data, as long as a majority has not: the id stays, and only they sit out.
+func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string) (string, error) {
+	if err := errors.Join(checkMembers(from), checkMembers(to)); err != nil {
+		return "", err
+	}
+	nodes := InspectQuorum(ctx, from...)
+	old, err := presentID(nodes, from, to)
+	if err != nil {
+		return "", err
+	}
+	if newQuorumID(old.name, old.epoch, to) == old {
+		return old.String(), rejoin(ctx, old, nodes, to)
+	}
+	next := newQuorumID(old.name, old.epoch+1, to)
+	joining := InspectQuorum(ctx, to...)
+	if err := apart(joining); err != nil {
+		return "", err
+	}
+	for _, n := range joining {
+		if n.Quorum != "" && n.Quorum != old.String() && n.Quorum != next.String() {
+			return "", fmt.Errorf("holdfast: %s is a node of %s", n.Address, n.Quorum)
+		}
+	}
+	if err := fence(ctx, old, next, from, gone); err != nil {
+		return "", err
+	}
+	if err := mark(ctx, to, next.String(), MaxQuorumTTL, "", old.String(), fenced(old, next)); err != nil {
+		return "", fmt.Errorf("%w (there are no votes until this is repeated and succeeds)", err)
+	}
+	return next.String(), nil
+}
+
+// presentID is the quorum that those who answer belong to, or belonged to until
+// a replacement began that is to be finished.
+func presentID(nodes []QuorumNode, from, to []QuorumMember) (quorumID, error) {
+	var other error
+	for _, n := range nodes {
+		if n.Err != nil || n.Quorum == "" {
+			continue
+		}
+		id, err := parseQuorumID(n.Quorum)
+		switch {
+		case err != nil:
+			return quorumID{}, fmt.Errorf("holdfast: %s: %q %w", n.Address, shorten(n.Quorum), err)
+		case id == newQuorumID(id.name, id.epoch, from):
+			return id, nil
+		case id == newQuorumID(id.name, id.epoch, to) && id.epoch > 1:
+			return newQuorumID(id.name, id.epoch-1, from), nil
+		}
+		other = fmt.Errorf("holdfast: %s is a node of %s, which has other members: name all %d, also those that are off, as quorum init or replace was told", n.Address, id, id.size)
+	}
+	if other == nil {
+		other = errors.New("holdfast: no old member that answers bears a quorum-id: quorum init makes a new quorum")
+	}
+	return quorumID{}, other
+}
+
+// rejoin marks those again that have lost their marker. A majority must have
+// kept it: what was voted there is still known.
+func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []QuorumMember) error {
+	kept := distinct(len(nodes), func(i int) (string, bool) {
+		return nodes[i].Run, nodes[i].Quorum == id.String() && nodes[i].Successor == ""
+	})
+	if need := id.size/2 + 1; kept < need {
+		return fmt.Errorf("holdfast: %d of %d members bear %s, fewer than %d: who can say what was lost? When all clients have stopped for %v, delete the keys %s and use quorum init",
+			kept, id.size, id, need, MaxQuorumTTL, markerKey)
+	}
+	if err := apart(nodes); err != nil {
+		return err
+	}
+	return mark(ctx, members, id.String(), MaxQuorumTTL, "")
+}
+
+// fence takes a majority of the old members out of the old quorum. One that
+// bears the new id already is out.
+func fence(ctx context.Context, old, next quorumID, from []QuorumMember, gone []string) error {
+	bad := eachMember(from, func(m QuorumMember) error {
+		err := mark(ctx, []QuorumMember{m}, fenced(old, next), 0, old.String())
+		var other *noMember
+		if errors.As(err, &other) && other.mark == next.String() {
+			return nil
+		}
+		return err
+	})
+	nodes := InspectQuorum(ctx, from...)
+	out := distinct(len(from), func(i int) (string, bool) {
+		if bad[i] != nil && slices.Contains(gone, from[i].Address) {
+			return "", true
+		}
+		return nodes[i].Run, bad[i] == nil
+	})
+	if need := old.size/2 + 1; out < need {
+		return fmt.Errorf("holdfast: only %d of the %d old members could be taken out of %s, %d are needed: %w", out, old.size, old, need, errors.Join(bad...))
+	}
+	return nil
+}
