@@ -3,6 +3,7 @@
 package lab_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestProcessWaiterKilled(t *testing.T) {
 	held := calls[0].held()
 
 	processes[1].kill()
-	listening(t, server, 2)
+	listening(t, server, name, "C", "D")
 	calls[0].release()
 	if got := holder(t, server, name); got != "C" {
 		t.Errorf("after the release: got the name with %q, want C", got)
@@ -73,12 +74,19 @@ func TestProcessWaiterKilled(t *testing.T) {
 	nothingLeft(t, server, name)
 }
 
-// listening waits until the server knows of so many processes that listen.
-func listening(t *testing.T, server *redistest.Server, processes int) {
+// listening waits until the server knows that of those in line these listen, and
+// no others.
+func listening(t *testing.T, server *redistest.Server, name string, want ...string) {
 	t.Helper()
 	eventually(t, "the server knows who listens", func() bool {
-		channels := server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/wake:*")
-		return len(strings.Fields(channels)) == processes
+		channels := strings.Fields(server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/wake:*"))
+		var got []string
+		for id := range strings.Lines(server.MustDo(t, "ZRANGE", keyQ(name), 0, -1)) {
+			if client, _, _ := strings.Cut(id, "."); slices.Contains(channels, "holdfast/wake:"+client) {
+				got = append(got, ownerOf(strings.TrimSpace(id)))
+			}
+		}
+		return slices.Equal(got, want)
 	})
 }
 

@@ -93,7 +93,7 @@ func TestProcessesServerKeepsItsData(t *testing.T) {
 	restart(t, server, false)
 	renewed(t, calls[0])
 	inLine(t, server, name, "B", "C", "D")
-	listening(t, server, 3) // who does not is passed over
+	listening(t, server, name, "B", "C", "D") // who does not is passed over
 	calls[0].release()
 	for _, c := range calls[1:] {
 		r := c.held()
