@@ -19,7 +19,7 @@ failovers: ## fifty in a row behind Sentinel, with what gets lost known in time;
 	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
-	go run ./internal/lab/mutants
+	go run ./internal/lab/mutants $(MUTANTS)
 
 lint:
 	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
