@@ -185,39 +185,18 @@ func (t *trial) hears(ctx context.Context, kind, id string) bool {
 	}
 }
 
-// subscribe is bounded by us: a driver may hang in a dial.
+// subscribe keeps what is pushed, as far as there is room.
 func (t *trial) subscribe(ctx context.Context) (Subscription, error) {
-	type result struct {
-		sub Subscription
-		err error
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	done := make(chan result)
-	go func() {
-		sub, err := t.c.store.Subscribe(ctx, t.channel, func(payload string) {
-			select {
-			case t.pushed <- payload:
-			default:
-			}
-		})
+	sub, err := t.c.subscribe(ctx, t.channel, func(payload string) {
 		select {
-		case done <- result{sub, err}:
-		case <-ctx.Done():
-			if err == nil {
-				sub.Close()
-			}
+		case t.pushed <- payload:
+		default:
 		}
-	}()
-	select {
-	case r := <-done:
-		if said, ok := asServerError(r.err); ok {
-			r.err = explain(said, "")
-		}
-		return r.sub, r.err
-	case <-ctx.Done():
-		return nil, notTheCallers(ctx.Err())
+	})
+	if said, ok := asServerError(err); ok {
+		err = explain(said, "")
 	}
+	return sub, notTheCallers(err)
 }
 
 // ping asks whether the subscription is alive, as waiters do every few seconds.

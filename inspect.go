@@ -76,7 +76,7 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	return state, nil
 }
 
-// evalBounded runs a script and returns when ctx ends, whatever the driver does.
+// evalBounded is evalWithin the patience with the store.
 func (c *core) evalBounded(callers context.Context, call Call) (reply []string, err error) {
 	ctx, cancel := context.WithTimeout(callers, c.options.patience())
 	defer func() {
@@ -85,9 +85,14 @@ func (c *core) evalBounded(callers context.Context, call Call) (reply []string, 
 		}
 	}()
 	defer cancel()
+	return evalWithin(ctx, c.store, call)
+}
+
+// evalWithin runs a script and returns when ctx ends, whatever the driver does.
+func evalWithin(ctx context.Context, store Store, call Call) ([]string, error) {
 	done := make(chan Result, 1)
 	go func() {
-		reply, err := c.store.Eval(ctx, call)
+		reply, err := store.Eval(ctx, call)
 		done <- Result{reply, err}
 	}()
 	select {

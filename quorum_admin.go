@@ -68,20 +68,11 @@ func (m QuorumMember) eval(ctx context.Context, s *Script, args ...string) ([]st
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	done := make(chan Result, 1)
-	go func() {
-		reply, err := m.Store.Eval(ctx, Call{s, []string{markerKey}, args})
-		done <- Result{reply, err}
-	}()
-	select {
-	case r := <-done:
-		if said, ok := asServerError(r.Err); ok {
-			return nil, explain(said, markerKey)
-		}
-		return r.Reply, r.Err
-	case <-ctx.Done():
-		return nil, errNoAnswer
+	reply, err := evalWithin(ctx, m.Store, Call{s, []string{markerKey}, args})
+	if said, ok := asServerError(err); ok {
+		return nil, explain(said, markerKey)
 	}
+	return reply, notTheCallers(err)
 }
 
 // read takes the reply of quorum_look: us, run, uptime in seconds, whether there

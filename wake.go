@@ -63,7 +63,7 @@ func (w *wake) keep() {
 	backoff := 20 * time.Millisecond
 	for w.ctx.Err() == nil {
 		attempt := w.began()
-		sub, err := w.subscribe(attempt)
+		sub, err := w.c.subscribe(w.ctx, w.channel, func(payload string) { w.message(attempt, payload) })
 		if err == nil {
 			backoff = 20 * time.Millisecond
 			w.confirmed()
@@ -107,16 +107,16 @@ func (w *wake) began() int {
 }
 
 // subscribe is bounded by us: a driver may hang in a dial.
-func (w *wake) subscribe(attempt int) (Subscription, error) {
+func (c *core) subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error) {
 	type result struct {
 		sub Subscription
 		err error
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	done := make(chan result)
 	go func() {
-		sub, err := w.c.store.Subscribe(ctx, w.channel, func(payload string) { w.message(attempt, payload) })
+		sub, err := c.store.Subscribe(ctx, channel, message)
 		select {
 		case done <- result{sub, err}:
 		case <-ctx.Done():

@@ -197,8 +197,11 @@ func (l *Link) quiet() bool {
 }
 
 // sleep lets time pass; false: the World is over.
-func (w *World) sleep(d time.Duration) bool {
-	if d == 0 {
+func (w *World) sleep(d time.Duration) bool { return Sleep(d, w.over) }
+
+// Sleep lets time pass, if it is more than none; false: all is over.
+func Sleep(d time.Duration, over <-chan struct{}) bool {
+	if d <= 0 {
 		return true
 	}
 	t := time.NewTimer(d)
@@ -206,7 +209,7 @@ func (w *World) sleep(d time.Duration) bool {
 	select {
 	case <-t.C:
 		return true
-	case <-w.over:
+	case <-over:
 		return false
 	}
 }

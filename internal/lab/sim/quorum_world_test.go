@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/seam"
 )
@@ -355,19 +356,7 @@ func (n *citizen) do(t testing.TB, args ...string) any {
 	return reply
 }
 
-func (r *republic) sleep(d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-r.over:
-		return false
-	}
-}
+func (r *republic) sleep(d time.Duration) bool { return sim.Sleep(d, r.over) }
 
 func (r *republic) note(format string, args ...any) {
 	r.mu.Lock()
