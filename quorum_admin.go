@@ -164,19 +164,25 @@ func apart(nodes []QuorumNode) error {
 
 // mark gives members a mark, where they have one of those that it may replace.
 func mark(ctx context.Context, members []QuorumMember, id string, wait time.Duration, replaces ...string) error {
-	args := append([]string{id, itoa(wait.Milliseconds())}, replaces...)
 	return errors.Join(eachMember(members, func(m QuorumMember) error {
-		reply, err := m.eval(ctx, scriptQuorumMark, args...)
-		var a answer
-		if err == nil {
-			a, err = decodeAnswer(reply)
-		}
-		if err == nil && a.word != "marked" {
-			err = &noMember{id, a.mark}
-		}
-		if err != nil {
-			return fmt.Errorf("holdfast: %s: %w", m.Address, err)
-		}
-		return nil
+		_, err := m.mark(ctx, id, wait, replaces...)
+		return err
 	})...)
+}
+
+// mark is mark for one member. It tells which run of which server answered, also
+// where another mark stood in the way.
+func (m QuorumMember) mark(ctx context.Context, id string, wait time.Duration, replaces ...string) (run string, err error) {
+	reply, err := m.eval(ctx, scriptQuorumMark, append([]string{id, itoa(wait.Milliseconds())}, replaces...)...)
+	var a answer
+	if err == nil {
+		a, err = decodeAnswer(reply)
+	}
+	if err == nil && a.word != "marked" {
+		err = &noMember{id, a.mark}
+	}
+	if err != nil {
+		err = fmt.Errorf("holdfast: %s: %w", m.Address, err)
+	}
+	return a.run, err
 }

@@ -96,20 +96,24 @@ func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []Quor
 // fence takes a majority of the old members out of the old quorum. One that
 // bears the new id already is out.
 func fence(ctx context.Context, old, next quorumID, from []QuorumMember, gone []string) error {
-	bad := eachMember(from, func(m QuorumMember) error {
-		err := mark(ctx, []QuorumMember{m}, fenced(old, next), 0, old.String())
+	nodes := eachMember(from, func(m QuorumMember) QuorumNode {
+		run, err := m.mark(ctx, fenced(old, next), 0, old.String())
 		var other *noMember
 		if errors.As(err, &other) && other.mark == next.String() {
-			return nil
+			err = nil
 		}
-		return err
+		return QuorumNode{Address: m.Address, Run: run, Err: err}
 	})
-	nodes := InspectQuorum(ctx, from...)
-	out := distinct(len(from), func(i int) (string, bool) {
-		if bad[i] != nil && slices.Contains(gone, from[i].Address) {
+	var bad []error
+	for _, n := range nodes {
+		bad = append(bad, n.Err)
+	}
+	out := distinct(len(nodes), func(i int) (string, bool) {
+		n := nodes[i]
+		if n.Err != nil && slices.Contains(gone, n.Address) {
 			return "", true
 		}
-		return nodes[i].Run, bad[i] == nil
+		return n.Run, n.Err == nil
 	})
 	if need := old.size/2 + 1; out < need {
 		return fmt.Errorf("holdfast: only %d of the %d old members could be taken out of %s, %d are needed: %w", out, old.size, old, need, errors.Join(bad...))
