@@ -33,8 +33,10 @@ func (l *line) ask(now instant) {
 // subscription is confirmed: a waiter that nobody can call is a dead one.
 func (l *line) sendLock(now instant) {
 	t := l.tenure
-	args := []string{t.id, strideText}
-	if l.callers.waits() && l.wake.up {
+	s, args := scriptLock, []string{t.id, strideText}
+	if l.adopts != "" {
+		s, args = scriptAdopt, append(args, l.adopts)
+	} else if l.callers.waits() && l.wake.up {
 		t.waits = true
 		arrival := int64(0)
 		if t.keep {
@@ -49,7 +51,7 @@ func (l *line) sendLock(now instant) {
 	}
 	l.askAt = 0
 	t.open++
-	l.asking = l.c.send(scriptLock, l, t, now, args, (*request).lockAnswered)
+	l.asking = l.c.send(s, l, t, now, args, (*request).lockAnswered)
 }
 
 // overdue: lock was not answered in time.
@@ -102,6 +104,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.queued(t, a, r.sent, now)
 	case "again":
 		l.sendLock(now)
+	case "lost", "revoked", "stolen":
+		l.notAdopted(a)
 	default:
 		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
 	}
@@ -257,6 +261,9 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	t.heard = g.heard
 	t.fenced = g.start
 	t.hold(g.start, g.life, l.c.jitter)
+	if t.ordered {
+		t.renewAt = now
+	}
 	if t.sure = l.c.options.WaitReplicas == 0; t.sure {
 		t.tokens.add(g.base, g.size)
 	}

@@ -51,6 +51,7 @@ type core struct {
 	tenures    map[string]*tenure // by id: all that are not past
 	given      memory             // ids given up before they were granted
 	past       memory             // ids released or lost
+	exported   memory             // ids that are somebody else's to end
 	wake       *wake              // the subscription; in Cluster each line has its own
 	answered   instant            // when the newest answer came
 	troubled   bool               // a request failed in the network since the last answer
@@ -109,6 +110,7 @@ func newCore(options Options, carrier Store) *core {
 		errands:  make(map[*errand]struct{}),
 		given:    memory{limit: 1 << 16},
 		past:     memory{limit: 1 << 12},
+		exported: memory{limit: 1 << 12},
 
 		renewedAll: -instant(time.Hour),
 		answered:   -instant(time.Hour),
@@ -282,6 +284,9 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 	m.queue = append(m.queue, remembered{id, now.add(life)})
 }
 
+// knows tells whether an id is remembered.
+func (m *memory) knows(id string) bool { return m.known[id] != nil }
+
 var (
 	scriptLock     = script.Lock
 	scriptUnlock   = script.Unlock
@@ -290,4 +295,7 @@ var (
 	scriptDrop     = script.Drop
 	scriptKeep     = script.Keep
 	scriptReplicas = script.Replicas
+	scriptRevoke   = script.Revoke
+	scriptSteal    = script.Steal
+	scriptAdopt    = script.Adopt
 )

@@ -23,6 +23,8 @@ type answer struct {
 	inserted bool          // queued: by this very request
 	heard    bool          // queued: our own channel has a listener
 	refused  string        // what the server said when it refused to publish
+	reason   string        // revoked, stolen: why
+	told     int64         // told: how many heard the push
 	run      string        // a quorum's node: which run of which server answered
 	mark     string        // no member: the quorum-id that the node bears
 }
@@ -41,6 +43,10 @@ var forms = map[string]string{
 	"renewed":   "server run", // of a quorum's node; else it is a line
 	"kept":      "server",
 	"lost":      "holder server [run]",
+	"revoked":   "reason",
+	"stolen":    "reason",
+	"told":      "told refused",
+	"taken":     "refused",
 	"repaired":  "[server] [run]",
 	"unchanged": "",
 	"raised":    "server run",
@@ -123,6 +129,9 @@ func (a *answer) set(field, value string) error {
 	case "refused":
 		a.refused = value
 		return nil
+	case "reason":
+		a.reason = cleanReason(value)
+		return nil
 	case "run":
 		a.run = value
 		return nil
@@ -148,6 +157,8 @@ func (a *answer) set(field, value string) error {
 			return errors.New("out of range")
 		}
 		a.pttl = time.Duration(n) * time.Millisecond
+	case "told":
+		a.told = n
 	case "position":
 		a.position = n
 	case "score":
@@ -165,7 +176,7 @@ const maxToken = 1 << 53
 
 func (a *answer) check() error {
 	if a.base < 0 || a.size < 0 || a.size > maxStride || a.base > maxToken-a.size ||
-		a.waiting < 0 || a.server < 0 || a.server > maxToken || a.position < 0 || a.score < 0 {
+		a.waiting < 0 || a.server < 0 || a.server > maxToken || a.position < 0 || a.score < 0 || a.told < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.word)
 	}
 	if a.word == "granted" && a.size == 0 {
@@ -176,7 +187,7 @@ func (a *answer) check() error {
 
 // message is a decoded push.
 type message struct {
-	kind    string // grant, next or recall
+	kind    string // grant, next, recall or revoked
 	id      string
 	base    int64 // grant
 	size    int64
@@ -188,7 +199,7 @@ type message struct {
 var errMessage = errors.New("a push that is none of ours")
 
 // decodeMessage reads "grant <last> <size> <waiting> <seconds> <us> <window ms> <id>",
-// "next <pttl ms> <id>" or "recall <id>". The id comes last: its owner may have
+// "next <pttl ms> <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have
 // spaces.
 func decodeMessage(payload string) (message, error) {
 	kind, rest, _ := strings.Cut(payload, " ")
@@ -200,7 +211,7 @@ func decodeMessage(payload string) (message, error) {
 		figures = []*int64{&last, &m.size, &m.waiting, &seconds, &micros, &life}
 	case "next":
 		figures = []*int64{&life}
-	case "recall":
+	case "recall", "revoked":
 	default:
 		return message{}, errMessage
 	}

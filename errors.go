@@ -83,17 +83,26 @@ const (
 	Taken   Cause = "taken"   // Redis says that another holds the name
 	Gone    Cause = "gone"    // the key is gone: deleted, evicted, or lost by the server
 	Closed  Cause = "closed"  // the Client was closed
+
+	Revoked  Cause = "revoked"  // Client.Revoke asked for it: nobody else has the name before Release, or the end of its ttl
+	Stolen   Cause = "stolen"   // Client.Steal gave the name away
+	Exported Cause = "exported" // by Lease.Export: another process may adopt it
 )
 
 // LostError says why a lease is over that nobody released.
 type LostError struct {
-	Name  string
-	Token int64
-	Cause Cause
+	Name   string
+	Token  int64
+	Cause  Cause
+	Reason string // Revoked and Stolen: what was given as the reason
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("holdfast: lease of %s lost: %s", e.Name, e.Cause)
+	text := fmt.Sprintf("holdfast: lease of %s lost: %s", e.Name, e.Cause)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
 }
 
 // Unwrap makes errors.Is(err, ErrLost) true, and ErrClosed too after Close.

@@ -50,7 +50,7 @@ func FuzzNames(f *testing.F) {
 		}
 		want := slot(ka.lock())
 		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
-		for _, key := range []string{ka.fence(), ka.queue(), wakePrefix + "client" + suffix} {
+		for _, key := range []string{ka.fence(), ka.queue(), ka.order(), wakePrefix + "client" + suffix} {
 			if got := slot(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
@@ -62,8 +62,8 @@ func FuzzNames(f *testing.F) {
 		if err != nil || a == b {
 			return
 		}
-		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true}
-		for _, key := range kb {
+		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true, ka.order(): true}
+		for _, key := range append(kb[:], kb.order()) {
 			if used[key] {
 				t.Fatalf("%q and %q share the key %q", a, b, key)
 			}
@@ -109,6 +109,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("grant 100 64 0 1 5 2000 c.n.15000|o")
 	f.Add("next -1 c.n.15000|o")
 	f.Add("recall c.n.15000|o w")
+	f.Add("revoked c.n.15000|o")
 	f.Fuzz(func(t *testing.T, payload string) {
 		m, err := decodeMessage(payload)
 		if err == nil && m.kind == "grant" && (m.size < 1 || m.base < 0 || m.server < 0 || m.life <= 0 || m.life > MaxTTL) {

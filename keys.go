@@ -15,10 +15,21 @@ func (k *keys) lock() string  { return k[0] } // L: the lock itself
 func (k *keys) fence() string { return k[1] } // F: the last token reserved
 func (k *keys) queue() string { return k[2] } // Q: the waiters
 
+// order is R: what was ordered by Revoke or Steal.
+func (k *keys) order() string {
+	return orderPrefix + beside(k.lock(), strings.HasPrefix(k.lock(), "{"))
+}
+
+// toRenew are the keys of renew. Without a stride it needs no F.
+func (k *keys) toRenew() []string {
+	return []string{k.lock(), k.queue(), k.order(), k.fence()}
+}
+
 const (
 	reserved    = "holdfast/" // L must not begin like the keys beside it
 	fencePrefix = reserved + "fence:"
 	queuePrefix = reserved + "queue:"
+	orderPrefix = reserved + "revoked:"
 	wakePrefix  = reserved + "wake:"
 	maxKey      = 512
 )

@@ -65,7 +65,7 @@ func (u *turn) finish(err error, now instant) {
 		})
 	}
 	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause})
+		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason})
 	} else if c.events != nil {
 		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since)})
 	}

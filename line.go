@@ -21,6 +21,7 @@ import (
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
 	c     *core
+	place string // in the core's lines: its name, unless it adopts
 	name  string
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
@@ -41,6 +42,8 @@ type line struct {
 	seen    answer  // newest held or queued answer: who has it
 	seenAt  instant // when that came
 	orphan  orphan
+	adopts  string   // the exported id that its only tenure takes the place of; else empty
+	toRenew []string // keys
 
 	unlocking *request     // unlock in flight
 	fresh     *tenure      // the id that it queues again, or nil
@@ -68,7 +71,7 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 			c.unlock()
 			return err
 		}
-		l = c.newLine(m.name, k)
+		l = c.newLine(m.name, m.name, k)
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -91,14 +94,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 	return nil
 }
 
-func (c *core) newLine(name string, k *keys) *line {
-	l := &line{c: c, name: name, keys: k, wake: c.wake}
+func (c *core) newLine(place, name string, k *keys) *line {
+	l := &line{c: c, place: place, name: name, keys: k, wake: c.wake}
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[name] = l
+	c.lines[place] = l
 	return l
 }
 
@@ -160,6 +163,9 @@ func (l *line) step(now instant) {
 		return
 	}
 	t := l.tenure
+	if t == nil && l.adopts != "" {
+		l.reject(&LostError{Name: l.name, Cause: Expired}) // before its caller had it; there is no second try
+	}
 	if l.callers.n == 0 && (t == nil || t.phase < holding) {
 		l.forget(now)
 		return
@@ -183,8 +189,8 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.name] == l {
-		delete(l.c.lines, l.name)
+	if l.c.lines[l.place] == l {
+		delete(l.c.lines, l.place)
 	}
 	if l.shard != "" {
 		l.wake.close()
@@ -254,7 +260,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 {
+	if l.c.options.Linger <= 0 || l.adopts != "" {
 		return false
 	}
 	if l.lingers == 0 {
@@ -339,10 +345,13 @@ func (l *line) sendUnlock(now instant) {
 	l.askAt = 0
 }
 
-// expire ends a tenure whose deadline has passed. Its L is left alone until
-// the lease is released: the rest of its life is grace for work that is
-// stopping. Without a lease nobody works, and it goes at once.
-func (l *line) expire(now instant) {
+// expire ends a tenure whose deadline has passed.
+func (l *line) expire(now instant) { l.retire(Expired, "", now) }
+
+// retire ends a tenure whose holder has to stop. Its L is left alone until the
+// lease is released: the rest of its life is grace for work that is stopping.
+// Without a lease nobody works, and it goes at once.
+func (l *line) retire(cause Cause, reason string, now instant) {
 	t, u := l.tenure, l.turn
 	l.turn = nil
 	if u == nil {
@@ -352,7 +361,7 @@ func (l *line) expire(now instant) {
 		t.phase = over
 		l.tenure, l.lingers = nil, 0
 		l.c.later(t.expiry.add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Expired}, now)
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
 	}
 	l.step(now)
 }
@@ -425,7 +434,7 @@ func (l *line) watches(t *tenure) instant {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.name] != l {
+	if t == nil || l.c.lines[l.place] != l {
 		return
 	}
 	when := never

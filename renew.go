@@ -15,7 +15,7 @@ func (l *line) renew(t *tenure, now instant) {
 		t.renewAt = next // it has yet to be sent
 		return
 	}
-	attempt := min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
+	attempt := l.patienceToRenew(t, now)
 	if q := l.c.quorum; q != nil {
 		t.renewal = q.renew(l, t, now, attempt)
 	} else {
@@ -24,6 +24,11 @@ func (l *line) renew(t *tenure, now instant) {
 	}
 	t.renewAt = next
 	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+}
+
+// patienceToRenew is how long one renewal may take.
+func (l *line) patienceToRenew(t *tenure, now instant) time.Duration {
+	return min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
 }
 
 // renewHere is renew on one master.
@@ -48,6 +53,9 @@ const fenceEvery = time.Hour
 
 func (r *request) renewAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
+	if r.asked != nil {
+		defer func() { r.asked <- err }()
+	}
 	if t.renewal == r {
 		t.renewal = nil
 	}
@@ -81,8 +89,10 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
-	case err == nil && a.word == "lost":
+	case err == nil && (a.word == "lost" || a.word == "stolen"):
 		l.lose(t, a, now)
+	case err == nil && a.word == "revoked":
+		l.retire(Revoked, a.reason, now)
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.word)
@@ -113,7 +123,10 @@ func (l *line) listenByRenewing(t *tenure, now instant) {
 // lose ends a tenure of which Redis knows nothing any more.
 func (l *line) lose(t *tenure, a answer, now instant) {
 	cause := Gone
-	if a.holder != "" {
+	switch {
+	case a.word == "stolen":
+		cause = Stolen
+	case a.holder != "":
 		cause = Taken
 	}
 	u := l.turn
@@ -125,7 +138,7 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 		q.undo(t.id, l, now, t.expiry) // a minority still has it
 	}
 	if u != nil {
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause}, now)
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.reason}, now)
 	}
 }
 

@@ -18,6 +18,7 @@ type request struct {
 	attempt  time.Duration
 	ctx      context.Context // bounds the attempt; nil: perform makes one
 	waits    bool            // a renewal that no pipeline has taken yet
+	asked    chan<- error    // of a renewal: who wants to know how it went; nil: nobody
 	whole    bool            // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
 
@@ -143,7 +144,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		r.node.heard(r, err, now)
 	}
 	if c.closed {
-		if id := r.asksFor(); id != "" { // it may have run after its cancel
+		if id := r.asksFor(); id != "" && !c.exported.knows(id) { // it may have run after its cancel
 			c.late = append(c.late, c.ends(id, r.line, scriptCancel, r.node)...)
 		}
 		return
@@ -174,7 +175,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock, scriptQuorumLock, scriptQuorumRepair:
+	case scriptLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt:
 		return r.call.Args[0]
 	case scriptUnlock:
 		if len(r.call.Args) > 2 {
@@ -196,11 +197,27 @@ func (l *line) unlockArgs(id, fresh string) []string {
 	return []string{id}
 }
 
+// keysFor are the keys of a script that speaks of this name.
+func (l *line) keysFor(s *Script, args []string) []string {
+	switch {
+	case s == scriptAdopt:
+		return append(l.keys[:], l.keys.order())
+	case s != scriptRenew:
+		return l.keys[:]
+	case l.toRenew == nil: // it comes often, and is asked again and again
+		l.toRenew = l.keys.toRenew()
+	}
+	if len(args) > 1 {
+		return l.toRenew
+	}
+	return l.toRenew[:3]
+}
+
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
 func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
 	r := &request{
-		call:     Call{Script: s, Keys: l.keys[:], Args: args},
+		call:     Call{Script: s, Keys: l.keysFor(s, args), Args: args},
 		line:     l,
 		tenure:   t,
 		sent:     now,

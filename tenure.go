@@ -38,6 +38,8 @@ type tenure struct {
 	next   instant  // when to look, as the newest push said
 	recall bool     // a recall came before the answer that says we hold it
 
+	ordered bool // and so did a push that something was ordered of it
+
 	// While it is held.
 	deadline atomic.Int64  // instant at which the holder must stop
 	expiry   instant       // by when L is surely gone unless renewed

@@ -280,6 +280,8 @@ func (w *wake) message(attempt int, payload string) {
 		} else {
 			t.recall = true
 		}
+	case "revoked":
+		t.line.ordered(t, now)
 	}
 }
 

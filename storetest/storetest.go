@@ -37,6 +37,9 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Exclusion", s.exclusion)
 	t.Run("InspectAndNames", s.inspect)
 	t.Run("Deadlock", s.deadlock)
+	t.Run("Revoke", s.revoke)
+	t.Run("Steal", s.steal)
+	t.Run("ExportAndAdopt", s.adopt)
 	t.Run("EvalWait", s.evalWait)
 	t.Run("WaitReplicas", s.waitReplicas)
 }

@@ -13,7 +13,7 @@ const (
 	exitUsage         = 64  // the command line is wrong, or the URL does not fit the server
 	exitUnreachable   = 69  // no answer from the server
 	exitSoftware      = 70  // anything else that went wrong
-	exitTempFail      = 75  // the name is held, try later
+	exitTempFail      = 75  // the name is held, try later; or by another than was meant
 	exitNoPerm        = 77  // the server refused: password, user or rights
 	exitLost          = 122 // the lease was lost while the command ran
 	exitNotExecutable = 126
@@ -55,7 +55,7 @@ func (a *app) exitCode(err error) int {
 		return exitNoPerm
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas):
 		return exitUnreachable
-	case errors.Is(err, holdfast.ErrHeld):
+	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, holdfast.ErrTenure):
 		return exitTempFail
 	case errors.Is(err, holdfast.ErrLost):
 		return exitLost

@@ -151,6 +151,9 @@ func (a *app) conclude(name string, end ending, released error) error {
 func lossOf(err error) string {
 	var lost *holdfast.LostError
 	if errors.As(err, &lost) && lost.Cause != holdfast.Expired {
+		if lost.Reason != "" {
+			return fmt.Sprintf("%s: %s", lost.Cause, visible(lost.Reason))
+		}
 		return fmt.Sprint(lost.Cause)
 	}
 	return "no renewal was answered in time"

@@ -45,7 +45,7 @@ type setting struct {
 // goroutine of its own and answered once, when it is done.
 type order struct {
 	Call  int    // echoed
-	Do    string // lock, release, look, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
+	Do    string // lock, export, adopt, release, look, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
 	Name  string // lock, glance
 	Lease int    // release, look, watch, watched: the call that locked it
 	Load  load
@@ -53,6 +53,7 @@ type order struct {
 	Names []string // mark
 	Since int64    // losses
 	Tour  tour     // tour
+	Text  string   // adopt: what was exported
 }
 
 // reply is a line on a child's standard output. Which fields count depends on
@@ -68,8 +69,9 @@ type reply struct {
 	Err       string        // what the lock said; empty: nil
 	Lost      bool          // Err is ErrLost
 	Cause     holdfast.Cause
-	Sight     sight // recover, losses
-	Visits    int   // tour
+	Sight     sight  // recover, losses
+	Visits    int    // tour
+	Text      string // export
 }
 
 // said notes what the lock said.
@@ -139,6 +141,13 @@ func (c *child) obey(o order) {
 	switch o.Do {
 	case "lock":
 		c.lock(o, &r)
+	case "export":
+		text, err := c.lease(o).Export()
+		r.Text = text
+		r.said(err)
+	case "adopt":
+		lease, err := c.client.Adopt(context.Background(), o.Text)
+		c.locked(o, lease, err, &r)
 	case "release":
 		r.At = time.Now().UnixNano()
 		r.said(c.lease(o).Release())
@@ -174,6 +183,10 @@ func (c *child) lease(o order) *holdfast.Lease {
 
 func (c *child) lock(o order, r *reply) {
 	lease, err := c.client.Mutex(o.Name).Lock(context.Background())
+	c.locked(o, lease, err, r)
+}
+
+func (c *child) locked(o order, lease *holdfast.Lease, err error, r *reply) {
 	r.At = time.Now().UnixNano()
 	r.said(err)
 	if err != nil {

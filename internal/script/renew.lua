@@ -1,15 +1,22 @@
 -- renew: prolongs a tenure and may reserve more tokens. Never makes L anew.
--- KEYS L F Q
+-- KEYS L Q R, with a stride F too
 -- ARGV id, then, unless F may be left alone: stride or 0
-local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local L, Q, R, F = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id = ARGV[1]
 
 local holder = redis.call('GET', L)
-if holder ~= id then
-  return {'lost', holder or '', 0}
+local waiting, order, reason = 0, nil, nil
+if holder ~= id or redis.call('EXISTS', Q, R) > 0 then -- most often one look says that nobody waits, and that nothing was ordered
+  -- include order.lua
+  if order == 'stolen' then return {'stolen', reason} end
+  if holder ~= id then return {'lost', holder or '', 0} end
+  waiting = redis.call('ZCARD', Q)
 end
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
-local waiting = redis.call('ZCARD', Q)
+if order == 'revoked' then -- the last time: for work that is stopping
+  redis.call('PEXPIRE', L, ttl)
+  return {'revoked', reason}
+end
 if not ARGV[2] then -- nearly all are like this, and cost half as much
   redis.call('PEXPIRE', L, ttl)
   return 'renewed 0 0 ' .. waiting .. ' 0 0'

@@ -36,6 +36,9 @@ var (
 	Check    = load("check")
 	Sweep    = load("sweep")
 	Replicas = load("replicas")
+	Revoke   = load("revoke")
+	Steal    = load("steal")
+	Adopt    = load("adopt")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -56,7 +59,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt}
 }
 
 // New makes a script from its source.

@@ -28,7 +28,10 @@ local function listeners(ids)
   end
 end
 
+-- publish returns how many heard it.
 local function publish(id, message)
   local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) == 'number' then return sent end
   if type(sent) == 'table' and sent.err then refused = sent.err end
+  return 0
 end
