@@ -42,6 +42,7 @@ var forms = map[string]string{
 	"kept":      "server",
 	"lost":      "holder server [run]",
 	"repaired":  "[server] [run]",
+	"announced": "server refused",
 	"unchanged": "",
 	"raised":    "server run",
 	"sits out":  "pttl server run",

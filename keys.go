@@ -20,6 +20,7 @@ const (
 	fencePrefix = reserved + "fence:"
 	queuePrefix = reserved + "queue:"
 	wakePrefix  = reserved + "wake:"
+	termPrefix  = reserved + "term" // and the shard suffix
 	maxKey      = 512
 )
 

@@ -21,6 +21,7 @@ import (
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
 	c     *core
+	key   string // by which core.lines knows it: the name, but for a candidate's
 	name  string
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
@@ -49,6 +50,8 @@ type line struct {
 	ballot    *ballot      // on a quorum: the try in flight
 	contest   contest
 
+	candidate *candidate // nil: of callers that lock the name as a Mutex
+
 	timer timer
 }
 
@@ -61,14 +64,16 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.lines[m.name]
+	key := m.candidate.key(m.name)
+	l := c.lines[key]
 	if l == nil {
 		k, err := keysOf(c.options.Prefix, m.name)
 		if err != nil {
 			c.unlock()
 			return err
 		}
-		l = c.newLine(m.name, k)
+		l = c.newLine(key, m.name, k)
+		l.candidate = m.candidate
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -91,14 +96,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 	return nil
 }
 
-func (c *core) newLine(name string, k *keys) *line {
-	l := &line{c: c, name: name, keys: k, wake: c.wake}
+func (c *core) newLine(key, name string, k *keys) *line {
+	l := &line{c: c, key: key, name: name, keys: k, wake: c.wake}
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[name] = l
+	c.lines[key] = l
 	return l
 }
 
@@ -183,8 +188,8 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.name] == l {
-		delete(l.c.lines, l.name)
+	if l.c.lines[l.key] == l {
+		delete(l.c.lines, l.key)
 	}
 	if l.shard != "" {
 		l.wake.close()
@@ -202,7 +207,7 @@ func (l *line) giveUp(t *tenure, now instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	t := &tenure{id: newID(c.idHead, c.random, c.idTail), line: l}
+	t := &tenure{id: newID(c.idHead, c.random, l.candidate.tail(c)), line: l}
 	c.tenures[t.id] = t
 	return t
 }
@@ -254,7 +259,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 {
+	if l.c.options.Linger <= 0 || l.candidate != nil {
 		return false
 	}
 	if l.lingers == 0 {
@@ -425,7 +430,7 @@ func (l *line) watches(t *tenure) instant {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.name] != l {
+	if t == nil || l.c.lines[l.key] != l {
 		return
 	}
 	when := never

@@ -36,6 +36,8 @@ var (
 	Check    = load("check")
 	Sweep    = load("sweep")
 	Replicas = load("replicas")
+	Announce = load("announce")
+	Leader   = load("leader")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -56,7 +58,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Announce, Leader}
 }
 
 // New makes a script from its source.

@@ -136,11 +136,7 @@ func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Durati
 	if err := ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
-	id := ""
-	if len(call.Args) > 0 {
-		id = call.Args[0]
-	}
-	f := l.fate(Step{Kind: call.Script.Name, ID: id, Args: call.Args, WAIT: timeout})
+	f := l.fate(Step{Kind: call.Script.Name, ID: about(call), Args: call.Args, WAIT: timeout})
 	came := make(chan outcome, 1)
 	l.world.moving.Go(func() { l.travel(f, call, wait, came) })
 	select {
@@ -223,7 +219,7 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 	}
 	w.Watch.before(call)
 	reply, err := w.server.Eval(context.Background(), call)
-	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(call.Args[0]), briefs(reply), err)
+	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(about(call)), briefs(reply), err)
 	w.Watch.after(call, reply)
 	return reply, err
 }
@@ -251,6 +247,14 @@ func (l *Link) Scan(ctx context.Context, match string) iter.Seq2[string, error] 
 
 // Sharded says that this is one server.
 func (l *Link) Sharded() bool { return false }
+
+// about is the id that a call is about, empty for one that asks who leads.
+func about(call holdfast.Call) string {
+	if len(call.Args) == 0 {
+		return ""
+	}
+	return call.Args[0]
+}
 
 // brief shortens an id: its nonce is enough to follow it.
 func brief(id string) string {

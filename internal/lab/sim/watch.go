@@ -214,6 +214,9 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 func (w *Watch) before(call holdfast.Call) {
 	name := strings.TrimPrefix(call.Keys[0], Prefix)
 	w.check(name)
+	if len(call.Args) == 0 {
+		return
+	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name
 }
