@@ -405,3 +405,60 @@ func TestResignedDoesNotLinger(t *testing.T) {
 		s.nothingLeft("n")
 	})
 }
+
+// In a Cluster two candidates of a process share a channel and have a subscription
+// each. The times of a pushed grant are measured on one of them: a push that comes
+// by the other, from a server whose clock is another, is not for it.
+func TestPushesByAnotherSubscription(t *testing.T) {
+	play(t, func(_ *testing.T, s stage) {
+		s.Shard()
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		holder := s.lock(p0, "n")
+		first := s.campaigns(p1, "a")
+		p1.Deafen() // a has a half-open connection to what was the master
+		second := s.campaigns(p1, "b")
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "grant" {
+				f.Out = time.Second
+			}
+			f.LoseOut = step.Kind == "renew" || step.Process == 1 && step.Kind == "lock"
+		})
+		s.Watch.Leaves(holder.held)
+		s.StepBack(-5 * time.Second)
+		_ = holder.Release()
+		s.lookFor("n", 3*time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		for range 2 {
+			var h hold
+			select {
+			case h = <-first:
+			case h = <-second:
+			case <-time.After(time.Minute):
+				s.t.Fatal("a candidate never led")
+			}
+			s.Watch.Leaves(h.held)
+			_ = h.Release()
+		}
+	})
+}
+
+// A Cluster is as good as a server: candidates of one process, announcements.
+func TestElectionInACluster(t *testing.T) {
+	play(t, func(_ *testing.T, s stage) {
+		s.Shard()
+		s.on(func(sim.Step, *sim.Fate) {})
+		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		d := s.observes(p2)
+		defer d.stop()
+		terms := []<-chan hold{s.campaigns(p0, "a"), s.campaigns(p0, "b"), s.campaigns(p1, "c")}
+		told := []string{"none"}
+		for i, want := range []string{"a", "b", "c"} {
+			h := s.soon(want, terms[i], time.Second)
+			told = append(told, want)
+			d.wantsWithin(s, 10*time.Millisecond, told...)
+			h.release()
+		}
+		d.wantsWithin(s, 10*time.Millisecond, append(told, "none")...)
+		s.nothingLeft("n")
+	})
+}

@@ -217,6 +217,9 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 	if call.Script.Name == "replicas" { // the server inside has none
 		return []string{strconv.Itoa(len(w.replicas))}, nil
 	}
+	if w.sharded {
+		call.Script = plain(call.Script)
+	}
 	w.Watch.before(call)
 	reply, err := w.server.Eval(context.Background(), call)
 	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(about(call)), briefs(reply), err)
@@ -245,8 +248,14 @@ func (l *Link) Scan(ctx context.Context, match string) iter.Seq2[string, error] 
 	return l.world.server.Scan(ctx, match)
 }
 
-// Sharded says that this is one server.
-func (l *Link) Sharded() bool { return false }
+// Sharded says whether this is to look like a Cluster.
+func (l *Link) Sharded() bool { return l.world.sharded }
+
+// plain is a script for the server inside, which knows no sharded channels.
+func plain(s *holdfast.Script) *holdfast.Script {
+	source := strings.NewReplacer("SPUBLISH", "PUBLISH", "SHARDNUMSUB", "NUMSUB").Replace(s.Source)
+	return holdfast.NewScript(s.Name, source)
+}
 
 // about is the id that a call is about, empty for one that asks who leads.
 func about(call holdfast.Call) string {

@@ -273,9 +273,15 @@ func TestMultiRefuses(t *testing.T) {
 			}
 		}
 		held := s.lock(p0, "b")
+		s.on(func(step sim.Step, _ *sim.Fate) {
+			if step.Kind == "lock" {
+				t.Error("a lock is asked for")
+			}
+		})
 		if _, err := p0.Client.Multi("a", "b").Lock(held.Context(t.Context())); !errors.Is(err, holdfast.ErrDeadlock) {
 			t.Errorf("Lock under a lease of b = %v; want ErrDeadlock", err)
 		}
+		s.on(func(sim.Step, *sim.Fate) {})
 		held.release()
 		m, err := s.multi(p0, time.Minute, "c", "b", "c")
 		if err != nil {

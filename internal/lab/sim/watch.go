@@ -17,6 +17,7 @@ type Watch struct {
 	names      map[string]*watched
 	ids        map[string]string // the name that an id is of
 	gone       map[string]bool   // ids for which cancel or unlock was sent
+	grants     map[string]bool   // that were pushed: in a Cluster a process may hear of one twice
 	violations []string
 }
 
@@ -238,9 +239,10 @@ func (w *Watch) pushed(payload string) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	f := strings.Fields(payload)
-	if len(f) < 8 || f[0] != "grant" {
+	if len(f) < 8 || f[0] != "grant" || w.grants[payload] {
 		return
 	}
+	w.grants[payload] = true
 	w.reserved(w.ids[f[7]], f[7], f[1], f[2])
 }
 
