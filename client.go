@@ -47,18 +47,19 @@ type core struct {
 	mu         sync.Mutex
 	closed     bool
 	schedule   schedule
-	lines      map[string]*line   // by name
-	tenures    map[string]*tenure // by id: all that are not past
-	given      memory             // ids given up before they were granted
-	past       memory             // ids released or lost
-	exported   memory             // ids that are somebody else's to end
-	wake       *wake              // the subscription; in Cluster each line has its own
-	answered   instant            // when the newest answer came
-	troubled   bool               // a request failed in the network since the last answer
-	cleared    instant            // when that was last over: what was sent before may never be answered
-	renewedAll instant            // when all that is held was last renewed
-	muteUntil  instant            // until when nothing is expected to be pushed
-	inflight   int                // requests that have not come back
+	lines      map[string]*line     // by name, or by candidate
+	audiences  map[string]*audience // of elections that are observed here, by L
+	tenures    map[string]*tenure   // by id: all that are not past
+	given      memory               // ids given up before they were granted
+	past       memory               // ids released or lost
+	exported   memory               // ids that are somebody else's to end
+	wake       *wake                // the subscription; in Cluster each line has its own
+	answered   instant              // when the newest answer came
+	troubled   bool                 // a request failed in the network since the last answer
+	cleared    instant              // when that was last over: what was sent before may never be answered
+	renewedAll instant              // when all that is held was last renewed
+	muteUntil  instant              // until when nothing is expected to be pushed
+	inflight   int                  // requests that have not come back
 	errands    map[*errand]struct{}
 	late       []chore // what undoes lock requests that came back after Close
 	missed     int     // events dropped
@@ -298,4 +299,6 @@ var (
 	scriptRevoke   = script.Revoke
 	scriptSteal    = script.Steal
 	scriptAdopt    = script.Adopt
+	scriptAnnounce = script.Announce
+	scriptLeader   = script.Leader
 )

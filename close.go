@@ -76,6 +76,9 @@ func (l *line) shut() (calls []chore) {
 			calls = append(calls, l.c.ends(t.id, l, scriptCancel, nil)...)
 		}
 	}
+	if u := l.turn; u != nil && l.candidate != nil && l.c.quorum == nil {
+		calls = append(calls, chore{l.announcement(u), nil})
+	}
 	return calls
 }
 

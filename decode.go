@@ -48,6 +48,7 @@ var forms = map[string]string{
 	"told":      "told refused",
 	"taken":     "refused",
 	"repaired":  "[server] [run]",
+	"announced": "server refused",
 	"unchanged": "",
 	"raised":    "server run",
 	"sits out":  "pttl server run",

@@ -78,7 +78,11 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 
 // evalBounded runs a script and returns when ctx ends, whatever the driver does.
 func (c *core) evalBounded(callers context.Context, call Call) (reply []string, err error) {
-	ctx, cancel := context.WithTimeout(callers, c.options.patience())
+	return c.evalWithin(callers, call, c.options.patience())
+}
+
+func (c *core) evalWithin(callers context.Context, call Call, limit time.Duration) (reply []string, err error) {
+	ctx, cancel := context.WithTimeout(callers, limit)
 	defer func() {
 		if callers.Err() == nil {
 			err = notTheCallers(err)

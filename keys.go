@@ -31,6 +31,7 @@ const (
 	queuePrefix = reserved + "queue:"
 	orderPrefix = reserved + "revoked:"
 	wakePrefix  = reserved + "wake:"
+	termPrefix  = reserved + "term" // and the shard suffix
 	maxKey      = 512
 )
 

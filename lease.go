@@ -199,6 +199,7 @@ func (l *Lease) Release() error {
 	if !l.released {
 		l.released = true
 		l.result = l.turn.line.c.release(l)
+		l.turn.line.candidate.resigned(l)
 	}
 	return l.result
 }

@@ -21,7 +21,7 @@ import (
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
 	c     *core
-	place string // in the core's lines: its name, unless it adopts
+	key   string // by which core.lines knows it: the name, but for a candidate's and an adopter's
 	name  string
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
@@ -52,6 +52,8 @@ type line struct {
 	ballot    *ballot      // on a quorum: the try in flight
 	contest   contest
 
+	candidate *candidate // nil: of callers that lock the name as a Mutex
+
 	timer timer
 }
 
@@ -64,14 +66,16 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.lines[m.name]
+	key := m.candidate.key(m.name)
+	l := c.lines[key]
 	if l == nil {
 		k, err := keysOf(c.options.Prefix, m.name)
 		if err != nil {
 			c.unlock()
 			return err
 		}
-		l = c.newLine(m.name, m.name, k)
+		l = c.newLine(key, m.name, k)
+		l.candidate = m.candidate
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -94,14 +98,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 	return nil
 }
 
-func (c *core) newLine(place, name string, k *keys) *line {
-	l := &line{c: c, place: place, name: name, keys: k, wake: c.wake}
+func (c *core) newLine(key, name string, k *keys) *line {
+	l := &line{c: c, key: key, name: name, keys: k, wake: c.wake}
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[place] = l
+	c.lines[key] = l
 	return l
 }
 
@@ -189,8 +193,8 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.place] == l {
-		delete(l.c.lines, l.place)
+	if l.c.lines[l.key] == l {
+		delete(l.c.lines, l.key)
 	}
 	if l.shard != "" {
 		l.wake.close()
@@ -208,7 +212,7 @@ func (l *line) giveUp(t *tenure, now instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	t := &tenure{id: newID(c.idHead, c.random, c.idTail), line: l}
+	t := &tenure{id: newID(c.idHead, c.random, l.candidate.tail(c)), line: l}
 	c.tenures[t.id] = t
 	return t
 }
@@ -260,7 +264,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 || l.adopts != "" {
+	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil {
 		return false
 	}
 	if l.lingers == 0 {
@@ -434,7 +438,7 @@ func (l *line) watches(t *tenure) instant {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.place] != l {
+	if t == nil || l.c.lines[l.key] != l {
 		return
 	}
 	when := never

@@ -13,8 +13,9 @@ type Mutex struct {
 	// last Release ends it. Set it before the first use.
 	Reentrant bool
 
-	client *Client
-	name   string
+	client    *Client
+	name      string
+	candidate *candidate // of an Election; else nil
 }
 
 // Mutex makes the lock of a name. A name that can't be a key is told by Lock,

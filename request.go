@@ -247,6 +247,7 @@ type errand struct {
 	until instant
 	wait  time.Duration // before the next try
 	whole bool          // L alone is done
+	done  chan struct{} // closed at its end; nil: nobody waits
 }
 
 // errand ends an id: the first of args. On a quorum that is done on each node.
@@ -271,7 +272,8 @@ func (e *errand) send(now instant) {
 	if e.node != nil {
 		e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
 	} else {
-		e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered).whole = e.whole
+		r := e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+		r.call.Keys, r.whole = e.call.Keys, e.whole
 	}
 }
 
@@ -290,6 +292,9 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	delete(e.c.errands, e)
+	if e.done != nil {
+		close(e.done)
+	}
 }
 
 // queueLife is how long Q outlives its last lock, see lock.lua: it holds ids for

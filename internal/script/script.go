@@ -39,6 +39,8 @@ var (
 	Revoke   = load("revoke")
 	Steal    = load("steal")
 	Adopt    = load("adopt")
+	Announce = load("announce")
+	Leader   = load("leader")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -59,7 +61,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader}
 }
 
 // New makes a script from its source.

@@ -17,6 +17,7 @@ type Watch struct {
 	names      map[string]*watched
 	ids        map[string]string // the name that an id is of
 	gone       map[string]bool   // ids for which cancel or unlock was sent
+	grants     map[string]bool   // that were pushed: in a Cluster a process may hear of one twice
 	violations []string
 }
 
@@ -214,6 +215,9 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 func (w *Watch) before(call holdfast.Call) {
 	name := strings.TrimPrefix(call.Keys[0], Prefix)
 	w.check(name)
+	if len(call.Args) == 0 {
+		return
+	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name
 }
@@ -235,9 +239,10 @@ func (w *Watch) pushed(payload string) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	f := strings.Fields(payload)
-	if len(f) < 8 || f[0] != "grant" {
+	if len(f) < 8 || f[0] != "grant" || w.grants[payload] {
 		return
 	}
+	w.grants[payload] = true
 	w.reserved(w.ids[f[7]], f[7], f[1], f[2])
 }
 
