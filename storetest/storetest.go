@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("InspectAndNames", s.inspect)
 	t.Run("Deadlock", s.deadlock)
 	t.Run("EvalWait", s.evalWait)
+	t.Run("Eval", s.eval)
 	t.Run("WaitReplicas", s.waitReplicas)
 }
 
