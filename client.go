@@ -43,6 +43,7 @@ type core struct {
 	work    chan *request // to workers that are idle
 	idle    atomic.Int32  // how many those are
 	enough  atomic.Bool   // the newest WAIT was answered by enough replicas
+	guarded guardedScripts
 
 	mu         sync.Mutex
 	closed     bool

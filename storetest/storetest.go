@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Steal", s.steal)
 	t.Run("ExportAndAdopt", s.adopt)
 	t.Run("EvalWait", s.evalWait)
+	t.Run("Eval", s.eval)
 	t.Run("WaitReplicas", s.waitReplicas)
 }
 

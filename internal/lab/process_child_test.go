@@ -45,15 +45,16 @@ type setting struct {
 // goroutine of its own and answered once, when it is done.
 type order struct {
 	Call  int    // echoed
-	Do    string // lock, export, adopt, release, look, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
-	Name  string // lock, glance
-	Lease int    // release, look, watch, watched: the call that locked it
+	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
+	Name  string // lock, eval, glance
+	Lease int    // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
 	Names []string // mark
 	Since int64    // losses
 	Tour  tour     // tour
 	Text  string   // adopt: what was exported
+	Value string   // eval: what the key Name is set to
 }
 
 // reply is a line on a child's standard output. Which fields count depends on
@@ -165,6 +166,9 @@ func (c *child) obey(o order) {
 		r.Call = o.Call
 	case "load":
 		r.said(o.Load.run(c))
+	case "eval":
+		_, err := c.lease(o).Eval(context.Background(), "return redis.call('SET', KEYS[1], ARGV[1])", []string{o.Name}, []string{o.Value})
+		r.said(err)
 	case "tour":
 		var err error
 		r.Visits, err = o.Tour.run(c)
