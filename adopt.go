@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"fmt"
+	"strconv"
 )
 
 // Adopt goes on with a hold that another process gave away by Lease.Export, and
@@ -61,9 +62,8 @@ func (c *core) adopt(w *caller, name string, k *keys, id string) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	t := c.newTenure(nil)
-	l := c.newLine(name+"\x00"+t.id, name, k) // no name has a zero byte
-	l.adopts, l.tenure, t.line = id, t, l
+	l := c.newLine(name+"\x00adopt"+strconv.FormatUint(c.random(), 36), name, k) // no name has a zero byte
+	l.adopts, l.tenure = id, c.newTenure(l)
 	l.numbers++
 	w.line, w.number, w.since = l, l.numbers, now
 	l.callers.push(w)
