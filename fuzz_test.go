@@ -118,6 +118,19 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
+func FuzzExports(f *testing.F) {
+	f.Add("holdfast:", "invoice:42", "c.n.15000|host:1", "holdfast1-AAAA")
+	f.Fuzz(func(t *testing.T, prefix, name, id, text string) {
+		_, _, _, _ = parseExport(text)
+		if _, ok := parseID(id); !ok || strings.Contains(prefix+name+id, "\x00") {
+			return
+		}
+		if p, n, i, err := parseExport(exportText(prefix, name, id)); err != nil || p != prefix || n != name || i != id {
+			t.Fatalf("%q %q %q reads as %q %q %q, %v", prefix, name, id, p, n, i, err)
+		}
+	})
+}
+
 // The margin: clocks that differ by 1 % and clockError must not let the
 // holder's view outlive Redis's.
 func TestDeadlineComesBeforeTheEnd(t *testing.T) {

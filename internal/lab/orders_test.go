@@ -4,10 +4,13 @@ package lab_test
 
 import (
 	"errors"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -194,4 +197,44 @@ func TestQuorumHolders(t *testing.T) {
 		}
 	}
 	giveBack(t, lease)
+}
+
+// The text of an export survives what mail and shells do to it, or is refused;
+// and a Client with another prefix says so.
+func TestExportText(t *testing.T) {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	client := holdfast.New(store, &holdfast.Options{Owner: "ä b"})
+	t.Cleanup(func() { _ = client.Close() })
+	other := holdfast.New(store, &holdfast.Options{Prefix: "other:"})
+	t.Cleanup(func() { _ = other.Close() })
+	text, err := take(t, client, "invoice: 42").Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^holdfast1-[A-Za-z0-9_-]+$`).MatchString(text) {
+		t.Errorf("the text is %q, want one word of letters, digits, - and _", text)
+	}
+	if _, err := other.Adopt(t.Context(), text); err == nil || !strings.Contains(err.Error(), `prefix "holdfast:"`) || errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("Adopt under another prefix: got %v, want an error about the prefix", err)
+	}
+	for i := range len(text) {
+		flipped := text[:i] + string(text[i]^1) + text[i+1:]
+		for _, bad := range []string{text[:i], flipped} {
+			if _, err := client.Adopt(t.Context(), bad); err == nil || errors.Is(err, holdfast.ErrLost) {
+				t.Fatalf("Adopt of %q: got %v, want that it is no export", bad, err)
+			}
+		}
+	}
+	adopted, err := client.Adopt(t.Context(), "\t"+text+" \n")
+	if err != nil {
+		t.Fatalf("Adopt: %v", err)
+	}
+	if got := adopted.Name(); got != "invoice: 42" {
+		t.Errorf("adopted %q, want invoice: 42", got)
+	}
+	giveBack(t, adopted)
 }

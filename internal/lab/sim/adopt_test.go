@@ -363,3 +363,66 @@ func TestAdoptIsConfirmed(t *testing.T) {
 		got.release()
 	})
 }
+
+// A Client that closes while its adoption is under way takes back what that took
+// over, however late it arrives.
+func TestAdoptWhileClosing(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		text := s.lock(p0, "n").export()
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "adopt" {
+				f.Out = 100 * time.Millisecond
+			}
+		})
+		got := make(chan error, 1)
+		go func() {
+			_, err := p1.Client.Adopt(context.Background(), text)
+			got <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		if err := p1.Client.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if err := <-got; !errors.Is(err, holdfast.ErrClosed) {
+			t.Errorf("Adopt = %v; want ErrClosed", err)
+		}
+		time.Sleep(time.Second)
+		s.nothingLeft("n")
+		if _, err := p1.Client.Adopt(t.Context(), text); !errors.Is(err, holdfast.ErrClosed) {
+			t.Errorf("Adopt after Close = %v; want ErrClosed", err)
+		}
+	})
+}
+
+// What is adopted and released is not kept idle: nobody could lock it there.
+func TestAdoptedDoesNotLinger(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.Process("p1", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
+		s.adopt(p1, "n", s.lock(p0, "n").export()).release()
+		time.Sleep(10 * time.Millisecond)
+		s.nothingLeft("n")
+	})
+}
+
+// An adoption that is lost before its caller has the lease is lost: it does not
+// become a lock of the free name.
+func TestAdoptLostBeforeItBegins(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.Replicate(1)
+		options := holdfast.Options{TTL: 5 * time.Second, WaitReplicas: 1}
+		p0, p1 := s.Process("p0", options, 1), s.Process("p1", options, 1)
+		text := s.lock(p0, "n").export()
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Process == 1 && step.Kind == "renew" {
+				f.Out = 200 * time.Millisecond
+			}
+		})
+		time.AfterFunc(100*time.Millisecond, func() { s.Evict("n") })
+		if _, err := p1.Client.Adopt(t.Context(), text); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("Adopt = %v; want ErrLost", err)
+		}
+		time.Sleep(time.Second)
+		s.nothingLeft("n")
+	})
+}

@@ -228,6 +228,27 @@ func TestEarlyRevoke(t *testing.T) {
 	})
 }
 
+// A renewal that is under way may have run before the order: the push makes the
+// holder send another.
+func TestRevokeWhileARenewalHangs(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
+		s.subscribe(p0)
+		holder := s.lock(p0, "n")
+		hangs := true
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if hangs && step.Kind == "renew" {
+				f.Back, hangs = 2*time.Second, false
+			}
+		})
+		time.Sleep(5100 * time.Millisecond)
+		s.revoke(op, "n", reason)
+		holder.over(10*time.Millisecond, holdfast.Revoked, reason)
+		holder.stops()
+		time.Sleep(3 * time.Second)
+	})
+}
+
 // Anybody may publish: a push alone ends nothing.
 func TestFalseRevoke(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -393,66 +414,32 @@ func TestReasonIsCleaned(t *testing.T) {
 	})
 }
 
-// EnsureHeld: nil while it is held, and it prolongs; the loss that nobody has
-// told of yet; an error of its own while Redis does not answer.
-func TestEnsureHeld(t *testing.T) {
+// Orders are given again while the server's state keeps it from obeying, as
+// while a slot moves.
+func TestOrdersAreRepeated(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
+		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
+		s.subscribe(p0)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if (step.Kind == "revoke" || step.Kind == "steal" || step.Kind == "inspect") && step.N%3 != 2 {
+				f.Refuse = "TRYAGAIN Multiple keys request during rehashing of slot"
+			}
+		})
 		holder := s.lock(p0, "n")
-		time.Sleep(4 * time.Second)
-		if err := holder.EnsureHeld(t.Context()); err != nil {
-			t.Errorf("EnsureHeld of a held lease: %v", err)
-		}
-		if left := holder.Remaining(); left < 14*time.Second {
-			t.Errorf("%v are left after EnsureHeld; want about a ttl", left)
-		}
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" {
-				f.Refuse = "LOADING Redis is loading the dataset in memory"
+		tenure := ""
+		for tenure == "" {
+			if state, err := op.Client.Inspect(t.Context(), "n"); err == nil {
+				tenure = state.Holder.Hash
 			}
-		})
-		if err := holder.EnsureHeld(t.Context()); !errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("EnsureHeld while Redis refuses: %v; want ErrUnreachable", err)
 		}
-		s.on(func(sim.Step, *sim.Fate) {})
-		go p0.Silence(4 * time.Second)
-		time.Sleep(time.Millisecond)
-		if err := holder.EnsureHeld(t.Context()); !errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("EnsureHeld while Redis is silent: %v; want ErrUnreachable", err)
+		if _, err := op.Client.Revoke(t.Context(), "n", tenure, reason); err != nil {
+			t.Errorf("Revoke: %v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if err := holder.EnsureHeld(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("EnsureHeld under a context that ends: %v; want its error", err)
+		holder.over(10*time.Millisecond, holdfast.Revoked, reason)
+		if err := op.Client.Steal(t.Context(), "n", tenure, reason); err != nil {
+			t.Errorf("Steal: %v", err)
 		}
-		time.Sleep(5 * time.Second)
-		s.Evict("n")
-		if err := holder.EnsureHeld(t.Context()); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("EnsureHeld after the loss: %v; want ErrLost", err)
-		}
-		holder.stops()
-		if err := s.lock(p0, "m").Lease.EnsureHeld(t.Context()); err != nil {
-			t.Errorf("EnsureHeld: %v", err)
-		}
-	})
-}
-
-// EnsureHeld: an answer that comes when the lease is over is no proof.
-func TestEnsureHeldAnsweredLate(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		holder := s.lock(s.process("p0", time.Second), "n")
-		s.on(func(step sim.Step, f *sim.Fate) {
-			f.LoseOut = step.Kind == "renew"
-		})
-		time.Sleep(960 * time.Millisecond)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" {
-				f.Back = 45 * time.Millisecond
-			}
-		})
-		if err := holder.EnsureHeld(t.Context()); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("EnsureHeld = %v; want ErrLost", err)
-		}
+		s.nothingLeft("n")
 		holder.stops()
 	})
 }
