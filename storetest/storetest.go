@@ -39,6 +39,9 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Deadlock", s.deadlock)
 	t.Run("EvalWait", s.evalWait)
 	t.Run("WaitReplicas", s.waitReplicas)
+	t.Run("Election", s.election)
+	t.Run("Observe", s.observe)
+	t.Run("Multi", s.multi)
 }
 
 type suite struct {
