@@ -43,6 +43,9 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("EvalWait", s.evalWait)
 	t.Run("Eval", s.eval)
 	t.Run("WaitReplicas", s.waitReplicas)
+	t.Run("Election", s.election)
+	t.Run("Observe", s.observe)
+	t.Run("Multi", s.multi)
 }
 
 type suite struct {

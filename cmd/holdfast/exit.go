@@ -49,7 +49,7 @@ func (a *app) exitCode(err error) int {
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
-	case !a.started, errors.Is(err, holdfast.ErrName):
+	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue):
 		return exitUsage
 	case errors.As(err, &refused) && denied(string(refused)):
 		return exitNoPerm

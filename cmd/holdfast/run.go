@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // maxGrace bounds the default of --grace; whoever needs longer says so.
@@ -50,15 +51,20 @@ func (a *app) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
-	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
-	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
+	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {
 		panic("holdfast: " + err.Error())
 	}
 	return cmd
+}
+
+// leaseFlags are those of whatever runs a command under a lease.
+func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
+	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
 }
 
 // check says what is wrong with the flags and fills in what depends on others.
@@ -113,18 +119,25 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 		return err
 	}
 
-	job, err := startJob(a, lease.Name(), argv, commandEnv(os.Environ(), client.Owner(), lease))
+	end, released := a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
+	told.end(released == nil && a.verbose)
+	return a.conclude(name, end, released)
+}
+
+// runUnderLease runs the command while the lease lasts, and gives it back when
+// nothing of the command is alive any more.
+func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []string, signals chan os.Signal, told *narrator) (end ending, released error) {
+	job, err := startJob(a, lease.Name(), argv, env)
 	if err != nil {
 		_ = lease.Release() // tried again in the background; there is a worse error to tell
-		return fmt.Errorf("can't start a guard process: %w", err)
+		return ending{err: fmt.Errorf("can't start a guard process: %w", err)}, nil
 	}
 	refuseStop(signals)
 	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say, late: told.outage.overdue}
-	end := s.watch(signals)
+	end = s.watch(signals)
+	end.asked = s.asked
 	told.outage.end() // from here on its cost counts
-	released := lease.Release()
-	told.end(released == nil && a.verbose)
-	return a.conclude(name, end, released)
+	return end, lease.Release()
 }
 
 // conclude turns the end of a command, and what its release said, into an exit

@@ -46,6 +46,7 @@ func (l leash) cut(kill instant) leash {
 type ending struct {
 	code    int   // exit code of the command, 128+n for signal n
 	stopped bool  // the guard stopped it
+	asked   bool  // it was passed a signal that asks to end
 	lost    error // it was stopped because of this
 	err     error // the command could not be run, or not to its end; an exitError
 }
@@ -66,6 +67,7 @@ type supervisor struct {
 	leash   leash
 	lost    error // why the job is being stopped
 	refused bool  // ctrl-Z was, and that was said
+	asked   bool  // a signal that asks to end was passed on
 }
 
 // watch returns when nothing of the job is alive.
@@ -117,6 +119,7 @@ func (s *supervisor) look() {
 // pass hands a signal on to the command.
 func (s *supervisor) pass(sig os.Signal) {
 	if !stops(sig) {
+		s.asked = s.asked || ends(sig)
 		s.job.signal(sig)
 		return
 	}

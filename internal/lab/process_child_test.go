@@ -45,12 +45,12 @@ type setting struct {
 // goroutine of its own and answered once, when it is done.
 type order struct {
 	Call  int    // echoed
-	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
+	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti
 	Name  string // lock, eval, glance
 	Lease int    // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
-	Names []string // mark
+	Names []string // mark, multi
 	Since int64    // losses
 	Tour  tour     // tour
 	Text  string   // adopt: what was exported
@@ -173,6 +173,10 @@ func (c *child) obey(o order) {
 		var err error
 		r.Visits, err = o.Tour.run(c)
 		r.said(err)
+	case "campaign":
+		c.campaign(o, &r)
+	case "multi", "unmulti":
+		c.multi(o, &r)
 	default:
 		c.obeyAtWork(o, &r)
 	}

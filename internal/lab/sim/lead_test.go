@@ -161,13 +161,16 @@ func TestLeadGoesOn(t *testing.T) {
 		if err := holdfast.Lead(t.Context(), p0.Client.Election("n"), "|", never); !errors.Is(err, holdfast.ErrValue) {
 			t.Errorf("Lead = %v; want ErrValue", err)
 		}
+		closed := make(chan struct{})
 		go func() {
 			time.Sleep(time.Second)
 			_ = p0.Client.Close()
+			close(closed)
 		}()
 		if err := holdfast.Lead(t.Context(), p0.Client.Election("n"), "a", never); !errors.Is(err, holdfast.ErrClosed) {
 			t.Errorf("Lead = %v; want ErrClosed", err)
 		}
+		<-closed
 		holder.release()
 	})
 }

@@ -38,6 +38,7 @@ type World struct {
 	random   *rand.Rand
 	links    []*Link
 	down     bool // the server does not take connections
+	closed   bool // nothing begins to travel any more
 	masters  int  // failovers
 	replicas []*replica
 	trace    []event
@@ -73,6 +74,9 @@ func (w *World) Close() {
 	for _, l := range w.links {
 		l.cut()
 	}
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
 	w.moving.Wait()
 	_ = w.server.Close()
 }
