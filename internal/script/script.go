@@ -36,6 +36,14 @@ var (
 	Check    = load("check")
 	Sweep    = load("sweep")
 	Replicas = load("replicas")
+	Rest     = load("rest")
+)
+
+// The operations on what is remembered of a Once.
+var (
+	OnceBegin = load("once_begin")
+	OnceEnd   = load("once_end")
+	OnceLook  = load("once_look")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -56,7 +64,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Rest, OnceBegin, OnceEnd, OnceLook}
 }
 
 // New makes a script from its source.
