@@ -14,7 +14,12 @@ func alone(call Call) (Call, bool) {
 	switch call.Script {
 	case scriptUnlock:
 		return Call{scriptDrop, call.Keys[:1], call.Args[:1]}, true
+	case scriptRest:
+		return Call{scriptDrop, call.Keys[:1], call.Args[:3]}, true
 	case scriptRenew:
+		if len(call.Args) > 2 {
+			return Call{scriptKeep, call.Keys[:1], []string{call.Args[0], call.Args[2]}}, true
+		}
 		return Call{scriptKeep, call.Keys[:1], call.Args[:1]}, true
 	}
 	return Call{}, false

@@ -260,6 +260,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	t.phase = holding
 	t.heard = g.heard
 	t.fenced = g.start
+	t.minHold.lives = g.start.add(g.life)
 	t.hold(g.start, g.life, l.c.jitter)
 	if t.ordered {
 		t.renewAt = now
@@ -311,8 +312,9 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	}
 	// "not held" counts as released: the client library may have sent it
 	// twice, and the lease was given back before its deadline.
+	t.minHold.until = 0 // L rests, or is not ours
 	l.departed(nil, now)
-	if a.word == "dropped" { // the line has yet to move
+	if a.word == "dropped" || a.word == "not held" && a.holder == "" && r.call.Script == scriptRest { // the line has yet to move
 		l.c.moveLine(t.id, l, now)
 	}
 	switch {
@@ -352,7 +354,7 @@ func (l *line) tickLeaving(now instant) {
 		l.reject(&storeError{l.name, ErrUnreachable, l.trouble})
 	}
 	switch {
-	case now >= l.tenure.expiry:
+	case now >= l.tenure.gone():
 		l.departed(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)}, now)
 	case l.unlocking == nil && now >= l.askAt:
 		l.sendUnlock(now)
@@ -367,6 +369,9 @@ func or(err, otherwise error) error {
 }
 
 func labelOf(holder string) string {
+	if owner, rests := restsAfter(holder); rests {
+		return owner
+	}
 	id, _ := parseID(holder)
 	return id.owner
 }

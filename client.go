@@ -53,6 +53,7 @@ type core struct {
 	tenures    map[string]*tenure   // by id: all that are not past
 	given      memory               // ids given up before they were granted
 	past       memory               // ids released or lost
+	rested     map[string]instant   // past ids whose L is to rest, and until when
 	exported   memory               // ids that are somebody else's to end
 	wake       *wake                // the subscription; in Cluster each line has its own
 	answered   instant              // when the newest answer came
@@ -110,6 +111,7 @@ func newCore(options Options, carrier Store) *core {
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
+		rested:   make(map[string]instant),
 		given:    memory{limit: 1 << 16},
 		past:     memory{limit: 1 << 12},
 		exported: memory{limit: 1 << 12},
@@ -196,6 +198,7 @@ func (c *core) leaveRenewals() {
 		for _, r := range batch {
 			r.sent, r.waits = now, false
 			r.tenure.expiry = max(r.tenure.expiry, now.add(c.options.TTL))
+			r.tenure.minHold.sent(r, now)
 		}
 		go c.performAll(batch)
 	}
@@ -302,4 +305,5 @@ var (
 	scriptAdopt    = script.Adopt
 	scriptAnnounce = script.Announce
 	scriptLeader   = script.Leader
+	scriptRest     = script.Rest
 )

@@ -98,6 +98,9 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 				calls = append(calls, chore{Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, n})
 			}
 		}
+	case c.restsUntil(id) > 0:
+		s, args := l.parting(id, "", c.restsUntil(id), c.clock.now())
+		calls = append(calls, chore{Call{s, l.keys[:], args}, nil})
 	case s == scriptUnlock:
 		calls = append(calls, chore{Call{s, l.keys[:], l.unlockArgs(id, "")}, nil})
 	default:

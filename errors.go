@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,12 +46,16 @@ type HeldError struct {
 	Name      string
 	Owner     string        // the holder's label; empty when it is foreign or not known
 	Foreign   bool          // held by a client of another library
+	Resting   bool          // held by nobody: it rests after Owner's hold, see Mutex.MinHold
 	Remaining time.Duration // until its expiry in Redis; negative: it has none
 	Waiters   int           // processes in line
 }
 
 func (e *HeldError) Error() string {
 	var b strings.Builder
+	if e.Resting {
+		return fmt.Sprintf("holdfast: %s rests after %s, for %v more", e.Name, cmp.Or(e.Owner, "another"), e.Remaining.Round(100*time.Millisecond))
+	}
 	fmt.Fprintf(&b, "holdfast: %s is held by ", e.Name)
 	switch {
 	case e.Owner != "":
@@ -79,10 +84,11 @@ type Cause string
 
 // The causes of loss.
 const (
-	Expired Cause = "expired" // its deadline passed without an answered renewal; with WaitReplicas, an acknowledged one
-	Taken   Cause = "taken"   // Redis says that another holds the name
-	Gone    Cause = "gone"    // the key is gone: deleted, evicted, or lost by the server
-	Closed  Cause = "closed"  // the Client was closed
+	Expired Cause = "expired"  // its deadline passed without an answered renewal; with WaitReplicas, an acknowledged one
+	Taken   Cause = "taken"    // Redis says that another holds the name
+	Gone    Cause = "gone"     // the key is gone: deleted, evicted, or lost by the server
+	Closed  Cause = "closed"   // the Client was closed
+	MaxHold Cause = "max hold" // it lasted as long as Mutex.MaxHold allows
 
 	Revoked  Cause = "revoked"  // Client.Revoke asked for it: nobody else has the name before Release, or the end of its ttl
 	Stolen   Cause = "stolen"   // Client.Steal gave the name away

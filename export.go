@@ -23,7 +23,7 @@ import (
 //
 // An error leaves the lease as it was: ErrLost and ErrReleased (a second Export is
 // ErrLost, cause Exported), ErrUnreachable and what else EnsureHeld says, and a
-// lease that several callers share by Mutex.Reentrant. After success Release does nothing and
+// lease that several callers share by Mutex.Reentrant, or whose Mutex.MinHold is not over. After success Release does nothing and
 // returns nil. Callers of this process that wait for the name stand in line for it as others
 // do. A Client of a quorum can't.
 func (l *Lease) Export() (string, error) {
@@ -74,6 +74,9 @@ func (c *core) export(u *turn) error {
 	}
 	if err := u.shared(); err != nil {
 		return err
+	}
+	if t.rests(now) {
+		return &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
 	}
 	c.exported.add(t.id, l, now, c.options.TTL+time.Minute)
 	delete(c.tenures, t.id)

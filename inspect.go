@@ -27,11 +27,12 @@ type State struct {
 	At      time.Time // by the server's clock
 }
 
-// Holder is who holds a name.
+// Holder is who holds a name, or after whom it rests.
 type Holder struct {
 	Owner     string        // label; empty when foreign
 	Hash      string        // names the tenure: ids are capabilities and are not shown
 	Foreign   bool          // not one of holdfast's ids
+	Resting   bool          // nobody holds the name: it rests for Remaining after Owner's hold, see Mutex.MinHold
 	Own       bool          // this Client's
 	Remaining time.Duration // until expiry in Redis; negative: it has none
 	Held      time.Duration // since the newest stride of tokens was reserved, which is the grant unless the tenure needed more; 0: not known
@@ -140,7 +141,10 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 	h := &Holder{Hash: hashID(value), Remaining: remaining}
 	id, ours := parseID(value)
 	if !ours {
-		h.Foreign = !resting(value)
+		if h.Owner, h.Resting = restsAfter(value); h.Resting {
+			h.Hash = ""
+		}
+		h.Foreign = !h.Resting
 		return h
 	}
 	h.Owner, h.TTL, h.Own = id.owner, id.ttl, id.client == c.client

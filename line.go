@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -122,6 +123,9 @@ func (l *line) held(now instant) error {
 	e := &HeldError{Name: l.name, Waiters: l.callers.n}
 	if t := l.tenure; t != nil && t.phase >= holding {
 		e.Owner, e.Remaining = l.c.options.Owner, max(0, t.ends().sub(now))
+		if l.turn == nil && t.rests(now) {
+			e.Resting, e.Remaining = true, t.minHold.until.sub(now)
+		}
 		return e
 	}
 	if l.seen.word != "" {
@@ -134,7 +138,7 @@ func (l *line) heldBy(a answer, now instant) error {
 	e := &HeldError{Name: l.name, Waiters: int(a.waiting), Remaining: a.pttl}
 	if id, ours := parseID(a.holder); ours {
 		e.Owner = id.owner
-	} else if !resting(a.holder) {
+	} else if e.Owner, e.Resting = restsAfter(a.holder); !e.Resting {
 		e.Foreign = true
 	}
 	if a.word == "queued" {
@@ -151,6 +155,9 @@ func (c *core) abandon(w *caller) *turn {
 	defer c.unlock()
 	select {
 	case o := <-w.ready:
+		if o.turn != nil {
+			o.turn.waive() // nothing was done under it
+		}
 		return o.turn
 	default:
 	}
@@ -227,6 +234,7 @@ func (c *core) end(t *tenure, now instant) {
 	} else {
 		c.past.add(t.id, t.line, now, c.options.TTL+time.Minute)
 	}
+	c.remembersRest(t, now)
 	delete(c.tenures, t.id)
 	t.phase = past
 	if l := t.line; l.tenure == t {
@@ -237,7 +245,7 @@ func (c *core) end(t *tenure, now instant) {
 // serve gives the name to the next caller, or decides to let it go.
 func (l *line) serve(now instant) {
 	t := l.tenure
-	if now >= t.ends() {
+	if now >= t.ends() || l.turn != nil && l.turn.over(now) != "" {
 		l.expire(now)
 		return
 	}
@@ -250,11 +258,16 @@ func (l *line) serve(now instant) {
 	}
 	w := l.callers.first
 	switch {
+	case t.rests(now):
+		l.depart(now)
 	case w == nil && t.until == 0 && l.lingering(now):
 	case w == nil, // nobody wants it
 		t.until > 0 && w.number > t.until, // it was recalled, and who stood here then is served
-		t.turns > 0 && !t.heard:           // a recall may have gone unheard: ask Redis again
+		t.turns > 0 && !t.heard,           // a recall may have gone unheard: ask Redis again
+		w.least > 0 && t.minHold.plain:    // it has to have a tenure of its own
 		l.depart(now)
+	case w.least > 0 && now.add(w.least) > t.minHold.lives:
+		l.secure(t, now)
 	case t.ends().sub(now) < t.life/3:
 		l.topUp(now)
 	default:
@@ -305,6 +318,7 @@ func (l *line) give(w *caller, now instant) {
 	t.topped = false
 	l.lingers = 0
 	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
+	l.turn.bound(w, now)
 	if l.c.events != nil {
 		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
 	}
@@ -344,13 +358,19 @@ func (l *line) sendUnlock(now instant) {
 	if l.fresh != nil {
 		id = l.fresh.id
 	}
-	l.unlocking = l.c.send(scriptUnlock, l, l.tenure, now,
-		l.unlockArgs(l.tenure.id, id), (*request).unlockAnswered)
+	s, args := l.parting(l.tenure.id, id, l.tenure.minHold.until, now)
+	l.unlocking = l.c.send(s, l, l.tenure, now, args, (*request).unlockAnswered)
 	l.askAt = 0
 }
 
-// expire ends a tenure whose deadline has passed.
-func (l *line) expire(now instant) { l.retire(Expired, "", now) }
+// expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
+func (l *line) expire(now instant) {
+	cause := Expired
+	if l.turn != nil {
+		cause = cmp.Or(l.turn.over(now), Expired)
+	}
+	l.retire(cause, "", now)
+}
 
 // retire ends a tenure whose holder has to stop. Its L is left alone until the
 // lease is released: the rest of its life is grace for work that is stopping.
@@ -360,11 +380,11 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 	l.turn = nil
 	if u == nil {
 		l.c.end(t, now)
-		l.c.errand(scriptUnlock, l, now, t.expiry, l.unlockArgs(t.id, ""))
+		l.leaveBehind(t, now)
 	} else {
 		t.phase = over
 		l.tenure, l.lingers = nil, 0
-		l.c.later(t.expiry.add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
+		l.c.later(t.gone().add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
 	}
 	l.step(now)
@@ -413,7 +433,7 @@ func (l *line) tick(now instant) {
 		if now >= l.watches(t) {
 			l.wake.want()
 		}
-		if now >= t.renewAt && now < t.ends() {
+		if now >= t.renewAt && now < t.ends() && (l.turn == nil || l.turn.over(now) == "") {
 			l.renew(t, now)
 		}
 	case leaving:
@@ -457,11 +477,14 @@ func (l *line) arm(now instant) {
 		at(t.ends())
 		at(t.renewAt)
 		at(l.watches(t))
+		if u := l.turn; u != nil && u.until > 0 {
+			at(u.until)
+		}
 		if l.lingers > 0 && l.callers.n == 0 {
 			at(l.lingers)
 		}
 	case leaving:
-		at(t.expiry)
+		at(t.gone())
 		if l.told != nil {
 			at(l.tellBy)
 		}

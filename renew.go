@@ -24,6 +24,7 @@ func (l *line) renew(t *tenure, now instant) {
 	}
 	t.renewAt = next
 	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+	t.minHold.sent(t.renewal, now)
 }
 
 // patienceToRenew is how long one renewal may take.
@@ -34,10 +35,16 @@ func (l *line) patienceToRenew(t *tenure, now instant) time.Duration {
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
 	args := []string{t.id}
-	if wanted := t.tokens.wanted(); wanted > 0 || now >= t.fenced.add(fenceEvery) {
+	wanted, least := t.tokens.wanted(), l.least(t, now)
+	if wanted > 0 || least > 0 || now >= t.fenced.add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
-	return l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
+	if least > 0 {
+		args = append(args, millis(least))
+	}
+	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
+	r.least = least
+	return r
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
@@ -68,6 +75,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.tooFew(r, a, now)
 	case err == nil && a.word == "renewed":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		t.minHold.secured(r, l.c.options.TTL, now)
 		t.tokens.add(a.base, a.size)
 		l.acknowledged(t, r)
 		if len(r.call.Args) > 1 {
@@ -85,6 +93,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
 	case err == nil && a.word == "kept":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		t.minHold.secured(r, l.c.options.TTL, now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))

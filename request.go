@@ -12,9 +12,10 @@ import (
 type request struct {
 	call     Call
 	line     *line
-	tenure   *tenure // whose id it speaks of
-	node     *node   // of a quorum; nil on one master
-	sent     instant // read before it was sent: what the answer proves begins here
+	tenure   *tenure       // whose id it speaks of
+	least    time.Duration // a renewal: how long L is to live, beyond the ttl
+	node     *node         // of a quorum; nil on one master
+	sent     instant       // read before it was sent: what the answer proves begins here
 	attempt  time.Duration
 	ctx      context.Context // bounds the attempt; nil: perform makes one
 	waits    bool            // a renewal that no pipeline has taken yet
@@ -181,6 +182,8 @@ func (r *request) asksFor() string {
 		if len(r.call.Args) > 2 {
 			return r.call.Args[2]
 		}
+	case scriptRest:
+		return r.call.Args[4]
 	}
 	return ""
 }
@@ -245,6 +248,7 @@ type errand struct {
 	line  *line
 	node  *node // of a quorum; nil on one master
 	until instant
+	rests instant       // until when L is to rest; 0: it is not
 	wait  time.Duration // before the next try
 	whole bool          // L alone is done
 	done  chan struct{} // closed at its end; nil: nobody waits
@@ -268,6 +272,9 @@ func (c *core) begin(e *errand, now instant) {
 func (e *errand) send(now instant) {
 	if e.c.closed {
 		return
+	}
+	if e.rests > 0 {
+		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
 	}
 	if e.node != nil {
 		e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
@@ -303,6 +310,10 @@ const queueLife = 30 * time.Minute
 
 // cancelID ends an id of ours that we neither hold nor wait for.
 func (c *core) cancelID(id string, l *line, now instant) {
+	if rests := c.restsUntil(id); rests > now {
+		c.rest(id, l, now, rests)
+		return
+	}
 	c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
 }
 

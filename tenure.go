@@ -42,7 +42,7 @@ type tenure struct {
 
 	// While it is held.
 	deadline atomic.Int64  // instant at which the holder must stop
-	expiry   instant       // by when L is surely gone unless renewed
+	expiry   instant       // by when L is surely gone unless renewed, where it has no least life
 	life     time.Duration // what the script set last: a claim window or the ttl
 	renewAt  instant
 	renewal  *request     // in flight, or about to be
@@ -55,7 +55,8 @@ type tenure struct {
 	until    int64        // callers up to this number still get a turn; 0: no recall yet
 	turns    int          // given so far
 	tokens   tokens
-	token    int64     // on a quorum: the majority's
+	token    int64 // on a quorum: the majority's
+	minHold  minHold
 	leaving  *farewell // on a quorum: who has answered unlock
 }
 

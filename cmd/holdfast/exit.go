@@ -16,6 +16,7 @@ const (
 	exitTempFail      = 75  // the name is held, try later; or by another than was meant
 	exitNoPerm        = 77  // the server refused: password, user or rights
 	exitLost          = 122 // the lease was lost while the command ran
+	exitMaxHold       = 124 // the command was stopped at --max-hold, as timeout(1) has it
 	exitNotExecutable = 126
 	exitNotFound      = 127
 	exitInterrupted   = 130 // ctrl-C

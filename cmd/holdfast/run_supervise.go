@@ -65,9 +65,10 @@ type supervisor struct {
 	until   instant       // end of the lease as of the newest answered renewal
 	given   time.Duration // what was left of it then
 	leash   leash
-	lost    error // why the job is being stopped
-	refused bool  // ctrl-Z was, and that was said
-	asked   bool  // a signal that asks to end was passed on
+	most    instant // when the job has run long enough; 0: never
+	lost    error   // why the job is being stopped
+	refused bool    // ctrl-Z was, and that was said
+	asked   bool    // a signal that asks to end was passed on
 }
 
 // watch returns when nothing of the job is alive.
@@ -79,6 +80,7 @@ func (s *supervisor) watch(signals <-chan os.Signal) ending {
 	ticker := time.NewTicker(max(every, time.Millisecond))
 	defer ticker.Stop()
 	over := s.lease.Done()
+	enough := s.enough()
 	for {
 		select {
 		case end := <-s.job.done:
@@ -87,6 +89,8 @@ func (s *supervisor) watch(signals <-chan os.Signal) ending {
 			s.pass(sig)
 		case <-over:
 			over = nil
+			s.look()
+		case <-enough:
 			s.look()
 		case <-ticker.C:
 			s.look()
@@ -101,9 +105,9 @@ func (s *supervisor) look() {
 	switch {
 	case s.lost != nil:
 	case err != nil:
-		s.lost = err
-		s.leash = s.leash.cut(now.add(s.grace))
-		s.job.end(s.leash.kill)
+		s.stop(err, now)
+	case s.most > 0 && now >= s.most: // the lease is renewed on until nothing of the job is alive
+		s.stop(&holdfast.LostError{Name: s.lease.Name(), Token: s.lease.Token(), Cause: holdfast.MaxHold}, now)
 	case now.add(left) > s.until.add(left/100):
 		s.until, s.given = now.add(left), left
 		s.leash = newLeash(now, left, s.grace)
@@ -114,6 +118,22 @@ func (s *supervisor) look() {
 	if now >= s.leash.last {
 		s.job.kill()
 	}
+}
+
+// stop ends the job, with time to stop by itself.
+func (s *supervisor) stop(why error, now instant) {
+	s.lost = why
+	s.leash = s.leash.cut(now.add(s.grace))
+	s.job.end(s.leash.kill)
+}
+
+// enough tells when the job has run long enough; the ticker sees it, too, should the
+// machine have slept.
+func (s *supervisor) enough() <-chan time.Time {
+	if s.most == 0 {
+		return nil
+	}
+	return time.After(max(0, s.most.sub(clock())))
 }
 
 // pass hands a signal on to the command.

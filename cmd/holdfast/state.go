@@ -11,6 +11,7 @@ import (
 // promised. Durations are in milliseconds; null means that there is none.
 type stateJSON struct {
 	Name    string       `json:"name"`
+	State   string       `json:"state"`
 	Held    bool         `json:"held"`
 	Holder  *holderJSON  `json:"holder"`
 	Tokens  int64        `json:"tokens_up_to"`
@@ -23,6 +24,7 @@ type holderJSON struct {
 	Owner       string `json:"owner"`
 	Hash        string `json:"hash"`
 	Foreign     bool   `json:"foreign"`
+	Resting     bool   `json:"resting"`
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
@@ -38,9 +40,12 @@ type waiterJSON struct {
 
 // jsonFieldsHelp documents stateJSON; ls and show print it.
 const jsonFieldsHelp = `  name          the name
-  held          true or false
+  state         free, held, or cool-down: nobody holds it, and nobody gets it
+                before remaining_ms have passed (--min-hold)
+  held          true if state is held
   holder        null, or: owner (the label), hash (names the tenure in messages),
-                foreign (not made by holdfast), held_ms (null: unknown),
+                foreign (not made by holdfast), resting (state is cool-down, and
+                owner is who held it last), held_ms (null: unknown),
                 remaining_ms (null: no expiry), ttl_ms (null: unknown)
   tokens_up_to  the newest token reserved, 0 if none is remembered. A process
                 reserves many at once: the lease's own is this or a lower one,
@@ -54,14 +59,15 @@ const jsonFieldsHelp = `  name          the name
 func newStateJSON(state *holdfast.State) stateJSON {
 	out := stateJSON{
 		Name:    state.Name,
-		Held:    state.Holder != nil,
+		State:   stateName(state.Holder),
+		Held:    state.Holder != nil && !state.Holder.Resting,
 		Tokens:  state.Token,
 		Waiting: state.Waiting,
 		Waiters: []waiterJSON{},
 		At:      state.At.UTC(),
 	}
 	if h := state.Holder; h != nil {
-		out.Holder = &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign}
+		out.Holder = &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting}
 		if h.Held > 0 {
 			out.Holder.HeldMS = new(h.Held.Milliseconds())
 		}
@@ -78,11 +84,23 @@ func newStateJSON(state *holdfast.State) stateJSON {
 	return out
 }
 
+func stateName(h *holdfast.Holder) string {
+	switch {
+	case h == nil:
+		return "free"
+	case h.Resting:
+		return "cool-down"
+	}
+	return "held"
+}
+
 // holderName is what people call the holder.
 func holderName(h *holdfast.Holder) string {
 	switch {
 	case h == nil:
 		return "-"
+	case h.Resting:
+		return fmt.Sprintf("(cool-down after %s)", visible(h.Owner))
 	case h.Foreign:
 		return firstOf(visible(h.Owner), "(not holdfast)")
 	}

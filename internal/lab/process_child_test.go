@@ -44,10 +44,11 @@ type setting struct {
 // order is a line on a child's standard input. Each is carried out in a
 // goroutine of its own and answered once, when it is done.
 type order struct {
-	Call  int    // echoed
-	Do    string // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti
-	Name  string // lock, eval, glance
-	Lease int    // release, look, eval, watch, watched: the call that locked it
+	Call  int           // echoed
+	Do    string        // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti
+	Name  string        // lock, eval, glance
+	Least time.Duration // lock: Mutex.MinHold
+	Lease int           // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
 	Names []string // mark, multi
@@ -190,7 +191,9 @@ func (c *child) lease(o order) *holdfast.Lease {
 }
 
 func (c *child) lock(o order, r *reply) {
-	lease, err := c.client.Mutex(o.Name).Lock(context.Background())
+	mutex := c.client.Mutex(o.Name)
+	mutex.MinHold = o.Least
+	lease, err := mutex.Lock(context.Background())
 	c.locked(o, lease, err, r)
 }
 

@@ -19,7 +19,7 @@ if holder == id or (not holder and waiting == 0) then
   local top = base + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if holder then
-    redis.call('PEXPIRE', L, ttl)
+    redis.call('PEXPIRE', L, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))) -- a least life is not cut
   else
     redis.call('SET', L, id, 'PX', ttl)
   end

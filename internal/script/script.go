@@ -41,6 +41,14 @@ var (
 	Adopt    = load("adopt")
 	Announce = load("announce")
 	Leader   = load("leader")
+	Rest     = load("rest")
+)
+
+// The operations on what is remembered of a Once.
+var (
+	OnceBegin = load("once_begin")
+	OnceEnd   = load("once_end")
+	OnceLook  = load("once_look")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -61,7 +69,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, OnceBegin, OnceEnd, OnceLook}
 }
 
 // New makes a script from its source.
