@@ -442,19 +442,6 @@ func (l *line) tick(now instant) {
 	l.step(now)
 }
 
-const never = instant(1<<63 - 1)
-
-// watches is when a holder opens the subscription that it has no other use for:
-// its end tells that another server may be the master, long before a renewal
-// would. Brief leases open none, nor do those of a Cluster, where each name would
-// need its own.
-func (l *line) watches(t *tenure) instant {
-	if l.wake.wanted || l.shard != "" {
-		return never
-	}
-	return t.expiry.add(time.Second - t.life)
-}
-
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure

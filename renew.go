@@ -151,6 +151,19 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	}
 }
 
+const never = instant(1<<63 - 1)
+
+// watches is when a holder opens the subscription that it has no other use for:
+// its end tells that another server may be the master, long before a renewal
+// would. Brief leases open none, nor do those of a Cluster, where each name would
+// need its own.
+func (l *line) watches(t *tenure) instant {
+	if l.wake.wanted || l.shard != "" {
+		return never
+	}
+	return t.expiry.add(time.Second - t.life)
+}
+
 // renewAllSoon calls renewAll at once, or where that has just been done, soon:
 // half of the servers of a Cluster may answer and the other half not, again and
 // again.

@@ -88,7 +88,7 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 		end, released := a.term(client, lease, o, argv, signals, told)
 		if o.once || end.asked || end.err != nil {
 			told.end(released == nil && a.verbose)
-			return a.conclude(name, end, released)
+			return a.conclude(name, o.runOptions, end, released)
 		}
 		pause := rest.after(time.Since(began), end)
 		a.sayTermOver(name, end, released, pause)
@@ -130,7 +130,7 @@ func (a *app) sayTermOver(name string, end ending, released error, pause time.Du
 	if pause > 0 {
 		next += " in " + age(pause)
 	}
-	switch err := a.conclude(name, end, released); {
+	switch err := a.conclude(name, runOptions{}, end, released); {
 	case err == nil:
 		a.say("the command ended with code 0, and resigned; %s", next)
 	case end.lost == nil && !errors.Is(released, holdfast.ErrLost):
