@@ -47,11 +47,13 @@ type core struct {
 	mu         sync.Mutex
 	closed     bool
 	schedule   schedule
-	lines      map[string]*line   // by name
+	lines      map[string]*line   // by name; of a shared kind one for each acquisition, by name and number
+	shared     int64              // the newest such number
 	tenures    map[string]*tenure // by id: all that are not past
 	given      memory             // ids given up before they were granted
 	past       memory             // ids released or lost
 	wake       *wake              // the subscription; in Cluster each line has its own
+	wakes      wakes              // in Cluster those of the shared kinds, whose lines of a name share one
 	answered   instant            // when the newest answer came
 	troubled   bool               // a request failed in the network since the last answer
 	cleared    instant            // when that was last over: what was sent before may never be answered
@@ -290,4 +292,12 @@ var (
 	scriptDrop     = script.Drop
 	scriptKeep     = script.Keep
 	scriptReplicas = script.Replicas
+
+	scriptSharedLock    = script.SharedLock
+	scriptSharedUnlock  = script.SharedUnlock
+	scriptSharedRenew   = script.SharedRenew
+	scriptSharedDrop    = script.SharedDrop
+	scriptSharedKeep    = script.SharedKeep
+	scriptSharedResize  = script.SharedResize
+	scriptSharedInspect = script.SharedInspect
 )

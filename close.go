@@ -96,9 +96,9 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 			}
 		}
 	case s == scriptUnlock:
-		calls = append(calls, chore{Call{s, l.keys[:], l.unlockArgs(id, "")}, nil})
+		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
 	default:
-		calls = append(calls, chore{Call{s, l.keys[:], []string{id, l.shard}}, nil})
+		calls = append(calls, chore{l.call(s, []string{id, l.shard}), nil})
 	}
 	return calls
 }

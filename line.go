@@ -22,6 +22,7 @@ import (
 type line struct {
 	c     *core
 	name  string
+	key   string // in the core's lines: the name, for a mutex
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
 	wake  *wake
@@ -48,6 +49,7 @@ type line struct {
 	tellBy    instant      // when the one who released is told that nobody knows
 	ballot    *ballot      // on a quorum: the try in flight
 	contest   contest
+	shared    *shared // of a shared kind; nil for a mutex
 
 	timer timer
 }
@@ -92,7 +94,7 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 }
 
 func (c *core) newLine(name string, k *keys) *line {
-	l := &line{c: c, name: name, keys: k, wake: c.wake}
+	l := &line{c: c, name: name, key: name, keys: k, wake: c.wake}
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
@@ -183,10 +185,11 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.name] == l {
-		delete(l.c.lines, l.name)
+	if l.c.lines[l.key] == l {
+		delete(l.c.lines, l.key)
+		l.c.wakes.leave(l)
 	}
-	if l.shard != "" {
+	if l.shard != "" && l.shared == nil {
 		l.wake.close()
 	}
 }
@@ -202,7 +205,11 @@ func (l *line) giveUp(t *tenure, now instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	t := &tenure{id: newID(c.idHead, c.random, c.idTail), line: l}
+	tail := c.idTail
+	if l.shared != nil {
+		tail = l.shared.tail
+	}
+	t := &tenure{id: newID(c.idHead, c.random, tail), line: l}
 	c.tenures[t.id] = t
 	return t
 }
@@ -254,7 +261,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 {
+	if l.c.options.Linger <= 0 || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {
@@ -304,7 +311,7 @@ func (l *line) give(w *caller, now instant) {
 // recalled fixes the line: who stands in it now is still served, then the name
 // goes to the process that waits.
 func (l *line) recalled(t *tenure) {
-	if t.until == 0 {
+	if t.until == 0 && l.shared == nil {
 		t.until = max(1, l.numbers)
 		l.c.emit(Recalled{Name: l.name})
 	}
@@ -425,7 +432,7 @@ func (l *line) watches(t *tenure) instant {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.name] != l {
+	if t == nil || l.c.lines[l.key] != l {
 		return
 	}
 	when := never

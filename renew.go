@@ -29,7 +29,11 @@ func (l *line) renew(t *tenure, now instant) {
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
 	args := []string{t.id}
-	if wanted := t.tokens.wanted(); wanted > 0 || now >= t.fenced.add(fenceEvery) {
+	wanted := t.tokens.wanted()
+	if l.shared != nil && t.turns > 0 {
+		wanted = 0 // it has one turn
+	}
+	if wanted > 0 || now >= t.fenced.add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
 	return l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)

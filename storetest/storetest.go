@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Deadlock", s.deadlock)
 	t.Run("EvalWait", s.evalWait)
 	t.Run("WaitReplicas", s.waitReplicas)
+	s.runShared(t)
 }
 
 type suite struct {
