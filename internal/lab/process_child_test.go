@@ -47,6 +47,7 @@ type order struct {
 	Call  int    // echoed
 	Do    string // lock, release, look, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
 	Name  string // lock, glance
+	Part  part   // lock: of a shared kind
 	Lease int    // release, look, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
@@ -173,7 +174,7 @@ func (c *child) lease(o order) *holdfast.Lease {
 }
 
 func (c *child) lock(o order, r *reply) {
-	lease, err := c.client.Mutex(o.Name).Lock(context.Background())
+	lease, err := o.Part.lock(context.Background(), c.client, o.Name)
 	r.At = time.Now().UnixNano()
 	r.said(err)
 	if err != nil {
