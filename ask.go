@@ -34,6 +34,9 @@ func (l *line) ask(now instant) {
 func (l *line) sendLock(now instant) {
 	t := l.tenure
 	s, args := scriptLock, []string{t.id, strideText}
+	if l.shared != nil {
+		args[1] = itoa(l.shared.capacity)
+	}
 	if l.adopts != "" {
 		s, args = scriptAdopt, append(args, l.adopts)
 	} else if l.callers.waits() && l.wake.up {
@@ -43,7 +46,7 @@ func (l *line) sendLock(now instant) {
 			arrival = t.score
 		}
 		args = append(args, "wait", itoa(arrival), l.shard)
-	} else if l.shard != "" {
+	} else if l.shard != "" || l.shared != nil {
 		args = append(args, "try", "0", l.shard)
 	}
 	if t.first == 0 {
@@ -106,6 +109,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.sendLock(now)
 	case "lost", "revoked", "stolen":
 		l.notAdopted(a)
+	case "other kind":
+		l.otherKind(a)
 	default:
 		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
 	}
@@ -163,6 +168,9 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	}
 	const near = 50 * time.Millisecond // the first may all be dead
 	own := min(l.c.options.TTL, window)
+	if l.shared != nil {
+		a.pttl = a.look
+	}
 	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 16))*near + time.Duration(min(max(a.position-16, 0), 600))*own
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), 10*time.Minute)
 }

@@ -48,7 +48,8 @@ type core struct {
 	mu         sync.Mutex
 	closed     bool
 	schedule   schedule
-	lines      map[string]*line     // by name, or by candidate
+	lines      map[string]*line     // by name; a candidate, an adopter and an acquisition of a shared kind have one each
+	shared     int64                // the newest number of such an acquisition
 	audiences  map[string]*audience // of elections that are observed here, by L
 	tenures    map[string]*tenure   // by id: all that are not past
 	given      memory               // ids given up before they were granted
@@ -56,6 +57,7 @@ type core struct {
 	rested     map[string]instant   // past ids whose L is to rest, and until when
 	exported   memory               // ids that are somebody else's to end
 	wake       *wake                // the subscription; in Cluster each line has its own
+	wakes      wakes                // in Cluster those of the shared kinds, whose lines of a name share one
 	answered   instant              // when the newest answer came
 	troubled   bool                 // a request failed in the network since the last answer
 	cleared    instant              // when that was last over: what was sent before may never be answered
@@ -306,4 +308,12 @@ var (
 	scriptAnnounce = script.Announce
 	scriptLeader   = script.Leader
 	scriptRest     = script.Rest
+
+	scriptSharedLock    = script.SharedLock
+	scriptSharedUnlock  = script.SharedUnlock
+	scriptSharedRenew   = script.SharedRenew
+	scriptSharedDrop    = script.SharedDrop
+	scriptSharedKeep    = script.SharedKeep
+	scriptSharedResize  = script.SharedResize
+	scriptSharedInspect = script.SharedInspect
 )

@@ -102,9 +102,9 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 		s, args := l.parting(id, "", c.restsUntil(id), c.clock.now())
 		calls = append(calls, chore{Call{s, l.keys[:], args}, nil})
 	case s == scriptUnlock:
-		calls = append(calls, chore{Call{s, l.keys[:], l.unlockArgs(id, "")}, nil})
+		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
 	default:
-		calls = append(calls, chore{Call{s, l.keys[:], []string{id, l.shard}}, nil})
+		calls = append(calls, chore{l.call(s, []string{id, l.shard}), nil})
 	}
 	return calls
 }

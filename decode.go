@@ -27,6 +27,9 @@ type answer struct {
 	told     int64         // told: how many heard the push
 	run      string        // a quorum's node: which run of which server answered
 	mark     string        // no member: the quorum-id that the node bears
+	kind     string        // other kind: which one the name is
+	capacity int64         // other kind: its size; 0: it has none, or it is not known
+	look     time.Duration // queued, of a shared kind: when to look again
 }
 
 // forms lists the fields behind each word, in order. A field in brackets may
@@ -34,7 +37,7 @@ type answer struct {
 var forms = map[string]string{
 	"granted":   "base size server run", // of a quorum's node; else it is a line
 	"held":      "holder pttl waiting server [refused] [run]",
-	"queued":    "holder pttl position score server inserted heard refused",
+	"queued":    "holder pttl position score server inserted heard refused [look]",
 	"again":     "server",
 	"released":  "[refused] [run]",
 	"not held":  "holder server [refused] [run]",
@@ -54,6 +57,9 @@ var forms = map[string]string{
 	"sits out":  "pttl server run",
 	"no member": "mark server run",
 	"marked":    "mark server run",
+
+	"other kind": "kind capacity",
+	"resized":    "",
 }
 
 func decodeAnswer(reply []string) (answer, error) {
@@ -139,6 +145,9 @@ func (a *answer) set(field, value string) error {
 	case "mark":
 		a.mark = value
 		return nil
+	case "kind":
+		a.kind = value
+		return nil
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
@@ -160,6 +169,10 @@ func (a *answer) set(field, value string) error {
 		a.pttl = time.Duration(n) * time.Millisecond
 	case "told":
 		a.told = n
+	case "look":
+		a.look = time.Duration(min(n, maxLook)) * time.Millisecond
+	case "capacity":
+		a.capacity = n
 	case "position":
 		a.position = n
 	case "score":
@@ -171,6 +184,9 @@ func (a *answer) set(field, value string) error {
 	}
 	return nil
 }
+
+// maxLook bounds, in ms, when to look again.
+const maxLook = 60_000
 
 // maxToken is the first number that a float64 can't tell from its neighbour.
 const maxToken = 1 << 53

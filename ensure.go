@@ -72,10 +72,12 @@ func (l *line) renewApart(t *tenure, now instant) *request {
 	if q := l.c.quorum; q != nil {
 		return q.renew(l, t, now, attempt)
 	}
+	args, least := l.renewArgs(t, now)
 	r := &request{
-		call: Call{scriptRenew, l.keysFor(scriptRenew, nil), []string{t.id}},
+		call: l.call(scriptRenew, args), least: least,
 		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered,
 	}
+	t.minHold.sent(r, now)
 	l.c.outbox = append(l.c.outbox, r)
 	return r
 }

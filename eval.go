@@ -65,7 +65,10 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	}
 	c, u, line := l.client.core, l.turn, l.turn.line
 	if c.quorum != nil {
-		return nil, errQuorumCannot("Lease.Eval runs a script", "check the token where you write, as package fence does")
+		return nil, notOnQuorum(line.name, "Lease.Eval (package fence checks the token where you write)")
+	}
+	if line.shared != nil {
+		return nil, errNotShared(line.name, "Lease.Eval")
 	}
 	if err := l.Err(); err != nil {
 		return nil, err

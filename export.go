@@ -25,7 +25,7 @@ import (
 // ErrLost, cause Exported), ErrUnreachable and what else EnsureHeld says, and a
 // lease that several callers share by Mutex.Reentrant, or whose Mutex.MinHold is not over. After success Release does nothing and
 // returns nil. Callers of this process that wait for the name stand in line for it as others
-// do. A Client of a quorum can't.
+// do. A Client of a quorum can't, nor can a lease of an Election, a Semaphore or an RWMutex.
 func (l *Lease) Export() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,6 +34,10 @@ func (l *Lease) Export() (string, error) {
 	switch {
 	case c.quorum != nil:
 		return "", notOnQuorum(l.Name(), "Export")
+	case u.line.shared != nil:
+		return "", errNotShared(l.Name(), "Export")
+	case u.line.candidate != nil:
+		return "", &storeError{l.Name(), nil, errors.New("Export does not work for an election: its leader is who campaigned")}
 	case l.released:
 		return "", l.Err()
 	}

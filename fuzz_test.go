@@ -50,7 +50,7 @@ func FuzzNames(f *testing.F) {
 		}
 		want := slot(ka.lock())
 		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
-		for _, key := range []string{ka.fence(), ka.queue(), ka.order(), wakePrefix + "client" + suffix} {
+		for _, key := range append(ka.withHolders(), ka.order(), wakePrefix+"client"+suffix) {
 			if got := slot(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
@@ -62,8 +62,11 @@ func FuzzNames(f *testing.F) {
 		if err != nil || a == b {
 			return
 		}
-		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true, ka.order(): true}
-		for _, key := range append(kb[:], kb.order()) {
+		used := map[string]bool{ka.order(): true}
+		for _, key := range ka.withHolders() {
+			used[key] = true
+		}
+		for _, key := range append(kb.withHolders(), kb.order()) {
 			if used[key] {
 				t.Fatalf("%q and %q share the key %q", a, b, key)
 			}
@@ -74,10 +77,12 @@ func FuzzNames(f *testing.F) {
 func FuzzIDs(f *testing.F) {
 	f.Add("abc.def.15000|host:1")
 	f.Add("rest|x")
+	f.Add("abc.def.15000.s3|host:1")
+	f.Add("abc.def.15000.w1073741824|host:1")
 	f.Add("..|")
 	f.Fuzz(func(t *testing.T, value string) {
 		id, ok := parseID(value)
-		if ok && (id.ttl <= 0 || id.client == "" || strings.ContainsAny(id.owner, "|\n")) {
+		if ok && (id.ttl <= 0 || id.client == "" || (id.letter == 0) != (id.weight == 0) || strings.ContainsAny(id.owner, "|\n")) {
 			t.Fatalf("%q reads as %+v", value, id)
 		}
 	})
@@ -98,6 +103,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("granted 73 64 0 1 999999")
 	f.Add("renewed 0 0 3 1 0 NOPERM of something")
 	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
+	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00\x00667")
+	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = decodeAnswer(strings.Split(text, "\x00"))
 		c := &core{}

@@ -33,6 +33,8 @@ const (
 	wakePrefix  = reserved + "wake:"
 	termPrefix  = reserved + "term" // and the shard suffix
 	maxKey      = 512
+
+	holdersPrefix = reserved + "holders:" // H: the holders of a shared kind
 )
 
 // keysOf makes the keys of a name.
@@ -80,6 +82,12 @@ func beside(l string, tagged bool) string {
 		return ":" + l
 	}
 	return "{" + l + "}"
+}
+
+// withHolders are L, F, Q and H, as the scripts of the shared kinds want them.
+func (k *keys) withHolders() []string {
+	l := k.lock()
+	return []string{k[0], k[1], k[2], holdersPrefix + beside(l, strings.HasPrefix(l, "{"))}
 }
 
 // shardSuffix is what a sharded wake channel has behind the client.

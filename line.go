@@ -22,7 +22,7 @@ import (
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
 	c     *core
-	key   string // by which core.lines knows it: the name, but for a candidate's and an adopter's
+	key   string // by which core.lines knows it: the name, but for a candidate's, an adopter's and those of a shared kind
 	name  string
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
@@ -52,6 +52,7 @@ type line struct {
 	tellBy    instant      // when the one who released is told that nobody knows
 	ballot    *ballot      // on a quorum: the try in flight
 	contest   contest
+	shared    *shared // of a shared kind; nil for a mutex
 
 	candidate *candidate // nil: of callers that lock the name as a Mutex
 
@@ -202,8 +203,9 @@ func (l *line) forget(now instant) {
 	l.c.schedule.stop(&l.timer)
 	if l.c.lines[l.key] == l {
 		delete(l.c.lines, l.key)
+		l.c.wakes.leave(l)
 	}
-	if l.shard != "" {
+	if l.shard != "" && l.shared == nil {
 		l.wake.close()
 	}
 }
@@ -219,7 +221,11 @@ func (l *line) giveUp(t *tenure, now instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	t := &tenure{id: newID(c.idHead, c.random, l.candidate.tail(c)), line: l}
+	tail := l.candidate.tail(c)
+	if l.shared != nil {
+		tail = l.shared.tail
+	}
+	t := &tenure{id: newID(c.idHead, c.random, tail), line: l}
 	c.tenures[t.id] = t
 	return t
 }
@@ -277,7 +283,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil {
+	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {
@@ -328,7 +334,7 @@ func (l *line) give(w *caller, now instant) {
 // recalled fixes the line: who stands in it now is still served, then the name
 // goes to the process that waits.
 func (l *line) recalled(t *tenure) {
-	if t.until == 0 {
+	if t.until == 0 && l.shared == nil {
 		t.until = max(1, l.numbers)
 		l.c.emit(Recalled{Name: l.name})
 	}

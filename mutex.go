@@ -95,7 +95,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 // again is a Lock under the context of a lease of this very name.
 func (m *Mutex) again(u *turn) (*Lease, error) {
-	if !m.Reentrant {
+	if !m.Reentrant || u.line.shared != nil {
 		return nil, ErrDeadlock
 	}
 	if err := u.err(); err != nil {

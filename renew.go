@@ -34,17 +34,26 @@ func (l *line) patienceToRenew(t *tenure, now instant) time.Duration {
 
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
-	args := []string{t.id}
+	args, least := l.renewArgs(t, now)
+	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
+	r.least = least
+	return r
+}
+
+// renewArgs are the arguments of a renewal, and the least life among them.
+func (l *line) renewArgs(t *tenure, now instant) (args []string, least time.Duration) {
+	args = []string{t.id}
 	wanted, least := t.tokens.wanted(), l.least(t, now)
+	if l.shared != nil && t.turns > 0 {
+		wanted = 0 // it has one turn
+	}
 	if wanted > 0 || least > 0 || now >= t.fenced.add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
 	if least > 0 {
 		args = append(args, millis(least))
 	}
-	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
-	r.least = least
-	return r
+	return args, least
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.

@@ -44,7 +44,7 @@ func (c *core) batch() int {
 }
 
 func (c *core) perform(r *request) {
-	if c.options.WaitReplicas > 0 && r.call.Script == scriptRenew {
+	if c.options.WaitReplicas > 0 && renews(r.call.Script) {
 		requests := []*request{r}
 		results := c.evalAcknowledged(requests)
 		c.mu.Lock()
@@ -134,7 +134,7 @@ func pipelined(requests []*request) (calls []Call, attempt time.Duration) {
 func (c *core) arrived(r *request, reply []string, err error) {
 	c.inflight--
 	now := c.clock.now()
-	if r.call.Script == scriptRenew || r.node != nil {
+	if renews(r.call.Script) || r.node != nil {
 		now = c.clock.look() // exact: a lease that Err calls lost is not prolonged
 	}
 	var a answer
@@ -176,7 +176,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt:
+	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt:
 		return r.call.Args[0]
 	case scriptUnlock:
 		if len(r.call.Args) > 2 {
@@ -220,7 +220,7 @@ func (l *line) keysFor(s *Script, args []string) []string {
 // after now was read, so now is a safe start for what it will prove.
 func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
 	r := &request{
-		call:     Call{Script: s, Keys: l.keysFor(s, args), Args: args},
+		call:     l.call(s, args),
 		line:     l,
 		tenure:   t,
 		sent:     now,
@@ -260,7 +260,7 @@ func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
 		c.quorum.undo(args[0], l, now, until)
 		return
 	}
-	c.begin(&errand{call: Call{s, l.keys[:], args}, line: l, until: until}, now)
+	c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
 }
 
 func (c *core) begin(e *errand, now instant) {
@@ -320,7 +320,7 @@ func (c *core) cancelID(id string, l *line, now instant) {
 // moveLine does what is left of an unlock that fell back to L alone.
 func (c *core) moveLine(id string, l *line, now instant) {
 	c.begin(&errand{
-		call: Call{scriptUnlock, l.keys[:], l.unlockArgs(id, "")}, line: l,
+		call: l.call(scriptUnlock, l.unlockArgs(id, "")), line: l,
 		until: now.add(c.options.TTL), whole: true,
 	}, now)
 }

@@ -62,6 +62,10 @@ func printState(s screen, state *holdfast.State) {
 	} else if h.Resting {
 		line("holder", "nobody: the name is in cool-down after %s", s.paint(bold, visible(h.Owner)))
 		line("time left", "%s", remainingText(h))
+	} else if state.Kind != holdfast.KindMutex {
+		line("kind", "%s", state.Kind)
+		line("held", "%s, by the end of their time:", useText(state))
+		printHolders(s, state)
 	} else {
 		line("holder", "%s", s.paint(bold, holderName(h)))
 		line("hash", "%s", firstOf(h.Hash, "-"))
@@ -79,7 +83,7 @@ func printState(s screen, state *holdfast.State) {
 		if !w.Listening {
 			note = "  its process is gone or cut off"
 		}
-		s.printf("  %3d  %s  for %s%s\n", i+1, firstOf(visible(w.Owner), "(no label)"), age(w.Waited), s.paint(bad, note))
+		s.printf("  %3d  %s  for %s%s%s\n", i+1, firstOf(visible(w.Owner), "(no label)"), age(w.Waited), wantsText(w.Part), s.paint(bad, note))
 	}
 	if more := state.Waiting - len(state.Waiters); more > 0 {
 		s.printf("       and %d more\n", more)

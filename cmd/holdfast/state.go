@@ -11,6 +11,7 @@ import (
 // promised. Durations are in milliseconds; null means that there is none.
 type stateJSON struct {
 	Name    string       `json:"name"`
+	Kind    string       `json:"kind"`
 	State   string       `json:"state"`
 	Held    bool         `json:"held"`
 	Holder  *holderJSON  `json:"holder"`
@@ -18,6 +19,8 @@ type stateJSON struct {
 	Waiting int          `json:"waiting"`
 	Waiters []waiterJSON `json:"waiters"`
 	At      time.Time    `json:"at"`
+
+	sharedJSON
 }
 
 type holderJSON struct {
@@ -28,6 +31,7 @@ type holderJSON struct {
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
+	partJSON
 }
 
 type waiterJSON struct {
@@ -36,10 +40,12 @@ type waiterJSON struct {
 	Hash      string `json:"hash"`
 	WaitedMS  int64  `json:"waited_ms"`
 	Listening bool   `json:"listening"`
+	partJSON
 }
 
 // jsonFieldsHelp documents stateJSON; ls and show print it.
 const jsonFieldsHelp = `  name          the name
+  kind          mutex, semaphore or rwmutex; mutex, too, where nobody holds it
   state         free, held, or cool-down: nobody holds it, and nobody gets it
                 before remaining_ms have passed (--min-hold)
   held          true if state is held
@@ -54,11 +60,17 @@ const jsonFieldsHelp = `  name          the name
   waiters       the first 1,000 of them, in order, each with: position (0 is
                 next), owner, hash, waited_ms, listening (false: its process is
                 gone or cut off)
-  at            the server's time`
+  at            the server's time
+  holders       of a semaphore or rwmutex: the first 1,000 of them, by the end of
+                their time, each like holder, and permits or mode (read or
+                write), as waiters have them; holder is the first of them
+  holding       with holders: how many hold
+  size, used    of a semaphore: its permits, and how many of them are held`
 
 func newStateJSON(state *holdfast.State) stateJSON {
 	out := stateJSON{
 		Name:    state.Name,
+		Kind:    string(state.Kind),
 		State:   stateName(state.Holder),
 		Held:    state.Holder != nil && !state.Holder.Resting,
 		Tokens:  state.Token,
@@ -67,19 +79,27 @@ func newStateJSON(state *holdfast.State) stateJSON {
 		At:      state.At.UTC(),
 	}
 	if h := state.Holder; h != nil {
-		out.Holder = &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting}
-		if h.Held > 0 {
-			out.Holder.HeldMS = new(h.Held.Milliseconds())
-		}
-		if h.Remaining >= 0 {
-			out.Holder.RemainingMS = new(h.Remaining.Milliseconds())
-		}
-		if h.TTL > 0 {
-			out.Holder.TTLMS = new(h.TTL.Milliseconds())
-		}
+		out.Holder = newHolderJSON(h)
+	}
+	if state.Kind != holdfast.KindMutex {
+		out.sharedJSON = newSharedJSON(state)
 	}
 	for i, w := range state.Waiters {
-		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening})
+		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, newPartJSON(w.Part)})
+	}
+	return out
+}
+
+func newHolderJSON(h *holdfast.Holder) *holderJSON {
+	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, partJSON: newPartJSON(h.Part)}
+	if h.Held > 0 {
+		out.HeldMS = new(h.Held.Milliseconds())
+	}
+	if h.Remaining >= 0 {
+		out.RemainingMS = new(h.Remaining.Milliseconds())
+	}
+	if h.TTL > 0 {
+		out.TTLMS = new(h.TTL.Milliseconds())
 	}
 	return out
 }

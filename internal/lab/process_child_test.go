@@ -48,6 +48,7 @@ type order struct {
 	Do    string        // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti
 	Name  string        // lock, eval, glance
 	Least time.Duration // lock: Mutex.MinHold
+	Part  part          // lock: of a shared kind
 	Lease int           // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
@@ -191,10 +192,18 @@ func (c *child) lease(o order) *holdfast.Lease {
 }
 
 func (c *child) lock(o order, r *reply) {
-	mutex := c.client.Mutex(o.Name)
-	mutex.MinHold = o.Least
-	lease, err := mutex.Lock(context.Background())
+	lease, err := o.lock(c.client)
 	c.locked(o, lease, err, r)
+}
+
+// lock takes what the order names: a part of a shared kind, or a Mutex.
+func (o order) lock(client *holdfast.Client) (*holdfast.Lease, error) {
+	if o.Part != (part{}) {
+		return o.Part.lock(context.Background(), client, o.Name)
+	}
+	mutex := client.Mutex(o.Name)
+	mutex.MinHold = o.Least
+	return mutex.Lock(context.Background())
 }
 
 func (c *child) locked(o order, lease *holdfast.Lease, err error, r *reply) {

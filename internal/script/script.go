@@ -62,6 +62,22 @@ var (
 	QuorumLook   = load("quorum_look")
 )
 
+// The operations on a lock of a shared kind: a semaphore or an RWMutex.
+var (
+	SharedLock    = load("shared_lock")
+	SharedUnlock  = load("shared_unlock")
+	SharedRenew   = load("shared_renew")
+	SharedDrop    = load("shared_drop")
+	SharedKeep    = load("shared_keep")
+	SharedResize  = load("shared_resize")
+	SharedInspect = load("shared_inspect")
+)
+
+// Shared lists those, for tests that must look at each of them.
+func Shared() []*Script {
+	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect}
+}
+
 // Quorum lists those, for tests that must look at each of them.
 func Quorum() []*Script {
 	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook}

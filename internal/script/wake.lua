@@ -22,7 +22,9 @@ local function listeners(ids)
   local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
   return function(i)
     if names[i] == '' then
-      error('HOLDFAST ' .. L .. ' is waited for as another kind of lock', 0)
+      local letter = string.match(ids[i], '%.(%a)%d+|')
+      error('HOLDFAST ' .. L .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
+        or 'another kind of lock') .. ', not as a mutex', 0)
     end
     return counts[2 * i] > 0
   end

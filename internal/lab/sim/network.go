@@ -18,7 +18,9 @@ type Step struct {
 }
 
 // Waits tells whether this is a lock that queues.
-func (s Step) Waits() bool { return s.Kind == "lock" && len(s.Args) > 2 && s.Args[2] == "wait" }
+func (s Step) Waits() bool {
+	return (s.Kind == "lock" || s.Kind == "shared_lock") && len(s.Args) > 2 && s.Args[2] == "wait"
+}
 
 // Queues is the fresh id that an unlock, or a rest, may queue, or "".
 func (s Step) Queues() string {
