@@ -209,7 +209,7 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
 	case kind == "cancel" || kind == "unlock" || kind == "rest" || kind == "shared_unlock":
 		w.gone[id] = true
-		if fresh := gains(kind, args); kind != "cancel" && w.gone[fresh] {
+		if fresh := gains(kind, args); (kind == "unlock" || kind == "rest") && w.gone[fresh] {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
 	}
