@@ -50,7 +50,7 @@ func FuzzNames(f *testing.F) {
 		}
 		want := slot(ka.lock())
 		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
-		for _, key := range []string{ka.fence(), ka.queue(), wakePrefix + "client" + suffix} {
+		for _, key := range []string{ka.fence(), ka.queue(), ka.election()[1], ka.stage(), wakePrefix + "client" + suffix} {
 			if got := slot(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
@@ -62,8 +62,8 @@ func FuzzNames(f *testing.F) {
 		if err != nil || a == b {
 			return
 		}
-		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true}
-		for _, key := range kb {
+		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true, ka.election()[1]: true}
+		for _, key := range append(kb.election(), kb[:]...) {
 			if used[key] {
 				t.Fatalf("%q and %q share the key %q", a, b, key)
 			}
@@ -97,11 +97,13 @@ func FuzzOwners(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	f.Add("granted 73 64 0 1 999999")
 	f.Add("renewed 0 0 3 1 0 NOPERM of something")
+	f.Add("leader\x001\x00c.n.15000|o\x00-1\x0077")
 	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = decodeAnswer(strings.Split(text, "\x00"))
 		c := &core{}
 		_, _ = c.decodeState("n", strings.Split(text, "\x00"))
+		_, _ = c.decodeLeader(strings.Split(text, "\x00"))
 	})
 }
 
