@@ -22,6 +22,8 @@
 // [New] makes a [Client] on a [Store], [Client.Mutex] names a lock,
 // [Mutex.Lock] waits and returns a [Lease], [Lease.Release] gives it back. The
 // context given to Lock bounds the wait, not the hold; [Do] does all of it.
+// [Client.Election] elects a leader by such a lock, and [Client.Multi] locks
+// several names.
 //
 // # Limits
 //

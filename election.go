@@ -27,7 +27,7 @@ func (c *Client) Election(name string) *Election { return &Election{client: c, n
 // Name is the name that is led.
 func (e *Election) Name() string { return e.name }
 
-// ErrValue: a candidate's value does not fit where others read it. A
+// ErrValue means that a candidate's value does not fit where others read it. A
 // *ValueError says why.
 var ErrValue = errors.New("holdfast: bad value")
 
@@ -111,9 +111,8 @@ func (who *candidate) tail(c *core) string {
 	return idTail(c.options.TTL, who.value)
 }
 
-// announceEvery is how often a term is announced: T outlives it, see
-// announce.lua.
-const announceEvery = 6 * time.Hour
+// announceEvery is how often a term is announced: a failover may lose T.
+const announceEvery = 5 * time.Minute
 
 // announceWait is how long a leader waits until its term is known to others. It
 // leads also when that takes longer.

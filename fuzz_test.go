@@ -50,7 +50,7 @@ func FuzzNames(f *testing.F) {
 		}
 		want := slot(ka.lock())
 		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
-		for _, key := range append(ka.withHolders(), ka.order(), wakePrefix+"client"+suffix) {
+		for _, key := range append(everyKey(ka), ka.stage(), wakePrefix+"client"+suffix) {
 			if got := slot(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
@@ -62,11 +62,11 @@ func FuzzNames(f *testing.F) {
 		if err != nil || a == b {
 			return
 		}
-		used := map[string]bool{ka.order(): true}
-		for _, key := range ka.withHolders() {
+		used := map[string]bool{}
+		for _, key := range everyKey(ka) {
 			used[key] = true
 		}
-		for _, key := range append(kb.withHolders(), kb.order()) {
+		for _, key := range everyKey(kb) {
 			if used[key] {
 				t.Fatalf("%q and %q share the key %q", a, b, key)
 			}
@@ -102,6 +102,7 @@ func FuzzOwners(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	f.Add("granted 73 64 0 1 999999")
 	f.Add("renewed 0 0 3 1 0 NOPERM of something")
+	f.Add("leader\x001\x00c.n.15000|o\x00-1\x0077")
 	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
 	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00\x00667")
 	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
@@ -109,6 +110,7 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = decodeAnswer(strings.Split(text, "\x00"))
 		c := &core{}
 		_, _ = c.decodeState("n", strings.Split(text, "\x00"))
+		_, _ = c.decodeLeader(strings.Split(text, "\x00"))
 	})
 }
 
@@ -184,4 +186,9 @@ func TestTokensOnlyRise(t *testing.T) {
 	if got, ok := s.take(); ok && got <= 200 {
 		t.Fatalf("take: got %d after 200", got)
 	}
+}
+
+// everyKey is every key that a name may have.
+func everyKey(k *keys) []string {
+	return append(k.withHolders(), k.order(), k.election()[1], k.written(), onceKeys(k)[1])
 }

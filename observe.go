@@ -27,7 +27,7 @@ type audience struct {
 //
 // Announcements bring changes at once. Since one may be lost, and a leader may
 // die, each observer also looks when the term would end unless renewed, at least
-// every 15 s: with the default TTL five or six commands a minute. Without the
+// every 15 s: with the default TTL five commands a minute. Without the
 // right to subscribe, on a quorum, and where who holds the name does not announce
 // itself, it looks every second. The observers of an election in one Client
 // share a connection.

@@ -41,13 +41,13 @@ func ExampleElection_Observe() {
 	client := holdfast.New(store, nil)
 	defer client.Close()
 	election := client.Election("scheduler")
+	lease, err := election.Campaign(context.Background(), "10.0.0.3:8080")
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-
-	lease, err := election.Campaign(ctx, "10.0.0.3:8080")
-	if err != nil {
-		log.Fatal(err)
-	}
 	for leader, err := range election.Observe(ctx) {
 		switch {
 		case err != nil:
@@ -57,7 +57,7 @@ func ExampleElection_Observe() {
 			cancel()
 		default:
 			fmt.Println(leader.Value, "leads")
-			go lease.Release() // it resigns
+			go func() { _ = lease.Release() }() // it resigns
 		}
 	}
 	// Output:

@@ -15,14 +15,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// several is a MultiLease and the watch over each of its names.
+// several is a MultiLease in a test.
 type several struct {
 	*holdfast.MultiLease
-	held []*sim.Held
-	s    stage
+	s stage
 }
 
-// multi locks names, at most for a while, and has each of them watched.
+// multi locks names, and waits at most for a while.
 func (s stage) multi(l *sim.Link, limit time.Duration, names ...string) (*several, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
