@@ -23,10 +23,14 @@
 // [Mutex.Lock] waits and returns a [Lease], [Lease.Release] gives it back. The
 // context given to Lock bounds the wait, not the hold; [Do] does all of it.
 //
+// [Client.Once] runs a function at most once per interval among all machines, by
+// [Mutex.MinHold]: a name that is given back early rests. [Mutex.MaxHold] ends a
+// lease that lasts too long.
+//
 // # Limits
 //
 // First come first served and two commands per acquisition hold on one master.
 // Clients of other libraries that poll the same key exclude us and are excluded,
 // but have no place in the line. A lock that outlives a lost machine costs one
-// TTL. Whoever can write to the keys can break the lock.
+// TTL, or what is left of its MinHold. Whoever can write to the keys can break the lock.
 package holdfast
