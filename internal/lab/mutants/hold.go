@@ -43,7 +43,7 @@ var holdMutants = []mutant{
 	{guard: "least time: a release that falls back makes L rest", file: "alone.go", name: "TestMinHoldWhileASlotMoves",
 		edits: []string{"call.Args[:3]}, true", "call.Args[:1]}, true"}},
 	{guard: "least time: the line moves where there was nothing to rest", file: "ask.go", name: "TestMinHoldDeleted",
-		edits: []string{" || a.word == \"not held\" && a.holder == \"\" && r.call.Script == scriptRest {", " {"}},
+		edits: []string{"a.holder == \"\" && r.call.Script == scriptRest {", "false {"}},
 	{guard: "least time: Close makes L rest", file: "close.go", name: "TestMinHoldClose",
 		edits: []string{"case c.restsUntil(id) > 0:", "case false:"}},
 	{guard: "least time: the largest counts", file: "mutex.go", name: "TestMinHoldLargestCounts",
