@@ -49,7 +49,8 @@ func (s *hanging) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ 
 }
 
 func (s *hanging) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
-	return nil, errors.New("no subscriptions")
+	<-s.free
+	return nil, errors.New("hung up")
 }
 
 func (s *hanging) Scan(context.Context, string) iter.Seq2[string, error] { return nil }

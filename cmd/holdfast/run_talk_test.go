@@ -77,7 +77,7 @@ func TestRunTellsOutage(t *testing.T) {
 	r.says("Redis does not answer (")
 	server.start(t) // empty: what was held is gone, and that is found out
 	r.wantExit(exitLost)
-	r.wantLines("Redis does not answer (dial tcp ", "lost job (gone): the command was stopped")
+	r.wantSaid("holdfast: lost job (gone): the command was stopped") // and that Redis answers, if that was heard first
 }
 
 // A frozen Redis is told of before the command is stopped, although nothing has

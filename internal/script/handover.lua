@@ -50,11 +50,11 @@ local function handover(dead, chosen, following, mine, asked)
   local top = base + size - 1
   redis.call('SET', L, chosen, 'PX', px)
   -- include reserve.lua
+  if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
+    publish(following, 'next ' .. px .. ' ')
+  end
   if chosen ~= mine then
     publish(chosen, string.format('grant %s %d %d %s %s %s ', last, size, left, t[1], t[2], px))
-  end
-  if following and following ~= mine then
-    publish(following, 'next ' .. px .. ' ')
   end
   return px, size, left, last
 end

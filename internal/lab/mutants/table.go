@@ -145,7 +145,7 @@ var mutants = []mutant{
 	{guard: "a refused TryLock needs no cancel", file: "line.go", name: "TestRefusedTryLockNeedsNoCancel",
 		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelID", "if true {\n\t\tl.c.cancelID"}},
 	{guard: "no storm of renewals", file: "renew.go", name: "TestNoStormOfRenewals",
-		edits: []string{"min(c.options.TTL/6, 500*time.Millisecond)", "5*time.Millisecond"}},
+		edits: []string{"c.renewedAll.add(min(apart, c.options.TTL/6))", "c.renewedAll.add(min(apart, 5*time.Millisecond))"}},
 	{guard: "a log handler can't block", file: "client.go", name: "TestLoggerCanNotBlock",
 		edits: []string{"c.after = append(c.after, func() { go c.options.Logger.Warn(message, about...) })", "c.options.Logger.Warn(message, about...)"}},
 	{guard: "Release does not hang with the store", file: "client.go", pkg: ".", name: "TestReleaseWhileTheStoreHangs",

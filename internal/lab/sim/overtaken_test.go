@@ -104,18 +104,16 @@ func TestCloseAfterARefusal(t *testing.T) {
 func TestHeardBeforeSubscribed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Minute), s.process("p1", time.Minute)
-		s.subscribe(p0, p1)
+		s.subscribe(p1)
 		slow := true
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "subscribe" {
-				f.Out = time.Second
+			if step.Process == 0 && step.Kind == "subscribe" { // sent at the moment of the lock
+				f.Out = 600 * time.Millisecond
 			}
 			if step.Process == 0 && step.Kind == "lock" && slow {
 				f.Back, slow = time.Second, false
 			}
 		})
-		p0.Cut()
-		time.Sleep(200 * time.Millisecond)
 		stop := s.keepsBusy(p0, "n", 100*time.Millisecond)
 		defer stop()
 		time.Sleep(200 * time.Millisecond)

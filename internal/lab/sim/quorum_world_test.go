@@ -115,7 +115,9 @@ func (r *republic) close() {
 	for _, p := range r.parties {
 		_ = p.client.Close()
 	}
-	close(r.over)
+	r.mu.Lock()
+	close(r.over) // nothing sets out any more, also what a Client that has closed goes on with
+	r.mu.Unlock()
 	for _, n := range r.nodes {
 		r.thaw(n)
 	}
@@ -201,7 +203,7 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 		err   error
 	}
 	came := make(chan outcome, 1)
-	r.moving.Go(func() {
+	r.set(func() {
 		if !r.sleep(f.out) || f.loseOut || d.lost() {
 			return
 		}
@@ -228,6 +230,17 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 		return o.reply, o.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// set sends something on its way, unless all is over.
+func (r *republic) set(travel func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.over:
+	default:
+		r.moving.Go(travel)
 	}
 }
 
