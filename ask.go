@@ -322,7 +322,10 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	// twice, and the lease was given back before its deadline.
 	t.minHold.until = 0 // L rests, or is not ours
 	l.departed(nil, now)
-	if a.word == "dropped" || a.word == "not held" && a.holder == "" && r.call.Script == scriptRest { // the line has yet to move
+	if a.word == "dropped" { // the line has yet to move
+		l.c.moveLine(t.id, l, now)
+	}
+	if a.word == "not held" && a.holder == "" && r.call.Script == scriptRest { // which moves no line
 		l.c.moveLine(t.id, l, now)
 	}
 	switch {

@@ -25,10 +25,14 @@
 // [Client.Election] elects a leader by such a lock, and [Client.Multi] locks
 // several names.
 //
+// [Client.Once] runs a function at most once per interval among all machines, by
+// [Mutex.MinHold]: a name that is given back early rests. [Mutex.MaxHold] ends a
+// lease that lasts too long.
+//
 // # Limits
 //
 // First come first served and two commands per acquisition hold on one master.
 // Clients of other libraries that poll the same key exclude us and are excluded,
 // but have no place in the line. A lock that outlives a lost machine costs one
-// TTL. Whoever can write to the keys can break the lock.
+// TTL, or what is left of its MinHold. Whoever can write to the keys can break the lock.
 package holdfast

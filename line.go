@@ -269,8 +269,8 @@ func (l *line) serve(now instant) {
 	case w == nil && t.until == 0 && l.lingering(now):
 	case w == nil, // nobody wants it
 		t.until > 0 && w.number > t.until, // it was recalled, and who stood here then is served
-		t.turns > 0 && !t.heard,           // a recall may have gone unheard: ask Redis again
-		w.least > 0 && t.minHold.plain:    // it has to have a tenure of its own
+		w.least > 0 && t.minHold.plain,    // it has to have a tenure of its own
+		t.turns > 0 && !t.heard:           // a recall may have gone unheard: ask Redis again
 		l.depart(now)
 	case w.least > 0 && now.add(w.least) > t.minHold.lives:
 		l.secure(t, now)

@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	// ErrNotDue: a Once did not run, since somebody runs it, or has within its
+	// ErrNotDue means that a Once did not run, since somebody runs it, or has within its
 	// interval. A *NotDueError says who, when, and how that ended.
 	ErrNotDue = errors.New("holdfast: not due")
-	// ErrNeverRan: nothing is remembered of any run of a name.
+	// ErrNeverRan means that nothing is remembered of any run of a name.
 	ErrNeverRan = errors.New("holdfast: no run is remembered")
 )
 

@@ -49,11 +49,10 @@ func Example_minHold() {
 
 	mutex := client.Mutex("siren")
 	mutex.MinHold = time.Minute // sounds at most once a minute
-	lease, err := mutex.Lock(context.Background())
+	err = holdfast.Do(context.Background(), mutex, func(context.Context, *holdfast.Lease) error {
+		return nil
+	})
 	if err != nil {
-		log.Fatal(err)
-	}
-	if err := lease.Release(); err != nil {
 		log.Println(err)
 	}
 	_, err = mutex.TryLock(context.Background())

@@ -208,7 +208,7 @@ func TestOnceWithoutARecord(t *testing.T) {
 		if err := s.once(p0, time.Hour, 0, func() {}); !errors.Is(err, holdfast.ErrUnreachable) {
 			t.Errorf("Once = %v; want ErrUnreachable", err)
 		}
-		s.notDue(s.once(p0, time.Hour, 0, func() { t.Error("it runs twice") }))
+		_ = s.notDue(s.once(p0, time.Hour, 0, func() { t.Error("it runs twice") }))
 	})
 }
 
