@@ -23,6 +23,9 @@
 // [Mutex.Lock] waits and returns a [Lease], [Lease.Release] gives it back. The
 // context given to Lock bounds the wait, not the hold; [Do] does all of it.
 //
+// [Client.RWMutex] locks a name for many readers or one writer, and
+// [Client.Semaphore] gives out permits, with the same leases, waiting and order.
+//
 // # Limits
 //
 // First come first served and two commands per acquisition hold on one master.

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,7 +48,7 @@ func run(only string) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range append(mutants, quorumMutants...) {
+	for i, m := range slices.Concat(mutants, quorumMutants, sharedMutants) {
 		if !pattern.MatchString(m.guard) {
 			continue
 		}
