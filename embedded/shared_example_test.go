@@ -30,9 +30,10 @@ func ExampleClient_Semaphore() {
 	exports := client.Semaphore("exports", 10)
 	lease, err := exports.Acquire(ctx, 4) // waits its turn; ctx bounds the wait
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer lease.Release()
+	defer func() { _ = lease.Release() }()
 
 	_, err = exports.TryAcquire(ctx, 8) // does not wait
 	fmt.Println(errors.Is(err, holdfast.ErrHeld))
@@ -52,17 +53,19 @@ func ExampleSemaphore_Resize() {
 	exports := client.Semaphore("exports", 10)
 	lease, err := exports.Acquire(ctx, 10)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer lease.Release()
+	defer func() { _ = lease.Release() }()
 	if err := exports.Resize(ctx, 12); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
 	more, err := exports.TryAcquire(ctx, 2)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer more.Release()
+	defer func() { _ = more.Release() }()
 
 	_, err = client.Semaphore("exports", 10).TryAcquire(ctx, 1) // it has not heard of that
 	fmt.Println(err)
@@ -81,20 +84,20 @@ func ExampleClient_RWMutex() {
 		if err != nil {
 			return err
 		}
-		defer other.Release()
+		defer func() { _ = other.Release() }()
 		_, err = config.TryLock(context.Background())
 		fmt.Println("a writer among readers:", err != nil)
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
 	err = holdfast.Do(ctx, config, func(ctx context.Context, lease *holdfast.Lease) error {
 		fmt.Println("a writer alone:", lease.Err() == nil)
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
 	// Output:
 	// a writer among readers: true
