@@ -29,6 +29,9 @@
 // [Mutex.MinHold]: a name that is given back early rests. [Mutex.MaxHold] ends a
 // lease that lasts too long.
 //
+// [Client.RWMutex] locks a name for many readers or one writer, and
+// [Client.Semaphore] gives out permits, with the same leases, waiting and order.
+//
 // # Limits
 //
 // First come first served and two commands per acquisition hold on one master.

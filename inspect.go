@@ -23,7 +23,7 @@ type State struct {
 	Kind    Kind     // what it is used as; KindMutex where nobody holds it
 	Holder  *Holder  // nil: free; of several the one whose time ends first
 	Holders []Holder // of a shared kind, by the end of their time, the first 1,000; else none
-	Holding int      // how many hold; Holders lists the first 1,000
+	Holding int      // of a shared kind: how many hold; else 0
 	Size    int      // of a semaphore; else 0
 	Used    int      // permits that are held of a semaphore; else 0
 	Token   int64    // newest token reserved; 0: none remembered
@@ -142,7 +142,6 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	us := figures[0]
 	s := &State{Name: name, Kind: KindMutex, At: time.UnixMicro(us), Token: figures[2], Waiting: int(figures[3])}
 	if reply[3] == "1" {
-		s.Holding = 1
 		s.Holder = c.holder(reply[2], time.Duration(figures[1])*time.Millisecond, 2*us-s.Token)
 	}
 	return s, c.decodeWaiters(s, us, reply[7:])

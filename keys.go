@@ -87,7 +87,7 @@ func beside(l string, tagged bool) string {
 // withHolders are L, F, Q and H, as the scripts of the shared kinds want them.
 func (k *keys) withHolders() []string {
 	l := k.lock()
-	return []string{k[0], k[1], k[2], holdersPrefix + beside(l, strings.HasPrefix(l, "{"))}
+	return []string{l, k.fence(), k.queue(), holdersPrefix + beside(l, strings.HasPrefix(l, "{"))}
 }
 
 // shardSuffix is what a sharded wake channel has behind the client.

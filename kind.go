@@ -33,7 +33,7 @@ func kindOf(letter byte) Kind {
 	return KindMutex
 }
 
-// ErrKind: the name is in use as another kind of lock, or as a semaphore of
+// ErrKind tells that the name is in use as another kind of lock, or as a semaphore of
 // another size. A *KindError names both.
 var ErrKind = errors.New("holdfast: used as another kind of lock")
 

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// ErrSize: the number of permits asked for is less than 1 or more than the
-// semaphore has.
+// ErrSize tells that the number of permits asked for is less than 1 or more than
+// the semaphore has.
 var ErrSize = errors.New("holdfast: the semaphore has not so many permits")
 
 // MaxSize is the largest size of a Semaphore.

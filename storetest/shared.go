@@ -39,6 +39,7 @@ func (s suite) runShared(t *testing.T) {
 			t.Run("HeldAndFreed", func(t *testing.T) { s.sharedHeld(t, kind, lock) })
 			t.Run("Expiry", func(t *testing.T) { s.sharedExpiry(t, kind, lock) })
 			t.Run("GivenUp", func(t *testing.T) { s.sharedGivenUp(t, kind, lock) })
+			t.Run("Close", func(t *testing.T) { s.sharedClose(t, kind, lock) })
 		})
 	}
 	t.Run("Semaphore", s.semaphore)
@@ -194,6 +195,39 @@ func (s suite) sharedGivenUp(t *testing.T, kind string, lock lockFunc) {
 	}
 	waiting(t, a, name, 0)
 	release(t, lease)
+}
+
+// sharedClose: a Client that ends gives back what it holds and waits for.
+func (s suite) sharedClose(t *testing.T, kind string, lock lockFunc) {
+	a, b, c := s.client(t, 0), s.client(t, 0), s.client(t, 0)
+	name := kind + "-close"
+	lease, err := lock(within(t), a, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error)
+	go func() {
+		_, err := lock(within(t), b, name, false)
+		gone <- err
+	}()
+	waiting(t, a, name, 1)
+	if err := b.Close(); err != nil {
+		t.Fatalf("Close of who waits: %v", err)
+	}
+	if err := <-gone; !errors.Is(err, holdfast.ErrClosed) {
+		t.Fatalf("who waits: got %v, want ErrClosed", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatalf("Close of the holder: %v", err)
+	}
+	if err := lease.Err(); !errors.Is(err, holdfast.ErrClosed) || !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Err after Close: got %v, want ErrLost and ErrClosed", err)
+	}
+	next, err := lock(within(t), c, name, true)
+	if err != nil {
+		t.Fatalf("a try after the holder's Close: %v", err)
+	}
+	release(t, next)
 }
 
 // semaphore: together never more than the size; what does not fit waits, and

@@ -7,21 +7,17 @@
 --   grants: ids that become holders   used: with them   mine: it is among them
 --   drop: ids that leave Q otherwise, the dead and those that can't fit any more
 --   never: these last                 silent: a head that is put to the tail
---   first: the head that is left      more: it stopped at 500 dead, or 100 grants
+--   first: the head that is left      more: it stopped at 500 to drop, or 100 grants
 --   other: a living waiter is of this other kind
 local function survey(mine, gone, used, capacity)
   local plan = {grants = {}, drop = {}, never = {}, used = used}
-  local dead, ids, from, n = 0, redis.call('ZRANGE', Q, '0', '1'), 2, 2
+  local ids, from, n = redis.call('ZRANGE', Q, '0', '1'), 2, 2
   while true do
     local listening = listeners(ids)
     for i, id in ipairs(ids) do
       local weight = weight_of(id)
       if id == gone or id ~= mine and not listening(i) then
-        plan.drop[#plan.drop + 1], dead = id, dead + 1
-        if dead == 500 then
-          plan.more = true
-          return plan
-        end
+        plan.drop[#plan.drop + 1] = id
       elseif kind_of(id) ~= kind then
         plan.other = kind_of(id)
         return plan
@@ -35,6 +31,10 @@ local function survey(mine, gone, used, capacity)
         plan.silent = id
       else
         plan.first, plan.more = id, plan.used + weight <= capacity
+        return plan
+      end
+      if #plan.drop == 500 then
+        plan.more = true
         return plan
       end
     end

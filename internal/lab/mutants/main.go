@@ -48,7 +48,7 @@ func run(only string) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants) {
+	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants, sharedMutants) {
 		if !pattern.MatchString(m.guard) {
 			continue
 		}

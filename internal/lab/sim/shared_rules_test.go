@@ -107,9 +107,10 @@ func TestSharedAllThatFit(t *testing.T) {
 			readers[i] = s.wants(p1, "n", read)
 		}
 		w.release()
+		end := time.Now().Add(100 * time.Millisecond)
 		var held [n]hold
 		for i := range readers {
-			held[i] = s.soon(fmt.Sprintf("reader %d", i), readers[i], 100*time.Millisecond)
+			held[i] = s.soon(fmt.Sprintf("reader %d", i), readers[i], time.Until(end))
 		}
 		for _, h := range held {
 			h.release()
@@ -130,6 +131,33 @@ func TestSharedCrashedHolder(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		p0.Kill()
 		s.soon("the next", next, ttl+50*time.Millisecond).release()
+		living.release()
+	})
+}
+
+// Who only tries gets them then, too, though others keep their own.
+func TestSharedTryAfterACrash(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		const ttl = 3 * time.Second
+		p0, p1, p2 := s.process("p0", ttl), s.process("p1", ttl), s.process("p2", ttl)
+		s.take(p0, "n", permits(2, 4))
+		living := s.take(p1, "n", permits(2, 4))
+		p0.Kill()
+		try := func() error {
+			lease, err := p2.Client.Semaphore("n", 4).TryAcquire(t.Context(), 2)
+			if err == nil {
+				err = lease.Release()
+			}
+			return err
+		}
+		time.Sleep(ttl - 100*time.Millisecond)
+		if err := try(); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("before its ttl has ended: got %v, want ErrHeld", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if err := try(); err != nil {
+			t.Errorf("when its ttl has ended: %v", err)
+		}
 		living.release()
 	})
 }
@@ -165,7 +193,7 @@ func TestSharedDeadWriterAtTheHead(t *testing.T) {
 		first := s.take(p0, "n", read)
 		s.wants(p1, "n", write)
 		p1.Kill()
-		second := s.take(p2, "n", read)
+		second := s.soon("the reader", s.wants(p2, "n", read), 100*time.Millisecond)
 		second.release()
 		first.release()
 	})

@@ -178,10 +178,10 @@ func TestSharedManyDead(t *testing.T) {
 		_, _, queue := sim.Keys("n")
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		h := s.take(p0, "n", write)
-		for i := range 1300 {
+		next := s.wants(p1, "n", read)
+		for i := range 1300 { // in front of it
 			s.Do("ZADD", queue, fmt.Sprint(1000+i), fmt.Sprintf("dead%d.n.15000.r1|x", i))
 		}
-		next := s.wants(p1, "n", read)
 		h.release()
 		s.soon("the living one", next, 100*time.Millisecond).release()
 		s.none("n")
