@@ -147,8 +147,8 @@ func TestGateOrder(t *testing.T) {
 				}
 				worked++
 				mu.Unlock()
-				during()
 				_ = gate.Advance(fmt.Sprint("other", token), token) // may have it forget, but not who is inside
+				during()
 				mu.Lock()
 				if inside[token]--; inside[token] == 0 {
 					delete(inside, token)
