@@ -175,9 +175,6 @@ func (l *line) step(now instant) {
 		return
 	}
 	t := l.tenure
-	if t == nil && l.adopts != "" {
-		l.reject(&LostError{Name: l.name, Cause: Expired}) // before its caller had it; there is no second try
-	}
 	if l.callers.n == 0 && (t == nil || t.phase < holding) {
 		l.forget(now)
 		return

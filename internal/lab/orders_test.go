@@ -154,7 +154,7 @@ func TestFullMemoryOrders(t *testing.T) {
 	}
 	giveBack(t, adopted)
 	for _, name := range []string{"revoke", "steal"} {
-		<-leases[name].Done()
+		eventually(t, name+" ends the lease", func() bool { return leases[name].Err() != nil })
 		if err := leases[name].Release(); !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("Release: %v", err)
 		}

@@ -10,6 +10,7 @@ local holder = redis.call('GET', L)
 if holder ~= mine then
   local id, order, reason = ARGV[3], nil, nil
   -- include order.lua
+  if order == 'adopted' then return {'lost', holder ~= id and holder or '', us} end -- L can be a ghost
   if order then return {order, reason} end
   if holder ~= id then return {'lost', holder or '', us} end
 end
@@ -19,7 +20,10 @@ local now, fence, base, room
 
 local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
 redis.call('PEXPIRE', L, ttl) -- first: full memory never refuses it, and then nothing that follows
-if holder ~= mine then redis.call('SET', L, mine, 'PX', ttl) end
+if holder ~= mine then
+  redis.call('SET', L, mine, 'PX', ttl)
+  redis.call('SET', R, 'adopted ' .. ARGV[3] .. '|', 'PX', '1800000')
+end
 local size = math.min(asked, room)
 local top = base + size - 1
 -- include reserve.lua

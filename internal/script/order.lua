@@ -1,6 +1,6 @@
--- order: what Revoke or Steal has ordered of a tenure. Straight code.
--- needs: R, id, and these declared, which it sets: order ('revoked', 'stolen' or
---   nil), reason
+-- order: what Revoke, Steal or an adoption has left word of. Straight code.
+-- needs: R, id, and these declared, which it sets: order ('revoked', 'stolen',
+--   'adopted' or nil), reason
 local mark = redis.call('GET', R)
 if mark then
   local word, rest = string.match(mark, '^(%a+) (.*)$')

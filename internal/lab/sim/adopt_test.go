@@ -114,6 +114,7 @@ func TestAdoptAtHome(t *testing.T) {
 		text := holder.export()
 		time.Sleep(100 * time.Millisecond)
 		got := s.adopt(p0, "n", text)
+		late := s.waits(p0, "n")
 		other := s.waits(p1, "n")
 		if _, err := p0.Client.Mutex("n").Lock(got.Context(t.Context())); !errors.Is(err, holdfast.ErrDeadlock) {
 			t.Errorf("Lock under the adopted lease: %v; want ErrDeadlock", err)
@@ -122,6 +123,7 @@ func TestAdoptAtHome(t *testing.T) {
 		again := s.adopt(p1, "n", got.export())
 		again.release()
 		s.soon("the caller beside it", own, 100*time.Millisecond).release()
+		s.soon("who came when it was adopted", late, 100*time.Millisecond).release()
 		s.soon("the other", other, 100*time.Millisecond).release()
 	})
 }
@@ -423,6 +425,28 @@ func TestAdoptLostBeforeItBegins(t *testing.T) {
 			t.Errorf("Adopt = %v; want ErrLost", err)
 		}
 		time.Sleep(time.Second)
+		s.nothingLeft("n")
+	})
+}
+
+// A late duplicate of the exporter's lock makes the exported id the holder once
+// more, when who adopted has released: nobody adopts that ghost.
+func TestAdoptedGhost(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "lock" && step.Process == 0 {
+				f.Again = 2 * time.Second
+			}
+		})
+		text := s.lock(p0, "n").export()
+		s.adopt(p1, "n", text).release()
+		time.Sleep(2100 * time.Millisecond)
+		if lock, _ := s.left("n"); !lock {
+			t.Fatal("there is no ghost: the test shows nothing")
+		}
+		s.adoptionLost(p2, text, holdfast.Gone)
+		time.Sleep(3 * time.Second)
 		s.nothingLeft("n")
 	})
 }

@@ -33,9 +33,7 @@ func (s stage) revoke(l *sim.Link, name, reason string) (heard int) {
 
 func (s stage) steal(l *sim.Link, name, reason string) {
 	s.t.Helper()
-	tenure := s.hash(l, name)
-	s.Stolen(name)
-	if err := l.Client.Steal(s.t.Context(), name, tenure, reason); err != nil {
+	if err := l.Client.Steal(s.t.Context(), name, s.hash(l, name), reason); err != nil {
 		s.t.Fatalf("Steal: %v", err)
 	}
 }

@@ -34,6 +34,7 @@ type Story struct {
 	killed bool
 	copies int  // replicas, all of which must acknowledge
 	shared bool // its names are of the shared kinds
+	orders ordering
 
 	// Guarded by the World's mutex.
 	chances map[int]*rand.Rand // of each process's network
@@ -113,7 +114,7 @@ func (s *Story) Run() []string {
 	troubles.Wait()
 	s.settle()
 	switch {
-	case s.kind != Calm:
+	case s.kind != Calm || s.orders.on:
 	case !s.shared:
 		s.Watch.order()
 	case s.copies == 0: // else tokens come with the confirmation, whose order is another
@@ -124,6 +125,7 @@ func (s *Story) Run() []string {
 
 // settle checks that nothing is left behind: L2.
 func (s *Story) settle() {
+	s.orders.given.Wait()
 	s.mu.Lock()
 	s.calm = true
 	ghosts := s.ghosts
@@ -324,6 +326,9 @@ func (c *caller) refused(err error) {
 
 // hold works under a lease and checks that a loss is known: S3.
 func (c *caller) hold(h *Held, lease *holdfast.Lease) {
+	if c.story.orders.on && c.meddle(h, lease) {
+		return
+	}
 	work := c.some(10 * time.Millisecond)
 	if c.random.IntN(6) == 0 {
 		work = c.some(3 * c.link.TTL)

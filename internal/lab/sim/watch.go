@@ -222,6 +222,9 @@ func (w *Watch) before(call holdfast.Call) {
 	if len(call.Args) == 0 {
 		return
 	}
+	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] {
+		w.forgottenName(name) // who has it may believe so until it hears of that
+	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name
 }
