@@ -20,6 +20,9 @@ func (k *keys) order() string {
 	return orderPrefix + beside(k.lock(), strings.HasPrefix(k.lock(), "{"))
 }
 
+// withOrder are all keys of the name.
+func (k *keys) withOrder() []string { return append(k[:], k.order()) }
+
 // toRenew are the keys of renew. Without a stride it needs no F.
 func (k *keys) toRenew() []string {
 	return []string{k.lock(), k.queue(), k.order(), k.fence()}

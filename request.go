@@ -204,7 +204,7 @@ func (l *line) unlockArgs(id, fresh string) []string {
 func (l *line) keysFor(s *Script, args []string) []string {
 	switch {
 	case s == scriptAdopt:
-		return append(l.keys[:], l.keys.order())
+		return l.keys.withOrder()
 	case s != scriptRenew:
 		return l.keys[:]
 	case l.toRenew == nil: // it comes often, and is asked again and again

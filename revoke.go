@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrTenure: the tenure that was meant does not hold the name, or not any more.
+// ErrTenure means that the tenure that was meant does not hold the name, or not any more.
 // A *TenureError says who does.
 var ErrTenure = errors.New("holdfast: not the holder")
 
@@ -114,7 +114,7 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 	}
 	call := Call{s, []string{k.lock(), k.order()}, []string{id, suffix, reason}}
 	if s == scriptSteal {
-		call.Keys = append(k[:], k.order())
+		call.Keys = k.withOrder()
 	}
 	return c.give(ctx, until, name, tenure, call)
 }

@@ -23,16 +23,19 @@ func Example_revoke() {
 
 	lease, err := worker.Mutex("nightly").Lock(ctx)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	work := lease.Context(ctx)
 
 	state, err := operator.Inspect(ctx, "nightly")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := operator.Revoke(ctx, "nightly", state.Holder.Hash, "db-3 is being drained"); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	<-work.Done() // nobody else has the name yet: there is time to stop
@@ -61,24 +64,26 @@ func Example_export() {
 
 	lease, err := old.Mutex("leader").Lock(ctx)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	text, err := lease.Export() // a secret: whoever has it can take the lock
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	adopted, err := successor.Adopt(ctx, text)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer adopted.Release()
 	fmt.Println(adopted.Token() > lease.Token(), lease.Err())
 	_, err = old.Adopt(ctx, text)
-	fmt.Println(errors.Is(err, holdfast.ErrLost))
+	fmt.Println(errors.Is(err, holdfast.ErrLost), adopted.Release())
 	// Output:
 	// true holdfast: lease of leader lost: exported
-	// true
+	// true <nil>
 }
 
 // Before something that can't be undone, and that checks no token.
@@ -93,11 +98,12 @@ func Example_ensureHeld() {
 
 	lease, err := client.Mutex("launch").Lock(ctx)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	defer lease.Release()
 	if _, err := store.Do("DEL", "holdfast:launch"); err != nil { // an accident
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(lease.Err())
 	fmt.Println(lease.EnsureHeld(ctx))

@@ -48,7 +48,7 @@ func TestEnsureHeld(t *testing.T) {
 			t.Errorf("EnsureHeld after the loss: %v; want ErrLost", err)
 		}
 		holder.stops()
-		if err := s.lock(p0, "m").Lease.EnsureHeld(t.Context()); err != nil {
+		if err := s.lock(p0, "m").EnsureHeld(t.Context()); err != nil {
 			t.Errorf("EnsureHeld: %v", err)
 		}
 	})
