@@ -5,6 +5,7 @@ package lab_test
 import (
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,11 @@ func TestProcessExporterIsKilled(t *testing.T) {
 	adopted.release()
 	rises(t, second, calls[1].held())
 	calls[1].release()
+	word := "holdfast/revoked:{" + keyL(name) + "}" // that it was adopted
+	if left, err := strconv.Atoi(server.MustDo(t, "PTTL", word)); err != nil || left <= 0 {
+		t.Errorf("%s lives for %d ms more, %v; want an expiry", word, left, err)
+	}
+	server.MustDo(t, "DEL", word)
 	nothingLeft(t, server, name)
 }
 
