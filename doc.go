@@ -6,8 +6,9 @@
 //
 //   - While a master keeps its data and its clock does not jump forward, two
 //     leases of a name never overlap: a holder's own view ends before the lock
-//     can end in Redis. If somebody deletes the key, or a failover loses it, two
-//     may believe they hold it until the older one's next answered renewal.
+//     can end in Redis. If somebody deletes the key, steals the name, or a
+//     failover loses it, two may believe they hold it until the older one's next
+//     answered renewal.
 //   - Tokens of a name are unique and rise with every lease, also after a crash,
 //     and after Redis lost its data as long as its clock has not gone back.
 //   - A holder learns of loss: the context from [Lease.Context] ends with its
