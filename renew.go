@@ -151,7 +151,9 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	l.turn = nil
 	l.c.end(t, now)
 	l.c.ghost(a.holder, now)
-	l.c.renewAllSoon(now) // it may not be alone
+	if cause != Stolen {
+		l.c.renewAllSoon(now) // it may not be alone
+	}
 	if q := l.c.quorum; q != nil {
 		q.undo(t.id, l, now, t.expiry) // a minority still has it
 	}

@@ -14,8 +14,8 @@ if holder ~= id or redis.call('EXISTS', Q, R) > 0 then -- most often one look sa
   waiting = redis.call('ZCARD', Q)
 end
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
-if order == 'revoked' then -- the last time: for work that is stopping
-  redis.call('PEXPIRE', L, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L))))
+if order == 'revoked' then
+  redis.call('PEXPIRE', L, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))) -- the last time: for work that is stopping
   return {'revoked', reason}
 end
 if not ARGV[2] then -- nearly all are like this, and cost half as much
