@@ -22,7 +22,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: a renewal is told of the revoke", file: "internal/script/renew.lua", name: "TestRevokeUnheard",
 		edits: []string{"if order == 'revoked' then", "if false then"}},
 	{guard: "rule 11: and prolongs a last time", file: "internal/script/renew.lua", name: "TestRevokeLeavesATTL",
-		edits: []string{"redis.call('PEXPIRE', L, ttl) -- the last time", "-- the last time"}},
+		edits: []string{"redis.call('PEXPIRE', L, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))) -- the last time", "-- the last time"}},
 	{guard: "rule 11: revoked, the tenure is not given on", file: "renew.go", name: "TestRevoke",
 		edits: []string{"l.retire(Revoked, a.reason, now)", "l.retire(Revoked, a.reason, now)\n\t\tl.c.errand(scriptUnlock, l, now, t.expiry, l.unlockArgs(t.id, \"\"))"}},
 	{guard: "rule 11: revoked, it is unlocked by Release", file: "renew.go", name: "TestRevoke",
