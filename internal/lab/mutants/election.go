@@ -5,7 +5,7 @@ var electionMutants = []mutant{
 	{guard: "election: a candidate is a line of its own", file: "election.go", name: "TestCandidatesOfOneProcess",
 		edits: []string{"return name + \"\\x00\" + strconv.FormatInt(who.number, 10)", "return name + strconv.FormatInt(who.number-who.number, 10)"}},
 	{guard: "election: no lingering", file: "line.go", name: "TestResignedDoesNotLinger",
-		edits: []string{"<= 0 || l.candidate != nil {", "<= 0 {"}},
+		edits: []string{" || l.candidate != nil", ""}},
 	{guard: "election: a resignation is announced", file: "election.go", name: "TestElectionIsAnnounced",
 		edits: []string{"if !c.closed && c.quorum == nil {", "if false {"}},
 	{guard: "election: so is a Client that is closed", file: "close.go", name: "TestCloseResigns",

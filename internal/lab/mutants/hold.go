@@ -11,7 +11,7 @@ var holdMutants = []mutant{
 	{guard: "least time: renewals do not cut it", file: "hold.go", name: "TestMinHoldCrash",
 		edits: []string{"	if t.rests(now) {\n		return t.minHold.until.sub(now)\n	}", ""}},
 	{guard: "least time: renew never shortens it", file: "internal/script/renew.lua", name: "TestMinHoldLateShortRenewal",
-		edits: []string{", redis.call('PTTL', L)))", "))"}},
+		edits: []string{"tonumber(least), redis.call('PTTL', L)))", "tonumber(least)))"}},
 	{guard: "least time: a repeated lock never shortens it", file: "internal/script/lock.lua", name: "TestMinHoldLateLock",
 		edits: []string{"math.max(tonumber(ttl), redis.call('PTTL', L))", "tonumber(ttl)"}},
 	{guard: "least time: no tenure that was renewed by the ttl", file: "hold.go", name: "TestMinHoldLateRenewal",
