@@ -54,8 +54,6 @@ var holdMutants = []mutant{
 		edits: []string{"if known < left + 90001000 then", "if redis.call('PEXPIRE', F, '90001000') == 0 then"}},
 	{guard: "least time: full memory does not keep a name from resting", file: "internal/script/rest.lua", pkg: "./internal/lab", name: "TestFullMemoryRests",
 		edits: []string{"redis.call('PEXPIRE', L, left) -- first", "-- first"}},
-	{guard: "least time: it is kept by many faults together", file: "hold.go", name: "TestMinHoldStories",
-		edits: []string{"	if t.rests(now) {\n		return t.minHold.until.sub(now)\n	}", ""}},
 	{guard: "once: full memory does not keep an end from the record", file: "internal/script/once_end.lua", pkg: "./internal/lab", name: "TestFullMemoryRests",
 		edits: []string{"  redis.call('PEXPIRE', O, ARGV[3]) -- first", "  -- first"}},
 	{guard: "most time: the lease ends", file: "line.go", name: "TestMaxHold",

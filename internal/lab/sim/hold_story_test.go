@@ -19,7 +19,7 @@ import (
 // with a least time does so no earlier than it says, but for the round trip of a grant;
 // and somebody does follow.
 func TestMinHoldStories(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
 			w := sim.NewWorld(seed)
 			story := &holdStory{World: w, random: rand.New(rand.NewPCG(seed, 7))}
