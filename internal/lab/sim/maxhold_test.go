@@ -131,15 +131,22 @@ func TestMaxHoldWhileTheStoreHangs(t *testing.T) {
 	})
 }
 
-// The process was suspended beyond the end: the first look says so.
+// The process was suspended beyond the end, and beyond a renewal: the first look says
+// so, and it is not renewed any more.
 func TestMaxHoldAfterASuspend(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", time.Minute)
 		first := s.atMost(p0, "n", 10*time.Second)
-		p0.Leap(11 * time.Second)
+		s.on(func(step sim.Step, _ *sim.Fate) {
+			if step.Kind == "renew" {
+				t.Error("it is renewed after its end")
+			}
+		})
+		p0.Leap(25 * time.Second)
 		if lost, ok := errors.AsType[*holdfast.LostError](first.Err()); !ok || lost.Cause != holdfast.MaxHold {
 			t.Errorf("Err = %v; want MaxHold", first.Err())
 		}
+		time.Sleep(time.Second)
 		s.Watch.Leaves(first.held)
 		_ = first.Release()
 		time.Sleep(100 * time.Millisecond)
