@@ -29,8 +29,9 @@ const MaxSize = 1 << 30
 //
 // An acquisition costs a round trip, its release another, and waiting a few
 // commands per second for all who wait. Redis adds up the holders' weights each
-// time, which costs it about 0.3 ms for a thousand holders. Linger does not count
-// here, and a Client of a quorum has no Semaphore. Make it with Client.Semaphore.
+// time, which takes it about half a millisecond for a thousand holders. Linger
+// does not count here, and a Client of a quorum has no Semaphore. Make it with
+// Client.Semaphore.
 type Semaphore struct {
 	client *Client
 	name   string

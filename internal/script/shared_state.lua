@@ -23,9 +23,8 @@ local live, used = redis.call('ZCOUNT', H, string.format('(%.0f', us), '+inf'), 
 if live > 0 then
   -- A writer is alone; of many readers each weighs 1, and one is looked at.
   local all = kind == 'semaphore' or live == 1
-  for _, one in ipairs(redis.call('ZRANGE', H, all and -live or -1, -1)) do
-    if kind_of(one) ~= kind and not foreign then other = kind_of(one) end
-    used = used + (weight_of(one) or 1)
-  end
+  local ids, match = redis.call('ZRANGE', H, all and -live or -1, -1), string.match
+  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
   if not all then used = live end
+  if not seen[1] and not foreign and kind_of(ids[1]) ~= kind then other = kind_of(ids[1]) end
 end
