@@ -2,7 +2,7 @@
 //
 // A lease is not a proof. A process that is paused can act after its lease has
 // ended, whatever lock it uses; what makes that harmless is the fence token,
-// checked by the resource. With that said, holdfast promises:
+// checked by the resource ([Lease.Eval], package fence). With that said, holdfast promises:
 //
 //   - While a master keeps its data and its clock does not jump forward, two
 //     leases of a name never overlap: a holder's own view ends before the lock

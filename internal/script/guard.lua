@@ -4,8 +4,7 @@
 -- KEYS L W, then the user's
 -- ARGV id, token, then the user's
 do
-  local t = redis.call('TIME')
-  local now, L, W, token = 2 * (t[1] * 1000000 + t[2]), KEYS[1], KEYS[2], ARGV[2]
+  local L, W, token = KEYS[1], KEYS[2], ARGV[2]
   local holder = redis.call('GET', L)
   if holder ~= ARGV[1] then
     return redis.error_reply(holder and 'HOLDFAST lost: taken' or 'HOLDFAST lost: gone')
@@ -18,6 +17,8 @@ do
     return redis.error_reply('HOLDFAST stale: ' .. written)
   end
   if written ~= token or redis.call('PTTL', W) < 86400000 then
+    local t = redis.call('TIME')
+    local now = 2 * (t[1] * 1000000 + t[2])
     redis.call('SET', W, token, 'PX', string.format('%.0f', 90001000 + math.max(0, math.ceil((token - now) / 2000))))
   end
   for i = 1, 2 do
