@@ -55,7 +55,7 @@ var orderMutants = []mutant{
 		edits: []string{"l.released = true // and result is nil", ""}},
 	{guard: "rule 11: adopt asks again by the same id", file: "internal/script/adopt.lua", name: "TestAdoptIsRepeated",
 		edits: []string{"if holder ~= mine then\n  local id", "do\n  local id"}},
-	{guard: "rule 11: adopt takes the exported id's place alone", file: "internal/script/adopt.lua", name: "TestAdopt",
+	{guard: "rule 11: adopt takes the exported id's place alone", file: "internal/script/adopt.lua", name: "TestNobodyAdopts",
 		edits: []string{"if holder ~= id then return {'lost', holder or '', us} end", ""}},
 	{guard: "rule 11: a ghost of what was adopted is not", file: "internal/script/adopt.lua", name: "TestAdoptedGhost",
 		edits: []string{"if order == 'adopted' then", "if order == 'adopted' then order = nil elseif false then"}},
