@@ -2,7 +2,7 @@
 // out of the client and the scripts and runs the test that is named for it,
 // which must fail. The tree itself is not touched.
 //
-//	go run ./internal/lab/mutants [-run REGEXP]
+//	go run ./internal/lab/mutants [-run REGEXP] [-part N/M]
 package main
 
 import (
@@ -22,17 +22,22 @@ import (
 
 func main() {
 	only := flag.String("run", "", "only mutants whose guard matches this regular expression")
+	share := flag.String("part", "0/1", "only each `M`th mutant, from the Nth on: N/M")
 	flag.Parse()
-	if err := run(*only); err != nil {
+	if err := run(*only, *share); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only string) error {
+func run(only, share string) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
+	}
+	var part, parts int
+	if _, err := fmt.Sscanf(share, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
+		return fmt.Errorf("-part %s: want N/M, N from 0 to M-1", share)
 	}
 	root, err := rootDir()
 	if err != nil {
@@ -49,7 +54,7 @@ func run(only string) error {
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
 	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants, sharedMutants) {
-		if !pattern.MatchString(m.guard) {
+		if i%parts != part || !pattern.MatchString(m.guard) {
 			continue
 		}
 		tried++
