@@ -11,7 +11,7 @@ build: ## every package, and the command in bin/
 
 test: ## all tests, with the race detector, against real servers
 	@scripts/need gcc redis-server redis-cli postgres
-	go test -race -timeout 15m work
+	go test -race -parallel 4 -timeout 15m work
 	go test -timeout 10m . ./internal/lab/sim
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes

@@ -11,6 +11,7 @@ import (
 
 // The embedded store is a store as any other.
 func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
 	store, err := embedded.Open(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -21,6 +22,7 @@ func TestEmbeddedConforms(t *testing.T) {
 
 // The lock works through each driver wherever Redis may run.
 func TestDriversConform(t *testing.T) {
+	t.Parallel()
 	plain := redistest.Start(t, redistest.Options{})
 	limited := redistest.Start(t, redistest.Options{
 		// What a lock needs and no more, but DEL for the suite.

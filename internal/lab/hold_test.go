@@ -16,6 +16,7 @@ import (
 // Least times and Once need no rights beyond those of docs/operations.md, with each
 // driver, on one server and in a Cluster, where keys must share a slot.
 func TestHoldOnServers(t *testing.T) {
+	t.Parallel()
 	places := map[string]place{
 		"app":       {[]*redistest.Server{redistest.Start(t, redistest.Options{})}, "redis"},
 		"clustered": {redistest.Cluster(t, 3, 0), "cluster"},
@@ -102,6 +103,7 @@ func onceOn(t *testing.T, first, second *holdfast.Client, name string) {
 // Full memory does not keep a name from resting, nor a run from being written down
 // as ended; none begins.
 func TestFullMemoryRests(t *testing.T) {
+	t.Parallel()
 	server, client := fullServer(t)
 	a, b := client(holdfast.Options{Owner: "a"}), client(holdfast.Options{Owner: "b"})
 	mutex := a.Mutex("n")

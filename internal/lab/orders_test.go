@@ -29,6 +29,7 @@ func hashOf(t *testing.T, c *holdfast.Client, name string) string {
 // it long before the ttl ends. When the frozen one wakes up, long before its own
 // deadline, it learns that and why, and leaves alone what is another's now.
 func TestProcessStolenWhileFrozen(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "stolen-frozen", 20 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	operator := open(t, server.URL(), holdfast.Options{Owner: "operator"})

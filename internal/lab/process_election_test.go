@@ -102,6 +102,7 @@ func (w *witnessed) saw(t *testing.T, want ...string) {
 // The leader's process is killed. The next one leads when the ttl ends, in a
 // higher term, and the observer is told of each change.
 func TestProcessLeaderKilled(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "leader-killed", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B", "C")
@@ -135,6 +136,7 @@ func TestProcessLeaderKilled(t *testing.T) {
 // first wakes up its first look says that it does not any more, and resigning late
 // changes nothing for the other, nor for what observers are told.
 func TestProcessLeaderFrozen(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "leader-frozen", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B")

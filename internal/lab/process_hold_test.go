@@ -12,6 +12,7 @@ import (
 // The holder is killed in the middle of its least time, which is longer than the
 // ttl: nobody gets the name before it is over, and then the next does.
 func TestProcessMinHoldKilled(t *testing.T) {
+	t.Parallel()
 	const name, ttl, least = "min-hold-killed", time.Second, 5 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B", "C")
@@ -46,6 +47,7 @@ func TestProcessMinHoldKilled(t *testing.T) {
 
 // The holder is frozen, as long as it takes others to get the name, and wakes up.
 func TestProcessMinHoldFrozen(t *testing.T) {
+	t.Parallel()
 	const name, ttl, least = "min-hold-frozen", time.Second, 4 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B")

@@ -45,6 +45,7 @@ func keyH(name string) string { return "holdfast/holders:{" + keyL(name) + "}" }
 // A process that holds permits is killed. They are free when its ttl ends, not
 // before, and what the living hold is not touched.
 func TestProcessPermitsOfTheKilled(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "permits-killed", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B", "C")
@@ -108,6 +109,7 @@ func TestProcessFrozenWriterAtTheHead(t *testing.T) {
 // A reader is frozen for longer than its ttl. The writer goes on; when the reader
 // wakes up its first look says that it has lost, and its release takes nothing.
 func TestProcessReaderFrozen(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "reader-frozen", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B")

@@ -18,7 +18,7 @@ func TestQuorumHasNoSharedKinds(t *testing.T) {
 		"RLock":   func() error { _, err := c.RWMutex("n").RLock(t.Context()); return err },
 		"Lock":    func() error { _, err := c.RWMutex("n").TryLock(t.Context()); return err },
 	} {
-		if err := f(); err == nil || !strings.Contains(err.Error(), "quorum has no Semaphore and no RWMutex") {
+		if err := f(); err == nil || !strings.Contains(err.Error(), "does not work on a quorum") {
 			t.Errorf("%s: got %v, want that a quorum has none", what, err)
 		}
 	}
