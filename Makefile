@@ -10,8 +10,8 @@ build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
 test: ## all tests, with the race detector, against real servers
-	@scripts/need gcc redis-server redis-cli
-	go test -race -timeout 15m work
+	@scripts/need gcc redis-server redis-cli postgres
+	go test -race -parallel 4 -timeout 15m work
 	go test -timeout 10m . ./internal/lab/sim
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
@@ -19,6 +19,7 @@ failovers: ## fifty in a row behind Sentinel, with what gets lost known in time;
 	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
+	@scripts/need gcc redis-server redis-cli postgres
 	go run ./internal/lab/mutants $(MUTANTS)
 
 lint:

@@ -14,8 +14,17 @@ func alone(call Call) (Call, bool) {
 	switch call.Script {
 	case scriptUnlock:
 		return Call{scriptDrop, call.Keys[:1], call.Args[:1]}, true
+	case scriptRest:
+		return Call{scriptDrop, call.Keys[:1], call.Args[:3]}, true
 	case scriptRenew:
+		if len(call.Args) > 2 {
+			return Call{scriptKeep, call.Keys[:1], []string{call.Args[0], call.Args[2]}}, true
+		}
 		return Call{scriptKeep, call.Keys[:1], call.Args[:1]}, true
+	case scriptSharedUnlock:
+		return Call{scriptSharedDrop, call.Keys[3:], call.Args[:1]}, true
+	case scriptSharedRenew:
+		return Call{scriptSharedKeep, call.Keys[3:], call.Args[:1]}, true
 	}
 	return Call{}, false
 }

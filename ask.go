@@ -33,15 +33,20 @@ func (l *line) ask(now instant) {
 // subscription is confirmed: a waiter that nobody can call is a dead one.
 func (l *line) sendLock(now instant) {
 	t := l.tenure
-	args := []string{t.id, strideText}
-	if l.callers.waits() && l.wake.up {
+	s, args := scriptLock, []string{t.id, strideText}
+	if l.shared != nil {
+		args[1] = itoa(l.shared.capacity)
+	}
+	if l.adopts != "" {
+		s, args = scriptAdopt, append(args, l.adopts)
+	} else if l.callers.waits() && l.wake.up {
 		t.waits = true
 		arrival := int64(0)
 		if t.keep {
 			arrival = t.score
 		}
 		args = append(args, "wait", itoa(arrival), l.shard)
-	} else if l.shard != "" {
+	} else if l.shard != "" || l.shared != nil {
 		args = append(args, "try", "0", l.shard)
 	}
 	if t.first == 0 {
@@ -49,7 +54,7 @@ func (l *line) sendLock(now instant) {
 	}
 	l.askAt = 0
 	t.open++
-	l.asking = l.c.send(scriptLock, l, t, now, args, (*request).lockAnswered)
+	l.asking = l.c.send(s, l, t, now, args, (*request).lockAnswered)
 }
 
 // overdue: lock was not answered in time.
@@ -102,6 +107,10 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.queued(t, a, r.sent, now)
 	case "again":
 		l.sendLock(now)
+	case "lost", "revoked", "stolen":
+		l.notAdopted(a)
+	case "other kind":
+		l.otherKind(a)
 	default:
 		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
 	}
@@ -159,6 +168,9 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	}
 	const near = 50 * time.Millisecond // the first may all be dead
 	own := min(l.c.options.TTL, window)
+	if l.shared != nil {
+		a.pttl = a.look
+	}
 	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 16))*near + time.Duration(min(max(a.position-16, 0), 600))*own
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), 10*time.Minute)
 }
@@ -256,7 +268,11 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	t.phase = holding
 	t.heard = g.heard
 	t.fenced = g.start
+	t.minHold.lives = g.start.add(g.life)
 	t.hold(g.start, g.life, l.c.jitter)
+	if t.ordered {
+		t.renewAt = now
+	}
 	if t.sure = l.c.options.WaitReplicas == 0; t.sure {
 		t.tokens.add(g.base, g.size)
 	}
@@ -304,8 +320,12 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	}
 	// "not held" counts as released: the client library may have sent it
 	// twice, and the lease was given back before its deadline.
+	t.minHold.until = 0 // L rests, or is not ours
 	l.departed(nil, now)
 	if a.word == "dropped" { // the line has yet to move
+		l.c.moveLine(t.id, l, now)
+	}
+	if a.word == "not held" && a.holder == "" && r.call.Script == scriptRest { // which moves no line
 		l.c.moveLine(t.id, l, now)
 	}
 	switch {
@@ -345,7 +365,7 @@ func (l *line) tickLeaving(now instant) {
 		l.reject(&storeError{l.name, ErrUnreachable, l.trouble})
 	}
 	switch {
-	case now >= l.tenure.expiry:
+	case now >= l.tenure.gone():
 		l.departed(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)}, now)
 	case l.unlocking == nil && now >= l.askAt:
 		l.sendUnlock(now)
@@ -360,6 +380,9 @@ func or(err, otherwise error) error {
 }
 
 func labelOf(holder string) string {
+	if owner, rests := restsAfter(holder); rests {
+		return owner
+	}
 	id, _ := parseID(holder)
 	return id.owner
 }

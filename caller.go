@@ -1,12 +1,16 @@
 package holdfast
 
+import "time"
+
 // caller is one call of Lock or TryLock that has not got its answer.
 type caller struct {
 	try    bool
 	line   *line
 	number int64
 	since  instant
-	ready  chan outcome // takes one
+	least  time.Duration // Mutex.MinHold
+	most   time.Duration // Mutex.MaxHold
+	ready  chan outcome  // takes one
 	listed bool
 
 	before, after *caller

@@ -54,7 +54,11 @@ func (t *trial) eval(ctx context.Context, s *Script, args ...string) ([]string, 
 	if t.silent != nil {
 		return nil, t.silent
 	}
-	reply, err := t.c.evalBounded(ctx, Call{s, t.keys[:], args})
+	keys := t.keys[:]
+	if s == script.Renew {
+		keys = t.keys.toRenew()
+	}
+	reply, err := t.c.evalBounded(ctx, Call{s, keys, args})
 	if said, ok := asServerError(err); ok {
 		err = explain(said, t.keys.lock())
 	} else {

@@ -43,21 +43,27 @@ type core struct {
 	work    chan *request // to workers that are idle
 	idle    atomic.Int32  // how many those are
 	enough  atomic.Bool   // the newest WAIT was answered by enough replicas
+	guarded guardedScripts
 
 	mu         sync.Mutex
 	closed     bool
 	schedule   schedule
-	lines      map[string]*line   // by name
-	tenures    map[string]*tenure // by id: all that are not past
-	given      memory             // ids given up before they were granted
-	past       memory             // ids released or lost
-	wake       *wake              // the subscription; in Cluster each line has its own
-	answered   instant            // when the newest answer came
-	troubled   bool               // a request failed in the network since the last answer
-	cleared    instant            // when that was last over: what was sent before may never be answered
-	renewedAll instant            // when all that is held was last renewed
-	muteUntil  instant            // until when nothing is expected to be pushed
-	inflight   int                // requests that have not come back
+	lines      map[string]*line     // by name; a candidate, an adopter and an acquisition of a shared kind have one each
+	shared     int64                // the newest number of such an acquisition
+	audiences  map[string]*audience // of elections that are observed here, by L
+	tenures    map[string]*tenure   // by id: all that are not past
+	given      memory               // ids given up before they were granted
+	past       memory               // ids released or lost
+	rested     map[string]instant   // past ids whose L is to rest, and until when
+	exported   memory               // ids that are somebody else's to end
+	wake       *wake                // the subscription; in Cluster each line has its own
+	wakes      wakes                // in Cluster those of the shared kinds, whose lines of a name share one
+	answered   instant              // when the newest answer came
+	troubled   bool                 // a request failed in the network since the last answer
+	cleared    instant              // when that was last over: what was sent before may never be answered
+	renewedAll instant              // when all that is held was last renewed
+	muteUntil  instant              // until when nothing is expected to be pushed
+	inflight   int                  // requests that have not come back
 	errands    map[*errand]struct{}
 	late       []chore // what undoes lock requests that came back after Close
 	missed     int     // events dropped
@@ -107,8 +113,10 @@ func newCore(options Options, carrier Store) *core {
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
+		rested:   make(map[string]instant),
 		given:    memory{limit: 1 << 16},
 		past:     memory{limit: 1 << 12},
+		exported: memory{limit: 1 << 12},
 
 		renewedAll: -instant(time.Hour),
 		answered:   -instant(time.Hour),
@@ -192,6 +200,7 @@ func (c *core) leaveRenewals() {
 		for _, r := range batch {
 			r.sent, r.waits = now, false
 			r.tenure.expiry = max(r.tenure.expiry, now.add(c.options.TTL))
+			r.tenure.minHold.sent(r, now)
 		}
 		go c.performAll(batch)
 	}
@@ -282,6 +291,9 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 	m.queue = append(m.queue, remembered{id, now.add(life)})
 }
 
+// knows tells whether an id is remembered.
+func (m *memory) knows(id string) bool { return m.known[id] != nil }
+
 var (
 	scriptLock     = script.Lock
 	scriptUnlock   = script.Unlock
@@ -290,4 +302,18 @@ var (
 	scriptDrop     = script.Drop
 	scriptKeep     = script.Keep
 	scriptReplicas = script.Replicas
+	scriptRevoke   = script.Revoke
+	scriptSteal    = script.Steal
+	scriptAdopt    = script.Adopt
+	scriptAnnounce = script.Announce
+	scriptLeader   = script.Leader
+	scriptRest     = script.Rest
+
+	scriptSharedLock    = script.SharedLock
+	scriptSharedUnlock  = script.SharedUnlock
+	scriptSharedRenew   = script.SharedRenew
+	scriptSharedDrop    = script.SharedDrop
+	scriptSharedKeep    = script.SharedKeep
+	scriptSharedResize  = script.SharedResize
+	scriptSharedInspect = script.SharedInspect
 )

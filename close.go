@@ -76,6 +76,9 @@ func (l *line) shut() (calls []chore) {
 			calls = append(calls, l.c.ends(t.id, l, scriptCancel, nil)...)
 		}
 	}
+	if u := l.turn; u != nil && l.candidate != nil && l.c.quorum == nil {
+		calls = append(calls, chore{l.announcement(u), nil})
+	}
 	return calls
 }
 
@@ -95,10 +98,13 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 				calls = append(calls, chore{Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, n})
 			}
 		}
+	case c.restsUntil(id) > 0:
+		s, args := l.parting(id, "", c.restsUntil(id), c.clock.now())
+		calls = append(calls, chore{Call{s, l.keys[:], args}, nil})
 	case s == scriptUnlock:
-		calls = append(calls, chore{Call{s, l.keys[:], l.unlockArgs(id, "")}, nil})
+		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
 	default:
-		calls = append(calls, chore{Call{s, l.keys[:], []string{id, l.shard}}, nil})
+		calls = append(calls, chore{l.call(s, []string{id, l.shard}), nil})
 	}
 	return calls
 }

@@ -23,8 +23,13 @@ type answer struct {
 	inserted bool          // queued: by this very request
 	heard    bool          // queued: our own channel has a listener
 	refused  string        // what the server said when it refused to publish
+	reason   string        // revoked, stolen: why
+	told     int64         // told: how many heard the push
 	run      string        // a quorum's node: which run of which server answered
 	mark     string        // no member: the quorum-id that the node bears
+	kind     string        // other kind: which one the name is
+	capacity int64         // other kind: its size; 0: it has none, or it is not known
+	look     time.Duration // queued, of a shared kind: when to look again
 }
 
 // forms lists the fields behind each word, in order. A field in brackets may
@@ -32,7 +37,7 @@ type answer struct {
 var forms = map[string]string{
 	"granted":   "base size server run", // of a quorum's node; else it is a line
 	"held":      "holder pttl waiting server [refused] [run]",
-	"queued":    "holder pttl position score server inserted heard refused",
+	"queued":    "holder pttl position score server inserted heard refused [look]",
 	"again":     "server",
 	"released":  "[refused] [run]",
 	"not held":  "holder server [refused] [run]",
@@ -41,12 +46,20 @@ var forms = map[string]string{
 	"renewed":   "server run", // of a quorum's node; else it is a line
 	"kept":      "server",
 	"lost":      "holder server [run]",
+	"revoked":   "reason",
+	"stolen":    "reason",
+	"told":      "told refused",
+	"taken":     "refused",
 	"repaired":  "[server] [run]",
+	"announced": "server refused",
 	"unchanged": "",
 	"raised":    "server run",
 	"sits out":  "pttl server run",
 	"no member": "mark server run",
 	"marked":    "mark server run",
+
+	"other kind": "kind capacity",
+	"resized":    "",
 }
 
 func decodeAnswer(reply []string) (answer, error) {
@@ -123,11 +136,17 @@ func (a *answer) set(field, value string) error {
 	case "refused":
 		a.refused = value
 		return nil
+	case "reason":
+		a.reason = cleanReason(value)
+		return nil
 	case "run":
 		a.run = value
 		return nil
 	case "mark":
 		a.mark = value
+		return nil
+	case "kind":
+		a.kind = value
 		return nil
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
@@ -148,6 +167,12 @@ func (a *answer) set(field, value string) error {
 			return errors.New("out of range")
 		}
 		a.pttl = time.Duration(n) * time.Millisecond
+	case "told":
+		a.told = n
+	case "look":
+		a.look = time.Duration(min(n, maxLook)) * time.Millisecond
+	case "capacity":
+		a.capacity = n
 	case "position":
 		a.position = n
 	case "score":
@@ -160,12 +185,15 @@ func (a *answer) set(field, value string) error {
 	return nil
 }
 
+// maxLook bounds, in ms, when to look again.
+const maxLook = 60_000
+
 // maxToken is the first number that a float64 can't tell from its neighbour.
 const maxToken = 1 << 53
 
 func (a *answer) check() error {
 	if a.base < 0 || a.size < 0 || a.size > maxStride || a.base > maxToken-a.size ||
-		a.waiting < 0 || a.server < 0 || a.server > maxToken || a.position < 0 || a.score < 0 {
+		a.waiting < 0 || a.server < 0 || a.server > maxToken || a.position < 0 || a.score < 0 || a.told < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.word)
 	}
 	if a.word == "granted" && a.size == 0 {
@@ -176,7 +204,7 @@ func (a *answer) check() error {
 
 // message is a decoded push.
 type message struct {
-	kind    string // grant, next or recall
+	kind    string // grant, next, recall or revoked
 	id      string
 	base    int64 // grant
 	size    int64
@@ -188,7 +216,7 @@ type message struct {
 var errMessage = errors.New("a push that is none of ours")
 
 // decodeMessage reads "grant <last> <size> <waiting> <seconds> <us> <window ms> <id>",
-// "next <pttl ms> <id>" or "recall <id>". The id comes last: its owner may have
+// "next <pttl ms> <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have
 // spaces.
 func decodeMessage(payload string) (message, error) {
 	kind, rest, _ := strings.Cut(payload, " ")
@@ -200,7 +228,7 @@ func decodeMessage(payload string) (message, error) {
 		figures = []*int64{&last, &m.size, &m.waiting, &seconds, &micros, &life}
 	case "next":
 		figures = []*int64{&life}
-	case "recall":
+	case "recall", "revoked":
 	default:
 		return message{}, errMessage
 	}

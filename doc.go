@@ -2,12 +2,13 @@
 //
 // A lease is not a proof. A process that is paused can act after its lease has
 // ended, whatever lock it uses; what makes that harmless is the fence token,
-// checked by the resource. With that said, holdfast promises:
+// checked by the resource ([Lease.Eval], package fence). With that said, holdfast promises:
 //
 //   - While a master keeps its data and its clock does not jump forward, two
 //     leases of a name never overlap: a holder's own view ends before the lock
-//     can end in Redis. If somebody deletes the key, or a failover loses it, two
-//     may believe they hold it until the older one's next answered renewal.
+//     can end in Redis. If somebody deletes the key, steals the name, or a
+//     failover loses it, two may believe they hold it until the older one's next
+//     answered renewal.
 //   - Tokens of a name are unique and rise with every lease, also after a crash,
 //     and after Redis lost its data as long as its clock has not gone back.
 //   - A holder learns of loss: the context from [Lease.Context] ends with its
@@ -22,11 +23,20 @@
 // [New] makes a [Client] on a [Store], [Client.Mutex] names a lock,
 // [Mutex.Lock] waits and returns a [Lease], [Lease.Release] gives it back. The
 // context given to Lock bounds the wait, not the hold; [Do] does all of it.
+// [Client.Election] elects a leader by such a lock, and [Client.Multi] locks
+// several names.
+//
+// [Client.Once] runs a function at most once per interval among all machines, by
+// [Mutex.MinHold]: a name that is given back early rests. [Mutex.MaxHold] ends a
+// lease that lasts too long.
+//
+// [Client.RWMutex] locks a name for many readers or one writer, and
+// [Client.Semaphore] gives out permits, with the same leases, waiting and order.
 //
 // # Limits
 //
 // First come first served and two commands per acquisition hold on one master.
 // Clients of other libraries that poll the same key exclude us and are excluded,
 // but have no place in the line. A lock that outlives a lost machine costs one
-// TTL. Whoever can write to the keys can break the lock.
+// TTL, or what is left of its MinHold. Whoever can write to the keys can break the lock.
 package holdfast

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,12 +46,16 @@ type HeldError struct {
 	Name      string
 	Owner     string        // the holder's label; empty when it is foreign or not known
 	Foreign   bool          // held by a client of another library
+	Resting   bool          // held by nobody: it rests after Owner's hold, see Mutex.MinHold
 	Remaining time.Duration // until its expiry in Redis; negative: it has none
 	Waiters   int           // processes in line
 }
 
 func (e *HeldError) Error() string {
 	var b strings.Builder
+	if e.Resting {
+		return fmt.Sprintf("holdfast: %s rests after %s, for %v more", e.Name, cmp.Or(e.Owner, "another"), e.Remaining.Round(100*time.Millisecond))
+	}
 	fmt.Fprintf(&b, "holdfast: %s is held by ", e.Name)
 	switch {
 	case e.Owner != "":
@@ -79,21 +84,31 @@ type Cause string
 
 // The causes of loss.
 const (
-	Expired Cause = "expired" // its deadline passed without an answered renewal; with WaitReplicas, an acknowledged one
-	Taken   Cause = "taken"   // Redis says that another holds the name
-	Gone    Cause = "gone"    // the key is gone: deleted, evicted, or lost by the server
-	Closed  Cause = "closed"  // the Client was closed
+	Expired Cause = "expired"  // its deadline passed without an answered renewal; with WaitReplicas, an acknowledged one
+	Taken   Cause = "taken"    // Redis says that another holds the name
+	Gone    Cause = "gone"     // the key is gone: deleted, evicted, or lost by the server
+	Closed  Cause = "closed"   // the Client was closed
+	MaxHold Cause = "max hold" // it lasted as long as Mutex.MaxHold allows
+
+	Revoked  Cause = "revoked"  // Client.Revoke asked for it: nobody else has the name before Release, or the end of its ttl
+	Stolen   Cause = "stolen"   // Client.Steal gave the name away
+	Exported Cause = "exported" // by Lease.Export: another process may adopt it
 )
 
 // LostError says why a lease is over that nobody released.
 type LostError struct {
-	Name  string
-	Token int64
-	Cause Cause
+	Name   string
+	Token  int64
+	Cause  Cause
+	Reason string // Revoked and Stolen: what was given as the reason
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("holdfast: lease of %s lost: %s", e.Name, e.Cause)
+	text := fmt.Sprintf("holdfast: lease of %s lost: %s", e.Name, e.Cause)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
 }
 
 // Unwrap makes errors.Is(err, ErrLost) true, and ErrClosed too after Close.

@@ -30,9 +30,10 @@ type Released struct {
 
 // Lost tells: a lease ended before its release.
 type Lost struct {
-	Name  string
-	Token int64
-	Cause Cause
+	Name   string
+	Token  int64
+	Cause  Cause
+	Reason string // what was given to Revoke or Steal
 }
 
 // Renewed tells: Redis answered a renewal.

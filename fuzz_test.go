@@ -50,7 +50,7 @@ func FuzzNames(f *testing.F) {
 		}
 		want := slot(ka.lock())
 		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
-		for _, key := range []string{ka.fence(), ka.queue(), wakePrefix + "client" + suffix} {
+		for _, key := range append(everyKey(ka), ka.stage(), wakePrefix+"client"+suffix) {
 			if got := slot(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
@@ -62,8 +62,11 @@ func FuzzNames(f *testing.F) {
 		if err != nil || a == b {
 			return
 		}
-		used := map[string]bool{ka.lock(): true, ka.fence(): true, ka.queue(): true}
-		for _, key := range kb {
+		used := map[string]bool{}
+		for _, key := range everyKey(ka) {
+			used[key] = true
+		}
+		for _, key := range everyKey(kb) {
 			if used[key] {
 				t.Fatalf("%q and %q share the key %q", a, b, key)
 			}
@@ -74,10 +77,12 @@ func FuzzNames(f *testing.F) {
 func FuzzIDs(f *testing.F) {
 	f.Add("abc.def.15000|host:1")
 	f.Add("rest|x")
+	f.Add("abc.def.15000.s3|host:1")
+	f.Add("abc.def.15000.w1073741824|host:1")
 	f.Add("..|")
 	f.Fuzz(func(t *testing.T, value string) {
 		id, ok := parseID(value)
-		if ok && (id.ttl <= 0 || id.client == "" || strings.ContainsAny(id.owner, "|\n")) {
+		if ok && (id.ttl <= 0 || id.client == "" || (id.letter == 0) != (id.weight == 0) || strings.ContainsAny(id.owner, "|\n")) {
 			t.Fatalf("%q reads as %+v", value, id)
 		}
 	})
@@ -97,11 +102,15 @@ func FuzzOwners(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	f.Add("granted 73 64 0 1 999999")
 	f.Add("renewed 0 0 3 1 0 NOPERM of something")
+	f.Add("leader\x001\x00c.n.15000|o\x00-1\x0077")
 	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
+	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00\x00667")
+	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = decodeAnswer(strings.Split(text, "\x00"))
 		c := &core{}
 		_, _ = c.decodeState("n", strings.Split(text, "\x00"))
+		_, _ = c.decodeLeader(strings.Split(text, "\x00"))
 	})
 }
 
@@ -109,10 +118,24 @@ func FuzzMessages(f *testing.F) {
 	f.Add("grant 100 64 0 1 5 2000 c.n.15000|o")
 	f.Add("next -1 c.n.15000|o")
 	f.Add("recall c.n.15000|o w")
+	f.Add("revoked c.n.15000|o")
 	f.Fuzz(func(t *testing.T, payload string) {
 		m, err := decodeMessage(payload)
 		if err == nil && m.kind == "grant" && (m.size < 1 || m.base < 0 || m.server < 0 || m.life <= 0 || m.life > MaxTTL) {
 			t.Fatalf("%q reads as %+v", payload, m)
+		}
+	})
+}
+
+func FuzzExports(f *testing.F) {
+	f.Add("holdfast:", "invoice:42", "c.n.15000|host:1", "holdfast1-AAAA")
+	f.Fuzz(func(t *testing.T, prefix, name, id, text string) {
+		_, _, _, _ = parseExport(text)
+		if _, ok := parseID(id); !ok || strings.Contains(prefix+name+id, "\x00") {
+			return
+		}
+		if p, n, i, err := parseExport(exportText(prefix, name, id)); err != nil || p != prefix || n != name || i != id {
+			t.Fatalf("%q %q %q reads as %q %q %q, %v", prefix, name, id, p, n, i, err)
 		}
 	})
 }
@@ -163,4 +186,9 @@ func TestTokensOnlyRise(t *testing.T) {
 	if got, ok := s.take(); ok && got <= 200 {
 		t.Fatalf("take: got %d after 200", got)
 	}
+}
+
+// everyKey is every key that a name may have.
+func everyKey(k *keys) []string {
+	return append(k.withHolders(), k.order(), k.election()[1], k.written(), onceKeys(k)[1])
 }

@@ -219,12 +219,14 @@ var arrows = map[string][]string{
 	"internal/script":   {},
 	"internal/redisurl": {"internal/redisurl/..."},
 	".":                 {"", "internal/script", "internal/seam", "storetest"},
+	"fence":             {"", "fence"},
+	"contrib":           {"", "fence", "embedded", "contrib/..."},
 	"rueidisstore":      {"", "storetest", "internal/redisurl/...", "rueidisstore"},
 	"goredisstore":      {"", "storetest", "internal/redisurl/...", "goredisstore"},
-	"embedded":          {"", "storetest", "embedded", "embedded/internal/..."},
+	"embedded":          {"", "fence", "storetest", "embedded", "embedded/internal/..."},
 	"server":            {"", "server/...", "embedded"},
-	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server", "cmd/holdfast/..."},
-	"internal/lab":      {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server"},
+	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server", "fence", "cmd/holdfast/..."},
+	"internal/lab":      {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server", "fence", "contrib/..."},
 }
 
 func TestArrows(t *testing.T) {

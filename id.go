@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// An id names one tenure: <client>.<nonce>.<ttl ms>|<owner>. It is a
-// capability, whoever knows it can release the lock, so it is never logged or
-// shown; people see the owner and, where they must tell tenures apart, a hash.
+// An id names one tenure: <client>.<nonce>.<ttl ms>|<owner>, of the shared kinds
+// <client>.<nonce>.<ttl ms>.<letter><weight>|<owner>. It is a capability, whoever
+// knows it can release the lock, so it is never logged or shown; people see the
+// owner and, where they must tell tenures apart, a hash.
 
 var idEncoding = base64.RawURLEncoding
 
@@ -46,6 +47,8 @@ type parsedID struct {
 	client string
 	ttl    time.Duration
 	owner  string
+	letter byte  // of a shared kind; 0: a mutex
+	weight int64 // of a shared kind
 }
 
 // parseID reads an id; ok is false for a value that is none of holdfast's.
@@ -55,6 +58,9 @@ func parseID(value string) (id parsedID, ok bool) {
 		return parsedID{}, false
 	}
 	part := strings.Split(head, ".")
+	if len(part) == 4 && parsePart(part[3], &id) {
+		part = part[:3]
+	}
 	if len(part) != 3 || !idWord(part[0]) || !idWord(part[1]) {
 		return parsedID{}, false
 	}
@@ -62,7 +68,21 @@ func parseID(value string) (id parsedID, ok bool) {
 	if err != nil || ms == 0 || part[2][0] == '+' {
 		return parsedID{}, false
 	}
-	return parsedID{client: part[0], ttl: time.Duration(ms) * time.Millisecond, owner: cleanOwner(owner)}, true
+	id.client, id.ttl, id.owner = part[0], time.Duration(ms)*time.Millisecond, cleanOwner(owner)
+	return id, true
+}
+
+// parsePart reads what an id of a shared kind has more: its letter and weight.
+func parsePart(part string, id *parsedID) bool {
+	if part == "" || kindOf(part[0]) == KindMutex {
+		return false
+	}
+	weight, err := strconv.ParseUint(part[1:], 10, 31)
+	if err != nil || weight == 0 || part[1] == '+' {
+		return false
+	}
+	id.letter, id.weight = part[0], int64(weight)
+	return true
 }
 
 // resting tells the value that MinHold leaves behind.

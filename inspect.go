@@ -20,22 +20,37 @@ var (
 // State is what Inspect saw of a name, in one moment.
 type State struct {
 	Name    string
-	Holder  *Holder // nil: free
-	Token   int64   // newest token reserved; 0: none remembered
+	Kind    Kind     // what it is used as; KindMutex where nobody holds it
+	Holder  *Holder  // nil: free; of several the one whose time ends first
+	Holders []Holder // of a shared kind, by the end of their time, the first 1,000; else none
+	Holding int      // of a shared kind: how many hold; else 0
+	Size    int      // of a semaphore; else 0
+	Used    int      // permits that are held of a semaphore; else 0
+	Token   int64    // newest token reserved; 0: none remembered
 	Waiters []Waiter
 	Waiting int       // how many wait; Waiters lists the first 1,000
 	At      time.Time // by the server's clock
 }
 
-// Holder is who holds a name.
+// Holder is who holds a name, or after whom it rests.
 type Holder struct {
 	Owner     string        // label; empty when foreign
 	Hash      string        // names the tenure: ids are capabilities and are not shown
 	Foreign   bool          // not one of holdfast's ids
+	Resting   bool          // nobody holds the name: it rests for Remaining after Owner's hold, see Mutex.MinHold
 	Own       bool          // this Client's
 	Remaining time.Duration // until expiry in Redis; negative: it has none
 	Held      time.Duration // since the newest stride of tokens was reserved, which is the grant unless the tenure needed more; 0: not known
 	TTL       time.Duration // of the tenure; 0 when foreign
+	Part      Part          // of a shared kind
+}
+
+// Part is what a holder has, or a waiter wants, of a lock of a shared kind. The
+// zero Part is a mutex's.
+type Part struct {
+	Permits int  // of a semaphore
+	Reads   bool // of an RWMutex: a reader
+	Writes  bool // of an RWMutex: a writer
 }
 
 // Waiter is a process in line.
@@ -45,6 +60,7 @@ type Waiter struct {
 	Own       bool
 	Waited    time.Duration
 	Listening bool // its wake channel has a listener; without one it will be skipped
+	Part      Part // of a shared kind
 }
 
 const listed = 1000
@@ -62,7 +78,11 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	if c.store.Sharded() {
 		suffix = shardSuffix(k.lock())
 	}
-	reply, err := c.evalBounded(ctx, Call{scriptInspect, k[:], []string{strconv.Itoa(listed), suffix}})
+	args := []string{strconv.Itoa(listed), suffix}
+	reply, err := c.evalBounded(ctx, Call{scriptInspect, k[:], args})
+	if err == nil && len(reply) > 0 && reply[0] == "other kind" {
+		reply, err = c.evalBounded(ctx, Call{scriptSharedInspect, k.withHolders(), args})
+	}
 	if said, ok := asServerError(err); ok {
 		return nil, &storeError{name, nil, explain(said, k.lock())}
 	}
@@ -78,7 +98,11 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 
 // evalBounded is evalWithin the patience with the store.
 func (c *core) evalBounded(callers context.Context, call Call) (reply []string, err error) {
-	ctx, cancel := context.WithTimeout(callers, c.options.patience())
+	return c.evalWithin(callers, call, c.options.patience())
+}
+
+func (c *core) evalWithin(callers context.Context, call Call, limit time.Duration) (reply []string, err error) {
+	ctx, cancel := context.WithTimeout(callers, limit)
 	defer func() {
 		if callers.Err() == nil {
 			err = notTheCallers(err)
@@ -106,6 +130,9 @@ func evalWithin(ctx context.Context, store Store, call Call) ([]string, error) {
 var errState = errors.New("inspect gave an answer of another form")
 
 func (c *core) decodeState(name string, reply []string) (*State, error) {
+	if len(reply) > 0 && reply[0] == "shared" {
+		return c.decodeShared(name, reply)
+	}
 	if len(reply) < 7 || (len(reply)-7)%3 != 0 || reply[0] != "state" {
 		return nil, errState
 	}
@@ -118,30 +145,38 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 		figures[i] = n
 	}
 	us := figures[0]
-	s := &State{Name: name, At: time.UnixMicro(us), Token: figures[2], Waiting: int(figures[3])}
+	s := &State{Name: name, Kind: KindMutex, At: time.UnixMicro(us), Token: figures[2], Waiting: int(figures[3])}
 	if reply[3] == "1" {
 		s.Holder = c.holder(reply[2], time.Duration(figures[1])*time.Millisecond, 2*us-s.Token)
 	}
-	for rest := reply[7:]; len(rest) > 0; rest = rest[3:] {
+	return s, c.decodeWaiters(s, us, reply[7:])
+}
+
+// decodeWaiters reads id, arrival and listeners of each.
+func (c *core) decodeWaiters(s *State, us int64, rest []string) error {
+	for ; len(rest) > 0; rest = rest[3:] {
 		score, err := strconv.ParseFloat(rest[1], 64)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %q is no arrival", errState, shorten(rest[1]))
+			return fmt.Errorf("%w: %q is no arrival", errState, shorten(rest[1]))
 		}
 		id, _ := parseID(rest[0])
 		s.Waiters = append(s.Waiters, Waiter{
-			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client,
+			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client, Part: id.part(),
 			Waited:    max(0, time.Duration(us-int64(score))*time.Microsecond),
 			Listening: rest[2] != "0",
 		})
 	}
-	return s, nil
+	return nil
 }
 
 func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *Holder {
 	h := &Holder{Hash: hashID(value), Remaining: remaining}
 	id, ours := parseID(value)
 	if !ours {
-		h.Foreign = !resting(value)
+		if h.Owner, h.Resting = restsAfter(value); h.Resting {
+			h.Hash = ""
+		}
+		h.Foreign = !h.Resting
 		return h
 	}
 	h.Owner, h.TTL, h.Own = id.owner, id.ttl, id.client == c.client

@@ -15,12 +15,29 @@ func (k *keys) lock() string  { return k[0] } // L: the lock itself
 func (k *keys) fence() string { return k[1] } // F: the last token reserved
 func (k *keys) queue() string { return k[2] } // Q: the waiters
 
+// order is R: what was ordered by Revoke or Steal.
+func (k *keys) order() string {
+	return orderPrefix + beside(k.lock(), strings.HasPrefix(k.lock(), "{"))
+}
+
+// withOrder are all keys of the name.
+func (k *keys) withOrder() []string { return append(k[:], k.order()) }
+
+// toRenew are the keys of renew. Without a stride it needs no F.
+func (k *keys) toRenew() []string {
+	return []string{k.lock(), k.queue(), k.order(), k.fence()}
+}
+
 const (
 	reserved    = "holdfast/" // L must not begin like the keys beside it
 	fencePrefix = reserved + "fence:"
 	queuePrefix = reserved + "queue:"
+	orderPrefix = reserved + "revoked:"
 	wakePrefix  = reserved + "wake:"
+	termPrefix  = reserved + "term" // and the shard suffix
 	maxKey      = 512
+
+	holdersPrefix = reserved + "holders:" // H: the holders of a shared kind
 )
 
 // keysOf makes the keys of a name.
@@ -68,6 +85,12 @@ func beside(l string, tagged bool) string {
 		return ":" + l
 	}
 	return "{" + l + "}"
+}
+
+// withHolders are L, F, Q and H, as the scripts of the shared kinds want them.
+func (k *keys) withHolders() []string {
+	l := k.lock()
+	return []string{l, k.fence(), k.queue(), holdersPrefix + beside(l, strings.HasPrefix(l, "{"))}
 }
 
 // shardSuffix is what a sharded wake channel has behind the client.

@@ -30,6 +30,7 @@ type turn struct {
 	tenure *tenure
 	token  int64
 	since  instant
+	until  instant // by MaxHold; 0: without end
 	shares int
 	ended  atomic.Pointer[ending]
 
@@ -65,7 +66,7 @@ func (u *turn) finish(err error, now instant) {
 		})
 	}
 	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause})
+		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason})
 	} else if c.events != nil {
 		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since)})
 	}
@@ -96,8 +97,8 @@ func (u *turn) err() error {
 	if e := u.ended.Load(); e != nil {
 		return e.err
 	}
-	if u.line.c.clock.look() >= u.tenure.ends() {
-		return &LostError{Name: u.line.name, Token: u.token, Cause: Expired}
+	if cause := u.over(u.line.c.clock.look()); cause != "" {
+		return &LostError{Name: u.line.name, Token: u.token, Cause: cause}
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
 	}
-	return l.turn.tenure.ends().sub(l.turn.line.c.clock.look())
+	return l.turn.ends().sub(l.turn.line.c.clock.look())
 }
 
 // Deadline is the holder's own deadline as a wall clock time, for people: it
@@ -199,6 +200,7 @@ func (l *Lease) Release() error {
 	if !l.released {
 		l.released = true
 		l.result = l.turn.line.c.release(l)
+		l.turn.line.candidate.resigned(l)
 	}
 	return l.result
 }
@@ -210,13 +212,13 @@ func (c *core) release(lease *Lease) error {
 	lease.returned.Store(true)
 	u.shares--
 	now := c.clock.now()
-	if l.turn == u && now >= u.tenure.ends() {
+	if l.turn == u && u.over(now) != "" {
 		l.expire(now)
 	}
 	if e := u.ended.Load(); e != nil {
 		if t := u.tenure; t.phase == over && u.shares == 0 {
 			c.end(t, now)
-			c.errand(scriptUnlock, l, now, t.expiry, l.unlockArgs(t.id, ""))
+			l.leaveBehind(t, now)
 		}
 		c.unlock()
 		return e.err

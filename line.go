@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -21,6 +22,7 @@ import (
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
 	c     *core
+	key   string // by which core.lines knows it: the name, but for a candidate's, an adopter's and those of a shared kind
 	name  string
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
@@ -41,6 +43,8 @@ type line struct {
 	seen    answer  // newest held or queued answer: who has it
 	seenAt  instant // when that came
 	orphan  orphan
+	adopts  string   // the exported id that its only tenure takes the place of; else empty
+	toRenew []string // keys
 
 	unlocking *request     // unlock in flight
 	fresh     *tenure      // the id that it queues again, or nil
@@ -48,6 +52,9 @@ type line struct {
 	tellBy    instant      // when the one who released is told that nobody knows
 	ballot    *ballot      // on a quorum: the try in flight
 	contest   contest
+	shared    *shared // of a shared kind; nil for a mutex
+
+	candidate *candidate // nil: of callers that lock the name as a Mutex
 
 	timer timer
 }
@@ -61,14 +68,16 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.lines[m.name]
+	key := m.candidate.key(m.name)
+	l := c.lines[key]
 	if l == nil {
 		k, err := keysOf(c.options.Prefix, m.name)
 		if err != nil {
 			c.unlock()
 			return err
 		}
-		l = c.newLine(m.name, k)
+		l = c.newLine(key, m.name, k)
+		l.candidate = m.candidate
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -91,14 +100,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 	return nil
 }
 
-func (c *core) newLine(name string, k *keys) *line {
-	l := &line{c: c, name: name, keys: k, wake: c.wake}
+func (c *core) newLine(key, name string, k *keys) *line {
+	l := &line{c: c, key: key, name: name, keys: k, wake: c.wake}
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
 		l.wake = newWake(c, wakePrefix+c.client+l.shard)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[name] = l
+	c.lines[key] = l
 	return l
 }
 
@@ -115,6 +124,9 @@ func (l *line) held(now instant) error {
 	e := &HeldError{Name: l.name, Waiters: l.callers.n}
 	if t := l.tenure; t != nil && t.phase >= holding {
 		e.Owner, e.Remaining = l.c.options.Owner, max(0, t.ends().sub(now))
+		if l.turn == nil && t.rests(now) {
+			e.Resting, e.Remaining = true, t.minHold.until.sub(now)
+		}
 		return e
 	}
 	if l.seen.word != "" {
@@ -127,7 +139,7 @@ func (l *line) heldBy(a answer, now instant) error {
 	e := &HeldError{Name: l.name, Waiters: int(a.waiting), Remaining: a.pttl}
 	if id, ours := parseID(a.holder); ours {
 		e.Owner = id.owner
-	} else if !resting(a.holder) {
+	} else if e.Owner, e.Resting = restsAfter(a.holder); !e.Resting {
 		e.Foreign = true
 	}
 	if a.word == "queued" {
@@ -144,6 +156,9 @@ func (c *core) abandon(w *caller) *turn {
 	defer c.unlock()
 	select {
 	case o := <-w.ready:
+		if o.turn != nil {
+			o.turn.waive() // nothing was done under it
+		}
 		return o.turn
 	default:
 	}
@@ -183,10 +198,11 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
-	if l.c.lines[l.name] == l {
-		delete(l.c.lines, l.name)
+	if l.c.lines[l.key] == l {
+		delete(l.c.lines, l.key)
+		l.c.wakes.leave(l)
 	}
-	if l.shard != "" {
+	if l.shard != "" && l.shared == nil {
 		l.wake.close()
 	}
 }
@@ -202,7 +218,11 @@ func (l *line) giveUp(t *tenure, now instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	t := &tenure{id: newID(c.idHead, c.random, c.idTail), line: l}
+	tail := l.candidate.tail(c)
+	if l.shared != nil {
+		tail = l.shared.tail
+	}
+	t := &tenure{id: newID(c.idHead, c.random, tail), line: l}
 	c.tenures[t.id] = t
 	return t
 }
@@ -217,6 +237,7 @@ func (c *core) end(t *tenure, now instant) {
 	} else {
 		c.past.add(t.id, t.line, now, c.options.TTL+time.Minute)
 	}
+	c.remembersRest(t, now)
 	delete(c.tenures, t.id)
 	t.phase = past
 	if l := t.line; l.tenure == t {
@@ -227,7 +248,7 @@ func (c *core) end(t *tenure, now instant) {
 // serve gives the name to the next caller, or decides to let it go.
 func (l *line) serve(now instant) {
 	t := l.tenure
-	if now >= t.ends() {
+	if now >= t.ends() || l.turn != nil && l.turn.over(now) != "" {
 		l.expire(now)
 		return
 	}
@@ -240,11 +261,16 @@ func (l *line) serve(now instant) {
 	}
 	w := l.callers.first
 	switch {
+	case t.rests(now):
+		l.depart(now)
 	case w == nil && t.until == 0 && l.lingering(now):
 	case w == nil, // nobody wants it
 		t.until > 0 && w.number > t.until, // it was recalled, and who stood here then is served
+		w.least > 0 && t.minHold.plain,    // it has to have a tenure of its own
 		t.turns > 0 && !t.heard:           // a recall may have gone unheard: ask Redis again
 		l.depart(now)
+	case w.least > 0 && now.add(w.least) > t.minHold.lives:
+		l.secure(t, now)
 	case t.ends().sub(now) < t.life/3:
 		l.topUp(now)
 	default:
@@ -254,7 +280,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 {
+	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {
@@ -295,6 +321,7 @@ func (l *line) give(w *caller, now instant) {
 	t.topped = false
 	l.lingers = 0
 	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
+	l.turn.bound(w, now)
 	if l.c.events != nil {
 		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
 	}
@@ -304,7 +331,7 @@ func (l *line) give(w *caller, now instant) {
 // recalled fixes the line: who stands in it now is still served, then the name
 // goes to the process that waits.
 func (l *line) recalled(t *tenure) {
-	if t.until == 0 {
+	if t.until == 0 && l.shared == nil {
 		t.until = max(1, l.numbers)
 		l.c.emit(Recalled{Name: l.name})
 	}
@@ -334,25 +361,34 @@ func (l *line) sendUnlock(now instant) {
 	if l.fresh != nil {
 		id = l.fresh.id
 	}
-	l.unlocking = l.c.send(scriptUnlock, l, l.tenure, now,
-		l.unlockArgs(l.tenure.id, id), (*request).unlockAnswered)
+	s, args := l.parting(l.tenure.id, id, l.tenure.minHold.until, now)
+	l.unlocking = l.c.send(s, l, l.tenure, now, args, (*request).unlockAnswered)
 	l.askAt = 0
 }
 
-// expire ends a tenure whose deadline has passed. Its L is left alone until
-// the lease is released: the rest of its life is grace for work that is
-// stopping. Without a lease nobody works, and it goes at once.
+// expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
 func (l *line) expire(now instant) {
+	cause := Expired
+	if l.turn != nil {
+		cause = cmp.Or(l.turn.over(now), Expired)
+	}
+	l.retire(cause, "", now)
+}
+
+// retire ends a tenure whose holder has to stop. Its L is left alone until the
+// lease is released: the rest of its life is grace for work that is stopping.
+// Without a lease nobody works, and it goes at once.
+func (l *line) retire(cause Cause, reason string, now instant) {
 	t, u := l.tenure, l.turn
 	l.turn = nil
 	if u == nil {
 		l.c.end(t, now)
-		l.c.errand(scriptUnlock, l, now, t.expiry, l.unlockArgs(t.id, ""))
+		l.leaveBehind(t, now)
 	} else {
 		t.phase = over
 		l.tenure, l.lingers = nil, 0
-		l.c.later(t.expiry.add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Expired}, now)
+		l.c.later(t.gone().add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
 	}
 	l.step(now)
 }
@@ -400,7 +436,7 @@ func (l *line) tick(now instant) {
 		if now >= l.watches(t) {
 			l.wake.want()
 		}
-		if now >= t.renewAt && now < t.ends() {
+		if now >= t.renewAt && now < t.ends() && (l.turn == nil || l.turn.over(now) == "") {
 			l.renew(t, now)
 		}
 	case leaving:
@@ -409,23 +445,10 @@ func (l *line) tick(now instant) {
 	l.step(now)
 }
 
-const never = instant(1<<63 - 1)
-
-// watches is when a holder opens the subscription that it has no other use for:
-// its end tells that another server may be the master, long before a renewal
-// would. Brief leases open none, nor do those of a Cluster, where each name would
-// need its own.
-func (l *line) watches(t *tenure) instant {
-	if l.wake.wanted || l.shard != "" {
-		return never
-	}
-	return t.expiry.add(time.Second - t.life)
-}
-
 // arm sets the timer to the earliest moment at which something is to be done.
 func (l *line) arm(now instant) {
 	t := l.tenure
-	if t == nil || l.c.lines[l.name] != l {
+	if t == nil || l.c.lines[l.key] != l {
 		return
 	}
 	when := never
@@ -444,11 +467,14 @@ func (l *line) arm(now instant) {
 		at(t.ends())
 		at(t.renewAt)
 		at(l.watches(t))
+		if u := l.turn; u != nil && u.until > 0 {
+			at(u.until)
+		}
 		if l.lingers > 0 && l.callers.n == 0 {
 			at(l.lingers)
 		}
 	case leaving:
-		at(t.expiry)
+		at(t.gone())
 		if l.told != nil {
 			at(l.tellBy)
 		}

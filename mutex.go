@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Mutex locks one name. It has no state of its own: any number of them, in any
@@ -13,8 +14,27 @@ type Mutex struct {
 	// last Release ends it. Set it before the first use.
 	Reentrant bool
 
-	client *Client
-	name   string
+	// MinHold makes whoever gets the name by this Mutex keep it for at least
+	// this long: when the lease is given back earlier, the name rests, and
+	// nobody gets it, in this process or another, before the time has passed
+	// since the grant. So what runs under it runs at most once per MinHold, also
+	// when it is quick, and when its process dies: then the name stays locked
+	// until the time, or if that is longer the TTL, is over. Such a lease has
+	// a tenure of its own. Where MinHold is longer than the TTL, or the name had
+	// to be waited for, Lock takes one more round trip, which makes sure of that
+	// before the lease begins. At most MaxMinHold; it does not work on a quorum.
+	MinHold time.Duration
+
+	// MaxHold ends the lease when it has lasted this long, by the clock of
+	// this process and whether Redis answers or not: its context is cancelled,
+	// cause MaxHold, and it is not renewed any more. The name stays locked
+	// until Release, or until its TTL ends, for work that is stopping; then others
+	// get it. Callers who share a lease, see Reentrant, share its end.
+	MaxHold time.Duration
+
+	client    *Client
+	name      string
+	candidate *candidate // of an Election; else nil
 }
 
 // Mutex makes the lock of a name. A name that can't be a key is told by Lock,
@@ -40,10 +60,14 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	c := m.client.core
+	if err := m.checkHold(); err != nil {
+		return nil, err
+	}
 	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || held.err() == nil) {
 		return m.again(held)
 	}
 	w := c.newCaller(try)
+	w.least, w.most = m.MinHold, m.MaxHold
 	defer w.free(c)
 	done := ctx.Done()
 	if err := c.enter(m, w, done == nil); err != nil {
@@ -71,7 +95,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 // again is a Lock under the context of a lease of this very name.
 func (m *Mutex) again(u *turn) (*Lease, error) {
-	if !m.Reentrant {
+	if !m.Reentrant || u.line.shared != nil {
 		return nil, ErrDeadlock
 	}
 	if err := u.err(); err != nil {
@@ -84,6 +108,7 @@ func (m *Mutex) again(u *turn) (*Lease, error) {
 		return nil, e.err
 	}
 	u.shares++
+	u.holdLonger(m.MinHold, c.clock.now())
 	return &Lease{turn: u, client: m.client}, nil
 }
 

@@ -15,7 +15,7 @@ func (l *line) renew(t *tenure, now instant) {
 		t.renewAt = next // it has yet to be sent
 		return
 	}
-	attempt := min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
+	attempt := l.patienceToRenew(t, now)
 	if q := l.c.quorum; q != nil {
 		t.renewal = q.renew(l, t, now, attempt)
 	} else {
@@ -24,15 +24,36 @@ func (l *line) renew(t *tenure, now instant) {
 	}
 	t.renewAt = next
 	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+	t.minHold.sent(t.renewal, now)
+}
+
+// patienceToRenew is how long one renewal may take.
+func (l *line) patienceToRenew(t *tenure, now instant) time.Duration {
+	return min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
 }
 
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
-	args := []string{t.id}
-	if wanted := t.tokens.wanted(); wanted > 0 || now >= t.fenced.add(fenceEvery) {
+	args, least := l.renewArgs(t, now)
+	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
+	r.least = least
+	return r
+}
+
+// renewArgs are the arguments of a renewal, and the least life among them.
+func (l *line) renewArgs(t *tenure, now instant) (args []string, least time.Duration) {
+	args = []string{t.id}
+	wanted, least := t.tokens.wanted(), l.least(t, now)
+	if l.shared != nil && t.turns > 0 {
+		wanted = 0 // it has one turn
+	}
+	if wanted > 0 || least > 0 || now >= t.fenced.add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
-	return l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
+	if least > 0 {
+		args = append(args, millis(least))
+	}
+	return args, least
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
@@ -48,6 +69,9 @@ const fenceEvery = time.Hour
 
 func (r *request) renewAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
+	if r.asked != nil {
+		defer func() { r.asked <- err }()
+	}
 	if t.renewal == r {
 		t.renewal = nil
 	}
@@ -60,6 +84,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.tooFew(r, a, now)
 	case err == nil && a.word == "renewed":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		t.minHold.secured(r, l.c.options.TTL, now)
 		t.tokens.add(a.base, a.size)
 		l.acknowledged(t, r)
 		if len(r.call.Args) > 1 {
@@ -77,12 +102,15 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
 	case err == nil && a.word == "kept":
 		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
+		t.minHold.secured(r, l.c.options.TTL, now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
-	case err == nil && a.word == "lost":
+	case err == nil && (a.word == "lost" || a.word == "stolen"):
 		l.lose(t, a, now)
+	case err == nil && a.word == "revoked":
+		l.retire(Revoked, a.reason, now)
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.word)
@@ -113,20 +141,38 @@ func (l *line) listenByRenewing(t *tenure, now instant) {
 // lose ends a tenure of which Redis knows nothing any more.
 func (l *line) lose(t *tenure, a answer, now instant) {
 	cause := Gone
-	if a.holder != "" {
+	switch {
+	case a.word == "stolen":
+		cause = Stolen
+	case a.holder != "":
 		cause = Taken
 	}
 	u := l.turn
 	l.turn = nil
 	l.c.end(t, now)
 	l.c.ghost(a.holder, now)
-	l.c.renewAllSoon(now) // it may not be alone
+	if cause != Stolen {
+		l.c.renewAllSoon(now) // it may not be alone
+	}
 	if q := l.c.quorum; q != nil {
 		q.undo(t.id, l, now, t.expiry) // a minority still has it
 	}
 	if u != nil {
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause}, now)
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.reason}, now)
 	}
+}
+
+const never = instant(1<<63 - 1)
+
+// watches is when a holder opens the subscription that it has no other use for:
+// its end tells that another server may be the master, long before a renewal
+// would. Brief leases open none, nor do those of a Cluster, where each name would
+// need its own.
+func (l *line) watches(t *tenure) instant {
+	if l.wake.wanted || l.shard != "" {
+		return never
+	}
+	return t.expiry.add(time.Second - t.life)
 }
 
 // renewAllSoon calls renewAll at once, or where that has just been done, soon:

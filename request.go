@@ -12,12 +12,14 @@ import (
 type request struct {
 	call     Call
 	line     *line
-	tenure   *tenure // whose id it speaks of
-	node     *node   // of a quorum; nil on one master
-	sent     instant // read before it was sent: what the answer proves begins here
+	tenure   *tenure       // whose id it speaks of
+	least    time.Duration // a renewal: how long L is to live, beyond the ttl
+	node     *node         // of a quorum; nil on one master
+	sent     instant       // read before it was sent: what the answer proves begins here
 	attempt  time.Duration
 	ctx      context.Context // bounds the attempt; nil: perform makes one
 	waits    bool            // a renewal that no pipeline has taken yet
+	asked    chan<- error    // of a renewal: who wants to know how it went; nil: nobody
 	whole    bool            // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
 
@@ -42,7 +44,7 @@ func (c *core) batch() int {
 }
 
 func (c *core) perform(r *request) {
-	if c.options.WaitReplicas > 0 && r.call.Script == scriptRenew {
+	if c.options.WaitReplicas > 0 && renews(r.call.Script) {
 		requests := []*request{r}
 		results := c.evalAcknowledged(requests)
 		c.mu.Lock()
@@ -132,7 +134,7 @@ func pipelined(requests []*request) (calls []Call, attempt time.Duration) {
 func (c *core) arrived(r *request, reply []string, err error) {
 	c.inflight--
 	now := c.clock.now()
-	if r.call.Script == scriptRenew || r.node != nil {
+	if renews(r.call.Script) || r.node != nil {
 		now = c.clock.look() // exact: a lease that Err calls lost is not prolonged
 	}
 	var a answer
@@ -143,7 +145,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		r.node.heard(r, err, now)
 	}
 	if c.closed {
-		if id := r.asksFor(); id != "" { // it may have run after its cancel
+		if id := r.asksFor(); id != "" && !c.exported.knows(id) { // it may have run after its cancel
 			c.late = append(c.late, c.ends(id, r.line, scriptCancel, r.node)...)
 		}
 		return
@@ -174,12 +176,14 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock, scriptQuorumLock, scriptQuorumRepair:
+	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt:
 		return r.call.Args[0]
 	case scriptUnlock:
 		if len(r.call.Args) > 2 {
 			return r.call.Args[2]
 		}
+	case scriptRest:
+		return r.call.Args[4]
 	}
 	return ""
 }
@@ -196,11 +200,27 @@ func (l *line) unlockArgs(id, fresh string) []string {
 	return []string{id}
 }
 
+// keysFor are the keys of a script that speaks of this name.
+func (l *line) keysFor(s *Script, args []string) []string {
+	switch {
+	case s == scriptAdopt:
+		return l.keys.withOrder()
+	case s != scriptRenew:
+		return l.keys[:]
+	case l.toRenew == nil: // it comes often, and is asked again and again
+		l.toRenew = l.keys.toRenew()
+	}
+	if len(args) > 1 {
+		return l.toRenew
+	}
+	return l.toRenew[:3]
+}
+
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
 func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
 	r := &request{
-		call:     Call{Script: s, Keys: l.keys[:], Args: args},
+		call:     l.call(s, args),
 		line:     l,
 		tenure:   t,
 		sent:     now,
@@ -228,8 +248,10 @@ type errand struct {
 	line  *line
 	node  *node // of a quorum; nil on one master
 	until instant
+	rests instant       // until when L is to rest; 0: it is not
 	wait  time.Duration // before the next try
 	whole bool          // L alone is done
+	done  chan struct{} // closed at its end; nil: nobody waits
 }
 
 // errand ends an id: the first of args. On a quorum that is done on each node.
@@ -238,7 +260,7 @@ func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
 		c.quorum.undo(args[0], l, now, until)
 		return
 	}
-	c.begin(&errand{call: Call{s, l.keys[:], args}, line: l, until: until}, now)
+	c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
 }
 
 func (c *core) begin(e *errand, now instant) {
@@ -251,10 +273,14 @@ func (e *errand) send(now instant) {
 	if e.c.closed {
 		return
 	}
+	if e.rests > 0 {
+		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
+	}
 	if e.node != nil {
 		e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
 	} else {
-		e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered).whole = e.whole
+		r := e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+		r.call.Keys, r.whole = e.call.Keys, e.whole
 	}
 }
 
@@ -273,6 +299,9 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	delete(e.c.errands, e)
+	if e.done != nil {
+		close(e.done)
+	}
 }
 
 // queueLife is how long Q outlives its last lock, see lock.lua: it holds ids for
@@ -281,13 +310,17 @@ const queueLife = 30 * time.Minute
 
 // cancelID ends an id of ours that we neither hold nor wait for.
 func (c *core) cancelID(id string, l *line, now instant) {
+	if rests := c.restsUntil(id); rests > now {
+		c.rest(id, l, now, rests)
+		return
+	}
 	c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
 }
 
 // moveLine does what is left of an unlock that fell back to L alone.
 func (c *core) moveLine(id string, l *line, now instant) {
 	c.begin(&errand{
-		call: Call{scriptUnlock, l.keys[:], l.unlockArgs(id, "")}, line: l,
+		call: l.call(scriptUnlock, l.unlockArgs(id, "")), line: l,
 		until: now.add(c.options.TTL), whole: true,
 	}, now)
 }

@@ -38,9 +38,11 @@ type tenure struct {
 	next   instant  // when to look, as the newest push said
 	recall bool     // a recall came before the answer that says we hold it
 
+	ordered bool // and so did a push that something was ordered of it
+
 	// While it is held.
 	deadline atomic.Int64  // instant at which the holder must stop
-	expiry   instant       // by when L is surely gone unless renewed
+	expiry   instant       // by when L is surely gone unless renewed, where it has no least life
 	life     time.Duration // what the script set last: a claim window or the ttl
 	renewAt  instant
 	renewal  *request     // in flight, or about to be
@@ -53,7 +55,8 @@ type tenure struct {
 	until    int64        // callers up to this number still get a turn; 0: no recall yet
 	turns    int          // given so far
 	tokens   tokens
-	token    int64     // on a quorum: the majority's
+	token    int64 // on a quorum: the majority's
+	minHold  minHold
 	leaving  *farewell // on a quorum: who has answered unlock
 }
 

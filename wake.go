@@ -15,6 +15,7 @@ type wake struct {
 	channel string
 	ctx     context.Context
 	close   context.CancelFunc
+	poke    func() // of an election: called whenever something may have changed
 
 	wanted  bool
 	up      bool    // confirmed
@@ -192,6 +193,10 @@ func (w *wake) confirmed() {
 	}
 	now := w.c.clock.now()
 	w.up, w.whole = true, now
+	if w.poke != nil {
+		w.poke()
+		return
+	}
 	w.c.emit(Wake{Up: true})
 	for l := range w.lines() {
 		if t := l.tenure; t != nil && t.phase == queued {
@@ -216,6 +221,11 @@ func (w *wake) broke(err error) {
 	w.c.mu.Lock()
 	defer w.c.unlock()
 	if w.c.closed {
+		return
+	}
+	if w.poke != nil {
+		w.up = false
+		w.poke()
 		return
 	}
 	if doubtful(err) {
@@ -247,6 +257,10 @@ func (w *wake) broke(err error) {
 // message takes a push. Pushes are never trusted alone: each only makes known
 // earlier what the next request would say.
 func (w *wake) message(attempt int, payload string) {
+	if w.poke != nil {
+		w.heard()
+		return
+	}
 	m, err := decodeMessage(payload)
 	if err != nil {
 		return // anybody may publish here
@@ -262,6 +276,9 @@ func (w *wake) message(attempt int, payload string) {
 	if t == nil {
 		c.ghost(m.id, now)
 		return
+	}
+	if t.line.wake != w {
+		return // in a Cluster candidates of one name hear each other's pushes, by other subscriptions than theirs
 	}
 	switch m.kind {
 	case "grant":
@@ -280,6 +297,8 @@ func (w *wake) message(attempt int, payload string) {
 		} else {
 			t.recall = true
 		}
+	case "revoked":
+		t.line.ordered(t, now)
 	}
 }
 

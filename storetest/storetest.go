@@ -37,8 +37,16 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Exclusion", s.exclusion)
 	t.Run("InspectAndNames", s.inspect)
 	t.Run("Deadlock", s.deadlock)
+	t.Run("Revoke", s.revoke)
+	t.Run("Steal", s.steal)
+	t.Run("ExportAndAdopt", s.adopt)
 	t.Run("EvalWait", s.evalWait)
+	t.Run("Eval", s.eval)
 	t.Run("WaitReplicas", s.waitReplicas)
+	t.Run("Election", s.election)
+	t.Run("Observe", s.observe)
+	t.Run("Multi", s.multi)
+	s.runShared(t)
 }
 
 type suite struct {

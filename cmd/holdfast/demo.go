@@ -47,13 +47,20 @@ whether they are alone in the shop. The columns:
              being how many who came later (by a millisecond at least) went in
              before it: 1 is first come, first served
 
+And what no lock can prevent, so that the token must: a holder of holdfast, a
+process of its own, is frozen (SIGSTOP) between its last look at its lease and
+its write, until its lock has expired and the next has bought the only piece.
+Then it goes on and writes: once to a till that takes what comes, once to one
+that refuses a token older than the newest it has seen.
+
 Connections are made before the doors open. Without --redis the server is one
 inside this process. With --redis all keys contain a random prefix and are
 removed at the end.
 
--o json prints one object: stock, buyers, ways; each of the ways has way, sold,
-oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms,
-commands_per_buyer, fairness.`
+-o json prints one object: stock, buyers, ways, frozen; each of the ways has way,
+sold, oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms,
+commands_per_buyer, fairness; each of frozen token_checked, frozen_ms, refused
+(the late write was), sold, oversold.`
 
 // demoOptions are the flags of `holdfast demo`.
 type demoOptions struct {
@@ -128,7 +135,7 @@ func (a *app) demo(ctx context.Context, o demoOptions, onServer bool) error {
 		serverURL = server.URL()
 	}
 	sale := newSale(serverURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":", o)
-	results, err := a.playAll(ctx, sale, o.processes)
+	results, frozen, err := a.playAll(ctx, sale, o.processes)
 	if ctx.Err() != nil {
 		a.say("interrupted; the demo has cleaned up behind itself")
 		return &exitError{code: exitInterrupted}
@@ -137,24 +144,25 @@ func (a *app) demo(ctx context.Context, o demoOptions, onServer bool) error {
 		return err
 	}
 	if a.output == "json" {
-		return printJSON(a.stdout, newReport(sale, results))
+		return printJSON(a.stdout, newReport(sale, results, frozen))
 	}
 	screen := screenOf(a.stdout)
 	printTable(screen, sale, results)
 	printPictures(screen, results)
+	printFrozen(screen, frozen)
 	return nil
 }
 
 // playAll plays the sale once for each way and cleans up, whatever happened.
-func (a *app) playAll(ctx context.Context, sale *sale, processes bool) (results []*result, err error) {
+func (a *app) playAll(ctx context.Context, sale *sale, processes bool) (results []*result, frozen []frozenResult, err error) {
 	shop, err := openShop(ctx, sale)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, shop.removeAll(ctx), shop.close()) }()
 	buyers, err := hire(ctx, sale, processes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, dismiss(buyers)) }()
 	progress := screenOf(a.stderr)
@@ -168,15 +176,21 @@ func (a *app) playAll(ctx context.Context, sale *sale, processes bool) (results 
 		}
 		visits, err := shop.play(ctx, way.name, buyers)
 		if err != nil {
-			return nil, fmt.Errorf("the sale with way %s: %w", way.name, err)
+			return nil, nil, fmt.Errorf("the sale with way %s: %w", way.name, err)
 		}
 		sold, left, err := shop.books(ctx, way.name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		results = append(results, newResult(sale, way, visits, sold, left))
 	}
-	return results, nil
+	if shown {
+		progress.printf("\r\x1b[Kholdfast: a holder stands still")
+	}
+	if frozen, err = shop.playFrozen(ctx); err != nil {
+		return nil, nil, fmt.Errorf("the frozen holder: %w", err)
+	}
+	return results, frozen, nil
 }
 
 // startEmbedded starts a server inside this process.

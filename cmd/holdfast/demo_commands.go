@@ -53,7 +53,8 @@ func (c commands) integer(ctx context.Context, command, key string, args ...stri
 // countingStore is a Store that counts what goes through it.
 type countingStore struct {
 	holdfast.Store
-	count atomic.Int64
+	count   atomic.Int64
+	stalled atomic.Bool // nothing arrives
 }
 
 func (s *countingStore) reset()      { s.count.Store(0) }
@@ -61,11 +62,23 @@ func (s *countingStore) sent() int64 { return s.count.Load() }
 
 func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	s.count.Add(1)
+	if s.stalled.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return s.Store.Eval(ctx, call)
 }
 
 func (s *countingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
 	s.count.Add(int64(len(calls)))
+	if s.stalled.Load() {
+		<-ctx.Done()
+		results := make([]holdfast.Result, len(calls))
+		for i := range results {
+			results[i].Err = ctx.Err()
+		}
+		return results
+	}
 	return s.Store.EvalAll(ctx, calls)
 }
 

@@ -23,6 +23,10 @@ type (
 	errand struct {
 		Way     string `json:"way"`
 		Opening int64  `json:"opening"` // Unix time, ns
+
+		// Of the way "frozen", which is done in two steps.
+		Checked bool `json:"checked,omitempty"`
+		Finish  bool `json:"finish,omitempty"`
 	}
 	answer struct {
 		Visit *visit `json:"visit,omitempty"`
@@ -64,6 +68,9 @@ func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err err
 func serveVisit(ctx context.Context, b *buyer, e errand) (*visit, error) {
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
+	if e.Way == frozenWay {
+		return b.frozenStep(ctx, e)
+	}
 	return b.visit(ctx, e.Way, time.Unix(0, e.Opening))
 }
 
@@ -103,7 +110,7 @@ func startBuyer(ctx context.Context, s *sale, number int) (*buyerProcess, error)
 }
 
 func (p *buyerProcess) visit(ctx context.Context, way string, opening time.Time) (*visit, error) {
-	v, err := p.ask(ctx, errand{way, opening.UnixNano()})
+	v, err := p.ask(ctx, errand{Way: way, Opening: opening.UnixNano()})
 	if err == nil && v == nil {
 		return nil, errors.New("a buyer's process answered without a visit")
 	}

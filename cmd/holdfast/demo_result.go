@@ -92,9 +92,18 @@ func worst(results []*result) *result {
 
 // report is what -o json prints. Its names are promised.
 type report struct {
-	Stock  int         `json:"stock"`
-	Buyers int         `json:"buyers"`
-	Ways   []reportWay `json:"ways"`
+	Stock  int            `json:"stock"`
+	Buyers int            `json:"buyers"`
+	Ways   []reportWay    `json:"ways"`
+	Frozen []reportFrozen `json:"frozen"`
+}
+
+type reportFrozen struct {
+	TokenChecked bool    `json:"token_checked"`
+	FrozenMS     float64 `json:"frozen_ms"`
+	Refused      bool    `json:"refused"`
+	Sold         int     `json:"sold"`
+	Oversold     int     `json:"oversold"`
 }
 
 type reportWay struct {
@@ -109,7 +118,7 @@ type reportWay struct {
 	Fairness         float64 `json:"fairness"`
 }
 
-func newReport(s *sale, results []*result) report {
+func newReport(s *sale, results []*result, frozen []frozenResult) report {
 	rep := report{Stock: s.Stock, Buyers: s.Buyers}
 	for _, r := range results {
 		rep.Ways = append(rep.Ways, reportWay{
@@ -117,6 +126,11 @@ func newReport(s *sale, results []*result) report {
 			FastestMS: tenthsOfMS(r.fastest), SlowestMS: tenthsOfMS(r.slowest), LongestWaitMS: tenthsOfMS(r.longestWait),
 			CommandsPerBuyer: math.Round(r.commands*100) / 100,
 			Fairness:         math.Round(r.fairness*1000) / 1000,
+		})
+	}
+	for _, r := range frozen {
+		rep.Frozen = append(rep.Frozen, reportFrozen{
+			TokenChecked: r.checked, FrozenMS: tenthsOfMS(r.froze), Refused: r.refused, Sold: r.sold, Oversold: r.oversold(),
 		})
 	}
 	return rep

@@ -79,6 +79,7 @@ type buyer struct {
 	lock   commands // the locking's commands, counted
 	client *holdfast.Client
 	close  func() error
+	begun  *purchase // by begin
 }
 
 // newBuyer connects a buyer. Everything that is done once, such as connecting,

@@ -108,7 +108,8 @@ func (s *shop) removeAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
 	var keys []string
-	locks := []string{s.sale.key("holdfast", "lock")}
+	locks := []string{s.sale.key("holdfast", "lock"), s.sale.key(frozenWay, "lock")}
+	keys = append(keys, s.sale.tillKey(false), s.sale.tillKey(true))
 	for _, way := range ways {
 		for _, thing := range []string{"stock", "sales", "inside", "lock"} {
 			keys = append(keys, s.sale.key(way.name, thing))

@@ -13,9 +13,10 @@ const (
 	exitUsage         = 64  // the command line is wrong, or the URL does not fit the server
 	exitUnreachable   = 69  // no answer from the server
 	exitSoftware      = 70  // anything else that went wrong
-	exitTempFail      = 75  // the name is held, try later
+	exitTempFail      = 75  // the name is held, try later; or by another than was meant
 	exitNoPerm        = 77  // the server refused: password, user or rights
 	exitLost          = 122 // the lease was lost while the command ran
+	exitMaxHold       = 124 // the command was stopped at --max-hold, as timeout(1) has it
 	exitNotExecutable = 126
 	exitNotFound      = 127
 	exitInterrupted   = 130 // ctrl-C
@@ -49,13 +50,13 @@ func (a *app) exitCode(err error) int {
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
-	case !a.started, errors.Is(err, holdfast.ErrName):
+	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue):
 		return exitUsage
 	case errors.As(err, &refused) && denied(string(refused)):
 		return exitNoPerm
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas):
 		return exitUnreachable
-	case errors.Is(err, holdfast.ErrHeld):
+	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, holdfast.ErrTenure):
 		return exitTempFail
 	case errors.Is(err, holdfast.ErrLost):
 		return exitLost

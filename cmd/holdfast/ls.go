@@ -137,7 +137,7 @@ func printStates(s screen, states []*holdfast.State) {
 	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
 	for _, state := range states {
 		rows = append(rows, []string{
-			visible(state.Name), holderName(state.Holder), heldText(state.Holder), remainingText(state.Holder),
+			visible(state.Name), holdersText(state), heldText(state.Holder), remainingText(state.Holder),
 			fmt.Sprint(state.Waiting), tokenText(state.Token),
 		})
 	}

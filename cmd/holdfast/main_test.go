@@ -100,16 +100,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// hold NAME OWNER: somebody else holds the name until release, or the script's
-// end.
+// hold NAME OWNER [PART]: somebody else holds the name until release, or the
+// script's end. See lockPart.
 func hold(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: hold NAME OWNER")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: hold NAME OWNER [PART]")
 	}
 	w := worldOf(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	lease, err := w.client(args[1]).Mutex(args[0]).Lock(ctx)
+	lease, err := lockPart(ctx, w.client(args[1]), args[0], args[2:])
 	ts.Check(err)
 	w.leases[args[0]] = lease
 }
@@ -122,17 +122,17 @@ func release(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(worldOf(ts).leases[args[0]].Release())
 }
 
-// queue NAME OWNER: somebody else waits for the name.
+// queue NAME OWNER [PART]: somebody else waits for the name. See lockPart.
 func queue(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: queue NAME OWNER")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: queue NAME OWNER [PART]")
 	}
 	w := worldOf(ts)
 	client := w.client(args[1])
 	ctx, cancel := context.WithCancel(context.Background())
 	w.ends = append(w.ends, cancel)
 	go func() {
-		if lease, err := client.Mutex(args[0]).Lock(ctx); err == nil {
+		if lease, err := lockPart(ctx, client, args[0], args[2:]); err == nil {
 			_ = lease.Release()
 		}
 	}()

@@ -97,6 +97,13 @@ func (o *outage) end() {
 	o.forget()
 }
 
+// again is the beginning of telling after an end.
+func (o *outage) again() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = false
+}
+
 func (o *outage) forget() {
 	if o.timer != nil {
 		o.timer.Stop()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // maxGrace bounds the default of --grace; whoever needs longer says so.
@@ -22,6 +23,8 @@ type runOptions struct {
 	wait     time.Duration // 0: without end
 	ttl      time.Duration
 	grace    time.Duration
+	minHold  time.Duration
+	maxHold  time.Duration // 0: without end
 	busyCode int
 	replicas int
 	guard    string // hidden: this process is a guard, and these are its pipes
@@ -50,15 +53,22 @@ func (a *app) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
-	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
-	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
+	flags.DurationVar(&o.minHold, "min-hold", 0, "let nobody have NAME before this has passed since the start,\neven if the command is quicker or this machine dies")
+	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command when it has run for this long, and exit 124")
+	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {
 		panic("holdfast: " + err.Error())
 	}
 	return cmd
+}
+
+// leaseFlags are those of whatever runs a command under a lease.
+func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
+	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
 }
 
 // check says what is wrong with the flags and fills in what depends on others.
@@ -75,6 +85,10 @@ func (o *runOptions) check(given func(flag string) bool) error {
 		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, holdfast.MaxTTL)
 	case o.grace < 0 || o.grace > o.ttl/3:
 		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, (o.ttl / 3).Truncate(time.Millisecond))
+	case o.minHold < 0 || o.minHold > holdfast.MaxMinHold:
+		return usagef("--min-hold is %v: it must be from 0 to %v", o.minHold, holdfast.MaxMinHold)
+	case o.maxHold < 0 || given("max-hold") && o.maxHold == 0:
+		return usagef("--max-hold is %v: it must be more than 0", o.maxHold)
 	case o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas:
 		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
 	case o.busyCode < 0 || o.busyCode > 255:
@@ -113,27 +127,40 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 		return err
 	}
 
-	job, err := startJob(a, lease.Name(), argv, commandEnv(os.Environ(), client.Owner(), lease))
+	end, released := a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
+	told.end(released == nil && a.verbose)
+	return a.conclude(name, o, end, released)
+}
+
+// runUnderLease runs the command while the lease lasts, and gives it back when
+// nothing of the command is alive any more.
+func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []string, signals chan os.Signal, told *narrator) (end ending, released error) {
+	began := clock()
+	job, err := startJob(a, lease.Name(), argv, env)
 	if err != nil {
 		_ = lease.Release() // tried again in the background; there is a worse error to tell
-		return fmt.Errorf("can't start a guard process: %w", err)
+		return ending{err: fmt.Errorf("can't start a guard process: %w", err)}, nil
 	}
 	refuseStop(signals)
 	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say, late: told.outage.overdue}
-	end := s.watch(signals)
+	if o.maxHold > 0 {
+		s.most = began.add(o.maxHold)
+	}
+	end = s.watch(signals)
+	end.asked = s.asked
 	told.outage.end() // from here on its cost counts
-	released := lease.Release()
-	told.end(released == nil && a.verbose)
-	return a.conclude(name, end, released)
+	return end, lease.Release()
 }
 
 // conclude turns the end of a command, and what its release said, into an exit
 // code. A lost lease counts more than the command's own code: code 0 of a
 // command that was not alone must not look like success.
-func (a *app) conclude(name string, end ending, released error) error {
+func (a *app) conclude(name string, o runOptions, end ending, released error) error {
 	switch {
 	case end.err != nil:
 		return end.err
+	case end.lost != nil && lossOf(end.lost) == string(holdfast.MaxHold):
+		return &exitError{exitMaxHold, fmt.Errorf("the command ran for %s (--max-hold) and was stopped", duration(o.maxHold))}
 	case end.lost != nil:
 		return &exitError{exitLost, fmt.Errorf("lost %s (%s): the command was stopped", name, lossOf(end.lost))}
 	case errors.Is(released, holdfast.ErrLost):
@@ -151,6 +178,9 @@ func (a *app) conclude(name string, end ending, released error) error {
 func lossOf(err error) string {
 	var lost *holdfast.LostError
 	if errors.As(err, &lost) && lost.Cause != holdfast.Expired {
+		if lost.Reason != "" {
+			return fmt.Sprintf("%s: %s", lost.Cause, visible(lost.Reason))
+		}
 		return fmt.Sprint(lost.Cause)
 	}
 	return "no renewal was answered in time"

@@ -1,6 +1,8 @@
 package main
 
-const runHelp = `Takes NAME, runs COMMAND, gives NAME back. Standard input, output and error pass
+import "github.com/holdfast-go/holdfast"
+
+var runHelp = `Takes NAME, runs COMMAND, gives NAME back. Standard input, output and error pass
 through, and the exit code is the command's own, 128+n if signal n killed it.
 There is no shell in between: say sh -c '...' for one. Without -n or -w it waits
 in line for as long as it takes; one line on stderr says who holds NAME, and at
@@ -31,6 +33,15 @@ renewal counts when they have it, so that a failover to one of them keeps NAME.
 N must be all that could be promoted; while one hangs or is missing nothing
 starts, and what runs is stopped before its lease ends.
 
+With --min-hold D nobody, here or on another machine, has NAME before D has
+passed since the command began: not when the command is quicker, and not when
+this process or machine dies. So the same line in the crontab of each machine
+runs once per D, however their clocks differ: see below. NAME is in cool-down
+then, as 'holdfast show' says. At most ` + age(holdfast.MaxMinHold) + `.
+
+With --max-hold D the command gets TERM when it has run for D, then KILL after
+--grace; NAME is kept until nothing of it is alive.
+
 Signals: HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the
 command, and holdfast ends when that does; while it still waits, the first four
 end the wait with code 128+n and nothing is run. A signal that was ignored at
@@ -46,6 +57,7 @@ Exit codes: the command's own, or
    75  somebody holds NAME (-n, -w; see --busy-code)
    77  Redis refused: password, user or rights
   122  the lease was lost, whatever the command's own code was
+  124  the command was stopped at --max-hold
   126  COMMAND can't be run
   127  COMMAND was not found
  128+n signal n ended the wait, or the command`
@@ -58,6 +70,9 @@ const runExample = `  holdfast run nightly -- ./backup --all         wait in lin
   cron on several machines, one of them runs; a run that was skipped is no
   failure, and only trouble is mailed:
   0 3 * * *  holdfast run -q -n -E 0 nightly -- /usr/local/bin/backup
+
+  the same on machines whose clocks differ by minutes, once a day and not twice:
+  0 3 * * *  holdfast run -q -n -E 0 --min-hold 1h nightly -- /usr/local/bin/backup
 
   one deploy at a time, in the order of asking, no longer than ten minutes in
   line; then tell apart why it did not run:

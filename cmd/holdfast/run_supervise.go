@@ -46,6 +46,7 @@ func (l leash) cut(kill instant) leash {
 type ending struct {
 	code    int   // exit code of the command, 128+n for signal n
 	stopped bool  // the guard stopped it
+	asked   bool  // it was passed a signal that asks to end
 	lost    error // it was stopped because of this
 	err     error // the command could not be run, or not to its end; an exitError
 }
@@ -64,8 +65,10 @@ type supervisor struct {
 	until   instant       // end of the lease as of the newest answered renewal
 	given   time.Duration // what was left of it then
 	leash   leash
-	lost    error // why the job is being stopped
-	refused bool  // ctrl-Z was, and that was said
+	most    instant // when the job has run long enough; 0: never
+	lost    error   // why the job is being stopped
+	refused bool    // ctrl-Z was, and that was said
+	asked   bool    // a signal that asks to end was passed on
 }
 
 // watch returns when nothing of the job is alive.
@@ -77,6 +80,7 @@ func (s *supervisor) watch(signals <-chan os.Signal) ending {
 	ticker := time.NewTicker(max(every, time.Millisecond))
 	defer ticker.Stop()
 	over := s.lease.Done()
+	enough := s.enough()
 	for {
 		select {
 		case end := <-s.job.done:
@@ -85,6 +89,8 @@ func (s *supervisor) watch(signals <-chan os.Signal) ending {
 			s.pass(sig)
 		case <-over:
 			over = nil
+			s.look()
+		case <-enough:
 			s.look()
 		case <-ticker.C:
 			s.look()
@@ -99,9 +105,9 @@ func (s *supervisor) look() {
 	switch {
 	case s.lost != nil:
 	case err != nil:
-		s.lost = err
-		s.leash = s.leash.cut(now.add(s.grace))
-		s.job.end(s.leash.kill)
+		s.stop(err, now)
+	case s.most > 0 && now >= s.most: // the lease is renewed on until nothing of the job is alive
+		s.stop(&holdfast.LostError{Name: s.lease.Name(), Token: s.lease.Token(), Cause: holdfast.MaxHold}, now)
 	case now.add(left) > s.until.add(left/100):
 		s.until, s.given = now.add(left), left
 		s.leash = newLeash(now, left, s.grace)
@@ -114,9 +120,26 @@ func (s *supervisor) look() {
 	}
 }
 
+// stop ends the job, with time to stop by itself.
+func (s *supervisor) stop(why error, now instant) {
+	s.lost = why
+	s.leash = s.leash.cut(now.add(s.grace))
+	s.job.end(s.leash.kill)
+}
+
+// enough tells when the job has run long enough; the ticker sees it, too, should the
+// machine have slept.
+func (s *supervisor) enough() <-chan time.Time {
+	if s.most == 0 {
+		return nil
+	}
+	return time.After(max(0, s.most.sub(clock())))
+}
+
 // pass hands a signal on to the command.
 func (s *supervisor) pass(sig os.Signal) {
 	if !stops(sig) {
+		s.asked = s.asked || ends(sig)
 		s.job.signal(sig)
 		return
 	}

@@ -16,6 +16,7 @@ const inspectTimeout = time.Second
 // Its error carries the exit code where the library does not know it.
 func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
 	mutex := client.Mutex(name)
+	mutex.MinHold = o.minHold
 	began := time.Now()
 	var lease *holdfast.Lease
 	var err error
@@ -72,8 +73,11 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	return &exitError{code, fmt.Errorf("%s is %s", name, text)}
 }
 
-// holderText is "held by ci-7 for 3m12s".
+// holderText is "held by ci-7 for 3m12s", or "in cool-down after ci-7 for 12m more".
 func holderText(h *holdfast.Holder) string {
+	if h.Resting {
+		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
+	}
 	text := "held by " + holderName(h)
 	if h.Held > 0 {
 		text += " for " + age(h.Held)

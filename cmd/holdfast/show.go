@@ -13,7 +13,8 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show who holds a name, who waits, since when",
 		Long: `Show who holds a name, since when and how long the lease lasts unless it is
 renewed, and who waits, in order. A name that nobody holds is free: that is an
-answer, not an error.
+answer, not an error. One in cool-down is held by nobody either, but nobody gets
+it yet: it was held for less than its --min-hold.
 
 "tokens up to" is the newest token reserved, and not the lease's own: a process
 reserves many at once, for its renewals and turns. A command of 'holdfast run'
@@ -58,6 +59,13 @@ func printState(s screen, state *holdfast.State) {
 	line("name", "%s", visible(state.Name))
 	if h := state.Holder; h == nil {
 		line("holder", "nobody: the name is free")
+	} else if h.Resting {
+		line("holder", "nobody: the name is in cool-down after %s", s.paint(bold, visible(h.Owner)))
+		line("time left", "%s", remainingText(h))
+	} else if state.Kind != holdfast.KindMutex {
+		line("kind", "%s", state.Kind)
+		line("held", "%s, by the end of their time:", useText(state))
+		printHolders(s, state)
 	} else {
 		line("holder", "%s", s.paint(bold, holderName(h)))
 		line("hash", "%s", firstOf(h.Hash, "-"))
@@ -75,7 +83,7 @@ func printState(s screen, state *holdfast.State) {
 		if !w.Listening {
 			note = "  its process is gone or cut off"
 		}
-		s.printf("  %3d  %s  for %s%s\n", i+1, firstOf(visible(w.Owner), "(no label)"), age(w.Waited), s.paint(bad, note))
+		s.printf("  %3d  %s  for %s%s%s\n", i+1, firstOf(visible(w.Owner), "(no label)"), age(w.Waited), wantsText(w.Part), s.paint(bad, note))
 	}
 	if more := state.Waiting - len(state.Waiters); more > 0 {
 		s.printf("       and %d more\n", more)

@@ -11,21 +11,27 @@ import (
 // promised. Durations are in milliseconds; null means that there is none.
 type stateJSON struct {
 	Name    string       `json:"name"`
+	Kind    string       `json:"kind"`
+	State   string       `json:"state"`
 	Held    bool         `json:"held"`
 	Holder  *holderJSON  `json:"holder"`
 	Tokens  int64        `json:"tokens_up_to"`
 	Waiting int          `json:"waiting"`
 	Waiters []waiterJSON `json:"waiters"`
 	At      time.Time    `json:"at"`
+
+	sharedJSON
 }
 
 type holderJSON struct {
 	Owner       string `json:"owner"`
 	Hash        string `json:"hash"`
 	Foreign     bool   `json:"foreign"`
+	Resting     bool   `json:"resting"`
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
+	partJSON
 }
 
 type waiterJSON struct {
@@ -34,13 +40,18 @@ type waiterJSON struct {
 	Hash      string `json:"hash"`
 	WaitedMS  int64  `json:"waited_ms"`
 	Listening bool   `json:"listening"`
+	partJSON
 }
 
 // jsonFieldsHelp documents stateJSON; ls and show print it.
 const jsonFieldsHelp = `  name          the name
-  held          true or false
+  kind          mutex, semaphore or rwmutex; mutex, too, where nobody holds it
+  state         free, held, or cool-down: nobody holds it, and nobody gets it
+                before remaining_ms have passed (--min-hold)
+  held          true if state is held
   holder        null, or: owner (the label), hash (names the tenure in messages),
-                foreign (not made by holdfast), held_ms (null: unknown),
+                foreign (not made by holdfast), resting (state is cool-down, and
+                owner is who held it last), held_ms (null: unknown),
                 remaining_ms (null: no expiry), ttl_ms (null: unknown)
   tokens_up_to  the newest token reserved, 0 if none is remembered. A process
                 reserves many at once: the lease's own is this or a lower one,
@@ -49,33 +60,58 @@ const jsonFieldsHelp = `  name          the name
   waiters       the first 1,000 of them, in order, each with: position (0 is
                 next), owner, hash, waited_ms, listening (false: its process is
                 gone or cut off)
-  at            the server's time`
+  at            the server's time
+  holders       of a semaphore or rwmutex: the first 1,000 of them, by the end of
+                their time, each like holder, and permits or mode (read or
+                write), as waiters have them; holder is the first of them
+  holding       with holders: how many hold
+  size, used    of a semaphore: its permits, and how many of them are held`
 
 func newStateJSON(state *holdfast.State) stateJSON {
 	out := stateJSON{
 		Name:    state.Name,
-		Held:    state.Holder != nil,
+		Kind:    string(state.Kind),
+		State:   stateName(state.Holder),
+		Held:    state.Holder != nil && !state.Holder.Resting,
 		Tokens:  state.Token,
 		Waiting: state.Waiting,
 		Waiters: []waiterJSON{},
 		At:      state.At.UTC(),
 	}
 	if h := state.Holder; h != nil {
-		out.Holder = &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign}
-		if h.Held > 0 {
-			out.Holder.HeldMS = new(h.Held.Milliseconds())
-		}
-		if h.Remaining >= 0 {
-			out.Holder.RemainingMS = new(h.Remaining.Milliseconds())
-		}
-		if h.TTL > 0 {
-			out.Holder.TTLMS = new(h.TTL.Milliseconds())
-		}
+		out.Holder = newHolderJSON(h)
+	}
+	if state.Kind != holdfast.KindMutex {
+		out.sharedJSON = newSharedJSON(state)
 	}
 	for i, w := range state.Waiters {
-		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening})
+		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, newPartJSON(w.Part)})
 	}
 	return out
+}
+
+func newHolderJSON(h *holdfast.Holder) *holderJSON {
+	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, partJSON: newPartJSON(h.Part)}
+	if h.Held > 0 {
+		out.HeldMS = new(h.Held.Milliseconds())
+	}
+	if h.Remaining >= 0 {
+		out.RemainingMS = new(h.Remaining.Milliseconds())
+	}
+	if h.TTL > 0 {
+		out.TTLMS = new(h.TTL.Milliseconds())
+	}
+	return out
+}
+
+func stateName(h *holdfast.Holder) string {
+	switch {
+	case h == nil:
+		return "free"
+	case h.Resting:
+		return "cool-down"
+	}
+	return "held"
 }
 
 // holderName is what people call the holder.
@@ -83,6 +119,8 @@ func holderName(h *holdfast.Holder) string {
 	switch {
 	case h == nil:
 		return "-"
+	case h.Resting:
+		return fmt.Sprintf("(cool-down after %s)", visible(h.Owner))
 	case h.Foreign:
 		return firstOf(visible(h.Owner), "(not holdfast)")
 	}

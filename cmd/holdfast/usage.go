@@ -61,7 +61,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			name = "-" + unknown.GetSpecifiedName()
 		}
-		if cmd.Name() == "run" {
+		if cmd.Name() == "run" || cmd.Name() == "elect" {
 			return usagef("there is no flag %s; those of the command go behind --", name)
 		}
 		return usagef("there is no flag %s", name)

@@ -98,7 +98,8 @@ func TestDocumentedRights(t *testing.T) {
 
 // enough runs the suite, whose names have a prefix of their own.
 func enough(t *testing.T, p place, rights []string) {
-	ours := append(slices.Clone(rights), "+wait", "+info") // these two for Options.WaitReplicas, as it says there
+	ours := append(slices.Clone(rights), "+wait", "+info", // for Options.WaitReplicas, as it says there
+		"+hmget", "+hset", "+zcount", "+zremrangebyscore") // for the shared kinds
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.user(t, ours)
 	eachDriver(t, func(t *testing.T, d driver) {

@@ -46,6 +46,7 @@ func TestClientWithoutTheRightToSubscribe(t *testing.T) {
 // Without the right to publish the lock works by polling, and the log names the
 // right that is missing, but not with every look.
 func TestClientWithoutTheRightToPublish(t *testing.T) {
+	t.Parallel()
 	for what, rights := range map[string]string{
 		"no publish": "~holdfast* &holdfast/* +@all -publish",
 	} {

@@ -105,6 +105,7 @@ func TestEventsOfAHandOver(t *testing.T) {
 // Renewals are told, and so is what ends a lease: the key deleted, the key taken
 // by another, no server, and one that does not answer.
 func TestEventsOfLoss(t *testing.T) {
+	t.Parallel()
 	const ttl = 1500 * time.Millisecond
 	server := redistest.Start(t, redistest.Options{})
 	j := &journal{}

@@ -14,6 +14,7 @@ import (
 // A frozen server does not keep a list of names for ever, though its caller set
 // no deadline.
 func TestClientNamesOfAFrozenServer(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	client := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: time.Second})
 	giveBack(t, take(t, client, "n"))

@@ -62,6 +62,7 @@ func TestClientLeavesAnOrphan(t *testing.T) {
 
 // A key whose value changes is somebody at work.
 func TestClientLeavesAChangingKey(t *testing.T) {
+	t.Parallel()
 	const name, repair = "busy", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	server.MustDo(t, "SET", keyL(name), "x")
@@ -81,6 +82,7 @@ func TestClientLeavesAChangingKey(t *testing.T) {
 // A key that had an expiry in between was not an orphan all the time: the count
 // begins anew. (Many an old client has one value for all.)
 func TestClientCountsAnOrphanAnew(t *testing.T) {
+	t.Parallel()
 	const name, repair = "interrupted", 2 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	server.MustDo(t, "SET", keyL(name), "x")

@@ -15,6 +15,7 @@ import (
 // both drivers work as in TestSentinelFailovers, with names on that master and
 // on the others.
 func TestClusterFailovers(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.Cluster(t, 3, 1)
 	master := nodes[0]
 	replica := nodes[slices.IndexFunc(nodes, func(node *redistest.Server) bool {

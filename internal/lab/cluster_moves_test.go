@@ -137,7 +137,7 @@ type move struct {
 func (c cluster) startMove(t testing.TB, name string) move {
 	t.Helper()
 	from := slices.IndexFunc(c, func(node *redistest.Server) bool {
-		_, err := node.Do("GET", keyL(name))
+		_, err := node.Do("EXISTS", keyL(name))
 		return err == nil
 	})
 	if from < 0 {

@@ -11,6 +11,7 @@ import (
 
 // The embedded store is a store as any other.
 func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
 	store, err := embedded.Open(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -21,11 +22,12 @@ func TestEmbeddedConforms(t *testing.T) {
 
 // The lock works through each driver wherever Redis may run.
 func TestDriversConform(t *testing.T) {
+	t.Parallel()
 	plain := redistest.Start(t, redistest.Options{})
 	limited := redistest.Start(t, redistest.Options{
 		// What a lock needs and no more, but DEL for the suite.
 		ACL: []string{"user app on >pw resetchannels &holdfast/wake:* ~storetest-* ~holdfast/* -@all +evalsha +eval +subscribe +scan " +
-			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +zscore +publish +pubsub +wait"},
+			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +exists +zscore +hmget +hset +zcount +zremrangebyscore +publish +pubsub +wait"},
 	})
 	cluster := redistest.Cluster(t, 3, 0)
 	places := []struct {

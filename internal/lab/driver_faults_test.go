@@ -67,6 +67,7 @@ func TestDriverSubscribeObeysContext(t *testing.T) {
 // What a frozen server does not answer ends with its context, however that ends
 // and however long the client itself would wait.
 func TestDriverFrozenServer(t *testing.T) {
+	t.Parallel()
 	eachDriver(t, func(t *testing.T, d driver) {
 		server := redistest.Start(t, redistest.Options{})
 		for protocol, w := range protocols {
@@ -136,6 +137,7 @@ func frozen(t *testing.T, server *redistest.Server, d driver, w way) {
 
 // A subscription that was given up leaves nothing waiting for a frozen server.
 func TestDriverGivesUpASubscription(t *testing.T) {
+	t.Parallel()
 	eachDriver(t, func(t *testing.T, d driver) {
 		server := redistest.Start(t, redistest.Options{})
 		store := d.open(t, server.URL(), way{patient: true})
@@ -162,6 +164,7 @@ func TestDriverGivesUpASubscription(t *testing.T) {
 // A driver that sends pings by itself notices a frozen server without being
 // asked; the others leave that to the core's Ping.
 func TestDriverNoticesAFreeze(t *testing.T) {
+	t.Parallel()
 	eachDriver(t, func(t *testing.T, d driver) {
 		server := redistest.Start(t, redistest.Options{})
 		sub := subscribe(t, d.open(t, server.URL(), way{}), "c", func(string) {})

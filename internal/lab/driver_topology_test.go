@@ -115,6 +115,7 @@ func TestDriverSlotMoves(t *testing.T) {
 }
 
 func TestDriverSentinel(t *testing.T) {
+	t.Parallel()
 	eachDriver(t, func(t *testing.T, d driver) {
 		guarded := redistest.Sentinel(t, 1)
 		addresses := make([]string, len(guarded.Sentinels))

@@ -99,6 +99,7 @@ func outlast(t *testing.T, d driver, nodes cluster) {
 // the old server, and nobody counts it at the new one, where the name is held and
 // given back. It notices that, asks by itself, and gets the name when it can.
 func TestUnheardAtTheTarget(t *testing.T) {
+	t.Parallel()
 	nodes := cluster(redistest.Cluster(t, 3, 0))
 	t.Run("move", func(t *testing.T) {
 		eachDriver(t, func(t *testing.T, d driver) {

@@ -44,15 +44,19 @@ type setting struct {
 // order is a line on a child's standard input. Each is carried out in a
 // goroutine of its own and answered once, when it is done.
 type order struct {
-	Call  int    // echoed
-	Do    string // lock, release, look, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour
-	Name  string // lock, glance
-	Lease int    // release, look, watch, watched: the call that locked it
+	Call  int           // echoed
+	Do    string        // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti
+	Name  string        // lock, eval, glance
+	Least time.Duration // lock: Mutex.MinHold
+	Part  part          // lock: of a shared kind
+	Lease int           // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
-	Names []string // mark
+	Names []string // mark, multi
 	Since int64    // losses
 	Tour  tour     // tour
+	Text  string   // adopt: what was exported
+	Value string   // eval: what the key Name is set to
 }
 
 // reply is a line on a child's standard output. Which fields count depends on
@@ -68,8 +72,9 @@ type reply struct {
 	Err       string        // what the lock said; empty: nil
 	Lost      bool          // Err is ErrLost
 	Cause     holdfast.Cause
-	Sight     sight // recover, losses
-	Visits    int   // tour
+	Sight     sight  // recover, losses
+	Visits    int    // tour
+	Text      string // export
 }
 
 // said notes what the lock said.
@@ -139,6 +144,13 @@ func (c *child) obey(o order) {
 	switch o.Do {
 	case "lock":
 		c.lock(o, &r)
+	case "export":
+		text, err := c.lease(o).Export()
+		r.Text = text
+		r.said(err)
+	case "adopt":
+		lease, err := c.client.Adopt(context.Background(), o.Text)
+		c.locked(o, lease, err, &r)
 	case "release":
 		r.At = time.Now().UnixNano()
 		r.said(c.lease(o).Release())
@@ -156,10 +168,17 @@ func (c *child) obey(o order) {
 		r.Call = o.Call
 	case "load":
 		r.said(o.Load.run(c))
+	case "eval":
+		_, err := c.lease(o).Eval(context.Background(), "return redis.call('SET', KEYS[1], ARGV[1])", []string{o.Name}, []string{o.Value})
+		r.said(err)
 	case "tour":
 		var err error
 		r.Visits, err = o.Tour.run(c)
 		r.said(err)
+	case "campaign":
+		c.campaign(o, &r)
+	case "multi", "unmulti":
+		c.multi(o, &r)
 	default:
 		c.obeyAtWork(o, &r)
 	}
@@ -173,7 +192,21 @@ func (c *child) lease(o order) *holdfast.Lease {
 }
 
 func (c *child) lock(o order, r *reply) {
-	lease, err := c.client.Mutex(o.Name).Lock(context.Background())
+	lease, err := o.lock(c.client)
+	c.locked(o, lease, err, r)
+}
+
+// lock takes what the order names: a part of a shared kind, or a Mutex.
+func (o order) lock(client *holdfast.Client) (*holdfast.Lease, error) {
+	if o.Part != (part{}) {
+		return o.Part.lock(context.Background(), client, o.Name)
+	}
+	mutex := client.Mutex(o.Name)
+	mutex.MinHold = o.Least
+	return mutex.Lock(context.Background())
+}
+
+func (c *child) locked(o order, lease *holdfast.Lease, err error, r *reply) {
 	r.At = time.Now().UnixNano()
 	r.said(err)
 	if err != nil {

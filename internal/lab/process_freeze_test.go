@@ -15,6 +15,7 @@ import (
 // its first look at the lease says so, its context ends at once, and its release
 // leaves alone what is another's now.
 func TestProcessHolderFrozen(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "holder-frozen", 3 * time.Second
 	const soon = time.Second // promised are 250 ms; the machine may be slow
 	server := redistest.Start(t, redistest.Options{})
@@ -65,6 +66,7 @@ func renewed(t *testing.T, c call) {
 // The store is frozen for longer than the ttl. The leases end by their own
 // deadlines, before the locks can; when the store goes on, so do all.
 func TestProcessesWhileTheStoreIsFrozen(t *testing.T) {
+	t.Parallel()
 	const one, two, ttl = "frozen-one", "frozen-two", 5 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B", "C")

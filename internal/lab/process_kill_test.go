@@ -18,6 +18,7 @@ const slack = 8 * time.Second
 // The holder dies. The next waiter gets the name when the ttl ends: not before,
 // or it would have got it from a living one too.
 func TestProcessHolderKilled(t *testing.T) {
+	t.Parallel()
 	const name, ttl = "holder-killed", 3 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	processes := startProcesses(t, server, ttl, "A", "B", "C")

@@ -124,6 +124,7 @@ func TestQuorumForeignHolder(t *testing.T) {
 
 // Inspect tells who has a majority, with a node down, too; Names finds it.
 func TestQuorumInspect(t *testing.T) {
+	t.Parallel()
 	d := deploy(t, 3)
 	a := d.client(holdfast.Options{Owner: "me:1"})
 	d.servers[2].Kill()

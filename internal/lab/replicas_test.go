@@ -56,6 +56,7 @@ func tooFew(t *testing.T, err error, want int) {
 // While a replica is frozen no lock is given, answered or pushed; the error has
 // the numbers, and the name is free afterwards.
 func TestReplicasFrozen(t *testing.T) {
+	t.Parallel()
 	eachDriver(t, func(t *testing.T, d driver) {
 		master, replicas := replicated(t)
 		a, _ := copied(t, d, master.URL(), 5*time.Second)
@@ -142,6 +143,7 @@ func TestReplicaFrozenWhileHeld(t *testing.T) {
 // Where there are no replicas a lock fails at once and says so, and where INFO is
 // not allowed, after WAIT.
 func TestReplicasMissing(t *testing.T) {
+	t.Parallel()
 	const rights = "~holdfast* &holdfast/* +@all -info"
 	plain := redistest.Start(t, redistest.Options{ACL: []string{
 		"user quiet on >pw " + rights,

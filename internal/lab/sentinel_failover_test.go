@@ -40,6 +40,7 @@ func (f force) String() string {
 // not know is known as lost within a second after a process heard it; and
 // tokens rise on, though locks and fences get lost.
 func TestSentinelFailovers(t *testing.T) {
+	t.Parallel()
 	guarded := redistest.Sentinel(t, 2)
 	crew := hire(t, guarded.URL(), 4, 2, idleTTL, func(process, i int) string { return fmt.Sprint("kept-", process, "-", i) }, []string{"s0", "s1", "s2"})
 	for _, sentinel := range guarded.Sentinels { // the machine may be busy

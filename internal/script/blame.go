@@ -2,6 +2,7 @@ package script
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,7 +22,7 @@ func Blamed(said string) []string {
 		return nil
 	}
 	n, _ := strconv.Atoi(found[2])
-	for _, s := range append(All(), Quorum()...) {
+	for _, s := range slices.Concat(All(), Shared(), Quorum()) {
 		if s.SHA != found[1] {
 			continue
 		}

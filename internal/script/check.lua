@@ -21,7 +21,7 @@ if not can then return answer end
 for _, command in ipairs({
   {'EVALSHA', 'x', '0'}, {'EVAL', 'x', '0'}, {'TIME'},
   {'GET', L}, {'SET', L, 'x', 'PX', '1'}, {'DEL', L}, {'PTTL', L}, {'PEXPIRE', L, '1'},
-  {'ZADD', Q, 'NX', '1', 'x'}, {'ZREM', Q, 'x'}, {'ZCARD', Q}, {'ZRANGE', Q, '0', '1'}, {'ZRANK', Q, 'x'}, {'ZSCORE', Q, 'x'},
+  {'ZADD', Q, 'NX', '1', 'x'}, {'ZREM', Q, 'x'}, {'ZCARD', Q}, {'EXISTS', Q}, {'ZRANGE', Q, '0', '1'}, {'ZRANK', Q, 'x'}, {'ZSCORE', Q, 'x'},
   {s .. 'PUBLISH', channel, ''}, {'PUBSUB', (s == '' and '' or 'SHARD') .. 'NUMSUB', channel},
   {s .. 'SUBSCRIBE', channel}, {'PING'}, {'SCAN', '0'},
 }) do

@@ -4,7 +4,10 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
-local holder = redis.call('GET', L)
+local holder = redis.pcall('GET', L)
+if type(holder) == 'table' then
+  -- include other_kind.lua
+end
 local answer = {'state', us, holder or '', holder and 1 or 0, redis.call('PTTL', L),
   redis.call('GET', F) or '0', redis.call('ZCARD', Q)}
 local queue = redis.call('ZRANGE', Q, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')

@@ -7,7 +7,10 @@ local us = t[1] * 1000000 + t[2]
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
 local id, asked = ARGV[1], tonumber(ARGV[2])
 
-local holder = redis.call('GET', L)
+local holder = redis.pcall('GET', L)
+if type(holder) == 'table' then
+  -- include other_kind.lua
+end
 local waiting = redis.call('ZCARD', Q)
 local now, fence, base, room
 if not holder or holder == id then
@@ -19,7 +22,7 @@ if holder == id or (not holder and waiting == 0) then
   local top = base + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if holder then
-    redis.call('PEXPIRE', L, ttl)
+    redis.call('PEXPIRE', L, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))) -- a least life is not cut
   else
     redis.call('SET', L, id, 'PX', ttl)
   end

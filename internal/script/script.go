@@ -36,6 +36,19 @@ var (
 	Check    = load("check")
 	Sweep    = load("sweep")
 	Replicas = load("replicas")
+	Revoke   = load("revoke")
+	Steal    = load("steal")
+	Adopt    = load("adopt")
+	Announce = load("announce")
+	Leader   = load("leader")
+	Rest     = load("rest")
+)
+
+// The operations on what is remembered of a Once.
+var (
+	OnceBegin = load("once_begin")
+	OnceEnd   = load("once_end")
+	OnceLook  = load("once_look")
 )
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -49,6 +62,22 @@ var (
 	QuorumLook   = load("quorum_look")
 )
 
+// The operations on a lock of a shared kind: a semaphore or an RWMutex.
+var (
+	SharedLock    = load("shared_lock")
+	SharedUnlock  = load("shared_unlock")
+	SharedRenew   = load("shared_renew")
+	SharedDrop    = load("shared_drop")
+	SharedKeep    = load("shared_keep")
+	SharedResize  = load("shared_resize")
+	SharedInspect = load("shared_inspect")
+)
+
+// Shared lists those, for tests that must look at each of them.
+func Shared() []*Script {
+	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect}
+}
+
 // Quorum lists those, for tests that must look at each of them.
 func Quorum() []*Script {
 	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook}
@@ -56,7 +85,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, OnceBegin, OnceEnd, OnceLook}
 }
 
 // New makes a script from its source.

@@ -22,13 +22,18 @@ local function listeners(ids)
   local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
   return function(i)
     if names[i] == '' then
-      error('HOLDFAST ' .. L .. ' is waited for as another kind of lock', 0)
+      local letter = string.match(ids[i], '%.(%a)%d+|')
+      error('HOLDFAST ' .. L .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
+        or 'another kind of lock') .. ', not as a mutex', 0)
     end
     return counts[2 * i] > 0
   end
 end
 
+-- publish returns how many heard it.
 local function publish(id, message)
   local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) == 'number' then return sent end
   if type(sent) == 'table' and sent.err then refused = sent.err end
+  return 0
 end

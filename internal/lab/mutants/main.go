@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +53,7 @@ func run(only, share string) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range append(mutants, quorumMutants...) {
+	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants, sharedMutants) {
 		if i%parts != part || !pattern.MatchString(m.guard) {
 			continue
 		}

@@ -115,7 +115,7 @@ var mutants = []mutant{
 	{guard: "the claim window", file: "internal/script/handover.lua", name: "TestClaimWindow",
 		edits: []string{"if tonumber(px) > 2000 then px = '2000' end", ""}},
 	{guard: "a fresh stride on a repeat", file: "internal/script/lock.lua", name: "TestFreshStrideOnARepeat",
-		edits: []string{"  if holder then\n    redis.call('PEXPIRE', L, ttl)", "  if holder then\n    base = fence - size + 1\n    top = fence\n    redis.call('PEXPIRE', L, ttl)"}},
+		edits: []string{"  if holder then\n    redis.call('PEXPIRE', L, string", "  if holder then\n    base = fence - size + 1\n    top = fence\n    redis.call('PEXPIRE', L, string"}},
 	{guard: "tokens stay within a second of the clock", file: "internal/script/fence.lua", name: "TestTokensStayNearTheClock",
 		edits: []string{"math.max(1, now + 2000000 - base + 1)", "4096"}},
 	{guard: "a suspend is noticed", file: "schedule.go", name: "TestSuspend",

@@ -18,11 +18,13 @@ type Step struct {
 }
 
 // Waits tells whether this is a lock that queues.
-func (s Step) Waits() bool { return s.Kind == "lock" && len(s.Args) > 2 && s.Args[2] == "wait" }
+func (s Step) Waits() bool {
+	return (s.Kind == "lock" || s.Kind == "shared_lock") && len(s.Args) > 2 && s.Args[2] == "wait"
+}
 
-// Queues is the fresh id that an unlock may queue, or "".
+// Queues is the fresh id that an unlock, or a rest, may queue, or "".
 func (s Step) Queues() string {
-	if s.Kind != "unlock" {
+	if s.Kind != "unlock" && s.Kind != "rest" {
 		return ""
 	}
 	return gains(s.Kind, s.Args)
@@ -32,6 +34,8 @@ func (s Step) Queues() string {
 // to; "": none.
 func gains(script string, args []string) string {
 	switch {
+	case script == "rest":
+		return args[4]
 	case script != "unlock":
 		return args[0]
 	case len(args) > 2:

@@ -88,6 +88,8 @@ func (w *World) image() (image []imaged) {
 			k.values = []string{fmt.Sprint(w.Do("GET", key))}
 		case "zset":
 			k.values = w.list("ZRANGE", key, "0", "-1", "WITHSCORES")
+		case "hash":
+			k.values = w.list("HGETALL", key)
 		}
 		if ms, _ := w.Do("PTTL", key).(int64); ms >= 0 {
 			k.expiry = w.serverTime().Add(time.Duration(ms) * time.Millisecond)
@@ -106,6 +108,9 @@ func (w *World) restore(image []imaged) {
 		}
 		if k.kind == "string" {
 			w.Do("SET", k.key, k.values[0])
+		}
+		if k.kind == "hash" {
+			w.Do(append([]string{"HSET", k.key}, k.values...)...)
 		}
 		for i := 0; k.kind == "zset" && i < len(k.values); i += 2 {
 			w.Do("ZADD", k.key, k.values[i+1], k.values[i])

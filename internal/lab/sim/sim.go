@@ -29,6 +29,7 @@ type World struct {
 	over   chan struct{}
 	moving sync.WaitGroup // what is on its way
 
+	sharded bool         // it looks like a Cluster
 	rate    float64      // of the server's clock
 	stepped atomic.Int64 // nanoseconds by which it was put back
 
@@ -37,6 +38,7 @@ type World struct {
 	random   *rand.Rand
 	links    []*Link
 	down     bool // the server does not take connections
+	closed   bool // nothing begins to travel any more
 	masters  int  // failovers
 	replicas []*replica
 	trace    []event
@@ -51,7 +53,7 @@ func NewWorld(seed uint64) *World {
 		rate:   1,
 	}
 	w.network = func(Step) Fate { return Fate{} }
-	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}, gone: map[string]bool{}}
+	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}, gone: map[string]bool{}, grants: map[string]bool{}}
 	store, err := embedded.Open(&embedded.Options{Now: w.serverTime})
 	if err != nil {
 		panic("sim: " + err.Error())
@@ -72,6 +74,9 @@ func (w *World) Close() {
 	for _, l := range w.links {
 		l.cut()
 	}
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
 	w.moving.Wait()
 	_ = w.server.Close()
 }
@@ -137,6 +142,9 @@ func (w *World) StepBack(d time.Duration) {
 
 // SetRate sets how fast the server's clock runs; before anything else.
 func (w *World) SetRate(rate float64) { w.rate = rate }
+
+// Shard makes the server look like a Cluster; before anything else.
+func (w *World) Shard() { w.sharded = true }
 
 // Look checks what the holders of a name believe at this moment.
 func (w *World) Look(name string) {

@@ -32,7 +32,9 @@ type Story struct {
 	names  []string
 	ttls   []time.Duration // one per process
 	killed bool
-	copies int // replicas, all of which must acknowledge
+	copies int  // replicas, all of which must acknowledge
+	shared bool // its names are of the shared kinds
+	orders ordering
 
 	// Guarded by the World's mutex.
 	chances map[int]*rand.Rand // of each process's network
@@ -111,14 +113,19 @@ func (s *Story) Run() []string {
 	close(stop)
 	troubles.Wait()
 	s.settle()
-	if s.kind == Calm {
+	switch {
+	case s.kind != Calm || s.orders.on:
+	case !s.shared:
 		s.Watch.order()
+	case s.copies == 0: // else tokens come with the confirmation, whose order is another
+		s.Watch.orderShared()
 	}
 	return s.Watch.Violations()
 }
 
 // settle checks that nothing is left behind: L2.
 func (s *Story) settle() {
+	s.orders.given.Wait()
 	s.mu.Lock()
 	s.calm = true
 	ghosts := s.ghosts
@@ -139,7 +146,7 @@ func (s *Story) settle() {
 	probe := s.Process("probe", holdfast.Options{TTL: time.Second}, 1)
 	for _, name := range s.names {
 		ctx, cancel := context.WithTimeout(context.Background(), longest+10*time.Second)
-		lease, err := probe.Client.Mutex(name).Lock(ctx)
+		lease, err := s.probe(ctx, probe, name)
 		cancel()
 		if err != nil {
 			s.Watch.Broken("L1: %s can't be had at the end: %v", name, err)
@@ -156,8 +163,8 @@ func (s *Story) settle() {
 func (s *Story) nothingLeft(by string) {
 	for _, name := range s.names {
 		lock, _, queue := Keys(name)
-		if holder := s.Do("GET", lock); holder != nil {
-			s.Watch.Broken("L2: L of %s is left behind by %s: %s", name, by, brief(fmt.Sprint(holder)))
+		if s.Do("EXISTS", lock) != int64(0) {
+			s.Watch.Broken("L2: L of %s is left behind by %s: %s", name, by, s.heldBy(name))
 		}
 		if n, _ := s.Do("ZCARD", queue).(int64); n > 0 {
 			s.Watch.Broken("L2: %d waiters of %s are left behind by %s: %v", n, name, by, s.Do("ZRANGE", queue, "0", "-1"))
@@ -183,7 +190,7 @@ func (s *Story) trouble(r *rand.Rand, stop <-chan struct{}) {
 		case n == 1:
 			s.Restart(false, time.Duration(r.Int64N(int64(3*time.Second))))
 		case n == 2:
-			s.Evict(s.names[r.IntN(len(s.names))])
+			s.evict(s.names[r.IntN(len(s.names))], r)
 		case n == 3:
 			s.Do("SCRIPT", "FLUSH")
 		case n <= 5:
@@ -244,7 +251,7 @@ func (s *Story) fate(step Step, r *rand.Rand) Fate {
 		f.Twice = true
 	case 3:
 		f.Again = some(5 * time.Second)
-		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock"
+		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "shared_lock"
 	case 4:
 		f.Out = some(500 * time.Millisecond)
 	case 5:
@@ -277,6 +284,10 @@ func (c *caller) run() {
 }
 
 func (c *caller) once(name string) {
+	if c.story.shared {
+		c.onceShared(name)
+		return
+	}
 	mutex := c.link.Client.Mutex(name)
 	ctx := context.Background()
 	h := c.story.Watch.Called(c.link, name)
@@ -315,6 +326,9 @@ func (c *caller) refused(err error) {
 
 // hold works under a lease and checks that a loss is known: S3.
 func (c *caller) hold(h *Held, lease *holdfast.Lease) {
+	if c.story.orders.on && c.meddle(h, lease) {
+		return
+	}
 	work := c.some(10 * time.Millisecond)
 	if c.random.IntN(6) == 0 {
 		work = c.some(3 * c.link.TTL)

@@ -79,6 +79,11 @@ func (s *subscription) push(message func(string), payload string) {
 	s.last = at
 	s.mu.Unlock()
 	deliver := func(wait time.Duration) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.closed {
+			return
+		}
 		w.moving.Go(func() {
 			if w.sleep(max(wait, 1)) && !s.ended() && !s.link.quiet() {
 				message(payload)

@@ -17,6 +17,7 @@ type Watch struct {
 	names      map[string]*watched
 	ids        map[string]string // the name that an id is of
 	gone       map[string]bool   // ids for which cancel or unlock was sent
+	grants     map[string]bool   // that were pushed: in a Cluster a process may hear of one twice
 	violations []string
 }
 
@@ -31,6 +32,9 @@ type watched struct {
 	limit   int64 // tokens up to here were reserved before the newest loss
 	lost    time.Time
 	strides []stride
+
+	capacity  int64 // of a shared kind; 0: a mutex
+	exclusive int64 // of a shared kind: the newest token that was held alone
 }
 
 // era is the time from one loss of the server's data to the next.
@@ -78,6 +82,7 @@ type Held struct {
 	Lease   *holdfast.Lease
 	name    string
 	tenure  string // its id, when known
+	part    Part   // of a shared kind
 }
 
 func (w *Watch) name(name string) *watched {
@@ -140,7 +145,7 @@ func (w *Watch) Granted(h *Held, lease *holdfast.Lease) {
 	switch {
 	case n.tokens[token]:
 		w.broken("S2: token %d of %s was given twice, now to %s", token, h.name, h.Process.Owner)
-	case token <= *n.before(token):
+	case n.capacity == 0 && token <= *n.before(token) || n.capacity > 0 && !n.rises(h, token):
 		w.broken("S2: token %d of %s after %d, to %s", token, h.name, *n.before(token), h.Process.Owner)
 	case h.tenure == "":
 		w.broken("S2: token %d of %s was reserved by nobody", token, h.name)
@@ -194,17 +199,17 @@ func (w *Watch) forgottenName(name string) {
 		n.limit, _ = strconv.ParseInt(text, 10, 64)
 		n.eras = append(n.eras, era{n.limit, n.newest})
 	}
-	n.lost = time.Now()
+	n.lost, n.exclusive = time.Now(), 0
 }
 
 // sent: an id serves one tenure, and never after its cancel or unlock.
 func (w *Watch) sent(l *Link, kind, id string, args []string) {
 	switch {
-	case kind == "lock" && w.gone[id]:
+	case (kind == "lock" || kind == "shared_lock") && w.gone[id]:
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
-	case kind == "cancel" || kind == "unlock":
+	case kind == "cancel" || kind == "unlock" || kind == "rest" || kind == "shared_unlock":
 		w.gone[id] = true
-		if fresh := gains(kind, args); kind == "unlock" && w.gone[fresh] {
+		if fresh := gains(kind, args); (kind == "unlock" || kind == "rest") && w.gone[fresh] {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
 	}
@@ -214,6 +219,12 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 func (w *Watch) before(call holdfast.Call) {
 	name := strings.TrimPrefix(call.Keys[0], Prefix)
 	w.check(name)
+	if len(call.Args) == 0 {
+		return
+	}
+	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] {
+		w.forgottenName(name) // who has it may believe so until it hears of that
+	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name
 }
@@ -235,9 +246,10 @@ func (w *Watch) pushed(payload string) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	f := strings.Fields(payload)
-	if len(f) < 8 || f[0] != "grant" {
+	if len(f) < 8 || f[0] != "grant" || w.grants[payload] {
 		return
 	}
+	w.grants[payload] = true
 	w.reserved(w.ids[f[7]], f[7], f[1], f[2])
 }
 
@@ -261,6 +273,10 @@ func (w *Watch) reserved(name, id, last, size string) {
 func (w *Watch) check(name string) {
 	n := w.names[name]
 	if n == nil || len(n.leases) == 0 {
+		return
+	}
+	if n.capacity > 0 {
+		w.checkShared(name, n)
 		return
 	}
 	var believer *Held

@@ -1,0 +1,86 @@
+package holdfast
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// Adopt goes on with a hold that another process gave away by Lease.Export, and
+// returns the lease: a tenure of this Client from now on, with its ttl, its owner
+// and a token above all before. Of several that adopt one text, one gets the lease; the
+// others, and who comes after the ttl of the exporter, get ErrLost: cause Taken or Gone,
+// Revoked or Stolen if somebody ordered that meanwhile.
+//
+// ctx bounds the wait for Redis. When it ends, or Adopt fails after Redis was
+// asked (ErrUnreachable, ErrTooSlow, ErrReplicas), the hold is given back if it
+// has been taken over, and can be adopted again if not. Other errors: a text that is
+// damaged or was exported under another Options.Prefix, ErrClosed, a ServerError.
+// A Client of a quorum can't.
+func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	prefix, name, id, err := parseExport(text)
+	switch {
+	case err != nil:
+		return nil, &storeError{"adopt", nil, err}
+	case c.quorum != nil:
+		return nil, notOnQuorum(name, "Adopt")
+	case prefix != c.options.Prefix:
+		return nil, &storeError{name, nil, fmt.Errorf("it was exported under the prefix %q, and this Client has %q", prefix, c.options.Prefix)}
+	}
+	k, err := keysOf(prefix, name)
+	if err != nil {
+		return nil, err
+	}
+	w := c.newCaller(false)
+	defer w.free(c.core)
+	if err := c.adopt(w, name, k, id); err != nil {
+		return nil, err
+	}
+	select {
+	case o := <-w.ready:
+		if o.err != nil {
+			return nil, o.err
+		}
+		return &Lease{turn: o.turn, client: c}, nil
+	case <-ctx.Done():
+		if u := c.abandon(w); u != nil { // adopted in the same moment
+			go (&Lease{turn: u, client: c}).Release() //nolint:errcheck // it is retried in the background
+		}
+		return nil, ctx.Err()
+	}
+}
+
+// adopt sets out to adopt, in a line of its own: callers of this process that
+// wait for the name stand in Q, where they were.
+func (c *core) adopt(w *caller, name string, k *keys, id string) error {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	now := c.clock.now()
+	l := c.newLine(name+"\x00adopt"+strconv.FormatUint(c.random(), 36), name, k) // no name has a zero byte
+	l.adopts, l.tenure = id, c.newTenure(l)
+	l.numbers++
+	w.line, w.number, w.since = l, l.numbers, now
+	l.callers.push(w)
+	l.step(now)
+	return nil
+}
+
+// notAdopted: somebody else has adopted it, or it is over.
+func (l *line) notAdopted(a answer) {
+	lost := &LostError{Name: l.name, Cause: Gone, Reason: a.reason}
+	switch {
+	case a.word == "revoked":
+		lost.Cause = Revoked
+	case a.word == "stolen":
+		lost.Cause = Stolen
+	case a.holder != "":
+		lost.Cause = Taken
+	}
+	l.reject(lost)
+}

@@ -1,0 +1,26 @@
+package main
+
+import "context"
+
+// stalledBuyer stands in for a frozen process where processes can't be frozen:
+// nothing that its Client sends arrives, so its lock ends as that of a frozen one
+// does, and it does nothing meanwhile.
+type stalledBuyer struct{ *buyer }
+
+func newStalledBuyer(ctx context.Context, s *sale, number int) (sleeper, error) {
+	b, err := newBuyer(ctx, s, number)
+	if err != nil {
+		return nil, err
+	}
+	return stalledBuyer{b}, nil
+}
+
+func (b stalledBuyer) freeze() error {
+	b.lock.counter.stalled.Store(true)
+	return nil
+}
+
+func (b stalledBuyer) thaw() error {
+	b.lock.counter.stalled.Store(false)
+	return nil
+}

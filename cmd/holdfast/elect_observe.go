@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// sightJSON is what an observer saw, a line of --observe -o json. Its names are
+// promised.
+type sightJSON struct {
+	At     time.Time   `json:"at"`
+	Name   string      `json:"name"`
+	Leader *leaderJSON `json:"leader"`
+	Error  *string     `json:"error"`
+}
+
+type leaderJSON struct {
+	Value       string `json:"value"`
+	Term        int64  `json:"term"`
+	Hash        string `json:"hash"`
+	Foreign     bool   `json:"foreign"`
+	RemainingMS *int64 `json:"remaining_ms"`
+}
+
+// observe prints who leads, until a signal, or an error that will not pass.
+func (a *app) observe(ctx context.Context, name string) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	for leader, err := range client.Election(name).Observe(ctx) {
+		if err != nil && !errors.Is(err, holdfast.ErrUnreachable) {
+			return err
+		}
+		if err := a.printSight(name, leader, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printSight(name string, leader holdfast.Leader, unknown error) error {
+	now := time.Now()
+	if a.output == "json" {
+		return printJSONLine(a.stdout, newSightJSON(now, name, leader, unknown))
+	}
+	if unknown != nil {
+		a.say("nobody knows who leads: %s; still asking", why(unknown))
+		return nil
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", now.Format(time.DateTime), leaderText(leader))
+	return err
+}
+
+func newSightJSON(now time.Time, name string, leader holdfast.Leader, unknown error) sightJSON {
+	out := sightJSON{At: now.UTC(), Name: name}
+	switch {
+	case unknown != nil:
+		out.Error = new(why(unknown))
+	case !leader.None():
+		out.Leader = &leaderJSON{Value: leader.Value, Term: leader.Term, Hash: leader.Hash, Foreign: leader.Foreign}
+		if leader.Remaining >= 0 {
+			out.Leader.RemainingMS = new(leader.Remaining.Milliseconds())
+		}
+	}
+	return out
+}
+
+// printJSONLine prints v in one line, at once, for whoever reads lines.
+func printJSONLine(w io.Writer, v any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, visibleJSON(text.String()))
+	return err
+}

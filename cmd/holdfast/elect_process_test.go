@@ -1,0 +1,121 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startElect starts `holdfast elect FLAGS job -- sh -c script`.
+func startElect(t *testing.T, serverURL, script string, flags ...string) *runner {
+	t.Helper()
+	r := newRun(t, serverURL, script, flags...)
+	r.Args[1] = "elect"
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The leader is killed, with kill -9. Its command dies with it, and the next
+// candidate runs its own when the ttl has ended.
+func TestElectLeaderKilled(t *testing.T) {
+	server := startServer(t)
+	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "a")
+	pid := a.pid("pid")
+	b := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "b")
+	until(t, "b waits", func() bool { return strings.Contains(b.stderr.String(), "waiting: job is held by a") })
+	a.send(syscall.SIGKILL)
+	next := b.pid("pid")
+	wantDead(t, "the command of the dead leader", pid)
+	b.send(syscall.SIGTERM)
+	b.wantExit(128 + int(syscall.SIGTERM))
+	wantDead(t, "the command of the next leader", next)
+}
+
+// The leader is frozen past its ttl. Its command is dead before the next one
+// runs; when it wakes up it says so and campaigns again.
+func TestElectLeaderFrozen(t *testing.T) {
+	server := startServer(t)
+	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "a")
+	pid := a.pid("pid")
+	b := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "b")
+	until(t, "b waits", func() bool { return strings.Contains(b.stderr.String(), "waiting: job is held by a") })
+	a.send(syscall.SIGSTOP)
+	b.pid("pid")
+	wantDead(t, "the command of the frozen leader", pid)
+	a.send(syscall.SIGCONT)
+	until(t, "a campaigns again", func() bool { return strings.Contains(a.stderr.String(), "campaigning again") })
+	a.wantSaid("holdfast: lost job (")
+	if err := os.Remove(a.dir + "/pid"); err != nil {
+		t.Fatal(err)
+	}
+	b.send(syscall.SIGTERM)
+	b.wantExit(128 + int(syscall.SIGTERM))
+	a.pid("pid") // of the second term
+	a.send(syscall.SIGTERM)
+	a.wantExit(128 + int(syscall.SIGTERM))
+}
+
+// A term that is lost, since the key was deleted, is followed by another one, at
+// once; with --once it is the end.
+func TestElectLost(t *testing.T) {
+	server := startServer(t)
+	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s")
+	first := a.pid("pid")
+	if err := os.Remove(a.dir + "/pid"); err != nil {
+		t.Fatal(err)
+	}
+	deleteKey(t, server)
+	second := a.pid("pid")
+	wantDead(t, "the command of the lost term", first)
+	if first == second {
+		t.Errorf("pid %d in both terms", first)
+	}
+	a.wantSaid("lost job (gone): the command was stopped; campaigning again\n")
+	a.send(syscall.SIGTERM)
+	a.wantExit(128 + int(syscall.SIGTERM))
+
+	once := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--once")
+	once.pid("pid")
+	deleteKey(t, server)
+	once.wantExit(exitLost)
+}
+
+// The pause before the next term grows while the command does not last, starts
+// anew when it does, and is none after a loss.
+func TestElectPauses(t *testing.T) {
+	var b breather
+	short, long := time.Millisecond, time.Hour
+	for i, step := range []struct {
+		lasted time.Duration
+		lost   bool
+		want   time.Duration
+	}{
+		{short, false, time.Second},
+		{short, false, 2 * time.Second},
+		{short, true, 0},
+		{short, false, 4 * time.Second},
+		{short, false, 8 * time.Second},
+		{short, false, 16 * time.Second},
+		{short, false, 30 * time.Second},
+		{short, false, 30 * time.Second},
+		{long, false, time.Second},
+		{short, false, 2 * time.Second},
+	} {
+		var end ending
+		if step.lost {
+			end.lost = errLostForTest
+		}
+		if got := b.after(step.lasted, end); got != step.want {
+			t.Errorf("pause %d: got %v, want %v", i, got, step.want)
+		}
+	}
+}
+
+var errLostForTest = errors.New("lost")

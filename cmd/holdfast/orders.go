@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+// orderOptions are the flags of `holdfast revoke` and `holdfast steal`.
+type orderOptions struct{ tenure, reason string }
+
+// orderJSON is what -o json prints of an order. Its names are promised.
+type orderJSON struct {
+	Name   string       `json:"name"`
+	Tenure string       `json:"tenure"`
+	Done   bool         `json:"done"`
+	Heard  *int         `json:"heard"`
+	Holder *orderHolder `json:"holder"`
+}
+
+type orderHolder struct {
+	Owner   string `json:"owner"`
+	Hash    string `json:"hash"`
+	Foreign bool   `json:"foreign"`
+}
+
+const orderJSONHelp = `-o json prints an object:
+
+  name    the name
+  tenure  the hash that was given
+  done    false: that tenure does not hold the name any more (exit code 75)
+  heard   revoke: how many processes were told at once; steal: null
+  holder  where done is false, who holds the name: null (nobody), or owner,
+          hash and foreign as in 'holdfast show'`
+
+const orderCodesHelp = `Exit codes:
+    0  done
+   64  the command line is wrong, or the URL does not fit the server
+   69  Redis does not answer: whether it was done is not known; say it again
+   70  something else went wrong
+   75  that tenure does not hold NAME any more; nothing was done
+   77  Redis refused: password, user or rights`
+
+func (a *app) revokeCommand() *cobra.Command {
+	var o orderOptions
+	cmd := &cobra.Command{
+		Use:   "revoke NAME --tenure HASH --reason TEXT",
+		Short: "Ask the holder of a name to stop",
+		Long: `Ask the holder of a name to stop what it does and give the name back. Its lease
+ends with the reason; 'holdfast run' stops its command and exits with 122. Nobody
+else gets the name before the holder has released it, or has had its whole ttl to
+do so. A holder that is frozen, or does not heed its lease, keeps it that long.
+
+HASH is the holder's as 'holdfast show' prints it: if another holds the name by
+then, that one is left alone. Whoever waits for the name goes on waiting, in the
+holder's process too: to keep one away from a name, stop it.
+
+A holder that can't be told at once learns of it by its next renewal, within a
+third of its ttl; that is said.
+
+` + orderCodesHelp + "\n\n" + orderJSONHelp,
+		Example: `  holdfast show nightly -o json | jq -r .holder.hash
+  holdfast revoke nightly --tenure 5f0c3a91be --reason 'db-3 is being drained'`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client) (*int, error) {
+				heard, err := client.Revoke(ctx, args[0], o.tenure, o.reason)
+				return &heard, err
+			})
+		},
+	}
+	a.orderFlags(cmd, &o)
+	return cmd
+}
+
+func (a *app) stealCommand() *cobra.Command {
+	var o orderOptions
+	cmd := &cobra.Command{
+		Use:   "steal NAME --tenure HASH --reason TEXT",
+		Short: "Take a name from its holder at once",
+		Long: `Take a name from its holder at once: the next in line gets it, or it is free. The
+holder's lease ends with the reason when it hears of that: at once as a rule, else
+by its next renewal, at the latest by its deadline. UNTIL THEN TWO BELIEVE THAT
+THEY HOLD THE NAME, and nothing stops the first but itself and a resource that
+checks the token. So be sure that it is dead or stuck; 'holdfast revoke' asks it
+to stop, and is safe.
+
+HASH is the holder's as 'holdfast show' prints it: if another holds the name by
+then, that one is left alone.
+
+` + orderCodesHelp + "\n\n" + orderJSONHelp,
+		Example: `  holdfast show nightly -o json | jq -r .holder.hash
+  holdfast steal nightly --tenure 5f0c3a91be --reason 'ci-7 lost its network'`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client) (*int, error) {
+				return nil, client.Steal(ctx, args[0], o.tenure, o.reason)
+			})
+		},
+	}
+	a.orderFlags(cmd, &o)
+	return cmd
+}
+
+func (a *app) orderFlags(cmd *cobra.Command, o *orderOptions) {
+	cmd.Flags().StringVar(&o.tenure, "tenure", "", "the holder's `HASH`, as 'holdfast show' prints it")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for people: the holder reads this `TEXT`, at most 200 bytes")
+	a.outputFlag(cmd)
+}
+
+// isHash tells what may name a tenure.
+func isHash(text string) bool {
+	return len(text) == 10 && strings.Trim(text, "0123456789abcdefABCDEF") == ""
+}
+
+// order gives an order and says what came of it.
+func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client) (heard *int, err error)) error {
+	switch {
+	case !isHash(o.tenure):
+		return usagef("--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
+	case o.reason == "":
+		return usagef("--reason wants to be said: whoever loses the name reads it")
+	}
+	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	heard, err := give(ctx, client)
+	out := orderJSON{Name: name, Tenure: o.tenure, Done: err == nil}
+	var other *holdfast.TenureError
+	switch {
+	case errors.As(err, &other):
+		if h := other.Holder; h != nil {
+			out.Holder = &orderHolder{h.Owner, h.Hash, h.Foreign}
+		}
+	case err != nil:
+		return err
+	default:
+		out.Heard = heard
+	}
+	if a.output == "json" {
+		if bad := printJSON(a.stdout, out); bad != nil {
+			return bad
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case heard == nil:
+		a.say("%s was taken from tenure %s", visible(name), o.tenure)
+	case *heard == 0:
+		a.say("the holder of %s could not be told: it learns of it by its next renewal, within a third of its ttl", visible(name))
+	default:
+		a.say("the holder of %s was told to stop", visible(name))
+	}
+	return nil
+}

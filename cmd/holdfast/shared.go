@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// sharedJSON is what stateJSON has more for the shared kinds; see jsonFieldsHelp.
+type sharedJSON struct {
+	Size    int           `json:"size,omitempty"`
+	Used    *int          `json:"used,omitempty"`
+	Holding *int          `json:"holding,omitempty"`
+	Holders []*holderJSON `json:"holders,omitempty"`
+}
+
+// partJSON is what a holder has, or a waiter wants, of a shared kind.
+type partJSON struct {
+	Permits int    `json:"permits,omitempty"`
+	Mode    string `json:"mode,omitempty"`
+}
+
+func newPartJSON(p holdfast.Part) partJSON {
+	switch {
+	case p.Reads:
+		return partJSON{Mode: "read"}
+	case p.Writes:
+		return partJSON{Mode: "write"}
+	}
+	return partJSON{Permits: p.Permits}
+}
+
+func newSharedJSON(state *holdfast.State) sharedJSON {
+	out := sharedJSON{Size: state.Size, Holding: new(state.Holding)}
+	if state.Kind == holdfast.KindSemaphore {
+		out.Used = new(state.Used)
+	}
+	for i := range state.Holders {
+		out.Holders = append(out.Holders, newHolderJSON(&state.Holders[i]))
+	}
+	return out
+}
+
+// useText says how a name of a shared kind is used.
+func useText(state *holdfast.State) string {
+	switch {
+	case state.Kind == holdfast.KindSemaphore:
+		return fmt.Sprintf("%d of %d permits", state.Used, state.Size)
+	case state.Holder != nil && state.Holder.Part.Writes:
+		return "a writer"
+	}
+	return several(state.Holding, "reader")
+}
+
+func partText(p holdfast.Part) string {
+	switch {
+	case p.Reads:
+		return "a reader"
+	case p.Writes:
+		return "a writer"
+	case p.Permits > 0:
+		return several(p.Permits, "permit")
+	}
+	return ""
+}
+
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func wantsText(p holdfast.Part) string {
+	switch {
+	case p.Permits > 0:
+		return ", wants " + partText(p)
+	case p.Reads, p.Writes:
+		return ", wants to be " + partText(p)
+	}
+	return ""
+}
+
+// holdersText names in one cell who holds a name.
+func holdersText(state *holdfast.State) string {
+	text := holderName(state.Holder)
+	if state.Kind == holdfast.KindMutex || state.Holder == nil {
+		return text
+	}
+	if state.Holding > 1 {
+		text += fmt.Sprintf(" and %d more", state.Holding-1)
+	}
+	return text + " (" + useText(state) + ")"
+}
+
+// printHolders lists them where there may be several.
+func printHolders(s screen, state *holdfast.State) {
+	for i := range state.Holders {
+		h := &state.Holders[i]
+		s.printf("       %s  %s  %s of %s left  %s\n", s.paint(bold, holderName(h)), partText(h.Part),
+			remainingText(h), age(h.TTL), h.Hash)
+	}
+	if more := state.Holding - len(state.Holders); more > 0 {
+		s.printf("       and %d more\n", more)
+	}
+}

@@ -1,0 +1,120 @@
+// Package cronlock has JobWrappers for github.com/robfig/cron that look beyond the
+// process: SkipIfHeld is its SkipIfStillRunning, DelayIfHeld its
+// DelayIfStillRunning, for a name that all processes lock.
+//
+// A job that is a Func gets a context that ends, with the cause, when the lease is
+// lost while it runs; put these wrappers nearest to the job, at the end of a chain,
+// for others hide what the job is. What it writes should carry the token of the
+// lease (package fence).
+package cronlock
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/contrib/internal/least"
+	"github.com/robfig/cron/v3"
+)
+
+// DefaultHold is how long a name is held at least unless Options say more.
+const DefaultHold = 500 * time.Millisecond
+
+// Options are the settings of a JobWrapper. The zero value means the defaults.
+type Options struct {
+	// Hold is how long SkipIfHeld holds the name at least, from the beginning of a
+	// run on: longer than the clocks of the processes may differ, shorter than the
+	// interval of the job. Default DefaultHold; negative: not at all. It ends with
+	// the process. DelayIfHeld does not use it.
+	Hold time.Duration
+
+	// Wait is how long DelayIfHeld waits at most before it skips the run. Default:
+	// as long as it takes.
+	Wait time.Duration
+
+	// Logger is told of runs that are skipped (Info) or fail (Error). Default
+	// cron.DefaultLogger.
+	Logger cron.Logger
+}
+
+// Func is a job that wants the lease under which it runs. Without a wrapper of
+// this package around it, it is not run.
+type Func func(ctx context.Context, lease *holdfast.Lease) error
+
+// Run implements cron.Job, and only says what is wrong.
+func (f Func) Run() {
+	cron.DefaultLogger.Error(errors.New("cronlock: a Func needs SkipIfHeld or DelayIfHeld right around it"), "not run")
+}
+
+// SkipIfHeld skips a run whose name another process holds, and so runs each tick
+// once among all processes whose clocks differ by less than Hold. A run is skipped,
+// too, when it can't be known whether the name is held; the log says why.
+func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
+	o := withDefaults(options)
+	return func(job cron.Job) cron.Job {
+		return cron.FuncJob(func() {
+			lease, err := mutex.TryLock(context.Background())
+			o.run(job, mutex, lease, err, o.Hold)
+		})
+	}
+}
+
+// DelayIfHeld delays a run until the processes that hold the name, or wait for it,
+// are done: all of them run, first come, first served, never two at a time.
+func DelayIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
+	o := withDefaults(options)
+	return func(job cron.Job) cron.Job {
+		return cron.FuncJob(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			if o.Wait > 0 {
+				ctx, cancel = context.WithTimeout(context.Background(), o.Wait)
+			}
+			defer cancel()
+			lease, err := mutex.Lock(ctx)
+			o.run(job, mutex, lease, err, -1)
+		})
+	}
+}
+
+func withDefaults(options *Options) (o Options) {
+	if options != nil {
+		o = *options
+	}
+	if o.Hold == 0 {
+		o.Hold = DefaultHold
+	}
+	if o.Logger == nil {
+		o.Logger = cron.DefaultLogger
+	}
+	return o
+}
+
+// run runs the job if there is a lease, and gives that back.
+func (o *Options) run(job cron.Job, mutex *holdfast.Mutex, lease *holdfast.Lease, err error, hold time.Duration) {
+	switch {
+	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, context.DeadlineExceeded):
+		o.Logger.Info("skip", "name", mutex.Name(), "reason", err)
+		return
+	case err != nil:
+		o.Logger.Error(err, "skip", "name", mutex.Name())
+		return
+	}
+	held := least.New(lease, hold, slog.Default())
+	defer func() { // also when the job panics
+		if err := held.Release(); err != nil {
+			o.Logger.Error(err, "release", "name", mutex.Name())
+		}
+	}()
+	f, ok := job.(Func)
+	if !ok {
+		job.Run()
+		return
+	}
+	ctx, cancel := context.WithCancel(lease.Context(context.Background()))
+	defer cancel()
+	if err := f(ctx, lease); err != nil {
+		o.Logger.Error(err, "run", "name", mutex.Name())
+	}
+}

@@ -1,0 +1,142 @@
+package gocronlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-co-op/gocron/v2"
+	"github.com/holdfast-go/holdfast"
+)
+
+// ErrNotLeader is why a scheduler skips a run. A *NotLeaderError has more.
+var ErrNotLeader = errors.New("gocronlock: not the leader")
+
+// NotLeaderError says why this scheduler does not lead.
+type NotLeaderError struct {
+	Name  string
+	Cause error // how the lead was lost, or could not be won; nil: another has it
+}
+
+func (e *NotLeaderError) Error() string {
+	if e.Cause == nil {
+		return fmt.Sprintf("%v of %s: another is", ErrNotLeader, e.Name)
+	}
+	return fmt.Sprintf("%v of %s: %v", ErrNotLeader, e.Name, e.Cause)
+}
+
+// Unwrap gives ErrNotLeader and the cause.
+func (e *NotLeaderError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrNotLeader}
+	}
+	return []error{ErrNotLeader, e.Cause}
+}
+
+// Elector implements gocron.Elector, for gocron.WithDistributedElector. It stands
+// in line for a name, holds it as long as it can, and stands in line again when it
+// was lost.
+type Elector struct {
+	name   string
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu    sync.Mutex // guards the rest
+	lease *holdfast.Lease
+	cause error
+	end   error
+}
+
+var _ gocron.Elector = (*Elector)(nil)
+
+// NewElector makes an Elector, which stands in line from now on. Close it before
+// the client.
+func NewElector(client *holdfast.Client, name string) *Elector {
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &Elector{name: name, cancel: cancel, done: make(chan struct{})}
+	go e.stand(ctx, client.Mutex(name))
+	return e
+}
+
+// stand stands in line and leads, again and again.
+func (e *Elector) stand(ctx context.Context, mutex *holdfast.Mutex) {
+	defer close(e.done)
+	for ctx.Err() == nil {
+		lease, err := mutex.Lock(ctx)
+		e.note(lease, err)
+		if err != nil {
+			if errors.Is(err, holdfast.ErrClosed) {
+				return
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		select {
+		case <-lease.Done():
+		case <-ctx.Done():
+		}
+		err = lease.Release() // of a lost one: how it was lost
+		e.note(nil, err)
+	}
+}
+
+func (e *Elector) note(lease *holdfast.Lease, cause error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lease, e.cause = lease, cause
+	if lease == nil {
+		e.end = cause
+	}
+}
+
+// IsLeader is nil while this Elector has the name, by its own clock, and a
+// *NotLeaderError otherwise. It asks nobody.
+func (e *Elector) IsLeader(context.Context) error {
+	_, err := e.leads()
+	return err
+}
+
+func (e *Elector) leads() (*holdfast.Lease, error) {
+	e.mu.Lock()
+	lease, cause := e.lease, e.cause
+	e.mu.Unlock()
+	if lease == nil {
+		return nil, &NotLeaderError{e.name, cause}
+	}
+	if err := lease.Err(); err != nil {
+		return nil, &NotLeaderError{e.name, err}
+	}
+	return lease, nil
+}
+
+// Task makes a function for gocron.NewTask of one that wants the lease under which
+// its scheduler leads: its context ends when that does, and then the cause is joined
+// to the error. If the lead was lost before f could begin, it is not called.
+func (e *Elector) Task(f func(ctx context.Context, lease *holdfast.Lease) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		lease, err := e.leads()
+		if err != nil {
+			return err
+		}
+		return under(ctx, lease, f)
+	}
+}
+
+// Close gives the lead to the next in line, at once, and stands no more. Stop the
+// scheduler before: a job that runs on runs without the lead. The error is that of
+// Lease.Release, nil where nothing was held.
+func (e *Elector) Close() error {
+	e.cancel()
+	<-e.done
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if errors.Is(e.end, context.Canceled) || errors.Is(e.end, holdfast.ErrClosed) {
+		return nil
+	}
+	return e.end
+}

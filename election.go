@@ -1,0 +1,261 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Election chooses one of many candidates, in any process, to lead until it
+// resigns or is lost. It is a lock: the leader is who holds the name, its lease
+// is its term, and the lease's token the number of that term, so a resource
+// that checks tokens refuses who led before. A Mutex of the same name excludes
+// the candidates, and they it. It has no state of its own; make it with
+// Client.Election.
+type Election struct {
+	client *Client
+	name   string
+}
+
+// Election makes the election of a name. A name that can't be a key is told by
+// Campaign, Leader and Observe.
+func (c *Client) Election(name string) *Election { return &Election{client: c, name: name} }
+
+// Name is the name that is led.
+func (e *Election) Name() string { return e.name }
+
+// ErrValue means that a candidate's value does not fit where others read it. A
+// *ValueError says why.
+var ErrValue = errors.New("holdfast: bad value")
+
+// MaxValue is how long a candidate's value may be, in bytes.
+const MaxValue = maxOwner
+
+// ValueError says why a candidate's value was refused.
+type ValueError struct {
+	Value  string
+	Reason string
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("holdfast: value %q %s", shorten(e.Value), e.Reason)
+}
+
+// Unwrap makes errors.Is(err, ErrValue) true.
+func (e *ValueError) Unwrap() error { return ErrValue }
+
+// checkValue refuses what cleanOwner would change: half an address is worse
+// than none.
+func checkValue(value string) error {
+	switch {
+	case len(value) > MaxValue:
+		return &ValueError{value, fmt.Sprintf("has %d bytes, and at most %d fit", len(value), MaxValue)}
+	case cleanOwner(value) != value:
+		return &ValueError{value, `begins or ends with a space, or has a "|" or what can't be printed`}
+	}
+	return nil
+}
+
+// Campaign waits until this candidate leads, first come first served, and
+// returns the lease that is its term. Release resigns. The value is what others
+// see of the leader, often an address: at most MaxValue bytes that can be
+// printed, without "|"; empty stands for Options.Owner. ctx bounds the wait
+// only; the errors are those of Mutex.Lock, and ErrValue. Candidates of one
+// Client stand in line like those of others.
+func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
+	c := e.client.core
+	if value == "" {
+		value = c.options.Owner
+	}
+	if err := checkValue(value); err != nil {
+		return nil, err
+	}
+	who := &candidate{number: candidates.Add(1), value: value}
+	m := &Mutex{client: e.client, name: e.name, candidate: who}
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who.elected(ctx, lease)
+	return lease, nil
+}
+
+// candidate is one call of Campaign. It has a line of its own, and so a tenure
+// and an id: turns share a tenure, whose id bears one value, and who observes
+// tells terms apart by the id.
+type candidate struct {
+	number int64
+	value  string
+	again  timer // for the next announcement of the same term
+}
+
+// candidates counts the calls of Campaign.
+var candidates atomic.Int64
+
+// key is what core.lines knows a line by. No name has a control character.
+func (who *candidate) key(name string) string {
+	if who == nil {
+		return name
+	}
+	return name + "\x00" + strconv.FormatInt(who.number, 10)
+}
+
+// tail is what the ids of a line end with.
+func (who *candidate) tail(c *core) string {
+	if who == nil {
+		return c.idTail
+	}
+	return idTail(c.options.TTL, who.value)
+}
+
+// announceEvery is how often a term is announced: a failover may lose T.
+const announceEvery = 5 * time.Minute
+
+// announceWait is how long a leader waits until its term is known to others. It
+// leads also when that takes longer.
+const announceWait = 250 * time.Millisecond
+
+// elected announces a term, now and again.
+func (who *candidate) elected(ctx context.Context, lease *Lease) {
+	u := lease.turn
+	l := u.line
+	c := l.c
+	if c.quorum != nil {
+		return
+	}
+	c.mu.Lock()
+	now := c.clock.now()
+	announced := l.announce(u, now)
+	who.again = timer{index: -1, fire: func(now instant) {
+		if !c.closed && u.ended.Load() == nil {
+			l.announce(u, now)
+			c.schedule.set(&who.again, now.add(announceEvery))
+		}
+	}}
+	c.schedule.set(&who.again, now.add(announceEvery))
+	c.unlock()
+	t := time.NewTimer(announceWait)
+	defer t.Stop()
+	select {
+	case <-announced:
+	case <-t.C:
+	case <-ctx.Done():
+	case <-c.stopped:
+	}
+}
+
+// resigned tells who observes that a term is over, unless somebody leads since
+// and says so himself.
+func (who *candidate) resigned(lease *Lease) {
+	if who == nil {
+		return
+	}
+	u := lease.turn
+	c := u.line.c
+	c.mu.Lock()
+	defer c.unlock()
+	if who.again.fire != nil {
+		c.schedule.stop(&who.again)
+	}
+	if !c.closed && c.quorum == nil {
+		u.line.announce(u, c.clock.now())
+	}
+}
+
+// announce is an errand: whether it is heard or not, observers look by
+// themselves in time.
+func (l *line) announce(u *turn, now instant) (done <-chan struct{}) {
+	e := &errand{call: l.announcement(u), line: l, until: now.add(l.c.options.TTL), done: make(chan struct{})}
+	l.c.begin(e, now)
+	return e.done
+}
+
+func (l *line) announcement(u *turn) Call {
+	sharded := ""
+	if l.shard != "" {
+		sharded = "s"
+	}
+	return Call{scriptAnnounce, l.keys.election(), []string{u.tenure.id, itoa(u.token), l.keys.stage(), sharded}}
+}
+
+// election are the keys of an election: L and T, the term that was announced.
+func (k *keys) election() []string { return []string{k.lock(), termPrefix + shardSuffix(k.lock())} }
+
+// stage is the channel on which an election is announced.
+func (k *keys) stage() string { return wakePrefix + "election" + shardSuffix(k.lock()) }
+
+// Leader is who leads an election, as Redis said in one moment. The zero Leader
+// is nobody.
+type Leader struct {
+	Value     string        // what it campaigned with, or the owner that holds the name as a Mutex; empty when foreign
+	Term      int64         // the token of its lease; 0: it has not announced it, and never does on a quorum
+	Hash      string        // names its tenure, as State.Holder.Hash does
+	Foreign   bool          // the name is held by a client of another library
+	Own       bool          // it is a candidate of this Client
+	Remaining time.Duration // until its end in Redis, unless renewed; negative: it has none
+}
+
+// None tells that nobody leads.
+func (l Leader) None() bool { return l.Hash == "" }
+
+// Leader asks who leads. That is who holds the name in Redis: a leader whose
+// process hangs still does, until its term has expired.
+func (e *Election) Leader(ctx context.Context) (Leader, error) {
+	c := e.client.core
+	k, err := keysOf(c.options.Prefix, e.name)
+	if err != nil {
+		return Leader{}, err
+	}
+	return e.leader(ctx, k, c.options.patience())
+}
+
+func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Leader, error) {
+	c := e.client.core
+	if q := c.quorum; q != nil {
+		state, err := q.inspect(ctx, e.name, k)
+		if err != nil || state.Holder == nil {
+			return Leader{}, err
+		}
+		return leaderOf(state.Holder, 0), nil
+	}
+	reply, err := c.evalWithin(ctx, Call{scriptLeader, k.election(), nil}, limit)
+	if said, ok := asServerError(err); ok {
+		if passing(said) {
+			return Leader{}, &storeError{e.name, ErrUnreachable, said}
+		}
+		return Leader{}, &storeError{e.name, nil, explain(said, k.lock())}
+	}
+	if err != nil {
+		return Leader{}, &storeError{e.name, ErrUnreachable, err}
+	}
+	leader, err := c.decodeLeader(reply)
+	if err != nil {
+		return Leader{}, &storeError{e.name, nil, err}
+	}
+	return leader, nil
+}
+
+var errLeader = errors.New("leader gave an answer of another form")
+
+func (c *core) decodeLeader(reply []string) (Leader, error) {
+	if len(reply) != 5 || reply[0] != "leader" {
+		return Leader{}, errLeader
+	}
+	pttl, err := strconv.ParseInt(reply[3], 10, 64)
+	term, err2 := strconv.ParseInt(reply[4], 10, 64)
+	if err != nil || err2 != nil || pttl < -2 || pttl > maxToken || term < 0 || term > maxToken {
+		return Leader{}, errLeader
+	}
+	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond
+	if remaining == gone || resting(reply[2]) {
+		return Leader{}, nil
+	}
+	return leaderOf(c.holder(reply[2], remaining, 0), term), nil
+}
+
+func leaderOf(h *Holder, term int64) Leader {
+	return Leader{Value: h.Owner, Term: term, Hash: h.Hash, Foreign: h.Foreign, Own: h.Own, Remaining: h.Remaining}
+}

@@ -1,0 +1,105 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+)
+
+// newClient is a Client on an embedded store; for production use
+// rueidisstore.Open("redis://…", nil).
+func newClient() *holdfast.Client {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return holdfast.New(store, nil)
+}
+
+// At most ten exports at a time, over all processes, where a big one counts for
+// four.
+func ExampleClient_Semaphore() {
+	client := newClient()
+	defer client.Close()
+	ctx := context.Background()
+
+	exports := client.Semaphore("exports", 10)
+	lease, err := exports.Acquire(ctx, 4) // waits its turn; ctx bounds the wait
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = lease.Release() }()
+
+	_, err = exports.TryAcquire(ctx, 8) // does not wait
+	fmt.Println(errors.Is(err, holdfast.ErrHeld))
+	_, err = exports.Acquire(ctx, 11)
+	fmt.Println(err)
+	// Output:
+	// true
+	// holdfast: the semaphore has not so many permits: asked for 11 of exports, which has 10
+}
+
+// More permits, while others hold and wait.
+func ExampleSemaphore_Resize() {
+	client := newClient()
+	defer client.Close()
+	ctx := context.Background()
+
+	exports := client.Semaphore("exports", 10)
+	lease, err := exports.Acquire(ctx, 10)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = lease.Release() }()
+	if err := exports.Resize(ctx, 12); err != nil {
+		fmt.Println(err)
+	}
+	more, err := exports.TryAcquire(ctx, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = more.Release() }()
+
+	_, err = client.Semaphore("exports", 10).TryAcquire(ctx, 1) // it has not heard of that
+	fmt.Println(err)
+	// Output: holdfast: exports is a semaphore of 12, not a semaphore of 10
+}
+
+// Any number of readers, or one writer.
+func ExampleClient_RWMutex() {
+	client := newClient()
+	defer client.Close()
+	ctx := context.Background()
+
+	config := client.RWMutex("config")
+	err := holdfast.Do(ctx, config.RLocker(), func(ctx context.Context, _ *holdfast.Lease) error {
+		other, err := config.TryRLock(context.Background()) // another reader, perhaps elsewhere
+		if err != nil {
+			return err
+		}
+		defer func() { _ = other.Release() }()
+		_, err = config.TryLock(context.Background())
+		fmt.Println("a writer among readers:", err != nil)
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	err = holdfast.Do(ctx, config, func(ctx context.Context, lease *holdfast.Lease) error {
+		fmt.Println("a writer alone:", lease.Err() == nil)
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// a writer among readers: true
+	// a writer alone: true
+}

@@ -1,0 +1,83 @@
+package holdfast
+
+import (
+	"context"
+	"time"
+)
+
+// EnsureHeld asks Redis, once, whether the lease is still held, and prolongs it
+// by that. nil: when Redis was asked the name was this tenure's, and the lease is not over. ErrLost:
+// it is over, with the cause. ErrReleased: it was given back. ErrUnreachable, or
+// a ServerError: Redis did not say; the lease goes on until its deadline, as Err tells.
+// ErrReplicas: too few have acknowledged, and it goes on likewise.
+//
+// It is for the moment before something that can't be undone and checks no token.
+// It narrows the gap between that and the loss to the time since Redis was asked,
+// and does not close it. ctx bounds the wait, 3 s at most.
+func (l *Lease) EnsureHeld(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.Err(); err != nil {
+		return err
+	}
+	return l.turn.ensure(ctx)
+}
+
+func (u *turn) ensure(ctx context.Context) error {
+	l := u.line
+	c := l.c
+	c.mu.Lock()
+	now := c.clock.look()
+	if l.turn == u && now >= u.tenure.ends() {
+		l.expire(now)
+	}
+	if e := u.ended.Load(); e != nil {
+		c.unlock()
+		return e.err
+	}
+	answered := make(chan error, 1)
+	r := l.renewApart(u.tenure, now)
+	r.asked = answered
+	c.unlock()
+
+	late := time.NewTimer(r.attempt) // a driver may not heed its context
+	defer late.Stop()
+	err := errNoAnswer
+	select {
+	case err = <-answered:
+	case <-late.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-c.stopped:
+	}
+	said, refused := asServerError(err)
+	switch over := u.err(); {
+	case over != nil:
+		return over
+	case err == nil && r.acked < c.options.WaitReplicas:
+		return &ReplicasError{Name: l.name, Want: c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
+	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
+		return err
+	case refused && !passing(said):
+		return &storeError{l.name, nil, err}
+	}
+	return &storeError{l.name, ErrUnreachable, err}
+}
+
+// renewApart sends a renewal that waits for no other.
+func (l *line) renewApart(t *tenure, now instant) *request {
+	attempt := l.patienceToRenew(t, now)
+	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+	if q := l.c.quorum; q != nil {
+		return q.renew(l, t, now, attempt)
+	}
+	args, least := l.renewArgs(t, now)
+	r := &request{
+		call: l.call(scriptRenew, args), least: least,
+		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered,
+	}
+	t.minHold.sent(r, now)
+	l.c.outbox = append(l.c.outbox, r)
+	return r
+}

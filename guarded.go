@@ -1,0 +1,72 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// guardedScripts remembers the scripts that Lease.Eval was given, each behind
+// the guard and with its SHA, so that only the first use of one pays for that. A
+// program has a handful; one that writes a script for each call, which Redis
+// would remember for ever, must not fill its own memory too.
+type guardedScripts struct {
+	mu    sync.Mutex // guards the rest
+	known map[string]*Script
+	size  int // bytes of their sources
+}
+
+const (
+	maxGuarded     = 128
+	maxGuardedSize = 1 << 20
+)
+
+// script is source behind the guard.
+func (g *guardedScripts) script(source string) *Script {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s := g.known[source]; s != nil {
+		return s
+	}
+	if g.size += len(source); g.known == nil || len(g.known) == maxGuarded || g.size > maxGuardedSize {
+		g.known, g.size = make(map[string]*Script), len(source)
+	}
+	s := script.Guarded(source)
+	g.known[source] = s
+	return s
+}
+
+// written is W, where guarded scripts note the token that wrote last.
+func (k *keys) written() string {
+	return writtenPrefix + strings.TrimPrefix(k.fence(), fencePrefix)
+}
+
+const writtenPrefix = reserved + "written:"
+
+// checkGuarded says what is wrong with what Eval was given.
+func checkGuarded(source string, own *keys, keys []string, sharded bool) error {
+	if strings.HasPrefix(source, "#!") {
+		return errors.New(`a script for Eval can't begin with "#!": what stands before it in Redis would come before that line; its flags have no meaning here`)
+	}
+	l := own.lock()
+	for _, key := range keys {
+		switch {
+		case key == l || strings.HasPrefix(key, reserved):
+			return fmt.Errorf("key %q is the lock's own: a script for Eval can't have it among its keys", shorten(key))
+		case sharded && slotOf(key) != slotOf(l):
+			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: a script's keys must be in one slot; give them a common tag, such as {%s}", shorten(key), slotOf(key), shorten(l), slotOf(l), tagOf(l))
+		}
+	}
+	return nil
+}
+
+// tagOf is by what L hashes.
+func tagOf(l string) string {
+	if tag, _, ok := strings.Cut(strings.TrimPrefix(l, "{"), "}"); ok {
+		return tag
+	}
+	return l
+}

@@ -1,0 +1,167 @@
+package holdfast
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxMinHold is the longest Mutex.MinHold, and the longest interval of Once.
+const MaxMinHold = 31 * 24 * time.Hour
+
+// checkHold panics where MinHold and MaxHold are mistakes of the program.
+func (m *Mutex) checkHold() error {
+	if m.MinHold == 0 && m.MaxHold == 0 {
+		return nil
+	}
+	if m.MinHold < 0 || m.MinHold > MaxMinHold || m.MaxHold < 0 {
+		panic(fmt.Sprintf("holdfast: Mutex.MinHold is %v, Mutex.MaxHold is %v: they must not be negative, and MinHold at most %v", m.MinHold, m.MaxHold, MaxMinHold))
+	}
+	if m.MinHold > 0 && m.client.quorum != nil {
+		return notOnQuorum(m.name, "Mutex.MinHold")
+	}
+	return nil
+}
+
+// minHold is what a tenure knows of Mutex.MinHold. The life of L must not end
+// before the least time of holding has passed, or a crash would cut that short.
+// So a turn that asks for one is given only after Redis has set such a life, and
+// only in a tenure of which nothing is under way that could shorten it.
+type minHold struct {
+	until instant // before this nobody else is to get the name; 0: no turn asked for that
+	lives instant // until then L lives, as Redis confirmed last
+	stays instant // by when L is surely gone, as far as least lives go
+	plain bool    // a renewal by the ttl alone was sent: however late, it cuts L to that
+}
+
+// sent notes a renewal that goes out.
+func (h *minHold) sent(r *request, now instant) {
+	h.plain = h.plain || r.least == 0
+	h.stays = max(h.stays, now.add(r.least))
+}
+
+// secured notes until when L lives after a renewal. A least life counts from its
+// answer: what it lacks is less than a round trip, and the next renewal gives it.
+func (h *minHold) secured(r *request, ttl time.Duration, now instant) {
+	h.lives = max(r.sent.add(ttl), now.add(r.least))
+}
+
+// secure renews before a turn that asks for a least time of holding.
+func (l *line) secure(t *tenure, now instant) {
+	t.sure = false
+	l.confirm(t, now)
+}
+
+// least is how long L has to live, whatever the ttl: until the least time of
+// holding has passed, or as long as the turn will ask that is about to be given.
+func (l *line) least(t *tenure, now instant) time.Duration {
+	if t.rests(now) {
+		return t.minHold.until.sub(now)
+	}
+	if w := l.callers.first; l.turn == nil && w != nil && !t.minHold.plain {
+		return w.least
+	}
+	return 0
+}
+
+// rests tells whether nobody else may get the name yet.
+func (t *tenure) rests(now instant) bool { return t.minHold.until > now }
+
+// gone is by when L is surely gone, unless it is renewed.
+func (t *tenure) gone() instant { return max(t.expiry, t.minHold.stays) }
+
+// parting is what ends a tenure in Redis: while its least time of holding is not
+// over L is made to rest, which is given as a duration that is reckoned anew for
+// each try.
+func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string) {
+	if rests > now {
+		return scriptRest, []string{id, millis(rests.sub(now)), l.c.options.Owner, l.shard, fresh}
+	}
+	return scriptUnlock, l.unlockArgs(id, fresh)
+}
+
+// leaveBehind ends, in the background, what a tenure has left in Redis.
+func (l *line) leaveBehind(t *tenure, now instant) {
+	if t.rests(now) {
+		l.c.rest(t.id, l, now, t.minHold.until)
+		return
+	}
+	l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, ""))
+}
+
+// rest makes L rest where an id still holds it.
+func (c *core) rest(id string, l *line, now, until instant) {
+	c.begin(&errand{call: Call{scriptRest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(c.options.TTL)}, now)
+}
+
+// restsUntil is when the least time of holding of an id is over; 0: it has none,
+// or L is known to rest.
+func (c *core) restsUntil(id string) instant {
+	if t := c.tenures[id]; t != nil {
+		return t.minHold.until
+	}
+	return c.rested[id]
+}
+
+// remembersRest keeps in mind of a past id that its L must not be given away
+// before: no cancel may do that.
+func (c *core) remembersRest(t *tenure, now instant) {
+	if t.rests(now) {
+		c.rested[t.id] = t.minHold.until
+		c.later(t.minHold.until, func(instant) { delete(c.rested, t.id) })
+	}
+}
+
+// bound notes how long a turn has to last, and may.
+func (u *turn) bound(w *caller, now instant) {
+	if w.least > 0 {
+		u.tenure.minHold.until = now.add(w.least)
+	}
+	if w.most > 0 {
+		u.until = now.add(w.most)
+	}
+}
+
+// holdLonger is bound for one who shares a turn: the longest counts.
+func (u *turn) holdLonger(least time.Duration, now instant) {
+	h := &u.tenure.minHold
+	if least > 0 && u.since.add(least) > h.until {
+		h.until = u.since.add(least)
+		u.line.renewSoon(u.tenure, now)
+	}
+}
+
+// waive lets the name go to the next at once, for what was to be done under it
+// was not.
+func (u *turn) waive() { u.tenure.minHold.until = 0 }
+
+// ends is the holder's own deadline.
+func (u *turn) ends() instant {
+	if u.until > 0 {
+		return min(u.tenure.ends(), u.until)
+	}
+	return u.tenure.ends()
+}
+
+// over is why a turn that nobody released has ended; empty: it has not.
+func (u *turn) over(now instant) Cause {
+	switch {
+	case now < u.ends():
+		return ""
+	case u.until > 0 && u.until < u.tenure.ends():
+		return MaxHold
+	}
+	return Expired
+}
+
+// restsAfter reads the value that L has while it rests: whose hold came before.
+func restsAfter(value string) (owner string, ok bool) {
+	if !resting(value) {
+		return "", false
+	}
+	return cleanOwner(value[len("rest|"):]), true
+}
+
+// millis is a duration for Redis, rounded up.
+func millis(d time.Duration) string {
+	return itoa((d + time.Millisecond - 1).Milliseconds())
+}

@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// ordering is what a story has of orders.
+type ordering struct {
+	on    bool
+	given sync.WaitGroup // orders under way
+}
+
+// Order makes a story in which holders are also asked to stop, stolen from, and
+// give their leases to one another.
+func (s *Story) Order() { s.orders.on = true }
+
+// meddle does, now and then, what happens to a holder beside its work. It tells
+// whether the caller has nothing more to do with its lease.
+func (c *caller) meddle(h *Held, lease *holdfast.Lease) (done bool) {
+	s := c.story
+	other := s.links[c.random.IntN(len(s.links))]
+	switch n := c.random.IntN(10); {
+	case n == 0:
+		if err := lease.EnsureHeld(context.Background()); err != nil {
+			c.allow("EnsureHeld", err, holdfast.ErrLost)
+		}
+	case n <= 3:
+		after := c.some(20 * time.Millisecond)
+		s.orders.given.Go(func() { c.order(other, h.name, n == 1, after) })
+	case n == 4:
+		c.giveAway(h, lease, other)
+		return true
+	}
+	return false
+}
+
+// order revokes or steals, from whoever holds the name after a while.
+func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
+	if !c.story.sleep(after) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	state, err := by.Client.Inspect(ctx, name)
+	if err != nil || state.Holder == nil {
+		return
+	}
+	if steal {
+		err = by.Client.Steal(ctx, name, state.Holder.Hash, "a story")
+	} else {
+		_, err = by.Client.Revoke(ctx, name, state.Holder.Hash, "a story")
+	}
+	if err != nil {
+		c.allow("an order", err, holdfast.ErrTenure)
+	}
+}
+
+// giveAway exports a lease; the process itself and another try to adopt it.
+func (c *caller) giveAway(h *Held, lease *holdfast.Lease, other *Link) {
+	s := c.story
+	s.Watch.Leaves(h)
+	text, err := lease.Export()
+	if err != nil {
+		c.allow("Export", err, holdfast.ErrLost)
+		_ = lease.Release()
+		return
+	}
+	var adopters sync.WaitGroup
+	got := make([]bool, 2)
+	for i, l := range []*Link{other, c.link} {
+		wait, work := c.some(10*time.Millisecond), c.some(50*time.Millisecond)
+		adopters.Go(func() {
+			if s.sleep(wait) {
+				got[i] = c.takeOver(l, h.name, text, work)
+			}
+		})
+	}
+	adopters.Wait()
+	switch {
+	case got[0] && got[1]:
+		s.Watch.Broken("two adopted one lease of %s", h.name)
+	case !got[0] && !got[1]:
+		s.Guard(func() { s.ghosts = true }) // it lasts for its ttl
+	}
+}
+
+// takeOver adopts and works for a while.
+func (c *caller) takeOver(l *Link, name, text string, work time.Duration) bool {
+	s := c.story
+	h := s.Watch.Called(l, name)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	lease, err := l.Client.Adopt(ctx, text)
+	if err != nil {
+		s.Watch.Leaves(h)
+		c.allow("Adopt", err, holdfast.ErrLost)
+		return false
+	}
+	s.Watch.Granted(h, lease)
+	s.sleep(work)
+	s.Watch.Leaves(h)
+	_ = lease.Release()
+	return true
+}
+
+// allow checks that an error is one of those that are promised.
+func (c *caller) allow(what string, err, also error) {
+	for _, want := range []error{also, holdfast.ErrUnreachable, holdfast.ErrTooSlow, context.DeadlineExceeded} {
+		if errors.Is(err, want) {
+			return
+		}
+	}
+	if c.story.copies == 0 || !errors.Is(err, holdfast.ErrReplicas) {
+		c.story.Watch.Broken("%s says %v", what, err)
+	}
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Part is what a call asks for of a lock of a shared kind: N permits of a
+// semaphore of Size, or with Size 0 a reader's or a writer's part of an RWMutex.
+type Part struct {
+	Size, N int
+	Write   bool
+}
+
+// weighs are its weight and the capacity, as the watch counts them.
+func (p Part) weighs() (weight, capacity int64) {
+	switch {
+	case p.Size > 0:
+		return int64(p.N), int64(p.Size)
+	case p.Write:
+		return 1 << 30, 1 << 30
+	}
+	return 1, 1 << 30
+}
+
+// Lock asks for it.
+func (p Part) Lock(ctx context.Context, l *Link, name string, try bool) (*holdfast.Lease, error) {
+	sem, rw := (*holdfast.Semaphore)(nil), l.Client.RWMutex(name)
+	if p.Size > 0 {
+		sem = l.Client.Semaphore(name, p.Size)
+	}
+	switch {
+	case sem != nil && try:
+		return sem.TryAcquire(ctx, p.N)
+	case sem != nil:
+		return sem.Acquire(ctx, p.N)
+	case p.Write && try:
+		return rw.TryLock(ctx)
+	case p.Write:
+		return rw.Lock(ctx)
+	case try:
+		return rw.TryRLock(ctx)
+	}
+	return rw.RLock(ctx)
+}
+
+// CalledFor is Called for a part of a shared kind.
+func (w *Watch) CalledFor(l *Link, name string, p Part) *Held {
+	h := w.Called(l, name)
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	h.part = p
+	_, w.name(name).capacity = p.weighs()
+	return h
+}
+
+// KeyH is the key of a name's holders.
+func KeyH(name string) string { return "holdfast/holders:{" + Prefix + name + "}" }
+
+// rises: who holds alone has a token above all before it, and whoever comes after
+// that one above its.
+func (n *watched) rises(h *Held, token int64) bool {
+	weight, capacity := h.part.weighs()
+	if weight == capacity {
+		n.exclusive = max(n.exclusive, token)
+		return token > *n.before(token)
+	}
+	return token <= n.limit || token > n.exclusive
+}
+
+// checkShared is check of a shared kind: together the holders never have more
+// than the capacity, and each stands in H for longer than it believes.
+func (w *Watch) checkShared(name string, n *watched) {
+	var used int64
+	who := ""
+	for _, h := range n.leases {
+		if h.Lease.Err() != nil {
+			continue
+		}
+		if h.Lease.Token() <= n.limit { // it was lost with the server's data
+			if w.world.Do("ZSCORE", KeyH(name), h.tenure) != nil {
+				continue // a late duplicate has made it anew
+			}
+			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
+				w.broken("S3: %s still believes in %s %v after it was lost", h.Process.Owner, name, left)
+			}
+			continue
+		}
+		weight, _ := h.part.weighs()
+		used += weight
+		who += fmt.Sprintf(" %s (token %d, weight %d)", h.Process.Owner, h.Lease.Token(), weight)
+		w.compareShared(name, h)
+	}
+	if used > n.capacity {
+		w.broken("S1: more than the capacity %d of %s is held:%s", n.capacity, name, who)
+	}
+}
+
+func (w *Watch) compareShared(name string, h *Held) {
+	text, _ := w.world.Do("ZSCORE", KeyH(name), h.tenure).(string)
+	over, _ := strconv.ParseFloat(text, 64)
+	if h.tenure == "" || over == 0 {
+		w.broken("S1: %s believes in %s, and does not stand in H", h.Process.Owner, name)
+		return
+	}
+	left := time.Duration(over-float64(w.world.serverTime().UnixMicro())) * time.Microsecond
+	own := time.Duration(float64(h.Lease.Remaining()) / h.Process.rate)
+	if left = time.Duration(float64(left) / w.world.rate); own > left {
+		w.broken("S1: %s believes in %s for %v more, its time in H ends in %v", h.Process.Owner, name, own, left)
+	}
+}
+
+// orderShared checks L1 of a shared kind where the network was calm: nobody who
+// came later got a lower token.
+func (w *Watch) orderShared() {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	const abreast = 60 * time.Millisecond // the try, the subscription, the place in line
+	for name, n := range w.names {
+		for _, a := range n.all {
+			for _, b := range n.all {
+				if a.Called.Add(abreast).Before(b.Called) && b.Lease.Token() < a.Lease.Token() {
+					w.broken("L1: %s, who called for %s at %v, was overtaken by %s, who called at %v",
+						a.Process.Owner, name, w.since(a.Called), b.Process.Owner, w.since(b.Called))
+				}
+			}
+		}
+	}
+}
+
+// NewSharedStory is a story about an RWMutex and a semaphore.
+func NewSharedStory(seed uint64) *Story {
+	s := NewStory(seed)
+	s.shared, s.names = true, []string{"rw", "sem"}[:len(s.names)]
+	if seed%3 == 0 {
+		s.names[0] = "sem"
+	}
+	return s
+}
+
+const semSize = 5
+
+func (c *caller) part(name string) Part {
+	if name == "sem" {
+		return Part{Size: semSize, N: 1 + c.random.IntN(semSize)}
+	}
+	return Part{Write: c.random.IntN(3) == 0}
+}
+
+func (c *caller) onceShared(name string) {
+	part := c.part(name)
+	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	n := c.random.IntN(10)
+	if n == 1 || n == 2 {
+		ctx, cancel = context.WithTimeout(ctx, c.some(50*time.Millisecond))
+	}
+	h := c.story.Watch.CalledFor(c.link, name, part)
+	lease, err := part.Lock(ctx, c.link, name, n == 0)
+	cancel()
+	if err != nil {
+		c.story.Watch.Leaves(h)
+		c.refused(err)
+		return
+	}
+	c.story.Watch.Granted(h, lease)
+	c.hold(h, lease)
+}
+
+// probe takes a name for itself alone.
+func (s *Story) probe(ctx context.Context, l *Link, name string) (*holdfast.Lease, error) {
+	switch {
+	case !s.shared:
+		return l.Client.Mutex(name).Lock(ctx)
+	case name == "sem":
+		return Part{Size: semSize, N: semSize}.Lock(ctx, l, name, false)
+	}
+	return Part{Write: true}.Lock(ctx, l, name, false)
+}
+
+func (s *Story) heldBy(name string) string {
+	lock, _, _ := Keys(name)
+	if s.shared {
+		return fmt.Sprint(s.list("HGETALL", lock), s.list("ZRANGE", KeyH(name), "0", "-1", "WITHSCORES"))
+	}
+	return brief(fmt.Sprint(s.Do("GET", lock)))
+}
+
+// evict deletes what says who holds; of a shared kind perhaps L alone, by which
+// nobody loses anything.
+func (s *Story) evict(name string, r *rand.Rand) {
+	switch {
+	case !s.shared:
+		s.Evict(name)
+		return
+	case r.IntN(2) == 0:
+		s.Evict(name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note("H of %s is deleted", name)
+	s.Watch.forgottenName(name)
+	s.Do("DEL", KeyH(name))
+}

@@ -1,0 +1,30 @@
+-- adopt: makes an id the holder in the place of one that was exported.
+-- KEYS L F Q R
+-- ARGV id, stride, exported id
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q, R = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local mine, asked = ARGV[1], tonumber(ARGV[2])
+
+local holder = redis.call('GET', L)
+if holder ~= mine then
+  local id, order, reason = ARGV[3], nil, nil
+  -- include order.lua
+  if order == 'adopted' then return {'lost', holder ~= id and holder or '', us} end -- L can be a ghost
+  if order then return {order, reason} end
+  if holder ~= id then return {'lost', holder or '', us} end
+end
+local waiting = redis.call('ZCARD', Q)
+local now, fence, base, room
+-- include fence.lua
+
+local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
+redis.call('PEXPIRE', L, ttl) -- first: full memory never refuses it, and then nothing that follows
+if holder ~= mine then
+  redis.call('SET', L, mine, 'PX', ttl)
+  redis.call('SET', R, 'adopted ' .. ARGV[3] .. '|', 'PX', '1800000')
+end
+local size = math.min(asked, room)
+local top = base + size - 1
+-- include reserve.lua
+return string.format('granted %s %d %d %s %s', last, size, waiting, t[1], t[2])

@@ -1,0 +1,23 @@
+package script
+
+import "strings"
+
+// guard is guard.lua in one line, with a space behind it.
+var guard = oneLine(expand("guard"))
+
+// Guarded is a script of the user behind the guard. What the user wrote is the
+// rest of the chunk, not the body of a function or a text to compile: whatever is
+// a chunk by itself is one here, with the same lines, and nothing it holds can
+// come before the guard.
+func Guarded(source string) *Script { return New("guarded", guard+source) }
+
+// oneLine joins the lines of a Lua text whose comments fill lines.
+func oneLine(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "--") {
+			b.WriteString(line + " ")
+		}
+	}
+	return b.String()
+}

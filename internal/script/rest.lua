@@ -1,0 +1,43 @@
+-- rest: ends a tenure whose least time of holding is not over. The name goes to
+-- nobody yet: L rests for what is left.
+-- KEYS L F Q
+-- ARGV id, what is left in ms, owner, shard suffix, fresh id or ''
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local id, left, suffix, fresh = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
+local value = 'rest|' .. ARGV[3]
+
+local holder = redis.call('GET', L)
+if holder ~= id then
+  redis.call('ZREM', Q, id)
+  return {'not held', holder or '', us}
+end
+
+local now, fence, base, room
+-- include wake.lua
+-- include handover.lua
+
+local dead, head, _, more = survey('', id)
+local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
+local heard = fresh ~= '' and listeners({fresh})(1) and 1 or 0
+local known = redis.call('PTTL', F)
+
+if more and not head then
+  redis.call('ZREM', Q, unpack(dead))
+  return {'again', us}
+end
+redis.call('PEXPIRE', L, left) -- first: full memory never refuses it, and then nothing that follows
+redis.call('SET', L, value, 'PX', left)
+if known < left + 90001000 then
+  redis.call('PEXPIRE', F, string.format('%.0f', left + 90001000)) -- the name is used as long as it rests
+end
+if fresh ~= '' then
+  redis.call('ZADD', Q, 'NX', score, fresh)
+  redis.call('PEXPIRE', Q, '1800000')
+end
+if #dead > 0 then redis.call('ZREM', Q, unpack(dead)) end
+if head then publish(head, 'next ' .. left .. ' ') end
+if fresh == '' then return {'released', refused} end
+return {'queued', value, left, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}

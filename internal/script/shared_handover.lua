@@ -1,0 +1,78 @@
+-- shared_handover: makes holders of those whom survey has found. A function.
+-- needs: L, F, Q, H, t, us, kind, seen, live, now, base, and shared_survey.lua
+
+-- handover does what plan says, tells the new holders but mine, whose request is
+-- being answered, and then the new head. The id leaving holds no more. It
+-- returns the token of mine or nil, the holder whose time ends first, in how
+-- many ms that is, and when the head was heard.
+local function handover(plan, mine, leaving, capacity)
+  local first, soonest, latest, life = nil, nil, 0, {}
+  local edge = live > 0 and redis.call('ZRANGE', H, -live, live > 1 and 1 - live or -1, 'WITHSCORES') or {}
+  if live > 2 then
+    for _, v in ipairs(redis.call('ZRANGE', H, -2, -1, 'WITHSCORES')) do edge[#edge + 1] = v end
+  end
+  local function counts(id, over)
+    if over > latest then latest = over end
+    if not soonest or over < soonest then first, soonest = id, over end
+  end
+  for i = 1, #edge, 2 do
+    if edge[i] ~= leaving then counts(edge[i], tonumber(edge[i + 1])) end
+  end
+  for i, id in ipairs(plan.grants) do
+    life[i] = ttl_of(id)
+    if id ~= mine and life[i] > 2000 then life[i] = 2000 end
+    counts(id, us + 1000 * life[i])
+  end
+
+  if not first then -- nobody holds
+    if plan.more and seen[1] then -- whoever asks again still needs the capacity
+      redis.call('PEXPIRE', L, '2000')
+      redis.call('DEL', H)
+    else
+      redis.call('DEL', L, H)
+    end
+  else
+    local px = string.format('%.0f', math.ceil((latest - us) / 1000))
+    if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
+    redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
+    for i, id in ipairs(plan.grants) do redis.call('ZADD', H, string.format('%.0f', us + 1000 * life[i]), id) end
+    -- Only now, for while a slot moves a key that was emptied can't be filled.
+    if leaving ~= '' then redis.call('ZREM', H, leaving) end
+    redis.call('ZREMRANGEBYSCORE', H, '-inf', string.format('%.0f', us))
+    redis.call('PEXPIRE', H, px)
+    if #plan.grants > 0 then
+      local size, top = #plan.grants, base + #plan.grants - 1
+      -- include reserve.lua
+    end
+  end
+  local heard = tonumber(seen[4] or 0)
+  if first and plan.first and (plan.first == mine or plan.first ~= seen[3] or plan.first == plan.silent) then
+    heard = us
+    redis.call('HSET', L, 'head', plan.first, 'heard', string.format('%.0f', us))
+  end
+  if plan.silent and plan.silent ~= plan.first then
+    local newest = tonumber(redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2])
+    redis.call('ZADD', Q, string.format('%.0f', math.max(us, newest + 1)), plan.silent)
+  end
+  local out = plan.drop
+  for _, id in ipairs(plan.grants) do out[#out + 1] = id end
+  if #out > 0 then redis.call('ZREM', Q, unpack(out)) end
+
+  local token
+  for i, id in ipairs(plan.grants) do
+    local mark = string.format('%.0f', base + i - 1)
+    if id == mine then
+      token = mark
+    else
+      publish(id, string.format('grant %s 1 0 %s %s %d ', mark, t[1], t[2], life[i]))
+    end
+  end
+  for _, id in ipairs(plan.never) do
+    if id ~= mine then publish(id, 'next 0 ') end
+  end
+  local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0
+  if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
+    publish(plan.first, string.format('next %d ', plan.more and 0 or math.min(left, 667)))
+  end
+  return token, first, left, heard
+end

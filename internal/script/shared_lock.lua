@@ -1,0 +1,95 @@
+-- shared_lock: asks for a part of what a name has, or asks again.
+-- KEYS L F Q H
+-- ARGV id, capacity, 'try' or 'wait', kept arrival in us or 0, shard suffix
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, capacity, mode, kept, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+
+-- include shared_ids.lua
+local kind, weight = kind_of(id), weight_of(id)
+-- include shared_state.lua
+local waiting = redis.call('ZCARD', Q)
+local over = redis.call('ZSCORE', H, id)
+local now, fence, base, room
+-- include fence.lua
+if other then return {'other kind', other, seen[2] or 0} end
+
+local function granted(token) return string.format('granted %s 1 0 %s %s', token, t[1], t[2]) end
+
+if over and tonumber(over) > us and not foreign then -- ours already
+  local ttl, size, top = ttl_of(id), 1, base
+  if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', ARGV[2]) end
+  local px = math.max(ttl, redis.call('PTTL', L))
+  redis.call('PEXPIRE', L, px)
+  redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl), id)
+  redis.call('PEXPIRE', H, px)
+  -- include reserve.lua
+  return granted(last)
+end
+
+if seen[2] and tonumber(seen[2]) ~= capacity then -- whoever stands in line saw it change
+  local place = redis.call('ZSCORE', Q, id)
+  if not place or weight > tonumber(seen[2]) then
+    if place then redis.call('ZREM', Q, id) end
+    return {'other kind', kind, seen[2]}
+  end
+  capacity = tonumber(seen[2])
+end
+local fits = not foreign and used + weight <= capacity
+if mode == 'try' and (foreign or waiting == 0 and not fits) then
+  local first = redis.call('ZRANGE', H, -live, -live, 'WITHSCORES')
+  local left = foreign and redis.call('PTTL', L) or math.ceil((first[2] - us) / 1000)
+  return {'held', foreign or first[1], left, waiting, us}
+end
+
+-- include shared_wake.lua
+-- include shared_survey.lua
+-- include shared_handover.lua
+
+if waiting == 0 and fits then
+  return granted(handover({grants = {id}, drop = {}, never = {}}, id, '', capacity)) .. ' ' .. refused
+end
+
+if mode == 'try' then
+  local plan = survey(id, '', used, capacity)
+  if plan.other then return {'other kind', plan.other, 0} end
+  if not plan.mine and not plan.first and not plan.more and plan.used + weight <= capacity then
+    plan.grants[#plan.grants + 1] = id
+  end
+  local token, first, left = handover(plan, id, '', capacity)
+  if token then return granted(token) .. ' ' .. refused end
+  if plan.more then return {'again', us} end
+  return {'held', first or '', left, redis.call('ZCARD', Q), us, refused}
+end
+
+local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+local score = tonumber(kept)
+if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
+local heard_here = listeners({id})(1) and 1 or 0
+
+redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either
+local inserted = redis.call('ZADD', Q, 'NX', string.format('%.0f', score), id)
+if waiting == 0 then redis.call('PEXPIRE', Q, '1800000') end
+if inserted == 0 then score = tonumber(redis.call('ZSCORE', Q, id)) end
+
+local first, left, look = foreign, 0, 0
+if foreign then
+  left = redis.call('PTTL', L)
+else
+  local plan = survey(id, '', used, capacity)
+  if plan.other then
+    redis.call('ZREM', Q, id)
+    return {'other kind', plan.other, 0}
+  end
+  local token, heard
+  token, first, left, heard = handover(plan, id, '', capacity)
+  if token then return granted(token) .. ' ' .. refused end
+  if plan.more and (not plan.first or plan.first == id) then return {'again', us} end
+  look = plan.first == id and math.min(left, 667) or math.max(0, math.ceil((heard - us) / 1000) + 2000)
+end
+local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes nothing that could be refused
+if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
+  refused = 'NOPERM to publish'
+end
+return {'queued', first or '', left, redis.call('ZRANK', Q, id), string.format('%.0f', score), us, inserted, heard_here, refused, look}

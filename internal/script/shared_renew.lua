@@ -1,0 +1,34 @@
+-- shared_renew: prolongs one holder's time, and may reserve tokens for it. Never
+-- makes a holder anew, nor L.
+-- KEYS L F Q H
+-- ARGV id, then, unless F may be left alone: stride or 0
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, H = KEYS[1], KEYS[2], KEYS[4]
+local id = ARGV[1]
+
+local over = redis.call('ZSCORE', H, id)
+local kind = redis.pcall('HMGET', L, 'kind')
+if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+if kind.err or not over or tonumber(over) <= us then
+  if over then redis.call('ZREM', H, id) end -- it hears that it is over
+  if not kind.err and redis.call('ZCOUNT', H, string.format('(%.0f', us), '+inf') == 0 then
+    redis.call('DEL', L, H) -- nobody is behind it any more
+  end
+  return {'lost', kind.err and redis.call('GET', L) or '', us}
+end
+local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
+local px = math.max(ttl, redis.call('PTTL', H))
+local now, fence, base, room
+if ARGV[2] then
+  -- include fence.lua
+end
+
+redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
+redis.call('PEXPIRE', H, px)
+redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl), id)
+if not ARGV[2] then return 'renewed 0 0 0 0 0' end
+local size, top = math.min(tonumber(ARGV[2]), room), fence
+if size > 0 then top = base + size - 1 end
+-- include reserve.lua
+return string.format('renewed %s %d 0 %s %s', last, size, t[1], t[2])

@@ -1,0 +1,41 @@
+-- shared_unlock: ends an id, held or given up, wherever it stands, and makes
+-- holders of those who fit then.
+-- KEYS L F Q H
+-- ARGV id, shard suffix where it is not ''
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, suffix = ARGV[1], ARGV[2] or ''
+
+-- include shared_ids.lua
+local kind = kind_of(id)
+-- include shared_state.lua
+local over = redis.call('ZSCORE', H, id)
+local waiting = redis.call('ZCARD', Q)
+local held = over and tonumber(over) > us
+local now, fence, base, room
+-- include fence.lua
+
+if other or foreign or not seen[1] then -- L knows nothing of us
+  redis.call('ZREM', H, id)
+  redis.call('ZREM', Q, id)
+  if held then return {'released', ''} end
+  return {'not held', '', us, ''}
+end
+if held then used = used - weight_of(id) end
+
+-- include shared_wake.lua
+-- include shared_survey.lua
+-- include shared_handover.lua
+
+local capacity = tonumber(seen[2])
+local plan = {grants = {}, drop = {}, never = {}}
+if waiting > 0 then
+  plan = survey('', id, used, capacity)
+  if plan.other then plan = {grants = {}, drop = {id}, never = {}} end -- it does not keep us from releasing
+end
+handover(plan, '', id, capacity)
+if waiting > 0 and not over then redis.call('ZREM', Q, id) end -- it may stand far behind
+if plan.more and not plan.first then return {'again', us} end
+if held then return {'released', refused} end
+return {'not held', '', us, refused}

@@ -1,0 +1,22 @@
+-- shared_wake: who of the shared kinds listens, and how to tell them. Functions.
+-- needs: suffix
+
+local refused = '' -- what the server said when it refused to publish
+
+local function channel(id)
+  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
+  return client and 'holdfast/wake:' .. client .. suffix or ''
+end
+
+-- listeners asks for many ids at once; what it returns says it of one of them.
+local function listeners(ids)
+  local names = {}
+  for i, id in ipairs(ids) do names[i] = channel(id) end
+  local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
+  return function(i) return counts[2 * i] > 0 end
+end
+
+local function publish(id, message)
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) == 'table' and sent.err then refused = sent.err end
+end

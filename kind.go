@@ -1,0 +1,84 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind is what a name is used as: one thing at a time, as long as anybody holds
+// it.
+type Kind string
+
+// The kinds of lock.
+const (
+	KindMutex     Kind = "mutex"
+	KindSemaphore Kind = "semaphore"
+	KindRWMutex   Kind = "rwmutex"
+)
+
+// The letters in ids.
+const (
+	permits = 's' // of a semaphore
+	reader  = 'r'
+	writer  = 'w'
+)
+
+func kindOf(letter byte) Kind {
+	switch letter {
+	case permits:
+		return KindSemaphore
+	case reader, writer:
+		return KindRWMutex
+	}
+	return KindMutex
+}
+
+// ErrKind tells that the name is in use as another kind of lock, or as a semaphore of
+// another size. A *KindError names both.
+var ErrKind = errors.New("holdfast: used as another kind of lock")
+
+// KindError says what a name was asked for as, and what it is.
+type KindError struct {
+	Name     string
+	Kind     Kind // asked for
+	Size     int  // of a semaphore; else 0
+	UsedAs   Kind
+	UsedSize int // of a semaphore, where known; else 0
+}
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("holdfast: %s is %s, not %s", e.Name, described(e.UsedAs, e.UsedSize), described(e.Kind, e.Size))
+}
+
+// Unwrap makes errors.Is(err, ErrKind) true.
+func (e *KindError) Unwrap() error { return ErrKind }
+
+func described(kind Kind, size int) string {
+	switch {
+	case kind == KindSemaphore && size > 0:
+		return fmt.Sprintf("a semaphore of %d", size)
+	case kind == KindRWMutex:
+		return "an RWMutex"
+	}
+	return "a " + string(kind)
+}
+
+// otherKind: the name is in use as something else. Nobody here can have it.
+func (l *line) otherKind(a answer) {
+	if l.tenure.phase == asked && l.tenure.open == 0 {
+		l.tenure.waits = false // so nothing stands in Redis
+	}
+	e := &KindError{Name: l.name, Kind: KindMutex}
+	if s := l.shared; s != nil {
+		e.Kind, e.Size = kindOf(s.letter), s.size()
+	}
+	e.usedAs(a)
+	l.reject(e)
+}
+
+func (e *KindError) usedAs(a answer) {
+	e.UsedAs = Kind(a.kind)
+	if e.UsedAs == KindSemaphore {
+		e.UsedSize = int(a.capacity)
+	}
+}

@@ -1,0 +1,231 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Multi locks several names, all or none of them. It has no state of its own;
+// make it with Client.Multi.
+//
+// The names are locked one after the other in the order of their bytes, whatever
+// order they were given in. So callers that lock by Multi and nothing else never
+// wait for each other in a circle, in whatever processes they are. A caller that
+// locks more under the lease of a Multi can, unless that name comes later in the
+// order.
+type Multi struct {
+	client *Client
+	names  []string // sorted, each once
+}
+
+// Multi makes the lock of several names; a name given twice counts once. No names
+// at all, and one that can't be a key, are told by Lock.
+func (c *Client) Multi(names ...string) *Multi {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return &Multi{client: c, names: slices.Compact(names)}
+}
+
+// Names are the names, in the order in which they are locked.
+func (m *Multi) Names() []string { return slices.Clone(m.names) }
+
+// Lock waits until all names are ours. While it waits for one it holds those
+// before it, and keeps them: others wait for these too. ctx bounds the whole wait;
+// when it ends Lock returns its error at once, and what was held is given back in
+// the background. A name that is lost while others are waited for is waited for
+// anew, with all the others. Under the context of a lease of one of the names it
+// is ErrDeadlock, before anything is locked. Other errors are those of Mutex.Lock.
+func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) {
+	return m.acquire(ctx, (*Mutex).Lock)
+}
+
+// TryLock is Lock without waiting for a holder: if one of the names is held, or
+// wanted by callers before us, it is a *HeldError that says which, and none is
+// held when it returns. It is not one step in Redis: names that come before the
+// held one are ours for a moment, in which others may find them held.
+func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) {
+	return m.acquire(ctx, (*Mutex).TryLock)
+}
+
+func (m *Multi) acquire(ctx context.Context, lock func(*Mutex, context.Context) (*Lease, error)) (*MultiLease, error) {
+	if err := m.check(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		lease, err := m.once(ctx, lock)
+		if err == nil || !errors.Is(err, ErrLost) {
+			return lease, err
+		}
+	}
+}
+
+// once locks one name after the other. ErrLost: one was lost before it had all.
+func (m *Multi) once(ctx context.Context, lock func(*Mutex, context.Context) (*Lease, error)) (*MultiLease, error) {
+	all := &MultiLease{}
+	under := ctx // ends too when one of those that we have is lost
+	for _, name := range m.names {
+		lease, err := lock(m.client.Mutex(name), under)
+		if err != nil {
+			lost := all.lost()
+			all.abandon(errors.Is(err, ErrHeld))
+			if lost != nil && ctx.Err() == nil {
+				return nil, lost
+			}
+			return nil, err
+		}
+		all.leases = append(all.leases, lease)
+		under = lease.Context(under)
+	}
+	if lost := all.lost(); lost != nil {
+		all.abandon(false)
+		return nil, lost
+	}
+	all.over = all.Context(context.Background())
+	return all, nil
+}
+
+// check says what is wrong before anything is locked.
+func (m *Multi) check(ctx context.Context) error {
+	if len(m.names) == 0 {
+		return &NameError{"", "is missing: Multi was given none"}
+	}
+	c := m.client.core
+	for _, name := range m.names {
+		if _, err := keysOf(c.options.Prefix, name); err != nil {
+			return err
+		}
+		if held := c.heldUnder(ctx, name); held != nil && held.err() == nil {
+			return fmt.Errorf("%w: %s", ErrDeadlock, shorten(name))
+		}
+	}
+	return nil
+}
+
+// Do runs f while it holds all names; see the function Do.
+func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *MultiLease) error) (err error) {
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if released := lease.Release(); released != nil {
+			err = errors.Join(err, released)
+		}
+	}()
+	return f(lease.Context(ctx), lease)
+}
+
+// MultiLease is one caller's hold of several names. It is over when the lease of
+// any of them is: what is left is kept until Release.
+type MultiLease struct {
+	leases []*Lease // in the order of the names
+	over   context.Context
+
+	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
+	released bool
+	result   error
+}
+
+// Names are the names that were locked, in order.
+func (l *MultiLease) Names() []string {
+	names := make([]string, len(l.leases))
+	for i, lease := range l.leases {
+		names[i] = lease.Name()
+	}
+	return names
+}
+
+// Token is the fence token of one of the names; see Lease.Token. A name that was
+// not locked is a mistake of the program: it panics.
+func (l *MultiLease) Token(name string) int64 {
+	for _, lease := range l.leases {
+		if lease.Name() == name {
+			return lease.Token()
+		}
+	}
+	panic(fmt.Sprintf("holdfast: Token of %q, which is none of the names of this MultiLease", shorten(name)))
+}
+
+// Err is nil while all names are held. Afterwards it is the *LostError of the
+// first name in order that was lost, or ErrReleased. See Lease.Err.
+func (l *MultiLease) Err() error {
+	if err := l.lost(); err != nil {
+		return err
+	}
+	for _, lease := range l.leases {
+		if err := lease.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *MultiLease) lost() error {
+	for _, lease := range l.leases {
+		if err := lease.Err(); errors.Is(err, ErrLost) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Done is closed when the lease of any name is over.
+func (l *MultiLease) Done() <-chan struct{} { return l.over.Done() }
+
+// Remaining is the least of what remains of each name; see Lease.Remaining.
+func (l *MultiLease) Remaining() time.Duration {
+	least := time.Duration(1<<63 - 1)
+	for _, lease := range l.leases {
+		least = min(least, lease.Remaining())
+	}
+	return least
+}
+
+// Deadline is the earliest of all; see Lease.Deadline.
+func (l *MultiLease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
+
+// Context derives a context that ends when the lease of any name is over;
+// context.Cause then tells which, and why. Locking one of the names under it is
+// ErrDeadlock.
+func (l *MultiLease) Context(parent context.Context) context.Context {
+	for _, lease := range l.leases {
+		parent = lease.Context(parent)
+	}
+	return parent
+}
+
+// Release gives all names back, side by side, so that it takes no longer than one
+// Lease.Release. The error joins those of the names: nil if all were released.
+// Calling it again changes nothing and returns the same.
+func (l *MultiLease) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.released {
+		l.released = true
+		l.result = l.release()
+	}
+	return l.result
+}
+
+func (l *MultiLease) release() error {
+	results := make([]error, len(l.leases))
+	var running sync.WaitGroup
+	for i, lease := range l.leases {
+		running.Go(func() { results[i] = lease.Release() })
+	}
+	running.Wait()
+	return errors.Join(results...)
+}
+
+// abandon gives back what an attempt got that goes no further.
+func (l *MultiLease) abandon(wait bool) {
+	if wait {
+		_ = l.release() // what is not answered is repeated in the background
+	} else {
+		go func() { _ = l.release() }()
+	}
+}

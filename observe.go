@@ -1,0 +1,169 @@
+package holdfast
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"time"
+)
+
+// audience is those who observe one election here, and the one subscription
+// that they share. Guarded by the core's mutex.
+type audience struct {
+	wake  *wake
+	seats map[chan struct{}]struct{}
+}
+
+// Observe yields who leads, at once and then whenever that changes, in order
+// and never the same twice in a row; the zero Leader is nobody. Leaders are told
+// apart by their tenure: one that resigned and was elected again is a new one.
+// A leader whose term was not known is yielded once more when it is. What lasts
+// too briefly for a look may be missed, and so may what happens while the loop's
+// body runs, but for its outcome.
+//
+// When Redis does not answer or refuses, that error is yielded in its place, once,
+// and Observe goes on; the next answer is then yielded, whatever it is. It ends
+// with ctx, by break, and after ErrName or ErrClosed.
+//
+// Announcements bring changes at once. Since one may be lost, and a leader may
+// die, each observer also looks when the term would end unless renewed, at least
+// every 15 s: with the default TTL five commands a minute. Without the
+// right to subscribe, on a quorum, and where who holds the name does not announce
+// itself, it looks every second. The observers of an election in one Client
+// share a connection.
+func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
+	return func(yield func(Leader, error) bool) {
+		defer runtime.KeepAlive(e.client) // or it might be closed for want of use
+		c := e.client.core
+		k, err := keysOf(c.options.Prefix, e.name)
+		if err != nil {
+			yield(Leader{}, err)
+			return
+		}
+		seat := make(chan struct{}, 1)
+		defer c.attend(k, seat)()
+		var seen sight
+		for {
+			leader, err := e.leader(ctx, k, c.options.attempt())
+			if ctx.Err() != nil {
+				return
+			}
+			if news, isNew := seen.take(leader, err); isNew && !yield(news, err) {
+				return
+			}
+			if ended := c.await(ctx, seat, c.pause(k, &seen)); ended != nil {
+				if ctx.Err() == nil {
+					yield(Leader{}, ended)
+				}
+				return
+			}
+		}
+	}
+}
+
+// sight is what an observer has told.
+type sight struct {
+	leader Leader
+	told   bool          // leader was the last that was yielded
+	fails  time.Duration // until the next look, while the store fails; 0: it does not
+}
+
+// take notes what a look saw, and tells whether that is news.
+func (s *sight) take(leader Leader, err error) (news Leader, isNew bool) {
+	if err != nil {
+		isNew = s.fails == 0
+		s.told, s.fails = false, min(max(2*s.fails, 50*time.Millisecond), time.Second)
+		return Leader{}, isNew
+	}
+	if leader.Hash == s.leader.Hash && leader.Term == 0 {
+		leader.Term = s.leader.Term // T was lost
+	}
+	isNew = !s.told || leader.Hash != s.leader.Hash || leader.Term != s.leader.Term
+	*s = sight{leader: leader, told: true}
+	return leader, isNew
+}
+
+const (
+	lookAnyway = 15 * time.Second      // an announcement may be lost
+	lookAlone  = time.Second           // nobody would tell
+	lookBehind = 50 * time.Millisecond // the next leader, if there is one, looks first
+)
+
+// pause is how long an observer trusts to announcements.
+func (c *core) pause(k *keys, seen *sight) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, leader := c.audiences[k.lock()], seen.leader
+	switch {
+	case seen.fails > 0:
+		return seen.fails/2 + c.jitter(seen.fails)
+	case a == nil || !a.wake.up || !leader.None() && (leader.Term == 0 || leader.Remaining < 0):
+		return lookAlone - c.jitter(lookAlone/4)
+	case leader.None():
+		return lookAnyway - c.jitter(lookAnyway/8)
+	}
+	return min(leader.Remaining, lookAnyway) + lookBehind + c.jitter(lookBehind)
+}
+
+// await returns after a while, or when something was announced; with ErrClosed
+// or ctx's error when there is nothing more to wait for.
+func (c *core) await(ctx context.Context, seat <-chan struct{}, pause time.Duration) error {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-seat:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.stopped:
+		return ErrClosed
+	}
+	return nil
+}
+
+// attend has a seat poked whenever an election may have changed, until leave is
+// called. On a quorum nobody announces.
+func (c *core) attend(k *keys, seat chan struct{}) (leave func()) {
+	if c.quorum != nil {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	a := c.audiences[k.lock()]
+	if a == nil {
+		a = &audience{seats: make(map[chan struct{}]struct{})}
+		a.wake = newWake(c, k.stage())
+		a.wake.poke = a.poke
+		if c.audiences == nil {
+			c.audiences = make(map[string]*audience)
+		}
+		c.audiences[k.lock()] = a
+		a.wake.want()
+	}
+	a.seats[seat] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if delete(a.seats, seat); len(a.seats) == 0 {
+			a.wake.close()
+			delete(c.audiences, k.lock())
+		}
+	}
+}
+
+func (a *audience) poke() {
+	for seat := range a.seats {
+		select {
+		case seat <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// heard is a message of an election's channel: there is something to look at.
+// What it says does not matter, anybody may publish there.
+func (w *wake) heard() {
+	w.c.mu.Lock()
+	defer w.c.unlock()
+	w.poke()
+}

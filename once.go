@@ -1,0 +1,324 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+var (
+	// ErrNotDue means that a Once did not run, since somebody runs it, or has within its
+	// interval. A *NotDueError says who, when, and how that ended.
+	ErrNotDue = errors.New("holdfast: not due")
+	// ErrNeverRan means that nothing is remembered of any run of a name.
+	ErrNeverRan = errors.New("holdfast: no run is remembered")
+)
+
+// Run is what is remembered of the newest run of a Once, all times by the
+// server's clock. It is forgotten after twice the interval, or 25 hours if that
+// is longer.
+type Run struct {
+	Owner   string
+	Token   int64
+	Began   time.Time
+	Ended   time.Time // zero: it has not ended, or its process died
+	Outcome string    // Done, or what went wrong; empty: it has not ended
+}
+
+// Done is the Outcome of a run that returned nil and had its lease to the end.
+const Done = "done"
+
+// String is one line for people.
+func (r *Run) String() string {
+	began := r.Began.UTC().Format(time.RFC3339)
+	if r.Ended.IsZero() {
+		return fmt.Sprintf("began %s on %s, has not ended", began, r.Owner)
+	}
+	return fmt.Sprintf("began %s on %s, took %v: %s", began, r.Owner, r.Ended.Sub(r.Began).Round(time.Millisecond), r.Outcome)
+}
+
+// NotDueError says why a Once did not run.
+type NotDueError struct {
+	Name    string
+	Running bool          // somebody has the name; else it rests
+	Owner   string        // who that is, or was; empty: not known
+	Due     time.Duration // until the name can be free, at the earliest
+	Last    *Run          // nil: nothing is remembered
+}
+
+func (e *NotDueError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "holdfast: %s is not due", e.Name)
+	if e.Running {
+		b.WriteString(": it is run")
+		if e.Owner != "" {
+			b.WriteString(" by " + e.Owner)
+		}
+	} else if e.Due > 0 {
+		fmt.Fprintf(&b, " for %v", e.Due.Round(100*time.Millisecond))
+	}
+	if e.Last != nil {
+		b.WriteString("; the newest run " + e.Last.String())
+	}
+	return b.String()
+}
+
+// Unwrap makes errors.Is(err, ErrNotDue) true.
+func (e *NotDueError) Unwrap() error { return ErrNotDue }
+
+// RunAgain makes of an error that a run of Once returns one that does not count:
+// the name does not rest, and the next Once may run at once. err stays in it.
+func RunAgain(err error) error {
+	if err == nil {
+		panic("holdfast: RunAgain needs an error")
+	}
+	return &runAgain{err}
+}
+
+type runAgain struct{ err error }
+
+func (e *runAgain) Error() string { return e.err.Error() }
+
+func (e *runAgain) Unwrap() error { return e.err }
+
+// Once runs f at most once per interval among all who call it for this name,
+// however many machines they are on and whatever their clocks say. It does not
+// wait: while another runs f, or has within interval, it is a *NotDueError, which
+// tells when that was and how it ended. So call it as often as you like, for
+// example from the same crontab on every machine.
+//
+// The interval, at most MaxMinHold, counts from the grant of the name. A run
+// that is longer keeps the others off until it ends. f gets a context that ends
+// when its lease is lost. A run that fails counts like one that does not, or a
+// job that is broken would be run by each machine in turn; where f is to be run
+// again at once, it returns RunAgain(err). A process that dies while it runs f
+// has run it: the next may when the interval, or if that is longer the TTL of the
+// name, is over, and finds a record that has not ended.
+//
+// The error is f's own, joined with ErrLost where the lease was over before f was,
+// and with what kept the record from being written. Without a record that f has
+// begun, f is not run. Redis forgetting the name, by FLUSHALL, eviction or a
+// failover, can make it run twice within an interval. See Mutex.MinHold, of
+// which this is a use. It does not work on a quorum.
+func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
+	if interval <= 0 || interval > MaxMinHold {
+		panic(fmt.Sprintf("holdfast: Once got an interval of %v: it must be more than 0, and at most %v", interval, MaxMinHold))
+	}
+	lease, err := (&Mutex{client: c, name: name, MinHold: interval}).TryLock(ctx)
+	if held, ok := errors.AsType[*HeldError](err); ok {
+		return c.notDue(ctx, held)
+	}
+	if err != nil {
+		return err
+	}
+	life := millis(max(2*interval, 25*time.Hour))
+	err = c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life)
+	if err != nil { // f has not run, so nothing has to rest
+		lease.waive()
+		if released := lease.Release(); errors.Is(released, ErrLost) {
+			err = errors.Join(err, released)
+		}
+		return err
+	}
+	outcome := "did not return: a panic"
+	defer func() {
+		if lost := lease.Err(); lost != nil {
+			outcome = fmt.Sprintf("lost its lease (%v), then: %s", causeOf(lost), outcome)
+		}
+		if noted := c.noteRun(context.WithoutCancel(ctx), lease, scriptOnceEnd, cleanOutcome(outcome), life); noted != nil {
+			err = errors.Join(err, noted)
+		}
+		if again := (*runAgain)(nil); errors.As(err, &again) {
+			lease.waive()
+		}
+		if released := lease.Release(); released != nil {
+			err = errors.Join(err, released)
+		}
+	}()
+	err = f(lease.Context(ctx), lease)
+	outcome = outcomeOf(err)
+	return err
+}
+
+func outcomeOf(err error) string {
+	again := (*runAgain)(nil)
+	switch {
+	case err == nil:
+		return Done
+	case errors.As(err, &again):
+		return "failed, and does not count: " + err.Error()
+	}
+	return "failed: " + err.Error()
+}
+
+func causeOf(err error) Cause {
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		return lost.Cause
+	}
+	return "released"
+}
+
+// cleanOutcome is one line of bounded length.
+func cleanOutcome(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !printable(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	const longest = 400
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return s
+}
+
+// waive gives up what MinHold asks for.
+func (l *Lease) waive() {
+	c := l.turn.line.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.turn.waive()
+}
+
+// noteRun writes the record, in bounded time. A token above ours in it means
+// that the lease is over.
+func (c *Client) noteRun(ctx context.Context, lease *Lease, s *Script, what, life string) error {
+	reply, err := c.evalPatiently(ctx, Call{s, onceKeys(lease.turn.line.keys), []string{itoa(lease.Token()), what, life}})
+	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
+		err = errors.New("the record is of another run")
+		if lost := lease.Err(); lost != nil {
+			err = lost
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("holdfast: what is remembered of %s could not be brought up to date: %w", lease.Name(), err)
+	}
+	return nil
+}
+
+// evalPatiently runs a script until it is answered or refused for good, for as
+// long as Release would wait.
+func (c *core) evalPatiently(callers context.Context, call Call) (reply []string, err error) {
+	ctx, cancel := context.WithTimeout(callers, max(c.patienceToRelease(), time.Second))
+	defer cancel()
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		reply, err = c.evalBounded(ctx, call)
+		if callers.Err() != nil {
+			return nil, callers.Err()
+		}
+		if said, ok := asServerError(err); ok {
+			err = explain(said, call.Keys[0])
+		}
+		if err == nil || !passing(err) {
+			return reply, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, &storeError{call.Keys[0], ErrUnreachable, notTheCallers(err)}
+		}
+	}
+}
+
+// LastRun is what is remembered of the newest Once of a name. Nothing remembered
+// is ErrNeverRan.
+func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
+	k, err := keysOf(c.options.Prefix, name)
+	if err != nil {
+		return nil, err
+	}
+	if c.quorum != nil {
+		return nil, notOnQuorum(name, "Once")
+	}
+	seen, err := c.lookOnce(ctx, name, k)
+	if err != nil {
+		return nil, err
+	}
+	if seen.Last == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNeverRan, name)
+	}
+	return seen.Last, nil
+}
+
+// notDue asks what is to be told of a name that is held or rests. If Redis does
+// not say, what the refusal said has to do.
+func (c *Client) notDue(ctx context.Context, held *HeldError) error {
+	k, err := keysOf(c.options.Prefix, held.Name)
+	if err != nil {
+		return err
+	}
+	e := &NotDueError{Name: held.Name, Running: !held.Resting, Owner: held.Owner, Due: held.Remaining}
+	if seen, err := c.lookOnce(ctx, held.Name, k); err == nil {
+		e.Last = seen.Last
+		if seen.Owner != "" { // it may have ended meanwhile: this is newer
+			e.Running, e.Owner, e.Due = seen.Running, seen.Owner, seen.Due
+		}
+	}
+	return e
+}
+
+// lookOnce fills a NotDueError with what stands in Redis.
+func (c *core) lookOnce(ctx context.Context, name string, k *keys) (*NotDueError, error) {
+	reply, err := c.evalPatiently(ctx, Call{scriptOnceLook, onceKeys(k), nil})
+	if err != nil {
+		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
+	}
+	e := &NotDueError{Name: name}
+	if len(reply) != 5 || reply[0] != "once" {
+		return nil, fmt.Errorf("holdfast: %s: %w", name, errState)
+	}
+	if ms, err := strconv.ParseInt(reply[3], 10, 64); err == nil && ms > 0 {
+		e.Due = time.Duration(ms) * time.Millisecond
+	}
+	if id, ours := parseID(reply[2]); ours {
+		e.Running, e.Owner = true, id.owner
+	} else {
+		e.Owner, _ = restsAfter(reply[2])
+	}
+	e.Last = parseRun(reply[4])
+	return e, nil
+}
+
+// parseRun reads <token>.<began us>.<ended us>|<owner>|<outcome>, as
+// once_begin and once_end write it; nil if it is something else.
+func parseRun(record string) *Run {
+	head, rest, ok := strings.Cut(record, "|")
+	owner, outcome, also := strings.Cut(rest, "|")
+	part := strings.Split(head, ".")
+	if !ok || !also || len(part) != 3 {
+		return nil
+	}
+	var figures [3]int64
+	for i, text := range part {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || n > maxToken {
+			return nil
+		}
+		figures[i] = n
+	}
+	r := &Run{Owner: cleanOwner(owner), Token: figures[0], Began: time.UnixMicro(figures[1])}
+	if figures[2] > 0 {
+		r.Ended, r.Outcome = time.UnixMicro(figures[2]), cleanOutcome(outcome)
+	}
+	return r
+}
+
+const oncePrefix = reserved + "once:"
+
+// onceKeys are L and O, the record of a Once, in one slot.
+func onceKeys(k *keys) []string {
+	l := k.lock()
+	return []string{l, oncePrefix + beside(l, strings.HasPrefix(l, "{"))}
+}
+
+var (
+	scriptOnceBegin = script.OnceBegin
+	scriptOnceEnd   = script.OnceEnd
+	scriptOnceLook  = script.OnceLook
+)

@@ -1,0 +1,233 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ErrTenure means that the tenure that was meant does not hold the name, or not any more.
+// A *TenureError says who does.
+var ErrTenure = errors.New("holdfast: not the holder")
+
+// TenureError says who has a name that a Revoke or Steal meant another tenure of.
+// Nothing was done.
+type TenureError struct {
+	Name   string
+	Tenure string  // the hash that was asked for
+	Holder *Holder // who has it, as far as known; nil: nobody
+}
+
+func (e *TenureError) Error() string {
+	h := e.Holder
+	switch {
+	case h == nil:
+		return fmt.Sprintf("holdfast: %s is not held by tenure %s: it is free", e.Name, e.Tenure)
+	case h.Hash == e.Tenure:
+		return fmt.Sprintf("holdfast: %s is held by what is no tenure of holdfast, and nobody there could be told", e.Name)
+	case h.Foreign:
+		return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by a client of another library", e.Name, e.Tenure)
+	}
+	return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by %s of %s", e.Name, e.Tenure, h.Hash, given(h.Owner, "another"))
+}
+
+// Unwrap makes errors.Is(err, ErrTenure) true.
+func (e *TenureError) Unwrap() error { return ErrTenure }
+
+// Revoke asks the holder of a name to stop. Its lease ends with ErrLost, cause
+// Revoked, and the reason; the name is not given on before the holder's Release,
+// or before it has had a whole ttl to stop. Who waits in its process stands in
+// line anew. A holder that does not answer, or does not stop, keeps the name
+// until its ttl ends: Steal does not wait for it.
+//
+// tenure is the hash of the tenure that is meant, as Inspect gives it. If that
+// does not hold the name any more the error is ErrTenure, and nobody is asked to
+// stop. reason is for people; the holder reads its first 200 bytes, without what
+// can't be printed. heard is how many subscriptions were told at once: 1 as a rule. With 0 the
+// holder learns of it by its next renewal, within about a third of its ttl.
+//
+// Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
+// again), a ServerError, that of ctx, and those of a reason or hash that is
+// none. A Client of a quorum can't.
+func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
+	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
+	return int(a.told), err
+}
+
+// Steal takes a name from its holder at once, and gives it to the next in line
+// if there is one. The holder's lease ends with ErrLost, cause Stolen, and the
+// reason, when it hears of it: at once as a rule, by its next renewal if it can
+// not be told, by its deadline if it can not ask. UNTIL THEN TWO BELIEVE THAT
+// THEY HOLD THE NAME: it is for a holder that is known to be stuck or dead, and
+// for resources that check the token. Revoke is the safe way.
+//
+// Name, tenure, reason and errors are those of Revoke. Of several tenures that
+// are stolen one after the other within a ttl, only the newest is sure to read
+// the reason; for the others the cause may be Taken or Gone.
+func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {
+	_, err := c.order(ctx, scriptSteal, "Steal", name, tenure, reason)
+	return err
+}
+
+var (
+	errNoReason = errors.New("a reason is needed: whoever loses the name reads it")
+	errNoHash   = errors.New("a tenure is named by its hash: ten digits or letters from a to f, as Inspect and holdfast show give it")
+)
+
+// order looks who holds a name, compares, and runs the script, which compares
+// the whole id.
+func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason string) (answer, error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
+	reason, tenure = cleanReason(reason), strings.ToLower(tenure)
+	k, err := keysOf(c.options.Prefix, name)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case c.quorum != nil:
+		return answer{}, notOnQuorum(name, what)
+	case len(tenure) != len(hashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
+		return answer{}, &storeError{name, nil, errNoHash}
+	case reason == "":
+		return answer{}, &storeError{name, nil, errNoReason}
+	}
+	suffix := ""
+	if c.store.Sharded() {
+		suffix = shardSuffix(k.lock())
+	}
+	until := c.clock.now().add(c.options.patience())
+	reply, err := c.evalUntil(ctx, until, name, Call{scriptInspect, k[:], []string{"1", suffix}})
+	if err != nil {
+		return answer{}, err
+	}
+	state, err := c.decodeState(name, reply)
+	if err != nil {
+		return answer{}, &storeError{name, nil, err}
+	}
+	id := reply[2]
+	if _, ours := parseID(id); state.Holder == nil || state.Holder.Hash != tenure || !ours {
+		return answer{}, &TenureError{name, tenure, state.Holder}
+	}
+	call := Call{s, []string{k.lock(), k.order()}, []string{id, suffix, reason}}
+	if s == scriptSteal {
+		call.Keys = k.withOrder()
+	}
+	return c.give(ctx, until, name, tenure, call)
+}
+
+// give gives an order until it was carried out or refused.
+func (c *core) give(ctx context.Context, until instant, name, tenure string, call Call) (answer, error) {
+	for {
+		reply, err := c.evalUntil(ctx, until, name, call)
+		if err != nil {
+			return answer{}, err
+		}
+		a, err := decodeAnswer(reply)
+		if err != nil {
+			return answer{}, &storeError{name, nil, err}
+		}
+		switch a.word {
+		case "told", "taken":
+			if a.refused != "" {
+				c.mu.Lock()
+				c.refusedToPublish(a.refused, c.clock.now())
+				c.unlock()
+			}
+			return a, nil
+		case "not held":
+			e := &TenureError{Name: name, Tenure: tenure}
+			if a.holder != "" {
+				e.Holder = c.holder(a.holder, 0, 0)
+			}
+			return answer{}, e
+		case "again":
+		default:
+			return answer{}, &storeError{name, nil, fmt.Errorf("%s was answered %q", call.Script.Name, a.word)}
+		}
+	}
+}
+
+// evalUntil runs a script that stays right when it runs twice, again while it is
+// not answered or refused for a reason that passes.
+func (c *core) evalUntil(callers context.Context, until instant, name string, call Call) ([]string, error) {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		attempt := min(until.sub(c.clock.now()), c.options.attempt())
+		ctx, cancel := context.WithTimeout(callers, max(attempt, time.Millisecond))
+		reply, err := c.evalBounded(ctx, call)
+		cancel()
+		switch {
+		case err == nil:
+			return reply, nil
+		case callers.Err() != nil:
+			return nil, callers.Err()
+		}
+		if said, ok := asServerError(err); ok {
+			err = explain(said, call.Keys[0])
+		}
+		if !passing(err) {
+			return nil, &storeError{name, nil, err}
+		}
+		if c.clock.now().add(wait) >= until {
+			return nil, &storeError{name, ErrUnreachable, notTheCallers(err)}
+		}
+		select {
+		case <-time.After(wait):
+		case <-callers.Done():
+			return nil, callers.Err()
+		}
+	}
+}
+
+const maxReason = 200 // bytes
+
+// cleanReason makes a reason that is safe to read and not too long.
+func cleanReason(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !printable(r) {
+			return '_'
+		}
+		return r
+	}, strings.TrimSpace(s))
+	if len(s) > maxReason {
+		cut := maxReason
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut]
+	}
+	return s
+}
+
+// ordered: a push says that something was ordered of a tenure of ours. Anybody
+// may publish, so Redis is asked, by a renewal that is sent after it.
+func (l *line) ordered(t *tenure, now instant) {
+	if t.phase != holding {
+		t.ordered = true
+		return
+	}
+	if now < t.ends() {
+		l.renew(t, now)
+	}
+	l.step(now)
+}
+
+// Revoked tells whether the lease ended because of Client.Revoke, or of
+// Client.Steal, and the reason that was given. It is a look at what Err says,
+// not a wait: Done is closed then, and the contexts have ended. After a Revoke the
+// name is nobody else's until Release, for a ttl at most, so there is time to stop.
+func (l *Lease) Revoked() (reason string, ok bool) {
+	var lost *LostError
+	if !errors.As(l.Err(), &lost) || lost.Cause != Revoked && lost.Cause != Stolen {
+		return "", false
+	}
+	return lost.Reason, true
+}
+
+// notOnQuorum: a Client of a quorum can't do this.
+func notOnQuorum(name, what string) error {
+	return &storeError{name, nil, fmt.Errorf("%s does not work on a quorum: it is for names on one master, behind Sentinel or in a Cluster", what)}
+}

@@ -1,0 +1,132 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// ErrSize tells that the number of permits asked for is less than 1 or more than
+// the semaphore has.
+var ErrSize = errors.New("holdfast: the semaphore has not so many permits")
+
+// MaxSize is the largest size of a Semaphore.
+const MaxSize = 1 << 30
+
+// Semaphore lets callers of any processes hold permits of a name, together never
+// more than its size. Who asks for many is not overtaken by who asks for few:
+// the order is that of arrival. Each acquisition is a lease of its own, with its
+// own token and its own expiry, so the permits of a process that dies come back
+// one TTL after it was last heard of.
+//
+// Whoever uses a name must agree on its size: while anybody holds permits,
+// another size is ErrKind. Nobody remembers a size when nobody holds.
+//
+// Tokens are unique and rise with each lease, but several are held at a time: a
+// resource that refuses every token below the highest it has seen refuses
+// holders that are well.
+//
+// An acquisition costs a round trip, its release another, and waiting a few
+// commands per second for all who wait. Redis adds up the holders' weights each
+// time, which takes it about half a millisecond for a thousand holders. Linger
+// does not count here, and a Client of a quorum has no Semaphore. Make it with
+// Client.Semaphore.
+type Semaphore struct {
+	client *Client
+	name   string
+	size   atomic.Int64
+}
+
+// Semaphore makes the semaphore of a name, with size permits in all, from 1 to
+// MaxSize; else it panics. A name that can't be a key is told by Acquire.
+func (c *Client) Semaphore(name string, size int) *Semaphore {
+	checkSize(size)
+	s := &Semaphore{client: c, name: name}
+	s.size.Store(int64(size))
+	return s
+}
+
+func checkSize(size int) {
+	if size < 1 || size > MaxSize {
+		panic(fmt.Sprintf("holdfast: the size of a Semaphore is %d: it must be from 1 to %d", size, MaxSize))
+	}
+}
+
+// Name is the name whose permits these are.
+func (s *Semaphore) Name() string { return s.name }
+
+// Size is the size with which this Semaphore asks.
+func (s *Semaphore) Size() int { return int(s.size.Load()) }
+
+// Acquire waits until n permits are ours, first come first served, and returns
+// the lease that has them: they are given back together. ctx bounds the wait
+// only; when it ends Acquire returns its error at once and leaves nothing behind.
+// n below 1 or above the size is ErrSize at once. Other errors: ErrKind where
+// others use the name with another size, or otherwise; ErrDeadlock under the
+// context of a lease of the same name; and those of Mutex.Lock.
+func (s *Semaphore) Acquire(ctx context.Context, n int) (*Lease, error) {
+	return s.acquire(ctx, n, false)
+}
+
+// TryAcquire is Acquire without waiting: where the permits are not free, or
+// others wait for theirs, it is a *HeldError, which names the holder whose time
+// ends first. ctx bounds the one round trip.
+func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
+	return s.acquire(ctx, n, true)
+}
+
+func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error) {
+	size := s.size.Load()
+	if n < 1 || int64(n) > size {
+		return nil, fmt.Errorf("%w: asked for %d of %s, which has %d", ErrSize, n, s.name, size)
+	}
+	return shared{letter: permits, weight: int64(n), capacity: size}.acquire(ctx, s.client, s.name, try)
+}
+
+// Resize changes the size for all who hold and wait now, and with which this
+// Semaphore asks from now on. When it returns nil, those who fit in a larger
+// size hold. A smaller one takes nothing away: until enough is given back nobody
+// gets any. Who waits for more permits than there are now gets ErrKind, and so
+// does everybody who comes with the old size. Where nobody holds there is nothing
+// to change, and the next to come says the size. size must be from 1 to MaxSize,
+// else Resize panics.
+//
+// Errors: ErrKind; ErrUnreachable, after which it may have been done or not:
+// it can be called again.
+func (s *Semaphore) Resize(ctx context.Context, size int) error {
+	checkSize(size)
+	c := s.client.core
+	if c.quorum != nil {
+		return notOnQuorum(s.name, "Semaphore.Resize")
+	}
+	k, err := keysOf(c.options.Prefix, s.name)
+	if err != nil {
+		return err
+	}
+	suffix := ""
+	if c.store.Sharded() {
+		suffix = shardSuffix(k.lock())
+	}
+	for {
+		reply, err := c.evalBounded(ctx, Call{scriptSharedResize, k.withHolders(), []string{itoa(int64(size)), suffix}})
+		if said, ok := asServerError(err); ok && !passing(err) {
+			return &storeError{s.name, nil, explain(said, k.lock())}
+		}
+		if err != nil {
+			return &storeError{s.name, ErrUnreachable, err}
+		}
+		a, err := decodeAnswer(reply)
+		switch {
+		case err != nil:
+			return &storeError{s.name, nil, err}
+		case a.word == "other kind":
+			e := &KindError{Name: s.name, Kind: KindSemaphore, Size: size}
+			e.usedAs(a)
+			return e
+		case a.word == "resized":
+			s.size.Store(int64(size))
+			return nil
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// A lock of a shared kind has a capacity, and each holder takes a part of it, its
+// weight. Each acquisition is a line of its own, with one caller and one tenure of
+// one turn, so what waits, is renewed, lost or given up is the mutex's machinery;
+// only the scripts are others. There are no turns, no recall and no Linger. See
+// docs/protocol.md.
+
+// shared is what a line of a shared kind asks for.
+type shared struct {
+	letter   byte
+	weight   int64
+	capacity int64
+	keys     []string // L F Q H
+	tail     string   // of its id
+}
+
+// wholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
+// reader it is 1.
+const wholeCapacity = 1 << 30
+
+// size is that of a semaphore; else 0.
+func (s *shared) size() int {
+	if s.letter == permits {
+		return int(s.capacity)
+	}
+	return 0
+}
+
+// errNotShared is what only a lease of a Mutex can.
+func errNotShared(name, what string) error {
+	return &storeError{name, nil, errors.New(what + " works for a Mutex, not for a Semaphore or an RWMutex")}
+}
+
+// acquire asks for a part of a name's capacity. It blocks and fails as
+// Mutex.Lock does.
+func (s shared) acquire(ctx context.Context, client *Client, name string, try bool) (*Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := client.core
+	if c.quorum != nil {
+		return nil, notOnQuorum(name, "a Semaphore or an RWMutex")
+	}
+	if held := c.heldUnder(ctx, name); held != nil && held.err() == nil {
+		return nil, ErrDeadlock
+	}
+	w := c.newCaller(try)
+	defer w.free(c)
+	done := ctx.Done()
+	if err := c.enterShared(name, &s, w, done == nil); err != nil {
+		return nil, err
+	}
+	var o outcome
+	select {
+	case o = <-w.ready:
+	case <-done:
+		if u := c.abandon(w); u != nil { // granted in the same moment
+			go (&Lease{turn: u, client: client}).Release() //nolint:errcheck // it is retried in the background
+		}
+		return nil, ctx.Err()
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return &Lease{turn: o.turn, client: client}, nil
+}
+
+// enterShared makes a line for one caller and sets it going.
+func (c *core) enterShared(name string, s *shared, w *caller, patient bool) error {
+	k, err := keysOf(c.options.Prefix, name)
+	if err != nil {
+		return err
+	}
+	s.keys = k.withHolders()
+	s.tail = "." + itoa(c.options.TTL.Milliseconds()) + "." + string(rune(s.letter)) + itoa(s.weight) + "|" + c.options.Owner
+	c.mu.Lock()
+	if c.closed {
+		c.unlock()
+		return ErrClosed
+	}
+	now := c.clock.now()
+	c.shared++
+	l := &line{c: c, name: name, keys: k, wake: c.wake, shared: s, numbers: 1}
+	l.key = name + "\x00" + strconv.FormatInt(c.shared, 36) // no name has a control character
+	if l.wake == nil {
+		l.shard = shardSuffix(k.lock())
+		l.wake = c.wakes.join(c, l.shard)
+	}
+	l.timer = timer{index: -1, fire: l.tick}
+	c.lines[l.key] = l
+	w.line, w.number, w.since = l, 1, now
+	l.callers.push(w)
+	l.step(now)
+	if patient {
+		c.unlockAndPerform(l.asking, now)
+	} else {
+		c.unlock()
+	}
+	return nil
+}
+
+// call is a run of a script on a name: of the one that does this for its kind.
+func (l *line) call(s *Script, args []string) Call {
+	if l.shared == nil {
+		return Call{s, l.keysFor(s, args), args}
+	}
+	switch s {
+	case scriptLock:
+		s = scriptSharedLock
+	case scriptUnlock, scriptCancel:
+		s = scriptSharedUnlock
+	case scriptRenew:
+		s = scriptSharedRenew
+	}
+	return Call{s, l.shared.keys, args}
+}
+
+// renews tells the scripts that prolong a tenure.
+func renews(s *Script) bool { return s == scriptRenew || s == scriptSharedRenew }
+
+// wakes are the subscriptions of the shared kinds in a Cluster, by the suffix of
+// their channel. The lines of one name share one, which ends with the last of
+// them. Guarded by the core's mutex.
+type wakes map[string]*sharedWake
+
+type sharedWake struct {
+	*wake
+	lines int
+}
+
+func (w *wakes) join(c *core, suffix string) *wake {
+	if *w == nil {
+		*w = wakes{}
+	}
+	s := (*w)[suffix]
+	if s == nil {
+		s = &sharedWake{wake: newWake(c, wakePrefix+c.client+suffix)}
+		(*w)[suffix] = s
+	}
+	s.lines++
+	return s.wake
+}
+
+func (w wakes) leave(l *line) {
+	s := w[l.shard]
+	if l.shared == nil || s == nil {
+		return
+	}
+	if s.lines--; s.lines == 0 {
+		s.close()
+		delete(w, l.shard)
+	}
+}

@@ -1,0 +1,64 @@
+package holdfast
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+func (id parsedID) part() Part {
+	switch id.letter {
+	case permits:
+		return Part{Permits: int(id.weight)}
+	case reader:
+		return Part{Reads: true}
+	case writer:
+		return Part{Writes: true}
+	}
+	return Part{}
+}
+
+// decodeShared reads what the keys of a lock of a shared kind say:
+// shared us kind capacity used F holding waiting listed, then id and ms left of
+// each listed holder, then the waiters.
+func (c *core) decodeShared(name string, reply []string) (*State, error) {
+	const head = 9
+	if len(reply) < head {
+		return nil, errState
+	}
+	var us, capacity, used, fence, holding, waiting, listed int64
+	for i, figure := range map[int]*int64{1: &us, 3: &capacity, 4: &used, 5: &fence, 6: &holding, 7: &waiting, 8: &listed} {
+		n, err := strconv.ParseInt(reply[i], 10, 64)
+		if err != nil || n < 0 || n > maxToken {
+			return nil, fmt.Errorf("%w: %q is no number", errState, shorten(reply[i]))
+		}
+		*figure = n
+	}
+	rest := reply[head:]
+	if int64(len(rest)) < 2*listed || (int64(len(rest))-2*listed)%3 != 0 {
+		return nil, errState
+	}
+	s := &State{
+		Name: name, Kind: Kind(reply[2]), At: time.UnixMicro(us), Token: fence,
+		Holding: int(holding), Waiting: int(waiting),
+	}
+	if s.Kind == KindSemaphore {
+		s.Size, s.Used = int(capacity), int(used)
+	}
+	for ; listed > 0; listed-- {
+		ms, err := strconv.ParseInt(rest[1], 10, 64)
+		if err != nil || ms > maxToken/1000 {
+			return nil, fmt.Errorf("%w: %q is no time", errState, shorten(rest[1]))
+		}
+		id, _ := parseID(rest[0])
+		s.Holders = append(s.Holders, Holder{
+			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client,
+			Remaining: time.Duration(ms) * time.Millisecond, TTL: id.ttl, Part: id.part(),
+		})
+		rest = rest[2:]
+	}
+	if len(s.Holders) > 0 {
+		s.Holder = &s.Holders[0]
+	}
+	return s, c.decodeWaiters(s, us, rest)
+}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// tenure is the hash of who holds a name.
+func tenure(t *testing.T, c *holdfast.Client, name string) string {
+	t.Helper()
+	state, err := c.Inspect(within(t), name)
+	if err != nil || state.Holder == nil {
+		t.Fatalf("Inspect: got %+v, %v, want a holder", state, err)
+	}
+	return state.Holder.Hash
+}
+
+// ended waits for the end of a lease and wants that cause and reason.
+func ended(t *testing.T, lease *holdfast.Lease, cause holdfast.Cause, reason string) {
+	t.Helper()
+	select {
+	case <-lease.Done():
+	case <-time.After(patience):
+		t.Fatalf("not within %v: the lease ends", patience)
+	}
+	var lost *holdfast.LostError
+	if err := lease.Err(); !errors.As(err, &lost) || lost.Cause != cause || lost.Reason != reason {
+		t.Fatalf("Err: got %v, want lost: %s: %s", err, cause, reason)
+	}
+}
+
+// Revoke ends a lease and leaves the name with its tenure until Release.
+func (s suite) revoke(t *testing.T) {
+	holder, operator := s.client(t, 6*time.Second), s.client(t, 0)
+	lease := lock(t, holder.Mutex("revoke"))
+	hash := tenure(t, operator, "revoke")
+	if _, err := operator.Revoke(within(t), "revoke", hash, "to be drained"); err != nil {
+		t.Fatalf("Revoke: %v", err)
+	}
+	ended(t, lease, holdfast.Revoked, "to be drained")
+	if got := tenure(t, operator, "revoke"); got != hash {
+		t.Errorf("after Revoke: got %s as the holder, want %s until Release", got, hash)
+	}
+	if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("Release: got %v, want ErrLost", err)
+	}
+	release(t, lock(t, operator.Mutex("revoke")))
+	if _, err := operator.Revoke(within(t), "revoke", hash, "too late"); !errors.Is(err, holdfast.ErrTenure) {
+		t.Errorf("Revoke of a tenure that is over: got %v, want ErrTenure", err)
+	}
+}
+
+// Steal gives the name to the next in line, and the one who had it learns why.
+func (s suite) steal(t *testing.T) {
+	holder, waiter, operator := s.client(t, 6*time.Second), s.client(t, 0), s.client(t, 0)
+	lease := lock(t, holder.Mutex("steal"))
+	got := make(chan *holdfast.Lease, 1)
+	go func() {
+		next, err := waiter.Mutex("steal").Lock(within(t))
+		if err != nil {
+			t.Errorf("Lock: %v", err)
+		}
+		got <- next
+	}()
+	waiting(t, operator, "steal", 1)
+	hash := tenure(t, operator, "steal")
+	if err := operator.Steal(within(t), "steal", hash, "stuck"); err != nil {
+		t.Fatalf("Steal: %v", err)
+	}
+	next := <-got
+	if next == nil {
+		return
+	}
+	if next.Token() <= lease.Token() {
+		t.Errorf("token %d after %d: tokens must rise", next.Token(), lease.Token())
+	}
+	ended(t, lease, holdfast.Stolen, "stuck")
+	if err := operator.Steal(within(t), "steal", hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
+		t.Errorf("Steal of a tenure that is over: got %v, want ErrTenure", err)
+	}
+	release(t, next)
+}
+
+// EnsureHeld tells, and a lease that is exported goes on in another process.
+func (s suite) adopt(t *testing.T) {
+	exporter, adopter := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, exporter.Mutex("adopt"))
+	if err := lease.EnsureHeld(within(t)); err != nil {
+		t.Fatalf("EnsureHeld: %v", err)
+	}
+	text, err := lease.Export()
+	if err != nil {
+		t.Fatalf("Export: %v", err)
+	}
+	ended(t, lease, holdfast.Exported, "")
+	if _, err := exporter.Mutex("adopt").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+		t.Errorf("TryLock of what is exported: got %v, want ErrHeld", err)
+	}
+	adopted, err := adopter.Adopt(within(t), text)
+	if err != nil {
+		t.Fatalf("Adopt: %v", err)
+	}
+	if adopted.Token() <= lease.Token() {
+		t.Errorf("token %d after %d: tokens must rise", adopted.Token(), lease.Token())
+	}
+	if _, err := exporter.Adopt(within(t), text); !errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("a second Adopt: got %v, want ErrLost", err)
+	}
+	if err := adopted.EnsureHeld(within(t)); err != nil {
+		t.Errorf("EnsureHeld of what is adopted: %v", err)
+	}
+	release(t, adopted)
+	release(t, lock(t, exporter.Mutex("adopt")))
+}

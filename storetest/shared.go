@@ -1,0 +1,376 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// lockFunc locks a name of a Client alone.
+type lockFunc func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error)
+
+// alone are the shared kinds used as a mutex: they keep its promises.
+var alone = map[string]lockFunc{
+	"Writer": func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
+		if try {
+			return c.RWMutex(name).TryLock(ctx)
+		}
+		return c.RWMutex(name).Lock(ctx)
+	},
+	"SemaphoreOfOne": func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
+		if try {
+			return c.Semaphore(name, 1).TryAcquire(ctx, 1)
+		}
+		return c.Semaphore(name, 1).Acquire(ctx, 1)
+	},
+}
+
+func (s suite) runShared(t *testing.T) {
+	for kind, lock := range alone {
+		t.Run(kind, func(t *testing.T) {
+			t.Run("Exclusion", func(t *testing.T) { s.sharedExclusion(t, kind, lock) })
+			t.Run("Order", func(t *testing.T) { s.sharedOrder(t, kind, lock) })
+			t.Run("HeldAndFreed", func(t *testing.T) { s.sharedHeld(t, kind, lock) })
+			t.Run("Expiry", func(t *testing.T) { s.sharedExpiry(t, kind, lock) })
+			t.Run("GivenUp", func(t *testing.T) { s.sharedGivenUp(t, kind, lock) })
+			t.Run("Close", func(t *testing.T) { s.sharedClose(t, kind, lock) })
+		})
+	}
+	t.Run("Semaphore", s.semaphore)
+	t.Run("Readers", s.readers)
+	t.Run("Kinds", s.kinds)
+	t.Run("InspectShared", s.inspectShared)
+}
+
+// sharedExclusion: never two inside, and tokens rise.
+func (s suite) sharedExclusion(t *testing.T, name string, lock lockFunc) {
+	var inside, last atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 {
+		c := s.client(t, 0)
+		for range 3 {
+			wg.Go(func() {
+				for range 10 {
+					lease, err := lock(within(t), c, name, false)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
+						t.Error("two inside, or a token that did not rise")
+					}
+					inside.Add(-1)
+					if err := lease.Release(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// sharedOrder: first come, first served.
+func (s suite) sharedOrder(t *testing.T, kind string, lock lockFunc) {
+	name := kind + "-order"
+	holder := s.client(t, 0)
+	lease, err := lock(within(t), holder, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 4
+	order := make(chan int, n)
+	for i := range n {
+		c := s.client(t, 0)
+		go func() {
+			lease, err := lock(within(t), c, name, false)
+			if err != nil {
+				t.Error(err)
+			} else {
+				order <- i
+				_ = lease.Release()
+			}
+		}()
+		waiting(t, holder, name, i+1)
+	}
+	release(t, lease)
+	for want := range n {
+		select {
+		case got := <-order:
+			if got != want {
+				t.Fatalf("served %d, want %d: first come, first served", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("caller %d was never served", want)
+		}
+	}
+}
+
+// sharedHeld: a try says who has it, and a release frees it at once.
+func (s suite) sharedHeld(t *testing.T, kind string, lock lockFunc) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	name := kind + "-held"
+	lease, err := lock(within(t), a, name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*holdfast.Client{a, b} {
+		_, err := lock(within(t), c, name, true)
+		var held *holdfast.HeldError
+		if !errors.As(err, &held) || held.Owner != a.Owner() || held.Remaining <= 0 {
+			t.Fatalf("a try: got %v, want a HeldError that names %s", err, a.Owner())
+		}
+	}
+	if _, err := lock(lease.Context(within(t)), a, name, false); !errors.Is(err, holdfast.ErrDeadlock) {
+		t.Fatalf("under its own lease: got %v, want ErrDeadlock", err)
+	}
+	release(t, lease)
+	next, err := lock(within(t), b, name, true)
+	if err != nil {
+		t.Fatalf("a try of a free name: %v", err)
+	}
+	if next.Token() <= lease.Token() {
+		t.Fatalf("token %d after %d", next.Token(), lease.Token())
+	}
+	release(t, next)
+}
+
+// sharedExpiry: a renewed holder keeps it beyond its ttl; one whose entry is taken
+// away learns of that.
+func (s suite) sharedExpiry(t *testing.T, kind string, lock lockFunc) {
+	store := s.open(t)
+	a := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: 500 * time.Millisecond})
+	defer a.Close()
+	b := s.client(t, 500*time.Millisecond)
+	name := kind + "-kept"
+	lease, err := lock(within(t), a, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := lease.Deadline()
+	eventually(t, "renewals move the deadline", func() bool { return lease.Deadline().After(first.Add(time.Second)) })
+	if _, err := lock(within(t), b, name, true); !errors.Is(err, holdfast.ErrHeld) {
+		t.Fatalf("a try of a renewed name: got %v, want ErrHeld", err)
+	}
+	ctx := lease.Context(t.Context())
+	l := s.prefix + name
+	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1], KEYS[2])")
+	if _, err := store.Eval(within(t), holdfast.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(patience):
+		t.Fatal("the context outlived the lock")
+	}
+	if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Release: got %v, want ErrLost", err)
+	}
+}
+
+// sharedGivenUp: who gives up leaves the line.
+func (s suite) sharedGivenUp(t *testing.T, kind string, lock lockFunc) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	name := kind + "-up"
+	lease, err := lock(within(t), a, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := lock(ctx, b, name, false)
+		gone <- err
+	}()
+	waiting(t, a, name, 1)
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want context.Canceled", err)
+	}
+	waiting(t, a, name, 0)
+	release(t, lease)
+}
+
+// sharedClose: a Client that ends gives back what it holds and waits for.
+func (s suite) sharedClose(t *testing.T, kind string, lock lockFunc) {
+	a, b, c := s.client(t, 0), s.client(t, 0), s.client(t, 0)
+	name := kind + "-close"
+	lease, err := lock(within(t), a, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error)
+	go func() {
+		_, err := lock(within(t), b, name, false)
+		gone <- err
+	}()
+	waiting(t, a, name, 1)
+	if err := b.Close(); err != nil {
+		t.Fatalf("Close of who waits: %v", err)
+	}
+	if err := <-gone; !errors.Is(err, holdfast.ErrClosed) {
+		t.Fatalf("who waits: got %v, want ErrClosed", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatalf("Close of the holder: %v", err)
+	}
+	if err := lease.Err(); !errors.Is(err, holdfast.ErrClosed) || !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Err after Close: got %v, want ErrLost and ErrClosed", err)
+	}
+	next, err := lock(within(t), c, name, true)
+	if err != nil {
+		t.Fatalf("a try after the holder's Close: %v", err)
+	}
+	release(t, next)
+}
+
+// semaphore: together never more than the size; what does not fit waits, and
+// nobody overtakes it.
+func (s suite) semaphore(t *testing.T) {
+	const size = 4
+	var used, most atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 {
+		sem := s.client(t, 0).Semaphore("permits", size)
+		for i := range 4 {
+			wg.Go(func() {
+				for range 8 {
+					n := 1 + i%3
+					lease, err := sem.Acquire(within(t), n)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					now := used.Add(int64(n))
+					for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+					}
+					time.Sleep(time.Millisecond)
+					used.Add(-int64(n))
+					if err := lease.Release(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if got := most.Load(); got > size || got < 2 {
+		t.Errorf("held at once: got %d, want 2 to %d", got, size)
+	}
+}
+
+// readers: together, but not with a writer, and behind one that waits.
+func (s suite) readers(t *testing.T) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	first, err := a.RWMutex("read").RLock(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.RWMutex("read").TryRLock(within(t))
+	if err != nil {
+		t.Fatalf("a second reader: %v", err)
+	}
+	if _, err := b.RWMutex("read").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+		t.Fatalf("a writer among readers: got %v, want ErrHeld", err)
+	}
+	order := make(chan string, 2)
+	var entered sync.WaitGroup
+	entered.Go(func() { s.enter(t, order, "writer", b.RWMutex("read").Lock) })
+	waiting(t, a, "read", 1)
+	if _, err := a.RWMutex("read").TryRLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
+		t.Fatalf("a reader behind a writer: got %v, want ErrHeld", err)
+	}
+	entered.Go(func() { s.enter(t, order, "reader", a.RWMutex("read").RLock) })
+	waiting(t, a, "read", 2)
+	release(t, first)
+	release(t, second)
+	for _, want := range []string{"writer", "reader"} {
+		select {
+		case got := <-order:
+			if got != want {
+				t.Fatalf("got the %s, want the %s", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("the %s got nothing", want)
+		}
+	}
+	entered.Wait()
+}
+
+func (s suite) enter(t *testing.T, order chan<- string, who string, lock func(context.Context) (*holdfast.Lease, error)) {
+	lease, err := lock(within(t))
+	if err != nil {
+		t.Errorf("%s: %v", who, err)
+		return
+	}
+	order <- who
+	if err := lease.Release(); err != nil {
+		t.Errorf("%s: %v", who, err)
+	}
+}
+
+// kinds: a name that is used as two kinds, or sizes, is an error that names both.
+func (s suite) kinds(t *testing.T) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	locks := map[string]func(c *holdfast.Client) (*holdfast.Lease, error){
+		"a mutex":          func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("kind").Lock(within(t)) },
+		"an RWMutex":       func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("kind").RLock(within(t)) },
+		"a semaphore of 2": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Semaphore("kind", 2).Acquire(within(t), 1) },
+		"a semaphore of 3": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Semaphore("kind", 3).Acquire(within(t), 1) },
+	}
+	for is, hold := range locks {
+		lease, err := hold(a)
+		if err != nil {
+			t.Fatalf("%s: %v", is, err)
+		}
+		for asked, lock := range locks {
+			if asked == is {
+				continue
+			}
+			_, err := lock(b)
+			if want := fmt.Sprintf("holdfast: kind is %s, not %s", is, asked); !errors.Is(err, holdfast.ErrKind) || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		release(t, lease)
+	}
+}
+
+// inspectShared: Inspect tells the holders and their parts.
+func (s suite) inspectShared(t *testing.T) {
+	c := s.client(t, 0)
+	sem := c.Semaphore("seen-permits", 5)
+	var leases []*holdfast.Lease
+	for _, n := range []int{1, 3} {
+		lease, err := sem.Acquire(within(t), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, lease)
+	}
+	state, err := c.Inspect(within(t), "seen-permits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Kind != holdfast.KindSemaphore || state.Size != 5 || state.Used != 4 || state.Holding != 2 || len(state.Holders) != 2 ||
+		state.Holder == nil || state.Holders[0].Part.Permits != 1 || state.Holders[1].Part.Permits != 3 {
+		t.Fatalf("Inspect: got %+v", state)
+	}
+	for i, h := range state.Holders {
+		if !h.Own || h.Foreign || h.Owner != c.Owner() || h.TTL != holdfast.DefaultTTL || h.Remaining <= 0 || h.Remaining > h.TTL {
+			t.Errorf("holder %d: got %+v", i, h)
+		}
+	}
+	for _, lease := range leases {
+		release(t, lease)
+	}
+	if state, err = c.Inspect(within(t), "seen-permits"); err != nil || state.Holder != nil || state.Holding != 0 {
+		t.Errorf("Inspect of a free name: got %+v, %v", state, err)
+	}
+}
