@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,7 +13,7 @@ import (
 // limits are no locks, or poor ones: what a lock on this machine, server and
 // client library could reach at best. Each workload names those that run beside
 // it. "limit" alone is the loop: what callers do, without any lock.
-var limits = []contender{
+var limits = slices.Concat(pushLimits, []contender{
 	loopLimit,
 	{
 		who: "limit-rueidis", library: "rueidis",
@@ -48,7 +49,7 @@ var limits = []contender{
 	rueidisPing("limit-ping-idle", "PING through rueidis, 1 to 3 ms of sleep before each: about one of all processes is at it at a time, as with a lock that is handed over.",
 		time.Millisecond),
 	redisBenchmarkLimit,
-}
+})
 
 // loopLimit is the work without any lock, by one caller.
 var loopLimit = contender{

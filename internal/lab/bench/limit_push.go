@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// handThrough is the least script that gives a lock to one who waits and tells him.
+const handThrough = `
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then redis.call("SET", KEYS[1], ARGV[1]) end
+redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+return redis.call("PUBLISH", ARGV[4], ARGV[2])`
+
+var rueidisHandThrough = rueidis.NewLuaScript(handThrough)
+
+// pushLimits pass a name round in a ring: nobody asks for it, who has it knows who
+// is next. It is the way that every hand-over by a push has to go: a command to
+// the server, a message from there, and a goroutine that wakes.
+var pushLimits = []contender{
+	{
+		who: "limit-push", library: "rueidis",
+		settings: "A ring: who has the name sends one bare PUBLISH to the next, who waits for nothing else, through rueidis. No lock, no key.",
+		sends:    []string{"publish", "incr", "subscribe", "ping"},
+		open: openRing(func(r *ring, next string) (int64, error) {
+			return r.rc.Do(context.Background(), r.rc.B().Publish().Channel(next).Message("grant").Build()).AsInt64()
+		}),
+	},
+	{
+		who: "limit-push-script", library: "rueidis",
+		settings: "The same ring by the least script that changes the owner of a key and then publishes: GET, SET, PUBLISH.",
+		sends:    []string{"evalsha", "eval", "incr", "subscribe", "ping"},
+		open: openRing(func(r *ring, next string) (int64, error) {
+			return rueidisHandThrough.Exec(context.Background(), r.rc, []string{r.name}, []string{r.own, next, ttlText, next}).AsInt64()
+		}),
+	},
+}
+
+// ring is one seat of it.
+type ring struct {
+	rc      rueidis.Client
+	name    string
+	seat    int64
+	own     string        // the channel of the seat
+	next    string        // that of the one behind; empty: not found yet
+	granted chan struct{} // of 1
+	pass    func(r *ring, next string) (heard int64, err error)
+}
+
+func openRing(pass func(*ring, string) (int64, error)) func(setup) (session, error) {
+	return func(s setup) (session, error) {
+		rc, err := newRueidis(s.Addr)
+		if err != nil {
+			return nil, err
+		}
+		return ringSession{rc, pass}, nil
+	}
+}
+
+type ringSession struct {
+	rc   rueidis.Client
+	pass func(*ring, string) (int64, error)
+}
+
+func (s ringSession) close() { s.rc.Close() }
+
+// mutex takes a seat, and listens when it returns.
+func (s ringSession) mutex(_ int, name string) (mutex, error) {
+	taken, err := s.rc.Do(context.Background(), s.rc.B().Incr().Key("seats:"+name).Build()).AsInt64()
+	if err != nil {
+		return nil, err
+	}
+	r := &ring{rc: s.rc, name: name, seat: taken - 1, own: seatOf(name, taken-1), granted: make(chan struct{}, 1), pass: s.pass}
+	dedicated, _ := s.rc.Dedicate() // for as long as the process
+	subscribed := make(chan struct{})
+	var once sync.Once
+	dedicated.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage:      func(rueidis.PubSubMessage) { r.granted <- struct{}{} },
+		OnSubscription: func(rueidis.PubSubSubscription) { once.Do(func() { close(subscribed) }) },
+	})
+	if err := dedicated.Do(context.Background(), s.rc.B().Subscribe().Channel(r.own).Build()).Error(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-subscribed:
+	case <-time.After(10 * time.Second):
+		return nil, fmt.Errorf("%s: not subscribed after 10s", r.own)
+	}
+	if r.seat == 0 {
+		r.granted <- struct{}{} // it begins here
+	}
+	return r, nil
+}
+
+func seatOf(name string, seat int64) string { return fmt.Sprintf("seat:%s:%d", name, seat) }
+
+func (r *ring) lock(ctx context.Context) error {
+	select {
+	case <-r.granted:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unlock passes the name to the seat behind, or from the last one to the first.
+func (r *ring) unlock() error {
+	if r.next != "" {
+		_, err := r.pass(r, r.next)
+		return err
+	}
+	next := seatOf(r.name, r.seat+1)
+	heard, err := r.pass(r, next)
+	if err == nil && heard == 0 {
+		next = seatOf(r.name, 0)
+		heard, err = r.pass(r, next)
+	}
+	if heard > 0 {
+		r.next = next
+	}
+	return err
+}
