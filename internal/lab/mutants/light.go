@@ -25,6 +25,8 @@ var lightMutants = []mutant{
 		edits: []string{"if light > 0 then look(-light, light) end", ""}},
 	{guard: "light: two at the end, one may leave", file: "internal/script/shared_ends.lua", name: "TestSharedLivesAsLongAsTheLast",
 		edits: []string{"math.max(n - 2, 2)", "math.max(n - 1, 2)"}},
+	{guard: "light: and two at the beginning", file: "internal/script/shared_ends.lua", name: "TestSharedLivesAsLongAsTheLast",
+		edits: []string{"from + math.min(n, 2) - 1", "from"}},
 	{guard: "light: a lost one deletes no heavy ones", file: "internal/script/shared_renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"redis.call('ZCOUNT', H, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0", "true"}},
 	{guard: "light: a lost one deletes no light ones", file: "internal/script/shared_renew.lua", name: "TestSharedLostOneDeletesNothing",
