@@ -254,27 +254,37 @@ func TestSharedEndedBitByBit(t *testing.T) {
 // late unlock takes nothing from the others, its late lock revives nothing.
 func TestSharedEndedIsNobodys(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		only := func() (id string) {
+			t.Helper()
+			found := s.entries("n")
+			for id = range found {
+			}
+			if len(found) != 1 {
+				t.Fatalf("%d stand in H, want 1", len(found))
+			}
+			return id
+		}
+		ended := func(id string) { s.enter("n", id, float64(sim.Light+time.Now().UnixMicro()-1000)) }
 		first := s.take(p0, "n", permits(1, 1))
-		for i := range 6000 {
-			s.enter("n", fmt.Sprintf("dead%d.a.1000.s1|x", i), float64(sim.Light+1000+i))
-		}
-		second := s.wants(p1, "n", permits(1, 1))
-		p0.Silence(1100 * time.Millisecond)
+		id := only()
 		s.Watch.Leaves(first.held)
-		h := s.soon("the second", second, 2*time.Second)
+		ended(id)
+		second := s.take(p1, "n", permits(1, 1))
 		third := s.wants(p2, "n", permits(1, 1))
-		if err := first.Release(); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("Release of what has ended: got %v, want ErrLost", err)
-		}
+		ended(id) // as if nobody had removed it yet
+		_ = first.Release()
 		s.notBefore("the third", third, time.Second)
+
 		go p2.Silence(5 * time.Second)
 		time.Sleep(10 * time.Millisecond)
-		fourth := s.wants(p0, "n", permits(1, 1))
-		h.release() // to the third, which doesn't hear of it
-		got := s.soon("the fourth", fourth, 4*time.Second)
+		second.release() // to the third, which doesn't hear of it
+		time.Sleep(10 * time.Millisecond)
+		id = only()
+		fourth := s.soon("the fourth", s.wants(p0, "n", permits(1, 1)), 4*time.Second)
+		ended(id)
 		s.notBefore("the third, which was silent", third, 5*time.Second)
-		got.release()
+		fourth.release()
 		s.soon("the third", third, 5*time.Second).release()
 	})
 }
