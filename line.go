@@ -233,9 +233,9 @@ func (c *core) end(t *tenure, now instant) {
 		return
 	}
 	if t.phase < holding && t.mayStand() {
-		c.given.add(t.id, t.line, now, c.options.TTL+queueLife)
+		c.given.add(t.id, t.line.bare(), now, c.options.TTL+queueLife)
 	} else {
-		c.past.add(t.id, t.line, now, c.options.TTL+time.Minute)
+		c.past.add(t.id, t.line.bare(), now, c.options.TTL+time.Minute)
 	}
 	c.remembersRest(t, now)
 	delete(c.tenures, t.id)

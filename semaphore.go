@@ -28,10 +28,12 @@ const MaxSize = 1 << 30
 // holders that are well.
 //
 // An acquisition costs a round trip, its release another, and waiting a few
-// commands per second for all who wait. Redis adds up the holders' weights each
-// time, which takes it about half a millisecond for a thousand holders. Linger
-// does not count here, and a Client of a quorum has no Semaphore. Make it with
-// Client.Semaphore.
+// commands per second for all who wait. How many hold makes no difference to
+// Redis, but for those who hold more than one permit: it adds them up, which took
+// it 1 ms for a thousand on a busy machine (go test -run TestSharedGrowth -v
+// ./internal/lab), so there should not be more than two thousand of them at a
+// time. Linger does not count here, and a Client of a quorum has no Semaphore.
+// Make it with Client.Semaphore.
 type Semaphore struct {
 	client *Client
 	name   string

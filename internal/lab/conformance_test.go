@@ -27,7 +27,7 @@ func TestDriversConform(t *testing.T) {
 	limited := redistest.Start(t, redistest.Options{
 		// What a lock needs and no more, but DEL for the suite.
 		ACL: []string{"user app on >pw resetchannels &holdfast/wake:* ~storetest-* ~holdfast/* -@all +evalsha +eval +subscribe +scan " +
-			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +exists +zscore +hmget +hset +zcount +zremrangebyscore +publish +pubsub +wait"},
+			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +exists +zscore +hmget +hset +zcount +zremrangebyrank +unlink +publish +pubsub +wait"},
 	})
 	cluster := redistest.Cluster(t, 3, 0)
 	places := []struct {

@@ -6,7 +6,13 @@ local us = t[1] * 1000000 + t[2]
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix = ARGV[1], ARGV[2]
 
-local holder = redis.call('GET', L)
+local holder = redis.pcall('GET', L)
+if type(holder) == 'table' then -- a lock of a shared kind: no place in its line is ours
+  local is = redis.pcall('HMGET', L, 'kind')
+  if is.err or not is[1] then return holder end
+  redis.call('ZREM', Q, id)
+  return {'cancelled', us, ''}
+end
 local rank = redis.call('ZRANK', Q, id)
 local free = not holder or holder == id
 if not free and rank ~= 0 then

@@ -1,44 +1,39 @@
 -- shared_handover: makes holders of those whom survey has found. A function.
--- needs: L, F, Q, H, t, us, kind, seen, live, now, base, and shared_survey.lua
+-- needs: L, F, Q, H, t, us, kind, seen, now, base, shared_state.lua,
+--   shared_survey.lua, and shared_ends.lua
 
 -- handover does what plan says, tells the new holders but mine, whose request is
 -- being answered, and then the new head. The id leaving holds no more. It
 -- returns the token of mine or nil, the holder whose time ends first, in how
 -- many ms that is, and when the head was heard.
 local function handover(plan, mine, leaving, capacity)
-  local first, soonest, latest, life = nil, nil, 0, {}
-  local edge = live > 0 and redis.call('ZRANGE', H, -live, live > 1 and 1 - live or -1, 'WITHSCORES') or {}
-  if live > 2 then
-    for _, v in ipairs(redis.call('ZRANGE', H, -2, -1, 'WITHSCORES')) do edge[#edge + 1] = v end
-  end
-  local function counts(id, over)
-    if over > latest then latest = over end
-    if not soonest or over < soonest then first, soonest = id, over end
-  end
-  for i = 1, #edge, 2 do
-    if edge[i] ~= leaving then counts(edge[i], tonumber(edge[i + 1])) end
-  end
+  local first, soonest, latest = ends(leaving)
+  local life, ended = {}, redis.call('ZCARD', H) - light - heavy
   for i, id in ipairs(plan.grants) do
     life[i] = ttl_of(id)
     if id ~= mine and life[i] > 2000 then life[i] = 2000 end
-    counts(id, us + 1000 * life[i])
+    local over = us + 1000 * life[i]
+    if over > latest then latest = over end
+    if not soonest or over < soonest then first, soonest = id, over end
   end
 
   if not first then -- nobody holds
     if plan.more and seen[1] then -- whoever asks again still needs the capacity
       redis.call('PEXPIRE', L, '2000')
-      redis.call('DEL', H)
+      redis.call('UNLINK', H) -- those who ended may be many: not DEL, which waits until all are freed
     else
-      redis.call('DEL', L, H)
+      redis.call('UNLINK', L, H)
     end
   else
     local px = string.format('%.0f', math.ceil((latest - us) / 1000))
     if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
     redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
-    for i, id in ipairs(plan.grants) do redis.call('ZADD', H, string.format('%.0f', us + 1000 * life[i]), id) end
+    for i, id in ipairs(plan.grants) do redis.call('ZADD', H, score_of(id, us + 1000 * life[i]), id) end
     -- Only now, for while a slot moves a key that was emptied can't be filled.
     if leaving ~= '' then redis.call('ZREM', H, leaving) end
-    redis.call('ZREMRANGEBYSCORE', H, '-inf', string.format('%.0f', us))
+    if ended > 0 then
+      -- include shared_ended.lua
+    end
     redis.call('PEXPIRE', H, px)
     if #plan.grants > 0 then
       local size, top = #plan.grants, base + #plan.grants - 1

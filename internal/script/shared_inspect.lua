@@ -9,12 +9,20 @@ local most, suffix = tonumber(ARGV[1]), ARGV[2]
 -- include shared_ids.lua
 local kind = redis.call('HMGET', L, 'kind')[1] or ''
 -- include shared_state.lua
-local from = live > 0 and -live or 1
-local holders = redis.call('ZRANGE', H, from, live > most and most - live - 1 or live > 0 and -1 or 0, 'WITHSCORES')
-local answer = {'shared', us, kind, seen[2] or 0, used, redis.call('GET', F) or '0', live, redis.call('ZCARD', Q), #holders / 2}
-for i = 1, #holders, 2 do
-  answer[#answer + 1] = holders[i]
-  answer[#answer + 1] = math.ceil((holders[i + 1] - us) / 1000)
+-- include shared_used.lua
+local function some(from, n) return n > 0 and redis.call('ZRANGE', H, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
+local a, b, i, j = some(below, heavy), some(-light, light), 1, 1
+local listed = math.min(light + heavy, most)
+local answer = {'shared', us, kind, seen[2] or 0, used, redis.call('GET', F) or '0', light + heavy, redis.call('ZCARD', Q), listed}
+for _ = 1, listed do -- by the end of their time, whichever they are
+  local one
+  if not b[j] or a[i] and over_of(a[i + 1]) < over_of(b[j + 1]) then
+    one, i = {a[i], a[i + 1]}, i + 2
+  else
+    one, j = {b[j], b[j + 1]}, j + 2
+  end
+  answer[#answer + 1] = one[1]
+  answer[#answer + 1] = math.ceil((over_of(one[2]) - us) / 1000)
 end
 local queue = redis.call('ZRANGE', Q, 0, most - 1, 'WITHSCORES')
 for i = 1, #queue, 2 do

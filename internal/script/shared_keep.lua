@@ -5,9 +5,11 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local H, id = KEYS[1], ARGV[1]
-local over = redis.call('ZSCORE', H, id)
-if not over or tonumber(over) <= us then return {'lost', '', us} end
+local score = redis.call('ZSCORE', H, id)
+local LIGHT = 4503599627370496 -- see shared_ids.lua; whoever stands above it stays there
+local above = score and tonumber(score) >= LIGHT and LIGHT or 0
+if not score or score - above <= us then return {'lost', '', us} end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
 redis.call('PEXPIRE', H, math.max(ttl, redis.call('PTTL', H)))
-redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl), id)
+redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)
 return {'kept', us}

@@ -17,12 +17,12 @@ if other then return {'other kind', other, seen[2] or 0} end
 
 local function granted(token) return string.format('granted %s 1 0 %s %s', token, t[1], t[2]) end
 
-if over and tonumber(over) > us and not foreign then -- ours already
+if over_of(over) > us and not foreign then -- ours already
   local ttl, size, top = ttl_of(id), 1, base
   if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', ARGV[2]) end
   local px = math.max(ttl, redis.call('PTTL', L))
   redis.call('PEXPIRE', L, px)
-  redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl), id)
+  redis.call('ZADD', H, score_of(id, us + 1000 * ttl), id)
   redis.call('PEXPIRE', H, px)
   -- include reserve.lua
   return granted(last)
@@ -36,11 +36,13 @@ if seen[2] and tonumber(seen[2]) ~= capacity then -- whoever stands in line saw 
   end
   capacity = tonumber(seen[2])
 end
+-- include shared_used.lua
 local fits = not foreign and used + weight <= capacity
-if mode == 'try' and (foreign or waiting == 0 and not fits) then
-  local first = redis.call('ZRANGE', H, -live, -live, 'WITHSCORES')
-  local left = foreign and redis.call('PTTL', L) or math.ceil((first[2] - us) / 1000)
-  return {'held', foreign or first[1], left, waiting, us}
+if mode == 'try' and foreign then return {'held', foreign, redis.call('PTTL', L), waiting, us} end
+-- include shared_ends.lua
+if mode == 'try' and waiting == 0 and not fits then
+  local first, soonest = ends('')
+  return {'held', first, math.ceil((soonest - us) / 1000), waiting, us}
 end
 
 -- include shared_wake.lua

@@ -7,13 +7,17 @@ local us = t[1] * 1000000 + t[2]
 local L, F, H = KEYS[1], KEYS[2], KEYS[4]
 local id = ARGV[1]
 
-local over = redis.call('ZSCORE', H, id)
+local score = redis.call('ZSCORE', H, id)
+local LIGHT = 4503599627370496 -- see shared_ids.lua; whoever stands above it stays there
+local above = score and tonumber(score) >= LIGHT and LIGHT or 0
+local over = score and score - above
 local kind = redis.pcall('HMGET', L, 'kind')
 if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
-if kind.err or not over or tonumber(over) <= us then
+if kind.err or not over or over <= us then
   if over then redis.call('ZREM', H, id) end -- it hears that it is over
-  if not kind.err and redis.call('ZCOUNT', H, string.format('(%.0f', us), '+inf') == 0 then
-    redis.call('DEL', L, H) -- nobody is behind it any more
+  if not kind.err and redis.call('ZCOUNT', H, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
+    and redis.call('ZCOUNT', H, string.format('(%.0f', us + LIGHT), '+inf') == 0 then
+    redis.call('UNLINK', L, H) -- nobody is behind it any more
   end
   return {'lost', kind.err and redis.call('GET', L) or '', us}
 end
@@ -26,7 +30,7 @@ end
 
 redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
 redis.call('PEXPIRE', H, px)
-redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl), id)
+redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end
 local size, top = math.min(tonumber(ARGV[2]), room), fence
 if size > 0 then top = base + size - 1 end

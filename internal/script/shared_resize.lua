@@ -14,8 +14,10 @@ local now, fence, base, room
 -- include fence.lua
 -- include shared_wake.lua
 -- include shared_survey.lua
+-- include shared_ends.lua
 -- include shared_handover.lua
 
+-- include shared_used.lua
 local plan = survey('', '', used, capacity)
 if plan.other then return {'other kind', plan.other, 0} end
 redis.call('PEXPIRE', L, math.max(1, redis.call('PTTL', L))) -- first: full memory never refuses it

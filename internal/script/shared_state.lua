@@ -1,8 +1,8 @@
 -- shared_state: who holds a shared lock. Writes nothing. Straight code.
 -- needs: L, H, us, kind, and shared_ids.lua
 -- gives: seen, what L says: kind, capacity, head, heard; other, the kind if it is
---   another; foreign, L's value if another program set it; live, how many hold;
---   used, their weights
+--   another; foreign, L's value if another program set it; light and heavy, how
+--   many hold; below, how many stand in H before the heavy ones that do
 local seen, other, foreign = redis.pcall('HMGET', L, 'kind', 'capacity', 'head', 'heard'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
@@ -19,12 +19,11 @@ elseif seen[1] and seen[1] ~= kind then
   other = seen[1]
 end
 -- Whoever is over by the clock holds no more, whether or not it was removed.
-local live, used = redis.call('ZCOUNT', H, string.format('(%.0f', us), '+inf'), 0
-if live > 0 then
-  -- A writer is alone; of many readers each weighs 1, and one is looked at.
-  local all = kind == 'semaphore' or live == 1
-  local ids, match = redis.call('ZRANGE', H, all and -live or -1, -1), string.match
-  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
-  if not all then used = live end
-  if not seen[1] and not foreign and kind_of(ids[1]) ~= kind then other = kind_of(ids[1]) end
+local light = redis.call('ZCOUNT', H, string.format('(%.0f', us + LIGHT), '+inf')
+local heavy = redis.call('ZCOUNT', H, string.format('(%.0f', us), string.format('(%.0f', LIGHT))
+local below = heavy > 0 and redis.call('ZCOUNT', H, '-inf', string.format('%.0f', us)) or 0
+if light + heavy > 0 and not seen[1] and not foreign then
+  local at = light > 0 and -1 or below
+  local one = redis.call('ZRANGE', H, at, at)[1]
+  if kind_of(one) ~= kind then other = kind_of(one) end
 end

@@ -12,7 +12,7 @@ local kind = kind_of(id)
 -- include shared_state.lua
 local over = redis.call('ZSCORE', H, id)
 local waiting = redis.call('ZCARD', Q)
-local held = over and tonumber(over) > us
+local held = over_of(over) > us
 local now, fence, base, room
 -- include fence.lua
 
@@ -22,15 +22,17 @@ if other or foreign or not seen[1] then -- L knows nothing of us
   if held then return {'released', ''} end
   return {'not held', '', us, ''}
 end
-if held then used = used - weight_of(id) end
 
 -- include shared_wake.lua
 -- include shared_survey.lua
+-- include shared_ends.lua
 -- include shared_handover.lua
 
 local capacity = tonumber(seen[2])
 local plan = {grants = {}, drop = {}, never = {}}
 if waiting > 0 then
+  -- include shared_used.lua
+  if held then used = used - weight_of(id) end
   plan = survey('', id, used, capacity)
   if plan.other then plan = {grants = {}, drop = {id}, never = {}} end -- it does not keep us from releasing
 end
