@@ -50,7 +50,7 @@ func (a *app) exitCode(err error) int {
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
-	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue):
+	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue), errors.Is(err, holdfast.ErrKind):
 		return exitUsage
 	case errors.As(err, &refused) && denied(string(refused)):
 		return exitNoPerm
