@@ -28,7 +28,7 @@ func TestRunShared(t *testing.T) {
 	b.pid("pid")
 	writer := startRun(t, url, going, "-x", "--owner", "w")
 	writer.says("waiting: job is held by ")
-	writer.says("waiting: job is held by a and 1 more (2 readers); 1st in line")
+	writer.wantSaid(" and 1 more (2 readers); 1st in line\n")
 	late := startRun(t, url, "touch ran", "-s")
 	late.says("waiting: job is held by ")
 	late.wantSaid(" (2 readers); 2nd in line\n")
