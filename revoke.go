@@ -51,7 +51,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 //
 // Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
 // again), a ServerError, that of ctx, and those of a reason or hash that is
-// none. A Client of a quorum can't.
+// none. It works for a Mutex and an Election; what a Semaphore or an RWMutex holds
+// can't be revoked. A Client of a quorum can't.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
@@ -103,6 +104,9 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 	reply, err := c.evalUntil(ctx, until, name, Call{scriptInspect, k[:], []string{"1", suffix}})
 	if err != nil {
 		return answer{}, err
+	}
+	if len(reply) > 0 && reply[0] == "other kind" {
+		return answer{}, errNotShared(name, what)
 	}
 	state, err := c.decodeState(name, reply)
 	if err != nil {

@@ -25,7 +25,7 @@ func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client
 	began := time.Now()
 	store, err := openStore(ctx, a.redisURL)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, a.namingURL(err)
 	}
 	a.detail("connected to %s within %s", publicURL(a.redisURL), duration(time.Since(began)))
 	var closing atomic.Bool

@@ -36,18 +36,17 @@ func (a *app) electCommand() *cobra.Command {
 			if o.observe {
 				return a.observeArgs(cmd, args)
 			}
-			if given("output") {
+			if a.onCommandLine(cmd, "output") {
 				return usagef("-o is for --observe")
 			}
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
 				return usagef("want one NAME, then --, then the command: holdfast elect NAME -- COMMAND [ARG...]")
 			}
-			o.value = cmp.Or(o.value, os.Getenv("HOLDFAST_VALUE"))
 			return a.elect(cmd.Context(), o, args[0], args[1:])
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.value, "value", "", "what others see of the leader, such as its address\n(env HOLDFAST_VALUE; else the owner)")
+	flags.StringVar(&o.value, "value", "", "what others see of the leader, such as its address\n(else the owner)")
 	flags.BoolVar(&o.once, "once", false, "end with the first term, with the exit codes of run")
 	flags.BoolVar(&o.observe, "observe", false, "run nothing: print who leads NAME, now and whenever that changes")
 	o.leaseFlags(flags)
@@ -163,7 +162,7 @@ func (b *breather) after(lasted time.Duration, end ending) time.Duration {
 // observeArgs is --observe, which takes a NAME and no command.
 func (a *app) observeArgs(cmd *cobra.Command, args []string) error {
 	for _, flag := range []string{"value", "once", "ttl", "grace", "wait-replicas"} {
-		if cmd.Flags().Changed(flag) {
+		if a.onCommandLine(cmd, flag) {
 			return usagef("--observe and --%s exclude each other", flag)
 		}
 	}

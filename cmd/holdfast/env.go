@@ -1,10 +1,17 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // commandEnv is outer with what a command can know about its lease. What a lock
@@ -16,4 +23,138 @@ func commandEnv(outer []string, owner string, lease *holdfast.Lease) []string {
 		"HOLDFAST_OWNER="+owner,
 		"HOLDFAST_TOKEN="+strconv.FormatInt(lease.Token(), 10),
 	)
+}
+
+// nested tells whether we run within a command of another holdfast. Then
+// HOLDFAST_OWNER and HOLDFAST_VALUE speak of the lease around us.
+func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
+
+// settings are the flags that a variable can set, too: those that say how, and not
+// what is locked or ordered.
+var settings = []string{
+	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
+	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason",
+}
+
+// rivals are flags that exclude each other: one on the command line counts more than
+// the other's variable.
+var rivals = map[string]string{"wait": "no-wait", "no-wait": "wait"}
+
+func variableOf(flag string) string {
+	if flag == "redis" {
+		return "HOLDFAST_REDIS_URL"
+	}
+	return "HOLDFAST_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromEnvironment fills what no flag has said. A variable that is set but empty
+// counts only for the prefix, where empty means none.
+func (a *app) fromEnvironment(cmd *cobra.Command) error {
+	flags := cmd.Flags()
+	given := map[string]bool{}
+	flags.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	if given["guard"] { // what counts was said to who started it
+		return nil
+	}
+	a.byVariable = map[string]bool{}
+	if !given["redis"] {
+		a.urlFromEnvironment()
+	}
+	prefixed := given["prefix"]
+	if !prefixed {
+		a.prefix, prefixed = os.LookupEnv("HOLDFAST_PREFIX")
+		a.byVariable["prefix"] = prefixed
+	}
+	if prefixed && a.prefix == "" {
+		a.prefix = holdfast.NoPrefix
+	}
+	for _, name := range settings[2:] {
+		value := os.Getenv(variableOf(name))
+		if flags.Lookup(name) == nil || value == "" || given[name] || given[rivals[name]] || nested() && (name == "owner" || name == "value") {
+			continue
+		}
+		if err := flags.Set(name, value); err != nil {
+			return badVariable(flags.Lookup(name), value, err)
+		}
+		a.byVariable[name] = true
+	}
+	return nil
+}
+
+func (a *app) urlFromEnvironment() {
+	for _, name := range []string{"HOLDFAST_REDIS_URL", "REDIS_URL"} {
+		if a.redisURL = os.Getenv(name); a.redisURL != "" {
+			a.urlVariable = name
+			return
+		}
+	}
+	a.redisURL = defaultURL
+}
+
+// namingURL is an error of the command line about the server's URL, with the variable
+// that this is from.
+func (a *app) namingURL(err error) error {
+	var coded *exitError
+	if !errors.As(err, &coded) || coded.code != exitUsage || a.urlVariable == "" {
+		return err
+	}
+	return usagef("%s", strings.Replace(coded.Error(), "the URL ", "the URL in "+a.urlVariable+" ", 1))
+}
+
+// onCommandLine tells whether a flag was said there, and not by a variable.
+func (a *app) onCommandLine(cmd *cobra.Command, flag string) bool {
+	return cmd.Flags().Changed(flag) && !a.byVariable[flag]
+}
+
+// called is what people said: the variable that set a flag, or the flag.
+func (a *app) called(flag string) string {
+	if a.byVariable[flag] {
+		return variableOf(flag)
+	}
+	return "--" + flag
+}
+
+func badVariable(flag *pflag.Flag, value string, err error) error {
+	what := variableOf(flag.Name) + "=" + value
+	if hint := valueHint(flag); hint != "" {
+		return usagef("%s: want a value%s", what, hint)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		err = invalid.Unwrap()
+	}
+	return usagef("%s: %w", what, err)
+}
+
+var flagName = regexp.MustCompile(`--[a-z][a-z-]*`)
+
+// namingVariables is an error of the command line with the names of variables for
+// the flags that those have set.
+func (a *app) namingVariables(err error) error {
+	var coded *exitError
+	if !errors.As(err, &coded) || coded.code != exitUsage || coded.err == nil || len(a.byVariable) == 0 {
+		return err
+	}
+	text := flagName.ReplaceAllStringFunc(coded.err.Error(), func(flag string) string {
+		return a.called(strings.TrimPrefix(flag, "--"))
+	})
+	if text == coded.err.Error() {
+		return err
+	}
+	return usagef("%s", text)
+}
+
+// variablesHelp says in a line how to set a command's flags by variables.
+func variablesHelp(cmd *cobra.Command) string {
+	var not []string
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(settings, flag.Name) && !flag.Hidden && flag.Name != "help" {
+			not = append(not, "--"+flag.Name)
+		}
+	})
+	but := ""
+	if len(not) > 0 {
+		but = " but " + strings.Join(not, ", ")
+	}
+	return fmt.Sprintf("Variables: HOLDFAST_LOG_FORMAT=json is --log-format json, and so for each flag%s.\n--redis is HOLDFAST_REDIS_URL; what the command line says counts more.\n", but)
 }

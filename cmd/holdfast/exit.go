@@ -50,7 +50,7 @@ func (a *app) exitCode(err error) int {
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
-	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue):
+	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue), errors.Is(err, holdfast.ErrKind):
 		return exitUsage
 	case errors.As(err, &refused) && denied(string(refused)):
 		return exitNoPerm
@@ -84,7 +84,7 @@ func (a *app) explain(err error) string {
 	switch {
 	case errors.As(err, &coded):
 	case errors.As(err, &bad) && a.keyPrefix() != "" && strings.ContainsAny(bad.Name, "{}"):
-		return fmt.Sprintf("%v; here the key is %q, since --prefix is %q", err, a.keyPrefix()+bad.Name, a.keyPrefix())
+		return fmt.Sprintf("%v; here the key is %q, since %s is %q", err, a.keyPrefix()+bad.Name, a.called("prefix"), a.keyPrefix())
 	case errors.Is(err, holdfast.ErrUnreachable) && errors.As(err, &refused):
 		return fmt.Sprintf("%s refuses: %s", publicURL(a.redisURL), reason(err))
 	case errors.Is(err, holdfast.ErrUnreachable):

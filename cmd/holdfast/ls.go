@@ -54,13 +54,13 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 		return err
 	}
 	defer closeClient()
-	states, refused, err := inspectAll(ctx, client, prefix)
+	states, refused, err := a.inspectAll(ctx, client, prefix)
 	if err != nil {
 		return err
 	}
 	used := len(states)
 	if !all {
-		states = slices.DeleteFunc(states, func(s *holdfast.State) bool {
+		states = slices.DeleteFunc(states, func(s *view) bool {
 			return s.Holder == nil && s.Waiting == 0
 		})
 	}
@@ -83,7 +83,7 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 
 // inspectAll looks at every name with prefix, and returns them sorted, with the
 // refusals of those that the server will not show.
-func inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (states []*holdfast.State, refused []error, err error) {
+func (a *app) inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (states []*view, refused []error, err error) {
 	var names []string
 	for name, err := range client.Names(ctx, prefix) {
 		if err != nil {
@@ -93,9 +93,9 @@ func inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (st
 	}
 	slices.Sort(names)
 	for part := range slices.Chunk(names, inspectAtOnce) {
-		found, errs := make([]*holdfast.State, len(part)), make([]error, len(part))
+		found, errs := make([]*view, len(part)), make([]error, len(part))
 		err := atOnce(ctx, len(part), func(ctx context.Context, i int) (err error) {
-			found[i], err = client.Inspect(ctx, part[i])
+			found[i], err = a.look(ctx, client, part[i])
 			if _, answered := errors.AsType[holdfast.ServerError](err); answered {
 				errs[i], err = err, nil
 			}
@@ -133,11 +133,11 @@ func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdf
 
 func (b bare) Unwrap() error { return b.error }
 
-func printStates(s screen, states []*holdfast.State) {
+func printStates(s screen, states []*view) {
 	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
 	for _, state := range states {
 		rows = append(rows, []string{
-			visible(state.Name), holdersText(state), heldText(state.Holder), remainingText(state.Holder),
+			visible(state.Name), state.holders(), heldText(state.Holder), remainingText(state.Holder),
 			fmt.Sprint(state.Waiting), tokenText(state.Token),
 		})
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/user"
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
@@ -11,6 +13,27 @@ import (
 
 // orderOptions are the flags of `holdfast revoke` and `holdfast steal`.
 type orderOptions struct{ tenure, reason string }
+
+// signed is the reason with who gives it behind it, where there is room: the library
+// knows only the reason.
+func (o orderOptions) signed(owner string) string {
+	if owner == "" {
+		if who, err := user.Current(); err == nil {
+			owner = who.Username
+		}
+		if host, err := os.Hostname(); err == nil {
+			owner += "@" + host
+		}
+	}
+	text := strings.TrimSpace(o.reason) + " (by " + owner + ")"
+	if len(text) > maxReason {
+		return o.reason
+	}
+	return text
+}
+
+// maxReason is what the library cuts reasons to, in bytes.
+const maxReason = 200
 
 // orderJSON is what -o json prints of an order. Its names are promised.
 type orderJSON struct {
@@ -59,7 +82,8 @@ then, that one is left alone. Whoever waits for the name goes on waiting, in the
 holder's process too: to keep one away from a name, stop it.
 
 A holder that can't be told at once learns of it by its next renewal, within a
-third of its ttl; that is said.
+third of its ttl; that is said. What is held by --shared, --exclusive or --of can't
+be revoked, nor stolen.
 
 ` + orderCodesHelp + "\n\n" + orderJSONHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash
@@ -67,7 +91,7 @@ third of its ttl; that is said.
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client) (*int, error) {
-				heard, err := client.Revoke(ctx, args[0], o.tenure, o.reason)
+				heard, err := client.Revoke(ctx, args[0], o.tenure, o.signed(a.owner))
 				return &heard, err
 			})
 		},
@@ -97,7 +121,7 @@ then, that one is left alone.
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client) (*int, error) {
-				return nil, client.Steal(ctx, args[0], o.tenure, o.reason)
+				return nil, client.Steal(ctx, args[0], o.tenure, o.signed(a.owner))
 			})
 		},
 	}
@@ -107,7 +131,7 @@ then, that one is left alone.
 
 func (a *app) orderFlags(cmd *cobra.Command, o *orderOptions) {
 	cmd.Flags().StringVar(&o.tenure, "tenure", "", "the holder's `HASH`, as 'holdfast show' prints it")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for people: the holder reads this `TEXT`, at most 200 bytes")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for people: the holder reads this `TEXT`, at most 200 bytes,\nand who you are (--owner, else user@host) if that fits in")
 	a.outputFlag(cmd)
 }
 
@@ -121,7 +145,7 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	switch {
 	case !isHash(o.tenure):
 		return usagef("--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
-	case o.reason == "":
+	case strings.TrimSpace(o.reason) == "":
 		return usagef("--reason wants to be said: whoever loses the name reads it")
 	}
 	client, closeClient, err := a.connect(ctx, holdfast.Options{})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
@@ -28,6 +27,9 @@ type app struct {
 	logFormat string // text or json
 	quiet     bool
 	verbose   bool
+
+	byVariable  map[string]bool // flags that a variable has set
+	urlVariable string          // the one that redisURL is from; empty: none
 
 	started bool // a RunE was reached: the command line was right
 }
@@ -92,11 +94,11 @@ and none where NO_COLOR is set.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.redisURL, "redis", "", "server `URL`: redis://, valkey://, unix://, sentinel:// or cluster://,\nall but unix with an s for TLS: rediss:// (env HOLDFAST_REDIS_URL, REDIS_URL;\nelse "+defaultURL+")")
 	flags.StringVar(&a.prefix, "prefix", "", "what stands before every name in Redis, '' for nothing\n(env HOLDFAST_PREFIX; else "+holdfast.DefaultPrefix+")")
-	flags.StringVar(&a.owner, "owner", "", "the label people read (env HOLDFAST_OWNER; else host:pid)")
+	flags.StringVar(&a.owner, "owner", "", "the label people read (env HOLDFAST_OWNER, but not within a command of\nholdfast; else host:pid)")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but errors")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say what happens: connected, granted, recalled, renewals that failed")
 	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "how to talk on stderr: text or json")
-	root.AddCommand(a.runCommand(), a.electCommand(), a.demoCommand(), a.devCommand(), a.lsCommand(), a.showCommand(), a.revokeCommand(), a.stealCommand(), a.quorumCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.electCommand(), a.demoCommand(), a.devCommand(), a.lsCommand(), a.showCommand(), a.revokeCommand(), a.stealCommand(), a.resizeCommand(), a.quorumCommand(), a.doctorCommand(), a.versionCommand())
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)
 	}
@@ -108,10 +110,13 @@ and none where NO_COLOR is set.`,
 func (a *app) begin(cmd *cobra.Command) {
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a.fromEnvironment(cmd.Flags().Changed)
+		if err := a.fromEnvironment(cmd); err != nil {
+			return err
+		}
 		a.started = true
-		return work(cmd, args)
+		return a.namingVariables(work(cmd, args))
 	}
+	cmd.SetUsageTemplate(cmd.UsageTemplate() + "\n" + variablesHelp(cmd))
 }
 
 // logger is what the library logs to: stderr, in the form the flags ask for.
@@ -156,24 +161,6 @@ func (a *app) tell(level slog.Level, text string) {
 		return
 	}
 	a.console.line(text)
-}
-
-// fromEnvironment fills what no flag has said. A variable that is set but empty
-// counts only for the prefix, where empty means none.
-func (a *app) fromEnvironment(flagged func(name string) bool) {
-	if !flagged("redis") {
-		a.redisURL = firstOf(os.Getenv("HOLDFAST_REDIS_URL"), os.Getenv("REDIS_URL"), defaultURL)
-	}
-	if !flagged("owner") {
-		a.owner = os.Getenv("HOLDFAST_OWNER")
-	}
-	given := flagged("prefix")
-	if !given {
-		a.prefix, given = os.LookupEnv("HOLDFAST_PREFIX")
-	}
-	if given && a.prefix == "" {
-		a.prefix = holdfast.NoPrefix
-	}
 }
 
 func firstOf(texts ...string) string {

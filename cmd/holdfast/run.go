@@ -27,6 +27,7 @@ type runOptions struct {
 	maxHold  time.Duration // 0: without end
 	busyCode int
 	replicas int
+	kind     kindOptions
 	guard    string // hidden: this process is a guard, and these are its pipes
 }
 
@@ -55,6 +56,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
 	flags.DurationVar(&o.minHold, "min-hold", 0, "let nobody have NAME before this has passed since the start,\neven if the command is quicker or this machine dies")
 	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command when it has run for this long, and exit 124")
+	o.kind.flags(flags)
 	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
 	flags.StringVar(&o.guard, "guard", "", "")
@@ -97,7 +99,7 @@ func (o *runOptions) check(given func(flag string) bool) error {
 	if given("wait") && o.wait == 0 {
 		o.noWait = true
 	}
-	return nil
+	return o.kind.check(given, o.minHold > 0)
 }
 
 // runUnderLock takes the name, runs the command, and gives the name back when
@@ -178,10 +180,15 @@ func (a *app) conclude(name string, o runOptions, end ending, released error) er
 func lossOf(err error) string {
 	var lost *holdfast.LostError
 	if errors.As(err, &lost) && lost.Cause != holdfast.Expired {
-		if lost.Reason != "" {
-			return fmt.Sprintf("%s: %s", lost.Cause, visible(lost.Reason))
-		}
-		return fmt.Sprint(lost.Cause)
+		return causeText(lost.Cause, lost.Reason)
 	}
 	return "no renewal was answered in time"
+}
+
+// causeText is "revoked: db-3 is being drained (by ann@ops-1)".
+func causeText(cause holdfast.Cause, reason string) string {
+	if reason == "" {
+		return string(cause)
+	}
+	return fmt.Sprintf("%s: %s", cause, visible(reason))
 }

@@ -56,7 +56,7 @@ func (n *narrator) event(e holdfast.Event) {
 	case holdfast.Recalled:
 		n.detail("recalled: another process waits for %s", e.Name)
 	case holdfast.Lost:
-		n.detail("lost %s: %s", e.Name, e.Cause)
+		n.detail("lost %s: %s", e.Name, causeText(e.Cause, e.Reason))
 		n.ended()
 	case holdfast.Released:
 		n.detail("released %s after %s", e.Name, duration(e.Held))
@@ -81,6 +81,10 @@ func (n *narrator) queued(e holdfast.Queued) {
 		return
 	}
 	n.line = e
+	if e.Holder == "" && e.Remaining == 0 { // of a semaphore or RWMutex: it waits for who is before it
+		n.detail("queued: %s; %s in line", e.Name, ordinal(e.Position+1))
+		return
+	}
 	n.detail("queued: %s is held by %s; %s in line", e.Name, firstOf(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
 }
 

@@ -28,6 +28,19 @@ killed.)
 When the command ends, what it left behind in the background is killed before
 NAME is given back.
 
+All who use NAME must say the same of it, else nothing is run (exit code 64):
+
+  no flag           one at a time
+  -s, --shared      a reader: beside other readers
+  -x, --exclusive   the writer of those: alone
+  --of SIZE         beside others, together at most SIZE permits; --permits N
+                    takes more than one, 'holdfast resize' changes SIZE for all
+
+First come, first served: a reader waits behind a writer that waits. All flags go
+with each, but --min-hold with none. Several tokens are in use at a time with
+--shared and --of, so a resource must not refuse the lower ones. What is held so
+can't be revoked or stolen.
+
 With --wait-replicas N the command starts when N replicas have the lock, and a
 renewal counts when they have it, so that a failover to one of them keeps NAME.
 N must be all that could be promoted; while one hangs or is missing nothing
@@ -50,7 +63,8 @@ reaches it through holdfast, and ctrl-Z is refused, for a stopped job would keep
 NAME.
 
 Exit codes: the command's own, or
-   64  the command line is wrong, or the URL does not fit the server
+   64  the command line is wrong, or the URL does not fit the server, or NAME is
+       another kind of lock (--shared, --exclusive, --of)
    69  Redis does not answer: whether anybody holds NAME is not known; or too
        few replicas do (--wait-replicas), and NAME was given back
    70  something else went wrong
@@ -73,6 +87,11 @@ const runExample = `  holdfast run nightly -- ./backup --all         wait in lin
 
   the same on machines whose clocks differ by minutes, once a day and not twice:
   0 3 * * *  holdfast run -q -n -E 0 --min-hold 1h nightly -- /usr/local/bin/backup
+
+  many may read, one writes; and at most four builds in the whole fleet:
+  holdfast run --shared index -- ./report
+  holdfast run --exclusive index -- ./rebuild
+  holdfast run --of 4 builds -- make
 
   one deploy at a time, in the order of asking, no longer than ten minutes in
   line; then tell apart why it did not run:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,10 +56,10 @@ func waitText(ctx context.Context, client *holdfast.Client, name string) (string
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	state, err := client.Inspect(ctx, name)
-	if err != nil || state.Holder == nil || state.Holder.Own {
+	if err != nil || state.Holder == nil || state.Holder.Own || slices.ContainsFunc(state.Holders, func(h holdfast.Holder) bool { return h.Own }) {
 		return "", err
 	}
-	return fmt.Sprintf("%s is %s%s", name, holderText(state.Holder), lineText(state)), nil
+	return fmt.Sprintf("%s is %s%s", name, holderText(state), lineText(state)), nil
 }
 
 // sleep reports whether d passed before ctx ended.

@@ -15,15 +15,14 @@ const inspectTimeout = time.Second
 // acquire takes name as the flags want it, and tells people who they wait for.
 // Its error carries the exit code where the library does not know it.
 func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
-	mutex := client.Mutex(name)
-	mutex.MinHold = o.minHold
+	taker := o.taker(client, name)
 	began := time.Now()
 	var lease *holdfast.Lease
 	var err error
 	if o.noWait {
-		lease, err = mutex.TryLock(ctx)
+		lease, err = taker.try(ctx)
 	} else {
-		lease, err = a.wait(ctx, client, mutex, o.wait, outage)
+		lease, err = a.wait(ctx, client, taker, o.wait, outage)
 	}
 	if errors.Is(err, holdfast.ErrUnreachable) {
 		return nil, err // nobody knows whether it is held
@@ -31,20 +30,20 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, a.busyError(client, name, err, time.Since(began), o.busyCode)
 	}
-	return lease, err
+	return lease, withFlags(err)
 }
 
 // wait stands in line, for at most limit if that is not 0.
-func (a *app) wait(ctx context.Context, client *holdfast.Client, mutex *holdfast.Mutex, limit time.Duration, outage *outage) (*holdfast.Lease, error) {
+func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, limit time.Duration, outage *outage) (*holdfast.Lease, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	if !a.quiet {
-		defer a.showWait(ctx, client, mutex.Name(), outage)()
+		defer a.showWait(ctx, client, taker.name, outage)()
 	}
-	return mutex.Lock(ctx)
+	return taker.lock(ctx)
 }
 
 // busyError says who holds name, and how long we waited if we did. Its code is
@@ -59,7 +58,7 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
 	}
 	if lookErr == nil && state.Holder != nil {
-		text = holderText(state.Holder) + lineText(state)
+		text = holderText(state) + lineText(state)
 	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
@@ -73,12 +72,14 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	return &exitError{code, fmt.Errorf("%s is %s", name, text)}
 }
 
-// holderText is "held by ci-7 for 3m12s", or "in cool-down after ci-7 for 12m more".
-func holderText(h *holdfast.Holder) string {
+// holderText is "held by ci-7 for 3m12s", "held by ci-7 and 1 more (3 of 3 permits)",
+// or "in cool-down after ci-7 for 12m more".
+func holderText(state *holdfast.State) string {
+	h := state.Holder
 	if h.Resting {
 		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
 	}
-	text := "held by " + holderName(h)
+	text := "held by " + holdersText(state)
 	if h.Held > 0 {
 		text += " for " + age(h.Held)
 	}

@@ -49,6 +49,9 @@ func useText(state *holdfast.State) string {
 	case state.Holder != nil && state.Holder.Part.Writes:
 		return "a writer"
 	}
+	if state.Kind != holdfast.KindRWMutex { // of another program
+		return several(state.Holding, "holder")
+	}
 	return several(state.Holding, "reader")
 }
 

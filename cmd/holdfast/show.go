@@ -20,9 +20,15 @@ it yet: it was held for less than its --min-hold.
 reserves many at once, for its renewals and turns. A command of 'holdfast run'
 finds its own in HOLDFAST_TOKEN.
 
+What a process has exported is still shown as that process's, until another adopts
+it. Where a program runs something once per interval (Client.Once), "last run" is
+the newest.
+
 -o json prints an object:
 
-` + jsonFieldsHelp,
+` + jsonFieldsHelp + `
+  last_run      of Once, where a run is remembered: owner, token, began, ended
+                (null: it has not), outcome ("done", or what went wrong)`,
 		Example: `  holdfast show nightly
   holdfast show nightly -o json | jq -r .holder.owner`,
 		Args: oneName,
@@ -40,10 +46,11 @@ func (a *app) show(ctx context.Context, name string) error {
 		return err
 	}
 	defer closeClient()
-	state, err := client.Inspect(ctx, name)
+	state, err := a.look(ctx, client, name)
 	if err != nil {
 		return err
 	}
+	a.lookBack(ctx, client, state)
 	if a.output == "json" {
 		return printJSON(a.stdout, newStateJSON(state))
 	}
@@ -51,7 +58,7 @@ func (a *app) show(ctx context.Context, name string) error {
 	return nil
 }
 
-func printState(s screen, state *holdfast.State) {
+func printState(s screen, state *view) {
 	line := func(label, format string, args ...any) {
 		s.printf("%s  ", s.paint(dim, padded(label, 12)))
 		s.printf(format+"\n", args...)
@@ -63,11 +70,21 @@ func printState(s screen, state *holdfast.State) {
 		line("holder", "nobody: the name is in cool-down after %s", s.paint(bold, visible(h.Owner)))
 		line("time left", "%s", remainingText(h))
 	} else if state.Kind != holdfast.KindMutex {
-		line("kind", "%s", state.Kind)
-		line("held", "%s, by the end of their time:", useText(state))
-		printHolders(s, state)
+		line("kind", "%s", visible(state.kind()))
+		order := ""
+		if state.Holding > 1 {
+			order = ", by the end of their time"
+		}
+		line("held", "%s%s:", useText(state.State), order)
+		printHolders(s, state.State)
 	} else {
-		line("holder", "%s", s.paint(bold, holderName(h)))
+		if state.term > 0 {
+			line("kind", "%s", state.kind())
+			line("leader", "%s", s.paint(bold, holderName(h)))
+			line("term", "%d", state.term)
+		} else {
+			line("holder", "%s", s.paint(bold, holderName(h)))
+		}
 		line("hash", "%s", firstOf(h.Hash, "-"))
 		line("held for", "%s", heldText(h))
 		if h.TTL > 0 {
@@ -75,6 +92,9 @@ func printState(s screen, state *holdfast.State) {
 		} else {
 			line("time left", "%s", remainingText(h))
 		}
+	}
+	if state.last != nil {
+		line("last run", "%s", visible(state.last.String()))
 	}
 	line("tokens up to", "%s", tokenText(state.Token))
 	line("waiting", "%d", state.Waiting)

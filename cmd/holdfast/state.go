@@ -21,6 +21,7 @@ type stateJSON struct {
 	At      time.Time    `json:"at"`
 
 	sharedJSON
+	viewJSON
 }
 
 type holderJSON struct {
@@ -45,11 +46,12 @@ type waiterJSON struct {
 
 // jsonFieldsHelp documents stateJSON; ls and show print it.
 const jsonFieldsHelp = `  name          the name
-  kind          mutex, semaphore or rwmutex; mutex, too, where nobody holds it
+  kind          mutex, semaphore, rwmutex, or election if its leader has announced
+                his term; mutex, too, where nobody holds it
   state         free, held, or cool-down: nobody holds it, and nobody gets it
                 before remaining_ms have passed (--min-hold)
   held          true if state is held
-  holder        null, or: owner (the label), hash (names the tenure in messages),
+  holder        null, or: owner (the label; of an election the leader's value), hash (names the tenure in messages),
                 foreign (not made by holdfast), resting (state is cool-down, and
                 owner is who held it last), held_ms (null: unknown),
                 remaining_ms (null: no expiry), ttl_ms (null: unknown)
@@ -65,24 +67,27 @@ const jsonFieldsHelp = `  name          the name
                 their time, each like holder, and permits or mode (read or
                 write), as waiters have them; holder is the first of them
   holding       with holders: how many hold
-  size, used    of a semaphore: its permits, and how many of them are held`
+  size, used    of a semaphore: its permits, and how many of them are held
+  term          of an election: the number of the leader's term`
 
-func newStateJSON(state *holdfast.State) stateJSON {
+func newStateJSON(state *view) stateJSON {
 	out := stateJSON{
 		Name:    state.Name,
-		Kind:    string(state.Kind),
+		Kind:    state.kind(),
 		State:   stateName(state.Holder),
 		Held:    state.Holder != nil && !state.Holder.Resting,
 		Tokens:  state.Token,
 		Waiting: state.Waiting,
 		Waiters: []waiterJSON{},
 		At:      state.At.UTC(),
+
+		viewJSON: newViewJSON(state),
 	}
 	if h := state.Holder; h != nil {
 		out.Holder = newHolderJSON(h)
 	}
 	if state.Kind != holdfast.KindMutex {
-		out.sharedJSON = newSharedJSON(state)
+		out.sharedJSON = newSharedJSON(state.State)
 	}
 	for i, w := range state.Waiters {
 		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, newPartJSON(w.Part)})

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What docs/operations.md says that a semaphore and an RWMutex need besides is enough
+// for the command: to run, to wait, to resize, to look. And who may not look at an
+// election's term or a run of Once still sees the rest.
+func TestLeastRightsShared(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = "+hmget +hset +zcount +zremrangebyscore"
+	if !strings.Contains(string(text), "`"+more+"`") {
+		t.Fatalf("docs/operations.md does not name %s", more)
+	}
+	server := startRedis(t)
+	server.do(t, append(aclLine(t, "app"), strings.Fields(more)...)...)
+	server.do(t, "ACL", "LOG", "RESET")
+	url := server.urlFor("app")
+	for _, kind := range kinds {
+		holder := startRun(t, url, going, kind.holds, "--owner", "first")
+		holder.pid("pid")
+		waiter := startRun(t, url, "true", "-v", kind.waits)
+		waiter.says("queued: job is held by first; 1st in line")
+		wantShown(t, 0, "first", "ls", "--redis", url)
+		wantShown(t, 0, "first", "show", "job", "--redis", url)
+		if kind.name == "permits" {
+			wantShown(t, 0, "1 of 1 permits", "resize", "job", "1", "--redis", url)
+		}
+		holder.write("stop")
+		holder.wantExit(0)
+		waiter.wantExit(0)
+	}
+	if got := server.do(t, "ACL", "LOG"); got != "*0\r\n" {
+		t.Errorf("the server refused: %s", got)
+	}
+
+	server.do(t, "ACL", "SETUSER", "app", "resetkeys", "~holdfast:*", "~holdfast/fence:*", "~holdfast/queue:*")
+	holder := startRun(t, url, going, "--owner", "first")
+	holder.pid("pid")
+	wantShown(t, 0, "what is remembered of runs of job is not known: ", "show", "job", "-v", "--redis", url)
+	wantShown(t, 0, "whether job is an election is not known: ", "ls", "-v", "--redis", url)
+}

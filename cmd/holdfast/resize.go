@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) resizeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "resize NAME SIZE",
+		Short: "Change how many permits a semaphore has",
+		Long: `Change how many permits the semaphore NAME has in all, for those who hold some and
+those who wait. Of a larger size those who fit run at once. A smaller one takes
+nothing away: nobody gets any before enough were given back. Who waits for more
+than there are now is refused.
+
+From then on whoever comes must say the new size ('holdfast run --of SIZE'), as
+long as anybody holds permits. Nobody remembers a size when nobody does: then there
+is nothing to change, which is said, and no error.
+
+Exit codes: 0 done, or nothing to do; 64 the command line is wrong, or NAME is
+another kind of lock; 69, 70 and 77 as of 'holdfast run'.`,
+		Example: `  holdfast resize builds 8`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%s wants a NAME and a SIZE", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			size, err := strconv.Atoi(args[1])
+			if err != nil || size < 1 || size > holdfast.MaxSize {
+				return usagef("SIZE is %s: it must be a whole number from 1 to %d", args[1], holdfast.MaxSize)
+			}
+			return a.resize(cmd.Context(), args[0], size)
+		},
+	}
+}
+
+func (a *app) resize(ctx context.Context, name string, size int) error {
+	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	if err := client.Semaphore(name, size).Resize(ctx, size); err != nil {
+		return err
+	}
+	state, err := client.Inspect(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case state.Kind != holdfast.KindSemaphore:
+		a.say("nobody holds %s, so there is nothing to change: whoever comes next says how many permits it has", name)
+	default:
+		a.say("%s: %s are held", name, useText(state))
+	}
+	return nil
+}

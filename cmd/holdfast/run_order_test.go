@@ -1,0 +1,59 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// hashOf is the hash of the tenure that holds job.
+func hashOf(t *testing.T, url string) string {
+	t.Helper()
+	for line := range strings.Lines(wantShown(t, 0, "hash ", "show", "job", "--redis", url)) {
+		if hash, ok := strings.CutPrefix(line, "hash "); ok {
+			return strings.TrimSpace(hash)
+		}
+	}
+	return ""
+}
+
+// Whose tenure is revoked or stolen reads why and by whom: at once with -v, and in the
+// line about the loss.
+func TestRunTellsOrder(t *testing.T) {
+	for _, order := range []struct{ verb, cause string }{{"revoke", "revoked"}, {"steal", "stolen"}} {
+		t.Run(order.verb, func(t *testing.T) {
+			t.Parallel()
+			url := startRedis(t).url()
+			r := startRun(t, url, "trap '' TERM\n"+note("pid", "$$")+idle, "-v", "--grace", "1s", "--ttl", "6s")
+			pid := r.pid("pid")
+			args := []string{order.verb, "job", "--tenure", hashOf(t, url), "--reason", "it\x1b[2J hangs", "--owner", "ann", "--redis", url}
+			if got := runHere(t.Context(), io.Discard, io.Discard, args...); got != 0 {
+				t.Fatalf("%s: exit code %d, want 0", order.verb, got)
+			}
+			r.says("lost job: " + order.cause + ": it_[2J hangs (by ann)\n")
+			r.wantExit(exitLost)
+			r.wantSaid("holdfast: lost job (" + order.cause + ": it_[2J hangs (by ann)): the command was stopped\n")
+			wantDead(t, "the command", pid)
+		})
+	}
+}
+
+// Who gives an order is user and host where no label says otherwise, and is left out
+// where there is no room.
+func TestSigned(t *testing.T) {
+	long := strings.Repeat("x", 195)
+	for _, test := range []struct{ reason, owner, want string }{
+		{" why ", "ann", "why (by ann)"},
+		{long, "ann", long},
+		{long[:191], "ann", long[:191] + " (by ann)"},
+	} {
+		if got := (orderOptions{reason: test.reason}).signed(test.owner); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+	if got := (orderOptions{reason: "why"}).signed(""); !strings.HasPrefix(got, "why (by ") || !strings.Contains(got, "@") {
+		t.Errorf("got %q, want user@host", got)
+	}
+}

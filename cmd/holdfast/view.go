@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// view is what is shown of a name: its state, and what stands beside that in keys of
+// its own.
+type view struct {
+	*holdfast.State
+	term int64         // of an election, its leader's; 0: it is none, or was not announced
+	last *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
+}
+
+// look looks at a name. What the server does not let us see beside its state is left
+// out.
+func (a *app) look(ctx context.Context, client *holdfast.Client, name string) (*view, error) {
+	state, err := client.Inspect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{State: state}
+	if h := state.Holder; h != nil && state.Kind == holdfast.KindMutex && !h.Foreign && !h.Resting {
+		switch leader, err := client.Election(name).Leader(ctx); {
+		case err != nil:
+			a.detail("whether %s is an election is not known: %s", name, why(err))
+		case leader.Hash == h.Hash:
+			v.term = leader.Term
+		}
+	}
+	return v, nil
+}
+
+// lookBack asks for what is remembered of Once.
+func (a *app) lookBack(ctx context.Context, client *holdfast.Client, v *view) {
+	last, err := client.LastRun(ctx, v.Name)
+	switch {
+	case err == nil:
+		v.last = last
+	case !errors.Is(err, holdfast.ErrNeverRan):
+		a.detail("what is remembered of runs of %s is not known: %s", v.Name, why(err))
+	}
+}
+
+// kind is the library's, or an election that was announced.
+func (v *view) kind() string {
+	if v.term > 0 {
+		return "election"
+	}
+	return string(v.Kind)
+}
+
+// holders names in one cell who holds the name.
+func (v *view) holders() string {
+	if v.term > 0 {
+		return holderName(v.Holder) + " (leads)"
+	}
+	return holdersText(v.State)
+}
+
+// viewJSON is what stateJSON has more of elections and of Once; see jsonFieldsHelp.
+type viewJSON struct {
+	Term    int64    `json:"term,omitempty"`
+	LastRun *runJSON `json:"last_run,omitempty"`
+}
+
+type runJSON struct {
+	Owner   string     `json:"owner"`
+	Token   int64      `json:"token"`
+	Began   time.Time  `json:"began"`
+	Ended   *time.Time `json:"ended"`
+	Outcome string     `json:"outcome"`
+}
+
+func newViewJSON(v *view) viewJSON {
+	out := viewJSON{Term: v.term}
+	if r := v.last; r != nil {
+		out.LastRun = &runJSON{Owner: r.Owner, Token: r.Token, Began: r.Began.UTC(), Outcome: r.Outcome}
+		if !r.Ended.IsZero() {
+			out.LastRun.Ended = new(r.Ended.UTC())
+		}
+	}
+	return out
+}
