@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -56,7 +57,7 @@ var bulkWorkloads = []bulkWorkload{
 // Bulk runs the bulk workloads whose name matches, each on a server of its own,
 // and tells talk how far it is. A workload that fails costs its rows.
 func Bulk(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []BulkRow, failed error) {
-	for _, w := range bulkWorkloads {
+	for _, w := range slices.Concat(bulkWorkloads, familyBulk) {
 		if run != nil && !run.MatchString(w.name) {
 			continue
 		}

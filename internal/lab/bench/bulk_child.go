@@ -39,6 +39,7 @@ var bulkJobs = map[string]func(bulkOrder) (bulkJob, error){
 	"leases": newLeasesJob,
 	"queue":  newQueueJob,
 	"poll":   newPollJob,
+	"read":   newReadJob,
 }
 
 type bulkAnswer struct {

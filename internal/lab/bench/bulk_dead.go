@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -178,8 +180,10 @@ func (h *holder) channels() (int, error) {
 
 // slowest is the longest that a command took since SLOWLOG was reset, in ms; by
 // the server's wall clock, so that what else runs on the machine counts too.
-func (h *holder) slowest() (ms float64, err error) {
-	entries, err := h.raw.Do(context.Background(), h.raw.B().SlowlogGet().Count(4096).Build()).ToArray()
+func (h *holder) slowest() (ms float64, err error) { return slowest(h.raw) }
+
+func slowest(raw rueidis.Client) (ms float64, err error) {
+	entries, err := raw.Do(context.Background(), raw.B().SlowlogGet().Count(4096).Build()).ToArray()
 	if err != nil {
 		return 0, err
 	}

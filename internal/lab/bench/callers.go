@@ -19,8 +19,9 @@ type tally struct {
 	Handovers []byte        // of the time from a release to the grant in another process
 	Longest   time.Duration // wait, those that were cut by the end of the cell included
 	CPU       time.Duration // of this process in the window
-	Entered   int64         // critical sections entered in all, outside the window too
-	Seen      int64         // of those, entered while somebody was inside
+	Alone     []byte        // as Waits: of those who asked for all that a name has, where others ask for a part
+	Entered   int64         // critical sections entered by who had to be alone there, outside the window too
+	Seen      int64         // entered while others were inside for whom there was no room
 	Failed    int64
 	Failure   string // the first one
 }
@@ -34,15 +35,19 @@ type crew struct {
 	begin     time.Time
 	waits     *recorder
 	handovers *recorder
+	alone     *recorder
 }
 
 // caller is one goroutine of it.
 type caller struct {
 	*crew
 	me        int64 // unlike anybody else's on this machine
+	number    int   // in its process
+	part      part  // what it asks for now
 	mutexes   []mutex
 	waits     notes
 	handovers notes
+	alone     notes
 	longest   time.Duration
 	entered   int64
 	seen      int64
@@ -54,7 +59,10 @@ type caller struct {
 func (w *crew) newCallers(s session, name string) ([]*caller, error) {
 	var all []*caller
 	for i := range w.workload.callers {
-		c := &caller{crew: w, me: int64(os.Getpid())<<20 | int64(i), waits: notes{to: w.waits}, handovers: notes{to: w.handovers}}
+		c := &caller{
+			crew: w, me: int64(os.Getpid())<<20 | int64(i), number: i,
+			waits: notes{to: w.waits}, handovers: notes{to: w.handovers}, alone: notes{to: w.alone},
+		}
 		for k := range w.workload.names {
 			own := name
 			if !w.workload.shared {
@@ -89,7 +97,7 @@ func (w *crew) drive(callers []*caller) tally {
 	}
 	wg.Wait()
 	t := sum(callers)
-	t.CPU, t.Waits, t.Handovers = cpu, w.waits.encode(), w.handovers.encode()
+	t.CPU, t.Waits, t.Handovers, t.Alone = cpu, w.waits.encode(), w.handovers.encode(), w.alone.encode()
 	return t
 }
 
@@ -98,6 +106,7 @@ func (w *crew) drive(callers []*caller) tally {
 func (c *caller) run(ctx context.Context) {
 	defer c.waits.flush()
 	defer c.handovers.flush()
+	defer c.alone.flush()
 	lockCtx := ctx // ends a wait at the window's end
 	if !c.workload.shared && !c.workload.cancels && !c.contender.hangs {
 		lockCtx = context.Background()
@@ -114,6 +123,10 @@ func (c *caller) run(ctx context.Context) {
 
 // once locks, works and unlocks, and reports whether to go on.
 func (c *caller) once(ctx context.Context, m mutex) bool {
+	c.part = c.workload.part(c.number)
+	if s, ok := m.(sharer); ok {
+		s.ask(c.part)
+	}
 	var onMachine int64
 	if c.workload.handover {
 		onMachine = machineClock()
@@ -134,6 +147,9 @@ func (c *caller) once(ctx context.Context, m mutex) bool {
 	if measured {
 		c.longest = max(c.longest, got-asked)
 		c.waits.add(got - asked)
+		if c.part.capacity > 1 && c.part.alone() {
+			c.alone.add(got - asked)
+		}
 	}
 	if c.workload.handover {
 		if d, ok := c.section.handedOver(c.me, onMachine); ok && measured {
@@ -151,13 +167,15 @@ func (c *caller) work() {
 	if !c.workload.shared || c.contender.outside {
 		return
 	}
-	read, seen := c.section.enter()
-	c.entered++
+	read, seen := c.section.enter(c.part)
+	if c.part.alone() {
+		c.entered++
+	}
 	c.seen += seen
 	if c.workload.work > 0 {
 		time.Sleep(c.workload.work)
 	}
-	c.section.leave(read)
+	c.section.leave(c.part, read)
 	if c.workload.handover {
 		c.section.releasing(c.me)
 	}

@@ -123,16 +123,18 @@ func (c *cell) watch(processes []*process) (from, to counters, err error) {
 // row makes one row of what the children did.
 func (c *cell) row(tallies []tally, section *critical, from, to counters) (Row, error) {
 	row := Row{Workload: c.workload.name, Who: c.contender.who}
-	waits, handovers := newHistogram(), newHistogram()
+	waits, handovers, alone := newHistogram(), newHistogram(), newHistogram()
 	var counts []int
 	var entered int64
 	var most, cpu time.Duration
 	for _, t := range tallies {
 		h, err1 := hdrhistogram.Decode(t.Waits)
 		between, err2 := hdrhistogram.Decode(t.Handovers)
-		if err := errors.Join(err1, err2); err != nil {
+		whole, err3 := hdrhistogram.Decode(t.Alone)
+		if err := errors.Join(err1, err2, err3); err != nil {
 			return row, err
 		}
+		alone.Merge(whole)
 		waits.Merge(h)
 		handovers.Merge(between)
 		counts = append(counts, t.Counts...)
@@ -153,6 +155,9 @@ func (c *cell) row(tallies []tally, section *critical, from, to counters) (Row, 
 	row.Jain = jain(counts)
 	if handovers.TotalCount() > 0 {
 		row.HandoverP50, row.HandoverP99 = quantile(handovers, 50), quantile(handovers, 99)
+	}
+	if alone.TotalCount() > 0 && !c.contender.alone {
+		row.Extra = map[string]float64{"p50 of writers in µs": quantile(alone, 50), "p99 of writers in µs": quantile(alone, 99)}
 	}
 	if row.OpsPerSecond > 0 {
 		sent, inScripts, server := rates(from, to, c.contender.sends)

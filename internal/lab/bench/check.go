@@ -96,15 +96,11 @@ func guardOf(row *Row) string {
 // check prints what the guards find beside the committed figures and fails when
 // something got worse.
 func (r *Report) check(out io.Writer) error {
-	text, err := os.ReadFile(filepath.FromSlash(latestFile))
+	earlier, err := readLatest()
 	if err != nil {
-		return fmt.Errorf("%w: run this from the root of the repository", err)
+		return err
 	}
-	var earlier Report
-	if err := json.Unmarshal(text, &earlier); err != nil {
-		return fmt.Errorf("%s: %w", latestFile, err)
-	}
-	found := r.against(&earlier)
+	found := r.against(earlier)
 	if len(found) == 0 {
 		return errors.New("nothing to compare: no row of this run is in " + latestFile)
 	}
@@ -127,4 +123,17 @@ func (r *Report) check(out io.Writer) error {
 		return fmt.Errorf("%d of %d ratios are worse than the committed ones by more than their tolerance", failed, len(found))
 	}
 	return nil
+}
+
+// readLatest reads the committed figures.
+func readLatest() (*Report, error) {
+	text, err := os.ReadFile(filepath.FromSlash(latestFile))
+	if err != nil {
+		return nil, fmt.Errorf("%w: run this from the root of the repository", err)
+	}
+	var r Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", latestFile, err)
+	}
+	return &r, nil
 }

@@ -70,18 +70,18 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 
 // crew finds what the order names.
 func (o order) crew() (*crew, error) {
-	c, ok := contenderNamed(o.Who)
-	if !ok {
-		return nil, fmt.Errorf("no contender %q", o.Who)
-	}
 	w, ok := workloadNamed(o.Workload)
 	if !ok {
 		return nil, fmt.Errorf("no workload %q", o.Workload)
 	}
+	c, ok := w.contender(o.Who)
+	if !ok {
+		return nil, fmt.Errorf("no contender %q", o.Who)
+	}
 	section, err := openCritical(o.Section)
 	return &crew{
 		contender: c, workload: w.of(c), section: section, win: o.Timing.window(),
-		waits: newRecorder(), handovers: newRecorder(),
+		waits: newRecorder(), handovers: newRecorder(), alone: newRecorder(),
 	}, err
 }
 

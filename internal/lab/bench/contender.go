@@ -42,6 +42,10 @@ type mutex interface {
 	unlock() error
 }
 
+// sharer is a mutex of which several hold a part at a time. Before each lock it
+// is told which.
+type sharer interface{ ask(p part) }
+
 // ttl is long enough that no lock of a cell ends by itself. Those that renew by
 // themselves keep their own default.
 const ttl = 10 * time.Second
@@ -60,12 +64,12 @@ func (c contender) isOurs() bool {
 }
 
 func (c contender) isPeer() bool {
-	return slices.ContainsFunc(peers, func(p contender) bool { return p.who == c.who })
+	return slices.ContainsFunc(slices.Concat(peers, familyPeers), func(p contender) bool { return p.who == c.who })
 }
 
 // contenderNamed finds a contender or a limit by its name, for the children.
 func contenderNamed(who string) (contender, bool) {
-	all := slices.Concat(contenders(), limits)
+	all := slices.Concat(contenders(), familyPeers, limits)
 	i := slices.IndexFunc(all, func(c contender) bool { return c.who == who })
 	if i < 0 {
 		return contender{}, false

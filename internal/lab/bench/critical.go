@@ -9,9 +9,10 @@ import (
 )
 
 // critical is the section that a lock guards, in memory that all processes of a
-// cell share. It finds two holders in two ways: whoever enters counts himself
-// in and must be alone; and a counter is read at the entry and written, one
-// higher, at the exit, so that two who were inside together lose one of the
+// cell share. It finds two holders in two ways: whoever enters adds his weight,
+// and all inside must not be more than the capacity (one, of one, where a holder
+// is alone); and who may be alone only reads a counter at the entry and writes it,
+// one higher, at the exit, so that two who were inside together lose one of the
 // two. The atomic operations keep the detector's own memory right; they do not
 // help the callers to exclude each other.
 //
@@ -40,20 +41,28 @@ func openCritical(path string) (*critical, error) {
 	return &critical{inside: at(0), count: at(64), left: at(128), by: at(136)}, nil
 }
 
+// part is what one holder takes of what a name has.
+type part struct{ weight, capacity int64 }
+
+// alone tells that nobody else may be inside.
+func (p part) alone() bool { return p.weight == p.capacity }
+
 // enter returns what leave needs, and how many overlaps it saw: none or one.
-func (c *critical) enter() (read, seen int64) {
-	if c.inside.Add(1) != 1 {
+func (c *critical) enter(p part) (read, seen int64) {
+	if c.inside.Add(p.weight) > p.capacity {
 		seen = 1
 	}
 	return c.count.Load(), seen
 }
 
-func (c *critical) leave(read int64) {
-	c.count.Store(read + 1)
-	c.inside.Add(-1)
+func (c *critical) leave(p part, read int64) {
+	if p.alone() {
+		c.count.Store(read + 1)
+	}
+	c.inside.Add(-p.weight)
 }
 
-// lost is how many of the entries the counter does not know.
+// lost is how many of the entries of those alone the counter does not know.
 func (c *critical) lost(entered int64) int64 { return entered - c.count.Load() }
 
 // releasing notes that me begins to release.

@@ -15,7 +15,11 @@ var etcdContender = contender{
 	who: "etcd",
 	settings: "client/v3/concurrency on one etcd server of its own, which keeps its data in memory where the system has /dev/shm. " +
 		"A session for each caller: callers of one session would share their locks. Its commands are not counted.",
-	open: func(s setup) (session, error) {
+	open: openEtcd(func(own *concurrency.Session, name string) mutex { return etcdMutex{concurrency.NewMutex(own, name)} }),
+}
+
+func openEtcd(grip func(own *concurrency.Session, name string) mutex) func(setup) (session, error) {
+	return func(s setup) (session, error) {
 		if s.Etcd == "" {
 			return nil, errors.New("no etcd server")
 		}
@@ -25,12 +29,13 @@ var etcdContender = contender{
 		if err != nil {
 			return nil, err
 		}
-		return &etcdSession{client: client, sessions: map[int]*concurrency.Session{}}, nil
-	},
+		return &etcdSession{client: client, grip: grip, sessions: map[int]*concurrency.Session{}}, nil
+	}
 }
 
 type etcdSession struct {
 	client *clientv3.Client
+	grip   func(own *concurrency.Session, name string) mutex
 
 	mu       sync.Mutex
 	sessions map[int]*concurrency.Session // by caller; guarded by mu
@@ -49,7 +54,7 @@ func (s *etcdSession) mutex(caller int, name string) (mutex, error) {
 		s.sessions[caller] = own
 		s.mu.Unlock()
 	}
-	return etcdMutex{concurrency.NewMutex(own, "/"+name)}, nil
+	return s.grip(own, "/"+name), nil
 }
 
 func (s *etcdSession) close() { _ = s.client.Close() }

@@ -66,8 +66,8 @@ func IsOurs(who string) bool {
 // Cell runs one cell.
 func Cell(t *testing.T, server *redistest.Server, who, name string, window time.Duration) Row {
 	t.Helper()
-	c, ok := contenderNamed(who)
 	w, known := workloadNamed(name)
+	c, ok := w.contender(who)
 	if !ok || !known {
 		t.Fatalf("no contender %q or no workload %q", who, name)
 	}

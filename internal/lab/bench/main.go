@@ -55,7 +55,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	flags.BoolVar(&o.quick, "quick", false, "one short round: shows that all runs, its figures are of little worth")
 	flags.BoolVar(&o.check, "check", false, "then compare with "+latestFile+", as ratios to the limits of the same run; fail if something got slower")
-	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+latestFile+" and make "+pageFile+" and the plots")
+	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+latestFile+" and make "+pageFile+" and the plots; with -run in place of those of the same workloads, and the others stay")
 	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+pageFile+" and the plots of "+latestFile+", from the root of the repository")
 	flags.StringVar(&o.format, "o", "text", "what to print: `text or json`")
 	flags.StringVar(&o.server, "redis-server", "", "the `path` of the server to start (default redis-server in PATH)")
@@ -69,6 +69,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("what is %q? there are flags only", flags.Arg(0))
+	}
+	if o.save && o.who != nil {
+		return o, errors.New("-save with -who: rows are compared with those of the same run, so a workload is measured of all or not kept")
 	}
 	if o.format != "text" && o.format != "json" {
 		return o, fmt.Errorf("-o %s: only text and json are known", o.format)
@@ -127,7 +130,7 @@ func Main(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.save {
-		err = report.save(stderr)
+		err = report.save(o.run != nil, stderr)
 	}
 	if o.check {
 		err = errors.Join(err, report.check(stderr))
@@ -135,8 +138,15 @@ func Main(args []string, stdout, stderr io.Writer) error {
 	return errors.Join(err, report.overlapped(), errors.Join(r.failed...))
 }
 
-// save keeps a report as the latest and makes the page of it.
-func (r *Report) save(stderr io.Writer) error {
+// save keeps a report as the latest, or a part of it, and makes the page of it.
+func (r *Report) save(partly bool, stderr io.Writer) error {
+	if partly {
+		earlier, err := readLatest()
+		if err != nil {
+			return err
+		}
+		r = earlier.with(r)
+	}
 	file, err := os.Create(filepath.FromSlash(latestFile))
 	if err != nil {
 		return fmt.Errorf("%w: run this from the root of the repository", err)

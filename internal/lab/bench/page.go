@@ -34,7 +34,8 @@ func Page(report []byte) ([]byte, error) {
 	for _, w := range workloads {
 		p.table(&r, w)
 	}
-	p.bulk(&r)
+	p.bulk(&r, bulkWorkloads)
+	p.family(&r)
 	p.settings(&r)
 	return b.Bytes(), p.err
 }
@@ -71,7 +72,33 @@ func (p *printer) conditions(r *Report) {
 			versions = append(versions, name+" "+r.Versions[name])
 		}
 	}
-	p.printf("- versions: %s\n\n", strings.Join(versions, ", "))
+	p.printf("- versions: %s\n", strings.Join(versions, ", "))
+	for _, part := range r.Parts {
+		p.part(r, part)
+	}
+	p.printf("\n")
+}
+
+// part says how workloads were measured that were not measured with the others,
+// and what was different then.
+func (p *printer) part(r *Report, part Part) {
+	p.printf("- measured by themselves: %s, on %s, of holdfast %s, by `%s`, each cell %d × %s",
+		strings.Join(part.Workloads, ", "), part.Date, part.Versions["holdfast-go/holdfast"], part.Command, part.Rounds, part.Window)
+	if part.Machine != r.Machine {
+		p.printf(", on %s", part.Machine)
+	}
+	for _, name := range slices.Sorted(maps.Keys(part.Versions)) {
+		if name != "holdfast-go/holdfast" && part.Versions[name] != r.Versions[name] {
+			p.printf(", %s %s", name, part.Versions[name])
+		}
+	}
+	if part.Short {
+		p.printf(". **A short run: its figures show shapes, and no more.**")
+	}
+	if part.Note != "" {
+		p.printf(". **%s**", part.Note)
+	}
+	p.printf("\n")
 }
 
 func (p *printer) verdicts(r *Report) {
@@ -92,6 +119,9 @@ func (p *printer) beside(r *Report) {
 	p.printf("## holdfast beside the best of the others\n\nIn B1 of those on the same client library.\n\n")
 	p.printf("| workload | | locks per second | the best | p99 wait | the best |\n|---|---|---:|---|---:|---|\n")
 	for _, q := range r.ratios() {
+		if slices.ContainsFunc(family, func(w workload) bool { return w.name == q.workload }) {
+			continue // in a table of their own
+		}
 		p.printf("| %s | %s | × %s | %s | × %s | %s |\n", q.workload, q.who, q.ops.text(), q.ops.beside, q.p99.text(), q.p99.beside)
 	}
 	p.printf(`
@@ -153,8 +183,8 @@ func (p *printer) row(row *Row, w workload) {
 	p.printf("\n")
 }
 
-func (p *printer) bulk(r *Report) {
-	for _, w := range bulkWorkloads {
+func (p *printer) bulk(r *Report, workloads []bulkWorkload) {
+	for _, w := range workloads {
 		var rows []BulkRow
 		for _, row := range r.Bulk {
 			if row.Workload == w.name {

@@ -19,9 +19,10 @@ type Report struct {
 	Rounds   int               `json:"rounds"`
 	Window   string            `json:"window"`
 	Versions map[string]string `json:"versions"`
-	Settings map[string]string `json:"settings"`       // of each contender
-	Bulk     []BulkRow         `json:"bulk,omitempty"` // what is about numbers, and has figures of its own
-	Rows     []Row             `json:"rows"`           // last: see printJSON
+	Settings map[string]string `json:"settings"`        // of each contender, in the family by workload and contender
+	Parts    []Part            `json:"parts,omitempty"` // what was measured later
+	Bulk     []BulkRow         `json:"bulk,omitempty"`  // what is about numbers, and has figures of its own
+	Rows     []Row             `json:"rows"`            // last: see printJSON
 }
 
 // Figures are what is measured of one contender in one workload.
@@ -71,6 +72,11 @@ func newReport(s settings, command string) Report {
 	}
 	for _, c := range slices.Concat(contenders(), limits) {
 		r.Settings[c.who] = c.settings
+	}
+	for _, w := range family {
+		for _, c := range w.own {
+			r.Settings[w.name+" "+c.who] = c.settings
+		}
 	}
 	return r
 }

@@ -60,7 +60,7 @@ func (r *runner) rounds() []Row {
 	type key struct{ workload, who string }
 	rows, numbers := map[key][]Row{}, map[key][]int{}
 	for round := range r.settings.rounds {
-		for _, w := range workloads {
+		for _, w := range allWorkloads() {
 			for _, row := range r.inTurn(w, round) {
 				k := key{row.Workload, row.Who}
 				rows[k], numbers[k] = append(rows[k], row), append(numbers[k], round)
@@ -68,7 +68,7 @@ func (r *runner) rounds() []Row {
 		}
 	}
 	var all []Row
-	for _, w := range workloads {
+	for _, w := range allWorkloads() {
 		for _, c := range w.runs() {
 			k := key{w.name, c.who}
 			if len(rows[k]) > 0 {

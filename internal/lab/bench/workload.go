@@ -22,9 +22,15 @@ type workload struct {
 	limits    []string      // the rows of limits beside it
 	guard     string        // the limit that -check divides by; empty: that of the contender's own client library
 
+	// What a name of the family has, of which each holder takes a part; 0 is 1, and
+	// a holder is alone.
+	capacity int64
+	weight   func(caller int) int64 // nil: 1
+
 	// rest is for what needs another shape altogether: who takes part, and what
 	// measures a cell. nil: all contenders, in processes of callers.
 	who     []string
+	own     []contender // who takes part in a workload of the family, limits aside
 	measure func(c *cell) (Row, error)
 	once    bool // in the first round only
 }
@@ -69,18 +75,22 @@ var workloads = []workload{
 }
 
 func workloadNamed(name string) (workload, bool) {
-	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+	all := allWorkloads()
+	i := slices.IndexFunc(all, func(w workload) bool { return w.name == name })
 	if i < 0 {
 		return workload{}, false
 	}
-	return workloads[i], true
+	return all[i], true
 }
+
+// allWorkloads are those of the mutex, then those of the family.
+func allWorkloads() []workload { return slices.Concat(workloads, family) }
 
 // runs are those who take part, limits last.
 func (w workload) runs() []contender {
-	var all []contender
+	all := slices.Clone(w.own)
 	for _, c := range contenders() {
-		if w.who == nil || slices.Contains(w.who, c.who) {
+		if w.own == nil && (w.who == nil || slices.Contains(w.who, c.who)) {
 			all = append(all, c)
 		}
 	}
@@ -90,6 +100,23 @@ func (w workload) runs() []contender {
 		}
 	}
 	return all
+}
+
+// contender finds who takes part, by name: in the family another is meant by it.
+func (w workload) contender(who string) (contender, bool) {
+	if i := slices.IndexFunc(w.own, func(c contender) bool { return c.who == who }); i >= 0 {
+		return w.own[i], true
+	}
+	return contenderNamed(who)
+}
+
+// part is what a caller asks for next.
+func (w workload) part(caller int) part {
+	p := part{1, max(w.capacity, 1)}
+	if w.weight != nil {
+		p.weight = w.weight(caller)
+	}
+	return p
 }
 
 // of is the workload as this contender runs it.

@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+)
+
+// family are the workloads of what is not the plain mutex. Most are callers in a
+// loop like those of the mutex, with contenders of their own; "wrong" in them is
+// more inside than there was room for.
+var family = []workload{
+	{
+		name: "F1", says: "an election, 4 processes of 1 candidate: campaign, resign at once, campaign again", processes: 4, callers: 1, shared: true, long: true, handover: true,
+		own:    []contender{holdfastElection, etcdElection},
+		limits: []string{pingBeside}, guard: pingBeside,
+	},
+	{
+		name: "F2", says: "semaphores of 4 of its own, 1 caller", processes: 1, callers: 1, names: 512, capacity: semaphoreSize,
+		own:    []contender{holdfastSemaphore, zsetScript, zsetRecipe},
+		limits: []string{"limit-rueidis", "limit-goredis"},
+	},
+	{
+		name: "F3", says: "one semaphore of 4, 4 processes of 16 callers, 1 ms of work", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
+		own:    []contender{holdfastSemaphore, zsetScript, zsetRecipe},
+		limits: []string{"limit"}, guard: "limit",
+	},
+	{
+		name: "F3w", says: "as F3, a third each wants 1, 2 and 3 permits", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
+		weight: func(caller int) int64 { return int64(1 + caller%3) },
+		own:    []contender{holdfastSemaphore},
+		limits: []string{"limit"}, guard: "limit",
+	},
+	{
+		name: "F6", says: "one reader-writer lock, 4 processes of 8 callers, 1 ms of work, one time in ten a writer", processes: 4, callers: 8, shared: true, long: true, work: workTime, capacity: manyReaders,
+		weight: func(int) int64 {
+			if rand.N(10) == 0 {
+				return manyReaders
+			}
+			return 1
+		},
+		own:    []contender{holdfastRWMutex, etcdRWMutex},
+		limits: []string{"limit"}, guard: "limit",
+	},
+	{
+		name: "F7", says: "three free names at once, 1 caller", processes: 1, callers: 1, names: 512,
+		own: []contender{holdfastMulti, severally("redsync"), severally("redislock"), severally("limit-rueidis")}, guard: "limit-rueidis",
+	},
+	{
+		name: "F8", says: "once in a minute, a name that is due, 1 caller", processes: 1, callers: 1,
+		own: []contender{holdfastOnce, setNX(nil)},
+	},
+	{
+		name: "F8n", says: "as F8, a name that is not due", processes: 1, callers: 1,
+		own: []contender{holdfastNotDue, setNX(errNotDue)},
+	},
+	{
+		name: "F9", says: "a mutex that rests a minute (MinHold), lock and release of free names, 1 caller", processes: 1, callers: 1,
+		own: []contender{holdfastMinHold, setNX(nil)},
+	},
+	{
+		name: "F10", says: "a script that only the holder may run, 1 caller", processes: 1, callers: 1,
+		own: []contender{holdfastEval, evalshaLimit}, guard: evalshaLimit.who,
+	},
+}
+
+// familyBulk are those that are about numbers.
+var familyBulk = []bulkWorkload{
+	{"F4", "growth of a semaphore with its holders", holders},
+	{"F5", "1,000 readers of one name in one process", readers},
+	{"F11", "from a revoke or a steal to what the holder knows of it", revokes},
+}
+
+// familyPeers are those that no workload of the mutex has.
+var familyPeers = []contender{zsetScript, zsetRecipe, setNX(nil)}
+
+const (
+	semaphoreSize = 4
+	manyReaders   = 1 << 30 // a writer is as much as they all
+)
+
+// ofFamily is holdfast in a workload of the family: through rueidis, with the
+// options of the mutex.
+func ofFamily(settings string, grip func(client *holdfast.Client, name string) (mutex, error)) contender {
+	c := holdfastContender
+	c.settings = settings
+	c.open = func(s setup) (session, error) {
+		rc, err := newRueidis(s.Addr)
+		if err != nil {
+			return nil, err
+		}
+		return familySession{holdfastSession{holdfast.New(rueidisstore.New(rc), nil), rc.Close}, grip}, nil
+	}
+	return c
+}
+
+type familySession struct {
+	holdfastSession
+	grip func(client *holdfast.Client, name string) (mutex, error)
+}
+
+func (s familySession) mutex(_ int, name string) (mutex, error) { return s.grip(s.client, name) }
+
+// leased is a mutex of holdfast of whatever kind.
+type leased struct {
+	take  func(ctx context.Context) (*holdfast.Lease, error)
+	lease *holdfast.Lease
+	token int64
+}
+
+func (m *leased) lock(ctx context.Context) (err error) {
+	if m.lease, err = m.take(ctx); err == nil {
+		m.token = m.lease.Token()
+	}
+	return err
+}
+
+func (m *leased) unlock() error { return m.lease.Release() }

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+)
+
+// holders is F4: what one more acquisition and release of a semaphore costs while
+// so many hold it, and for how long that keeps Redis busy at once.
+func holders(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow, error) {
+	ns, times := []int{1, 100, 500}, 50
+	if scale == Full {
+		ns, times = []int{1, 100, 1000, 5000}, 500
+	}
+	for _, set := range [][2]string{{"slowlog-log-slower-than", "20"}, {"slowlog-max-len", "4096"}} {
+		if _, err := server.Do("CONFIG", "SET", set[0], set[1]); err != nil {
+			return nil, err
+		}
+	}
+	raw, err := newBulkRueidis(server.Addr())
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Close()
+	h := holding{grower{server: server, talk: talk, times: times}, raw}
+	var rows []BulkRow
+	for _, who := range []struct {
+		name string
+		over func(*bulkFigures, []int) error
+	}{{"holdfast", h.semaphore}, {zsetScript.who, h.zset}} {
+		var f bulkFigures
+		if err := who.over(&f, ns); err != nil {
+			return rows, fmt.Errorf("%s: %w", who.name, err)
+		}
+		rows = append(rows, BulkRow{"F4", who.name, f.all})
+	}
+	return rows, nil
+}
+
+type holding struct {
+	grower
+	raw rueidis.Client
+}
+
+// semaphore holds permits by one Client, which renews none of them meanwhile.
+func (h *holding) semaphore(f *bulkFigures, ns []int) error {
+	store, err := rueidisstore.Open("redis://"+h.server.Addr(), nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	client := holdfast.New(store, &holdfast.Options{TTL: time.Hour})
+	defer client.Close()
+	semaphore := client.Semaphore("bench:holders", 2*ns[len(ns)-1])
+	acquire := func() (*holdfast.Lease, error) { return semaphore.Acquire(context.Background(), 1) }
+	return h.over(f, ns, 2, func(n int) error {
+		return inParallel(n, func(int) error {
+			_, err := acquire()
+			return err
+		})
+	}, func() error {
+		lease, err := acquire()
+		if err != nil {
+			return err
+		}
+		return lease.Release()
+	})
+}
+
+// zset is a semaphore that counts its holders without looking at them.
+func (h *holding) zset(f *bulkFigures, ns []int) error {
+	m := func() *zsetLua { return &zsetLua{h.raw, "bench:zset", rand.Text()} }
+	acquire := func(m *zsetLua) error {
+		got, err := m.acquire(context.Background(), 2*ns[len(ns)-1])
+		if err == nil && !got {
+			err = errors.New("no permit is left")
+		}
+		return err
+	}
+	one := m()
+	return h.over(f, ns, 1, func(n int) error {
+		return inParallel(n, func(int) error { return acquire(m()) })
+	}, func() error {
+		return errors.Join(acquire(one), one.unlock())
+	})
+}
+
+// over measures an operation of so many scripts at each number of holders.
+func (h *holding) over(f *bulkFigures, ns []int, scripts int, more func(n int) error, operation func() error) error {
+	held := 0
+	var costs []opCost
+	for _, n := range ns {
+		if err := more(n - held); err != nil {
+			return err
+		}
+		held = n
+		c, err := h.measure(scripts, operation)
+		if err != nil {
+			return err
+		}
+		longest, err := h.longest(operation)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h.talk, "bench: F4: acquire and release with %d holders: %.1f µs in Redis\n", n, c.server)
+		f.note(fmt.Sprintf("acquire and release, holders at %d, in scripts", n), c.server, "µs")
+		f.note(fmt.Sprintf("acquire and release, holders at %d, for the client", n), c.client, "µs")
+		f.note(fmt.Sprintf("longest command, holders at %d", n), longest, "µs")
+		costs = append(costs, c)
+	}
+	last := len(ns) - 1
+	f.note("each holder more, in scripts", (costs[last].server-costs[last-1].server)/float64(ns[last]-ns[last-1]), "µs")
+	return nil
+}
+
+// longest is the longest that Redis was kept busy by one command of some
+// operations; 0: by none for as long as SLOWLOG looks at.
+func (h *holding) longest(operation func() error) (us float64, err error) {
+	if _, err := h.server.Do("SLOWLOG", "RESET"); err != nil {
+		return 0, err
+	}
+	for range h.times {
+		if err := operation(); err != nil {
+			return 0, err
+		}
+	}
+	ms, err := slowest(h.raw)
+	return 1000 * ms, err
+}
+
+// inParallel does something n times, by some at once.
+func inParallel(n int, do func(i int) error) error {
+	const hands = 64
+	failed := make([]error, hands)
+	var wg sync.WaitGroup
+	for h := range hands {
+		wg.Go(func() {
+			for i := h; i < n && failed[h] == nil; i += hands {
+				failed[h] = do(i)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}

@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// onceEvery is for how long a name rests. No name of a cell is due again.
+const onceEvery = time.Minute
+
+var errNotDue = errors.New("not due")
+
+// call is a mutex that is nothing but one call, each time of a fresh name.
+type call struct {
+	name string
+	n    int
+	do   func(ctx context.Context, name string) error
+}
+
+func (c *call) lock(ctx context.Context) error {
+	c.n++
+	return c.do(ctx, c.name+":"+strconv.Itoa(c.n))
+}
+
+func (c *call) unlock() error { return nil }
+
+var holdfastOnce = ofFamily("Client.Once of a function that does nothing. It also remembers who ran, when, and how that ended.",
+	func(client *holdfast.Client, name string) (mutex, error) {
+		return &call{name: name, do: func(ctx context.Context, name string) error { return once(ctx, client, name) }}, nil
+	})
+
+func once(ctx context.Context, client *holdfast.Client, name string) error {
+	return client.Once(ctx, name, onceEvery, func(context.Context, *holdfast.Lease) error { return nil })
+}
+
+var holdfastNotDue = ofFamily("Client.Once. Its error says who ran, when, and how that ended.",
+	func(client *holdfast.Client, name string) (mutex, error) {
+		if err := once(context.Background(), client, name); err != nil {
+			return nil, err
+		}
+		return &call{do: func(ctx context.Context, _ string) error {
+			err := once(ctx, client, name)
+			if errors.Is(err, holdfast.ErrNotDue) {
+				return nil
+			}
+			return fmt.Errorf("once more of a name that is not due: %w", err)
+		}}, nil
+	})
+
+var holdfastMinHold = ofFamily("Mutex with MinHold of a minute, Lock and Release. Each name is fresh: the last one rests.",
+	func(client *holdfast.Client, name string) (mutex, error) {
+		n := 0
+		return &leased{take: func(ctx context.Context) (*holdfast.Lease, error) {
+			n++
+			m := client.Mutex(name + ":" + strconv.Itoa(n))
+			m.MinHold = onceEvery
+			return m.Lock(ctx)
+		}}, nil
+	})
+
+// setNX is what one does without a library: SET NX EX, and leave it. want is what
+// it is to say: nil, that it set the key; errNotDue, that it was there.
+func setNX(want error) contender {
+	return contender{
+		who: "set-nx-ex", library: "rueidis",
+		settings: "SET NX EX 60 through rueidis as it comes, and nothing else: who dies has run it, who takes longer than that runs beside the next, nothing is remembered.",
+		sends:    []string{"set", "ping"},
+		open: openRueidis(func(rc rueidis.Client, name string) mutex {
+			if want == nil {
+				return &call{name: name, do: func(ctx context.Context, name string) error { return setOnce(ctx, rc, name) }}
+			}
+			_ = setOnce(context.Background(), rc, name) // if it fails, so do the calls
+			return &call{do: func(ctx context.Context, _ string) error {
+				if err := setOnce(ctx, rc, name); !errors.Is(err, want) {
+					return fmt.Errorf("SET NX of a key that is there: %w", err)
+				}
+				return nil
+			}}
+		}),
+	}
+}
+
+func setOnce(ctx context.Context, rc rueidis.Client, name string) error {
+	err := rc.Do(ctx, rc.B().Set().Key(name).Value("1").Nx().ExSeconds(int64(onceEvery.Seconds())).Build()).Error()
+	if rueidis.IsRedisNil(err) {
+		return errNotDue
+	}
+	return err
+}

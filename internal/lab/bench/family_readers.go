@@ -1,0 +1,158 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+)
+
+// readers is F5: a thousand callers of one process read one name at once, each
+// with a lease of its own.
+func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow, error) {
+	o := bulkOrder{Job: "read", Addr: server.Addr(), Name: "bench:read", Leases: 1000, TTL: 3 * time.Second}
+	hold := o.TTL // three renewals of each
+	if scale == Full {
+		o.TTL, hold = holdfast.DefaultTTL, 2*holdfast.DefaultTTL
+	}
+	child, err := startBulk(o, hold+2*time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	defer child.end()
+	from, err := lookAtServer(server)
+	if err != nil {
+		return nil, err
+	}
+	var locked, held, released readFound
+	err1 := child.ask("lock", &locked)
+	to, err2 := lookAtServer(server)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(talk, "bench: F5: %d readers after %.0f ms, hold them for %v\n", o.Leases, locked.Ms, hold)
+	renewing, reads, err := awaitRenewals(server, child, &held, hold)
+	if err != nil {
+		return nil, err
+	}
+	if err := child.ask("release", &released); err != nil {
+		return nil, err
+	}
+	n, rounds := float64(o.Leases), hold.Seconds()/(o.TTL.Seconds()/3)
+	var f bulkFigures
+	f.note("readers", n, "")
+	f.note("all of them hold after", locked.Ms, "ms")
+	f.note("scripts until then", float64(to.calls["evalsha"]-from.calls["evalsha"]), "")
+	f.note("commands in a third of the ttl, for renewals", renewing/rounds, "")
+	if reads > 0 {
+		f.note("times that Redis reads them from a connection", reads/rounds, "")
+	}
+	f.note("heap per reader", locked.Heap/n, "B")
+	f.note("processor time of the process meanwhile", held.Cores, "cores")
+	f.atMost(0, "readers lost", held.Lost, "")
+	f.note("all of them have released after", released.Ms, "ms")
+	return []BulkRow{{"F5", "holdfast", f.all}}, nil
+}
+
+// awaitRenewals lets the child hold, and counts its commands meanwhile and how
+// often Redis reads from a connection; 0: this server does not tell.
+func awaitRenewals(server *redistest.Server, child *bulkChild, held *readFound, hold time.Duration) (commands, reads float64, err error) {
+	from, err1 := lookAtServer(server)
+	readsFrom, err2 := countReads(server)
+	err3 := child.ask(hold.String(), held)
+	to, err4 := lookAtServer(server)
+	readsTo, err5 := countReads(server)
+	const own = 3 // INFO, INFO and INFO, each on a connection of its own
+	return float64(to.calls["evalsha"] - from.calls["evalsha"]), max(0, readsTo-readsFrom-own), errors.Join(err1, err2, err3, err4, err5)
+}
+
+func countReads(server *redistest.Server) (float64, error) {
+	info, err := server.Do("INFO", "stats")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(info) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "total_reads_processed:"); ok {
+			return strconv.ParseFloat(n, 64)
+		}
+	}
+	return 0, nil
+}
+
+type readFound struct{ Ms, Heap, Cores, Lost float64 }
+
+// readJob reads in a process of its own.
+type readJob struct {
+	rw     *holdfast.RWMutex
+	leases []*holdfast.Lease
+	before bulkMemory
+}
+
+func newReadJob(o bulkOrder) (bulkJob, error) {
+	store, err := rueidisstore.Open("redis://"+o.Addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	client := holdfast.New(store, &holdfast.Options{TTL: o.TTL})
+	lease, err := client.RWMutex(o.Name).RLock(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	err = lease.Release()
+	return &readJob{client.RWMutex(o.Name), make([]*holdfast.Lease, o.Leases), measureMemory()}, err
+}
+
+func (j *readJob) do(word string) (any, error) {
+	switch word {
+	case "lock":
+		began := time.Now()
+		err := j.atOnce(func(i int) (err error) {
+			j.leases[i], err = j.rw.RLock(context.Background())
+			return err
+		})
+		return readFound{Ms: ms(time.Since(began)), Heap: measureMemory().Heap - j.before.Heap}, err
+	case "release":
+		began := time.Now()
+		err := j.atOnce(func(i int) error { return j.leases[i].Release() })
+		return readFound{Ms: ms(time.Since(began))}, err
+	}
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		return nil, err
+	}
+	began, cpu := time.Now(), usedCPU()
+	time.Sleep(d)
+	found := readFound{Cores: (usedCPU() - cpu).Seconds() / time.Since(began).Seconds()}
+	for _, lease := range j.leases {
+		if lease.Err() != nil {
+			found.Lost++
+		}
+	}
+	return found, nil
+}
+
+// atOnce gives each reader a goroutine. It returns the first error.
+func (j *readJob) atOnce(do func(i int) error) error {
+	failed := make([]error, len(j.leases))
+	var wg sync.WaitGroup
+	for i := range j.leases {
+		wg.Go(func() { failed[i] = do(i) })
+	}
+	wg.Wait()
+	i := slices.IndexFunc(failed, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
+	}
+	return failed[i]
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"context"
+
+	"go.etcd.io/etcd/client/v3/concurrency"
+	recipe "go.etcd.io/etcd/client/v3/experimental/recipes"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+var holdfastRWMutex = ofFamily("RWMutex, RLock or Lock. Readers and writers stand in one line.",
+	func(client *holdfast.Client, name string) (mutex, error) {
+		m := &holdfastReader{}
+		rw := client.RWMutex(name)
+		m.take = func(ctx context.Context) (*holdfast.Lease, error) {
+			if m.writes {
+				return rw.Lock(ctx)
+			}
+			return rw.RLock(ctx)
+		}
+		return m, nil
+	})
+
+type holdfastReader struct {
+	leased
+	writes bool
+}
+
+func (m *holdfastReader) ask(p part) { m.writes = p.alone() }
+
+var etcdRWMutex = contender{
+	who: "etcd",
+	settings: "client/v3/experimental/recipes, RWMutex; a session for each caller. Its calls take no ctx: they run in a goroutine of their own, which is left to itself when the cell ends. " +
+		"Its commands are not counted.",
+	open: openEtcd(func(own *concurrency.Session, name string) mutex { return &etcdReader{own: own, name: name} }),
+}
+
+type etcdReader struct {
+	own    *concurrency.Session
+	name   string
+	writes bool
+	rw     *recipe.RWMutex // of the newest lock
+}
+
+func (m *etcdReader) ask(p part) { m.writes = p.alone() }
+
+func (m *etcdReader) lock(ctx context.Context) error {
+	m.rw = recipe.NewRWMutex(m.own, m.name)
+	lock := m.rw.RLock
+	if m.writes {
+		lock = m.rw.Lock
+	}
+	done := make(chan error, 1)
+	go func() { done <- lock() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (m *etcdReader) unlock() error {
+	if m.writes {
+		return m.rw.Unlock()
+	}
+	return m.rw.RUnlock()
+}
