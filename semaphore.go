@@ -27,7 +27,7 @@ const MaxSize = 1 << 30
 // resource that refuses every token below the highest it has seen refuses
 // holders that are well.
 //
-// An acquisition costs a round trip, its release another, and waiting a few
+// An acquisition costs a round trip, its release another, and waiting about ten
 // commands per second for all who wait. Redis adds up the holders' weights each
 // time, which takes it about half a millisecond for a thousand holders. Linger
 // does not count here, and a Client of a quorum has no Semaphore. Make it with
