@@ -1,6 +1,8 @@
 // Package cronlock has JobWrappers for github.com/robfig/cron that look beyond the
 // process: SkipIfHeld is its SkipIfStillRunning, DelayIfHeld its
-// DelayIfStillRunning, for a name that all processes lock.
+// DelayIfStillRunning, for a name that all processes lock. After a process has died
+// in a run the name stays locked until its MinHold, or if that is longer the ttl of its
+// Client, is over.
 //
 // A job that is a Func gets a context that ends, with the cause, when the lease is
 // lost while it runs; put these wrappers nearest to the job, at the end of a chain,

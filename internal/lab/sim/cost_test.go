@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/contrib/gocronlock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -274,6 +275,34 @@ func TestCostOfOrders(t *testing.T) {
 		if err := lease.Release(); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// A tick costs each instance one round trip, and who runs it one or two more.
+func TestCostOfTicks(t *testing.T) {
+	measure(t, func(m *meter, c, other *holdfast.Client) {
+		for hold, want := range map[time.Duration]int{0: 2, time.Hour: 3} {
+			options := &gocronlock.Options{MinHold: hold, Prefix: hold.String()}
+			runs := m.commands(func() {
+				lock, err := gocronlock.NewLocker(c, options).Lock(m.t.Context(), "tick")
+				if err == nil {
+					err = lock.Unlock(m.t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			skips := m.commands(func() {
+				_, err := gocronlock.NewLocker(other, options).Lock(m.t.Context(), "tick")
+				if held, ok := errors.AsType[*holdfast.HeldError](err); !ok || !held.Resting || held.Owner != "a" {
+					t.Errorf("the other: got %v, want that it rests after a", err)
+				}
+			})
+			if len(runs) != want || len(skips) != 1 {
+				t.Errorf("MinHold %v: %q to run, %q to skip; want %d and 1", hold, runs, skips, want)
+			}
+		}
+		readme(t, "gocronlock", "1 for each tick and instance")
 	})
 }
 
