@@ -202,8 +202,10 @@ func TestCostOfElections(t *testing.T) {
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			for range other.Election("election").Observe(ctx) {
-				continue
+			for _, err := range other.Election("election").Observe(ctx) {
+				if err != nil {
+					t.Error(err)
+				}
 			}
 		}()
 		looks := 0
