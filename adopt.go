@@ -12,7 +12,7 @@ import (
 // others, and who comes after the ttl of the exporter, get ErrLost: cause Taken or Gone,
 // Revoked or Stolen if somebody ordered that meanwhile.
 //
-// ctx bounds the wait for Redis. When it ends, or Adopt fails after Redis was
+// It costs one round trip. ctx bounds the wait for Redis. When it ends, or Adopt fails after Redis was
 // asked (ErrUnreachable, ErrTooSlow, ErrReplicas), the hold is given back if it
 // has been taken over, and can be adopted again if not. Other errors: a text that is
 // damaged or was exported under another Options.Prefix, ErrClosed, a ServerError.

@@ -64,7 +64,11 @@ func checkValue(value string) error {
 // see of the leader, often an address: at most MaxValue bytes that can be
 // printed, without "|"; empty stands for Options.Owner. ctx bounds the wait
 // only; the errors are those of Mutex.Lock, and ErrValue. Candidates of one
-// Client stand in line like those of others.
+// Client stand in line like those of others. A leader that dies leads until its
+// ttl ends, in Redis and for who observes; then the next does.
+//
+// A term costs what a Mutex does, two commands that announce its beginning, for which
+// Campaign waits 250 ms at most, and its end, and one each five minutes besides.
 func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	c := e.client.core
 	if value == "" {
@@ -201,8 +205,9 @@ type Leader struct {
 // None tells that nobody leads.
 func (l Leader) None() bool { return l.Hash == "" }
 
-// Leader asks who leads. That is who holds the name in Redis: a leader whose
-// process hangs still does, until its term has expired.
+// Leader asks who leads: one round trip. That is who holds the name in Redis: a leader
+// whose process hangs still does, until its term has expired. The zero Leader is
+// nobody. Errors: ErrName; ErrUnreachable; a ServerError.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	c := e.client.core
 	k, err := keysOf(c.options.Prefix, e.name)

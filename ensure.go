@@ -13,7 +13,7 @@ import (
 //
 // It is for the moment before something that can't be undone and checks no token.
 // It narrows the gap between that and the loss to the time since Redis was asked,
-// and does not close it. ctx bounds the wait, 3 s at most.
+// and does not close it. It costs one round trip; ctx bounds the wait, 3 s at most.
 func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

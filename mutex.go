@@ -29,7 +29,8 @@ type Mutex struct {
 	// this process and whether Redis answers or not: its context is cancelled,
 	// cause MaxHold, and it is not renewed any more. The name stays locked
 	// until Release, or until its TTL ends, for work that is stopping; then others
-	// get it. Callers who share a lease, see Reentrant, share its end.
+	// get it. Callers who share a lease, see Reentrant, share its end. It costs
+	// no round trip.
 	MaxHold time.Duration
 
 	client    *Client

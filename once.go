@@ -105,6 +105,9 @@ func (e *runAgain) Unwrap() error { return e.err }
 // begun, f is not run. Redis forgetting the name, by FLUSHALL, eviction or a
 // failover, can make it run twice within an interval. See Mutex.MinHold, of
 // which this is a use. It does not work on a quorum.
+//
+// A run costs five round trips: three of the lock with its least time (two if the
+// interval is within the TTL) and two of the record. Who comes too early costs two.
 func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
 	if interval <= 0 || interval > MaxMinHold {
 		panic(fmt.Sprintf("holdfast: Once got an interval of %v: it must be more than 0, and at most %v", interval, MaxMinHold))
@@ -226,8 +229,9 @@ func (c *core) evalPatiently(callers context.Context, call Call) (reply []string
 	}
 }
 
-// LastRun is what is remembered of the newest Once of a name. Nothing remembered
-// is ErrNeverRan.
+// LastRun is what is remembered of the newest Once of a name: one round trip. Nothing
+// remembered is ErrNeverRan; other errors are ErrName, ErrUnreachable, a ServerError
+// and that of ctx. A Client of a quorum can't.
 func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	k, err := keysOf(c.options.Prefix, name)
 	if err != nil {

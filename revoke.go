@@ -52,7 +52,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
 // again), a ServerError, that of ctx, and those of a reason or hash that is
 // none. It works for a Mutex and an Election; what a Semaphore or an RWMutex holds
-// can't be revoked. A Client of a quorum can't.
+// can't be revoked. A Client of a quorum can't. It costs two round trips: a look,
+// and the order.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
@@ -65,7 +66,7 @@ func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard
 // THEY HOLD THE NAME: it is for a holder that is known to be stuck or dead, and
 // for resources that check the token. Revoke is the safe way.
 //
-// Name, tenure, reason and errors are those of Revoke. Of several tenures that
+// Name, tenure, reason, errors and cost are those of Revoke. Of several tenures that
 // are stolen one after the other within a ttl, only the newest is sure to read
 // the reason; for the others the cause may be Taken or Gone.
 func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {

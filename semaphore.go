@@ -27,7 +27,7 @@ const MaxSize = 1 << 30
 // resource that refuses every token below the highest it has seen refuses
 // holders that are well.
 //
-// An acquisition costs a round trip, its release another, and waiting a few
+// An acquisition costs a round trip, its release another, and waiting about ten
 // commands per second for all who wait. How many hold makes no difference to
 // Redis, but for those who hold more than one permit: it adds them up, which took
 // it 1 ms for a thousand on a busy machine (go test -run TestSharedGrowth -v

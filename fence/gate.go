@@ -14,7 +14,7 @@ const DefaultLimit = 1 << 16
 // Gate remembers the highest token of each resource and refuses lower ones. The
 // zero value works. It is for a resource that only this process writes to, and it
 // forgets when the process ends: what must outlast that, or has several writers,
-// belongs into a Table.
+// belongs into a Table. It does no I/O. Its methods may be called from many goroutines.
 type Gate struct {
 	// Limit is how many resources are remembered; 0 means DefaultLimit. When
 	// there are more, those with the lowest tokens are forgotten, an eighth at a

@@ -23,7 +23,7 @@ func SetHeader(r *http.Request, lease *holdfast.Lease) {
 // Handler lets requests with a token into Next as Gate.Enter does: while one with
 // an older token is served a newer one waits, and older ones are refused. What goes
 // on after Next has returned is not covered. It protects what this process alone
-// writes to; see Gate.
+// writes to; see Gate. It asks nobody.
 //
 // It answers with application/problem+json: 412 to a stale token, with the members
 // token and newest; 428 to a request without one where that is Required; 400 to a

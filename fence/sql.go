@@ -42,8 +42,8 @@ func (t Table) Statement() string {
 }
 
 // Advance notes in tx that a token is about to write to the resource. It must be
-// the first statement of tx, before anything is read: from then until the end of
-// tx others who advance the same resource wait, so transactions of one resource
+// the first statement of tx, before anything is read, and is one statement unless it
+// refuses: from then until the end of tx others who advance the same resource wait, so transactions of one resource
 // come one after the other, and a stale one never commits after a newer one.
 //
 // A token below the highest is a *holdfast.StaleError: roll back. Any other error

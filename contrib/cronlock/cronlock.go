@@ -1,6 +1,8 @@
 // Package cronlock has JobWrappers for github.com/robfig/cron that look beyond the
 // process: SkipIfHeld is its SkipIfStillRunning, DelayIfHeld its
-// DelayIfStillRunning, for a name that all processes lock.
+// DelayIfStillRunning, for a name that all processes lock. After a process has died
+// in a run the name stays locked until its MinHold, or if that is longer the ttl of its
+// Client, is over.
 //
 // A job that is a Func gets a context that ends, with the cause, when the lease is
 // lost while it runs; put these wrappers nearest to the job, at the end of a chain,
@@ -11,24 +13,26 @@ package cronlock
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/contrib/internal/least"
 	"github.com/robfig/cron/v3"
 )
 
-// DefaultHold is how long a name is held at least unless Options say more.
-const DefaultHold = 500 * time.Millisecond
+// DefaultMinHold is Options.MinHold unless they say otherwise.
+const DefaultMinHold = 500 * time.Millisecond
 
 // Options are the settings of a JobWrapper. The zero value means the defaults.
 type Options struct {
-	// Hold is how long SkipIfHeld holds the name at least, from the beginning of a
-	// run on: longer than the clocks of the processes may differ, shorter than the
-	// interval of the job. Default DefaultHold; negative: not at all. It ends with
-	// the process. DelayIfHeld does not use it.
-	Hold time.Duration
+	// MinHold is the Mutex.MinHold under which SkipIfHeld runs, unless the Mutex has
+	// a longer one: from the grant on nobody else gets the name before that has
+	// passed, also when the job takes a millisecond, and when its process dies in
+	// it. Make it longer than the clocks of the processes may differ, and shorter
+	// than the interval of the job by as much. It is at most holdfast.MaxMinHold;
+	// more than that panics. Default DefaultMinHold. Negative: none, which is all
+	// that a Client of a quorum can do. DelayIfHeld does not use it.
+	MinHold time.Duration
 
 	// Wait is how long DelayIfHeld waits at most before it skips the run. Default:
 	// as long as it takes.
@@ -48,21 +52,26 @@ func (f Func) Run() {
 	cron.DefaultLogger.Error(errors.New("cronlock: a Func needs SkipIfHeld or DelayIfHeld right around it"), "not run")
 }
 
-// SkipIfHeld skips a run whose name another process holds, and so runs each tick
-// once among all processes whose clocks differ by less than Hold. A run is skipped,
-// too, when it can't be known whether the name is held; the log says why.
+// SkipIfHeld skips a run whose name another process holds, or has held within
+// MinHold, and so runs each tick once among all processes whose clocks differ by less
+// than that. A run is skipped, too, when it can't be known whether the name is held;
+// the log says why. A skipped run costs one round trip; one that is not two, and one
+// more where MinHold is longer than the ttl.
 func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
+	m := *mutex
+	m.MinHold = max(m.MinHold, o.MinHold)
 	return func(job cron.Job) cron.Job {
 		return cron.FuncJob(func() {
-			lease, err := mutex.TryLock(context.Background())
-			o.run(job, mutex, lease, err, o.Hold)
+			lease, err := m.TryLock(context.Background())
+			o.run(job, &m, lease, err)
 		})
 	}
 }
 
 // DelayIfHeld delays a run until the processes that hold the name, or wait for it,
-// are done: all of them run, first come, first served, never two at a time.
+// are done: all of them run, first come, first served, never two at a time. A run
+// costs two round trips, and its wait what that of Mutex.Lock does.
 func DelayIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	return func(job cron.Job) cron.Job {
@@ -73,7 +82,7 @@ func DelayIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 			}
 			defer cancel()
 			lease, err := mutex.Lock(ctx)
-			o.run(job, mutex, lease, err, -1)
+			o.run(job, mutex, lease, err)
 		})
 	}
 }
@@ -82,8 +91,11 @@ func withDefaults(options *Options) (o Options) {
 	if options != nil {
 		o = *options
 	}
-	if o.Hold == 0 {
-		o.Hold = DefaultHold
+	if o.MinHold > holdfast.MaxMinHold {
+		panic(fmt.Sprintf("cronlock: Options.MinHold is %v: it must be at most %v", o.MinHold, holdfast.MaxMinHold))
+	}
+	if o.MinHold == 0 {
+		o.MinHold = DefaultMinHold
 	}
 	if o.Logger == nil {
 		o.Logger = cron.DefaultLogger
@@ -92,7 +104,7 @@ func withDefaults(options *Options) (o Options) {
 }
 
 // run runs the job if there is a lease, and gives that back.
-func (o *Options) run(job cron.Job, mutex *holdfast.Mutex, lease *holdfast.Lease, err error, hold time.Duration) {
+func (o *Options) run(job cron.Job, mutex *holdfast.Mutex, lease *holdfast.Lease, err error) {
 	switch {
 	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, context.DeadlineExceeded):
 		o.Logger.Info("skip", "name", mutex.Name(), "reason", err)
@@ -101,9 +113,8 @@ func (o *Options) run(job cron.Job, mutex *holdfast.Mutex, lease *holdfast.Lease
 		o.Logger.Error(err, "skip", "name", mutex.Name())
 		return
 	}
-	held := least.New(lease, hold, slog.Default())
 	defer func() { // also when the job panics
-		if err := held.Release(); err != nil {
+		if err := lease.Release(); err != nil {
 			o.Logger.Error(err, "release", "name", mutex.Name())
 		}
 	}()

@@ -4,10 +4,12 @@
 //
 // With a Locker the work is spread, and a scheduler that dies costs the run that it
 // was in. Each tick of a job is run by who comes first; the others find its name
-// held. That is once per tick only while the clocks of all schedulers differ by
-// less than Options.Hold, all schedulers tick at the same times (gocron.CronJob
-// does, a gocron.DurationJob with gocron.WithStartAt), and Hold is shorter than the
-// interval. With an Elector one scheduler runs everything, and the others stand in
+// held, or resting. That is once per tick only while the clocks of all schedulers differ
+// by less than Options.MinHold, all schedulers tick at the same times (gocron.CronJob
+// does, a gocron.DurationJob with gocron.WithStartAt), and MinHold is shorter than the
+// interval. After a scheduler has died in a run the name stays locked until MinHold,
+// or if that is longer the ttl of its Client, is over: the ticks until then are
+// skipped. With an Elector one scheduler runs everything, and the others stand in
 // line to take over.
 //
 // Either way a lease can be lost while a job runs. The context of a function made by

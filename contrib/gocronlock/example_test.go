@@ -14,7 +14,8 @@ import (
 
 // Many users, each with a schedule of their own, and no crontab: every instance of
 // the program has all schedules, and each tick is run by one of them. It costs an
-// instance one round trip for each tick, and who runs it another.
+// instance one round trip for each tick, and who runs it two more. (Without gocron it
+// takes thirty lines: see the example of the package above, contrib.)
 func Example() {
 	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
 	if err != nil {
@@ -35,7 +36,7 @@ func Example() {
 	for range 2 { // instances: in production each is a process
 		client := holdfast.New(store, nil)
 		defer client.Close()
-		locker := gocronlock.NewLocker(client, &gocronlock.Options{Hold: time.Minute})
+		locker := gocronlock.NewLocker(client, &gocronlock.Options{MinHold: time.Minute})
 		scheduler, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
 		if err != nil {
 			fmt.Println(err)

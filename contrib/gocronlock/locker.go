@@ -10,25 +10,27 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/contrib/internal/least"
 )
 
-// DefaultHold is how long a job's name is held at least unless Options say more.
-const DefaultHold = 500 * time.Millisecond
+// DefaultMinHold is Options.MinHold unless they say otherwise.
+const DefaultMinHold = 500 * time.Millisecond
 
 // Options are the settings of a Locker. The zero value means the defaults.
 type Options struct {
-	// Hold is how long a job's name is held at least, from the beginning of a run
-	// on: longer than the clocks of the schedulers may differ, shorter than the
-	// interval of any job. Default DefaultHold; negative: not at all. It ends with
-	// the process.
-	Hold time.Duration
+	// MinHold is the Mutex.MinHold of a job's name: from the grant on nobody else
+	// gets it before that has passed, also when the job takes a millisecond, and
+	// when its process dies in it. Make it longer than the clocks of the schedulers
+	// may differ, and shorter than the interval of any job by as much. It is at most
+	// holdfast.MaxMinHold; more than that panics. Default DefaultMinHold. Negative:
+	// none, which is all that a Client of a quorum can do; an Elector does not need it.
+	MinHold time.Duration
 
 	// Prefix stands before a job's name to make the name that is locked. Default
 	// "job:".
 	Prefix string
 
-	// Logger gets what gocron does not want to hear. Default slog.Default().
+	// Logger is warned of a job's name that could not be given back, or that was
+	// lost before, which gocron does not want to hear. Default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -51,27 +53,36 @@ func NewLocker(client *holdfast.Client, options *Options) *Locker {
 	if options != nil {
 		l.options = *options
 	}
-	if l.options.Hold == 0 {
-		l.options.Hold = DefaultHold
+	if l.options.MinHold > holdfast.MaxMinHold {
+		panic(fmt.Sprintf("gocronlock: Options.MinHold is %v: it must be at most %v", l.options.MinHold, holdfast.MaxMinHold))
+	}
+	if l.options.MinHold == 0 {
+		l.options.MinHold = DefaultMinHold
 	}
 	if l.options.Prefix == "" {
 		l.options.Prefix = "job:"
 	}
+	if l.options.Logger == nil {
+		l.options.Logger = slog.Default()
+	}
 	return l
 }
 
-// Lock takes the name of a job without waiting. Its errors are those of
-// Mutex.TryLock; gocron skips the run and gives them to gocron.AfterLockError: a
-// *holdfast.HeldError says who runs it, anything else that nobody knows.
+// Lock takes the name of a job without waiting: one round trip, and one more where
+// MinHold is longer than the ttl. Its errors are those of Mutex.TryLock; gocron skips
+// the run and gives them to gocron.AfterLockError: a *holdfast.HeldError says who runs
+// it, or ran it, anything else that nobody knows.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
-	lease, err := l.client.Mutex(l.options.Prefix + job).TryLock(ctx)
+	mutex := l.client.Mutex(l.options.Prefix + job)
+	mutex.MinHold = max(l.options.MinHold, 0)
+	lease, err := mutex.TryLock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running[job] = lease
-	return &lock{l, job, lease, least.New(lease, l.options.Hold, l.options.Logger)}, nil
+	return &lock{l, job, lease}, nil
 }
 
 // lock is one run of a job.
@@ -79,10 +90,10 @@ type lock struct {
 	locker *Locker
 	job    string
 	lease  *holdfast.Lease
-	hold   *least.Hold
 }
 
-// Unlock gives the name back when Hold is over, in the background until then.
+// Unlock gives the name back, which rests until MinHold is over: one round trip. The
+// error is that of Lease.Release.
 func (k *lock) Unlock(context.Context) error {
 	l := k.locker
 	l.mu.Lock()
@@ -90,7 +101,11 @@ func (k *lock) Unlock(context.Context) error {
 		delete(l.running, k.job)
 	}
 	l.mu.Unlock()
-	return k.hold.Release()
+	err := k.lease.Release()
+	if err != nil && !errors.Is(err, holdfast.ErrClosed) {
+		l.options.Logger.Warn("holdfast: a job's name", "name", k.lease.Name(), "error", err)
+	}
+	return err
 }
 
 // Task makes a function for gocron.NewTask of one that wants the lease of its run:

@@ -45,7 +45,7 @@ type setting struct {
 // goroutine of its own and answered once, when it is done.
 type order struct {
 	Call  int           // echoed
-	Do    string        // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti
+	Do    string        // lock, export, adopt, release, look, eval, watch, watched, load; serve, relock, mark, glance, recover, losses, rest; tour; campaign; multi, unmulti; crowd; ticks
 	Name  string        // lock, eval, glance
 	Least time.Duration // lock: Mutex.MinHold
 	Part  part          // lock: of a shared kind
@@ -55,6 +55,8 @@ type order struct {
 	Names []string // mark, multi
 	Since int64    // losses
 	Tour  tour     // tour
+	Crowd crowd    // crowd
+	Ticks ticking  // ticks
 	Text  string   // adopt: what was exported
 	Value string   // eval: what the key Name is set to
 }
@@ -179,6 +181,10 @@ func (c *child) obey(o order) {
 		c.campaign(o, &r)
 	case "multi", "unmulti":
 		c.multi(o, &r)
+	case "crowd":
+		r.said(o.Crowd.run(c.client))
+	case "ticks":
+		r.At = o.Ticks.first(c.client)
 	default:
 		c.obeyAtWork(o, &r)
 	}

@@ -102,7 +102,7 @@ func TestGocronLocker(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	var k ticks
 	for who := range 2 {
-		locker := gocronlock.NewLocker(open(t, server.URL(), holdfast.Options{}), &gocronlock.Options{Hold: tickHold})
+		locker := gocronlock.NewLocker(open(t, server.URL(), holdfast.Options{}), &gocronlock.Options{MinHold: tickHold})
 		gocronWith(t, time.Duration(who)*skew, gocron.WithDistributedLocker(locker), locker.Task("tick", func(_ context.Context, lease *holdfast.Lease) error {
 			k.ran(who)
 			return lease.Err()
@@ -247,7 +247,7 @@ func TestCronWrappers(t *testing.T) {
 			}
 		}
 		quiet := cron.DiscardLogger
-		add(cronlock.SkipIfHeld(client.Mutex("skip"), &cronlock.Options{Hold: tickHold, Logger: quiet}), cron.FuncJob(func() { k.ran(who) }))
+		add(cronlock.SkipIfHeld(client.Mutex("skip"), &cronlock.Options{MinHold: tickHold, Logger: quiet}), cron.FuncJob(func() { k.ran(who) }))
 		add(cronlock.DelayIfHeld(client.Mutex("delay"), nil), cronlock.Func(func(context.Context, *holdfast.Lease) error {
 			mu.Lock()
 			inside++

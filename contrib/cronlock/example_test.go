@@ -1,0 +1,80 @@
+package cronlock_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/contrib/cronlock"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/robfig/cron/v3"
+)
+
+// Two instances have the same job, and each tick is run by one of them.
+func ExampleSkipIfHeld() {
+	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+
+	ran := make(chan string, 10)
+	tick := onceSoon{time.Now().Add(2 * time.Second)} // in production: cron.AddJob("0 3 * * *", …)
+	for _, instance := range []string{"a", "b"} {
+		client := holdfast.New(store, &holdfast.Options{Owner: instance})
+		defer client.Close()
+		skip := cronlock.SkipIfHeld(client.Mutex("report"), &cronlock.Options{MinHold: time.Minute, Logger: cron.DiscardLogger})
+		c := cron.New()
+		c.Schedule(tick, cron.NewChain(skip).Then(cronlock.Func(func(ctx context.Context, lease *holdfast.Lease) error {
+			ran <- instance // under ctx, which ends with the lease, and with lease.Token()
+			return nil
+		})))
+		c.Start()
+		defer func() { <-c.Stop().Done() }()
+	}
+	<-ran
+	select {
+	case <-ran:
+		fmt.Println("both ran it")
+	case <-time.After(time.Second):
+		fmt.Println("one ran it")
+	}
+	// Output: one ran it
+}
+
+// onceSoon is a cron.Schedule of one tick.
+type onceSoon struct{ at time.Time }
+
+func (s onceSoon) Next(now time.Time) time.Time {
+	if now.Before(s.at) {
+		return s.at
+	}
+	return now.Add(time.Hour)
+}
+
+// Both instances run, one after the other.
+func ExampleDelayIfHeld() {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	done := make(chan int, 2)
+	working := 0 // no mutex: the job is under the lock
+	for range 2 {
+		client := holdfast.New(store, nil)
+		defer client.Close()
+		job := cronlock.DelayIfHeld(client.Mutex("cleanup"), nil)(cronlock.Func(func(context.Context, *holdfast.Lease) error {
+			working++
+			done <- working
+			working--
+			return nil
+		}))
+		go job.Run() // as cron does at each tick
+	}
+	fmt.Println(<-done, <-done)
+	// Output: 1 1
+}
