@@ -1,0 +1,86 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
+)
+
+// One who asks again by its id, since an answer was lost, where L was deleted
+// alone: what it lives does not cut short what the others live.
+func TestSharedAskedAgainWithoutL(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", time.Minute), s.process("p1", 300*time.Millisecond), s.process("p2", time.Second)
+		long := s.take(p0, "n", read)
+		lock, _, _ := sim.Keys("n")
+		s.on(func(step sim.Step, f *sim.Fate) {
+			switch {
+			case step.Process != 1 || step.Kind != "shared_lock":
+			case step.N == 0: // its answer is lost
+				f.LoseBack, f.Reset = true, true
+			case step.N == 1:
+				s.Do("DEL", lock)
+			}
+		})
+		s.take(p1, "n", read)
+		p1.Kill()
+		time.Sleep(500 * time.Millisecond)
+		h := s.Watch.CalledFor(p2, "n", write)
+		if lease, err := p2.Client.RWMutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("a writer, while the reader of a minute has its lease (%v): got %v, want ErrHeld", long.Err(), err)
+			if err == nil {
+				s.Watch.Granted(h, lease)
+				_ = lease.Release()
+			}
+		}
+		s.Watch.Leaves(h)
+		long.release()
+	})
+}
+
+// What is left in line of a semaphore that nobody lives to use is nothing to a
+// mutex.
+func TestDeadWaiterOfASemaphore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", time.Second), s.process("p1", time.Second), s.process("p2", time.Second)
+		s.take(p0, "n", permits(1, 1))
+		s.wants(p1, "n", permits(1, 1))
+		p0.Kill()
+		p1.Kill()
+		time.Sleep(2 * time.Second)
+		lease, err := p2.Client.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Fatalf("Lock: got %v, want the name: who waits for it is dead", err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Mutex that is given up leaves nothing in line, whoever else stands there.
+func TestGivenUpBesideASemaphore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
+		lock, _, queue := sim.Keys("n")
+		s.Do("SET", lock, "foreign", "PX", "60000")
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		go func() { _, _ = p1.Client.Mutex("n").Lock(ctx) }()
+		time.Sleep(100 * time.Millisecond)
+		go func() { _, _ = p0.Client.Semaphore("n", 2).Acquire(t.Context(), 1) }()
+		time.Sleep(5 * time.Second)
+		if got := s.Do("ZCARD", queue); got != int64(1) {
+			t.Errorf("%v stand in line, want the semaphore's alone: %v", got, s.Do("ZRANGE", queue, "0", "-1"))
+		}
+		s.Do("DEL", lock)
+		time.Sleep(2 * time.Second)
+		if err := p0.Client.Close(); err != nil && !errors.Is(err, holdfast.ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
