@@ -8,4 +8,10 @@ var attackMutants = []mutant{
 		edits: []string{"(counts[2 * i] > 0 or not letter)", "true"}},
 	{guard: "another kind keeps nobody from giving back", file: "internal/script/wake.lua", name: "TestGivenUpBesideASemaphore",
 		edits: []string{"if not tolerant and", "if"}},
+	{guard: "a share given back is no resignation", file: "lease.go", name: "TestSharedTermStaysKnown",
+		edits: []string{"if l.turn.ended.Load() != nil { // else others share it", "if true { // else others share it"}},
+	{guard: "a key of another kind is lost", file: "internal/script/renew.lua", name: "TestKeyIsAnotherKindNow",
+		edits: []string{"if string.find(holder.err, 'WRONGTYPE', 1, true) then", "if false then"}},
+	{guard: "shared: what is not ours is not deleted", file: "internal/script/shared_renew.lua", name: "TestSharedLateRenewalOfAnotherProgramsHash",
+		edits: []string{"and (kind[1] or redis.call('PTTL', L) == -2) ", ""}},
 }

@@ -84,3 +84,67 @@ func TestGivenUpBesideASemaphore(t *testing.T) {
 		}
 	})
 }
+
+// Who shares a leader's lease and gives its share back does not resign: the term
+// is announced on.
+func TestSharedTermStaysKnown(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		a := s.leads(p0, "a")
+		again := p0.Client.Mutex("n")
+		again.Reentrant = true
+		share, err := again.Lock(a.Context(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := share.Release(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		s.Do("DEL", "holdfast/term:{"+sim.Prefix+"n}") // as a failover may
+		time.Sleep(6 * time.Minute)
+		if leader, err := p0.Client.Election("n").Leader(t.Context()); err != nil || leader.Term != a.Token() {
+			t.Errorf("Leader = %+v, %v; want term %d", leader, err, a.Token())
+		}
+		a.release()
+	})
+}
+
+// A Mutex whose key was deleted and is another kind's now is lost with the next
+// answered renewal, and its line with it.
+func TestKeyIsAnotherKindNow(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		lock, _, _ := sim.Keys("n")
+		h := s.lock(p0, "n")
+		s.Watch.Leaves(h.held)
+		s.Do("DEL", lock)
+		lease, err := p1.Client.RWMutex("n").RLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := h.Err(); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("a third of its ttl later: got %v, want ErrLost", err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A late renewal of what is over leaves alone what is none of ours.
+func TestSharedLateRenewalOfAnotherProgramsHash(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		lock, _, _ := sim.Keys("n")
+		h := s.take(p0, "n", read)
+		s.Watch.Leaves(h.held)
+		s.Do("DEL", lock, sim.KeyH("n"))
+		s.Do("HSET", lock, "user", "data")
+		time.Sleep(6 * time.Second)
+		if n := s.Do("EXISTS", lock); n != int64(1) {
+			t.Error("the hash of another program was deleted")
+		}
+	})
+}
