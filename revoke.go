@@ -104,6 +104,9 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 	if err != nil {
 		return answer{}, err
 	}
+	if len(reply) > 0 && reply[0] == "other kind" {
+		return answer{}, errNotShared(name, what)
+	}
 	state, err := c.decodeState(name, reply)
 	if err != nil {
 		return answer{}, &storeError{name, nil, err}

@@ -14,4 +14,6 @@ var attackMutants = []mutant{
 		edits: []string{"if string.find(holder.err, 'WRONGTYPE', 1, true) then", "if false then"}},
 	{guard: "shared: what is not ours is not deleted", file: "internal/script/shared_renew.lua", name: "TestSharedLateRenewalOfAnotherProgramsHash",
 		edits: []string{"and (kind[1] or redis.call('PTTL', L) == -2) ", ""}},
+	{guard: "fence: no token that no lease has", file: "fence/http.go", pkg: "./fence", name: "TestHandler",
+		edits: []string{" || token >= 1<<53", ""}},
 }
