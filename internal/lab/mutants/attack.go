@@ -16,4 +16,6 @@ var attackMutants = []mutant{
 		edits: []string{"and (kind[1] or redis.call('PTTL', L) == -2) ", ""}},
 	{guard: "fence: no token that no lease has", file: "fence/http.go", pkg: "./fence", name: "TestHandler",
 		edits: []string{" || token >= 1<<53", ""}},
+	{guard: "min hold: sure before a lease is shared", file: "mutex.go", name: "TestSharedMinHoldCrash",
+		edits: []string{"if err != nil || sure {", "if sure = true; err != nil || sure {"}},
 }

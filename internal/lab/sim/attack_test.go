@@ -165,3 +165,22 @@ func TestOrderOfASharedKind(t *testing.T) {
 		h.release()
 	})
 }
+
+// Who shares a lease and asks for a least time gets its share when that is sure:
+// its process may die in the next moment.
+func TestSharedMinHoldCrash(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		h := s.lock(p0, "n")
+		again := p0.Client.Mutex("n")
+		again.Reentrant, again.MinHold = true, 10*time.Second
+		if _, err := again.Lock(h.Context(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		p0.Kill()
+		next := s.waits(p1, "n")
+		s.notBefore("the next", next, 9*time.Second)
+		s.soon("the next", next, 2*time.Second).release()
+	})
+}
