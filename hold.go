@@ -122,11 +122,9 @@ func (u *turn) bound(w *caller, now instant) {
 }
 
 // holdLonger is bound for one who shares a turn: the longest counts.
-func (u *turn) holdLonger(least time.Duration, now instant) {
-	h := &u.tenure.minHold
-	if least > 0 && u.since.add(least) > h.until {
-		h.until = u.since.add(least)
-		u.line.renewSoon(u.tenure, now)
+func (u *turn) holdLonger(least time.Duration) {
+	if least > 0 {
+		u.tenure.minHold.until = max(u.tenure.minHold.until, u.since.add(least))
 	}
 }
 

@@ -200,7 +200,9 @@ func (l *Lease) Release() error {
 	if !l.released {
 		l.released = true
 		l.result = l.turn.line.c.release(l)
-		l.turn.line.candidate.resigned(l)
+		if l.turn.ended.Load() != nil { // else others share it, see Mutex.Reentrant
+			l.turn.line.candidate.resigned(l)
+		}
 	}
 	return l.result
 }

@@ -65,7 +65,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || held.err() == nil) {
-		return m.again(held)
+		return m.again(ctx, held)
 	}
 	w := c.newCaller(try)
 	w.least, w.most = m.MinHold, m.MaxHold
@@ -95,22 +95,35 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // again is a Lock under the context of a lease of this very name.
-func (m *Mutex) again(u *turn) (*Lease, error) {
+func (m *Mutex) again(ctx context.Context, u *turn) (*Lease, error) {
 	if !m.Reentrant || u.line.shared != nil {
 		return nil, ErrDeadlock
 	}
 	if err := u.err(); err != nil {
 		return nil, err
 	}
+	lease, sure, err := m.share(u)
+	if err != nil || sure {
+		return lease, err
+	}
+	if err := u.ensure(ctx); err != nil { // or the least time would end with the process
+		_ = lease.Release() // the others have theirs
+		return nil, err
+	}
+	return lease, nil
+}
+
+// share adds a lease to a turn; sure: L lives for the least time that it asks for.
+func (m *Mutex) share(u *turn) (lease *Lease, sure bool, err error) {
 	c := m.client.core
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
-		return nil, e.err
+		return nil, false, e.err
 	}
 	u.shares++
-	u.holdLonger(m.MinHold, c.clock.now())
-	return &Lease{turn: u, client: m.client}, nil
+	u.holdLonger(m.MinHold)
+	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.add(m.MinHold) <= u.tenure.minHold.lives, nil
 }
 
 // Locker is what Do can run a function under.

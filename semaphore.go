@@ -129,6 +129,8 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		case a.word == "resized":
 			s.size.Store(int64(size))
 			return nil
+		case a.word != "again":
+			return &storeError{s.name, nil, fmt.Errorf("resize was answered %q", a.word)}
 		}
 	}
 }

@@ -42,6 +42,9 @@ func (c *core) decodeShared(name string, reply []string) (*State, error) {
 		Name: name, Kind: Kind(reply[2]), At: time.UnixMicro(us), Token: fence,
 		Holding: int(holding), Waiting: int(waiting),
 	}
+	if s.Kind == "" { // given back since it was asked what it is
+		s.Kind = KindMutex
+	}
 	if s.Kind == KindSemaphore {
 		s.Size, s.Used = int(capacity), int(used)
 	}

@@ -23,11 +23,14 @@ func SetHeader(r *http.Request, lease *holdfast.Lease) {
 // Handler lets requests with a token into Next as Gate.Enter does: while one with
 // an older token is served a newer one waits, and older ones are refused. What goes
 // on after Next has returned is not covered. It protects what this process alone
-// writes to; see Gate. It asks nobody.
+// writes to; see Gate. It believes what it is told: whoever can send a token that is
+// too high keeps all others out, so it belongs behind what knows who is asking. It
+// asks nobody.
 //
 // It answers with application/problem+json: 412 to a stale token, with the members
 // token and newest; 428 to a request without one where that is Required; 400 to a
-// token that is no positive number; 503 if the request ended while it waited.
+// token that is no positive number below 2^53, as no lease has one; 503 if the
+// request ended while it waited.
 type Handler struct {
 	Gate *Gate // must be set; may be shared with other handlers of the same resources
 	Next http.Handler
@@ -53,8 +56,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	token, err := strconv.ParseInt(strings.TrimSpace(values[0]), 10, 64)
-	if err != nil || token <= 0 || len(values) > 1 {
-		problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the header %s must be one positive number, not %.100q", Header, values)}.write(w)
+	if err != nil || token <= 0 || token >= 1<<53 || len(values) > 1 {
+		problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("the header %s must be one positive number below 2^53, not %.100q", Header, values)}.write(w)
 		return
 	}
 	resource := r.URL.Path

@@ -56,6 +56,7 @@ func TestHandler(t *testing.T) {
 		{"no number", "PUT", "/a", []string{"twelve"}, 400},
 		{"zero", "PUT", "/a", []string{"0"}, 400},
 		{"beyond 64 bits", "PUT", "/a", []string{"9223372036854775808"}, 400},
+		{"beyond what a lease can have", "PUT", "/a", []string{"9007199254740992"}, 400},
 		{"two tokens", "PUT", "/a", []string{"12", "13"}, 400},
 		{"an empty one", "PUT", "/a", []string{""}, 400},
 	} {

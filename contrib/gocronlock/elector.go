@@ -82,16 +82,16 @@ func (e *Elector) stand(ctx context.Context, mutex *holdfast.Mutex) {
 		}
 		err = lease.Release() // of a lost one: how it was lost
 		e.note(nil, err)
+		e.mu.Lock()
+		e.end = err
+		e.mu.Unlock()
 	}
 }
 
 func (e *Elector) note(lease *holdfast.Lease, cause error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lease, e.cause = lease, cause
-	if lease == nil {
-		e.end = cause
-	}
+	e.lease, e.cause, e.end = lease, cause, nil
 }
 
 // IsLeader is nil while this Elector has the name, by its own clock, and a
@@ -135,7 +135,7 @@ func (e *Elector) Close() error {
 	<-e.done
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if errors.Is(e.end, context.Canceled) || errors.Is(e.end, holdfast.ErrClosed) {
+	if errors.Is(e.end, holdfast.ErrClosed) {
 		return nil
 	}
 	return e.end

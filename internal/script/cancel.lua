@@ -25,7 +25,7 @@ local now, fence, base, room
 -- include wake.lua
 -- include handover.lua
 
-local dead, chosen, following, more = survey('', id)
+local dead, chosen, following, more = survey('', id, true)
 redis.call('ZREM', Q, id, unpack(dead))
 if more and not chosen then return {'again', us} end
 if free then

@@ -5,12 +5,12 @@
 -- survey reads the line from its head and writes nothing. It returns the dead
 -- that stand in front, the first id with a listener, the next one with a
 -- listener, and whether it stopped after 500 dead. The id mine needs no
--- listener; the id gone counts as dead.
-local function survey(mine, gone)
+-- listener; the id gone counts as dead. Tolerant is of wake.lua.
+local function survey(mine, gone, tolerant)
   local dead, chosen = {}, nil
   local ids, from, n = redis.call('ZRANGE', Q, '0', '1'), 2, 2 -- most often these are all it takes
   while true do
-    local listening = listeners(ids)
+    local listening = listeners(ids, tolerant)
     for i, id in ipairs(ids) do
       if id ~= gone and (id == mine or listening(i)) then
         if chosen then return dead, chosen, id, false end

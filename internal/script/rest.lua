@@ -18,7 +18,7 @@ local now, fence, base, room
 -- include wake.lua
 -- include handover.lua
 
-local dead, head, _, more = survey('', id)
+local dead, head, _, more = survey('', id, true)
 local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
 local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
 local heard = fresh ~= '' and listeners({fresh})(1) and 1 or 0

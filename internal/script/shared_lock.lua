@@ -20,7 +20,7 @@ local function granted(token) return string.format('granted %s 1 0 %s %s', token
 if over_of(over) > us and not foreign then -- ours already
   local ttl, size, top = ttl_of(id), 1, base
   if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', ARGV[2]) end
-  local px = math.max(ttl, redis.call('PTTL', L))
+  local px = math.max(ttl, redis.call('PTTL', L), redis.call('PTTL', H)) -- L may have been made anew, and H has what others live
   redis.call('PEXPIRE', L, px)
   redis.call('ZADD', H, score_of(id, us + 1000 * ttl), id)
   redis.call('PEXPIRE', H, px)

@@ -15,7 +15,8 @@ local kind = redis.pcall('HMGET', L, 'kind')
 if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
 if kind.err or not over or over <= us then
   if over then redis.call('ZREM', H, id) end -- it hears that it is over
-  if not kind.err and redis.call('ZCOUNT', H, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
+  if not kind.err and (kind[1] or redis.call('PTTL', L) == -2)
+    and redis.call('ZCOUNT', H, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
     and redis.call('ZCOUNT', H, string.format('(%.0f', us + LIGHT), '+inf') == 0 then
     redis.call('UNLINK', L, H) -- nobody is behind it any more
   end

@@ -17,7 +17,7 @@ local now, fence, base, room
 -- include wake.lua
 -- include handover.lua
 
-local dead, chosen, following, more = survey('', '')
+local dead, chosen, following, more = survey('', '', true)
 if more and not chosen then
   redis.call('ZREM', Q, unpack(dead))
   return {'again', us}

@@ -25,7 +25,7 @@ local now, fence, base, room
 -- include handover.lua
 
 if not holder then -- expired: nothing to release, but the line must move
-  local dead, chosen, following, more = survey('', '')
+  local dead, chosen, following, more = survey('', '', true)
   if more and not chosen then
     redis.call('ZREM', Q, unpack(dead))
     return {'again', us}
@@ -34,7 +34,7 @@ if not holder then -- expired: nothing to release, but the line must move
   return {'not held', '', us, refused}
 end
 
-local dead, chosen, following, more = survey(fresh, '')
+local dead, chosen, following, more = survey(fresh, '', true)
 local score, heard
 if fresh ~= '' then
   local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]

@@ -15,18 +15,23 @@ local function channel(id)
   return channels[id]
 end
 
--- listeners asks for many ids at once; what it returns says it of one of them.
-local function listeners(ids)
+-- listeners asks for many ids at once; what it returns says it of one of them. A
+-- living waiter of another kind is an error, unless tolerant: to whoever gives the
+-- name back it is dead, like one of another kind that is.
+local function listeners(ids, tolerant)
   local names = {}
-  for i, id in ipairs(ids) do names[i] = channel(id) or '' end
+  for i, id in ipairs(ids) do
+    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+  end
   local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
   return function(i)
-    if names[i] == '' then
-      local letter = string.match(ids[i], '%.(%a)%d+|')
+    if channel(ids[i]) then return counts[2 * i] > 0 end
+    local letter = string.match(ids[i], '%.(%a)%d+|')
+    if not tolerant and (counts[2 * i] > 0 or not letter) then
       error('HOLDFAST ' .. L .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
         or 'another kind of lock') .. ', not as a mutex', 0)
     end
-    return counts[2 * i] > 0
+    return false
   end
 end
 

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -14,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +53,7 @@ func run(only, share string) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants, sharedMutants, lightMutants, contribMutants) {
+	for i, m := range all {
 		if i%parts != part || !pattern.MatchString(m.guard) {
 			continue
 		}
@@ -107,12 +107,8 @@ func (m mutant) test(root, dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	pkg := m.pkg
-	if pkg == "" {
-		pkg = "./internal/lab/sim"
-	}
 	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "40s",
-		"-run", "^"+m.name+"$", pkg)
+		"-run", "^"+m.name+"$", m.packageDir())
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	switch text := string(out); {
@@ -125,6 +121,9 @@ func (m mutant) test(root, dir string) error {
 	}
 	return nil
 }
+
+// packageDir is where its test stands.
+func (m mutant) packageDir() string { return cmp.Or(m.pkg, "./internal/lab/sim") }
 
 // overlay writes the changed file and a list of what it stands for, as the go
 // command takes it.

@@ -207,6 +207,9 @@ func (s *Story) evict(name string, r *rand.Rand) {
 		s.Evict(name)
 		return
 	case r.IntN(2) == 0:
+		s.evictAlone(name)
+		return
+	case r.IntN(2) == 0:
 		s.Evict(name)
 	}
 	s.mu.Lock()
@@ -214,4 +217,13 @@ func (s *Story) evict(name string, r *rand.Rand) {
 	s.note("H of %s is deleted", name)
 	s.Watch.forgottenName(name)
 	s.Do("DEL", KeyH(name))
+}
+
+// evictAlone deletes L of a shared kind, and nothing that says who holds.
+func (s *Story) evictAlone(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lock, _, _ := Keys(name)
+	s.note("L alone of %s is deleted", name)
+	s.Do("DEL", lock)
 }

@@ -1,0 +1,17 @@
+package main
+
+import "slices"
+
+// all are the mutants of every table.
+var all = slices.Concat(
+	mutants,
+	quorumMutants,
+	electionMutants,
+	evalMutants,
+	orderMutants,
+	holdMutants,
+	sharedMutants,
+	lightMutants,
+	contribMutants,
+	attackMutants,
+)

@@ -1,0 +1,186 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
+)
+
+// One who asks again by its id, since an answer was lost, where L was deleted
+// alone: what it lives does not cut short what the others live.
+func TestSharedAskedAgainWithoutL(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", time.Minute), s.process("p1", 300*time.Millisecond), s.process("p2", time.Second)
+		long := s.take(p0, "n", read)
+		lock, _, _ := sim.Keys("n")
+		s.on(func(step sim.Step, f *sim.Fate) {
+			switch {
+			case step.Process != 1 || step.Kind != "shared_lock":
+			case step.N == 0: // its answer is lost
+				f.LoseBack, f.Reset = true, true
+			case step.N == 1:
+				s.Do("DEL", lock)
+			}
+		})
+		s.take(p1, "n", read)
+		p1.Kill()
+		time.Sleep(500 * time.Millisecond)
+		h := s.Watch.CalledFor(p2, "n", write)
+		if lease, err := p2.Client.RWMutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("a writer, while the reader of a minute has its lease (%v): got %v, want ErrHeld", long.Err(), err)
+			if err == nil {
+				s.Watch.Granted(h, lease)
+				_ = lease.Release()
+			}
+		}
+		s.Watch.Leaves(h)
+		long.release()
+	})
+}
+
+// What is left in line of a semaphore that nobody lives to use is nothing to a
+// mutex.
+func TestDeadWaiterOfASemaphore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", time.Second), s.process("p1", time.Second), s.process("p2", time.Second)
+		s.take(p0, "n", permits(1, 1))
+		s.wants(p1, "n", permits(1, 1))
+		p0.Kill()
+		p1.Kill()
+		time.Sleep(2 * time.Second)
+		lease, err := p2.Client.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Fatalf("Lock: got %v, want the name: who waits for it is dead", err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Mutex that is given up leaves nothing in line, whoever else stands there.
+func TestGivenUpBesideASemaphore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
+		lock, _, queue := sim.Keys("n")
+		s.Do("SET", lock, "foreign", "PX", "60000")
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		go func() { _, _ = p1.Client.Mutex("n").Lock(ctx) }()
+		time.Sleep(100 * time.Millisecond)
+		go func() { _, _ = p0.Client.Semaphore("n", 2).Acquire(t.Context(), 1) }()
+		time.Sleep(5 * time.Second)
+		if got := s.Do("ZCARD", queue); got != int64(1) {
+			t.Errorf("%v stand in line, want the semaphore's alone: %v", got, s.Do("ZRANGE", queue, "0", "-1"))
+		}
+		s.Do("DEL", lock)
+		time.Sleep(2 * time.Second)
+		if err := p0.Client.Close(); err != nil && !errors.Is(err, holdfast.ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+// Who shares a leader's lease and gives its share back does not resign: the term
+// is announced on.
+func TestSharedTermStaysKnown(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		a := s.leads(p0, "a")
+		again := p0.Client.Mutex("n")
+		again.Reentrant = true
+		share, err := again.Lock(a.Context(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := share.Release(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		s.Do("DEL", "holdfast/term:{"+sim.Prefix+"n}") // as a failover may
+		time.Sleep(6 * time.Minute)
+		if leader, err := p0.Client.Election("n").Leader(t.Context()); err != nil || leader.Term != a.Token() {
+			t.Errorf("Leader = %+v, %v; want term %d", leader, err, a.Token())
+		}
+		a.release()
+	})
+}
+
+// A Mutex whose key was deleted and is another kind's now is lost with the next
+// answered renewal, and its line with it.
+func TestKeyIsAnotherKindNow(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		lock, _, _ := sim.Keys("n")
+		h := s.lock(p0, "n")
+		s.Watch.Leaves(h.held)
+		s.Do("DEL", lock)
+		lease, err := p1.Client.RWMutex("n").RLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if err := h.Err(); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("a third of its ttl later: got %v, want ErrLost", err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A late renewal of what is over leaves alone what is none of ours.
+func TestSharedLateRenewalOfAnotherProgramsHash(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		lock, _, _ := sim.Keys("n")
+		h := s.take(p0, "n", read)
+		s.Watch.Leaves(h.held)
+		s.Do("DEL", lock, sim.KeyH("n"))
+		s.Do("HSET", lock, "user", "data")
+		time.Sleep(6 * time.Second)
+		if n := s.Do("EXISTS", lock); n != int64(1) {
+			t.Error("the hash of another program was deleted")
+		}
+	})
+}
+
+// An order about a semaphore says that it can't be, and not that Redis is strange.
+func TestOrderOfASharedKind(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		h := s.take(p0, "n", permits(1, 2))
+		state, err := p0.Client.Inspect(t.Context(), "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "holdfast: n: Steal works for a Mutex, not for a Semaphore or an RWMutex"
+		if err := p0.Client.Steal(t.Context(), "n", state.Holder.Hash, "why"); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		h.release()
+	})
+}
+
+// Who shares a lease and asks for a least time gets its share when that is sure:
+// its process may die in the next moment.
+func TestSharedMinHoldCrash(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		h := s.lock(p0, "n")
+		again := p0.Client.Mutex("n")
+		again.Reentrant, again.MinHold = true, 10*time.Second
+		if _, err := again.Lock(h.Context(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		p0.Kill()
+		next := s.waits(p1, "n")
+		s.notBefore("the next", next, 9*time.Second)
+		s.soon("the next", next, 2*time.Second).release()
+	})
+}
