@@ -22,6 +22,8 @@ func (l *line) ask(now instant) {
 	}
 	switch {
 	case l.asking != nil || now < l.askAt:
+	case l.bundle != nil:
+		l.bundle.ask(now)
 	case l.tenure.tried && !l.wake.up:
 		l.wake.want() // and step again when it is confirmed
 	default:
@@ -79,10 +81,13 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	asking := l.tenure == t && t.phase <= queued
 	switch {
 	case err != nil:
+		_, refused := asServerError(err)
 		if newest && asking {
-			l.failed(err, r.sent, now)
+			if together := refused && l.unbundle(); !together || passing(err) { // else it may be about another name
+				l.failed(err, r.sent, now)
+			}
 			l.step(now)
-		} else if _, refused := asServerError(err); t.phase == past && !refused {
+		} else if t.phase == past && !refused {
 			l.c.cancelID(t.id, l, now) // it may have run after its cancel or unlock
 		}
 		return
@@ -100,7 +105,12 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	}
 	l.failing = 0
 	l.c.ghost(a.holder, now) // a failover brought it back
+	if a.word == "passed" {
+		l.unbundle()
+	}
+	l.bundle = nil
 	switch a.word {
+	case "passed": // who else stands here asks for this name alone
 	case "held":
 		l.refused(a, now)
 	case "queued":
@@ -255,7 +265,7 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 }
 
 func (l *line) begin(t *tenure, g grant, now instant) {
-	l.asking, l.askAt, l.failing = nil, 0, 0
+	l.asking, l.askAt, l.failing, l.bundle = nil, 0, 0, nil
 	if now >= end(g.start, g.life) {
 		t.waits = true // L may bear it: who gives it up must cancel
 		if t.late++; t.late > 1 {

@@ -310,6 +310,8 @@ var (
 	scriptLeader   = script.Leader
 	scriptRest     = script.Rest
 
+	scriptMultiLock = script.MultiLock
+
 	scriptSharedLock    = script.SharedLock
 	scriptSharedUnlock  = script.SharedUnlock
 	scriptSharedRenew   = script.SharedRenew

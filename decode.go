@@ -60,6 +60,8 @@ var forms = map[string]string{
 
 	"other kind": "kind capacity",
 	"resized":    "",
+
+	"passed": "", // what the answer for several names says of one that did not matter; see shareOf
 }
 
 func decodeAnswer(reply []string) (answer, error) {

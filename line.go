@@ -55,6 +55,7 @@ type line struct {
 	shared    *shared // of a shared kind; nil for a mutex
 
 	candidate *candidate // nil: of callers that lock the name as a Mutex
+	bundle    *bundle    // with whose lines it asks by one script; else nil
 
 	timer timer
 }
@@ -211,7 +212,7 @@ func (l *line) forget(now instant) {
 // whenever something is heard of it again.
 func (l *line) giveUp(t *tenure, now instant) {
 	l.c.end(t, now)
-	l.asking, l.askAt = nil, 0
+	l.asking, l.askAt, l.bundle = nil, 0, nil
 	if t.mayStand() {
 		l.c.cancelID(t.id, l, now)
 	}

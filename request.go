@@ -22,6 +22,7 @@ type request struct {
 	asked    chan<- error    // of a renewal: who wants to know how it went; nil: nobody
 	whole    bool            // it does not fall back to L alone
 	answered func(r *request, a answer, err error, now instant)
+	carries  []*request // locks of several names that travel as this one; see bundle
 
 	acked, connected int // replicas: of a renewal with WaitReplicas
 }
@@ -63,7 +64,7 @@ func (c *core) perform(r *request) {
 		reply, err = c.evalAlone(ctx, r.call, err)
 	}
 	c.mu.Lock()
-	c.arrived(r, reply, err)
+	c.came(r, reply, err)
 	c.unlock()
 }
 

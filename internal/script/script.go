@@ -42,6 +42,8 @@ var (
 	Announce = load("announce")
 	Leader   = load("leader")
 	Rest     = load("rest")
+
+	MultiLock = load("multi_lock")
 )
 
 // The operations on what is remembered of a Once.
@@ -85,7 +87,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, OnceBegin, OnceEnd, OnceLook}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, OnceBegin, OnceEnd, OnceLook}
 }
 
 // New makes a script from its source.

@@ -14,4 +14,5 @@ var all = slices.Concat(
 	lightMutants,
 	contribMutants,
 	attackMutants,
+	multiMutants,
 )

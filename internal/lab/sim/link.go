@@ -226,10 +226,15 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 	if w.sharded {
 		call.Script = plain(call.Script)
 	}
-	w.Watch.before(call)
+	calls := each(call)
+	for _, call := range calls {
+		w.Watch.before(call)
+	}
 	reply, err := w.server.Eval(context.Background(), call)
 	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(about(call)), briefs(reply), err)
-	w.Watch.after(call, reply)
+	for i, call := range calls {
+		w.Watch.after(call, answerTo(calls, i, reply))
+	}
 	return reply, err
 }
 

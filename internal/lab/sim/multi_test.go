@@ -236,9 +236,11 @@ func TestMultiBeginsAnew(t *testing.T) {
 	})
 }
 
-// A try that finds one name held says which, and holds none when it returns.
+// A try that has to go one by one and finds a name held says which, and holds none
+// when it returns.
 func TestMultiTryIsAllOrNothing(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
+		s.Shard() // the names are in several slots
 		s.on(func(sim.Step, *sim.Fate) {})
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "c")

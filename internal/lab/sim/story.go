@@ -28,13 +28,14 @@ const (
 // Story is one random run.
 type Story struct {
 	*World
-	kind   Kind
-	names  []string
-	ttls   []time.Duration // one per process
-	killed bool
-	copies int  // replicas, all of which must acknowledge
-	shared bool // its names are of the shared kinds
-	orders ordering
+	kind    Kind
+	names   []string
+	ttls    []time.Duration // one per process
+	killed  bool
+	copies  int  // replicas, all of which must acknowledge
+	shared  bool // its names are of the shared kinds
+	several bool // callers also ask for all its names at once
+	orders  ordering
 
 	// Guarded by the World's mutex.
 	chances map[int]*rand.Rand // of each process's network
@@ -114,7 +115,7 @@ func (s *Story) Run() []string {
 	troubles.Wait()
 	s.settle()
 	switch {
-	case s.kind != Calm || s.orders.on:
+	case s.kind != Calm || s.orders.on || s.several:
 	case !s.shared:
 		s.Watch.order()
 	case s.copies == 0: // else tokens come with the confirmation, whose order is another
@@ -251,7 +252,7 @@ func (s *Story) fate(step Step, r *rand.Rand) Fate {
 		f.Twice = true
 	case 3:
 		f.Again = some(5 * time.Second)
-		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "shared_lock"
+		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "shared_lock" || step.Kind == multiLock
 	case 4:
 		f.Out = some(500 * time.Millisecond)
 	case 5:
@@ -286,6 +287,10 @@ func (c *caller) run() {
 func (c *caller) once(name string) {
 	if c.story.shared {
 		c.onceShared(name)
+		return
+	}
+	if c.story.several && c.random.IntN(2) == 0 {
+		c.onceSeveral()
 		return
 	}
 	mutex := c.link.Client.Mutex(name)

@@ -79,7 +79,7 @@ type Held struct {
 	Called  time.Time
 	Got     time.Time // zero: nothing
 	Left    time.Time // when the caller gave up or was done
-	Lease   *holdfast.Lease
+	Lease   Belief
 	name    string
 	tenure  string // its id, when known
 	part    Part   // of a shared kind
@@ -127,7 +127,7 @@ func (w *Watch) Called(l *Link, name string) *Held {
 }
 
 // Granted notes the lease that a call got.
-func (w *Watch) Granted(h *Held, lease *holdfast.Lease) {
+func (w *Watch) Granted(h *Held, lease Belief) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	if h.Process.dead {
@@ -204,6 +204,12 @@ func (w *Watch) forgottenName(name string) {
 
 // sent: an id serves one tenure, and never after its cancel or unlock.
 func (w *Watch) sent(l *Link, kind, id string, args []string) {
+	if kind == multiLock {
+		for _, id := range args[:len(args)-1] {
+			w.sent(l, "lock", id, nil)
+		}
+		return
+	}
 	switch {
 	case (kind == "lock" || kind == "shared_lock") && w.gone[id]:
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))

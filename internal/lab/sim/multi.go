@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+const multiLock = "multi_lock"
+
+// each are the calls that a call is to the watch: a lock of several names is one
+// of each.
+func each(call holdfast.Call) []holdfast.Call {
+	if call.Script.Name != multiLock {
+		return []holdfast.Call{call}
+	}
+	var calls []holdfast.Call
+	for keys := range slices.Chunk(call.Keys, 3) {
+		calls = append(calls, holdfast.Call{Script: call.Script, Keys: keys, Args: call.Args[len(calls):]})
+	}
+	return calls
+}
+
+// answerTo is what the answer says to one of these calls.
+func answerTo(calls []holdfast.Call, i int, reply []string) []string {
+	if len(calls) == 1 || len(reply) != len(calls) {
+		return reply
+	}
+	return reply[i : i+1]
+}
+
+// Belief is what a holder believes of one name.
+type Belief interface {
+	Token() int64
+	Err() error
+	Remaining() time.Duration
+}
+
+// ofSeveral is a lease of several names as that of one.
+type ofSeveral struct {
+	*holdfast.MultiLease
+	name string
+}
+
+func (o ofSeveral) Token() int64 { return o.MultiLease.Token(o.name) }
+
+// Several makes a story of three names in which callers also ask for all of them.
+func (s *Story) Several() {
+	s.several, s.names = true, []string{"n0", "n1", "n2"}
+}
+
+// onceSeveral asks for all names, in an order of its own.
+func (c *caller) onceSeveral() {
+	s := c.story
+	names := slices.Clone(s.names)
+	c.random.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+	multi := c.link.Client.Multi(names...)
+	held := make([]*Held, len(names))
+	for i, name := range names {
+		held[i] = s.Watch.Called(c.link, name)
+	}
+	var lease *holdfast.MultiLease
+	var err error
+	ctx := context.Background()
+	switch n := c.random.IntN(6); {
+	case n <= 1:
+		lease, err = multi.TryLock(ctx)
+	case n == 2:
+		limited, cancel := context.WithTimeout(ctx, c.some(50*time.Millisecond))
+		lease, err = multi.Lock(limited)
+		cancel()
+	default:
+		lease, err = multi.Lock(ctx)
+	}
+	if err != nil {
+		for _, h := range held {
+			s.Watch.Leaves(h)
+		}
+		c.refused(err)
+		return
+	}
+	for i, h := range held {
+		s.Watch.Granted(h, ofSeveral{lease, names[i]})
+	}
+	select {
+	case <-time.After(c.some(20 * time.Millisecond)):
+	case <-lease.Done():
+	}
+	for _, h := range held {
+		s.Watch.Leaves(h)
+	}
+	if err := lease.Release(); err != nil && !errors.Is(err, holdfast.ErrLost) && !errors.Is(err, holdfast.ErrUnknown) {
+		s.Watch.Broken("Release of several says %v", err)
+	}
+}
