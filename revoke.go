@@ -41,7 +41,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // Revoked, and the reason; the name is not given on before the holder's Release,
 // or before it has had a whole ttl to stop. Who waits in its process stands in
 // line anew. A holder that does not answer, or does not stop, keeps the name
-// until its ttl ends: Steal does not wait for it.
+// until its ttl ends: Steal does not wait for it. It works for a Mutex and an
+// Election; what a Semaphore or an RWMutex holds can't be revoked.
 //
 // tenure is the hash of the tenure that is meant, as Inspect gives it. If that
 // does not hold the name any more the error is ErrTenure, and nobody is asked to
@@ -51,9 +52,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 //
 // Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
 // again), a ServerError, that of ctx, and those of a reason or hash that is
-// none. It works for a Mutex and an Election; what a Semaphore or an RWMutex holds
-// can't be revoked. A Client of a quorum can't. It costs two round trips: a look,
-// and the order.
+// none. A Client of a quorum can't. It costs two round trips: a look, and the order.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
