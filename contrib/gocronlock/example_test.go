@@ -32,7 +32,7 @@ func Example() {
 			return nil
 		}
 	}
-	start := time.Now().Add(3 * time.Second)
+	start := time.Now().Add(5 * time.Second)
 	for range 2 { // instances: in production each is a process
 		client := holdfast.New(store, nil)
 		defer client.Close()

@@ -310,7 +310,7 @@ func TestCostOfTicks(t *testing.T) {
 
 // Waiting costs a few commands a second for a name, however many processes wait.
 func TestCostOfWaiting(t *testing.T) {
-	const waiters = 40
+	const waiters = 25
 	for what, lock := range map[string]func(*holdfast.Client) (*holdfast.Lease, error){
 		"Mutex":   func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("n").Lock(context.Background()) },
 		"RWMutex": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("n").Lock(context.Background()) },
@@ -337,12 +337,12 @@ func TestCostOfWaiting(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 			asked := 0
-			for _, kind := range m.commands(func() { time.Sleep(time.Minute) }) {
+			for _, kind := range m.commands(func() { time.Sleep(30 * time.Second) }) {
 				if strings.HasSuffix(kind, "lock") {
 					asked++
 				}
 			}
-			perSecond := float64(asked) / 60
+			perSecond := float64(asked) / 30
 			t.Logf("%s: %d wait, %.1f commands a second", what, waiters, perSecond)
 			if perSecond > 12 {
 				t.Errorf("%s: %d waiters cost %.1f commands a second, want a few", what, waiters, perSecond)
