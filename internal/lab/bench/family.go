@@ -20,7 +20,7 @@ var family = []workload{
 	{
 		name: "F2", says: "semaphores of 4 of its own, 1 caller", processes: 1, callers: 1, names: 512, capacity: semaphoreSize,
 		own:    []contender{holdfastSemaphore, zsetScript, zsetRecipe},
-		limits: []string{"limit-rueidis", "limit-goredis"},
+		limits: []string{"limit-rueidis"},
 	},
 	{
 		name: "F3", says: "one semaphore of 4, 4 processes of 16 callers, 1 ms of work", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
@@ -31,7 +31,6 @@ var family = []workload{
 		name: "F3w", says: "as F3, a third each wants 1, 2 and 3 permits", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
 		weight: func(caller int) int64 { return int64(1 + caller%3) },
 		own:    []contender{holdfastSemaphore},
-		limits: []string{"limit"}, guard: "limit",
 	},
 	{
 		name: "F6", says: "one reader-writer lock, 4 processes of 8 callers, 1 ms of work, one time in ten a writer", processes: 4, callers: 8, shared: true, long: true, work: workTime, capacity: manyReaders,
@@ -41,8 +40,7 @@ var family = []workload{
 			}
 			return 1
 		},
-		own:    []contender{holdfastRWMutex, etcdRWMutex},
-		limits: []string{"limit"}, guard: "limit",
+		own: []contender{holdfastRWMutex, etcdRWMutex},
 	},
 	{
 		name: "F7", says: "three free names at once, 1 caller", processes: 1, callers: 1, names: 512,

@@ -79,7 +79,7 @@ func (p *printer) familySettings(r *Report, rows []*Row) {
 		}
 	}
 	for _, text := range all {
-		p.printf("- %s, %s\n", of[text], text)
+		p.printf("- in %s, %s\n", of[text], text)
 	}
 	p.printf("\n")
 }

@@ -20,10 +20,10 @@ import (
 // with a lease of its own.
 func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow, error) {
 	o := bulkOrder{Job: "read", Addr: server.Addr(), Name: "bench:read", Leases: 1000, TTL: 3 * time.Second}
-	hold := o.TTL // three renewals of each
 	if scale == Full {
-		o.TTL, hold = holdfast.DefaultTTL, 2*holdfast.DefaultTTL
+		o.TTL = holdfast.DefaultTTL
 	}
+	hold := o.TTL // three renewals of each
 	child, err := startBulk(o, hold+2*time.Minute)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func revokes(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow, 
 	const deaf = 100
 	unheard, revoked, stolen := newRevokeTimes(), newRevokeTimes(), newRevokeTimes()
 	fmt.Fprintf(talk, "bench: F11: %d revokes that are not heard, which takes up to %v\n", deaf, ttl/3)
-	if err := inParallel(deaf, func(i int) error { return r.revoke(fmt.Sprintf("bench:deaf:%d", i), 0, unheard) }); err != nil {
+	if err := inParallel(deaf, deaf, func(i int) error { return r.revoke(fmt.Sprintf("bench:deaf:%d", i), 0, unheard) }); err != nil {
 		return nil, err
 	}
 	if err := r.listen("bench:listen"); err != nil {
