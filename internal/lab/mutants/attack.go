@@ -18,4 +18,6 @@ var attackMutants = []mutant{
 		edits: []string{" || token >= 1<<53", ""}},
 	{guard: "min hold: sure before a lease is shared", file: "mutex.go", name: "TestSharedMinHoldCrash",
 		edits: []string{"if err != nil || sure {", "if sure = true; err != nil || sure {"}},
+	{guard: "what is given up in the middle is cancelled", file: "line.go", name: "TestEndsInTheMiddle",
+		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelID(t.id, l, now)", "if false {\n\t\tl.c.cancelID(t.id, l, now)"}},
 }

@@ -206,7 +206,7 @@ func (s *Story) evict(name string, r *rand.Rand) {
 	case !s.shared:
 		s.Evict(name)
 		return
-	case r.IntN(2) == 0:
+	case r.IntN(3) == 0:
 		s.evictAlone(name)
 		return
 	case r.IntN(2) == 0:
