@@ -109,13 +109,14 @@ func (h *holding) over(f *bulkFigures, ns []int, scripts int, more func(n int) e
 		if err != nil {
 			return err
 		}
-		longest, err := h.longest(operation)
+		longest, cpu, err := h.longest(operation)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(h.talk, "bench: F4: acquire and release with %d holders: %.1f µs in Redis\n", n, c.server)
 		f.note(fmt.Sprintf("acquire and release, holders at %d, in scripts", n), c.server, "µs")
 		f.note(fmt.Sprintf("acquire and release, holders at %d, for the client", n), c.client, "µs")
+		f.note(fmt.Sprintf("acquire and release, holders at %d, processor time of Redis", n), cpu, "µs")
 		f.note(fmt.Sprintf("longest command, holders at %d", n), longest, "µs")
 		costs = append(costs, c)
 	}
@@ -125,18 +126,24 @@ func (h *holding) over(f *bulkFigures, ns []int, scripts int, more func(n int) e
 }
 
 // longest is the longest that Redis was kept busy by one command of some
-// operations; 0: by none for as long as SLOWLOG looks at.
-func (h *holding) longest(operation func() error) (us float64, err error) {
+// operations (0: by none for as long as SLOWLOG looks at), by the clock on the
+// wall, and the processor time that each of them took it. Both in µs.
+func (h *holding) longest(operation func() error) (wall, cpu float64, err error) {
+	from, err := lookAtServer(h.server)
+	if err != nil {
+		return 0, 0, err
+	}
 	if _, err := h.server.Do("SLOWLOG", "RESET"); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for range h.times {
 		if err := operation(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	ms, err := slowest(h.raw)
-	return 1000 * ms, err
+	ms, err1 := slowest(h.raw)
+	to, err2 := lookAtServer(h.server)
+	return 1000 * ms, float64((to.cpu - from.cpu).Microseconds()) / float64(h.times), errors.Join(err1, err2)
 }
 
 // fillers are few: with thousands of holders a script takes milliseconds, and on a
