@@ -102,7 +102,7 @@ func (e *runAgain) Unwrap() error { return e.err }
 //
 // The error is f's own, joined with ErrLost where the lease was over before f was,
 // and with what kept the record from being written. Without a record that f has
-// begun, f is not run. Redis forgetting the name, by FLUSHALL, eviction or a
+// begun, or when the lease is over by then, f is not run. Redis forgetting the name, by FLUSHALL, eviction or a
 // failover, can make it run twice within an interval. See Mutex.MinHold, of
 // which this is a use. It does not work on a quorum.
 //
@@ -143,6 +143,10 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 			err = errors.Join(err, released)
 		}
 	}()
+	if lost := lease.Err(); lost != nil { // writing that took too long
+		outcome = "did not run"
+		return nil // the release says why
+	}
 	err = f(lease.Context(ctx), lease)
 	outcome = outcomeOf(err)
 	return err

@@ -20,4 +20,6 @@ var attackMutants = []mutant{
 		edits: []string{"if err != nil || sure {", "if sure = true; err != nil || sure {"}},
 	{guard: "what is given up in the middle is cancelled", file: "line.go", name: "TestEndsInTheMiddle",
 		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelID(t.id, l, now)", "if false {\n\t\tl.c.cancelID(t.id, l, now)"}},
+	{guard: "once: over before it began", file: "once.go", name: "TestOnceOverBeforeItBegan",
+		edits: []string{"if lost := lease.Err(); lost != nil { // writing", "if lost := lease.Err(); lost != nil && false { // writing"}},
 }

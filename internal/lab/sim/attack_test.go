@@ -184,3 +184,25 @@ func TestSharedMinHoldCrash(t *testing.T) {
 		s.soon("the next", next, 2*time.Second).release()
 	})
 }
+
+// A run whose lease was over before it could begin does not begin.
+func TestOnceOverBeforeItBegan(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			switch {
+			case step.Kind == "once_begin":
+				f.Back = 995 * time.Millisecond
+			case step.Kind == "renew" && step.N > 0:
+				f.LoseOut = true
+			}
+		})
+		err := p0.Client.Once(t.Context(), "n", 10*time.Second, func(_ context.Context, lease *holdfast.Lease) error {
+			t.Errorf("it runs, and its lease says %v", lease.Err())
+			return nil
+		})
+		if !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("got %v, want ErrLost", err)
+		}
+	})
+}
