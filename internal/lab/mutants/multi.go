@@ -36,7 +36,7 @@ var multiMutants = []mutant{
 		edits: []string{"refused && l.unbundle()", "refused && l.bundle == nil && l.unbundle()"}},
 	{guard: "several: a refusal may be about another name", file: "ask.go", name: "TestMultiJoined",
 		edits: []string{"!together || passing(err) {", "true || together {"}},
-	{guard: "several: who else stands there asks alone", file: "ask.go", name: "TestMultiJoined",
+	{guard: "several: who else stands there asks alone", file: "ask.go", name: "TestMultiJoinedAtTheHeldOne",
 		edits: []string{"	l.bundle = nil\n	switch a.word {", "	switch a.word {"}},
 	{guard: "several: a granted line is on its own", file: "ask.go", name: "TestMultiLineIsOnItsOwn",
 		edits: []string{"l.asking, l.askAt, l.failing, l.bundle = nil, 0, 0, nil", "l.asking, l.askAt, l.failing = nil, 0, 0"}},

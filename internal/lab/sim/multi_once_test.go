@@ -262,6 +262,35 @@ func TestMultiBehindTheDead(t *testing.T) {
 	})
 }
 
+// Another caller comes to the held one of the names while all are asked for. It
+// stands in line for that alone.
+func TestMultiJoinedAtTheHeldOne(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		holder := s.lock(p1, "b")
+		steps := s.steps(0, func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "multi_lock" {
+				f.Out = 200 * time.Millisecond
+			}
+		})
+		refused := make(chan error, 1)
+		go func() {
+			_, err := p0.Client.Multi("a", "b").TryLock(context.Background())
+			refused <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		next := s.waits(p0, "b")
+		s.heldAt(<-refused, "b")
+		time.Sleep(time.Second)
+		if _, waiters := s.left("b"); waiters != 1 {
+			t.Errorf("%d stand in line for b, want 1", waiters)
+		}
+		holder.release()
+		s.soon("the other caller", next, time.Second).release()
+		s.tookSteps(steps, "multi_lock", "lock", "unlock")
+	})
+}
+
 // Another caller comes to one of the names while all are asked for. It gets its
 // turn, whatever becomes of the others.
 func TestMultiJoined(t *testing.T) {
