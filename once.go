@@ -102,9 +102,10 @@ func (e *runAgain) Unwrap() error { return e.err }
 //
 // The error is f's own, joined with ErrLost where the lease was over before f was,
 // and with what kept the record from being written. Without a record that f has
-// begun, or when the lease is over by then, f is not run. Redis forgetting the name, by FLUSHALL, eviction or a
-// failover, can make it run twice within an interval. See Mutex.MinHold, of
-// which this is a use. It does not work on a quorum.
+// begun, or when the lease is over by then, f is not run. Redis forgetting the
+// name, by FLUSHALL, eviction or a failover, can make it run twice within an
+// interval. See Mutex.MinHold, of which this is a use. It does not work on a
+// quorum.
 //
 // A run costs five round trips: three of the lock with its least time (two if the
 // interval is within the TTL) and two of the record. Who comes too early costs two.

@@ -47,8 +47,10 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // tenure is the hash of the tenure that is meant, as Inspect gives it. If that
 // does not hold the name any more the error is ErrTenure, and nobody is asked to
 // stop. reason is for people; the holder reads its first 200 bytes, without what
-// can't be printed. heard is how many subscriptions were told at once: 1 as a rule. With 0 the
-// holder learns of it by its next renewal, within about a third of its ttl.
+// can't be printed. heard is how many subscriptions were told at once: 1, or 0
+// where the holder does not listen, because it has not held for a second yet and
+// nobody of its process ever waited. Then it learns of it by its next renewal,
+// within about a third of its ttl.
 //
 // Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
 // again), a ServerError, that of ctx, and those of a reason or hash that is

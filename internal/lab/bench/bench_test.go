@@ -27,12 +27,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// An overlap of 0 says nothing unless the detector can say anything else.
+// An overlap of 0 says nothing unless the detector can say anything else. On a
+// machine that is busy with other things two callers are seldom inside at once:
+// it looks again.
 func TestOverlapsAreSeen(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	for _, workload := range []string{"B3", "B4", "B5", "B6"} {
-		if row := bench.Cell(t, server, bench.None, workload, 100*time.Millisecond); row.Overlaps == 0 {
-			t.Errorf("%s without any lock: got 0 overlaps of %.0f entries per second, want some", workload, row.OpsPerSecond)
+		var overlaps int64
+		for try := 0; try < 20 && overlaps == 0; try++ {
+			overlaps = bench.Cell(t, server, bench.None, workload, 100*time.Millisecond).Overlaps
+		}
+		if overlaps == 0 {
+			t.Errorf("%s without any lock: got 0 overlaps in 20 runs, want some", workload)
 		}
 	}
 }
