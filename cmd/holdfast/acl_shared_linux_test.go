@@ -14,7 +14,7 @@ func TestLeastRightsShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const more = "+hmget +hset +zcount +zremrangebyscore"
+	const more = "+hmget +hset +zcount +zremrangebyrank +unlink"
 	if !strings.Contains(string(text), "`"+more+"`") {
 		t.Fatalf("docs/operations.md does not name %s", more)
 	}
