@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// all are the mutants of every table.
-var all = slices.Concat(
+// tables are all mutants.
+var tables = slices.Concat(
 	mutants,
 	quorumMutants,
 	electionMutants,

@@ -15,7 +15,7 @@ func TestTablesFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, named, tests := t.TempDir(), map[string]bool{}, map[string]string{}
-	for _, m := range all {
+	for _, m := range tables {
 		if named[m.guard] {
 			t.Errorf("%s: named twice", m.guard)
 		}

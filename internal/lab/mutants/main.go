@@ -2,7 +2,7 @@
 // out of the client and the scripts and runs the test that is named for it,
 // which must fail. The tree itself is not touched.
 //
-//	go run ./internal/lab/mutants [-run REGEXP] [-part N/M]
+//	go run ./internal/lab/mutants [-run REGEXP] [-part N/M] [-json FILE]
 package main
 
 import (
@@ -23,14 +23,15 @@ import (
 func main() {
 	only := flag.String("run", "", "only mutants whose guard matches this regular expression")
 	share := flag.String("part", "0/1", "only each `M`th mutant, from the Nth on: N/M")
+	into := flag.String("json", "", "write what became of each to this `file`, too")
 	flag.Parse()
-	if err := run(*only, *share); err != nil {
+	if err := run(*only, *share, *into); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only, share string) error {
+func run(only, share, into string) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -49,15 +50,14 @@ func run(only, share string) error {
 	}
 	defer os.RemoveAll(dir)
 
-	var tried, alive int
+	var all tally
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range all {
+	for i, m := range tables {
 		if i%parts != part || !pattern.MatchString(m.guard) {
 			continue
 		}
-		tried++
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
@@ -65,20 +65,57 @@ func run(only, share string) error {
 			err := m.test(root, filepath.Join(dir, fmt.Sprint(i)))
 			mu.Lock()
 			defer mu.Unlock()
-			word := "caught"
-			if err != nil {
-				word = "NOT CAUGHT: " + err.Error()
-				alive++
-			}
-			fmt.Printf("%-55s %-34s %5.1fs  %s\n", m.guard, m.name, time.Since(began).Seconds(), word)
+			all.add(fate{m.guard, m.file, m.name, time.Since(began).Seconds(), err == nil}, err)
 		})
 	}
 	running.Wait()
-	fmt.Printf("%d mutants, %d caught\n", tried, tried-alive)
-	if alive > 0 {
+	fmt.Printf("%d mutants, %d caught\n", all.Tried, all.Killed)
+	if err := all.write(into); err != nil {
+		return err
+	}
+	if alive := all.Tried - all.Killed; alive > 0 {
 		return fmt.Errorf("%d guards can be taken out without a test that fails", alive)
 	}
 	return nil
+}
+
+// tally is what became of all of them.
+type tally struct {
+	Tried  int    `json:"tried"`
+	Killed int    `json:"killed"`
+	List   []fate `json:"list"`
+}
+
+// fate is what became of one mutant.
+type fate struct {
+	Guard   string  `json:"guard"`
+	File    string  `json:"file"`
+	Test    string  `json:"test"`
+	Seconds float64 `json:"seconds"` // until it was caught, its build included
+	Killed  bool    `json:"killed"`
+}
+
+func (t *tally) add(f fate, err error) {
+	t.Tried++
+	word := "caught"
+	if f.Killed {
+		t.Killed++
+	} else {
+		word = "NOT CAUGHT: " + err.Error()
+	}
+	t.List = append(t.List, f)
+	fmt.Printf("%-55s %-34s %5.1fs  %s\n", f.Guard, f.Test, f.Seconds, word)
+}
+
+func (t *tally) write(file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o600)
 }
 
 // rootDir is where go.work stands.
