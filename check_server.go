@@ -35,7 +35,7 @@ func (c *core) judgeRights(s server) Check {
 	switch {
 	case !s.rights:
 		check.State = CheckUnknown
-		check.Finding = "this server cannot say what it would refuse, as Redis can from 7 on: only what is tried here is known"
+		check.Finding = "this server cannot say what it would refuse: only what is tried here is known"
 	case len(s.lacking) > 0:
 		check.State = CheckWarn
 		check.Finding = "lacking: " + lackingRights(s.lacking)

@@ -80,17 +80,16 @@ func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string)
 }
 
 // leaveBehind ends, in the background, what a tenure has left in Redis.
-func (l *line) leaveBehind(t *tenure, now instant) {
+func (l *line) leaveBehind(t *tenure, now instant) *errand {
 	if t.rests(now) {
-		l.c.rest(t.id, l, now, t.minHold.until)
-		return
+		return l.c.rest(t.id, l, now, t.minHold.until)
 	}
-	l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, ""))
+	return l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, ""))
 }
 
 // rest makes L rest where an id still holds it.
-func (c *core) rest(id string, l *line, now, until instant) {
-	c.begin(&errand{call: Call{scriptRest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(c.options.TTL)}, now)
+func (c *core) rest(id string, l *line, now, until instant) *errand {
+	return c.begin(&errand{call: Call{scriptRest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(c.options.TTL)}, now)
 }
 
 // restsUntil is when the least time of holding of an id is over; 0: it has none,

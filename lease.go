@@ -218,11 +218,15 @@ func (c *core) release(lease *Lease) error {
 		l.expire(now)
 	}
 	if e := u.ended.Load(); e != nil {
+		var given <-chan struct{}
 		if t := u.tenure; t.phase == over && u.shares == 0 {
 			c.end(t, now)
-			l.leaveBehind(t, now)
+			if left := l.leaveBehind(t, now); now < t.ends() {
+				given = left.ended()
+			}
 		}
 		c.unlock()
+		c.awaitEnd(given)
 		return e.err
 	}
 	if u.shares > 0 {
@@ -246,6 +250,22 @@ func (c *core) release(lease *Lease) error {
 		return o.err
 	case <-c.stopped:
 		return &storeError{l.name, ErrUnknown, ErrClosed}
+	}
+}
+
+// awaitEnd waits until a name is given back whose lease was over by MaxHold or a
+// Revoke: who is told that it was released may end the process, and nobody else would
+// give it back before its ttl ends. A lease that expired has no such life left.
+func (c *core) awaitEnd(given <-chan struct{}) {
+	if given == nil {
+		return
+	}
+	t := time.NewTimer(c.patienceToRelease())
+	defer t.Stop()
+	select {
+	case <-given:
+	case <-t.C:
+	case <-c.stopped:
 	}
 }
 

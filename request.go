@@ -255,19 +255,32 @@ type errand struct {
 	done  chan struct{} // closed at its end; nil: nobody waits
 }
 
-// errand ends an id: the first of args. On a quorum that is done on each node.
-func (c *core) errand(s *Script, l *line, now, until instant, args []string) {
+// errand ends an id: the first of args. On a quorum that is done on each node, and
+// nil is returned.
+func (c *core) errand(s *Script, l *line, now, until instant, args []string) *errand {
 	if c.quorum != nil {
 		c.quorum.undo(args[0], l, now, until)
-		return
+		return nil
 	}
-	c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
+	return c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
 }
 
-func (c *core) begin(e *errand, now instant) {
+func (c *core) begin(e *errand, now instant) *errand {
 	e.c, e.wait = c, 10*time.Millisecond
 	c.errands[e] = struct{}{}
 	e.send(now)
+	return e
+}
+
+// ended is closed when an errand, not a nil one, has ended.
+func (e *errand) ended() <-chan struct{} {
+	if e == nil {
+		return nil
+	}
+	if e.done == nil {
+		e.done = make(chan struct{})
+	}
+	return e.done
 }
 
 func (e *errand) send(now instant) {

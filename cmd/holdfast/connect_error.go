@@ -40,8 +40,12 @@ func dialError(serverURL string, err error) error {
 			hint = "; is it without TLS?"
 		}
 	}
-	return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s%s (--redis or HOLDFAST_REDIS_URL names another server, 'holdfast dev' starts one)", shown, text, hint)}
+	return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, otherServer)}
 }
+
+// otherServer ends what is said of a server that does not answer, but where its
+// URL was an argument.
+const otherServer = " (--redis or HOLDFAST_REDIS_URL names another server, 'holdfast dev' starts one)"
 
 // notReady reports whether an answer speaks of a state of the server that passes.
 func notReady(answer string) bool {

@@ -74,9 +74,9 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 		printStates(screenOf(a.stdout), states)
 	}
 	if hidden := used - len(states); hidden > 0 {
-		a.say("%d held or waited for, %d free (--all lists them); of the names used in the last day", len(states), hidden)
+		a.say("names used in the last day: %d held or waited for, %d free (--all lists them)", len(states), hidden)
 	} else {
-		a.say("%d of the names used in the last day", len(states))
+		a.say("names used in the last day: %d", len(states))
 	}
 	return errors.Join(err, leftOut(refused))
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +67,10 @@ has ever locked on them.
 			if len(args) < 4 {
 				return usagef("%s wants a NAME and three URLs or more", cmd.CommandPath())
 			}
-			return nil
+			if !quorumName.MatchString(args[0]) {
+				return usagef("the name of a quorum is letters, digits, - and _, at most 64, not %q", args[0])
+			}
+			return checkURLs(args[1:])
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			members, closeAll, err := a.members(cmd.Context(), args[1:], nil)
@@ -119,7 +125,12 @@ the id stays, and only that node sits out a minute.
 			if len(args) < 3 || len(from) < 3 {
 				return usagef("%s wants three URLs or more, each behind a --from, and three or more as arguments", cmd.CommandPath())
 			}
-			return nil
+			for _, url := range gone {
+				if !slices.ContainsFunc(from, func(f string) bool { return publicURL(f) == publicURL(url) }) {
+					return usagef("--gone %s: it must be one of --from", publicURL(url))
+				}
+			}
+			return cmp.Or(checkURLs(from), checkURLs(args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -149,6 +160,23 @@ the id stays, and only that node sits out a minute.
 	return cmd
 }
 
+// quorumName is what can name a quorum, as holdfast.InitQuorum has it.
+var quorumName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// checkURLs says why so many servers, or one of them twice, are no quorum.
+func checkURLs(urls []string) error {
+	if len(urls)%2 == 0 {
+		return usagef("%d members: a quorum has an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(urls))
+	}
+	for i, url := range urls {
+		twice := func(u string) bool { return publicURL(u) == publicURL(url) }
+		if strings.Contains(url, "://") && slices.ContainsFunc(urls[:i], twice) {
+			return usagef("%s is named twice", publicURL(url))
+		}
+	}
+	return nil
+}
+
 // members opens the servers side by side. may says of which one that does not
 // answer is let through, told to people and without a store; nil: of none.
 func (a *app) members(ctx context.Context, urls []string, may func(url string) bool) ([]holdfast.QuorumMember, func(), error) {
@@ -163,6 +191,10 @@ func (a *app) members(ctx context.Context, urls []string, may func(url string) b
 		go func() {
 			defer func() { done <- struct{}{} }()
 			store, err := openStore(ctx, url)
+			var coded *exitError
+			if errors.As(err, &coded) {
+				err = &exitError{coded.code, errors.New(strings.TrimSuffix(coded.Error(), otherServer))}
+			}
 			if errs[i] = err; err == nil {
 				members[i].Store, ends[i] = store, store.Close
 			}
@@ -207,11 +239,11 @@ func (a *app) printQuorum(id string, members []holdfast.QuorumMember, wait time.
 	if a.output == "json" {
 		return printJSON(a.stdout, out)
 	}
-	when := "vote from now on"
+	when := "all nodes vote from now on"
 	if wait > 0 {
-		when = "that are new vote in " + age(wait)
+		when = "nodes that are new to it vote in " + age(wait)
 	}
-	a.say("Options.Quorum is the line on stdout; of %s the nodes %s", strings.Join(out.Members, ", "), when)
+	a.say("the line on stdout is for Options.Quorum; %s: %s", when, strings.Join(out.Members, ", "))
 	_, err := fmt.Fprintln(a.stdout, id)
 	return err
 }

@@ -84,7 +84,7 @@ func (o *runOptions) check(given func(flag string) bool) error {
 	case o.wait < 0:
 		return usagef("--wait is %v: it can't be negative", o.wait)
 	case o.ttl < holdfast.MinTTL || o.ttl > holdfast.MaxTTL || o.ttl%time.Millisecond != 0:
-		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, holdfast.MaxTTL)
+		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, age(holdfast.MaxTTL))
 	case o.grace < 0 || o.grace > o.ttl/3:
 		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, (o.ttl / 3).Truncate(time.Millisecond))
 	case o.minHold < 0 || o.minHold > holdfast.MaxMinHold:

@@ -85,7 +85,7 @@ func withFlags(err error) error {
 	case other.UsedAs == holdfast.KindRWMutex:
 		hint = "--shared or --exclusive takes it as that"
 	case other.UsedAs == holdfast.KindMutex:
-		hint = "without --shared, --exclusive and --of it is taken as that"
+		hint = "leave out --shared, --exclusive and --of"
 	case other.Kind == holdfast.KindSemaphore && other.UsedSize > 0:
 		hint = fmt.Sprintf("say --of %d, or change it for all with 'holdfast resize'", other.UsedSize)
 	case other.UsedAs == holdfast.KindSemaphore:

@@ -102,6 +102,20 @@ func TestMaxHold(t *testing.T) {
 	})
 }
 
+// When Release returns, the name has been given back in Redis: a process that ends
+// then leaves nothing locked, for a ttl or for any time.
+func TestMaxHoldGivenBack(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Minute), s.process("p1", 6*time.Second)
+		first := s.atMost(p0, "n", 10*time.Second)
+		first.endsAt(10 * time.Second)
+		s.Watch.Leaves(first.held)
+		_ = first.Release()
+		p0.Kill()
+		s.soon("the next", s.waits(p1, "n"), 50*time.Millisecond).release()
+	})
+}
+
 // Nobody releases: the name is free when its ttl is over.
 func TestMaxHoldWithoutRelease(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
