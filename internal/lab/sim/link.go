@@ -154,6 +154,7 @@ func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Durati
 	case o := <-came:
 		return o
 	case <-ctx.Done():
+		l.world.sleep(f.Home)
 		return outcome{err: ctx.Err()}
 	}
 }
@@ -181,6 +182,9 @@ func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, er
 	reply, err := w.run(l, call)
 	if f.Twice {
 		reply, err = w.run(l, call)
+		if w.Bug != nil {
+			w.Bug(call)
+		}
 	}
 	if f.Again > 0 {
 		w.moving.Go(func() {

@@ -62,6 +62,8 @@ type Fate struct {
 	Out  time.Duration // until it arrives: at the server, or a push at the process
 	Back time.Duration // until the answer arrives
 
+	Home time.Duration // until a caller whose time is up has gone
+
 	LoseOut  bool                 // it never arrives
 	LoseBack bool                 // it does, its answer never
 	Torn     bool                 // the connection is cut in the middle of its answer

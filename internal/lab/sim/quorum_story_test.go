@@ -83,7 +83,7 @@ func (r *republic) rough(seed, level uint64) func(way) passage {
 			}
 			return d
 		}
-		f := passage{out: delay(), back: delay()}
+		f := passage{out: delay(), back: delay(), home: 1 + time.Duration(chance.Int64N(int64(time.Microsecond)))}
 		if level > 1 {
 			f.loseOut = chance.IntN(40) == 0
 			f.loseBack = chance.IntN(40) == 0
@@ -101,7 +101,7 @@ func (r *republic) rough(seed, level uint64) func(way) passage {
 		}
 		words := f.fate().Words()
 		if f.ordinary() || !r.plan.May(words[0], fmt.Sprint(where, ".", n)) {
-			return passage{out: min(f.out, 2*time.Millisecond), back: min(f.back, 2*time.Millisecond)}
+			return passage{out: min(f.out, 2*time.Millisecond), back: min(f.back, 2*time.Millisecond), home: f.home}
 		}
 		return f
 	}

@@ -66,7 +66,7 @@ type way struct {
 
 // passage is what becomes of it.
 type passage struct {
-	out, back         time.Duration
+	out, back, home   time.Duration // home: until a caller whose time is up has gone
 	loseOut, loseBack bool
 	again             time.Duration // it arrives once more, that much later
 	reset             bool          // what is lost is told
@@ -277,6 +277,9 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	case o := <-came:
 		return o.reply, o.err
 	case <-ctx.Done():
+		// Attempts of one instant end at one instant, and timers of one instant
+		// fire in any order.
+		r.sleep(f.home)
 		return nil, ctx.Err()
 	}
 }

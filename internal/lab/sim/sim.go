@@ -24,7 +24,8 @@ const Prefix = "sim:"
 // it before the bubble ends.
 type World struct {
 	Watch Watch
-	Tally *Tally // of this World alone
+	Tally *Tally                   // of this World alone
+	Bug   func(call holdfast.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
 
 	began  time.Time
 	server *embedded.Store

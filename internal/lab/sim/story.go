@@ -282,7 +282,7 @@ func (s *Story) fate(step Step) Fate {
 // drawn is what chance says of a step, and what it is without any fault.
 func (s *Story) drawn(step Step, r *rand.Rand) (plain, f Fate) {
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
-	f = Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond)}
+	f = Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond), Home: some(time.Microsecond)}
 	plain = f
 	if s.kind == Calm || s.calm {
 		return plain, f
