@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -200,7 +201,9 @@ func (c *core) renewAll(now instant) {
 			held = append(held, t)
 		}
 	}
-	slices.SortFunc(held, func(a, b *tenure) int { return int(min(max(a.ends()-b.ends(), -1), 1)) })
+	slices.SortFunc(held, func(a, b *tenure) int { // by id where that is the same, so that simulated time repeats itself
+		return cmp.Or(cmp.Compare(a.ends(), b.ends()), cmp.Compare(a.id, b.id))
+	})
 	for _, t := range held {
 		t.line.renew(t, now)
 		t.line.arm(now)

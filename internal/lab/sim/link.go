@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"math/rand/v2"
 	"strconv"
@@ -24,17 +25,21 @@ type Link struct {
 	Owner  string
 	TTL    time.Duration
 
-	world  *World
-	number int
-	rate   float64 // of the process's clock
-	random *rand.Rand
-	ahead  atomic.Int64 // nanoseconds by which its clock leapt
+	world   *World
+	number  int
+	rate    float64 // of the process's clock
+	random  *rand.Rand
+	ahead   atomic.Int64 // nanoseconds by which its clock leapt
+	stopped atomic.Int64 // its clock, plus 1, while it is paused; else 0
 
 	// Guarded by the World's mutex.
-	seen   map[string]int // steps by kind
-	subs   map[*subscription]struct{}
-	silent bool // nothing arrives anywhere, and nobody is told
-	dead   bool
+	seen       map[string]int // steps by kind
+	subs       map[*subscription]struct{}
+	silent     bool // nothing arrives anywhere, and nobody is told
+	dead       bool
+	mute, deaf bool          // nothing that it sends, or that is sent to it, arrives
+	severed    int           // times that all its connections were cut
+	resumed    chan struct{} // closed when it goes on; nil: it is not paused
 }
 
 var _ holdfast.Store = (*Link)(nil)
@@ -112,8 +117,11 @@ func (l *Link) fate(step Step) Fate {
 	defer l.world.mu.Unlock()
 	l.world.Watch.sent(l, step.Kind, step.ID, step.Args)
 	step.Process, step.N = l.number, l.seen[step.Kind]
+	step.OfID = l.seen[step.where()]
 	f := l.world.network(step)
 	l.seen[step.Kind]++
+	l.seen[step.where()]++
+	l.world.Tally.Step(step.Kind, f.words(step.Push))
 	l.world.note("%s %s %s %+v", l.Owner, step.Kind, brief(step.ID), f)
 	return f
 }
@@ -136,6 +144,9 @@ func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Durati
 	if err := ctx.Err(); err != nil {
 		return outcome{err: err}
 	}
+	if !l.awake(ctx.Done()) {
+		return outcome{err: context.Cause(ctx)}
+	}
 	f := l.fate(Step{Kind: call.Script.Name, ID: about(call), Args: call.Args, WAIT: timeout})
 	came := make(chan outcome, 1)
 	l.world.moving.Go(func() { l.travel(f, call, wait, came) })
@@ -143,6 +154,7 @@ func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Durati
 	case o := <-came:
 		return o
 	case <-ctx.Done():
+		l.world.sleep(f.Home)
 		return outcome{err: ctx.Err()}
 	}
 }
@@ -153,9 +165,13 @@ func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, er
 			came <- outcome{err: errReset}
 		}
 	}
-	w := l.world
+	w, epoch := l.world, l.epoch()
 	if !w.sleep(f.Out) || f.LoseOut || l.quiet() {
 		lost()
+		return
+	}
+	if l.epoch() != epoch {
+		came <- outcome{err: errReset}
 		return
 	}
 	if f.Refuse != "" {
@@ -166,6 +182,9 @@ func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, er
 	reply, err := w.run(l, call)
 	if f.Twice {
 		reply, err = w.run(l, call)
+		if w.Bug != nil {
+			w.Bug(call)
+		}
 	}
 	if f.Again > 0 {
 		w.moving.Go(func() {
@@ -178,18 +197,24 @@ func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, er
 	if wait != nil && err == nil {
 		o.acked, o.err = wait(master)
 	}
-	if !w.sleep(f.Back) || f.LoseBack || l.quiet() {
+	if !w.sleep(f.Back) || f.LoseBack || l.unheard() || !l.awake(nil) {
 		lost()
 		return
+	}
+	switch {
+	case l.epoch() != epoch:
+		o = outcome{err: errReset}
+	case f.Torn:
+		o = outcome{err: io.ErrUnexpectedEOF}
 	}
 	came <- o
 }
 
-// quiet tells whether nothing gets through at present.
+// quiet tells whether nothing that the process sends gets through at present.
 func (l *Link) quiet() bool {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
-	return l.silent
+	return l.silent || l.mute
 }
 
 // sleep lets time pass; false: the World is over.

@@ -55,7 +55,7 @@ func (s *Story) Several() {
 // onceSeveral asks for all names, in an order of its own.
 func (c *caller) onceSeveral() {
 	s := c.story
-	names := slices.Clone(s.names)
+	names := s.mutexes()
 	c.random.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
 	multi := c.link.Client.Multi(names...)
 	held := make([]*Held, len(names))
@@ -75,6 +75,7 @@ func (c *caller) onceSeveral() {
 	default:
 		lease, err = multi.Lock(ctx)
 	}
+	c.did("Multi", err)
 	if err != nil {
 		for _, h := range held {
 			s.Watch.Leaves(h)

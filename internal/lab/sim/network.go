@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -15,6 +17,17 @@ type Step struct {
 	Args    []string
 	WAIT    time.Duration // the longest that a WAIT behind it may take; 0: there is none
 	N       int           // how many of this kind the process had before
+	OfID    int           // how many of them spoke of this id
+}
+
+// where names it, but for its number: by process, kind and nonce, so that the
+// order of what is sent at one instant says nothing.
+func (s Step) where() string {
+	id := s.ID
+	if part := strings.SplitN(id, ".", 3); len(part) == 3 {
+		id = part[1]
+	}
+	return fmt.Sprintf("p%d.%s.%s", s.Process, s.Kind, id[:min(8, len(id))])
 }
 
 // Waits tells whether this is a lock that queues.
@@ -49,8 +62,11 @@ type Fate struct {
 	Out  time.Duration // until it arrives: at the server, or a push at the process
 	Back time.Duration // until the answer arrives
 
+	Home time.Duration // until a caller whose time is up has gone
+
 	LoseOut  bool                 // it never arrives
 	LoseBack bool                 // it does, its answer never
+	Torn     bool                 // the connection is cut in the middle of its answer
 	Reset    bool                 // what is lost is told: the connection is reset
 	Twice    bool                 // it runs twice, the second answer counts: the client library sent it again
 	Again    time.Duration        // not 0: it arrives once more, that much later

@@ -2,4 +2,7 @@
 
 package sim_test
 
-const someSeeds = 2000
+const (
+	someSeeds = 2000
+	covers    = true
+)

@@ -26,13 +26,14 @@ func (c *caller) meddle(h *Held, lease *holdfast.Lease) (done bool) {
 	other := s.links[c.random.IntN(len(s.links))]
 	switch n := c.random.IntN(10); {
 	case n == 0:
-		if err := lease.EnsureHeld(context.Background()); err != nil {
+		err := lease.EnsureHeld(context.Background())
+		if c.did("EnsureHeld", err); err != nil {
 			c.allow("EnsureHeld", err, holdfast.ErrLost)
 		}
-	case n <= 3:
+	case n <= 3 && !isShared(h.name):
 		after := c.some(20 * time.Millisecond)
 		s.orders.given.Go(func() { c.order(other, h.name, n == 1, after) })
-	case n == 4:
+	case n == 4 && !isShared(h.name) && !h.stays:
 		c.giveAway(h, lease, other)
 		return true
 	}
@@ -47,7 +48,7 @@ func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	state, err := by.Client.Inspect(ctx, name)
-	if err != nil || state.Holder == nil {
+	if err != nil || state.Holder == nil || state.Holder.Hash == "" {
 		return
 	}
 	if steal {
@@ -55,6 +56,7 @@ func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
 	} else {
 		_, err = by.Client.Revoke(ctx, name, state.Holder.Hash, "a story")
 	}
+	c.did(map[bool]string{true: "Steal", false: "Revoke"}[steal], err)
 	if err != nil {
 		c.allow("an order", err, holdfast.ErrTenure)
 	}
@@ -65,6 +67,7 @@ func (c *caller) giveAway(h *Held, lease *holdfast.Lease, other *Link) {
 	s := c.story
 	s.Watch.Leaves(h)
 	text, err := lease.Export()
+	c.did("Export", err)
 	if err != nil {
 		c.allow("Export", err, holdfast.ErrLost)
 		_ = lease.Release()
@@ -96,6 +99,7 @@ func (c *caller) takeOver(l *Link, name, text string, work time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	lease, err := l.Client.Adopt(ctx, text)
+	c.did("Adopt", err)
 	if err != nil {
 		s.Watch.Leaves(h)
 		c.allow("Adopt", err, holdfast.ErrLost)

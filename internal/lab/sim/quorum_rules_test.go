@@ -164,7 +164,7 @@ func TestQuorumForgetfulNodeSitsOut(t *testing.T) {
 }
 
 // deafened: from now on nothing of it arrives.
-func (p *party) deafened() { p.r.deafen(p, true) }
+func (p *party) deafened() { p.r.deafen(p, true, true) }
 
 // A node that lacks the lock gets it again while the majority has it, and a
 // majority that lacks it is the end.

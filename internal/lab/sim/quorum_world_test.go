@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,8 @@ type republic struct {
 	trace   []string
 	broken  []string
 	scripts map[string]*holdfast.Script
+	plan    *sim.Plan
+	tally   *sim.Tally
 }
 
 // citizen is one node.
@@ -49,6 +52,7 @@ type citizen struct {
 	run    string
 	ahead  time.Duration // its clock
 	rate   float64
+	jumped atomic.Int64 // nanoseconds that it jumped ahead
 	down   bool
 	frozen chan struct{} // closed when it thaws; nil: it is not frozen
 }
@@ -62,9 +66,24 @@ type way struct {
 
 // passage is what becomes of it.
 type passage struct {
-	out, back         time.Duration
+	out, back, home   time.Duration // home: until a caller whose time is up has gone
 	loseOut, loseBack bool
 	again             time.Duration // it arrives once more, that much later
+	reset             bool          // what is lost is told
+	twice             bool          // it runs twice
+	torn              bool          // the connection is cut in the middle of the answer
+	refuse            holdfast.ServerError
+}
+
+// fate is the same as of a step on one master.
+func (f passage) fate() sim.Fate {
+	return sim.Fate{Out: f.out, Back: f.back, LoseOut: f.loseOut, LoseBack: f.loseBack, Reset: f.reset, Twice: f.twice, Torn: f.torn, Again: f.again, Refuse: f.refuse}
+}
+
+// ordinary tells that nothing is wrong with it.
+func (f passage) ordinary() bool {
+	words := f.fate().Words()
+	return len(words) == 1 && words[0] == sim.CallFates[0]
 }
 
 // party is a process.
@@ -73,7 +92,8 @@ type party struct {
 	number int
 	client *holdfast.Client
 	rate   float64
-	deaf   bool // nothing of it arrives anywhere
+	mute   bool // nothing that it sends arrives
+	deaf   bool // nothing that is sent to it does
 }
 
 // belief is a lease that somebody was given.
@@ -88,6 +108,7 @@ func newRepublic(t testing.TB, seed uint64, n int) *republic {
 		random: rand.New(rand.NewPCG(seed, 0x90)),
 		leases: map[string][]*belief{}, tokens: map[string]int64{},
 		scripts: map[string]*holdfast.Script{},
+		plan:    sim.NewPlan(nil), tally: &sim.Tally{},
 	}
 	for range n {
 		r.found()
@@ -100,7 +121,7 @@ func (r *republic) found() *citizen {
 	n := &citizen{number: len(r.nodes), rate: 1}
 	n.restart(r.random)
 	store, err := embedded.Open(&embedded.Options{Now: func() time.Time {
-		return r.began.Add(n.ahead + time.Duration(float64(time.Since(r.began))*n.rate))
+		return r.began.Add(n.ahead + time.Duration(n.jumped.Load()) + time.Duration(float64(time.Since(r.began))*n.rate))
 	}})
 	if err != nil {
 		r.t.Fatal(err)
@@ -112,7 +133,18 @@ func (r *republic) found() *citizen {
 
 func (n *citizen) restart(random *rand.Rand) { n.run = fmt.Sprintf("%016x", random.Uint64()) }
 
+// close ends it and tells what was broken.
 func (r *republic) close() {
+	r.end()
+	for _, b := range r.broken[:min(len(r.broken), 8)] {
+		r.t.Error(b)
+	}
+	if len(r.broken) > 0 {
+		r.t.Log(strings.Join(r.trace[max(0, len(r.trace)-120):], "\n"))
+	}
+}
+
+func (r *republic) end() {
 	for _, p := range r.parties {
 		_ = p.client.Close()
 	}
@@ -125,12 +157,6 @@ func (r *republic) close() {
 	r.moving.Wait()
 	for _, n := range r.nodes {
 		_ = n.store.Close()
-	}
-	for _, b := range r.broken[:min(len(r.broken), 8)] {
-		r.t.Error(b)
-	}
-	if len(r.broken) > 0 {
-		r.t.Log(strings.Join(r.trace[max(0, len(r.trace)-120):], "\n"))
 	}
 }
 
@@ -180,7 +206,10 @@ func (d *road) Seam() seam.Seam {
 	}
 }
 
-var errDown = errors.New("connection refused")
+var (
+	errDown  = errors.New("connection refused")
+	errReset = errors.New("connection reset")
+)
 
 func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	if err := ctx.Err(); err != nil {
@@ -195,6 +224,7 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	if r.fate != nil {
 		f = r.fate(way{d.party.number, d.node.number, call.Script.Name, call.Args})
 	}
+	r.tally.Step(call.Script.Name, f.fate().Words())
 	if call.Script.Name == "quorum_lock" {
 		r.tries++
 	}
@@ -205,11 +235,24 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	}
 	came := make(chan outcome, 1)
 	r.set(func() {
-		if !r.sleep(f.out) || f.loseOut || d.lost() {
+		lost := func() {
+			if f.reset {
+				came <- outcome{err: errReset}
+			}
+		}
+		if !r.sleep(f.out) || f.loseOut || d.lost(true) {
+			lost()
 			return
 		}
 		r.await(d.node)
+		if f.refuse != "" {
+			came <- outcome{err: f.refuse}
+			return
+		}
 		reply, err := r.run(d.node, call)
+		if f.twice {
+			reply, err = r.run(d.node, call)
+		}
 		r.note("p%d %s on node%d %v -> %v %v", d.party.number, call.Script.Name, d.node.number, short(call.Args), short(reply), err)
 		if f.again > 0 {
 			r.moving.Go(func() {
@@ -220,16 +263,23 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 				}
 			})
 		}
-		if !r.sleep(f.back) || f.loseBack || d.lost() {
+		if !r.sleep(f.back) || f.loseBack || d.lost(false) {
+			lost()
 			return
 		}
 		r.await(d.node)
+		if f.torn {
+			reply, err = nil, io.ErrUnexpectedEOF
+		}
 		came <- outcome{reply, err}
 	})
 	select {
 	case o := <-came:
 		return o.reply, o.err
 	case <-ctx.Done():
+		// Attempts of one instant end at one instant, and timers of one instant
+		// fire in any order.
+		r.sleep(f.home)
 		return nil, ctx.Err()
 	}
 }
@@ -245,10 +295,11 @@ func (r *republic) set(travel func()) {
 	}
 }
 
-func (d *road) lost() bool {
+// lost tells whether nothing comes from the process at present, or to it.
+func (d *road) lost(out bool) bool {
 	d.r.mu.Lock()
 	defer d.r.mu.Unlock()
-	return d.party.deaf
+	return out && d.party.mute || !out && d.party.deaf
 }
 
 // EvalAll sends the calls one by one.
@@ -387,7 +438,11 @@ func short(args []string) []string {
 
 // lock waits for a name, and checks S1 and S2 at the moment when it has it.
 func (p *party) lock(ctx context.Context, name string) (*belief, error) {
-	lease, err := p.client.Mutex(name).Lock(ctx)
+	return p.lockBy(ctx, name, p.client.Mutex(name).Lock)
+}
+
+func (p *party) lockBy(ctx context.Context, name string, take func(context.Context) (*holdfast.Lease, error)) (*belief, error) {
+	lease, err := take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -426,9 +481,16 @@ func (p *party) release(b *belief) error {
 	return b.lease.Release()
 }
 
+// fault is violation for whoever does not hold the mutex.
+func (r *republic) fault(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.violation(format, args...)
+}
+
 // violation is noted with the mutex held.
 func (r *republic) violation(format string, args ...any) {
-	text := fmt.Sprintf("%v ", time.Since(r.began)) + fmt.Sprintf(format, args...)
+	text := fmt.Sprintf("%v: ", time.Since(r.began)) + fmt.Sprintf(format, args...)
 	r.log("VIOLATION %s", text)
 	r.broken = append(r.broken, text)
 }

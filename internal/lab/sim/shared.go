@@ -17,6 +17,17 @@ type Part struct {
 	Write   bool
 }
 
+// kind is its name in words.
+func (p Part) kind() string {
+	switch {
+	case p.Size > 0:
+		return "Acquire"
+	case p.Write:
+		return "write Lock"
+	}
+	return "RLock"
+}
+
 // weighs are its weight and the capacity, as the watch counts them.
 func (p Part) weighs() (weight, capacity int64) {
 	switch {
@@ -82,7 +93,7 @@ func (w *Watch) checkShared(name string, n *watched) {
 	var used int64
 	who := ""
 	for _, h := range n.leases {
-		if h.Lease.Err() != nil {
+		if h.Process.paused() || h.Lease.Err() != nil {
 			continue
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
@@ -143,8 +154,8 @@ func (w *Watch) orderShared() {
 }
 
 // NewSharedStory is a story about an RWMutex and a semaphore.
-func NewSharedStory(seed uint64) *Story {
-	s := NewStory(seed)
+func NewSharedStory(seed uint64, plan *Plan) *Story {
+	s := NewStory(seed, plan)
 	s.shared, s.names = true, []string{"rw", "sem"}[:len(s.names)]
 	if seed%3 == 0 {
 		s.names[0] = "sem"
@@ -171,6 +182,7 @@ func (c *caller) onceShared(name string) {
 	h := c.story.Watch.CalledFor(c.link, name, part)
 	lease, err := part.Lock(ctx, c.link, name, n == 0)
 	cancel()
+	c.did(part.kind(), err)
 	if err != nil {
 		c.story.Watch.Leaves(h)
 		c.refused(err)
@@ -183,7 +195,7 @@ func (c *caller) onceShared(name string) {
 // probe takes a name for itself alone.
 func (s *Story) probe(ctx context.Context, l *Link, name string) (*holdfast.Lease, error) {
 	switch {
-	case !s.shared:
+	case !isShared(name):
 		return l.Client.Mutex(name).Lock(ctx)
 	case name == "sem":
 		return Part{Size: semSize, N: semSize}.Lock(ctx, l, name, false)
@@ -193,7 +205,7 @@ func (s *Story) probe(ctx context.Context, l *Link, name string) (*holdfast.Leas
 
 func (s *Story) heldBy(name string) string {
 	lock, _, _ := Keys(name)
-	if s.shared {
+	if isShared(name) {
 		return fmt.Sprint(s.list("HGETALL", lock), s.list("ZRANGE", KeyH(name), "0", "-1", "WITHSCORES"))
 	}
 	return brief(fmt.Sprint(s.Do("GET", lock)))
@@ -203,7 +215,7 @@ func (s *Story) heldBy(name string) string {
 // nobody loses anything.
 func (s *Story) evict(name string, r *rand.Rand) {
 	switch {
-	case !s.shared:
+	case !isShared(name):
 		s.Evict(name)
 		return
 	case r.IntN(3) == 0:

@@ -7,6 +7,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,8 @@ const Prefix = "sim:"
 // it before the bubble ends.
 type World struct {
 	Watch Watch
+	Tally *Tally                   // of this World alone
+	Bug   func(call holdfast.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
 
 	began  time.Time
 	server *embedded.Store
@@ -47,6 +50,7 @@ type World struct {
 // NewWorld makes one whose chances come from seed.
 func NewWorld(seed uint64) *World {
 	w := &World{
+		Tally:  &Tally{},
 		began:  time.Now(),
 		over:   make(chan struct{}),
 		random: rand.New(rand.NewPCG(seed, 0x401d)),
@@ -99,9 +103,7 @@ func (w *World) Process(owner string, options holdfast.Options, rate float64) *L
 // Seam gives the process a clock and chances of its own.
 func (l *Link) Seam() seam.Seam {
 	return seam.Seam{
-		Now: func() time.Duration {
-			return time.Duration(float64(time.Since(l.world.began))*l.rate) + time.Duration(l.ahead.Load())
-		},
+		Now:    l.now,
 		Random: l.random.Uint64,
 	}
 }
@@ -200,9 +202,9 @@ func (w *World) note(what string, args ...any) {
 func (w *World) History(n int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := ""
+	var text strings.Builder
 	for _, e := range w.trace[max(0, len(w.trace)-n):] {
-		text += fmt.Sprintf("%12v  ", e.at) + fmt.Sprintf(e.what, e.args...) + "\n"
+		text.WriteString(fmt.Sprintf("%12v  ", e.at) + fmt.Sprintf(e.what, e.args...) + "\n")
 	}
-	return text
+	return text.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -29,6 +30,8 @@ const (
 type Story struct {
 	*World
 	kind    Kind
+	plan    *Plan
+	seed    uint64
 	names   []string
 	ttls    []time.Duration // one per process
 	killed  bool
@@ -36,28 +39,22 @@ type Story struct {
 	shared  bool // its names are of the shared kinds
 	several bool // callers also ask for all its names at once
 	orders  ordering
+	mixed   bool // every primitive takes part
 
 	// Guarded by the World's mutex.
-	chances map[int]*rand.Rand // of each process's network
-	ghosts  bool               // a late duplicate may have left one
-	calm    bool               // from now on the network is
+	ghosts bool    // a late duplicate may have left one
+	calm   bool    // from now on the network is
+	runs   []*Held // of the job, since the newest that does not count
 }
 
 // NewStory makes the run of a seed: processes, names, clocks, network.
-func NewStory(seed uint64) *Story {
-	s := &Story{World: NewWorld(seed), kind: Kind(seed % uint64(Kinds)), chances: map[int]*rand.Rand{}}
+func NewStory(seed uint64, plan *Plan) *Story {
+	s := &Story{World: NewWorld(seed), kind: Kind(seed % uint64(Kinds)), plan: plan, seed: seed}
 	r := s.random
 	if s.kind == Wild {
 		s.rate = 1 + (r.Float64()-0.5)*0.008
 	}
-	s.network = func(step Step) Fate {
-		r := s.chances[step.Process]
-		if r == nil {
-			r = rand.New(rand.NewPCG(seed, uint64(step.Process)+100))
-			s.chances[step.Process] = r
-		}
-		return s.fate(step, r)
-	}
+	s.network = s.fate
 	for i := range 1 + r.IntN(2) {
 		s.names = append(s.names, fmt.Sprintf("n%d", i))
 	}
@@ -79,6 +76,7 @@ func NewStory(seed uint64) *Story {
 		if s.kind != Calm && r.IntN(4) == 0 {
 			options.Linger = time.Duration(r.IntN(500)+1) * time.Millisecond
 		}
+		options.OnEvent = s.told
 		s.ttls = append(s.ttls, ttl)
 		s.Process(fmt.Sprintf("p%d", i), options, rate)
 	}
@@ -89,9 +87,11 @@ func NewStory(seed uint64) *Story {
 func (s *Story) Run() []string {
 	var callers sync.WaitGroup
 	for _, l := range s.links {
-		for range 1 + s.random.IntN(3) {
-			c := &caller{story: s, link: l, random: rand.New(rand.NewPCG(s.random.Uint64(), 1))}
-			callers.Go(c.run)
+		for k := range 1 + s.random.IntN(3) {
+			c := &caller{story: s, link: l, label: fmt.Sprintf("%s.%d", l.Owner, k), seed: s.random.Uint64()}
+			if s.plan.May("process", l.Owner) {
+				callers.Go(c.run)
+			}
 		}
 	}
 	var troubles sync.WaitGroup
@@ -116,11 +116,12 @@ func (s *Story) Run() []string {
 	s.settle()
 	switch {
 	case s.kind != Calm || s.orders.on || s.several:
-	case !s.shared:
+	case !s.shared && !s.mixed:
 		s.Watch.order()
 	case s.copies == 0: // else tokens come with the confirmation, whose order is another
 		s.Watch.orderShared()
 	}
+	s.Tally.Stories++
 	return s.Watch.Violations()
 }
 
@@ -176,14 +177,24 @@ func (s *Story) nothingLeft(by string) {
 // trouble happens to the server and the processes until stop.
 func (s *Story) trouble(r *rand.Rand, stop <-chan struct{}) {
 	putBack := r.IntN(2) == 0 // a server that loses data must not also have a clock that was put back
-	for {
+	for i := 0; ; i++ {
 		select {
 		case <-stop:
 			return
 		case <-time.After(time.Duration(r.Int64N(int64(3 * time.Second)))):
 		}
 		l := s.links[r.IntN(len(s.links))]
-		switch n := r.IntN(12); {
+		n := r.IntN(14)
+		class := troubles[n]
+		if n == 0 && putBack {
+			class = "clock put back"
+		}
+		if s.kind != Wild && n >= 6 || n == 6 && s.killed || !s.plan.May(class, fmt.Sprint("t", i)) {
+			continue
+		}
+		s.Tally.Fault(class)
+		some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
+		switch {
 		case n == 0 && !putBack:
 			s.Restart(true, 1100*time.Millisecond+time.Duration(r.Int64N(int64(3*time.Second))))
 		case n == 0:
@@ -194,31 +205,48 @@ func (s *Story) trouble(r *rand.Rand, stop <-chan struct{}) {
 			s.evict(s.names[r.IntN(len(s.names))], r)
 		case n == 3:
 			s.Do("SCRIPT", "FLUSH")
-		case n <= 5:
+		case n == 4:
 			l.cut()
-		case n == 6 && s.kind == Wild && !s.killed:
+		case n == 5:
+			l.Sever()
+		case n == 6:
 			s.killed = true
 			l.Kill()
-		case n <= 9 && s.kind == Wild:
-			l.Silence(time.Duration(r.Int64N(int64(20 * time.Second))))
+		case n <= 8:
+			l.Silence(some(20 * time.Second))
+		case n <= 10:
+			l.OneWay(n == 9, some(20*time.Second))
+		case n == 11:
+			l.Deafen()
+		default:
+			l.Pause(some(10 * time.Second))
 		}
 	}
 }
+
+// troubles are the classes of what happens, by their chance.
+var troubles = []string{"server emptied", "server restarted", "key deleted", "scripts flushed", "subscriptions cut", "connections cut",
+	"killed", "silence", "silence", "nothing out", "nothing in", "half-open", "paused", "paused"}
 
 // failovers freeze a replica for a while, and may lose the master meanwhile, or
 // then.
 func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-stop:
 			return
 		case <-time.After(some(2 * time.Second)):
 		}
 		i := r.IntN(s.copies)
+		if !s.plan.May("replica frozen", fmt.Sprint("f", n)) {
+			continue
+		}
+		s.Tally.Fault("replica frozen")
 		s.Freeze(i)
 		time.Sleep(some(time.Second))
-		if r.IntN(2) == 0 {
+		if r.IntN(2) == 0 && s.plan.May("failover", fmt.Sprint("f", n)) {
+			s.Tally.Fault("failover")
 			lost := s.Failover(i, some(3*time.Second))
 			s.Guard(func() { s.ghosts = s.ghosts || lost })
 		}
@@ -230,18 +258,40 @@ func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
 var refusals = []holdfast.ServerError{"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
 	"OOM command not allowed when used memory > 'maxmemory'.", "TRYAGAIN Multiple keys request during rehashing of slot", "BUSY Redis is busy running a script."}
 
-// fate is the network of the story.
-func (s *Story) fate(step Step, r *rand.Rand) Fate {
+// fate is the network of the story. The chances of a step are its own, so that
+// they stay the same in a story that is smaller.
+func (s *Story) fate(step Step) Fate {
+	where := fmt.Sprint(step.where(), ".", step.OfID)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(where))
+	r := rand.New(rand.NewPCG(s.seed, h.Sum64()))
+	plain, f := s.drawn(step, r)
+	words := f.words(step.Push)
+	if words[0] == onTime {
+		return plain
+	}
+	if !s.plan.May(words[0], where) {
+		return plain
+	}
+	if f.Again > 0 && !step.Push {
+		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "rest" || step.Kind == "adopt" || step.Kind == "shared_lock" || step.Kind == multiLock
+	}
+	return f
+}
+
+// drawn is what chance says of a step, and what it is without any fault.
+func (s *Story) drawn(step Step, r *rand.Rand) (plain, f Fate) {
 	some := func(d time.Duration) time.Duration { return 1 + time.Duration(r.Int64N(int64(d))) }
-	f := Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond)}
+	f = Fate{Out: some(2 * time.Millisecond), Back: some(2 * time.Millisecond), Home: some(time.Microsecond)}
+	plain = f
 	if s.kind == Calm || s.calm {
-		return f
+		return plain, f
 	}
 	if s.kind >= Faults && r.IntN(15) == 0 && step.Kind != "subscribe" && !step.Push {
 		f.Refuse = refusals[r.IntN(len(refusals))]
 	}
 	if s.kind == Faults {
-		return f
+		return plain, f
 	}
 	switch r.IntN(20) {
 	case 0:
@@ -252,22 +302,26 @@ func (s *Story) fate(step Step, r *rand.Rand) Fate {
 		f.Twice = true
 	case 3:
 		f.Again = some(5 * time.Second)
-		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "shared_lock" || step.Kind == multiLock
 	case 4:
 		f.Out = some(500 * time.Millisecond)
 	case 5:
 		f.Back = some(500 * time.Millisecond)
 	case 6:
 		f.Overtake = true
+	case 7:
+		f.Torn = true
 	}
-	return f
+	return plain, f
 }
 
 // caller asks for names again and again.
 type caller struct {
 	story  *Story
 	link   *Link
-	random *rand.Rand
+	label  string // its process and number
+	at     string // that, and the number of the call
+	seed   uint64
+	random *rand.Rand // of the call that it is at
 }
 
 func (c *caller) some(d time.Duration) time.Duration {
@@ -275,8 +329,13 @@ func (c *caller) some(d time.Duration) time.Duration {
 }
 
 func (c *caller) run() {
-	for range 2 + c.random.IntN(4) {
+	c.random = rand.New(rand.NewPCG(c.seed, 1))
+	for i := range 2 + c.random.IntN(4) {
+		c.random, c.at = rand.New(rand.NewPCG(c.seed, uint64(i)+2)), fmt.Sprint(c.label, ".", i)
 		time.Sleep(c.some(30 * time.Millisecond))
+		if !c.story.plan.May("call", c.at) {
+			continue
+		}
 		c.once(c.story.names[c.random.IntN(len(c.story.names))])
 		if c.link.Dead() {
 			return
@@ -285,7 +344,11 @@ func (c *caller) run() {
 }
 
 func (c *caller) once(name string) {
-	if c.story.shared {
+	if c.story.mixed {
+		c.onceMixed(name)
+		return
+	}
+	if isShared(name) {
 		c.onceShared(name)
 		return
 	}
@@ -293,14 +356,23 @@ func (c *caller) once(name string) {
 		c.onceSeveral()
 		return
 	}
+	c.onceMutex(name)
+}
+
+func (c *caller) onceMutex(name string) {
 	mutex := c.link.Client.Mutex(name)
+	if c.story.mixed {
+		c.bounds(mutex)
+	}
 	ctx := context.Background()
 	h := c.story.Watch.Called(c.link, name)
+	h.stays = mutex.MinHold > 0
 	var lease *holdfast.Lease
 	var err error
 	switch n := c.random.IntN(10); {
 	case n == 0:
 		lease, err = mutex.TryLock(ctx)
+		c.did("TryLock", err)
 	case n <= 2:
 		limited, cancel := context.WithTimeout(ctx, c.some(50*time.Millisecond))
 		lease, err = mutex.Lock(limited)
@@ -308,6 +380,7 @@ func (c *caller) once(name string) {
 	default:
 		lease, err = mutex.Lock(ctx)
 	}
+	c.did("Lock", err)
 	if err != nil {
 		c.story.Watch.Leaves(h)
 		c.refused(err)
@@ -334,8 +407,11 @@ func (c *caller) hold(h *Held, lease *holdfast.Lease) {
 	if c.story.orders.on && c.meddle(h, lease) {
 		return
 	}
+	if c.story.mixed && !isShared(h.name) && c.random.IntN(2) == 0 {
+		c.write(h, lease)
+	}
 	work := c.some(10 * time.Millisecond)
-	if c.random.IntN(6) == 0 {
+	if c.random.IntN(6) == 0 && c.story.plan.May("long hold", c.at) {
 		work = c.some(3 * c.link.TTL)
 	}
 	ctx := lease.Context(context.Background())
@@ -359,6 +435,7 @@ func (c *caller) hold(h *Held, lease *holdfast.Lease) {
 	c.story.Watch.Leaves(h)
 	before := lease.Err()
 	err := lease.Release()
+	c.did("Release", err)
 	ok := err == nil && before == nil || errors.Is(err, holdfast.ErrLost) || before == nil && errors.Is(err, holdfast.ErrUnknown)
 	if !ok && !c.link.Dead() {
 		c.story.Watch.Broken("Release of %s says %v, the lease before it %v", h.name, err, before)

@@ -27,7 +27,7 @@ func (l *Link) Subscribe(ctx context.Context, channel string, message func(strin
 	f := l.fate(Step{Kind: "subscribe"})
 	w := l.world
 	fail := func() (holdfast.Subscription, error) {
-		if !f.Reset {
+		if !f.Reset && !f.Torn {
 			select {
 			case <-ctx.Done():
 			case <-w.over:
@@ -53,7 +53,7 @@ func (l *Link) Subscribe(ctx context.Context, channel string, message func(strin
 	w.mu.Lock()
 	l.subs[s] = struct{}{}
 	w.mu.Unlock()
-	if !w.sleep(f.Back) || f.LoseBack || l.quiet() {
+	if !w.sleep(f.Back) || f.LoseBack || f.Torn || l.unheard() {
 		s.Close()
 		return fail()
 	}
@@ -85,7 +85,7 @@ func (s *subscription) push(message func(string), payload string) {
 			return
 		}
 		w.moving.Go(func() {
-			if w.sleep(max(wait, 1)) && !s.ended() && !s.link.quiet() {
+			if w.sleep(max(wait, 1)) && !s.ended() && !s.link.unheard() && s.link.awake(s.done) {
 				message(payload)
 			}
 		})
@@ -109,7 +109,7 @@ func (s *subscription) ended() bool {
 }
 
 func (s *subscription) Ping(ctx context.Context) error {
-	if s.link.quiet() || s.deaf.Load() {
+	if s.link.quiet() || s.link.unheard() || s.deaf.Load() || s.link.paused() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

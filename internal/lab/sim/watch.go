@@ -83,6 +83,7 @@ type Held struct {
 	name    string
 	tenure  string // its id, when known
 	part    Part   // of a shared kind
+	stays   bool   // a term, or one with a least time: not to be exported
 }
 
 func (w *Watch) name(name string) *watched {
@@ -145,6 +146,7 @@ func (w *Watch) Granted(h *Held, lease Belief) {
 	switch {
 	case n.tokens[token]:
 		w.broken("S2: token %d of %s was given twice, now to %s", token, h.name, h.Process.Owner)
+	case h.Process.paused(): // the turn of one that stands still; it will know when it goes on
 	case n.capacity == 0 && token <= *n.before(token) || n.capacity > 0 && !n.rises(h, token):
 		w.broken("S2: token %d of %s after %d, to %s", token, h.name, *n.before(token), h.Process.Owner)
 	case h.tenure == "":
@@ -287,7 +289,7 @@ func (w *Watch) check(name string) {
 	}
 	var believer *Held
 	for _, h := range n.leases {
-		if h.Lease.Err() != nil {
+		if h.Process.paused() || h.Lease.Err() != nil {
 			continue
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data

@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// NewMixedStory is a story in which every primitive takes part, each at names
+// that may be used so.
+func NewMixedStory(seed uint64, plan *Plan) *Story {
+	s := NewStory(seed, plan)
+	s.mixed, s.orders.on = true, true
+	s.names = []string{"n0", "n1", "rw", "sem", jobName}[:2+s.random.IntN(4)]
+	if s.random.IntN(2) == 0 {
+		s.names = []string{"n0", "n1", jobName}
+	}
+	return s
+}
+
+// jobName is the name of a Once in mixed stories, interval how often it may run.
+const (
+	jobName  = "job"
+	interval = 400 * time.Millisecond
+)
+
+// isShared tells a name that is of a shared kind.
+func isShared(name string) bool { return name == "rw" || name == "sem" }
+
+// mutexes are the names that a mutex, an election and a Multi may lock.
+func (s *Story) mutexes() (names []string) {
+	for _, name := range s.names {
+		if !isShared(name) && name != jobName {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// onceMixed asks for a name in one of the ways that there are for it.
+func (c *caller) onceMixed(name string) {
+	switch n := c.random.IntN(8); {
+	case isShared(name):
+		c.onceShared(name)
+	case name == jobName:
+		c.onceJob(name)
+	case n == 0:
+		c.onceSeveral()
+	case n <= 2:
+		c.onceElected(name)
+	default:
+		c.onceMutex(name)
+	}
+}
+
+// bounds gives a mutex a least and a longest hold, now and then.
+func (c *caller) bounds(mutex *holdfast.Mutex) {
+	if c.random.IntN(4) == 0 {
+		mutex.MinHold = c.some(time.Second)
+		c.story.Tally.Operation("MinHold")
+	}
+	if c.random.IntN(4) == 0 {
+		mutex.MaxHold = c.some(500 * time.Millisecond)
+		c.story.Tally.Operation("MaxHold")
+	}
+}
+
+// onceElected leads for a while.
+func (c *caller) onceElected(name string) {
+	ctx := context.Background()
+	election := c.link.Client.Election(name)
+	if c.random.IntN(3) == 0 {
+		_, err := election.Leader(ctx)
+		c.did("Leader", err)
+		if err != nil {
+			c.allow("Leader", err, holdfast.ErrUnreachable)
+		}
+	}
+	h := c.story.Watch.Called(c.link, name)
+	if c.random.IntN(4) == 0 {
+		limited, cancel := context.WithTimeout(ctx, c.some(50*time.Millisecond))
+		defer cancel()
+		ctx = limited
+	}
+	lease, err := election.Campaign(ctx, c.label)
+	c.did("Campaign", err)
+	if err != nil {
+		c.story.Watch.Leaves(h)
+		c.refused(err)
+		return
+	}
+	h.stays = true
+	c.story.Watch.Granted(h, lease)
+	c.hold(h, lease)
+}
+
+// onceJob runs a job at most once per interval.
+func (c *caller) onceJob(name string) {
+	s := c.story
+	work, fails := c.some(50*time.Millisecond), c.random.IntN(6) == 0
+	h := s.Watch.Called(c.link, name)
+	granted := false
+	err := c.link.Client.Once(context.Background(), name, interval, func(ctx context.Context, lease *holdfast.Lease) error {
+		granted = true
+		s.Watch.Granted(h, lease)
+		s.ran(h)
+		select {
+		case <-time.After(work):
+		case <-ctx.Done():
+		}
+		s.Watch.Leaves(h)
+		if fails {
+			s.Guard(func() { s.runs = nil }) // it does not count
+			return holdfast.RunAgain(errors.New("a story"))
+		}
+		return nil
+	})
+	if !granted {
+		s.Watch.Leaves(h)
+	}
+	c.did("Once", err)
+	if err == nil || granted || c.link.Dead() {
+		return
+	}
+	if !errors.Is(err, holdfast.ErrNotDue) && !errors.Is(err, holdfast.ErrLost) && !errors.Is(err, holdfast.ErrUnknown) {
+		c.refused(err)
+	}
+}
+
+// ran checks that no two runs are nearer than the interval, where nothing was
+// lost or taken: counted from the calls, which come before their grants.
+func (s *Story) ran(h *Held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.Watch.name(jobName).lost.IsZero() && s.stepped.Load() == 0 && s.masters == 0 && !h.Process.paused() && !h.Process.dead
+	for _, before := range s.runs {
+		if apart := h.Got.Sub(before.Called); kept && !before.Process.paused() && apart < interval*99/100 {
+			s.Watch.broken("Once: %s runs %v after %s called", h.Process.Owner, apart, before.Process.Owner)
+		}
+	}
+	s.runs = append(s.runs, h)
+}
+
+// writes is what a lease may do to data of its name: no older token may follow a
+// newer one.
+const writes = `local last = redis.call('GET', KEYS[1])
+if last and tonumber(last) > tonumber(ARGV[1]) then return 'older' end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', 86400000)
+return 'written'`
+
+// write changes data under a lease.
+func (c *caller) write(h *Held, lease *holdfast.Lease) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	reply, err := lease.Eval(ctx, writes, []string{"data:" + h.name}, []string{fmt.Sprint(lease.Token())})
+	c.did("Eval", err)
+	var said holdfast.ServerError
+	switch {
+	case err == nil && strings.Join(reply, "") != "written":
+		c.story.Watch.Broken("Eval: token %d of %s wrote after a newer one", lease.Token(), h.name)
+	case err != nil && !errors.As(err, &said):
+		c.allow("Eval", err, holdfast.ErrLost)
+	}
+}
+
+// did counts an operation and how it ended.
+func (c *caller) did(what string, err error) {
+	c.story.Tally.Operation(what + ": " + ending(err))
+}
+
+// ending is an error in a word or two.
+func ending(err error) string {
+	if lost := (*holdfast.LostError)(nil); errors.As(err, &lost) {
+		return "lost, " + string(lost.Cause)
+	}
+	for _, e := range []struct {
+		is   error
+		word string
+	}{
+		{holdfast.ErrHeld, "held"}, {holdfast.ErrNotDue, "not due"}, {holdfast.ErrLost, "lost"}, {holdfast.ErrUnknown, "unknown"},
+		{holdfast.ErrTooSlow, "too slow"}, {holdfast.ErrReplicas, "too few replicas"}, {holdfast.ErrUnreachable, "unreachable"},
+		{holdfast.ErrTenure, "not the holder"}, {holdfast.ErrClosed, "closed"},
+		{context.DeadlineExceeded, "given up"},
+	} {
+		if errors.Is(err, e.is) {
+			return e.word
+		}
+	}
+	if err != nil {
+		return "another error"
+	}
+	return "done"
+}
