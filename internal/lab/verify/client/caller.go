@@ -74,7 +74,7 @@ func (c *caller) attempt(w *wish) error {
 	for i, token := range tokens {
 		w.events[i].Token = token
 	}
-	c.note(w, history.Event{T: now, What: history.Granted, Deadline: deadline(l)})
+	c.note(w, history.Event{T: now, What: history.Granted, Deadline: max(now, deadline(l))}) // now: over on arrival
 	err = c.hold(w, l)
 	c.note(w, history.Event{T: history.Now(), What: history.Release})
 	released := l.Release()

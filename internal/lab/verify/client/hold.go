@@ -112,10 +112,14 @@ func one(l *holdfast.Lease, err error) (lease, []int64, error) {
 }
 
 // deadline is the lease's, by the clock of the history; the true one is not
-// before it.
+// before it. Of a lease that is over it is 0.
 func deadline(l lease) int64 {
 	now := history.Now()
-	return now + int64(l.Remaining())
+	left := l.Remaining()
+	if left <= 0 {
+		return 0
+	}
+	return now + int64(left)
 }
 
 // upTo draws a length of time.

@@ -4,8 +4,11 @@ package faults
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -94,10 +97,7 @@ var ofServers = []Fault{
 		Name: "maxclients", Places: single,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
-			if _, err := server.Do("CONFIG", "SET", "maxclients", "2"); err != nil {
-				return "", nil, err
-			}
-			_, err := server.Do("CLIENT", "KILL", "TYPE", "normal")
+			err := inline(server, "CONFIG SET maxclients 2", "CLIENT KILL TYPE normal", "QUIT")
 			return server.Addr(), configure(server, "maxclients", "10000"), err
 		},
 	},
@@ -144,6 +144,24 @@ func configure(server *redistest.Server, key, value string) func() error {
 		}
 		return err
 	}
+}
+
+// inline sends commands on one connection, and waits until the server closes it.
+func inline(server *redistest.Server, commands ...string) error {
+	conn, err := net.Dial("tcp", server.Addr())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.WriteString(conn, strings.Join(commands, "\r\n")+"\r\n"); err != nil {
+		return err
+	}
+	answers, err := io.ReadAll(conn)
+	if err == nil && strings.Contains(string(answers), "-") {
+		err = fmt.Errorf("%s: %s", server.Addr(), answers)
+	}
+	return err
 }
 
 // busy runs a script for up to 1.3 TTL. Nothing else is answered meanwhile: the
