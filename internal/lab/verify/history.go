@@ -3,20 +3,24 @@
 package verify
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/anishathalye/porcupine"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/witness"
 )
 
 // run is one history under way.
@@ -44,8 +48,10 @@ type Outcome struct {
 	Faults     int // that hit somebody
 	Ended      int // leases that ended by their deadline in a process that ran
 	Late       int // of them, those whose context came late
+	Undecided  int // names for which the search for an order took too long
 	Violations []check.Violation
 	Events     []history.Event // kept where there are violations
+	Pictures   [][]byte        // HTML, of what has no order
 	Err        error           // of the harness
 }
 
@@ -68,9 +74,16 @@ func (r *run) play() Outcome {
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
 	o.Ended, o.Late = ended, len(late)
-	o.Violations = check.All(s, check.Rules{
-		TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack,
+	rules := check.Rules{TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack}
+	o.Violations = check.All(s, rules)
+	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
+		var page bytes.Buffer
+		if err := porcupine.Visualize(model, info, &page); err == nil {
+			o.Pictures = append(o.Pictures, page.Bytes())
+		}
 	})
+	o.Undecided = unknown
+	o.Violations = append(o.Violations, linear...)
 	if len(o.Violations) > 0 {
 		o.Events = events
 	}
@@ -96,26 +109,62 @@ func (r *run) record() ([]history.Event, error) {
 		}
 		r.ways = append(r.ways, way)
 	}
+	stop, err := r.watch()
+	if err != nil {
+		return nil, err
+	}
 	c, err := crew.Start(r.dir, members, r.settings())
 	if err != nil {
+		stop()
 		return nil, err
 	}
 	r.crew = c
 	defer c.End()
+	err = r.happen()
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	return history.Merge(append(c.Files(), r.witnessFile())...)
+}
+
+// happen is what happens between the start of the crew and its end.
+func (r *run) happen() error {
+	c := r.crew
 	length := 2*time.Second + time.Duration(r.random.Int64N(int64(2*time.Second)))
 	if err := r.strikes(length); err != nil {
-		return nil, err
+		return err
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
 	time.Sleep(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
 	if err := c.Finish(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := r.look(); err != nil {
-		return nil, err
-	}
-	return history.Merge(c.Files()...)
+	return r.look()
 }
+
+// witnessed tells whether the server is watched: it costs it half its speed.
+func (r *run) witnessed() bool {
+	return len(r.place.Servers) == 1 && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
+}
+
+// watch watches the one server, if it is to be. stop ends that.
+func (r *run) watch() (stop func(), err error) {
+	notes, err := history.NewWriter(r.witnessFile(), "witness")
+	if err != nil {
+		return nil, err
+	}
+	if !r.witnessed() {
+		return func() { _ = notes.Close() }, nil
+	}
+	unwatch, err := witness.Watch(r.place.Servers[0].Addr(), r.prefix(), notes)
+	if err != nil {
+		return nil, err
+	}
+	return func() { unwatch(); _ = notes.Close() }, nil
+}
+
+func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl") }
 
 // settings draws what the members of the crew are.
 func (r *run) settings() func(int) client.Setting {

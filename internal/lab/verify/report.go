@@ -33,9 +33,10 @@ type Counts struct {
 	Histories  int `json:"histories"`
 	Operations int `json:"operations"` // attempts to lock
 	Grants     int `json:"grants"`
-	Faults     int `json:"faults"` // that hit somebody
-	Ended      int `json:"ended"`  // leases that ended by their deadline in a process that ran
-	Late       int `json:"late"`   // of them, those whose context came more than 20 ms later
+	Faults     int `json:"faults"`    // that hit somebody
+	Ended      int `json:"ended"`     // leases that ended by their deadline in a process that ran
+	Late       int `json:"late"`      // of them, those whose context came more than 20 ms later
+	Undecided  int `json:"undecided"` // names for which the search for an order of a lock took too long
 	Violations int `json:"violations"`
 }
 
@@ -59,6 +60,7 @@ func (c *Counts) add(o Outcome) {
 	c.Faults += o.Faults
 	c.Ended += o.Ended
 	c.Late += o.Late
+	c.Undecided += o.Undecided
 	c.Violations += len(o.Violations)
 }
 
@@ -101,6 +103,11 @@ func (r *Report) find(o Outcome) {
 	if err == nil {
 		err = history.Save(filepath.Join(f.Directory, "history.jsonl"), o.Events)
 	}
+	for i, picture := range o.Pictures {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(f.Directory, fmt.Sprintf("order%d.html", i)), picture, 0o600)
+		}
+	}
 	if err != nil {
 		r.Broken = append(r.Broken, err.Error())
 	}
@@ -123,7 +130,7 @@ func (r *Report) WriteFile(name string) error {
 // Table writes it for people.
 func (r *Report) Table(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tviolations\t")
+	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tundecided\tviolations\t")
 	names := make([]string, 0, len(r.Cells))
 	for name := range r.Cells {
 		names = append(names, name)
@@ -137,5 +144,5 @@ func (r *Report) Table(w io.Writer) {
 }
 
 func (c *Counts) row(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Violations)
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Undecided, c.Violations)
 }

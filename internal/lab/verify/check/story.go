@@ -162,7 +162,7 @@ func (s *Story) byName() map[string][]*Lease {
 // All runs every checker that judges a single history.
 func All(s *Story, r Rules) []Violation {
 	var all []Violation
-	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers} {
+	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers, Believed} {
 		all = append(all, check(s, r)...)
 	}
 	return all

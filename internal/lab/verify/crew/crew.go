@@ -38,10 +38,10 @@ type Crew struct {
 func Start(dir string, members int, setting func(member int) client.Setting) (*Crew, error) {
 	c := &Crew{dir: dir, setting: setting, members: make([]*Process, members), dead: map[string]bool{}}
 	var err error
-	if c.Notes, err = history.NewWriter(c.file("controller"), "controller"); err != nil {
+	if c.Notes, err = history.NewWriter(c.File("controller"), "controller"); err != nil {
 		return nil, err
 	}
-	if c.resource, err = start("resource", role{Resource: &place{c.socket(), c.file("resource")}}); err != nil {
+	if c.resource, err = start("resource", role{Resource: &place{c.socket(), c.File("resource")}}); err != nil {
 		return nil, err
 	}
 	if err := c.resource.heard(client.Ready, patience); err != nil {
@@ -62,8 +62,8 @@ func Start(dir string, members int, setting func(member int) client.Setting) (*C
 
 func (c *Crew) socket() string { return filepath.Join(c.dir, "resource") }
 
-// file is where a process writes its history.
-func (c *Crew) file(process string) string {
+// File is where a process writes its history.
+func (c *Crew) File(process string) string {
 	name := filepath.Join(c.dir, process+".jsonl")
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *Crew) Replace(i int) {
 	c.mu.Unlock()
 	s := c.setting(i)
 	s.Number, s.Process = int64(number), fmt.Sprintf("m%d.%d", i, number)
-	s.History, s.Resource = c.file(s.Process), c.socket()
+	s.History, s.Resource = c.File(s.Process), c.socket()
 	s.Seed += uint64(number) << 32
 	p, err := start(s.Process, role{Client: &s})
 	if err != nil {

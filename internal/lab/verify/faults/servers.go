@@ -3,12 +3,11 @@
 package faults
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -97,8 +96,15 @@ var ofServers = []Fault{
 		Name: "maxclients", Places: single,
 		Strike: func(s *Scene) (string, func() error, error) {
 			server := s.server()
-			err := inline(server, "CONFIG SET maxclients 2", "CLIENT KILL TYPE normal", "QUIT")
-			return server.Addr(), configure(server, "maxclients", "10000"), err
+			conn, err := net.Dial("tcp", server.Addr()) // stays: no other gets in while it lasts
+			if err != nil {
+				return "", nil, err
+			}
+			err = inline(conn, "CONFIG SET maxclients 2", "CLIENT KILL TYPE normal")
+			return server.Addr(), func() error {
+				defer conn.Close()
+				return inline(conn, "CONFIG SET maxclients 10000")
+			}, err
 		},
 	},
 	{
@@ -146,22 +152,20 @@ func configure(server *redistest.Server, key, value string) func() error {
 	}
 }
 
-// inline sends commands on one connection, and waits until the server closes it.
-func inline(server *redistest.Server, commands ...string) error {
-	conn, err := net.Dial("tcp", server.Addr())
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+// inline sends commands on a connection and reads their answers, a line each.
+func inline(conn net.Conn, commands ...string) error {
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.WriteString(conn, strings.Join(commands, "\r\n")+"\r\n"); err != nil {
-		return err
+	answers := bufio.NewReader(conn)
+	for _, command := range commands {
+		if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+			return err
+		}
+		line, err := answers.ReadString('\n')
+		if err != nil || line[0] == '-' {
+			return fmt.Errorf("%s: %q, %v", command, line, err)
+		}
 	}
-	answers, err := io.ReadAll(conn)
-	if err == nil && strings.Contains(string(answers), "-") {
-		err = fmt.Errorf("%s: %s", server.Addr(), answers)
-	}
-	return err
+	return nil
 }
 
 // busy runs a script for up to 1.3 TTL. Nothing else is answered meanwhile: the
