@@ -4,6 +4,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -36,6 +37,7 @@ type run struct {
 	ttl    time.Duration
 	ways   []place.Way
 	crew   *crew.Crew
+	locked []string // names
 	struck int
 }
 
@@ -96,6 +98,7 @@ func (r *run) record() ([]history.Event, error) {
 		return nil, fmt.Errorf("reset: %w", err)
 	}
 	r.ttl = []time.Duration{200, 300, 500, 1000, 2000}[r.random.IntN(5)] * time.Millisecond
+	r.ttl = cmp.Or(r.cell.Fault.TTL, r.ttl)
 	members := 3 + r.random.IntN(4)
 	defer func() {
 		for _, way := range r.ways {
@@ -175,7 +178,7 @@ func (r *run) settings() func(int) client.Setting {
 	first := r.random.IntN(2)
 	callers := 1 + r.random.IntN(4)
 	names := r.names()
-	replicas := 0
+	replicas := r.cell.Fault.Replicas
 	return func(member int) client.Setting {
 		return client.Setting{
 			URLs: r.ways[member].URLs, Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
@@ -204,6 +207,7 @@ func (r *run) names() (targets []client.Target) {
 			plain = append(plain, t.Names[0])
 		}
 		targets = append(targets, t)
+		r.locked = append(r.locked, t.Names[0])
 	}
 	if len(plain) > 1 {
 		targets = append(targets, client.Target{Kind: history.Multi, Names: plain})
@@ -213,7 +217,10 @@ func (r *run) names() (targets []client.Target) {
 
 // strikes lets the cell's fault hit, again and again, for a length of time.
 func (r *run) strikes(length time.Duration) error {
-	scene := &faults.Scene{Place: r.place, Crew: r.crew, Ways: r.ways, Step: r.cell.Step, Random: r.random, TTL: r.ttl}
+	scene := &faults.Scene{
+		Place: r.place, Crew: r.crew, Ways: r.ways, Step: r.cell.Step, Random: r.random, TTL: r.ttl,
+		Prefix: r.prefix(), Names: r.locked, T: r.t,
+	}
 	f := r.cell.Fault
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		time.Sleep(20*time.Millisecond + time.Duration(r.random.Int64N(int64(200*time.Millisecond))))
@@ -237,7 +244,7 @@ func (r *run) strikes(length time.Duration) error {
 			}
 		}
 		r.crew.Notes.Note(history.Event{What: history.FaultEnd, Detail: hit})
-		if err := r.crew.Err(); err != nil {
+		if err := r.crew.Err(); err != nil || f.Once {
 			return err
 		}
 	}

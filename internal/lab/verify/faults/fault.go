@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -24,6 +25,9 @@ type Scene struct {
 	Step   client.Step // of a fault that has steps
 	Random *rand.Rand
 	TTL    time.Duration
+	Prefix string   // of the names
+	Names  []string // that are locked
+	T      testing.TB
 }
 
 // Fault is a row of the catalogue.
@@ -33,6 +37,10 @@ type Fault struct {
 	Steps   []client.Step // at which it hits a client; none: it hits no client
 	Proxied bool          // clients must come by proxies
 	Loses   bool          // it may take data from Redis: only the fence is promised, see DESIGN §1
+
+	Once     bool          // it hits once in a history
+	TTL      time.Duration // of the clients; 0: drawn
+	Replicas int           // the clients' WaitReplicas
 
 	// Strike begins one and says whom it hit; empty: nobody, it did not come to
 	// it. heal ends it, and may be nil where nothing is to be ended.
@@ -52,7 +60,9 @@ func (f *Fault) At(k place.Kind) bool {
 
 // All is the catalogue. Its first row is no fault at all: what must always go
 // well.
-func All() []Fault { return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums) }
+func All() []Fault {
+	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers)
+}
 
 // None hits nobody.
 var None = Fault{Name: "none", Strike: func(*Scene) (string, func() error, error) { return "", nil, nil }}

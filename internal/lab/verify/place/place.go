@@ -102,6 +102,9 @@ func (p *Place) Reset(t testing.TB) error {
 		p.Servers = append([]*redistest.Server{p.Guarded.Master}, p.Guarded.Replicas...)
 	case Cluster:
 		redistest.ClusterWhole(t, p.Servers, len(p.Servers)/2)
+		if err := p.mastersFirst(); err != nil {
+			return err
+		}
 	}
 	for _, s := range p.Servers {
 		if err := reset(s, p.Kind == Sentinel || p.Kind == Cluster); err != nil {
@@ -121,6 +124,24 @@ func (p *Place) Reset(t testing.TB) error {
 		}
 		return err
 	}
+	return nil
+}
+
+// mastersFirst sorts the servers of a Cluster by what they are now.
+func (p *Place) mastersFirst() error {
+	var masters, replicas []*redistest.Server
+	for _, s := range p.Servers {
+		role, err := s.Do("ROLE")
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(role, "master"):
+			masters = append(masters, s)
+		default:
+			replicas = append(replicas, s)
+		}
+	}
+	p.Servers = append(masters, replicas...)
 	return nil
 }
 
