@@ -183,3 +183,52 @@ func TestProxyPassesTheEnd(t *testing.T) {
 		t.Errorf("half closed: got %q, %v, want %q and the end", got, err, "a")
 	}
 }
+
+func TestProxyStall(t *testing.T) {
+	addr, _ := echo(t)
+	p := redistest.StartProxy(t, addr)
+	old := dial(t, p)
+	send(t, old, "a")
+	if _, err := receive(old, long, 1); err != nil {
+		t.Fatal(err)
+	}
+	p.Stall()
+	send(t, old, "b")
+	fresh := dial(t, p)
+	send(t, fresh, "c")
+	if got, err := receive(fresh, long, 1); got != "c" {
+		t.Errorf("a new connection: got %q, %v, want %q", got, err, "c")
+	}
+	if got, err := receive(old, soon, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the old connection: got %q, %v, want silence", got, err)
+	}
+	p.Pass()
+	if got, err := receive(old, long, 1); got != "b" {
+		t.Errorf("after Pass: got %q, %v, want %q, late", got, err, "b")
+	}
+}
+
+func TestProxyLosesTheNthAnswer(t *testing.T) {
+	addr, read := echo(t)
+	p := redistest.StartProxy(t, addr)
+	conn := dial(t, p)
+	p.LoseReply(2)
+	for _, text := range []string{"a", "b"} {
+		send(t, conn, text)
+		if got := <-read; got != text {
+			t.Errorf("the server read %q, want %q", got, text)
+		}
+		got, err := receive(conn, long, 1)
+		switch {
+		case text == "a" && got != "a":
+			t.Errorf("the first answer: got %q, %v", got, err)
+		case text == "b" && (err == nil || errors.Is(err, os.ErrDeadlineExceeded)):
+			t.Errorf("the second answer: got %q, %v, want a broken connection", got, err)
+		}
+	}
+	again := dial(t, p)
+	send(t, again, "c")
+	if got, err := receive(again, long, 1); got != "c" {
+		t.Errorf("after that: got %q, %v, want %q", got, err, "c")
+	}
+}

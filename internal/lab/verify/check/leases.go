@@ -89,9 +89,8 @@ func Errors(s *Story, r Rules) []Violation {
 		stalled = stalled || slices.ContainsFunc(pauses, func(p span) bool { return p.to-p.from > int64(r.TTL/4) })
 	}
 	for _, e := range s.Events {
-		bad := e.What == history.Trouble || e.Class == history.Other ||
-			r.Quiet && !slices.Contains(expected, e.Class) && !(stalled && slices.Contains(lostByTime, e.Class))
-		if bad {
+		fine := slices.Contains(expected, e.Class) || !r.Quiet || stalled && slices.Contains(lostByTime, e.Class)
+		if e.What == history.Trouble || e.Class == history.Other || !fine {
 			found = append(found, Violation{"errors", fmt.Sprintf("%s: %s of %s: %s %s", e.Process, e.What, e.Name, e.Class, e.Detail), []history.Event{e}})
 		}
 	}

@@ -66,7 +66,7 @@ func (c *caller) attempt(w *wish) error {
 	}
 	now := history.Now()
 	if err != nil {
-		class, words := classOf(ctx, err)
+		class, words := classUnder(ctx, err)
 		c.note(w, history.Event{T: now, What: history.Failed, Class: class, Detail: words})
 		c.rest(class)
 		return nil
@@ -78,7 +78,7 @@ func (c *caller) attempt(w *wish) error {
 	err = c.hold(w, l)
 	c.note(w, history.Event{T: history.Now(), What: history.Release})
 	released := l.Release()
-	class, words := classOf(nil, released)
+	class, words := classOf(released)
 	c.note(w, history.Event{T: history.Now(), What: history.Released, Class: class, Detail: words})
 	return err
 }
@@ -161,7 +161,7 @@ func (c *caller) stay(w *wish, l lease, work time.Duration) {
 		select {
 		case <-done:
 			now := history.Now()
-			class, words := classOf(nil, l.Err())
+			class, words := classOf(l.Err())
 			c.note(w, history.Event{T: now, What: history.Over, Class: class, Detail: words})
 			return
 		case <-end:

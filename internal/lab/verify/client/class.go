@@ -33,14 +33,19 @@ var causes = map[holdfast.Cause]history.Class{
 	holdfast.Closed:  history.Closed,
 }
 
+// classUnder is classOf for a call that a caller's context may have ended.
+func classUnder(ctx context.Context, err error) (history.Class, string) {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return history.Cancelled, ""
+	}
+	return classOf(err)
+}
+
 // classOf says what an error of holdfast came to, and its words where that is
-// more than the class. ctx is the caller's own.
-func classOf(ctx context.Context, err error) (history.Class, string) {
+// more than the class.
+func classOf(err error) (history.Class, string) {
 	if err == nil {
 		return history.OK, ""
-	}
-	if ctx != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return history.Cancelled, ""
 	}
 	if lost, ok := errors.AsType[*holdfast.LostError](err); ok {
 		if class, known := causes[lost.Cause]; known {

@@ -61,7 +61,7 @@ func Run(s Setting, stdin io.Reader) error {
 		notes.Note(history.Event{What: history.Trouble, Detail: err.Error()})
 	}
 	closed := p.client.Close()
-	class, words := classOf(nil, closed)
+	class, words := classOf(closed)
 	notes.Note(history.Event{What: history.Stop, Class: class, Detail: words})
 	for _, store := range stores {
 		_ = store.Close()

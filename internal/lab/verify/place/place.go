@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func (p *Place) mastersFirst() error {
 			replicas = append(replicas, s)
 		}
 	}
-	p.Servers = append(masters, replicas...)
+	p.Servers = slices.Concat(masters, replicas)
 	return nil
 }
 

@@ -113,7 +113,7 @@ func (w *watch) run(conn net.Conn, lines *bufio.Reader) {
 			w.take(line)
 		}
 		_ = conn.Close()
-		for err := error(net.ErrClosed); err != nil; {
+		for err := net.ErrClosed; err != nil; {
 			select {
 			case <-w.done:
 				return
