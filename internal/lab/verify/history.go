@@ -76,7 +76,7 @@ func (r *run) play() Outcome {
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
 	o.Ended, o.Late = ended, len(late)
-	rules := check.Rules{TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack}
+	rules := check.Rules{TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack, Replicas: r.cell.Fault.Replicas > 0}
 	o.Violations = check.All(s, rules)
 	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
 		var page bytes.Buffer
@@ -139,7 +139,7 @@ func (r *run) happen() error {
 		return err
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
-	time.Sleep(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
+	c.Settle(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
 	if err := c.Finish(); err != nil {
 		return err
 	}
@@ -174,6 +174,9 @@ func (r *run) settings() func(int) client.Setting {
 	mix := client.Mix{Long: 0.002, Cancel: 0.1, Try: 0.1}
 	if r.random.IntN(3) == 0 {
 		mix.Long = 0.2
+	}
+	if r.cell.Step == client.InRenewal {
+		mix.Long = 0.3 // else there is hardly any
 	}
 	first := r.random.IntN(2)
 	callers := 1 + r.random.IntN(4)

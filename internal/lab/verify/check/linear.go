@@ -17,18 +17,25 @@ type deed struct {
 	ends  bool
 }
 
-// Register is the model: what of a name is in use. Taking more than there is is no
-// step of it.
-func register() porcupine.Model {
+// use is the state of the model: what of a name is in use, and the newest token.
+type use struct{ weight, token int64 }
+
+// register is the model. To take more than there is is no step of it, nor, where
+// tokens are given in the order of grants, to take with a lower one than before.
+func register(ordered bool) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return int64(0) },
+		Init: func() any { return use{} },
 		Step: func(state, input, _ any) (bool, any) {
-			used, d := state.(int64), input.(deed)
+			u, d := state.(use), input.(deed)
 			if d.ends {
-				return true, used - d.lease.Weight
+				u.weight -= d.lease.Weight
+				return true, u
 			}
-			used += d.lease.Weight
-			return used <= d.lease.Capacity, used
+			if ordered && d.lease.Token <= u.token {
+				return false, u
+			}
+			u.weight, u.token = u.weight+d.lease.Weight, d.lease.Token
+			return u.weight <= d.lease.Capacity, u
 		},
 		DescribeOperation: func(input, _ any) string {
 			d := input.(deed)
@@ -37,21 +44,27 @@ func register() porcupine.Model {
 			}
 			return fmt.Sprintf("%s: %s %d of %d, attempt %d, token %d", d.lease.Process, d.lease.Kind, d.lease.Weight, d.lease.Capacity, d.lease.Attempt, d.lease.Token)
 		},
-		DescribeState: func(state any) string { return fmt.Sprint(state, " in use") },
+		DescribeState: func(state any) string {
+			u := state.(use)
+			return fmt.Sprintf("%d in use, token %d", u.weight, u.token)
+		},
 	}
 }
 
 // Linear wants that the leases of each name can be put in an order in which a
 // lock would have given them, each deed at one moment between its beginning and
-// its end. Exclusion compares times; this finds an order or proves that there is
-// none. draw, if not nil, is given a picture of what has none. unknown counts the
+// its end, and tokens rising. Exclusion and Tokens compare times; this finds one
+// order that explains both, or proves that there is none. draw, if not nil, is given a picture of what has none. unknown counts the
 // names that could not be decided within the limit.
 func Linear(s *Story, r Rules, limit time.Duration, draw func(name string, info porcupine.LinearizationInfo, model porcupine.Model)) (found []Violation, unknown int) {
 	if r.Loses {
 		return nil, 0
 	}
 	for name, leases := range s.byName() {
-		model := register()
+		// With WaitReplicas each part of a shared kind gets its token by a renewal of
+		// its own, in any order.
+		ordered := !r.Replicas || !slices.ContainsFunc(leases, func(l *Lease) bool { return l.Mode == history.Shared })
+		model := register(ordered)
 		verdict, info := porcupine.CheckOperationsVerbose(model, deeds(leases), limit)
 		switch verdict {
 		case porcupine.Unknown:

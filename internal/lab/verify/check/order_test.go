@@ -22,6 +22,7 @@ func TestLinear(t *testing.T) {
 		{"one after the other", tell(whole(a, 10, 50, 100), whole(b, 60, 90, 200)), 0},
 		{"a release of unknown end", tell(unknown, whole(b, 60, 90, 200)), 0},
 		{"two at a time", tell(whole(a, 10, 50, 100), whole(b, 45, 90, 200)), 1},
+		{"a token from before, granted after", tell(whole(a, 60, 90, 100), []history.Event{a.asked(1)}, whole(b, 10, 50, 200)), 1},
 		{"the dead until its deadline", tell(whole(a, 10, 50, 100)[:2], whole(b, 200, 220, 200)), 1},
 		{"the dead after it", tell(whole(a, 10, 50, 100)[:2], whole(b, 215, 220, 200)), 0},
 	} {

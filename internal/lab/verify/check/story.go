@@ -22,10 +22,11 @@ func (v Violation) String() string { return v.Checker + ": " + v.Text }
 
 // Rules say what was promised in the run that a history is of.
 type Rules struct {
-	TTL   time.Duration
-	Loses bool          // the fault may take data from Redis: two may believe, and only the fence is promised
-	Quiet bool          // nothing is done to anybody: no lease may be lost
-	Slack time.Duration // what the machine may add to times that are no matter of safety
+	TTL      time.Duration
+	Loses    bool          // the fault may take data from Redis: two may believe, and only the fence is promised
+	Replicas bool          // WaitReplicas is in use
+	Quiet    bool          // nothing is done to anybody: no lease may be lost
+	Slack    time.Duration // what the machine may add to times that are no matter of safety
 }
 
 // Story is a history put in order.

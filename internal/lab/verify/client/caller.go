@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -18,6 +19,7 @@ type caller struct {
 	resource *resource.Conn
 	first    int64 // its attempts are first + n * Callers
 	attempts int64
+	settled  int64 // the newest round
 }
 
 func (p *process) newCaller(i int) (*caller, error) {
@@ -38,6 +40,12 @@ func (c *caller) live() error {
 		target := &c.Names[c.random.IntN(len(c.Names))]
 		if err := c.attempt(c.wish(target)); err != nil {
 			return err
+		}
+		if round := c.round.Load(); round != c.settled {
+			c.settled = round
+			if c.unsettled.Add(-1) == 0 {
+				fmt.Println(Settled)
+			}
 		}
 	}
 	return nil

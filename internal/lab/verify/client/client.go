@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -20,10 +21,12 @@ import (
 // process is this process.
 type process struct {
 	Setting
-	notes  *history.Writer
-	trap   *trap
-	client *holdfast.Client
-	ctx    context.Context // ends when it is to finish
+	notes     *history.Writer
+	trap      *trap
+	client    *holdfast.Client
+	unsettled atomic.Int64    // callers that are to come to the end of an attempt
+	round     atomic.Int64    // of settling
+	ctx       context.Context // ends when it is to finish
 }
 
 // Run is the life of a client: it works until it is told to finish, or its
@@ -106,6 +109,8 @@ func (p *process) obey(stdin io.Reader, finish func()) {
 			p.notes.Note(history.Event{What: history.Trouble, Detail: err.Error()})
 		case o.Finish:
 			finish()
+		case o.Settle:
+			p.settle()
 		case o.Step == "":
 			p.trap.armed.Store(nil)
 			fmt.Println(Clear)
@@ -113,6 +118,12 @@ func (p *process) obey(stdin io.Reader, finish func()) {
 			p.trap.armed.Store(&o)
 		}
 	}
+}
+
+// settle begins a round of settling.
+func (p *process) settle() {
+	p.unsettled.Store(int64(p.Callers))
+	p.round.Add(1)
 }
 
 // beat notes when the process did not run: what comes late then is not the fault

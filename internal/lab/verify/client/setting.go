@@ -52,6 +52,7 @@ type Mix struct {
 type Order struct {
 	Step   Step // stop or kill yourself there, the next time; empty: nowhere any more
 	Kill   bool
+	Settle bool // say when each caller has come to the end of what it is at
 	Finish bool // release all, close, end
 }
 
@@ -80,5 +81,6 @@ const (
 	Ready   Said = "ready"   // it works
 	Reached Said = "reached" // it stops or kills itself now, at the step
 	Clear   Said = "clear"   // it will not do so any more
+	Settled Said = "settled" // see Order.Settle
 	Done    Said = "done"    // all is closed; it ends
 )

@@ -206,6 +206,19 @@ func (c *Crew) reached(p *Process, o client.Order) bool {
 	}
 }
 
+// Settle waits until every caller has come to the end of what it was at, but not
+// for longer than the limit.
+func (c *Crew) Settle(limit time.Duration) {
+	var settling sync.WaitGroup
+	for _, p := range c.members {
+		settling.Go(func() {
+			c.fail(p.order(client.Order{Settle: true}))
+			_ = p.heard(client.Settled, limit) // the checkers say what it means if not
+		})
+	}
+	settling.Wait()
+}
+
 // Finish lets the clients give back what they hold and end, and says what was
 // wrong with them.
 func (c *Crew) Finish() error {

@@ -44,7 +44,7 @@ func start(name string, r role) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Name: name, cmd: exec.Command(self), ended: make(chan struct{}), said: map[client.Said]chan struct{}{}}
-	for _, word := range []client.Said{client.Ready, client.Reached, client.Clear, client.Done} {
+	for _, word := range []client.Said{client.Ready, client.Reached, client.Clear, client.Settled, client.Done} {
 		p.said[word] = make(chan struct{}, 1)
 	}
 	p.cmd.Env = append(os.Environ(), variable+"="+string(text),
