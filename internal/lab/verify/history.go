@@ -76,7 +76,7 @@ func (r *run) play() Outcome {
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
 	o.Ended, o.Late = ended, len(late)
-	rules := check.Rules{TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack, Replicas: r.cell.Fault.Replicas > 0}
+	rules := check.Rules{TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack, Replicas: r.cell.Fault.Replicas > 0, Split: r.cell.Fault.Splits}
 	o.Violations = check.All(s, rules)
 	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
 		var page bytes.Buffer
@@ -172,8 +172,11 @@ func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl"
 // settings draws what the members of the crew are.
 func (r *run) settings() func(int) client.Setting {
 	mix := client.Mix{Long: 0.002, Cancel: 0.1, Try: 0.1}
-	if r.random.IntN(3) == 0 {
+	switch r.random.IntN(4) {
+	case 0:
 		mix.Long = 0.2
+	case 1:
+		mix.Long, mix.Idle = 0.3, true
 	}
 	if r.cell.Step == client.InRenewal {
 		mix.Long = 0.3 // else there is hardly any

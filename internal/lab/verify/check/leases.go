@@ -40,6 +40,32 @@ func Exclusion(s *Story, r Rules) []Violation {
 	return found
 }
 
+// Known wants that where data is lost, and two believe, the older one hears of it
+// by its next renewal: S1. So none begins after the grant of the younger, and no
+// deadline of the older lies a ttl and more after that.
+func Known(s *Story, r Rules) []Violation {
+	if !r.Loses || r.Split {
+		return nil
+	}
+	var found []Violation
+	for name, leases := range s.byName() {
+		var held []*Lease
+		for _, l := range leases {
+			held = slices.DeleteFunc(held, func(h *Lease) bool { return h.Until() <= l.Granted })
+			if l.Until() <= l.Granted || l.Mode == history.Shared {
+				continue
+			}
+			for _, h := range held {
+				if h.Deadline > l.Granted+int64(r.TTL) {
+					found = append(found, Violation{"known", fmt.Sprintf("%s: %v was renewed after the grant of %v", name, h, l), append(slices.Clone(h.about), l.about...)})
+				}
+			}
+			held = append(held, l)
+		}
+	}
+	return found
+}
+
 // Tokens wants that no two leases of a name have one token, and that a lease which
 // was asked for after another was granted has a higher one: S2. Where data can be
 // lost a process goes on with the tokens of a tenure that is none any more, so

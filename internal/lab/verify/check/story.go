@@ -24,6 +24,7 @@ func (v Violation) String() string { return v.Checker + ": " + v.Text }
 type Rules struct {
 	TTL      time.Duration
 	Loses    bool          // the fault may take data from Redis: two may believe, and only the fence is promised
+	Split    bool          // two servers may answer as the master at a time
 	Replicas bool          // WaitReplicas is in use
 	Quiet    bool          // nothing is done to anybody: no lease may be lost
 	Slack    time.Duration // what the machine may add to times that are no matter of safety
@@ -163,7 +164,7 @@ func (s *Story) byName() map[string][]*Lease {
 // All runs every checker that judges a single history.
 func All(s *Story, r Rules) []Violation {
 	var all []Violation
-	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers, Believed} {
+	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers, Believed, Known} {
 		all = append(all, check(s, r)...)
 	}
 	return all

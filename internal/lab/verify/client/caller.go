@@ -41,6 +41,9 @@ func (c *caller) live() error {
 		if err := c.attempt(c.wish(target)); err != nil {
 			return err
 		}
+		if c.Mix.Idle {
+			c.pause(c.TTL / 3)
+		}
 		if round := c.round.Load(); round != c.settled {
 			c.settled = round
 			if c.unsettled.Add(-1) == 0 {
@@ -97,6 +100,11 @@ func (c *caller) rest(class history.Class) {
 	if class != history.Held && class != history.Cancelled {
 		longest = 20 * time.Millisecond
 	}
+	c.pause(longest)
+}
+
+// pause does nothing for up to longest.
+func (c *caller) pause(longest time.Duration) {
 	select {
 	case <-time.After(upTo(c.random, longest)):
 	case <-c.ctx.Done():

@@ -46,6 +46,7 @@ type Mix struct {
 	Long   float64 // share of leases that work, for up to 1.5 TTL
 	Cancel float64 // share of waits that are cancelled after up to a TTL
 	Try    float64 // share of attempts that do not wait
+	Idle   bool    // callers rest after each attempt, for up to a third of a TTL: often nobody waits
 }
 
 // Order is a line on a client's standard input.

@@ -24,7 +24,7 @@ const aFailover = 5 * time.Second
 var ofFailovers = []Fault{
 	{Name: "failover", Places: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
 	{Name: "failover-behind", Places: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
-	{Name: "failover-frozen", Places: sentinel, Loses: true, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
+	{Name: "failover-frozen", Places: sentinel, Loses: true, Splits: true, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
 	{Name: "failover-acknowledged", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
 	{Name: "failover-acknowledged-behind", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
 	{Name: "failover-acknowledged-frozen", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},

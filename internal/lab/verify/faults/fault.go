@@ -42,6 +42,8 @@ type Fault struct {
 	TTL      time.Duration // of the clients; 0: drawn
 	Replicas int           // the clients' WaitReplicas
 
+	Splits bool // two servers may answer as the master at a time
+
 	// Strike begins one and says whom it hit; empty: nobody, it did not come to
 	// it. heal ends it, and may be nil where nothing is to be ended.
 	Strike func(s *Scene) (hit string, heal func() error, err error)

@@ -76,6 +76,7 @@ var ofQuorums = []Fault{
 	{Name: "nodes-restarted-empty", Places: quorums, Strike: onNodes(
 		func(n *redistest.Server) error { return n.Restart(true) },
 		func(*redistest.Server) error { return nil }), Lasts: (*Scene).longish},
+	{Name: "nodes-forget", Places: quorums, Proxied: true, Strike: forget, Lasts: (*Scene).longish},
 	{Name: "nodes-in-a-black-hole", Places: quorums, Proxied: true, Strike: blackHoles},
 }
 
@@ -98,6 +99,32 @@ func onNodes(begin, end func(*redistest.Server) error) func(*Scene) (string, fun
 			return err
 		}, err
 	}
+}
+
+// forget restarts a node that has lost what it wrote last, while each member sees
+// a majority of its own.
+func forget(s *Scene) (string, func() error, error) {
+	n := len(s.Place.Servers)
+	for _, way := range s.Ways {
+		for _, i := range s.Random.Perm(n)[:n/2] {
+			way.Proxies[i].Refuse()
+		}
+	}
+	time.Sleep(s.upTo(s.TTL / 2)) // in which they lock by these
+	server := s.Place.Servers[0]  // always the same: no more than a minority forgets
+	server.Kill()
+	err := cutTail(server.Dir(), s.Random.Int64N(20_000))
+	if err == nil {
+		err = server.Restart(false)
+	}
+	return "server1", func() error {
+		for _, way := range s.Ways {
+			for _, p := range way.Proxies {
+				p.Pass()
+			}
+		}
+		return nil
+	}, err
 }
 
 // blackHoles hides a minority from everybody.

@@ -35,7 +35,7 @@ var ofServers = []Fault{
 	{
 		Name: "server-restarted-tail-cut", Places: durable, Loses: true,
 		Strike: killed(func(s *redistest.Server) error {
-			if err := cutTail(s.Dir()); err != nil {
+			if err := cutTail(s.Dir(), 20_000); err != nil {
 				return err
 			}
 			return s.Restart(false)
@@ -184,8 +184,9 @@ return n`
 	return server.Addr(), func() error { return <-done }, nil
 }
 
-// cutTail takes the last bytes of an append-only file away, a few hundred writes.
-func cutTail(dir string) error {
+// cutTail takes the last bytes of an append-only file away; a write has about a
+// hundred.
+func cutTail(dir string, bytes int64) error {
 	files, err := filepath.Glob(filepath.Join(dir, "appendonlydir", "*.incr.aof"))
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no append-only file in %s: %v", dir, err)
@@ -195,5 +196,5 @@ func cutTail(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.Truncate(name, max(0, info.Size()-20_000))
+	return os.Truncate(name, max(0, info.Size()-bytes))
 }

@@ -81,7 +81,7 @@ func Open(t testing.TB, kind Kind) *Place {
 		p.Servers = redistest.Cluster(t, 3, 1)
 	case Quorum3, Quorum5:
 		for i := range kind.Nodes() {
-			s := redistest.Start(t, redistest.Options{})
+			s := redistest.Start(t, redistest.Options{AOF: true})
 			p.Servers = append(p.Servers, s)
 			store, err := rueidisstore.Open(s.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ForceSingleClient = true }})
 			if err != nil {
