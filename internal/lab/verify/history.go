@@ -98,7 +98,10 @@ func (r *run) record() ([]history.Event, error) {
 		return nil, fmt.Errorf("reset: %w", err)
 	}
 	r.ttl = []time.Duration{200, 300, 500, 1000, 2000}[r.random.IntN(5)] * time.Millisecond
-	r.ttl = cmp.Or(r.cell.Fault.TTL, r.ttl)
+	r.ttl = cmp.Or(r.cell.Fault.TTL/time.Duration(1+r.random.IntN(2)), r.ttl)
+	if r.cell.Step == client.InRenewal {
+		r.ttl = min(r.ttl, 500*time.Millisecond) // else renewals are rare
+	}
 	members := 3 + r.random.IntN(4)
 	defer func() {
 		for _, way := range r.ways {
@@ -171,7 +174,7 @@ func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl"
 
 // settings draws what the members of the crew are.
 func (r *run) settings() func(int) client.Setting {
-	mix := client.Mix{Long: 0.002, Cancel: 0.1, Try: 0.1}
+	mix := client.Mix{Long: 0.0005, Cancel: 0.1, Try: 0.1}
 	switch r.random.IntN(4) {
 	case 0:
 		mix.Long = 0.2

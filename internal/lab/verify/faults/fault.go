@@ -39,7 +39,7 @@ type Fault struct {
 	Loses   bool          // it may take data from Redis: only the fence is promised, see DESIGN §1
 
 	Once     bool          // it hits once in a history
-	TTL      time.Duration // of the clients; 0: drawn
+	TTL      time.Duration // of the clients, or half of that; 0: drawn
 	Replicas int           // the clients' WaitReplicas
 
 	Splits bool // two servers may answer as the master at a time
@@ -67,7 +67,7 @@ func All() []Fault {
 }
 
 // None hits nobody.
-var None = Fault{Name: "none", Strike: func(*Scene) (string, func() error, error) { return "", nil, nil }}
+var None = Fault{Name: "none", TTL: 2 * time.Second, Strike: func(*Scene) (string, func() error, error) { return "", nil, nil }}
 
 // upTo draws a length of time.
 func (s *Scene) upTo(d time.Duration) time.Duration {
