@@ -34,7 +34,17 @@ const (
 	holdReplies
 	hold
 	refuse
+	holdRequests
 )
+
+// holds tells whether the direction is held back that modes from this one hold:
+// hold stands for requests, holdReplies for answers.
+func (m mode) holds(from mode) bool {
+	if m == holdRequests {
+		return from == hold
+	}
+	return m >= from
+}
 
 // RunProxy starts a proxy to a TCP address. The caller must Close it.
 func RunProxy(target string) (*Proxy, error) {
@@ -113,6 +123,9 @@ func (p *Proxy) Hold() { p.set(hold) }
 
 // HoldReplies lets requests through, so the server runs them, and no answer.
 func (p *Proxy) HoldReplies() { p.set(holdReplies) }
+
+// HoldRequests lets what the server says through, pushes too, and no request.
+func (p *Proxy) HoldRequests() { p.set(holdRequests) }
 
 // Refuse cuts all connections and every new one at once.
 func (p *Proxy) Refuse() {
@@ -203,7 +216,7 @@ func (p *Proxy) add(c *link) bool {
 func (p *Proxy) await(c *link, from mode) bool {
 	for {
 		p.mu.Lock()
-		held, changed := p.mode >= from || c.stalled, p.changed
+		held, changed := p.mode.holds(from) || c.stalled, p.changed
 		p.mu.Unlock()
 		if !held {
 			return true

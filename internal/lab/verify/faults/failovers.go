@@ -28,6 +28,8 @@ var ofFailovers = []Fault{
 	{Name: "failover-acknowledged", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, false), Lasts: briefly},
 	{Name: "failover-acknowledged-behind", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(true, false), Lasts: briefly},
 	{Name: "failover-acknowledged-frozen", Places: sentinel, Replicas: 2, Once: true, TTL: aFailover, Strike: failover(false, true), Lasts: briefly},
+	{Name: "master-killed", Places: cluster, Loses: true, Once: true, TTL: aFailover, Strike: masterKilled, Lasts: briefly},
+	{Name: "master-killed-acknowledged", Places: cluster, Replicas: 1, Once: true, TTL: aFailover, Strike: masterKilled, Lasts: briefly},
 	{Name: "failover-by-order", Places: cluster, Once: true, Strike: byOrder, Lasts: briefly},
 	{Name: "slot-moved", Places: cluster, Strike: moveSlot},
 }
@@ -70,6 +72,41 @@ func failover(behind, freeze bool) func(*Scene) (string, func() error, error) {
 	}
 }
 
+// masterKilled kills a master of a Cluster, and returns when its replica has taken
+// over.
+func masterKilled(s *Scene) (string, func() error, error) {
+	masters := s.Place.Servers[:len(s.Place.Servers)/2]
+	replicas := s.Place.Servers[len(masters):]
+	master := masters[s.Random.IntN(len(masters))]
+	id, err := master.Do("CLUSTER", "MYID")
+	if err != nil {
+		return "", nil, err
+	}
+	for _, replica := range replicas {
+		nodes, err := replica.Do("CLUSTER", "NODES")
+		if err != nil {
+			return "", nil, err
+		}
+		for line := range strings.Lines(nodes) {
+			if strings.Contains(line, "myself,slave "+id) {
+				master.Kill()
+				return master.Addr(), func() error { return master.Restart(true) }, promoted(replica)
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("no replica of %s", master.Addr())
+}
+
+// promoted waits until a server is a master.
+func promoted(s *redistest.Server) error {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if role, err := s.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not take over", s.Addr())
+}
+
 // byOrder lets a replica of a Cluster take over, which waits until it has all.
 func byOrder(s *Scene) (string, func() error, error) {
 	masters := len(s.Place.Servers) / 2
@@ -77,14 +114,7 @@ func byOrder(s *Scene) (string, func() error, error) {
 	if _, err := replica.Do("CLUSTER", "FAILOVER"); err != nil {
 		return "", nil, err
 	}
-	return replica.Addr(), func() error {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if role, err := replica.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
-				return nil
-			}
-		}
-		return fmt.Errorf("%s did not take over", replica.Addr())
-	}, nil
+	return replica.Addr(), func() error { return promoted(replica) }, nil
 }
 
 // moveSlot moves the slot of a name to another master, key by key.

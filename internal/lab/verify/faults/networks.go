@@ -14,6 +14,7 @@ import (
 var ofNetworks = []Fault{
 	{Name: "black-hole", Proxied: true, Strike: onWay((*redistest.Proxy).Hold, (*redistest.Proxy).Pass)},
 	{Name: "answers-held", Proxied: true, Strike: onWay((*redistest.Proxy).HoldReplies, (*redistest.Proxy).Pass)},
+	{Name: "requests-held", Proxied: true, Strike: onWay((*redistest.Proxy).HoldRequests, (*redistest.Proxy).Pass)},
 	{Name: "answers-lost", Proxied: true, Strike: onWay((*redistest.Proxy).HoldReplies, func(p *redistest.Proxy) { p.Cut(); p.Pass() })},
 	{Name: "stalled", Proxied: true, Strike: onWay((*redistest.Proxy).Stall, (*redistest.Proxy).Pass)},
 	{Name: "nth-answer-lost", Proxied: true, Strike: nthAnswer, Lasts: briefly},
