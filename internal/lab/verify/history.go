@@ -39,6 +39,7 @@ type run struct {
 	crew   *crew.Crew
 	locked []string // names
 	struck int
+	moved  bool // another server is a master now
 }
 
 // Outcome is what a history was.
@@ -68,15 +69,25 @@ func (r *run) play() Outcome {
 	}
 	defer os.RemoveAll(r.dir)
 	events, err := r.record()
-	if err != nil {
+	if err != nil { // what there is of it is judged all the same: it may say why
 		o.Err = fmt.Errorf("%v, seed %d: %w", r.cell, r.seed, err)
-		return o
+		events, _ = history.Merge(r.files()...)
 	}
+	r.judge(&o, events)
+	return o
+}
+
+// judge runs the checkers.
+func (r *run) judge(o *Outcome, events []history.Event) {
 	s := check.Read(events)
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
 	o.Ended, o.Late = ended, len(late)
-	rules := check.Rules{TTL: r.ttl, Loses: r.cell.Fault.Loses, Quiet: r.cell.Fault.Name == faults.None.Name, Slack: r.slack, Replicas: r.cell.Fault.Replicas > 0, Split: r.cell.Fault.Splits}
+	f := r.cell.Fault
+	rules := check.Rules{
+		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
+		Quiet: f.Name == faults.None.Name,
+	}
 	o.Violations = check.All(s, rules)
 	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
 		var page bytes.Buffer
@@ -86,10 +97,17 @@ func (r *run) play() Outcome {
 	})
 	o.Undecided = unknown
 	o.Violations = append(o.Violations, linear...)
-	if len(o.Violations) > 0 {
+	if len(o.Violations) > 0 || o.Err != nil {
 		o.Events = events
 	}
-	return o
+}
+
+// files are the histories of all processes that there are.
+func (r *run) files() []string {
+	if r.crew == nil {
+		return nil
+	}
+	return append(r.crew.Files(), r.witnessFile())
 }
 
 // record lets the history happen and returns it.
@@ -126,12 +144,14 @@ func (r *run) record() ([]history.Event, error) {
 	}
 	r.crew = c
 	defer c.End()
+	masters := r.place.Masters()
 	err = r.happen()
 	stop()
+	r.moved = !slices.Equal(masters, r.place.Masters())
 	if err != nil {
 		return nil, err
 	}
-	return history.Merge(append(c.Files(), r.witnessFile())...)
+	return history.Merge(r.files()...)
 }
 
 // happen is what happens between the start of the crew and its end.

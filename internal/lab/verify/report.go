@@ -67,7 +67,6 @@ func (c *Counts) add(o Outcome) {
 func (r *Report) add(o Outcome) {
 	if o.Err != nil {
 		r.Broken = append(r.Broken, o.Err.Error())
-		return
 	}
 	name := o.Cell.String()
 	if r.Cells[name] == nil {
@@ -75,7 +74,7 @@ func (r *Report) add(o Outcome) {
 	}
 	r.Counts.add(o)
 	r.Cells[name].add(o)
-	if len(o.Violations) > 0 {
+	if len(o.Violations) > 0 || o.Err != nil {
 		r.find(o)
 	}
 }
@@ -87,6 +86,10 @@ func (r *Report) find(o Outcome) {
 	f.Directory = filepath.Join(r.plan.Failures, strings.ReplaceAll(f.Cell, "/", "_")+fmt.Sprintf("-%d", f.Seed))
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\n", f.Replay)
+	if o.Err != nil {
+		f.Violations = append(f.Violations, "harness: "+o.Err.Error())
+		fmt.Fprintf(&text, "%v\n", o.Err)
+	}
 	for _, v := range o.Violations {
 		f.Violations = append(f.Violations, v.String())
 		fmt.Fprintf(&text, "%v\n", v)

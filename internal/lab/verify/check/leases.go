@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
@@ -101,6 +102,28 @@ func Tokens(s *Story, r Rules) []Violation {
 	return found
 }
 
+// Recovered wants that once all faults have been over for as long as the machine
+// may need, no call fails for what they did, and that closing a Client went well.
+// (Replicas may have to be made anew, which takes its time.)
+func Recovered(s *Story, r Rules) []Violation {
+	var found []Violation
+	if s.healed == 0 || s.slow(s.healed, 100*time.Millisecond) {
+		return nil
+	}
+	fine := func(c history.Class) bool { return slices.Contains(expected, c) || c == history.Replicas }
+	for _, e := range s.Events {
+		if e.What == history.Stop && !fine(e.Class) {
+			found = append(found, Violation{"recovered", fmt.Sprintf("%s could not close: %s %s", e.Process, e.Class, e.Detail), []history.Event{e}})
+		}
+	}
+	for _, l := range s.Asks {
+		if l.Asked > s.healed+int64(r.Slack) && l.Granted == 0 && l.Answered > 0 && !fine(l.Why) {
+			found = append(found, Violation{"recovered", fmt.Sprintf("%s: %s failed %v after all was well: %s", l.Name, l.Process, time.Duration(l.Asked-s.healed), l.Why), slices.Clone(l.about)})
+		}
+	}
+	return found
+}
+
 // expected are the classes that no fault is needed for.
 var expected = []history.Class{"", history.OK, history.Held, history.Cancelled}
 
@@ -110,10 +133,7 @@ var lostByTime = []history.Class{history.Expired, history.Taken, history.Gone, h
 // Errors wants errors of the stated kinds only, and without a fault none.
 func Errors(s *Story, r Rules) []Violation {
 	var found []Violation
-	stalled := false
-	for _, pauses := range s.pauses {
-		stalled = stalled || slices.ContainsFunc(pauses, func(p span) bool { return p.to-p.from > int64(r.TTL/4) })
-	}
+	stalled := s.slow(0, r.TTL/4)
 	for _, e := range s.Events {
 		fine := slices.Contains(expected, e.Class) || !r.Quiet || stalled && slices.Contains(lostByTime, e.Class)
 		if e.What == history.Trouble || e.Class == history.Other || !fine {

@@ -37,6 +37,7 @@ type Story struct {
 	Asks   []*Lease // all attempts, by Asked; those that were not granted have no Granted
 
 	crashed map[string]int64  // when a process was gone
+	unclean map[string]bool   // its Close said that Redis had not confirmed all
 	pauses  map[string][]span // when a process did not run
 	healed  int64
 	end     int64
@@ -81,7 +82,7 @@ const forever = int64(1<<63 - 1)
 
 // Read puts merged events in order.
 func Read(events []history.Event) *Story {
-	s := &Story{Events: events, crashed: map[string]int64{}, pauses: map[string][]span{}}
+	s := &Story{Events: events, crashed: map[string]int64{}, unclean: map[string]bool{}, pauses: map[string][]span{}}
 	attempts := map[int64]*Lease{}
 	frozen := map[string]int64{}
 	for i := range events {
@@ -100,6 +101,8 @@ func Read(events []history.Event) *Story {
 			delete(frozen, e.Process)
 		case history.Stall:
 			s.pauses[e.Process] = append(s.pauses[e.Process], span{e.T - e.Version, e.T})
+		case history.Stop:
+			s.unclean[e.Process] = e.Class != history.OK
 		case history.Healed:
 			s.healed = e.T
 		case history.Ask:
@@ -152,6 +155,17 @@ func (s *Story) paused(process string, from, to int64) bool {
 	return slices.ContainsFunc(s.pauses[process], func(p span) bool { return p.from <= to && p.to >= from })
 }
 
+// slow tells whether the machine kept a process from running for longer than d
+// after a time: then what is bounded in time there proves nothing.
+func (s *Story) slow(after int64, d time.Duration) bool {
+	for _, pauses := range s.pauses {
+		if slices.ContainsFunc(pauses, func(p span) bool { return p.to > after && p.to-p.from > int64(d) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // byName are the leases of each name, by Granted.
 func (s *Story) byName() map[string][]*Lease {
 	names := map[string][]*Lease{}
@@ -164,7 +178,7 @@ func (s *Story) byName() map[string][]*Lease {
 // All runs every checker that judges a single history.
 func All(s *Story, r Rules) []Violation {
 	var all []Violation
-	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers, Believed, Known} {
+	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers, Believed, Known, Recovered} {
 		all = append(all, check(s, r)...)
 	}
 	return all

@@ -33,6 +33,9 @@ func Contexts(s *Story) (ended int, late []*Lease) {
 // nobody holds for longer than what is left of a ttl and a tenth of a second.
 // (Rules.Slack is added.)
 func Waiting(s *Story, r Rules) []Violation {
+	if s.slow(s.healed, 100*time.Millisecond) {
+		return nil
+	}
 	bound := int64(r.TTL + 100*time.Millisecond + r.Slack)
 	held, waited := map[string][]span{}, map[string][]span{}
 	for _, l := range s.Asks {
@@ -79,14 +82,14 @@ func gaps(spans []span, from, to, least int64) (free []span) {
 }
 
 // Leftovers wants that at the end no key outlives its ttl, and that nothing
-// stands in Redis of a process that ended well: L2.
+// stands in Redis of a process that ended well, so that Close said nil: L2.
 func Leftovers(s *Story, r Rules) []Violation {
 	var found []Violation
 	for _, e := range s.Events {
 		if e.What != history.Left {
 			continue
 		}
-		dead := s.crashed[e.Process] > 0
+		dead := s.crashed[e.Process] > 0 || s.unclean[e.Process] || r.Loses // what was taken away can be back
 		switch {
 		case e.Deadline == 0:
 			found = append(found, Violation{"leftovers", e.Name + " has no expiry", []history.Event{e}})

@@ -180,6 +180,18 @@ func reset(s *redistest.Server, replicated bool) error {
 	return nil
 }
 
+// Masters are the servers that say that they are masters now. Where they change
+// and no fault made them, the machine was so slow that a failover began by itself.
+func (p *Place) Masters() (addresses []string) {
+	for _, s := range p.Servers {
+		if role, err := s.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
+			addresses = append(addresses, s.Addr())
+		}
+	}
+	slices.Sort(addresses)
+	return addresses
+}
+
 // Way is how one client reaches the deployment.
 type Way struct {
 	URLs    []string           // on a quorum one for each node
