@@ -97,7 +97,7 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	})
 	o.Undecided = unknown
 	o.Violations = append(o.Violations, linear...)
-	if len(o.Violations) > 0 || o.Err != nil {
+	if len(o.Violations) > 0 || o.Err != nil || o.Undecided > 0 {
 		o.Events = events
 	}
 }

@@ -75,12 +75,14 @@ func (r *Report) add(o Outcome) {
 	r.Counts.add(o)
 	r.Cells[name].add(o)
 	if len(o.Violations) > 0 || o.Err != nil {
-		r.find(o)
+		r.Found = append(r.Found, r.keep(o))
+	} else if o.Undecided > 0 {
+		r.keep(o)
 	}
 }
 
-// find keeps what shows a broken promise.
-func (r *Report) find(o Outcome) {
+// keep writes down what shows a broken promise, or could not be decided.
+func (r *Report) keep(o Outcome) Finding {
 	f := Finding{Cell: o.Cell.String(), Seed: o.Seed}
 	f.Replay = fmt.Sprintf("go test -count 1 -run '^TestVerify$' ./internal/lab/verify -args -cell '^%s$' -seed %d -histories 1", f.Cell, f.Seed)
 	f.Directory = filepath.Join(r.plan.Failures, strings.ReplaceAll(f.Cell, "/", "_")+fmt.Sprintf("-%d", f.Seed))
@@ -98,7 +100,6 @@ func (r *Report) find(o Outcome) {
 			fmt.Fprintf(&text, "    %s\n", line)
 		}
 	}
-	r.Found = append(r.Found, f)
 	err := os.MkdirAll(f.Directory, 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(f.Directory, "violations.txt"), []byte(text.String()), 0o600)
@@ -114,6 +115,7 @@ func (r *Report) find(o Outcome) {
 	if err != nil {
 		r.Broken = append(r.Broken, err.Error())
 	}
+	return f
 }
 
 func (r *Report) finish() *Report {

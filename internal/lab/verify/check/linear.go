@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,14 +15,20 @@ import (
 // which may happen at any time after the deadline: such a deed stays open.
 type deed struct {
 	lease *Lease
+	rank  int // of its token among those of the name
 	ends  bool
 }
 
-// use is the state of the model: what of a name is in use, and the newest token.
-type use struct{ weight, token int64 }
+// use is the state of the model: what of a name is in use, and how often it was
+// taken.
+type use struct {
+	weight int64
+	taken  int
+}
 
 // register is the model. To take more than there is is no step of it, nor, where
-// tokens are given in the order of grants, to take with a lower one than before.
+// tokens are given in the order of grants, to take out of the order of tokens.
+// (The rank instead of the newest token leaves the search nothing to try.)
 func register(ordered bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return use{} },
@@ -31,10 +38,10 @@ func register(ordered bool) porcupine.Model {
 				u.weight -= d.lease.Weight
 				return true, u
 			}
-			if ordered && d.lease.Token <= u.token {
+			if ordered && d.rank != u.taken {
 				return false, u
 			}
-			u.weight, u.token = u.weight+d.lease.Weight, d.lease.Token
+			u.weight, u.taken = u.weight+d.lease.Weight, u.taken+1
 			return u.weight <= d.lease.Capacity, u
 		},
 		DescribeOperation: func(input, _ any) string {
@@ -46,7 +53,7 @@ func register(ordered bool) porcupine.Model {
 		},
 		DescribeState: func(state any) string {
 			u := state.(use)
-			return fmt.Sprintf("%d in use, token %d", u.weight, u.token)
+			return fmt.Sprintf("%d in use, taken %d times", u.weight, u.taken)
 		},
 	}
 }
@@ -83,24 +90,23 @@ func Linear(s *Story, r Rules, limit time.Duration, draw func(name string, info 
 // deeds are those of leases. Whoever got nothing did nothing: what Redis may have
 // given to nobody's knowledge keeps others out and breaks no promise here.
 func deeds(leases []*Lease) []porcupine.Operation {
+	leases = slices.DeleteFunc(slices.Clone(leases), func(l *Lease) bool { return l.Until() <= l.Granted }) // over when it came
+	slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.Token, b.Token) })
 	clients := map[string]int{}
 	var all []porcupine.Operation
-	for _, l := range leases {
+	for rank, l := range leases {
 		client, known := clients[l.Process]
 		if !known {
 			client = len(clients)
 			clients[l.Process] = client
-		}
-		if l.Until() <= l.Granted {
-			continue // over when it came
 		}
 		until := forever
 		if l.Result == history.OK {
 			until = l.Released
 		}
 		all = append(all,
-			porcupine.Operation{ClientId: client, Input: deed{l, false}, Call: l.Asked, Return: l.Granted},
-			porcupine.Operation{ClientId: client, Input: deed{l, true}, Call: l.Until(), Return: until})
+			porcupine.Operation{ClientId: client, Input: deed{l, rank, false}, Call: l.Asked, Return: l.Granted},
+			porcupine.Operation{ClientId: client, Input: deed{l, rank, true}, Call: l.Until(), Return: until})
 	}
-	return slices.Clip(all)
+	return all
 }
