@@ -208,10 +208,14 @@ func (r *run) settings() func(int) client.Setting {
 	callers := 1 + r.random.IntN(4)
 	names := r.names()
 	replicas := r.cell.Fault.Replicas
+	var linger time.Duration
+	if r.random.IntN(4) == 0 && r.place.Quorum == "" {
+		linger = r.ttl / 2
+	}
 	return func(member int) client.Setting {
 		return client.Setting{
 			URLs: r.ways[member].URLs, Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
-			TTL: r.ttl, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
+			TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
 	}

@@ -91,6 +91,19 @@ func TestCheckers(t *testing.T) {
 	killed := tell(whole(a, 10, 50, 100)[:2], []history.Event{{T: 30, Process: "A", What: history.Crash}})
 	renewed := []history.Event{{T: 20, Process: "A", What: history.Renewed, Attempt: 1, Name: "x", Deadline: 220}}
 	part := func(w wish, weight int64) wish { w.weight, w.capacity = weight, 3; return w }
+	several := func(w wish, name string, at int64) history.Event {
+		e := w.asked(at)
+		e.Kind, e.Name, e.Attempt = history.Multi, name, int64(name[0])
+		return e
+	}
+	named := func(name string) []history.Event { // C holds it all the time
+		events := []history.Event{c.asked(2), c.granted(3, 9, 950)}
+		for i := range events {
+			events[i].Name = name
+		}
+		return events
+	}
+	longY, longW := named("y"), named("w")
 	quiet := rules
 	quiet.Quiet = true
 	loses := rules
@@ -139,6 +152,9 @@ func TestCheckers(t *testing.T) {
 		{"who waits gets it", check.Waiting, rules,
 			tell([]history.Event{{T: 1, What: history.Healed}}, killed, []history.Event{b.asked(20)}, whole(c, 330, 340, 7), []history.Event{b.granted(345, 9, 545), {T: 900, What: history.Stop}}),
 			tell([]history.Event{{T: 1, What: history.Healed}}, killed, []history.Event{b.asked(20), {T: 900, What: history.Stop}})},
+		{"a Multi that waits may have the first name", check.Waiting, rules,
+			tell([]history.Event{{T: 1, What: history.Healed}, several(b, "x", 20), several(b, "y", 20), a.asked(20), {T: 900, What: history.Stop}}, longY),
+			tell([]history.Event{{T: 1, What: history.Healed}, several(b, "x", 20), several(b, "w", 20), {T: 900, What: history.Stop}}, longW)},
 		{"errors are of stated kinds", check.Errors, rules,
 			tell([]history.Event{a.asked(1), a.ends(2, history.Failed, history.Unreachable)}),
 			tell([]history.Event{a.asked(1), a.ends(2, history.Failed, history.Other)})},

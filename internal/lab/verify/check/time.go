@@ -38,6 +38,7 @@ func Waiting(s *Story, r Rules) []Violation {
 	}
 	bound := int64(r.TTL + 100*time.Millisecond + r.Slack)
 	held, waited := map[string][]span{}, map[string][]span{}
+	last := lastOfMulti(s)
 	for _, l := range s.Asks {
 		gone := s.crashed[l.Process]
 		end := func(t int64) int64 {
@@ -51,6 +52,9 @@ func Waiting(s *Story, r Rules) []Violation {
 		}
 		if l.Answered == 0 || l.Granted > 0 || l.Why == history.Cancelled {
 			waited[l.Name] = append(waited[l.Name], span{max(l.Asked, s.healed), end(l.Answered)})
+		}
+		if l.Kind == history.Multi && l.Name != last[multi{l.Process, l.Asked}] { // it may have it, and wait for the next
+			held[l.Name] = append(held[l.Name], span{l.Asked, end(l.Answered)})
 		}
 		if l.Granted > 0 {
 			held[l.Name] = append(held[l.Name], span{l.Granted, end(l.Released)})
@@ -67,6 +71,25 @@ func Waiting(s *Story, r Rules) []Violation {
 		}
 	}
 	return found
+}
+
+// multi is one attempt at several names.
+type multi struct {
+	process string
+	asked   int64
+}
+
+// lastOfMulti is the name that each such attempt locks last: that alone it never
+// holds while it waits.
+func lastOfMulti(s *Story) map[multi]string {
+	last := map[multi]string{}
+	for _, l := range s.Asks {
+		if l.Kind == history.Multi {
+			m := multi{l.Process, l.Asked}
+			last[m] = max(last[m], l.Name)
+		}
+	}
+	return last
 }
 
 // gaps are the times from from to to, longer than least, in no span.

@@ -76,7 +76,7 @@ func Run(s Setting, stdin io.Reader) error {
 // connect makes the Client. A deployment that is in trouble is tried again.
 func (p *process) connect() ([]closer, error) {
 	options := &holdfast.Options{
-		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, WaitReplicas: p.Replicas, Quorum: p.Quorum,
+		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Linger: p.Linger, WaitReplicas: p.Replicas, Quorum: p.Quorum,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	var stores []closer

@@ -20,6 +20,7 @@ type Setting struct {
 	Process  string   // its name in the history, and its owner label
 	Number   int64    // unique in the history: its attempts begin at Number * Attempts
 	TTL      time.Duration
+	Linger   time.Duration
 	Replicas int    // Options.WaitReplicas
 	Prefix   string // Options.Prefix
 	History  string // file that events are appended to

@@ -48,7 +48,7 @@ type Fault struct {
 	// it. heal ends it, and may be nil where nothing is to be ended.
 	Strike func(s *Scene) (hit string, heal func() error, err error)
 
-	// Lasts is how long it lasts; nil: from nearly nothing to 1.3 TTL.
+	// Lasts is how long it lasts; nil: from nearly nothing to 2 TTL.
 	Lasts func(s *Scene) time.Duration
 }
 
@@ -79,7 +79,7 @@ func (s *Scene) Last(f *Fault) time.Duration {
 	if f.Lasts != nil {
 		return f.Lasts(s)
 	}
-	return s.upTo(s.TTL * 13 / 10)
+	return s.upTo(2 * s.TTL)
 }
 
 // server draws one that is a master.
