@@ -9,6 +9,7 @@ import (
 // link is one connection through a proxy: both its halves.
 type link struct {
 	client, server *net.TCPConn
+	stalled        bool // guarded by the proxy's mutex
 	once           sync.Once
 	done           chan struct{} // closed by close
 }
@@ -69,6 +70,10 @@ func (p *Proxy) write(c *link, to *net.TCPConn, chunks <-chan chunk, held mode) 
 		}
 		if !p.await(c, held) {
 			continue // cut: let the reader see it
+		}
+		if held == holdReplies && p.loses() {
+			c.close()
+			continue
 		}
 		if _, err := to.Write(next.bytes); err != nil {
 			c.close()

@@ -21,6 +21,7 @@ type Proxy struct {
 	mode    mode
 	changed chan struct{} // closed and replaced when mode changes
 	delay   time.Duration
+	doomed  int // the answer from now on that is lost, see LoseReply; 0: none
 	conns   map[*link]struct{}
 	closed  bool
 }
@@ -33,7 +34,17 @@ const (
 	holdReplies
 	hold
 	refuse
+	holdRequests
 )
+
+// holds tells whether the direction is held back that modes from this one hold:
+// hold stands for requests, holdReplies for answers.
+func (m mode) holds(from mode) bool {
+	if m == holdRequests {
+		return from == hold
+	}
+	return m >= from
+}
 
 // RunProxy starts a proxy to a TCP address. The caller must Close it.
 func RunProxy(target string) (*Proxy, error) {
@@ -66,7 +77,45 @@ func StartProxy(t testing.TB, target string) *Proxy {
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Pass lets everything through, what was held back first.
-func (p *Proxy) Pass() { p.set(pass) }
+func (p *Proxy) Pass() {
+	p.mu.Lock()
+	for c := range p.conns {
+		c.stalled = false
+	}
+	p.mu.Unlock()
+	p.set(pass)
+}
+
+// Stall holds back what comes on the connections there are, both ways, and lets
+// new ones pass: what was sent before arrives late, behind what was sent after.
+func (p *Proxy) Stall() {
+	p.mu.Lock()
+	for c := range p.conns {
+		c.stalled = true
+	}
+	p.mu.Unlock()
+	p.set(pass)
+}
+
+// LoseReply loses the n-th answer from now on, whatever connection it comes on,
+// and resets that connection, as it must be when bytes are lost. (An answer is
+// what one read gives, so a large one can count as two.)
+func (p *Proxy) LoseReply(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doomed = n
+}
+
+// loses counts an answer, and tells whether it is the one to be lost.
+func (p *Proxy) loses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.doomed == 0 {
+		return false
+	}
+	p.doomed--
+	return p.doomed == 0
+}
 
 // Hold is a black hole: connections stay open and new ones are accepted, but
 // nothing arrives on either side.
@@ -74,6 +123,9 @@ func (p *Proxy) Hold() { p.set(hold) }
 
 // HoldReplies lets requests through, so the server runs them, and no answer.
 func (p *Proxy) HoldReplies() { p.set(holdReplies) }
+
+// HoldRequests lets what the server says through, pushes too, and no request.
+func (p *Proxy) HoldRequests() { p.set(holdRequests) }
 
 // Refuse cuts all connections and every new one at once.
 func (p *Proxy) Refuse() {
@@ -164,7 +216,7 @@ func (p *Proxy) add(c *link) bool {
 func (p *Proxy) await(c *link, from mode) bool {
 	for {
 		p.mu.Lock()
-		held, changed := p.mode >= from, p.changed
+		held, changed := p.mode.holds(from) || c.stalled, p.changed
 		p.mu.Unlock()
 		if !held {
 			return true

@@ -1,0 +1,126 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+)
+
+// Punctual is how far behind its deadline a context may end.
+const Punctual = 20 * time.Millisecond
+
+// Contexts counts the leases whose context ended by their deadline while their
+// process ran, and those of them that were late by more than Punctual: S3.
+func Contexts(s *Story) (ended int, late []*Lease) {
+	for _, l := range s.Leases {
+		if l.Over == 0 || l.Why != history.Expired {
+			continue
+		}
+		if s.paused(l.Process, l.Deadline-int64(10*time.Millisecond), l.Over) {
+			continue
+		}
+		ended++
+		if l.Over > l.Deadline+int64(Punctual) {
+			late = append(late, l)
+		}
+	}
+	return ended, late
+}
+
+// Waiting wants that, once all faults are over, nobody waits for a name that
+// nobody holds for longer than what is left of a ttl and a tenth of a second.
+// (Rules.Slack is added.)
+func Waiting(s *Story, r Rules) []Violation {
+	if s.slow(s.healed, 100*time.Millisecond) {
+		return nil
+	}
+	bound := int64(r.TTL + 100*time.Millisecond + r.Slack)
+	held, waited := map[string][]span{}, map[string][]span{}
+	last := lastOfMulti(s)
+	for _, l := range s.Asks {
+		gone := s.crashed[l.Process]
+		end := func(t int64) int64 {
+			if t == 0 {
+				t = s.end
+			}
+			if gone > 0 {
+				t = min(t, gone)
+			}
+			return t
+		}
+		if l.Answered == 0 || l.Granted > 0 || l.Why == history.Cancelled {
+			waited[l.Name] = append(waited[l.Name], span{max(l.Asked, s.healed), end(l.Answered)})
+		}
+		if l.Kind == history.Multi && l.Name != last[multi{l.Process, l.Asked}] { // it may have it, and wait for the next
+			held[l.Name] = append(held[l.Name], span{l.Asked, end(l.Answered)})
+		}
+		if l.Granted > 0 {
+			held[l.Name] = append(held[l.Name], span{l.Granted, end(l.Released)})
+		}
+	}
+	var found []Violation
+	for name, waits := range waited {
+		for _, idle := range gaps(held[name], s.healed, s.end, bound) {
+			i := slices.IndexFunc(waits, func(w span) bool { return min(w.to, idle.to)-max(w.from, idle.from) > bound })
+			if i >= 0 {
+				found = append(found, Violation{"waiting", fmt.Sprintf("%s: nobody holds it from %d for %v, and somebody waits from %d to %d",
+					name, idle.from, time.Duration(idle.to-idle.from), waits[i].from, waits[i].to), nil})
+			}
+		}
+	}
+	return found
+}
+
+// multi is one attempt at several names.
+type multi struct {
+	process string
+	asked   int64
+}
+
+// lastOfMulti is the name that each such attempt locks last: that alone it never
+// holds while it waits.
+func lastOfMulti(s *Story) map[multi]string {
+	last := map[multi]string{}
+	for _, l := range s.Asks {
+		if l.Kind == history.Multi {
+			m := multi{l.Process, l.Asked}
+			last[m] = max(last[m], l.Name)
+		}
+	}
+	return last
+}
+
+// gaps are the times from from to to, longer than least, in no span.
+func gaps(spans []span, from, to, least int64) (free []span) {
+	slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
+	for _, s := range append(spans, span{to, to}) {
+		if s.from-from > least {
+			free = append(free, span{from, s.from})
+		}
+		from = max(from, s.to)
+	}
+	return free
+}
+
+// Leftovers wants that at the end no key outlives its ttl, and that nothing
+// stands in Redis of a process that ended well, so that Close said nil: L2.
+func Leftovers(s *Story, r Rules) []Violation {
+	var found []Violation
+	for _, e := range s.Events {
+		if e.What != history.Left {
+			continue
+		}
+		dead := s.crashed[e.Process] > 0 || s.unclean[e.Process] || r.Loses // what was taken away can be back
+		switch {
+		case e.Deadline == 0:
+			found = append(found, Violation{"leftovers", e.Name + " has no expiry", []history.Event{e}})
+		case !dead:
+			found = append(found, Violation{"leftovers", fmt.Sprintf("%s is left by %s, which ended well: %s", e.Name, e.Process, e.Detail), []history.Event{e}})
+		case e.Detail == "held" && e.Deadline-e.T > int64(r.TTL):
+			found = append(found, Violation{"leftovers", fmt.Sprintf("%s of %s lives for %v, longer than a ttl", e.Name, e.Process, time.Duration(e.Deadline-e.T)), []history.Event{e}})
+		}
+	}
+	return found
+}

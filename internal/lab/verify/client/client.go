@@ -1,0 +1,161 @@
+//go:build linux
+
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+)
+
+// process is this process.
+type process struct {
+	Setting
+	notes     *history.Writer
+	trap      *trap
+	client    *holdfast.Client
+	unsettled atomic.Int64    // callers that are to come to the end of an attempt
+	round     atomic.Int64    // of settling
+	ctx       context.Context // ends when it is to finish
+}
+
+// Run is the life of a client: it works until it is told to finish, or its
+// standard input ends.
+func Run(s Setting, stdin io.Reader) error {
+	notes, err := history.NewWriter(s.History, s.Process)
+	if err != nil {
+		return err
+	}
+	p := &process{Setting: s, notes: notes, trap: &trap{notes: notes}}
+	stores, err := p.connect()
+	if err != nil {
+		return err
+	}
+	var finish context.CancelFunc
+	p.ctx, finish = context.WithCancel(context.Background())
+	defer finish()
+	orphaned := make(chan struct{})
+	go func() {
+		p.obey(stdin, finish)
+		close(orphaned)
+	}()
+	go p.beat()
+	notes.Note(history.Event{What: history.Start, Detail: s.Driver})
+	fmt.Println(Ready)
+
+	finished := make(chan error, 1)
+	go func() { finished <- p.work() }()
+	select {
+	case err = <-finished:
+	case <-orphaned:
+		return io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		notes.Note(history.Event{What: history.Trouble, Detail: err.Error()})
+	}
+	closed := p.client.Close()
+	class, words := classOf(closed)
+	notes.Note(history.Event{What: history.Stop, Class: class, Detail: words})
+	for _, store := range stores {
+		_ = store.Close()
+	}
+	fmt.Println(Done)
+	return err
+}
+
+// connect makes the Client. A deployment that is in trouble is tried again.
+func (p *process) connect() ([]closer, error) {
+	options := &holdfast.Options{
+		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Linger: p.Linger, WaitReplicas: p.Replicas, Quorum: p.Quorum,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+	var stores []closer
+	var bare []holdfast.Store
+	for _, url := range p.URLs {
+		store, err := open(p.Driver, url, p.Quorum != "", p.trap)
+		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			store, err = open(p.Driver, url, p.Quorum != "", p.trap)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", url, err)
+		}
+		stores = append(stores, store)
+		bare = append(bare, store)
+	}
+	if p.Quorum != "" {
+		p.client = holdfast.NewQuorum(options, bare...)
+	} else {
+		p.client = holdfast.New(bare[0], options)
+	}
+	return stores, nil
+}
+
+// obey takes orders until there are no more.
+func (p *process) obey(stdin io.Reader, finish func()) {
+	for lines := bufio.NewScanner(stdin); lines.Scan(); {
+		var o Order
+		switch err := json.Unmarshal(lines.Bytes(), &o); {
+		case err != nil:
+			p.notes.Note(history.Event{What: history.Trouble, Detail: err.Error()})
+		case o.Finish:
+			finish()
+		case o.Settle:
+			p.settle()
+		case o.Step == "":
+			p.trap.armed.Store(nil)
+			fmt.Println(Clear)
+		default:
+			p.trap.armed.Store(&o)
+		}
+	}
+}
+
+// settle begins a round of settling.
+func (p *process) settle() {
+	p.unsettled.Store(int64(p.Callers))
+	p.round.Add(1)
+}
+
+// beat notes when the process did not run: what comes late then is not the fault
+// of the lock.
+func (p *process) beat() {
+	const period, late = 5 * time.Millisecond, 10 * time.Millisecond
+	for last := history.Now(); ; {
+		time.Sleep(period)
+		now := history.Now()
+		if pause := now - last; pause > int64(period+late) {
+			p.notes.Note(history.Event{T: now, What: history.Stall, Version: pause})
+		}
+		last = now
+	}
+}
+
+// work lets all callers work until the process is to finish.
+func (p *process) work() error {
+	var running sync.WaitGroup
+	errs := make(chan error, p.Callers)
+	for i := range p.Callers {
+		running.Go(func() {
+			c, err := p.newCaller(i)
+			if err == nil {
+				err = c.live()
+			}
+			if err != nil {
+				errs <- err
+			}
+		})
+	}
+	running.Wait()
+	close(errs)
+	return <-errs
+}

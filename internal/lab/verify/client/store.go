@@ -1,0 +1,87 @@
+//go:build linux
+
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/goredisstore"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+)
+
+// closer is a Store that was opened.
+type closer interface {
+	holdfast.Store
+	Close() error
+}
+
+// open opens a driver with the trap in its way.
+func open(driver, url string, single bool, t *trap) (closer, error) {
+	store, err := opened(driver, url, single, t)
+	if err != nil {
+		return nil, err
+	}
+	return &watched{store, t}, nil
+}
+
+func opened(driver, url string, single bool, t *trap) (closer, error) {
+	switch driver {
+	case "rueidis":
+		store, err := rueidisstore.Open(url, &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) {
+			o.ForceSingleClient = single
+			dial := o.DialCtxFn
+			o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+				var conn net.Conn
+				var err error
+				if dial != nil {
+					conn, err = dial(ctx, addr, dialer, config)
+				} else {
+					conn, err = dialer.DialContext(ctx, "tcp", addr)
+				}
+				if err != nil {
+					return nil, err
+				}
+				return &trapped{conn, t}, nil
+			}
+		}})
+		if err != nil {
+			return nil, err // not a nil store in an interface
+		}
+		return store, nil
+	case "goredis":
+		store, err := goredisstore.Open(url, &goredisstore.Options{Adjust: func(o *redis.UniversalOptions) {
+			dial := o.Dialer
+			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := dial(ctx, network, addr)
+				if err != nil {
+					return nil, err
+				}
+				return &trapped{conn, t}, nil
+			}
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return store, nil
+	}
+	return nil, fmt.Errorf("no driver %q", driver)
+}
+
+// watched is a Store at which a trap can be set.
+type watched struct {
+	closer
+	trap *trap
+}
+
+func (s *watched) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if asks(call.Script.SHA) {
+		s.trap.at(BeforeSend)
+	}
+	return s.closer.Eval(ctx, call)
+}

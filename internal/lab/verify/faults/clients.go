@@ -1,0 +1,41 @@
+//go:build linux
+
+package faults
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+)
+
+// ofClients hit one process, at an exact step.
+var ofClients = []Fault{
+	{
+		Name: "client-frozen", Steps: client.Steps,
+		Strike: func(s *Scene) (string, func() error, error) {
+			i := s.Random.IntN(s.Crew.Size())
+			if !s.Crew.Freeze(i, s.Step) {
+				return "", nil, nil
+			}
+			return s.Crew.Name(i), func() error { s.Crew.Thaw(i); return nil }, nil
+		},
+		Lasts: func(s *Scene) time.Duration { // as a rule for longer than it may
+			if s.Random.IntN(3) == 0 {
+				return s.upTo(s.TTL)
+			}
+			return s.TTL + s.upTo(s.TTL/2)
+		},
+	},
+	{
+		Name: "client-killed", Steps: client.Steps,
+		Strike: func(s *Scene) (string, func() error, error) {
+			i := s.Random.IntN(s.Crew.Size())
+			name := s.Crew.Name(i)
+			if !s.Crew.Kill(i, s.Step) {
+				return "", nil, nil
+			}
+			return name, func() error { s.Crew.Replace(i); return nil }, nil
+		},
+		Lasts: func(s *Scene) time.Duration { return s.upTo(s.TTL / 4) },
+	},
+}

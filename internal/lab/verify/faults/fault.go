@@ -1,0 +1,113 @@
+//go:build linux
+
+// Package faults is the catalogue of what is done to clients, servers and the
+// network between them.
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+)
+
+// Scene is what faults can hit: one history under way.
+type Scene struct {
+	Place  *place.Place
+	Crew   *crew.Crew
+	Ways   []place.Way // by member
+	Step   client.Step // of a fault that has steps
+	Random *rand.Rand
+	TTL    time.Duration
+	Prefix string   // of the names
+	Names  []string // that are locked
+	T      testing.TB
+}
+
+// Fault is a row of the catalogue.
+type Fault struct {
+	Name    string
+	Places  []place.Kind  // where it can happen; none: everywhere
+	Steps   []client.Step // at which it hits a client; none: it hits no client
+	Proxied bool          // clients must come by proxies
+	Loses   bool          // it may take data from Redis: only the fence is promised, see DESIGN §1
+
+	Once     bool          // it hits once in a history
+	TTL      time.Duration // of the clients, or half of that; 0: drawn
+	Replicas int           // the clients' WaitReplicas
+
+	Splits bool // two servers may answer as the master at a time
+
+	// Strike begins one and says whom it hit; empty: nobody, it did not come to
+	// it. heal ends it, and may be nil where nothing is to be ended.
+	Strike func(s *Scene) (hit string, heal func() error, err error)
+
+	// Lasts is how long it lasts; nil: from nearly nothing to 2 TTL.
+	Lasts func(s *Scene) time.Duration
+}
+
+// At tells whether the fault can happen there.
+func (f *Fault) At(k place.Kind) bool {
+	if f.Proxied && !k.Proxied() {
+		return false
+	}
+	return len(f.Places) == 0 || slices.Contains(f.Places, k)
+}
+
+// All is the catalogue. Its first row is no fault at all: what must always go
+// well.
+func All() []Fault {
+	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers)
+}
+
+// None hits nobody.
+var None = Fault{Name: "none", TTL: 2 * time.Second, Strike: func(*Scene) (string, func() error, error) { return "", nil, nil }}
+
+// upTo draws a length of time.
+func (s *Scene) upTo(d time.Duration) time.Duration {
+	return time.Duration(s.Random.Int64N(int64(d) + 1))
+}
+
+// Last draws how long a fault lasts.
+func (s *Scene) Last(f *Fault) time.Duration {
+	if f.Lasts != nil {
+		return f.Lasts(s)
+	}
+	return s.upTo(2 * s.TTL)
+}
+
+// server draws one that is a master.
+func (s *Scene) server() *redistest.Server {
+	masters := len(s.Place.Servers)
+	switch s.Place.Kind {
+	case place.Sentinel:
+		masters = 1
+	case place.Cluster:
+		masters /= 2
+	}
+	return s.Place.Servers[s.Random.IntN(masters)]
+}
+
+// minority draws servers of a quorum whose loss leaves a majority.
+func (s *Scene) minority() []int {
+	all := s.Random.Perm(len(s.Place.Servers))
+	return all[:1+s.Random.IntN(len(all)/2)]
+}
+
+// each calls f for some servers and joins who they are.
+func (s *Scene) each(which []int, f func(i int) error) (string, error) {
+	hit := ""
+	for _, i := range which {
+		if err := f(i); err != nil {
+			return hit, err
+		}
+		hit += fmt.Sprintf(" server%d", i+1)
+	}
+	return hit, nil
+}

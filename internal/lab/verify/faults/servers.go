@@ -1,0 +1,200 @@
+//go:build linux
+
+package faults
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+)
+
+var (
+	single  = []place.Kind{place.Standalone, place.AOF, place.AOFLazy}
+	durable = []place.Kind{place.AOF, place.AOFLazy}
+	notYet  = []place.Kind{place.Standalone, place.AOF, place.AOFLazy, place.Sentinel, place.Cluster}
+)
+
+// ofServers hit a server of one master, of a Sentinel group, or of a Cluster.
+var ofServers = []Fault{
+	{
+		Name: "server-restarted-empty", Places: []place.Kind{place.Standalone}, Loses: true,
+		Strike: killed(func(s *redistest.Server) error { return s.Restart(true) }),
+		Lasts:  briefly,
+	},
+	{
+		Name: "server-restarted", Places: durable,
+		Strike: killed(func(s *redistest.Server) error { return s.Restart(false) }),
+		Lasts:  briefly,
+	},
+	{
+		Name: "server-restarted-tail-cut", Places: durable, Loses: true,
+		Strike: killed(func(s *redistest.Server) error {
+			if err := cutTail(s.Dir(), 20_000); err != nil {
+				return err
+			}
+			return s.Restart(false)
+		}),
+		Lasts: briefly,
+	},
+	{
+		Name: "server-frozen", Places: single,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			return server.Addr(), server.Thaw, server.Freeze()
+		},
+	},
+	{Name: "flushall", Places: notYet, Loses: true, Strike: command("FLUSHALL"), Lasts: briefly},
+	{Name: "script-flush", Places: notYet, Strike: command("SCRIPT", "FLUSH"), Lasts: briefly},
+	{
+		Name: "connections-killed", Places: notYet, Lasts: briefly,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			kind := []string{"normal", "pubsub"}[s.Random.IntN(2)]
+			_, err := server.Do("CLIENT", "KILL", "TYPE", kind)
+			return server.Addr() + " " + kind, nil, err
+		},
+	},
+	{
+		Name: "client-pause", Places: notYet, Lasts: briefly,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			_, err := server.Do("CLIENT", "PAUSE", s.upTo(s.TTL*13/10).Milliseconds()+1)
+			return server.Addr(), nil, err
+		},
+	},
+	{Name: "busy-script", Places: notYet, Strike: busy, Lasts: briefly},
+	{
+		Name: "full-memory", Places: notYet,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			_, err := server.Do("CONFIG", "SET", "maxmemory", "1mb")
+			return server.Addr(), configure(server, "maxmemory", "0"), err
+		},
+	},
+	{
+		Name: "evicted", Places: []place.Kind{place.Standalone, place.AOF}, Loses: true,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			if _, err := server.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); err != nil {
+				return "", nil, err
+			}
+			_, err := server.Do("CONFIG", "SET", "maxmemory", "1mb")
+			return server.Addr(), func() error {
+				_, err := server.Do("CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction")
+				return err
+			}, err
+		},
+		Lasts: briefly,
+	},
+	{
+		Name: "maxclients", Places: single,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			conn, err := net.Dial("tcp", server.Addr()) // stays: no other gets in while it lasts
+			if err != nil {
+				return "", nil, err
+			}
+			err = inline(conn, "CONFIG SET maxclients 2", "CLIENT KILL TYPE normal")
+			return server.Addr(), func() error {
+				defer conn.Close()
+				return inline(conn, "CONFIG SET maxclients 10000")
+			}, err
+		},
+	},
+	{
+		Name: "readonly", Places: single,
+		Strike: func(s *Scene) (string, func() error, error) {
+			server := s.server()
+			_, err := server.Do("REPLICAOF", "127.0.0.1", "1") // where nobody is
+			return server.Addr(), func() error { _, err := server.Do("REPLICAOF", "NO", "ONE"); return err }, err
+		},
+	},
+}
+
+// briefly is as long as a restart may take, or the pause between two blows.
+func briefly(s *Scene) time.Duration { return s.upTo(s.TTL / 4) }
+
+// command is a fault that is one command.
+func command(args ...any) func(*Scene) (string, func() error, error) {
+	return func(s *Scene) (string, func() error, error) {
+		server := s.server()
+		_, err := server.Do(args...)
+		return server.Addr(), nil, err
+	}
+}
+
+// killed ends a server as kill -9 does; back brings it back.
+func killed(back func(*redistest.Server) error) func(*Scene) (string, func() error, error) {
+	return func(s *Scene) (string, func() error, error) {
+		server := s.server()
+		server.Kill()
+		return server.Addr(), func() error { return back(server) }, nil
+	}
+}
+
+// configure sets something back. It is repeated: a server that has too many
+// clients refuses this one, too.
+func configure(server *redistest.Server, key, value string) func() error {
+	return func() (err error) {
+		for range 2000 {
+			if _, err = server.Do("CONFIG", "SET", key, value); err == nil {
+				return nil
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return err
+	}
+}
+
+// inline sends commands on a connection and reads their answers, a line each.
+func inline(conn net.Conn, commands ...string) error {
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	answers := bufio.NewReader(conn)
+	for _, command := range commands {
+		if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+			return err
+		}
+		line, err := answers.ReadString('\n')
+		if err != nil || line[0] == '-' {
+			return fmt.Errorf("%s: %q, %v", command, line, err)
+		}
+	}
+	return nil
+}
+
+// busy runs a script for up to 1.3 TTL. Nothing else is answered meanwhile: the
+// limit after which a server says BUSY is five seconds.
+func busy(s *Scene) (string, func() error, error) {
+	server := s.server()
+	const loop = `local n = 0
+for i = 1, ARGV[1] * 20000 do n = (n * 31 + i) % 1000003 end
+return n`
+	done := make(chan error, 1)
+	length := s.upTo(s.TTL).Milliseconds()
+	go func() {
+		_, err := server.Do("EVAL", loop, 0, length)
+		done <- err
+	}()
+	return server.Addr(), func() error { return <-done }, nil
+}
+
+// cutTail takes the last bytes of an append-only file away; a write has about a
+// hundred.
+func cutTail(dir string, bytes int64) error {
+	files, err := filepath.Glob(filepath.Join(dir, "appendonlydir", "*.incr.aof"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no append-only file in %s: %v", dir, err)
+	}
+	name := files[len(files)-1]
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(name, max(0, info.Size()-bytes))
+}

@@ -1,0 +1,327 @@
+//go:build linux
+
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/witness"
+)
+
+// run is one history under way.
+type run struct {
+	t      testing.TB
+	cell   Cell
+	seed   uint64
+	random *rand.Rand
+	place  *place.Place
+	slack  time.Duration
+
+	dir    string
+	ttl    time.Duration
+	ways   []place.Way
+	crew   *crew.Crew
+	locked []string // names
+	struck int
+	moved  bool // another server is a master now
+}
+
+// Outcome is what a history was.
+type Outcome struct {
+	Cell       Cell
+	Seed       uint64
+	Operations int // attempts
+	Grants     int
+	Faults     int // that hit somebody
+	Ended      int // leases that ended by their deadline in a process that ran
+	Late       int // of them, those whose context came late
+	Undecided  int // names for which the search for an order took too long
+	Violations []check.Violation
+	Events     []history.Event // kept where there are violations
+	Pictures   [][]byte        // HTML, of what has no order
+	Err        error           // of the harness
+}
+
+// play plays a history at a place and judges it.
+func (r *run) play() Outcome {
+	o := Outcome{Cell: r.cell, Seed: r.seed}
+	r.random = rand.New(rand.NewPCG(r.seed, 1))
+	var err error
+	if r.dir, err = os.MkdirTemp("", "hfv"); err != nil { // short: a socket is in it
+		o.Err = err
+		return o
+	}
+	defer os.RemoveAll(r.dir)
+	events, err := r.record()
+	if err != nil { // what there is of it is judged all the same: it may say why
+		o.Err = fmt.Errorf("%v, seed %d: %w", r.cell, r.seed, err)
+		events, _ = history.Merge(r.files()...)
+	}
+	r.judge(&o, events)
+	return o
+}
+
+// judge runs the checkers.
+func (r *run) judge(o *Outcome, events []history.Event) {
+	s := check.Read(events)
+	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
+	ended, late := check.Contexts(s)
+	o.Ended, o.Late = ended, len(late)
+	f := r.cell.Fault
+	rules := check.Rules{
+		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
+		Quiet: f.Name == faults.None.Name,
+	}
+	o.Violations = check.All(s, rules)
+	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
+		var page bytes.Buffer
+		if err := porcupine.Visualize(model, info, &page); err == nil {
+			o.Pictures = append(o.Pictures, page.Bytes())
+		}
+	})
+	o.Undecided = unknown
+	o.Violations = append(o.Violations, linear...)
+	if len(o.Violations) > 0 || o.Err != nil || o.Undecided > 0 {
+		o.Events = events
+	}
+}
+
+// files are the histories of all processes that there are.
+func (r *run) files() []string {
+	if r.crew == nil {
+		return nil
+	}
+	return append(r.crew.Files(), r.witnessFile())
+}
+
+// record lets the history happen and returns it.
+func (r *run) record() ([]history.Event, error) {
+	if err := r.place.Reset(r.t); err != nil {
+		return nil, fmt.Errorf("reset: %w", err)
+	}
+	r.ttl = []time.Duration{200, 300, 500, 1000, 2000}[r.random.IntN(5)] * time.Millisecond
+	r.ttl = cmp.Or(r.cell.Fault.TTL/time.Duration(1+r.random.IntN(2)), r.ttl)
+	if r.cell.Step == client.InRenewal {
+		r.ttl = min(r.ttl, 500*time.Millisecond) // else renewals are rare
+	}
+	members := 3 + r.random.IntN(4)
+	defer func() {
+		for _, way := range r.ways {
+			way.Close()
+		}
+	}()
+	for range members {
+		way, err := r.place.Way(r.cell.Fault.Proxied)
+		if err != nil {
+			return nil, err
+		}
+		r.ways = append(r.ways, way)
+	}
+	stop, err := r.watch()
+	if err != nil {
+		return nil, err
+	}
+	c, err := crew.Start(r.dir, members, r.settings())
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	r.crew = c
+	defer c.End()
+	masters := r.place.Masters()
+	err = r.happen()
+	stop()
+	r.moved = !slices.Equal(masters, r.place.Masters())
+	if err != nil {
+		return nil, err
+	}
+	return history.Merge(r.files()...)
+}
+
+// happen is what happens between the start of the crew and its end.
+func (r *run) happen() error {
+	c := r.crew
+	length := 2*time.Second + time.Duration(r.random.Int64N(int64(2*time.Second)))
+	if err := r.strikes(length); err != nil {
+		return err
+	}
+	c.Notes.Note(history.Event{What: history.Healed})
+	c.Settle(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
+	if err := c.Finish(); err != nil {
+		return err
+	}
+	return r.look()
+}
+
+// witnessed tells whether the server is watched: it costs it half its speed.
+func (r *run) witnessed() bool {
+	return len(r.place.Servers) == 1 && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
+}
+
+// watch watches the one server, if it is to be. stop ends that.
+func (r *run) watch() (stop func(), err error) {
+	notes, err := history.NewWriter(r.witnessFile(), "witness")
+	if err != nil {
+		return nil, err
+	}
+	if !r.witnessed() {
+		return func() { _ = notes.Close() }, nil
+	}
+	unwatch, err := witness.Watch(r.place.Servers[0].Addr(), r.prefix(), notes)
+	if err != nil {
+		return nil, err
+	}
+	return func() { unwatch(); _ = notes.Close() }, nil
+}
+
+func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl") }
+
+// settings draws what the members of the crew are.
+func (r *run) settings() func(int) client.Setting {
+	mix := client.Mix{Long: 0.0005, Cancel: 0.1, Try: 0.1}
+	switch r.random.IntN(4) {
+	case 0:
+		mix.Long = 0.2
+	case 1:
+		mix.Long, mix.Idle = 0.3, true
+	}
+	if r.cell.Step == client.InRenewal {
+		mix.Long = 0.3 // else there is hardly any
+	}
+	first := r.random.IntN(2)
+	callers := 1 + r.random.IntN(4)
+	names := r.names()
+	replicas := r.cell.Fault.Replicas
+	var linger time.Duration
+	if r.random.IntN(4) == 0 && r.place.Quorum == "" {
+		linger = r.ttl / 2
+	}
+	return func(member int) client.Setting {
+		return client.Setting{
+			URLs: r.ways[member].URLs, Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
+			TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
+			Seed: r.seed ^ uint64(member)<<16,
+		}
+	}
+}
+
+func (r *run) prefix() string { return fmt.Sprintf("v%d:", r.seed%1_000_000) }
+
+// names draws one to five names and what they are.
+func (r *run) names() (targets []client.Target) {
+	kinds := []history.Kind{history.Mutex, history.Mutex, history.Semaphore, history.RWMutex, history.Election}
+	if r.place.Quorum != "" {
+		kinds = []history.Kind{history.Quorum}
+	}
+	n := 1 + r.random.IntN(5)
+	var plain []string
+	for i := range n {
+		t := client.Target{Kind: kinds[r.random.IntN(len(kinds))], Names: []string{string(rune('a' + i))}}
+		if t.Kind == history.Semaphore {
+			t.Capacity = 2 + r.random.Int64N(4)
+		}
+		if t.Kind == history.Mutex {
+			plain = append(plain, t.Names[0])
+		}
+		targets = append(targets, t)
+		r.locked = append(r.locked, t.Names[0])
+	}
+	if len(plain) > 1 {
+		targets = append(targets, client.Target{Kind: history.Multi, Names: plain})
+	}
+	return targets
+}
+
+// strikes lets the cell's fault hit, again and again, for a length of time.
+func (r *run) strikes(length time.Duration) error {
+	scene := &faults.Scene{
+		Place: r.place, Crew: r.crew, Ways: r.ways, Step: r.cell.Step, Random: r.random, TTL: r.ttl,
+		Prefix: r.prefix(), Names: r.locked, T: r.t,
+	}
+	f := r.cell.Fault
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		time.Sleep(20*time.Millisecond + time.Duration(r.random.Int64N(int64(200*time.Millisecond))))
+		if f.Name == faults.None.Name {
+			continue
+		}
+		begun := history.Now()
+		hit, heal, err := f.Strike(scene)
+		if err != nil {
+			return fmt.Errorf("strike: %w", err)
+		}
+		if hit == "" {
+			continue
+		}
+		r.crew.Notes.Note(history.Event{T: begun, What: history.FaultBegin, Detail: r.cell.String() + " " + hit})
+		r.struck++
+		time.Sleep(scene.Last(f))
+		if heal != nil {
+			if err := heal(); err != nil {
+				return fmt.Errorf("heal: %w", err)
+			}
+		}
+		r.crew.Notes.Note(history.Event{What: history.FaultEnd, Detail: hit})
+		if err := r.crew.Err(); err != nil || f.Once {
+			return err
+		}
+	}
+	return nil
+}
+
+// look notes what is left in Redis when all are gone. What is cleaned up in the
+// background may take its time.
+func (r *run) look() error {
+	for end := time.Now().Add(r.ttl + r.slack); ; time.Sleep(10 * time.Millisecond) {
+		left, err := r.place.Look(r.prefix())
+		if err != nil {
+			return fmt.Errorf("look: %w", err)
+		}
+		var events []history.Event
+		for _, l := range left {
+			events = append(events, r.left(l)...)
+		}
+		living := slices.ContainsFunc(events, func(e history.Event) bool { return !r.crew.Dead(e.Process) })
+		if living && time.Now().Before(end) {
+			continue
+		}
+		for _, e := range events {
+			r.crew.Notes.Note(e)
+		}
+		return nil
+	}
+}
+
+// left are events about a key: one for each id in it, or if it lives for ever.
+func (r *run) left(l place.Left) (events []history.Event) {
+	now := history.Now()
+	e := history.Event{T: now, What: history.Left, Name: l.Key, Deadline: now + int64(l.Life)}
+	if l.Life < 0 {
+		e.Deadline = 0
+		events = append(events, e)
+	}
+	for _, id := range l.IDs {
+		_, e.Process, _ = strings.Cut(id, "|")
+		if bare, _, ok := strings.Cut(e.Process, ":"); ok { // on a quorum, the token
+			e.Process = bare
+		}
+		e.Detail = map[bool]string{true: "held", false: "waits"}[l.Holds]
+		events = append(events, e)
+	}
+	return events
+}

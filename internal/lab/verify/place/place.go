@@ -1,0 +1,305 @@
+//go:build linux
+
+// Package place is where histories happen: deployments of real servers that are
+// made new between two histories, and the ways by which clients reach them.
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
+)
+
+// Kind is a kind of deployment.
+type Kind string
+
+// The kinds.
+const (
+	Standalone Kind = "standalone"
+	AOF        Kind = "aof"      // appendfsync always
+	AOFLazy    Kind = "aof-lazy" // appendfsync everysec
+	Sentinel   Kind = "sentinel" // a master and two replicas
+	Cluster    Kind = "cluster"  // three masters with a replica each
+	Quorum3    Kind = "quorum3"
+	Quorum5    Kind = "quorum5"
+)
+
+// Kinds are all of them.
+var Kinds = []Kind{Standalone, AOF, AOFLazy, Sentinel, Cluster, Quorum3, Quorum5}
+
+// Nodes is how many masters the quorum of a kind has; 0: it is none.
+func (k Kind) Nodes() int {
+	switch k {
+	case Quorum3:
+		return 3
+	case Quorum5:
+		return 5
+	}
+	return 0
+}
+
+// Proxied tells whether clients can be made to reach the servers by proxies. The
+// others tell their clients addresses themselves.
+func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster }
+
+// Place is a deployment.
+type Place struct {
+	Kind    Kind
+	Servers []*redistest.Server // those with data: masters, then replicas
+	Guarded *redistest.Guarded  // of Sentinel
+	Quorum  string              // quorum-id, anew with each Reset
+
+	members []holdfast.QuorumMember
+	resets  int
+}
+
+// Open starts the servers, for the length of a test.
+func Open(t testing.TB, kind Kind) *Place {
+	t.Helper()
+	p := &Place{Kind: kind}
+	switch kind {
+	case Standalone:
+		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{})}
+	case AOF:
+		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{AOF: true, Config: []string{"appendfsync always"}})}
+	case AOFLazy:
+		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{AOF: true, Config: []string{"appendfsync everysec"}})}
+	case Sentinel:
+		g := redistest.Sentinel(t, 2)
+		p.Guarded = &g
+		p.Servers = append([]*redistest.Server{g.Master}, g.Replicas...)
+	case Cluster:
+		p.Servers = redistest.Cluster(t, 3, 1)
+	case Quorum3, Quorum5:
+		for i := range kind.Nodes() {
+			s := redistest.Start(t, redistest.Options{AOF: true})
+			p.Servers = append(p.Servers, s)
+			store, err := rueidisstore.Open(s.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ForceSingleClient = true }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			p.members = append(p.members, holdfast.QuorumMember{Address: fmt.Sprintf("node%d", i+1), Store: store})
+		}
+	}
+	return p
+}
+
+// Reset makes the deployment as if it were new: all servers run, with no data and
+// no limits.
+func (p *Place) Reset(t testing.TB) error {
+	switch p.Kind {
+	case Sentinel:
+		p.Guarded.Whole(t)
+		p.Servers = append([]*redistest.Server{p.Guarded.Master}, p.Guarded.Replicas...)
+	case Cluster:
+		redistest.ClusterWhole(t, p.Servers, len(p.Servers)/2)
+		if err := p.mastersFirst(); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.Servers {
+		if err := reset(s, p.Kind == Sentinel || p.Kind == Cluster); err != nil {
+			return err
+		}
+	}
+	if n := p.Kind.Nodes(); n > 0 {
+		p.resets++
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		var err error
+		for ctx.Err() == nil { // the members' stores may have to connect again
+			if p.Quorum, err = holdfast.InitQuorum(ctx, fmt.Sprintf("lab%d", p.resets), true, p.members...); err == nil {
+				return nil
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return err
+	}
+	return nil
+}
+
+// mastersFirst sorts the servers of a Cluster by what they are now.
+func (p *Place) mastersFirst() error {
+	var masters, replicas []*redistest.Server
+	for _, s := range p.Servers {
+		role, err := s.Do("ROLE")
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(role, "master"):
+			masters = append(masters, s)
+		default:
+			replicas = append(replicas, s)
+		}
+	}
+	p.Servers = slices.Concat(masters, replicas)
+	return nil
+}
+
+// defaults are what a fault may have changed.
+var defaults = [][]any{
+	{"CONFIG", "SET", "maxmemory", "0"},
+	{"CONFIG", "SET", "maxmemory-policy", "noeviction"},
+	{"CONFIG", "SET", "maxclients", "10000"},
+	{"CLIENT", "UNPAUSE"},
+}
+
+func reset(s *redistest.Server, replicated bool) error {
+	if s.Pid() == 0 {
+		if err := s.Restart(false); err != nil {
+			return err
+		}
+	}
+	if err := s.Thaw(); err != nil {
+		return err
+	}
+	commands := defaults
+	if !replicated {
+		commands = append([][]any{{"REPLICAOF", "NO", "ONE"}}, commands...)
+	}
+	commands = append(commands[:len(commands):len(commands)], []any{"FLUSHALL"})
+	for _, command := range commands {
+		_, err := s.Do(command...)
+		if replicated && err != nil && strings.HasPrefix(err.Error(), "READONLY") {
+			continue // its master does it
+		}
+		if err != nil {
+			return fmt.Errorf("%v on %s: %w", command, s.Addr(), err)
+		}
+	}
+	return nil
+}
+
+// Masters are the servers that say that they are masters now. Where they change
+// and no fault made them, the machine was so slow that a failover began by itself.
+func (p *Place) Masters() (addresses []string) {
+	for _, s := range p.Servers {
+		if role, err := s.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
+			addresses = append(addresses, s.Addr())
+		}
+	}
+	slices.Sort(addresses)
+	return addresses
+}
+
+// Way is how one client reaches the deployment.
+type Way struct {
+	URLs    []string           // on a quorum one for each node
+	Proxies []*redistest.Proxy // in front of each server, in their order; none: it goes straight
+}
+
+// Way makes a way; with proxies if that is asked for and can be. Close it.
+func (p *Place) Way(proxied bool) (w Way, err error) {
+	switch p.Kind {
+	case Sentinel:
+		return Way{URLs: []string{p.Guarded.URL()}}, nil
+	case Cluster:
+		addresses := make([]string, len(p.Servers))
+		for i, s := range p.Servers {
+			addresses[i] = s.Addr()
+		}
+		return Way{URLs: []string{"cluster://" + strings.Join(addresses, ",")}}, nil
+	}
+	for _, s := range p.Servers {
+		if !proxied {
+			w.URLs = append(w.URLs, s.URL())
+			continue
+		}
+		proxy, err := redistest.RunProxy(s.Addr())
+		if err != nil {
+			w.Close()
+			return Way{}, err
+		}
+		w.Proxies = append(w.Proxies, proxy)
+		w.URLs = append(w.URLs, "redis://"+proxy.Addr())
+	}
+	return w, nil
+}
+
+// Close takes the proxies away.
+func (w Way) Close() {
+	for _, p := range w.Proxies {
+		p.Close()
+	}
+}
+
+// Left is a key that is still there.
+type Left struct {
+	Key   string
+	Life  time.Duration // negative: it has no expiry
+	IDs   []string      // in it
+	Holds bool          // it is L or H, so these hold; else they wait
+}
+
+// Look lists the keys of names, by their prefix, on all servers that are masters.
+// Those that are meant to last, F and the like, are not looked into.
+func (p *Place) Look(prefix string) ([]Left, error) {
+	var all []Left
+	for _, s := range p.Servers {
+		role, err := s.Do("ROLE")
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(role, "master") {
+			continue
+		}
+		keys, err := s.Do("KEYS", "*"+prefix+"*")
+		if err != nil {
+			return nil, err
+		}
+		for key := range strings.Lines(keys) {
+			left, err := look(s, strings.TrimSpace(key))
+			if err != nil {
+				return nil, err
+			}
+			if left.Life != gone {
+				all = append(all, left)
+			}
+		}
+	}
+	return all, nil
+}
+
+// gone is the life of a key that is not there any more.
+const gone = -2 * time.Millisecond
+
+func look(s *redistest.Server, key string) (left Left, err error) {
+	left.Key = key
+	commands := []any{"PTTL", key}
+	life, err := s.Do(commands...)
+	if err != nil {
+		return left, err
+	}
+	var ms int64
+	if _, err := fmt.Sscan(life, &ms); err != nil {
+		return left, err
+	}
+	left.Life = time.Duration(ms) * time.Millisecond
+	var text string
+	switch {
+	case strings.HasPrefix(key, "holdfast/queue:"):
+		text, err = s.Do("ZRANGE", key, 0, -1)
+	case strings.HasPrefix(key, "holdfast/holders:"):
+		left.Holds = true
+		text, err = s.Do("ZRANGE", key, 0, -1)
+	case strings.HasPrefix(key, "holdfast/"):
+	default:
+		left.Holds = true
+		text, err = s.Do("GET", key)
+		if wrong := redistest.Error(""); errors.As(err, &wrong) && strings.HasPrefix(string(wrong), "WRONGTYPE") {
+			text, err = "", nil // a shared kind: who holds is in H
+		}
+	}
+	left.IDs = strings.Fields(text)
+	return left, err
+}

@@ -1,0 +1,153 @@
+//go:build linux
+
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+)
+
+// Report is what all histories came to.
+type Report struct {
+	Counts
+	Seconds float64            `json:"seconds"`
+	Cells   map[string]*Counts `json:"cells"`
+	Found   []Finding          `json:"found"`
+	Broken  []string           `json:"broken"` // what went wrong with the harness
+
+	began time.Time
+	plan  Plan
+}
+
+// Counts are sums over histories.
+type Counts struct {
+	Histories  int `json:"histories"`
+	Operations int `json:"operations"` // attempts to lock
+	Grants     int `json:"grants"`
+	Faults     int `json:"faults"`    // that hit somebody
+	Ended      int `json:"ended"`     // leases that ended by their deadline in a process that ran
+	Late       int `json:"late"`      // of them, those whose context came more than 20 ms later
+	Undecided  int `json:"undecided"` // names for which the search for an order of a lock took too long
+	Violations int `json:"violations"`
+}
+
+// Finding is a history that broke a promise.
+type Finding struct {
+	Cell       string   `json:"cell"`
+	Seed       uint64   `json:"seed"`
+	Violations []string `json:"violations"`
+	Directory  string   `json:"directory"`
+	Replay     string   `json:"replay"`
+}
+
+func newReport(plan Plan) *Report {
+	return &Report{Cells: map[string]*Counts{}, began: time.Now(), plan: plan}
+}
+
+func (c *Counts) add(o Outcome) {
+	c.Histories++
+	c.Operations += o.Operations
+	c.Grants += o.Grants
+	c.Faults += o.Faults
+	c.Ended += o.Ended
+	c.Late += o.Late
+	c.Undecided += o.Undecided
+	c.Violations += len(o.Violations)
+}
+
+func (r *Report) add(o Outcome) {
+	if o.Err != nil {
+		r.Broken = append(r.Broken, o.Err.Error())
+	}
+	name := o.Cell.String()
+	if r.Cells[name] == nil {
+		r.Cells[name] = &Counts{}
+	}
+	r.Counts.add(o)
+	r.Cells[name].add(o)
+	if len(o.Violations) > 0 || o.Err != nil {
+		r.Found = append(r.Found, r.keep(o))
+	} else if o.Undecided > 0 {
+		r.keep(o)
+	}
+}
+
+// keep writes down what shows a broken promise, or could not be decided.
+func (r *Report) keep(o Outcome) Finding {
+	f := Finding{Cell: o.Cell.String(), Seed: o.Seed}
+	f.Replay = fmt.Sprintf("go test -count 1 -run '^TestVerify$' ./internal/lab/verify -args -cell '^%s$' -seed %d -histories 1", f.Cell, f.Seed)
+	f.Directory = filepath.Join(r.plan.Failures, strings.ReplaceAll(f.Cell, "/", "_")+fmt.Sprintf("-%d", f.Seed))
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n\n", f.Replay)
+	if o.Err != nil {
+		f.Violations = append(f.Violations, "harness: "+o.Err.Error())
+		fmt.Fprintf(&text, "%v\n", o.Err)
+	}
+	for _, v := range o.Violations {
+		f.Violations = append(f.Violations, v.String())
+		fmt.Fprintf(&text, "%v\n", v)
+		for _, e := range v.Events {
+			line, _ := json.Marshal(e)
+			fmt.Fprintf(&text, "    %s\n", line)
+		}
+	}
+	err := os.MkdirAll(f.Directory, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(f.Directory, "violations.txt"), []byte(text.String()), 0o600)
+	}
+	if err == nil {
+		err = history.Save(filepath.Join(f.Directory, "history.jsonl"), o.Events)
+	}
+	for i, picture := range o.Pictures {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(f.Directory, fmt.Sprintf("order%d.html", i)), picture, 0o600)
+		}
+	}
+	if err != nil {
+		r.Broken = append(r.Broken, err.Error())
+	}
+	return f
+}
+
+func (r *Report) finish() *Report {
+	r.Seconds = time.Since(r.began).Seconds()
+	return r
+}
+
+// WriteFile writes the report as JSON.
+func (r *Report) WriteFile(name string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o600)
+}
+
+// Table writes it for people.
+func (r *Report) Table(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tundecided\tviolations\t")
+	names := make([]string, 0, len(r.Cells))
+	for name := range r.Cells {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		r.Cells[name].row(table, name)
+	}
+	r.row(table, fmt.Sprintf("all, %.0f s", r.Seconds))
+	_ = table.Flush()
+}
+
+func (c *Counts) row(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Undecided, c.Violations)
+}

@@ -1,0 +1,83 @@
+//go:build linux
+
+package verify
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+)
+
+// Plan says what Run does.
+type Plan struct {
+	Cells     []Cell
+	Seed      uint64
+	For       time.Duration // no history begins after that; 0: each cell once
+	Histories int           // at most so many; 0: no limit
+	Parallel  int           // histories side by side, each on servers of its own
+	Slack     time.Duration // see check.Rules
+	Failures  string        // directory for histories that break a promise
+	Progress  func(Outcome, *Report)
+}
+
+// Run plays histories, cell after cell in a random order, again and again. The
+// same seed and a single cell play the same faults again, as far as processes and
+// machines can.
+func Run(t testing.TB, plan Plan) *Report {
+	report := newReport(plan)
+	work := make(chan run)
+	var working sync.WaitGroup
+	var telling sync.Mutex
+	for range plan.Parallel {
+		places := map[place.Kind]*place.Place{}
+		working.Go(func() {
+			defer func() { // a place that can't be opened ends this goroutine, and fails the test
+				for range work {
+				}
+			}()
+			for r := range work {
+				kind := r.cell.Place
+				if places[kind] == nil {
+					places[kind] = place.Open(t, kind)
+				}
+				r.t, r.place, r.slack = t, places[kind], plan.Slack
+				o := r.play()
+				telling.Lock()
+				report.add(o)
+				if plan.Progress != nil {
+					plan.Progress(o, report)
+				}
+				telling.Unlock()
+			}
+		})
+	}
+	plan.each(func(r run) { work <- r })
+	close(work)
+	working.Wait()
+	return report.finish()
+}
+
+// each draws the histories. A plan of one history of one cell plays the very seed.
+func (p *Plan) each(begin func(run)) {
+	random := rand.New(rand.NewPCG(p.Seed, 0))
+	end := time.Now().Add(p.For)
+	for n := 0; ; {
+		for _, i := range random.Perm(len(p.Cells)) {
+			if p.Histories > 0 && n >= p.Histories || p.For > 0 && time.Now().After(end) {
+				return
+			}
+			seed := random.Uint64() >> 12 // fits a JSON number
+			if p.Histories == 1 && len(p.Cells) == 1 {
+				seed = p.Seed
+			}
+			begin(run{cell: p.Cells[i], seed: seed})
+			n++
+		}
+		if p.For == 0 && p.Histories == 0 {
+			return
+		}
+	}
+}

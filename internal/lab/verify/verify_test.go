@@ -1,0 +1,80 @@
+//go:build linux
+
+package verify_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/crew"
+)
+
+var (
+	lasting   = flag.Duration("for", 15*time.Second, "how long TestVerify begins histories; 0: each cell once")
+	seed      = flag.Uint64("seed", 0, "of the histories; 0: by the clock")
+	cells     = flag.String("cell", "^(standalone|aof)/", "regular expression: the cells, place/fault or place/fault/step")
+	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one cell replays the seed")
+	parallel  = flag.Int("parallel-histories", 3, "histories side by side")
+	slack     = flag.Duration("slack", time.Second, "what the machine may add to times that are no matter of safety")
+	failures  = flag.String("failures", filepath.Join(os.TempDir(), "holdfast-verify"), "directory for histories that break a promise")
+	result    = flag.String("result", "", "file for the result as JSON")
+)
+
+func TestMain(m *testing.M) {
+	if crew.Play() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Whatever is done to clients, servers and network, nothing that holdfast
+// promises is broken in what the processes saw.
+func TestVerify(t *testing.T) {
+	match, err := regexp.Compile(*cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := verify.Plan{
+		Cells: verify.Cells(match), Seed: *seed, For: *lasting, Histories: *histories,
+		Parallel: *parallel, Slack: *slack, Failures: *failures,
+	}
+	if plan.Seed == 0 {
+		plan.Seed = uint64(time.Now().UnixNano()) >> 12
+	}
+	if *histories > 0 {
+		plan.For = 0
+	}
+	if len(plan.Cells) == 0 {
+		t.Fatalf("no cell matches %s", *cells)
+	}
+	t.Logf("seed %d, %d cells", plan.Seed, len(plan.Cells))
+	began := time.Now()
+	plan.Progress = func(o verify.Outcome, r *verify.Report) {
+		t.Logf("%4.0fs %v seed %d: %d operations, %d faults, %d violations; so far %d histories, %d operations, %d faults, %d violations",
+			time.Since(began).Seconds(), o.Cell, o.Seed, o.Operations, o.Faults, len(o.Violations), r.Histories, r.Operations, r.Faults, r.Violations)
+	}
+	report := verify.Run(t, plan)
+	report.Table(t.Output())
+	if *result != "" {
+		if err := report.WriteFile(*result); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, broken := range report.Broken {
+		t.Errorf("the harness: %s", broken)
+	}
+	for _, f := range report.Found {
+		t.Errorf("%s, seed %d: %d promises broken; see %s, and replay with\n\t%s", f.Cell, f.Seed, len(f.Violations), f.Directory, f.Replay)
+		for _, v := range f.Violations[:min(3, len(f.Violations))] {
+			t.Log(v)
+		}
+	}
+	if share := float64(report.Late) / float64(max(report.Ended, 1)); report.Ended >= 1000 && share > 0.001 {
+		t.Errorf("%d of %d contexts came more than 20 ms after the deadline, want 1 in 1,000 at most", report.Late, report.Ended)
+	}
+}

@@ -1,0 +1,194 @@
+// Package witness watches a server by MONITOR: what its scripts did to the keys
+// that say who holds a name. It is the other side of what clients believe.
+package witness
+
+import (
+	"bufio"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+)
+
+// Watch begins to note what scripts do to L of the names with a prefix, as events
+// of the kind Witness: Name, Process (the owner in the id), Detail (set, prolong,
+// end) and Version, the life in ns. T is the server's clock, as that of the
+// history. Where the connection breaks it comes again, and notes a Gap. It
+// returns when the server has confirmed. stop ends it when all is noted that was
+// done before.
+func Watch(addr, prefix string, notes *history.Writer) (stop func(), err error) {
+	w := &watch{addr: addr, prefix: prefix, notes: notes, done: make(chan struct{}), mark: rand.Text(), marked: make(chan struct{}, 1)}
+	conn, lines, err := w.open()
+	if err != nil {
+		return nil, err
+	}
+	var running sync.WaitGroup
+	running.Go(func() { w.run(conn, lines) })
+	return func() {
+		w.catchUp()
+		close(w.done)
+		w.drop()
+		running.Wait()
+	}, nil
+}
+
+// catchUp waits until all was noted that the server has done so far.
+func (w *watch) catchUp() {
+	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "PING %s\r\n", w.mark); err != nil {
+		return
+	}
+	select {
+	case <-w.marked:
+	case <-time.After(5 * time.Second):
+	}
+}
+
+type watch struct {
+	addr, prefix string
+	notes        *history.Writer
+	done         chan struct{}
+	mark         string
+	marked       chan struct{} // sent to when the mark was seen
+
+	mu     sync.Mutex // guards the rest
+	conn   net.Conn
+	closed bool
+}
+
+func (w *watch) open() (net.Conn, *bufio.Reader, error) {
+	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	lines := bufio.NewReaderSize(conn, 1<<16)
+	_, err = fmt.Fprint(conn, "MONITOR\r\n")
+	if err == nil {
+		var said string
+		if said, err = lines.ReadString('\n'); err == nil && said != "+OK\r\n" {
+			err = fmt.Errorf("MONITOR: %s", said)
+		}
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	_ = conn.SetDeadline(time.Time{})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		_ = conn.Close()
+		return nil, nil, net.ErrClosed
+	}
+	w.conn = conn
+	return conn, lines, nil
+}
+
+func (w *watch) drop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	_ = w.conn.Close()
+}
+
+func (w *watch) run(conn net.Conn, lines *bufio.Reader) {
+	for {
+		last := history.Now()
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				break
+			}
+			last = history.Now()
+			w.take(line)
+		}
+		_ = conn.Close()
+		for err := net.ErrClosed; err != nil; {
+			select {
+			case <-w.done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			conn, lines, err = w.open()
+		}
+		w.notes.Note(history.Event{What: history.Gap, Process: "witness", Deadline: last})
+	}
+}
+
+// take notes a line such as
+//
+//	+1795276800.123456 [0 lua] "SET" "v1:a" "…|m0.1" "PX" "200"
+func (w *watch) take(line string) {
+	head, rest, ok := strings.Cut(strings.TrimPrefix(line, "+"), "] ")
+	at, from, _ := strings.Cut(head, " ")
+	if strings.Contains(rest, w.mark) {
+		select {
+		case w.marked <- struct{}{}:
+		default:
+		}
+	}
+	if !ok || !strings.HasSuffix(from, " lua") {
+		return
+	}
+	e := history.Event{What: history.Witness}
+	args := words(rest)
+	if len(args) < 2 || !strings.HasPrefix(args[1], w.prefix) {
+		return
+	}
+	e.Name = args[1][len(w.prefix):]
+	switch command := strings.ToUpper(args[0]); {
+	case command == "SET" && len(args) == 5:
+		e.Detail, e.Version = "set", nanoseconds(args[4])
+		_, e.Process, _ = strings.Cut(args[2], "|")
+	case command == "PEXPIRE" && len(args) == 3:
+		e.Detail, e.Version = "prolong", nanoseconds(args[2])
+	case command == "DEL":
+		e.Detail = "end"
+	default:
+		return
+	}
+	if e.Process == "" {
+		e.Process = "-"
+	}
+	seconds, micros, _ := strings.Cut(at, ".")
+	s, err1 := strconv.ParseInt(seconds, 10, 64)
+	us, err2 := strconv.ParseInt(micros, 10, 64)
+	if err1 != nil || err2 != nil {
+		return
+	}
+	wall, now := time.Now().UnixNano(), history.Now()
+	e.T = s*1e9 + us*1e3 - (wall - now)
+	w.notes.Note(e)
+}
+
+func nanoseconds(ms string) int64 {
+	n, _ := strconv.ParseInt(ms, 10, 64)
+	return n * 1e6
+}
+
+// words are the quoted words of a line.
+func words(line string) (all []string) {
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil {
+			return all
+		}
+		word, err := strconv.Unquote(quoted)
+		if err != nil {
+			return all
+		}
+		all = append(all, word)
+		line = line[len(quoted):]
+	}
+	return all
+}
