@@ -172,7 +172,7 @@ func (r *run) happen() error {
 
 // witnessed tells whether the server is watched: it costs it half its speed.
 func (r *run) witnessed() bool {
-	return len(r.place.Servers) == 1 && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
+	return len(r.place.Servers) == 1 && !r.place.Kind.Clocked() && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
 }
 
 // watch watches the one server, if it is to be. stop ends that.

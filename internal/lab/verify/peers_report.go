@@ -28,13 +28,17 @@ type Promise string
 const (
 	OwnView  Promise = "exclusion by own view"
 	Fenced   Promise = "fenced register"
-	NotLeft  Promise = "nothing left after a lost answer"
+	NotLeft  Promise = "nothing left by who gave up"
 	Told     Promise = "context ends in time"
 	NotTaken Promise = "released by nobody else"
 )
 
 // Promises are all of them.
 var Promises = []Promise{OwnView, Fenced, NotLeft, Told, NotTaken}
+
+// reachable are faults in which whoever gives up can clean up, at once or in the
+// end.
+var reachable = []string{faults.None.Name, "answers-lost", "nth-answer-lost", "answers-held", "stalled", "latency", "client-pause", "server-frozen"}
 
 // judgePeer judges the promises that a cell is about; a promise that it is not
 // about, or that the peer does not make, is not in the answer.
@@ -57,8 +61,7 @@ func judgePeer(s *check.Story, peer client.Peer, cell Cell, ttl time.Duration) m
 			judged[Told] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " was told late")}}
 		}
 	}
-	lost := []string{faults.None.Name, "answers-lost", "nth-answer-lost"}
-	if slices.Contains(lost, cell.Fault.Name) {
+	if slices.Contains(reachable, cell.Fault.Name) {
 		judged[NotLeft] = check.Behind(s, r)
 		if peer == client.Holdfast {
 			judged[NotLeft] = check.Leftovers(s, r)

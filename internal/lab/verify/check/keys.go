@@ -69,7 +69,7 @@ func Behind(s *Story, r Rules) (found []Violation) {
 				told = max(told, l.Answered)
 				about = append(about, l.about...)
 			}
-			if left := time.Duration(k.to - told); !taker && told > 0 && left > 100*time.Millisecond+r.Slack {
+			if left := time.Duration(k.to - max(told, k.from)); !taker && told > 0 && left > 100*time.Millisecond+r.Slack {
 				found = append(found, Violation{"behind", fmt.Sprintf("%s: a lock stood for %v after whoever set it was told that it has not got it", name, left),
 					append(about, k.about...)})
 			}

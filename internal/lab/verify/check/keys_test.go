@@ -24,7 +24,7 @@ func TestKeys(t *testing.T) {
 		found int
 	}{
 		{"released", check.Behind, tell(whole(a, 10, 150, 100), []history.Event{seen(9, "A"), seen(151, "-")}), 0},
-		{"cleaned up", check.Behind, tell(failed, []history.Event{seen(10, "A"), seen(60, "-")}), 0},
+		{"cleaned up", check.Behind, tell(failed, []history.Event{seen(10, "A"), seen(119, "-")}), 0},
 		{"left", check.Behind, tell(failed, []history.Event{seen(10, "A"), seen(221, "-")}), 1},
 		{"left by another or given to this one", check.Behind, tell(failed, whole(b, 12, 300, 7), []history.Event{seen(10, "A"), seen(301, "-")}), 0},
 		{"held to the end", check.Deleted, tell(holds, []history.Event{seen(9, "-"), seen(12, "A"), seen(152, "-")}), 0},

@@ -25,10 +25,11 @@ const (
 	Redislock   Peer = "redislock"   // own view: what Lock.TTL said at the grant, from the moment before it was asked
 	Rueidislock Peer = "rueidislock" // own view: the context of WithContext has not ended, whenever that was looked at
 	Holdfast    Peer = "holdfast"    // itself, among peers
+	RecipeLate  Peer = "recipe-late" // a wrong one: own view from the moment at which the answer came
 	Recipe      Peer = "recipe"      // SET NX PX and compare-and-delete; own view: a ttl from the moment before SET was sent
 )
 
-// Peers are all of them, holdfast first.
+// Peers are all that are right, holdfast first.
 var Peers = []Peer{Holdfast, Redsync, Redislock, Rueidislock, Recipe}
 
 // Key is where a peer keeps a name.
@@ -86,7 +87,7 @@ func (p *process) connectPeer() (err error) {
 		p.peer, err = p.newRedislock()
 	case Rueidislock:
 		p.peer, err = p.newRueidislock()
-	case Recipe:
+	case Recipe, RecipeLate:
 		p.peer, err = p.newRecipe()
 	default:
 		err = fmt.Errorf("no peer %q", p.Peer)

@@ -135,6 +135,9 @@ func (p *recipePeer) lock(ctx context.Context, w *wish, try bool) (lease, error)
 		case err != nil:
 			return nil, err
 		case got:
+			if p.Peer == RecipeLate {
+				asked = time.Now()
+			}
 			return &timed{asked.Add(p.TTL), func(ctx context.Context) error {
 				n, err := compareAndDelete.Run(ctx, p.rc, []string{key}, id).Int()
 				if err == nil && n == 0 {
