@@ -53,7 +53,7 @@ func run(only, share string) error {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	slots := make(chan struct{}, 2)
-	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants, sharedMutants) {
+	for i, m := range slices.Concat(mutants, quorumMutants, electionMutants, evalMutants, orderMutants, holdMutants, sharedMutants, clockMutants) {
 		if i%parts != part || !pattern.MatchString(m.guard) {
 			continue
 		}

@@ -12,8 +12,7 @@ import (
 )
 
 // Whatever the servers' clocks do, tokens are unique and the fence holds; as long
-// as no clock jumps forward, or a minority of a quorum's does, nothing that is
-// promised is broken at all.
+// as no clock jumps forward, nothing that is promised is broken at all.
 func TestClocks(t *testing.T) {
 	report := verify.Run(t, verify.Plan{
 		Cells: verify.Cells(regexp.MustCompile(`^clocked(-quorum)?/`)), Seed: uint64(time.Now().UnixNano()) >> 12,

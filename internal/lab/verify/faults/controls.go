@@ -30,13 +30,14 @@ func unheard(s *Scene) (string, func() error, error) {
 	g := s.Place.Guarded
 	master, replicas := g.Master, append([]*redistest.Server(nil), g.Replicas...)
 	redistest.CutReplicas(s.T, master, replicas...)
+	time.Sleep(100 * time.Millisecond) // in which tenures begin that the replicas do not hear of
 	i := s.Random.IntN(s.Crew.Size())
 	holds := s.Crew.Freeze(i, client.InWork)
 	master.Kill()
 	redistest.ThawAll(s.T, replicas...)
 	old := g.Promoted(s.T)
 	return fmt.Sprint(old.Addr(), " ", holds), func() error {
-		time.Sleep(500 * time.Millisecond) // in which others lock
+		time.Sleep(aFailover / 2) // in which others lock
 		if holds {
 			s.Crew.Thaw(i)
 		}
