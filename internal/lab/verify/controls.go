@@ -32,10 +32,10 @@ type Control struct {
 // Controls are all of them.
 var Controls = []Control{
 	{Why: "a master without WAIT fails over to a replica that lags: two hold", Cell: "sentinel/failover-behind-client-frozen", Sees: check.Exclusion},
-	{Why: "a server forgets all while somebody holds: two hold", Cell: "standalone/server-restarted-empty", Sees: check.Exclusion},
+	{Why: "a server forgets all while somebody holds: two hold", Cell: "standalone/restarted-empty-client-frozen", Sees: check.Exclusion},
 	{Why: "FLUSHALL: two hold", Cell: "standalone/flushall", Sees: check.Exclusion},
-	{Why: "DEL of the key: two hold", Cell: "standalone/keys-deleted", Sees: check.Exclusion},
-	{Why: "the key is evicted: two hold", Cell: "standalone/evicted", Sees: check.Exclusion},
+	{Why: "DEL of the key: two hold", Cell: "standalone/keys-deleted-client-frozen", Sees: check.Exclusion},
+	{Why: "the key is evicted: two hold", Cell: "standalone/evicted-client-frozen", Sees: check.Exclusion},
 	{Why: "a holder stops between its last look and its write: an update is lost without a fence", Cell: "standalone/client-frozen/before-write", Sees: check.Careless},
 	{Why: "the server's clock jumps forward, so leases end early: two hold", Cell: "clocked/clock-forward", Sees: check.Exclusion},
 	{Why: "the server's clock goes faster than the margin allows for: two hold", Cell: "clocked/clock-fast-client-killed", Sees: check.Exclusion},
