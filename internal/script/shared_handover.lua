@@ -43,7 +43,9 @@ local function handover(plan, mine, leaving, capacity)
   local heard = tonumber(seen[4] or 0)
   if first and plan.first and (plan.first == mine or plan.first ~= seen[3] or plan.first == plan.silent) then
     heard = us
-    redis.call('HSET', L, 'head', plan.first, 'heard', string.format('%.0f', us))
+    redis.call('HSET', L, 'head', plan.first, 'heard', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
+    -- Again: where the clock steps back within a script, L may be over by its beginning and have been made anew.
+    redis.call('PEXPIRE', L, string.format('%.0f', math.ceil((latest - us) / 1000)))
   end
   if plan.silent and plan.silent ~= plan.first then
     local newest = tonumber(redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2])

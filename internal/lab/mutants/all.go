@@ -15,4 +15,5 @@ var tables = slices.Concat(
 	contribMutants,
 	attackMutants,
 	multiMutants,
+	clockMutants,
 )

@@ -19,6 +19,7 @@ type Options struct {
 	MaxMemory string   // e.g. "10mb", with policy noeviction unless Config says otherwise
 	Socket    bool     // listen on a Unix socket too, see Server.Socket
 	Config    []string // more lines of redis.conf, e.g. "maxmemory-policy allkeys-lru"
+	Env       []string // more variables of its environment, e.g. "LD_PRELOAD=…"
 }
 
 // newServer picks a port and writes the files; it starts nothing.
@@ -27,7 +28,7 @@ func newServer(dir string, options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, port: port, password: options.Password}
+	s := &Server{dir: dir, port: port, password: options.Password, env: options.Env}
 	if options.Socket {
 		s.socket = filepath.Join(dir, "redis.sock")
 	}

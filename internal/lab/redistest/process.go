@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -17,9 +18,10 @@ type process struct {
 // startProcess starts the program in dir. The goroutine that starts it keeps
 // its thread until the process has ended: on Linux the process is to die with
 // its parent, and the kernel takes the thread that forked for the parent.
-func startProcess(path string, args []string, dir string) (*process, error) {
+func startProcess(path string, args []string, dir string, env ...string) (*process, error) {
 	p := &process{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Dir = dir
+	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout = &p.output
 	p.cmd.Stderr = &p.output
 	p.cmd.SysProcAttr = dieWithParent()

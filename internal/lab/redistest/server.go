@@ -42,6 +42,7 @@ type Server struct {
 	socket   string
 	admin    string   // password of adminUser, empty without an ACL file
 	flags    []string // of the command line, after the configuration file
+	env      []string // beside that of this process
 
 	mu      sync.Mutex // guards process; held over start and stop, not over commands
 	process *process
@@ -180,7 +181,7 @@ func (s *Server) start() error {
 	if s.process != nil {
 		return fmt.Errorf("redistest: the server on %s runs already", s.Addr())
 	}
-	p, err := startProcess(path, append([]string{s.file("redis.conf")}, s.flags...), s.dir)
+	p, err := startProcess(path, append([]string{s.file("redis.conf")}, s.flags...), s.dir, s.env...)
 	if err != nil {
 		return fmt.Errorf("redistest: start redis-server: %w", err)
 	}

@@ -40,6 +40,7 @@ type run struct {
 	locked []string // names
 	struck int
 	moved  bool // another server is a master now
+	peer   client.Peer
 }
 
 // Outcome is what a history was.
@@ -171,7 +172,7 @@ func (r *run) happen() error {
 
 // witnessed tells whether the server is watched: it costs it half its speed.
 func (r *run) witnessed() bool {
-	return len(r.place.Servers) == 1 && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
+	return len(r.place.Servers) == 1 && !r.place.Kind.Clocked() && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
 }
 
 // watch watches the one server, if it is to be. stop ends that.
@@ -179,6 +180,9 @@ func (r *run) watch() (stop func(), err error) {
 	notes, err := history.NewWriter(r.witnessFile(), "witness")
 	if err != nil {
 		return nil, err
+	}
+	if r.peer != "" {
+		return r.watchKeys(notes)
 	}
 	if !r.witnessed() {
 		return func() { _ = notes.Close() }, nil
@@ -215,7 +219,7 @@ func (r *run) settings() func(int) client.Setting {
 	return func(member int) client.Setting {
 		return client.Setting{
 			URLs: r.ways[member].URLs, Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
-			TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
+			Peer: r.peer, TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
 	}
@@ -225,6 +229,9 @@ func (r *run) prefix() string { return fmt.Sprintf("v%d:", r.seed%1_000_000) }
 
 // names draws one to five names and what they are.
 func (r *run) names() (targets []client.Target) {
+	if r.peer != "" {
+		return r.peerNames()
+	}
 	kinds := []history.Kind{history.Mutex, history.Mutex, history.Semaphore, history.RWMutex, history.Election}
 	if r.place.Quorum != "" {
 		kinds = []history.Kind{history.Quorum}

@@ -71,7 +71,7 @@ func (c *caller) attempt(w *wish) error {
 	}
 	defer cancel()
 	c.note(w, history.Event{T: history.Now(), What: history.Ask})
-	l, tokens, err := w.lock(ctx, c.client, c.Process)
+	l, tokens, err := c.lock(ctx, w)
 	if err == nil {
 		c.trap.at(AfterGrant)
 	}
@@ -134,6 +134,7 @@ func (c *caller) hold(w *wish, l lease) error {
 		if !ok || l.Err() != nil {
 			break
 		}
+		c.trap.at(BeforeWrite)
 		var err error
 		if _, ok, err = c.touch(&w.events[i], &base[i]); err != nil {
 			return err

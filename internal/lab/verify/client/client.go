@@ -24,6 +24,7 @@ type process struct {
 	notes     *history.Writer
 	trap      *trap
 	client    *holdfast.Client
+	peer      peer            // in the place of client, where one is set
 	unsettled atomic.Int64    // callers that are to come to the end of an attempt
 	round     atomic.Int64    // of settling
 	ctx       context.Context // ends when it is to finish
@@ -63,7 +64,7 @@ func Run(s Setting, stdin io.Reader) error {
 	if err != nil {
 		notes.Note(history.Event{What: history.Trouble, Detail: err.Error()})
 	}
-	closed := p.client.Close()
+	closed := p.close()
 	class, words := classOf(closed)
 	notes.Note(history.Event{What: history.Stop, Class: class, Detail: words})
 	for _, store := range stores {
@@ -75,6 +76,9 @@ func Run(s Setting, stdin io.Reader) error {
 
 // connect makes the Client. A deployment that is in trouble is tried again.
 func (p *process) connect() ([]closer, error) {
+	if p.Peer != "" && p.Peer != Holdfast {
+		return nil, p.connectPeer()
+	}
 	options := &holdfast.Options{
 		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Linger: p.Linger, WaitReplicas: p.Replicas, Quorum: p.Quorum,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),

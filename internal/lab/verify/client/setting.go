@@ -17,6 +17,7 @@ type Setting struct {
 	URLs     []string // of the deployment; on a quorum one for each node
 	Quorum   string   // quorum-id; empty: no quorum
 	Driver   string   // rueidis or goredis
+	Peer     Peer     // another lock; empty: holdfast
 	Process  string   // its name in the history, and its owner label
 	Number   int64    // unique in the history: its attempts begin at Number * Attempts
 	TTL      time.Duration
@@ -63,17 +64,18 @@ type Step string
 
 // The steps. Those with a request lie in the driver, on the very connection.
 const (
-	Anywhere   Step = "anywhere"    // the controller does it from outside
-	BeforeSend Step = "before-send" // of lock
-	AfterSend  Step = "after-send"  // lock is on its way, the answer was not read
-	AfterGrant Step = "after-grant" // Lock has returned, its caller has done nothing
-	InWork     Step = "in-work"     // between reading and writing
-	InRenewal  Step = "in-renewal"  // renew is on its way
-	InRelease  Step = "in-release"  // unlock is on its way
+	Anywhere    Step = "anywhere"     // the controller does it from outside
+	BeforeSend  Step = "before-send"  // of lock
+	AfterSend   Step = "after-send"   // lock is on its way, the answer was not read
+	AfterGrant  Step = "after-grant"  // Lock has returned, its caller has done nothing
+	InWork      Step = "in-work"      // between reading and writing
+	BeforeWrite Step = "before-write" // has looked whether it holds, and will write
+	InRenewal   Step = "in-renewal"   // renew is on its way
+	InRelease   Step = "in-release"   // unlock is on its way
 )
 
 // Steps are all of them.
-var Steps = []Step{Anywhere, BeforeSend, AfterSend, AfterGrant, InWork, InRenewal, InRelease}
+var Steps = []Step{Anywhere, BeforeSend, AfterSend, AfterGrant, InWork, BeforeWrite, InRenewal, InRelease}
 
 // Said is a line on a client's standard output.
 type Said string

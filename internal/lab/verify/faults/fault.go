@@ -57,13 +57,13 @@ func (f *Fault) At(k place.Kind) bool {
 	if f.Proxied && !k.Proxied() {
 		return false
 	}
-	return len(f.Places) == 0 || slices.Contains(f.Places, k)
+	return len(f.Places) == 0 && !k.Clocked() || slices.Contains(f.Places, k)
 }
 
 // All is the catalogue. Its first row is no fault at all: what must always go
 // well.
 func All() []Fault {
-	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers)
+	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks)
 }
 
 // None hits nobody.

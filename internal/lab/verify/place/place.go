@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/wallclock"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/rueidis"
 )
@@ -31,15 +32,18 @@ const (
 	Cluster    Kind = "cluster"  // three masters with a replica each
 	Quorum3    Kind = "quorum3"
 	Quorum5    Kind = "quorum5"
+
+	Clocked       Kind = "clocked"        // standalone, with a wall clock that can be moved
+	ClockedQuorum Kind = "clocked-quorum" // of three nodes with such clocks
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Standalone, AOF, AOFLazy, Sentinel, Cluster, Quorum3, Quorum5}
+var Kinds = []Kind{Standalone, AOF, AOFLazy, Sentinel, Cluster, Quorum3, Quorum5, Clocked, ClockedQuorum}
 
 // Nodes is how many masters the quorum of a kind has; 0: it is none.
 func (k Kind) Nodes() int {
 	switch k {
-	case Quorum3:
+	case Quorum3, ClockedQuorum:
 		return 3
 	case Quorum5:
 		return 5
@@ -57,6 +61,7 @@ type Place struct {
 	Servers []*redistest.Server // those with data: masters, then replicas
 	Guarded *redistest.Guarded  // of Sentinel
 	Quorum  string              // quorum-id, anew with each Reset
+	Clocks  []*wallclock.Clock  // of the servers, where they can be moved
 
 	members []holdfast.QuorumMember
 	resets  int
@@ -79,9 +84,11 @@ func Open(t testing.TB, kind Kind) *Place {
 		p.Servers = append([]*redistest.Server{g.Master}, g.Replicas...)
 	case Cluster:
 		p.Servers = redistest.Cluster(t, 3, 1)
-	case Quorum3, Quorum5:
+	case Clocked:
+		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{Env: p.clock(t)})}
+	case Quorum3, Quorum5, ClockedQuorum:
 		for i := range kind.Nodes() {
-			s := redistest.Start(t, redistest.Options{AOF: true})
+			s := redistest.Start(t, redistest.Options{AOF: true, Env: p.clock(t)})
 			p.Servers = append(p.Servers, s)
 			store, err := rueidisstore.Open(s.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ForceSingleClient = true }})
 			if err != nil {
@@ -97,6 +104,9 @@ func Open(t testing.TB, kind Kind) *Place {
 // Reset makes the deployment as if it were new: all servers run, with no data and
 // no limits.
 func (p *Place) Reset(t testing.TB) error {
+	for _, c := range p.Clocks {
+		c.Set(0)
+	}
 	switch p.Kind {
 	case Sentinel:
 		p.Guarded.Whole(t)

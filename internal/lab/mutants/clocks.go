@@ -1,0 +1,9 @@
+package main
+
+// clockMutants are the guards against clocks of servers that step.
+var clockMutants = []mutant{
+	{guard: "shared: a step back within a script leaves L its expiry", file: "internal/script/shared_handover.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepWithinAScript",
+		edits: []string{"    redis.call('PEXPIRE', L, string.format('%.0f', math.ceil((latest - us) / 1000)))\n", ""}},
+	{guard: "shared: and its kind", file: "internal/script/shared_handover.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepWithinAScript",
+		edits: []string{"string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))", "string.format('%.0f', us))"}},
+}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package verify_test
+
+import (
+	"flag"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify"
+)
+
+var (
+	controlMatch = flag.String("control", "", "regular expression: the cells of TestControls")
+	controlTries = flag.Int("control-tries", 16, "histories in which a control has to show what it is for")
+)
+
+// What no promise covers breaks, as predicted, and the checkers that are silent
+// elsewhere see it; behind the fence nothing is lost even then. So their silence
+// means something.
+func TestControls(t *testing.T) {
+	match, err := regexp.Compile(*controlMatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range verify.Controls {
+		if !match.MatchString(c.Cell) {
+			continue
+		}
+		t.Run(c.Cell, func(t *testing.T) {
+			t.Parallel()
+			controlled := verify.NewControlled(t, *slack)
+			for try := range *controlTries {
+				random := *seed
+				if random == 0 || try > 0 {
+					random = uint64(time.Now().UnixNano()) >> 12
+				}
+				o, err := controlled.Play(c, random)
+				if err != nil {
+					t.Fatalf("the harness: %v", err)
+				}
+				for _, v := range o.Behind {
+					t.Errorf("seed %d: got %v, want nothing of the kind there", o.Seed, v)
+				}
+				if len(o.Seen) > 0 {
+					t.Logf("%s: seen in history %d, seed %d, of %d grants, %d times: %v", c.Why, try+1, o.Seed, o.Grants, len(o.Seen), o.Seen[0])
+					for _, e := range o.Seen[0].Events {
+						t.Logf("    %+v", e)
+					}
+					return
+				}
+			}
+			t.Errorf("%s: not seen in %d histories", c.Why, *controlTries)
+		})
+	}
+}

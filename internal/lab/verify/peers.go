@@ -1,0 +1,163 @@
+//go:build linux
+
+package verify
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+)
+
+// PeerCells match the cells in which peers are compared: faults that all of them
+// can be hit by.
+const PeerCells = `^standalone/(none|client-frozen/(anywhere|after-grant|in-work|before-write)|client-killed/anywhere|server-restarted-empty|flushall|` +
+	`answers-lost|nth-answer-lost|answers-held|stalled|latency|client-pause|server-frozen)$|^sentinel/failover-behind$`
+
+// PeerPlan says what RunPeers does.
+type PeerPlan struct {
+	Peers     []client.Peer
+	Cells     []Cell
+	Seed      uint64
+	Histories int // of each peer in each cell
+	Parallel  int
+	Slack     time.Duration
+	Failures  string // directory for histories that break a promise
+	Progress  func(*PeerOutcome)
+}
+
+// RunPeers plays the same cells with each peer and with holdfast itself.
+func RunPeers(t testing.TB, plan PeerPlan) *PeerReport {
+	report := newPeerReport(plan)
+	work := make(chan run)
+	var working sync.WaitGroup
+	var telling sync.Mutex
+	for range plan.Parallel {
+		places := map[place.Kind]*place.Place{}
+		working.Go(func() {
+			defer func() { // a place that can't be opened ends this goroutine, and fails the test
+				for range work {
+				}
+			}()
+			for r := range work {
+				kind := r.cell.Place
+				if places[kind] == nil {
+					places[kind] = place.Open(t, kind)
+				}
+				r.t, r.place, r.slack = t, places[kind], plan.Slack
+				o := r.playPeer()
+				telling.Lock()
+				report.add(&o)
+				if plan.Progress != nil {
+					plan.Progress(&o)
+				}
+				telling.Unlock()
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(plan.Seed, 0))
+	for range plan.Histories {
+		for _, cell := range plan.Cells {
+			seed := random.Uint64() >> 12
+			if plan.Histories == 1 && len(plan.Cells) == 1 {
+				seed = plan.Seed
+			}
+			for _, peer := range plan.Peers {
+				work <- run{cell: cell, seed: seed, peer: peer}
+			}
+		}
+	}
+	close(work)
+	working.Wait()
+	return report
+}
+
+// PeerOutcome is what a history of a peer was.
+type PeerOutcome struct {
+	Peer     client.Peer
+	Cell     Cell
+	Seed     uint64
+	Grants   int
+	Judged   map[Promise][]check.Violation // by the promises that the cell is about
+	Overtook int                           // see Overtaken
+	Waited   time.Duration
+	Events   []history.Event
+	Err      error // of the harness
+}
+
+func (r *run) playPeer() PeerOutcome {
+	o := PeerOutcome{Peer: r.peer, Cell: r.cell, Seed: r.seed}
+	r.random = rand.New(rand.NewPCG(r.seed, 1))
+	if r.dir, o.Err = os.MkdirTemp("", "hfv"); o.Err != nil { // short: a socket is in it
+		return o
+	}
+	defer os.RemoveAll(r.dir)
+	events, err := r.record()
+	if err != nil {
+		o.Err = fmt.Errorf("%s in %v, seed %d: %w", r.peer, r.cell, r.seed, err)
+		return o
+	}
+	s := check.Read(events)
+	o.Grants, o.Events = len(s.Leases), events
+	o.Judged = judgePeer(s, r.peer, r.cell, r.ttl)
+	o.Overtook, o.Waited = check.Overtaken(s)
+	return o
+}
+
+// peerNamesOf are the names that peers lock, one or both.
+var peerNamesOf = []string{"a", "b"}
+
+func (r *run) peerNames() (targets []client.Target) {
+	r.locked = peerNamesOf[:1+r.random.IntN(2)]
+	for _, name := range r.locked {
+		targets = append(targets, client.Target{Kind: history.Mutex, Names: []string{name}})
+	}
+	return targets
+}
+
+// watchKeys looks every few milliseconds what stands in Redis under the names,
+// and notes when that is another thing than before: Detail is a hash of it, T
+// after the look and Deadline before it.
+func (r *run) watchKeys(notes *history.Writer) (stop func(), err error) {
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		last := map[string]string{}
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(3 * time.Millisecond):
+			}
+			for _, name := range peerNamesOf {
+				began := history.Now()
+				value, err := r.place.Servers[0].Do("GET", r.peer.Key(r.prefix(), name))
+				if err != nil {
+					continue // down, or no master any more
+				}
+				seen := "-"
+				if value != "" {
+					seen = fmt.Sprintf("%x", sha256.Sum256([]byte(value)))[:16]
+				}
+				if was, looked := last[name]; !looked || was != seen {
+					notes.Note(history.Event{What: history.Witness, Name: name, Detail: check.Seen + seen, Deadline: began})
+				}
+				last[name] = seen
+			}
+		}
+	})
+	if len(r.place.Servers) > 1 { // which is the master may change
+		close(done)
+		running.Wait()
+		return func() { _ = notes.Close() }, nil
+	}
+	return func() { close(done); running.Wait(); _ = notes.Close() }, nil
+}

@@ -1,0 +1,201 @@
+//go:build linux
+
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+)
+
+// Promise is what peers are compared by.
+type Promise string
+
+// The promises. Whether one is broken is judged by the checkers that judge
+// holdfast, or, where these need what only holdfast writes into Redis, by what
+// stood in Redis.
+const (
+	OwnView  Promise = "exclusion by own view"
+	Fenced   Promise = "fenced register"
+	NotLeft  Promise = "nothing left by who gave up"
+	Told     Promise = "context ends in time"
+	NotTaken Promise = "released by nobody else"
+)
+
+// Promises are all of them.
+var Promises = []Promise{OwnView, Fenced, NotLeft, Told, NotTaken}
+
+// reachable are faults in which whoever gives up can clean up, at once or in the
+// end.
+var reachable = []string{faults.None.Name, "answers-lost", "nth-answer-lost", "answers-held", "stalled", "latency", "client-pause", "server-frozen"}
+
+// judgePeer judges the promises that a cell is about; a promise that it is not
+// about, or that the peer does not make, is not in the answer.
+func judgePeer(s *check.Story, peer client.Peer, cell Cell, ttl time.Duration) map[Promise][]check.Violation {
+	r := check.Rules{TTL: ttl, Loses: cell.Fault.Loses, Split: cell.Fault.Splits}
+	judged := map[Promise][]check.Violation{Fenced: check.Fence(s, r)}
+	if !cell.Fault.Loses {
+		judged[OwnView] = check.Exclusion(s, r)
+		judged[NotTaken] = check.Deleted(s, r)
+		if peer == client.Holdfast {
+			judged[NotTaken] = check.Known(s, r) // a grant changes the key, and turns don't
+		}
+	}
+	if peer == client.Rueidislock && !cell.Fault.Loses {
+		judged[Told] = judged[OwnView] // its view is that its context has not ended
+	}
+	if peer == client.Holdfast {
+		judged[Told] = nil
+		if _, late := check.Contexts(s); len(late) > 0 {
+			judged[Told] = []check.Violation{{Checker: "contexts", Text: fmt.Sprint(late[0], " was told late")}}
+		}
+	}
+	if slices.Contains(reachable, cell.Fault.Name) {
+		judged[NotLeft] = check.Behind(s, r)
+		if peer == client.Holdfast {
+			judged[NotLeft] = check.Leftovers(s, r)
+		}
+	}
+	return judged
+}
+
+// PeerReport is what histories of peers came to.
+type PeerReport struct {
+	Rows   map[client.Peer]*PeerRow `json:"peers"`
+	Broken []string                 `json:"broken"` // what went wrong with the harness
+
+	plan PeerPlan
+}
+
+// PeerRow is about one peer.
+type PeerRow struct {
+	Histories int                       `json:"histories"`
+	Grants    int                       `json:"grants"`
+	Promises  map[Promise]*PeerJudgment `json:"promises"`
+	Overtook  int                       `json:"overtaken"` // the most in one wait, where nothing was done to anybody
+	Waited    time.Duration             `json:"waited"`    // the longest there
+}
+
+// PeerJudgment is about one promise.
+type PeerJudgment struct {
+	Histories int               `json:"histories"` // of cells that are about it
+	Broken    int               `json:"broken"`    // of these
+	First     map[string]string `json:"first"`     // by cell, the first that was seen broken there: how to replay it
+}
+
+func newPeerReport(plan PeerPlan) *PeerReport {
+	r := &PeerReport{Rows: map[client.Peer]*PeerRow{}, plan: plan}
+	for _, p := range plan.Peers {
+		r.Rows[p] = &PeerRow{Promises: map[Promise]*PeerJudgment{}}
+	}
+	return r
+}
+
+func (r *PeerReport) add(o *PeerOutcome) {
+	if o.Err != nil {
+		r.Broken = append(r.Broken, o.Err.Error())
+		return
+	}
+	row := r.Rows[o.Peer]
+	row.Histories++
+	row.Grants += o.Grants
+	if o.Cell.Fault.Name == faults.None.Name {
+		row.Overtook, row.Waited = max(row.Overtook, o.Overtook), max(row.Waited, o.Waited)
+	}
+	for promise, violations := range o.Judged {
+		j := row.Promises[promise]
+		if j == nil {
+			j = &PeerJudgment{First: map[string]string{}}
+			row.Promises[promise] = j
+		}
+		j.Histories++
+		if len(violations) == 0 {
+			continue
+		}
+		j.Broken++
+		cell := o.Cell.String()
+		if j.First[cell] == "" {
+			j.First[cell] = fmt.Sprintf("go test -count 1 -run '^TestPeers$' ./internal/lab/verify -args -peer '^%s$' -peer-cell '^%s$' -seed %d -peer-histories 1", o.Peer, cell, o.Seed)
+			if err := r.keep(o, promise, violations[0], j.First[cell]); err != nil {
+				r.Broken = append(r.Broken, err.Error())
+			}
+		}
+	}
+}
+
+// keep writes down what was seen.
+func (r *PeerReport) keep(o *PeerOutcome, promise Promise, v check.Violation, replay string) error {
+	words := strings.NewReplacer("/", "_", " ", "-")
+	dir := filepath.Join(r.plan.Failures, words.Replace(fmt.Sprintf("%s-%s-%s-%d", o.Peer, promise, o.Cell, o.Seed)))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s\n\n%v\n", replay, v)
+	for _, e := range v.Events {
+		line, _ := json.Marshal(e)
+		text += fmt.Sprintf("    %s\n", line)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "violation.txt"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	return history.Save(filepath.Join(dir, "history.jsonl"), o.Events)
+}
+
+// WriteFile writes the report as JSON.
+func (r *PeerReport) WriteFile(name string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o600)
+}
+
+// Table writes it for people. That a promise held in so many histories does not
+// prove it; that it was broken in one proves that it can be.
+func (r *PeerReport) Table(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "lock\tgranted")
+	for _, p := range Promises {
+		fmt.Fprintf(table, "\t%s", p)
+	}
+	fmt.Fprintln(table, "\tmost overtaken\tlongest wait")
+	for _, peer := range r.plan.Peers {
+		row := r.Rows[peer]
+		fmt.Fprintf(table, "%s\t%d", peer, row.Grants)
+		for _, p := range Promises {
+			fmt.Fprintf(table, "\t%s", row.Promises[p])
+		}
+		fmt.Fprintf(table, "\t%d\t%v\n", row.Overtook, row.Waited.Round(time.Millisecond))
+	}
+	_ = table.Flush()
+	for _, peer := range r.plan.Peers {
+		for _, p := range Promises {
+			if j := r.Rows[peer].Promises[p]; j != nil {
+				for cell, replay := range j.First {
+					fmt.Fprintf(w, "%s, %s: seen broken in %s: %s\n", peer, p, cell, replay)
+				}
+			}
+		}
+	}
+}
+
+func (j *PeerJudgment) String() string {
+	switch {
+	case j == nil:
+		return "not offered"
+	case j.Broken == 0:
+		return fmt.Sprintf("held in %d", j.Histories)
+	}
+	return fmt.Sprintf("broken in %d of %d", j.Broken, j.Histories)
+}

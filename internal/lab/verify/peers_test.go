@@ -1,0 +1,84 @@
+//go:build linux
+
+package verify_test
+
+import (
+	"flag"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+)
+
+var (
+	peerMatch     = flag.String("peer", "", "regular expression: the locks that TestPeers compares")
+	peerCells     = flag.String("peer-cell", "^standalone/(none|client-frozen/before-write)$", "regular expression: the cells of TestPeers; all: "+verify.PeerCells)
+	peerHistories = flag.Int("peer-histories", 1, "histories of each peer in each cell")
+)
+
+// The cells that judge holdfast judge other locks, too. What holdfast promises it
+// keeps there, and a process that is frozen between reading and writing undoes
+// what others wrote where there is no token: the judges can see it.
+func TestPeers(t *testing.T) {
+	match, err := regexp.Compile(*peerMatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell, err := regexp.Compile(*peerCells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := verify.PeerPlan{
+		Cells: verify.Cells(cell), Seed: *seed, Histories: *peerHistories, Parallel: *parallel,
+		Slack: *slack, Failures: filepath.Join(*failures, "peers"),
+	}
+	if plan.Seed == 0 {
+		plan.Seed = uint64(time.Now().UnixNano()) >> 12
+	}
+	for _, p := range client.Peers {
+		if match.MatchString(string(p)) {
+			plan.Peers = append(plan.Peers, p)
+		}
+	}
+	plan.Progress = func(o *verify.PeerOutcome) {
+		t.Logf("%s in %v, seed %d: %d granted, %v", o.Peer, o.Cell, o.Seed, o.Grants, o.Err)
+		for promise, violations := range o.Judged {
+			if len(violations) > 0 {
+				t.Logf("    %s: %v", promise, violations[0])
+			}
+		}
+	}
+	report := verify.RunPeers(t, plan)
+	report.Table(t.Output())
+	if *result != "" {
+		if err := report.WriteFile(*result); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, broken := range report.Broken {
+		t.Errorf("the harness: %s", broken)
+	}
+	unfenced := 0
+	for peer, row := range report.Rows {
+		if j := row.Promises[verify.Fenced]; j != nil && peer != client.Holdfast {
+			unfenced += j.Broken
+		}
+		if row.Grants == 0 {
+			t.Errorf("%s: got no grant", peer)
+		}
+		if peer != client.Holdfast {
+			continue
+		}
+		for promise, j := range row.Promises {
+			if promise != verify.Told && j.Broken > 0 { // being told is a matter of time: see TestVerify
+				t.Errorf("%s broke %s: %v", peer, promise, j.First)
+			}
+		}
+	}
+	if len(report.Rows) == len(client.Peers) && cell.MatchString("standalone/client-frozen/before-write") && unfenced == 0 {
+		t.Error("no lock without a token lost an update, want one: do the judges see anything?")
+	}
+}
