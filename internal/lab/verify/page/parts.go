@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// parts are the runs, each with the flag that takes what it has written.
+var parts = []part{
+	{"histories", "make verify-long", func(l *latest) any { return l }},
+	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { return &l.Controls }},
+	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }},
+	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }},
+	{"models", "make model", func(l *latest) any { l.Models = nil; return &l.Models }},
+	{"mutants", "make mutants", func(l *latest) any { l.Mutants = mutants{}; return &l.Mutants }},
+}
+
+// controls are situations outside the promises.
+type controls struct {
+	Tried int       `json:"tried"`
+	Seen  int       `json:"seen"`
+	List  []control `json:"list,omitempty"`
+}
+
+type control struct {
+	Why  string `json:"why"`
+	Cell string `json:"cell"`
+	Seed uint64 `json:"seed"`
+	Seen string `json:"seen"` // what broke
+}
+
+func (l *latest) controls(b *strings.Builder) {
+	if !l.from(b, "controls", "Outside the promises") {
+		return
+	}
+	fmt.Fprintf(b, "The same judges in %d situations for which nothing is promised: in %d what was predicted was seen to break, and behind the\nfence nothing did.\n\n", l.Controls.Tried, l.Controls.Seen)
+	b.WriteString("| what is predicted | where | seen |\n|---|---|---|\n")
+	for _, c := range l.Controls.List {
+		fmt.Fprintf(b, "| %s | `%s` | %s |\n", c.Why, c.Cell, c.Seen)
+	}
+}
+
+// peers are other libraries in the same cells.
+type peers struct {
+	Rows map[string]peer `json:"peers"`
+}
+
+type peer struct {
+	Histories int                 `json:"histories"`
+	Grants    int                 `json:"grants"`
+	Promises  map[string]judgment `json:"promises"`
+	Overtaken int                 `json:"overtaken"`
+}
+
+type judgment struct {
+	Histories int               `json:"histories"`
+	Broken    int               `json:"broken"`
+	First     map[string]string `json:"first"`
+}
+
+func (l *latest) peers(b *strings.Builder) {
+	if !l.from(b, "peers", "Other libraries in the same cells") {
+		return
+	}
+	b.WriteString("Seen in how many of the histories that are about it. It says what can happen, not how often it does: the cells are\nmade to find it, and most of these libraries promise less.\n\n")
+	var promises []string
+	for _, p := range l.Peers.Rows {
+		for promise := range p.Promises {
+			if !slices.Contains(promises, promise) {
+				promises = append(promises, promise)
+			}
+		}
+	}
+	slices.Sort(promises)
+	fmt.Fprintf(b, "| | histories | %s |\n|---|---:|%s\n", strings.Join(promises, " | "), strings.Repeat("---:|", len(promises)))
+	var replay []string
+	for _, name := range slices.Sorted(maps.Keys(l.Peers.Rows)) {
+		p := l.Peers.Rows[name]
+		fmt.Fprintf(b, "| %s | %d |", name, p.Histories)
+		for _, promise := range promises {
+			j, ok := p.Promises[promise]
+			switch {
+			case !ok:
+				b.WriteString(" |")
+			default:
+				fmt.Fprintf(b, " %d of %d |", j.Broken, j.Histories)
+			}
+			for _, cell := range slices.Sorted(maps.Keys(j.First)) {
+				replay = append(replay, fmt.Sprintf("- %s, %s, `%s`: `%s`", name, promise, cell, j.First[cell]))
+				break
+			}
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(b, "\nTo see one of each again:\n\n%s\n", strings.Join(replay, "\n"))
+}
+
+// model is one search of the states of a model.
+type model struct {
+	Model       string  `json:"model"`
+	Bounds      string  `json:"bounds"`
+	States      int     `json:"states"`
+	Transitions int     `json:"transitions"`
+	Depth       int     `json:"depth"`
+	Seconds     float64 `json:"seconds"`
+	Mutants     int     `json:"mutants"`
+	Found       int     `json:"found"`
+}
+
+func (l *latest) models(b *strings.Builder) {
+	if !l.from(b, "models", "All states of the models") {
+		return
+	}
+	b.WriteString("| model | bounds | states | steps | depth | time | guards taken out, found |\n|---|---|---:|---:|---:|---:|---|\n")
+	for _, m := range l.Models {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %.0f s | %d, %d |\n", m.Model, m.Bounds, thousands(m.States), thousands(m.Transitions), m.Depth, m.Seconds, m.Mutants, m.Found)
+	}
+}
