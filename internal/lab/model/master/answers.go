@@ -27,7 +27,7 @@ func (w *world) granted_(i id, g grant) {
 			break
 		}
 		w.note(prolongs)
-		w.prolong(p, g.life-g.age)
+		w.prolong(p, g.life-g.age, g.life)
 		c.Tokens.add(g.base, g.size, w.m.Mutant == TokensAnew)
 		c.Heard = c.Heard || g.heard
 		if g.waiting && w.m.Mutant != NoCount {
@@ -68,7 +68,7 @@ func (w *world) begin(p int, g grant) {
 	}
 	w.note(begins)
 	c.Phase, c.Heard, c.Late = holding, g.heard, 0
-	w.prolong(p, g.life-g.age)
+	w.prolong(p, g.life-g.age, g.life)
 	c.Tokens.add(g.base, g.size, false)
 	c.Score, c.Keep, c.Listed, c.Look = 0, false, false, 0
 	if early := c.Early; g.waiting && w.m.Mutant != NoCount || early {
@@ -79,10 +79,10 @@ func (w *world) begin(p int, g grant) {
 }
 
 // prolong is tenure.hold: a deadline never moves back.
-func (w *world) prolong(p int, left int8) {
+func (w *world) prolong(p int, left, life int8) {
 	c := w.proc(p)
 	if left > c.Left {
-		c.Left = left
+		c.Left, c.Life = left, life
 		c.Due = w.m.renewEvery()
 	}
 	c.Gone = max(c.Gone, left)
@@ -204,7 +204,7 @@ func (w *world) renewAnswered(a Msg) {
 		if c.Left == 0 {
 			w.break_(revived)
 		}
-		w.prolong(p, w.m.TTL-age)
+		w.prolong(p, w.m.TTL-age, w.m.TTL)
 		if a.Size > 0 {
 			c.Tokens.add(a.Base, a.Size, w.m.Mutant == TokensAnew)
 		}

@@ -19,6 +19,7 @@ type Bounds struct {
 	Crash  uint8 // processes that die
 	Freeze uint8 // processes that stand still for a while, in timed bounds; else everybody may anyway
 	Break  uint8 // subscriptions that the server drops
+	Evict  uint8 // times that L is deleted by somebody else
 
 	GiveUp bool // callers may give up
 
@@ -51,12 +52,16 @@ func Small() []Bounds {
 		base("two callers each", func(b *Bounds) { b.Line = 2 }),
 		base("a crash", func(b *Bounds) { b.Crash = 1 }),
 		once("two messages lost", func(b *Bounds) { b.Lose = 2 }),
-		once("two messages late", func(b *Bounds) { b.Delay = 2 }),
+		once("two messages late", func(b *Bounds) { b.Delay = 2; b.Line = 1 }),
 		once("two messages doubled", func(b *Bounds) { b.Dup = 2 }),
-		once("freezes", func(b *Bounds) { b.Freeze = 2; b.Line = 2 }),
+		once("freezes", func(b *Bounds) { b.Freeze = 2 }),
 		once("subscriptions break", func(b *Bounds) { b.Break = 2 }),
 		once("callers give up, answers are lost", func(b *Bounds) { b.GiveUp, b.Lose = true, 1 }),
-		once("three processes", func(b *Bounds) { b.Procs = 3 }),
+		once("three processes", func(b *Bounds) { b.Procs = 3; b.GiveUp = true }),
+		once("three processes, crashes", func(b *Bounds) { b.Procs = 3; b.Crash = 2 }),
+		once("three processes, a subscription breaks", func(b *Bounds) { b.Procs = 3; b.Break = 1 }),
+		once("L is deleted", func(b *Bounds) { b.Evict = 1 }),
+		once("a longer ttl", func(b *Bounds) { b.TTL, b.Window, b.RTO, b.Delay, b.Lose = 4, 2, 3, 1, 1 }),
 	}
 }
 

@@ -83,7 +83,7 @@ func (c *Proc) squeeze(unpushed bool) {
 		c.Look = 0
 	}
 	if c.Phase != holding {
-		c.Left, c.Due = 0, 0
+		c.Left, c.Due, c.Life = 0, 0, 0
 		c.Tokens = tokens{oldest, oldest, oldest, oldest}
 		c.Recalled, c.Serve, c.Turned, c.Heard, c.Topped = false, 0, false, false, false
 	}

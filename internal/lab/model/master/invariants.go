@@ -45,7 +45,7 @@ func (m *Model) Broken(s *State) string {
 	}
 	believers := 0
 	for p := range s.P[:m.Procs] {
-		if c := &s.P[p]; !c.Dead && c.Turn && c.Left > 0 {
+		if c := &s.P[p]; !c.Dead && c.Turn && c.Left > 0 && !c.robbed() {
 			believers++
 		}
 	}
@@ -54,7 +54,7 @@ func (m *Model) Broken(s *State) string {
 	}
 	for p := range s.P[:m.Procs] {
 		c := &s.P[p]
-		if !c.Dead && c.Phase == holding && c.Left > 0 && (s.L != c.ID || s.PX < c.Left) {
+		if !c.Dead && c.Phase == holding && c.Left > 0 && !c.robbed() && (s.L != c.ID || s.PX < c.Left) {
 			return brokenBelief
 		}
 	}
@@ -66,6 +66,8 @@ func (m *Model) Broken(s *State) string {
 	}
 	return ""
 }
+
+func (c *Proc) robbed() bool { return c.ID != 0 && c.Used[c.ID.slot()]&robbed != 0 }
 
 // littered: all the living have gone home, and nothing is under way. What is in
 // L or Q then, of theirs, was left behind. A lock that runs when its id was given

@@ -18,6 +18,7 @@ const (
 	freeze
 	thaw
 	dropSubscription
+	evict
 	// The server: scripts, by what they did.
 	lockOurs
 	lockFree
@@ -93,7 +94,7 @@ const (
 var labels = [noteCount]string{
 	tickNote: "a tick passes", loseRequest: "a request is lost", loseAnswer: "an answer is lost", losePush: "a push is lost",
 	giveUpRequest: "a request is given up that is still under way", delayMessage: "a message is delayed", doubleRequest: "a request is doubled", doublePush: "a push is doubled",
-	crash: "the process dies", freeze: "the process freezes", thaw: "the process thaws", dropSubscription: "the server drops the subscription",
+	crash: "the process dies", freeze: "the process freezes", thaw: "the process thaws", dropSubscription: "the server drops the subscription", evict: "somebody deletes L",
 
 	lockOurs: "lock runs: granted, L is id", lockFree: "lock runs: granted, L and Q are empty", lockHeld: "lock runs: held",
 	lockTryAllDead: "lock (try) runs: granted, nobody in Q lives", lockTryHandsOver: "lock (try) runs: held, L handed over",

@@ -138,7 +138,7 @@ func (w *world) serve(p int) {
 		c.Recalled && c.Serve == 0,
 		c.Turned && !c.Heard && w.m.Mutant != SecondTurnUnheard:
 		w.depart(p)
-	case c.Left*3 < w.m.TTL && c.Left*3 < w.m.window():
+	case c.Left*3 < c.Life:
 		w.topUp(p)
 	default:
 		w.give(p)
@@ -178,7 +178,7 @@ func (w *world) give(p int) {
 		c.Serve--
 	}
 	c.Turn, c.Turned, c.Topped, c.Held = true, true, false, 0
-	w.use(token)
+	w.use(token, c.robbed())
 }
 
 // depart is line.depart: unlock, and a fresh id for those who are left.

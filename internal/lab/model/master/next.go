@@ -31,6 +31,9 @@ func (m *Model) Next(s *State, emit func(model.Step, *State)) {
 			m.nextProc(s, p, try)
 		}
 	}
+	if s.Evict < m.Evict && s.L != 0 {
+		try(server, evict, (*world).evict)
+	}
 	if m.mayTick(s) {
 		try(server, tickNote, (*world).tick)
 	}
@@ -237,6 +240,14 @@ func (m *Model) nextTimers(s *State, p int, try trier) {
 			})
 		}
 	}
+}
+
+// evict is an accident: DEL, eviction, FLUSHALL but for F. Who holds the name, or
+// is about to hear that it does, is promised nothing.
+func (w *world) evict() {
+	w.Evict++
+	w.P[w.L.proc()].Used[w.L.slot()] |= robbed
+	w.L, w.PX, w.Unclaimed = 0, 0, 0
 }
 
 // caller is core.enter.

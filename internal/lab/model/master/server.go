@@ -83,7 +83,9 @@ func (w *world) errandDone(i id, kind uint8) {
 // something else is heard of it. docs/protocol.md says so.
 func (w *world) unheardOf(i id) {
 	c := &w.P[i.proc()]
-	if (w.L == i || w.place(i) >= 0) && i != c.Over && i != c.Fresh && (i != c.ID || c.Phase == leaving) {
+	inL := w.L == i && i != c.Over && i != c.Fresh && (i != c.ID || c.Phase == leaving)
+	inQ := w.place(i) >= 0 && i != c.Fresh && (i != c.ID || c.Phase > queued)
+	if inL || inQ {
 		c.Used[i.slot()] |= unseen
 	}
 }

@@ -57,6 +57,7 @@ type Proc struct {
 	Over  id // a tenure that ended by its deadline and is not released yet
 	Phase uint8
 	Left  int8 // ticks until the tenure's deadline
+	Life  int8 // what the script set last
 	Gone  int8 // ticks until its L must have expired
 
 	First      int8 // ticks since the first request for ID was sent
@@ -95,6 +96,7 @@ const (
 	owesUnlock uint8 = 2
 	owesCancel uint8 = 4  // 4, 8: one, two
 	unseen     uint8 = 16 // a ghost that nobody was told of: it may stay for a ttl
+	robbed     uint8 = 32 // its L was deleted by an accident: nothing is promised to it
 	owes             = owesUnlock | 3*owesCancel
 )
 
@@ -119,7 +121,7 @@ type State struct {
 	P   [maxProcs]Proc
 	Net [maxNet]Msg // sorted, the empty ones last
 
-	Lose, Delay, Dup, Crash, Freeze, Break uint8 // faults so far
+	Lose, Delay, Dup, Crash, Freeze, Break, Evict uint8 // faults so far
 
 	Unclaimed int8           // ticks, from 1, that L is a pushed grant nobody has claimed
 	Ahead     [maxProcs]int8 // 1 + grants that may go to others before p is next; 0: nothing is promised
@@ -218,6 +220,7 @@ func (m *Model) Start() State {
 func (c *Proc) reset() {
 	c.ID, c.Phase = 0, none
 	c.Left, c.Gone, c.First, c.Score, c.Lag = 0, 0, 0, 0, -1
+	c.Life = 0
 	c.Keep, c.Listed = false, false
 	c.Tokens = tokens{oldest, oldest, oldest, oldest}
 	c.Recalled, c.Serve, c.Early, c.Turned, c.Heard = false, 0, false, false, false

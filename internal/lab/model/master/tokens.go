@@ -1,9 +1,13 @@
 package master
 
-// use hands out a token. All others are counted from it from now on.
-func (w *world) use(token int8) {
+// use hands out a token. All others are counted from it from now on. Who was
+// robbed and does not know it yet may use one that is below: that is what a
+// resource looks at tokens for.
+func (w *world) use(token int8, robbed bool) {
 	if token <= 0 {
-		w.break_(tokenFell)
+		if !robbed {
+			w.break_(tokenFell)
+		}
 		return
 	}
 	w.F -= token
