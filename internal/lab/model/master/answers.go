@@ -30,7 +30,7 @@ func (w *world) granted_(i id, g grant) {
 		w.prolong(p, g.life-g.age, g.life)
 		c.Tokens.add(g.base, g.size, w.m.Mutant == TokensAnew)
 		c.Heard = c.Heard || g.heard
-		if g.waiting && w.m.Mutant != NoCount {
+		if g.waiting {
 			w.note(recallByCount)
 			w.recalled(p)
 		}
@@ -71,7 +71,7 @@ func (w *world) begin(p int, g grant) {
 	w.prolong(p, g.life-g.age, g.life)
 	c.Tokens.add(g.base, g.size, false)
 	c.Score, c.Keep, c.Listed, c.Look = 0, false, false, 0
-	if early := c.Early; g.waiting && w.m.Mutant != NoCount || early {
+	if early := c.Early; g.waiting || early {
 		w.note(recallByCount)
 		w.recalled(p)
 	}
@@ -213,7 +213,7 @@ func (w *world) renewAnswered(a Msg) {
 		} else if c.Wake == up {
 			c.Due = 0
 		}
-		if a.X > 0 && w.m.Mutant != NoCount {
+		if a.X > 0 {
 			w.note(recallByCount)
 			w.recalled(p)
 		}

@@ -38,7 +38,24 @@ type Bounds struct {
 func base(name string, change func(*Bounds)) Bounds {
 	b := Bounds{Name: name, Procs: 2, Callers: 2, Line: 1, Net: 4, TTL: 2, Window: 1, Stride: 1, Timed: true, RTO: 1, Hold: 1}
 	change(&b)
+	b.state()
 	return b
+}
+
+// state sets the times that are promised. A holder that dies or freezes costs
+// what is left of its L, a waiter that does one claim window, a lost answer the
+// time until it is noticed, a ghost (of a late or doubled lock) a ttl, and whoever
+// comes to it looks within a tick. A turn is waited for as long as nobody works,
+// and for the turns of those in front.
+func (b *Bounds) state() {
+	faults := func(n ...uint8) (sum int8) {
+		for _, k := range n {
+			sum += int8(k)
+		}
+		return sum
+	}
+	b.Idle = b.TTL + 1 + b.Window*faults(b.Crash, b.Freeze) + b.RTO*faults(b.Lose, b.Delay) + b.TTL*faults(b.Dup, b.Delay)
+	b.Wait = b.Idle + int8(b.Procs)*(b.Hold+1)
 }
 
 // Small are the bounds of each test run.
@@ -67,5 +84,14 @@ func Small() []Bounds {
 
 // Large are the bounds of "make model".
 func Large() []Bounds {
-	return nil
+	return []Bounds{
+		base("a message lost", func(b *Bounds) { b.Lose = 1 }),
+		base("a message doubled", func(b *Bounds) { b.Dup = 1 }),
+		base("a message late", func(b *Bounds) { b.Delay = 1 }),
+		base("a freeze", func(b *Bounds) { b.Freeze = 1 }),
+		base("a subscription breaks", func(b *Bounds) { b.Break = 1 }),
+		base("callers give up", func(b *Bounds) { b.GiveUp = true }),
+		base("lost, late and doubled, once each", func(b *Bounds) { b.Callers, b.Lose, b.Delay, b.Dup = 1, 1, 1, 1 }),
+		base("three processes, one dies, one freezes", func(b *Bounds) { b.Callers, b.Procs, b.Crash, b.Freeze = 1, 3, 1, 1 }),
+	}
 }

@@ -84,7 +84,7 @@ func (w *world) ask(p int) {
 	c := w.proc(p)
 	switch {
 	case w.asking(p):
-	case c.Tried && c.Wake != up && w.m.Mutant != WaitUnsubscribed:
+	case c.Tried && c.Wake != up:
 		w.want(p)
 	default:
 		w.sendLock(p)
@@ -111,11 +111,8 @@ func (w *world) subscribe(p int) {
 func (w *world) sendLock(p int) {
 	c := w.proc(p)
 	m := Msg{Kind: lockReq, ID: c.ID}
-	if c.Wake == up || w.m.Mutant == WaitUnsubscribed && c.Tried {
-		m.Flags = waits
-		if c.Wake == up {
-			m.Flags |= sure
-		}
+	if c.Wake == up {
+		m.Flags = waits | sure
 		c.Waits = true
 		if c.Keep {
 			m.Score = c.Score
@@ -136,7 +133,7 @@ func (w *world) serve(p int) {
 	case c.Turn:
 	case c.Callers == 0,
 		c.Recalled && c.Serve == 0,
-		c.Turned && !c.Heard && w.m.Mutant != SecondTurnUnheard:
+		c.Turned && !c.Heard:
 		w.depart(p)
 	case c.Left*3 < c.Life:
 		w.topUp(p)
@@ -253,7 +250,7 @@ func (w *world) release(p int) {
 
 // recalled is line.recalled: it fixes the line.
 func (w *world) recalled(p int) {
-	if c := w.proc(p); !c.Recalled {
+	if c := w.proc(p); !c.Recalled && w.m.Mutant != NeverRecalled {
 		c.Recalled, c.Serve = true, c.Callers
 	}
 }

@@ -21,17 +21,12 @@ const (
 	Revive                              // a grant that is heard of a tenure that ended begins it again
 	ReviveByRenewal                     // a renewal that is answered after the deadline prolongs the lease
 	BlindSurvey                         // the hand-over does not ask who listens
-	WaitUnsubscribed                    // lock waits before the subscription is confirmed
-	DropEarlyRecall                     // a recall that comes before the grant is dropped
-	DropNext                            // who hears next does not look again by it
+	NeverRecalled                       // a holder that hears of a waiter serves its own callers first
 	TrustGrants                         // a waiter trusts to pushes alone, and never asks again
-	SecondTurnUnheard                   // a second turn is given though a recall may have gone unheard
-	NoCount                             // queue lengths in grants and renewals are not read
 	NotHeldQueues                       // unlock queues the fresh id though L was not id
 	FreshNotAsked                       // a fresh id that was not queued is not asked for
 	TokensAnew                          // a repeated grant's tokens are taken as they come
 	NoCancelWhileLeaving                // a lock that fails while its id is leaving is not cancelled
-	NoAskWhenSubscribed                 // who subscribes anew does not ask what it missed
 )
 
 // Find is one mutant, and where it is found.
@@ -48,6 +43,11 @@ func Finds() []Find {
 	delays := one(func(b *Bounds) { b.Delay = 1 })
 	doubles := one(func(b *Bounds) { b.Dup = 1 })
 	freezes := one(func(b *Bounds) { b.Freeze = 1 })
+	many := func(f func(*Bounds)) Bounds {
+		b := one(f)
+		b.Callers = 0
+		return b
+	}
 	return []Find{
 		{CountFromAnswer, "the deadline is counted from before the request", delays, brokenBelief},
 		{CountFromPush, "the start of a pushed grant is a bound from below", delays, brokenBelief},
@@ -67,5 +67,8 @@ func Finds() []Find {
 		{BlindSurvey, "a hand-over asks who listens", one(func(b *Bounds) { b.Crash = 1 }), broken[deadChosen]},
 		{NotHeldQueues, "unlock queues nothing when L was not id", doubles, broken[overtaken]},
 		{TokensAnew, "a token is given only above every token used", doubles, broken[tokenFell]},
+		{NeverRecalled, "a recall fixes the line", many(func(*Bounds) {}), broken[starved]},
+		{TrustGrants, "a waiter looks again by the clock", one(func(b *Bounds) { b.Lose = 1 }), broken[stuck]},
+		{FreshNotAsked, "a fresh id that was not queued is asked for", delays, broken[stuck]},
 	}
 }

@@ -81,7 +81,6 @@ func (w *world) recallHeard(p int, m *Msg) {
 		w.note(recallHeard)
 		w.recalled(p)
 		w.act(p)
-	case w.m.Mutant == DropEarlyRecall:
 	case m.ID == c.ID && c.Phase <= queued:
 		w.note(recallEarly)
 		c.Early = true
@@ -102,7 +101,7 @@ func (w *world) nextHeard(p int, m *Msg) {
 		}
 		w.note(ghostCancelled)
 		w.cancelID(m.ID)
-	case m.ID == c.ID && c.Phase == queued && w.m.Mutant != DropNext:
+	case m.ID == c.ID && c.Phase == queued:
 		w.note(nextHeard)
 		c.Look = min(c.Look, m.X)
 	}
@@ -118,7 +117,7 @@ func (w *world) confirmed(p int) {
 	c.Wake = up
 	if c.Phase == queued {
 		c.Keep, c.Listed = c.Score > 0, false
-		if !w.asking(p) && w.m.Mutant != NoAskWhenSubscribed {
+		if !w.asking(p) {
 			w.sendLock(p)
 		}
 	}
