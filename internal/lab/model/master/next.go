@@ -1,0 +1,289 @@
+package master
+
+import "github.com/holdfast-go/holdfast/internal/lab/model"
+
+// Labels names what steps do.
+func (m *Model) Labels() []string { return labels[:] }
+
+// Next gives all that can happen: a message arrives, a process does what it may
+// do by itself, something fails, time passes.
+func (m *Model) Next(s *State, emit func(model.Step, *State)) {
+	if s.Bad != 0 {
+		return
+	}
+	// try makes a step of its own copy.
+	try := func(who int, first model.Note, do func(w *world)) {
+		w := world{State: *s, m: m}
+		w.step.Who = uint8(who)
+		if first != noteCount {
+			w.note(first)
+		}
+		do(&w)
+		if w.cut || w.State == *s {
+			return
+		}
+		w.settle()
+		emit(w.step, &w.State)
+	}
+	m.nextMessages(s, try)
+	for p := range m.Procs {
+		if c := &s.P[p]; !c.Dead {
+			m.nextProc(s, p, try)
+		}
+	}
+	if s.Evict < m.Evict && s.L != 0 {
+		try(server, evict, (*world).evict)
+	}
+	if m.mayTick(s) {
+		try(server, tickNote, (*world).tick)
+	}
+}
+
+// server is who takes steps that are no process's.
+const server = maxProcs
+
+type trier func(who int, first model.Note, do func(w *world))
+
+func (m *Model) nextMessages(s *State, try trier) {
+	for i := range s.Net[:m.Net] {
+		msg := &s.Net[i]
+		if msg.Kind == empty {
+			break
+		}
+		if i > 0 && *msg == s.Net[i-1] {
+			continue // the same again
+		}
+		p := msg.to()
+		if !msg.has(lost) {
+			switch {
+			case msg.request():
+				try(p, noteCount, func(w *world) { w.run(i) })
+			case !s.P[p].Frozen:
+				try(p, noteCount, func(w *world) { w.arrive(i) })
+			}
+			m.nextFaults(s, i, try)
+		}
+		if !msg.push() && !msg.has(echo|late) && !s.P[p].Dead && !s.P[p].Frozen {
+			m.nextGivenUp(s, i, try)
+		}
+	}
+}
+
+// nextFaults loses and doubles a message.
+func (m *Model) nextFaults(s *State, i int, try trier) {
+	msg := &s.Net[i]
+	if s.Lose < m.Lose {
+		what := losePush
+		if msg.request() {
+			what = loseRequest
+		} else if !msg.push() {
+			what = loseAnswer
+		}
+		try(msg.to(), what, func(w *world) {
+			w.Lose++
+			if msg := &s.Net[i]; msg.Kind == lockAns && msg.has(late) {
+				w.unheardOf(msg.ID)
+			}
+			if msg := &w.Net[i]; msg.push() || msg.has(echo|late) || w.P[msg.to()].Dead {
+				w.take(i)
+			} else {
+				msg.Flags |= lost
+			}
+		})
+	}
+	if m.Timed && s.Delay < m.Delay && !msg.has(slow|late|echo) && msg.Kind != subscribeReq && msg.Kind != subscribeAns {
+		try(msg.to(), delayMessage, func(w *world) { w.Delay++; w.Net[i].Flags |= slow })
+	}
+	if s.Dup < m.Dup && !msg.has(echo) && (msg.push() || msg.request() && msg.Kind != subscribeReq) {
+		what := doublePush
+		if msg.request() {
+			what = doubleRequest
+		}
+		try(msg.to(), what, func(w *world) {
+			w.Dup++
+			twin := w.Net[i]
+			if twin.request() {
+				twin.Flags |= echo
+			}
+			w.send(twin)
+		})
+	}
+}
+
+// nextGivenUp is a sender that waits for an answer no longer: it is lost, or it
+// may come all the same.
+func (m *Model) nextGivenUp(s *State, i int, try trier) {
+	msg := &s.Net[i]
+	if msg.has(lost) {
+		if m.Timed && msg.Age < m.RTO {
+			return
+		}
+		try(msg.to(), noteCount, func(w *world) { w.unanswered(w.take(i)) })
+		return
+	}
+	if (m.Timed && msg.has(slow) && msg.Age >= m.RTO || !m.Timed && s.Delay < m.Delay) && msg.Kind != subscribeReq && msg.Kind != subscribeAns {
+		try(msg.to(), giveUpRequest, func(w *world) {
+			if !m.Timed {
+				w.Delay++
+			}
+			w.Net[i].Flags |= late
+			w.unanswered(w.Net[i])
+		})
+	}
+}
+
+// unanswered: a request has failed, as its sender sees it. It sends it again.
+func (w *world) unanswered(m Msg) {
+	p := m.to()
+	c := w.proc(p)
+	switch m.Kind {
+	case lockReq, lockAns:
+		if c.ended(m.ID) || m.ID == c.ID && c.Phase == leaving && w.m.Mutant != NoCancelWhileLeaving {
+			w.cancelID(m.ID) // it may have run after its cancel or unlock
+			return
+		}
+		if m.ID == c.ID && c.Phase <= queued {
+			c.Failed = true
+			w.note(asksAgain)
+			if !w.asking(p) {
+				w.sendLock(p)
+			}
+		}
+	case unlockReq, unlockAns:
+		if m.ID == c.ID && c.Phase == leaving {
+			w.note(unlockAgain)
+			w.sendUnlock(p)
+		} else if c.Used[m.ID.slot()]&owesUnlock != 0 {
+			w.note(cancelAgain)
+			w.send(Msg{Kind: unlockReq, ID: m.ID})
+		}
+	case cancelReq, cancelAns:
+		w.note(cancelAgain)
+		w.send(Msg{Kind: cancelReq, ID: m.ID})
+	case renewReq, renewAns:
+		w.act(p)
+	case subscribeReq, subscribeAns:
+		w.note(subscribesAgain)
+		w.broke(p)
+	}
+}
+
+// nextProc is what a process does, or suffers, by itself.
+func (m *Model) nextProc(s *State, p int, try trier) {
+	c := &s.P[p]
+	if s.Crash < m.Crash {
+		try(p, crash, func(w *world) { w.crash(p) })
+	}
+	if m.Timed && c.Frozen {
+		try(p, thaw, func(w *world) { w.P[p].Frozen = false })
+		return
+	}
+	if m.Timed && s.Freeze < m.Freeze {
+		try(p, freeze, func(w *world) { w.Freeze++; w.P[p].Frozen = true })
+	}
+	if s.Break < m.Break && s.Sub[p] && c.Wake == up {
+		try(p, dropSubscription, func(w *world) { w.Break++; w.Sub[p] = false; w.Ahead[p] = 0 })
+	}
+	if c.Wake == up && !s.Sub[p] {
+		try(p, noteCount, func(w *world) { w.broke(p) })
+	}
+	if (m.Callers == 0 || int(c.Come) < m.Callers) && int(c.Callers) < m.Line {
+		try(p, callerComes, func(w *world) { w.caller(p) })
+	}
+	if m.GiveUp && c.Callers > 0 {
+		try(p, callerGivesUp, func(w *world) {
+			c := w.proc(p)
+			c.Callers--
+			c.Serve = min(c.Serve, c.Callers)
+			w.act(p)
+		})
+	}
+	if c.Turn {
+		try(p, noteCount, func(w *world) { w.release(p) })
+	}
+	if c.Over != 0 {
+		try(p, releasesOver, func(w *world) { w.releaseOver(p) })
+	}
+	try(p, noteCount, func(w *world) { w.act(p) })
+	m.nextTimers(s, p, try)
+}
+
+// nextTimers are the line's timers. Where nothing is timed they fire when they
+// like.
+func (m *Model) nextTimers(s *State, p int, try trier) {
+	c := &s.P[p]
+	switch c.Phase {
+	case queued:
+		if (!m.Timed || c.Look == 0) && m.Mutant != TrustGrants {
+			try(p, noteCount, func(w *world) {
+				if !w.asking(p) {
+					w.note(asksAgain)
+					w.sendLock(p)
+				}
+			})
+		}
+	case holding:
+		if c.Left > 0 && (!m.Timed || c.Due == 0) {
+			try(p, noteCount, func(w *world) {
+				if !w.inNet(c.ID, renewReq, renewAns) {
+					w.note(renews)
+					w.sendRenew(p)
+				}
+			})
+		}
+	case leaving:
+		if c.Gone == 0 {
+			try(p, goneBeforeAnswer, func(w *world) {
+				w.unheardOf(w.P[p].ID) // it lives on for as long as the request took to get there
+				w.departed(p)
+				w.act(p)
+			})
+		}
+	}
+}
+
+// evict is an accident: DEL, eviction, FLUSHALL but for F. Who holds the name, or
+// is about to hear that it does, is promised nothing.
+func (w *world) evict() {
+	w.Evict++
+	w.P[w.L.proc()].Used[w.L.slot()] |= robbed
+	w.L, w.PX, w.Unclaimed = 0, 0, 0
+}
+
+// caller is core.enter.
+func (w *world) caller(p int) {
+	c := w.proc(p)
+	if w.m.Callers > 0 {
+		c.Come++
+	}
+	c.Callers++
+	if c.Turn || c.Callers > 1 {
+		w.want(p) // before a second turn is given
+	}
+	w.act(p)
+}
+
+func (w *world) releaseOver(p int) {
+	c := w.proc(p)
+	i := c.Over
+	c.Over = 0
+	w.owe(i, owesUnlock)
+	w.act(p)
+}
+
+// crash ends a process. What it sent is still under way; nobody hears it.
+func (w *world) crash(p int) {
+	w.Crash++
+	w.Sub[p], w.Ahead[p] = false, 0
+	w.P[p] = Proc{Dead: true, Come: w.P[p].Come}
+	w.P[p].reset()
+	for k := range w.Net {
+		if m := &w.Net[k]; m.Kind != empty && m.to() == p {
+			if !m.request() || m.has(lost) || m.Kind == subscribeReq {
+				*m = Msg{}
+			} else {
+				m.Flags = m.Flags&(waits|stride) | echo
+			}
+		}
+	}
+}

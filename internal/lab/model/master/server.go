@@ -1,0 +1,286 @@
+package master
+
+import "github.com/holdfast-go/holdfast/internal/lab/model"
+
+// world is a state in the middle of a step.
+type world struct {
+	State
+	m    *Model
+	step model.Step
+	cut  bool // the step does not fit into the bounds: it is not made
+}
+
+func (w *world) note(n model.Note) { w.step.Add(n) }
+
+func (w *world) send(m Msg) {
+	for i := range w.Net[:w.m.Net] {
+		if w.Net[i].Kind == empty {
+			w.Net[i] = m
+			return
+		}
+	}
+	w.cut = true
+}
+
+// take removes a message.
+func (w *world) take(i int) Msg {
+	m := w.Net[i]
+	w.Net[i] = Msg{}
+	return m
+}
+
+// run is a request reaching the server. Its answer goes back unless nobody is
+// there who wants one.
+func (w *world) run(i int) {
+	r := w.take(i)
+	a := Msg{ID: r.ID, Fresh: r.Fresh, Flags: r.Flags & (sure | late | stride), Age: r.Age}
+	p := r.ID.proc()
+	switch r.Kind {
+	case lockReq:
+		a.Kind = lockAns
+		w.lock(&r, &a)
+		if r.has(echo) {
+			w.unheardOf(r.ID)
+		}
+	case unlockReq:
+		a.Kind = unlockAns
+		w.unlock(&r, &a)
+	case cancelReq:
+		a.Kind, a.Word = cancelAns, cancelledWord
+		w.cancel(r.ID)
+	case renewReq:
+		a.Kind = renewAns
+		w.renew(&r, &a)
+	case subscribeReq:
+		a.Kind = subscribeAns
+		w.note(subscribed)
+		if !w.P[p].Dead {
+			w.Sub[p] = true
+		}
+	}
+	switch c := &w.P[p]; {
+	case r.has(echo) || c.Dead:
+	case a.Kind == cancelAns && !r.has(late) || a.Kind == unlockAns && (a.ID != c.ID || c.Phase != leaving):
+		w.errandDone(a.ID, a.Kind) // whenever its answer comes, it only ends the repeating
+	default:
+		w.send(a)
+	}
+}
+
+// errandDone takes the answer of an errand.
+func (w *world) errandDone(i id, kind uint8) {
+	w.note(errandDone)
+	u := &w.P[i.proc()].Used[i.slot()]
+	switch {
+	case kind == unlockAns:
+		*u &^= owesUnlock
+	case *u >= owesCancel:
+		*u -= owesCancel
+	}
+}
+
+// unheardOf notes a ghost of which its process gets no answer: it may stay, until
+// something else is heard of it. docs/protocol.md says so.
+func (w *world) unheardOf(i id) {
+	c := &w.P[i.proc()]
+	inL := w.L == i && i != c.Over && i != c.Fresh && (i != c.ID || c.Phase == leaving)
+	inQ := w.place(i) >= 0 && i != c.Fresh && (i != c.ID || c.Phase > queued)
+	if inL || inQ {
+		c.Used[i.slot()] |= unseen
+	}
+}
+
+// lock is lock.lua, for both modes.
+func (w *world) lock(r, a *Msg) {
+	waiting := w.waiting()
+	switch {
+	case w.L == r.ID:
+		w.note(lockOurs)
+		w.PX = max(w.m.TTL, w.PX)
+		w.Unclaimed = 0
+		w.granted(a, waiting, w.m.Mutant != SameStride)
+		return
+	case w.L == 0 && (waiting == 0 || w.m.Mutant == NoLookAtQ):
+		w.note(lockFree)
+		w.hold(r.ID, w.m.TTL, 0)
+		w.granted(a, waiting, true)
+		return
+	case w.L != 0 && !r.has(waits):
+		w.note(lockHeld)
+		a.Word = heldWord
+		return
+	case w.L == 0 && !r.has(waits):
+		chosen, following := w.survey(0, 0)
+		if chosen == 0 {
+			w.note(lockTryAllDead)
+			w.bury(0)
+			chosen = r.ID
+		} else {
+			w.note(lockTryHandsOver)
+			a.Word = heldWord
+		}
+		if w.handOver(chosen, following, r.ID); a.Word == noWord {
+			w.granted(a, w.waiting(), true)
+		}
+		return
+	}
+	w.lockQueues(r, a)
+}
+
+// lockQueues is lock.lua for one that waits while another has the name, or
+// stands in front.
+func (w *world) lockQueues(r, a *Msg) {
+	rank := w.place(r.ID)
+	a.Word = queuedWord
+	switch {
+	case rank >= 0:
+		w.note(lockQueuedAgain)
+	case r.Score > 0:
+		w.note(lockKeepsPlace)
+		w.join(r.ID, r.Score)
+		a.Flags |= inserted
+	default:
+		w.note(lockQueued)
+		w.join(r.ID, 0)
+		a.Flags |= inserted
+	}
+	if w.L == 0 {
+		chosen, following := w.survey(r.ID, 0)
+		w.handOver(chosen, following, r.ID)
+		if chosen == r.ID {
+			w.note(lockGrantedInTurn)
+			a.Flags &^= inserted
+			w.granted(a, w.waiting(), true)
+			return
+		}
+		w.note(lockHandsOver)
+	}
+	rank = w.place(r.ID)
+	if rank == 0 {
+		w.note(sendRecall)
+		w.publish(Msg{Kind: recallPush, ID: w.L})
+	}
+	w.queued(a, r.ID, rank, r.Age)
+}
+
+// granted fills the answer. Strides begin above all that were reserved: the
+// clock could only make the first token greater.
+func (w *world) granted(a *Msg, waiting int, anew bool) {
+	a.Word, a.X = grantedWord, int8(min(waiting, 1))
+	if anew {
+		a.Base, a.Size = w.reserve()
+	} else {
+		a.Base, a.Size = w.F-w.m.Stride+1, w.m.Stride
+	}
+}
+
+func (w *world) queued(a *Msg, i id, rank int, age int8) {
+	a.Word, a.X, a.Rank, a.Lag = queuedWord, w.PX, int8(min(rank, 1)), age
+	if w.Sub[i.proc()] {
+		a.Flags |= listens
+	}
+	if w.m.Break > 0 {
+		a.Score = w.Score[rank]
+	}
+}
+
+// reserve is reserve.lua and fence.lua.
+func (w *world) reserve() (base, size int8) {
+	base, size = w.F+1, w.m.Stride
+	if w.m.Mutant != NoReserve {
+		w.F += size
+	}
+	return base, size
+}
+
+// unlock is unlock.lua.
+func (w *world) unlock(r, a *Msg) {
+	if w.L != 0 && w.m.Mutant == NoIDCheck {
+		w.L = r.ID
+	}
+	if w.L != r.ID {
+		a.Word = notHeldWord
+		if w.m.Mutant == NotHeldQueues && r.Fresh != 0 && w.place(r.Fresh) < 0 {
+			w.join(r.Fresh, 0)
+		}
+		if w.L == 0 && w.waiting() > 0 {
+			w.note(unlockMovesLine)
+			chosen, following := w.survey(0, 0)
+			w.handOver(chosen, following, 0)
+			return
+		}
+		w.note(unlockNotHeld)
+		return
+	}
+	chosen, following := w.survey(r.Fresh, 0)
+	if r.Fresh == 0 {
+		w.note(unlockReleased)
+		w.handOver(chosen, following, 0)
+		a.Word = releasedWord
+		return
+	}
+	if chosen != 0 && chosen != r.Fresh && w.place(r.Fresh) < 0 {
+		w.join(r.Fresh, 0)
+	}
+	if chosen == 0 {
+		chosen = r.Fresh
+	}
+	w.handOver(chosen, following, r.Fresh)
+	if chosen == r.Fresh {
+		w.note(unlockGrantsFresh)
+		w.granted(a, w.waiting(), true)
+		return
+	}
+	w.note(unlockQueuesFresh)
+	a.Flags |= inserted
+	w.queued(a, r.Fresh, w.place(r.Fresh), r.Age)
+}
+
+// cancel is cancel.lua.
+func (w *world) cancel(i id) {
+	rank, free := w.place(i), w.L == 0 || w.L == i
+	if !free && rank != 0 {
+		if rank < 0 {
+			w.note(cancelNothing)
+		} else {
+			w.note(cancelRemoved)
+			w.leave(i)
+		}
+		return
+	}
+	chosen, following := w.survey(0, i)
+	w.leave(i)
+	switch {
+	case w.L == i:
+		w.note(cancelEndsHolder)
+		w.handOver(chosen, following, 0)
+	case w.L == 0:
+		w.note(cancelFree)
+		w.handOver(chosen, following, 0)
+	default:
+		w.note(cancelTellsHead)
+		w.bury(chosen)
+		if chosen != 0 {
+			w.note(sendNext)
+			w.publish(Msg{Kind: nextPush, ID: chosen, X: w.PX})
+		}
+	}
+}
+
+// renew is renew.lua, without orders and least lives.
+func (w *world) renew(r, a *Msg) {
+	if w.L == 0 && w.m.Mutant == Recreate {
+		w.hold(r.ID, w.m.TTL, 0)
+	}
+	if w.L != r.ID {
+		w.note(renewLost)
+		a.Word = lostWord
+		return
+	}
+	w.note(renewRenewed)
+	w.PX, w.Unclaimed = w.m.TTL, 0
+	a.Word, a.X = renewedWord, int8(min(w.waiting(), 1))
+	if r.has(stride) {
+		a.Base, a.Size = w.reserve()
+	}
+}
