@@ -127,13 +127,13 @@ func Recovered(s *Story, r Rules) []Violation {
 // expected are the classes that no fault is needed for.
 var expected = []history.Class{"", history.OK, history.Held, history.Cancelled}
 
-// lostByTime are those that a process which does not run gets.
-var lostByTime = []history.Class{history.Expired, history.Taken, history.Gone, history.Refused, history.TooSlow}
+// lostByTime are those that come of a machine on which processes do not run.
+var lostByTime = []history.Class{history.Expired, history.Taken, history.Gone, history.Refused, history.TooSlow, history.Unreachable, history.Unknown, history.NoQuorum}
 
 // Errors wants errors of the stated kinds only, and without a fault none.
 func Errors(s *Story, r Rules) []Violation {
 	var found []Violation
-	stalled := s.slow(0, r.TTL/4)
+	stalled := s.slow(0, 100*time.Millisecond)
 	for _, e := range s.Events {
 		fine := slices.Contains(expected, e.Class) || !r.Quiet || stalled && slices.Contains(lostByTime, e.Class)
 		if e.What == history.Trouble || e.Class == history.Other || !fine {
