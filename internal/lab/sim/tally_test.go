@@ -84,10 +84,10 @@ var (
 	}
 )
 
-// The stories of make test reach every fault, step and state.
+// The stories of make test reach every fault, step and state: asked for by -sim.cover.
 func TestCoverage(t *testing.T) {
-	if !covers || *seed >= 0 || *first > 0 || *seeds < someSeeds || *all {
-		t.Log("fewer stories than make test plays need not reach all")
+	if !*cover || !covers || *seed >= 0 || *first > 0 || *seeds < someSeeds || *all {
+		t.Log("without -sim.cover, or with fewer stories than make test plays, not all need be reached")
 		return
 	}
 	for _, c := range casts { // whose test was not among those that ran
