@@ -51,10 +51,11 @@ const jsonFieldsHelp = `  name          the name
   state         free, held, or cool-down: nobody holds it, and nobody gets it
                 before remaining_ms have passed (--min-hold)
   held          true if state is held
-  holder        null, or: owner (the label; of an election the leader's value), hash (names the tenure in messages),
-                foreign (not made by holdfast), resting (state is cool-down, and
-                owner is who held it last), held_ms (null: unknown),
-                remaining_ms (null: no expiry), ttl_ms (null: unknown)
+  holder        null, or: owner (the label; of an election the leader's value),
+                hash (names the tenure in messages), foreign (not made by
+                holdfast), resting (state is cool-down, and owner is who held it
+                last), held_ms (null: unknown), remaining_ms (null: no expiry),
+                ttl_ms (null: unknown)
   tokens_up_to  the newest token reserved, 0 if none is remembered. A process
                 reserves many at once: the lease's own is this or a lower one,
                 and only its holder knows it (HOLDFAST_TOKEN)
