@@ -268,6 +268,8 @@ proctype clock() {
     :: atomic { tick() }
 #if PROCS == 2
     :: atomic { believes(0) && believes(1) -> assert(false) }                  /* S1 */
+    :: atomic { believes(0) && (L != 0 || PX < left[0]) -> assert(false) }     /* and why */
+    :: atomic { believes(1) && (L != 1 || PX < left[1]) -> assert(false) }
     :: atomic { quiet(0) && quiet(1) && PX > WINDOW -> assert(false) }           /* L2: what is left of a lost push ends by its window */
 #else
     :: atomic { believes(0) && believes(1) || believes(1) && believes(2) || believes(0) && believes(2) -> assert(false) }

@@ -250,7 +250,7 @@ func (w *world) release(p int) {
 
 // recalled is line.recalled: it fixes the line.
 func (w *world) recalled(p int) {
-	if c := w.proc(p); !c.Recalled && w.m.Mutant != NeverRecalled {
+	if c := w.proc(p); !c.Recalled {
 		c.Recalled, c.Serve = true, c.Callers
 	}
 }

@@ -179,8 +179,6 @@ func (w *world) hearsRenewal(i, try int) {
 	case lost >= w.m.need():
 		w.note(leaseLost)
 		w.end(try)
-	case w.m.Mutant == RepairAlways:
-		w.mend(try)
 	}
 }
 

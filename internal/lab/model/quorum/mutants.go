@@ -17,7 +17,6 @@ const (
 	NoMarker                      // a node without a marker votes
 	CountFromAnswer               // the lease is counted from when it was won
 	MinorityRenews                // one less than a majority renews
-	RepairAlways                  // a node is repaired whoever has the majority
 	RenewAnywhere                 // renew does not look whose node it is
 	ReplaceAtOnce                 // new members are marked though no majority of the old ones is taken out
 	ReplaceNoWait                 // new members vote at once
@@ -50,7 +49,6 @@ func Finds() []Find {
 		{NoMarker, "a node without a marker gives no vote", one(func(b *Bounds) { b.clocks(); b.Restart, b.Empty = 1, true }), brokenS1},
 		{CountFromAnswer, "the lease begins before the first node is asked", one(func(*Bounds) {}), brokenS1},
 		{MinorityRenews, "a majority renews, and no less", renews, brokenS1},
-		{RepairAlways, "a node is repaired only under a majority", renews, brokenS1},
 		{RenewAnywhere, "only nodes of the quorum renew", one(func(b *Bounds) { b.replaces(); b.Renew, b.TTL = 1, 2 }), brokenS1},
 		{ReplaceAtOnce, "a majority of the old members is taken out first", replaced, brokenS1},
 		{ReplaceNoWait, "new members sit out until old leases are over", replaced, brokenS1},
