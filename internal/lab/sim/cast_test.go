@@ -22,7 +22,7 @@ var (
 	keep     = flag.String("sim.keep", "", "of that story only these items, with commas between; empty: all")
 	failures = flag.Int("sim.failures", 1, "how many stories may fail before a test stops")
 	tries    = flag.Int("sim.shrink", 200, "how many smaller stories to try when one fails")
-	cover    = flag.Bool("sim.cover", false, "TestCoverage plays all and fails for what no story reached")
+	cover    = flag.Bool("sim.cover", true, "TestCoverage plays all and fails for what no story reached")
 	summary  = flag.String("sim.json", "", "write what was counted to this `file`")
 	mark     = flag.String("sim.mark", "", "write each seed to this `file` before it is played")
 )
