@@ -4,19 +4,33 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test failovers mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check tidy demo
+.PHONY: build test failovers verify verify-long simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
 test: ## all tests, with the race detector, against real servers
-	@scripts/need gcc redis-server redis-cli postgres
-	go test -race -parallel 4 -timeout 15m work
-	go test -timeout 10m . ./internal/lab/sim
+	@scripts/need gcc redis-server redis-cli postgres spin
+	go test -race -parallel 4 -timeout 15m $$(go list work | grep -v /internal/lab/model)
+	go test -timeout 10m . ./internal/lab/sim ./internal/lab/model/...
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli
 	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50
+
+verify: ## faults on real processes and servers, every history judged; ten minutes
+	@scripts/need gcc redis-server redis-cli
+	go test -count 1 -timeout 30m -v -run '^TestVerify$$' ./internal/lab/verify -args -cell . -for 10m -parallel-histories 6 -result verify.json
+
+verify-long: ## the same for two hours
+	@scripts/need gcc redis-server redis-cli
+	go test -count 1 -timeout 3h -v -run '^TestVerify$$' ./internal/lab/verify -args -cell . -for 2h -parallel-histories 6 -result verify.json
+
+simulate: ## a million random stories in simulated time, a day on two cores; SIM="-seeds 10000"
+	go run ./internal/lab/sim/simulate $(SIM)
+
+model: ## all states of the models within the large bounds; ten minutes
+	go run ./internal/lab/model/cmd -large
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
 	@scripts/need gcc redis-server redis-cli postgres

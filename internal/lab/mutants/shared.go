@@ -51,7 +51,7 @@ var sharedMutants = []mutant{
 		edits: []string{"n < 1 || int64(n) > size", "false"}},
 	{guard: "shared: a reader is no mutex's holder", file: "mutex.go", name: "TestSharedDeadlock",
 		edits: []string{"if !m.Reentrant || u.line.shared != nil {", "if !m.Reentrant {"}},
-	{guard: "shared: the lost are not revived", file: "internal/script/shared_renew.lua", name: "TestSharedStories",
+	{guard: "shared: the lost are not revived", file: "internal/script/shared_renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"not over or over <= us then", "not over then"}},
 	{guard: "shared: what is given up is remembered", file: "request.go", name: "TestSharedLateLockIsCancelled",
 		edits: []string{"c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})", "if l.shared == nil {\n\t\tc.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})\n\t}"}},
