@@ -170,9 +170,9 @@ func (w *worker[S]) expand(states []entry[S]) {
 			}
 			state := *to
 			s.model.Canon(&state)
-			print := s.seen.print(&state)
-			if _, known := s.seen.find(print); !known {
-				w.found = append(w.found, found[S]{states[i].number, print, state})
+			hash := s.seen.print(&state)
+			if _, known := s.seen.find(hash); !known {
+				w.found = append(w.found, found[S]{states[i].number, hash, state})
 			}
 		})
 	}

@@ -11,8 +11,8 @@ type grant struct {
 	pushed     bool
 }
 
-// granted is core.granted, rule 2.
-func (w *world) granted_(i id, g grant) {
+// takes is core.granted, rule 2.
+func (w *world) takes(i id, g grant) {
 	p := i.proc()
 	c := w.proc(p)
 	switch {
@@ -112,7 +112,7 @@ func (w *world) lockAnswered(a Msg) {
 	}
 	switch {
 	case a.Word == grantedWord:
-		w.granted_(a.ID, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
+		w.takes(a.ID, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
 	case a.ID != c.ID || c.Phase > queued:
 		leaves := a.ID == c.ID && c.Phase == leaving && w.m.Mutant != NoCancelWhileLeaving
 		if a.Word == queuedWord && (leaves || c.ended(a.ID)) && w.m.Mutant != NoLateCancel {
@@ -175,7 +175,7 @@ func (w *world) unlockAnswered(a Msg) {
 		if w.m.Mutant == CountFromAnswer {
 			age = 0
 		}
-		w.granted_(fresh, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
+		w.takes(fresh, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
 		return
 	case a.Word == queuedWord:
 		w.wasQueued(p, &a)
@@ -202,7 +202,7 @@ func (w *world) renewAnswered(a Msg) {
 	case a.Word == renewedWord:
 		w.note(renewed)
 		if c.Left == 0 {
-			w.break_(revived)
+			w.violate(revived)
 		}
 		w.prolong(p, w.m.TTL-age, w.m.TTL)
 		if a.Size > 0 {

@@ -46,7 +46,7 @@ func (w *world) handOver(chosen, following, mine id) {
 	px := w.m.window()
 	w.hold(chosen, px, 1)
 	if w.P[chosen.proc()].Dead {
-		w.break_(deadChosen)
+		w.violate(deadChosen)
 	}
 	base, size := w.reserve()
 	if following != 0 && following != mine {
@@ -66,7 +66,7 @@ func (w *world) hold(i id, px, unclaimed int8) {
 		if i.proc() == p {
 			w.Ahead[p] = 0
 		} else if w.Ahead[p]--; w.Ahead[p] == 0 {
-			w.break_(overtaken)
+			w.violate(overtaken)
 		}
 	}
 }

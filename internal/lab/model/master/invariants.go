@@ -32,7 +32,7 @@ const (
 	brokenL2     = "L2: nobody wants the name, all is done, and something is left behind"
 )
 
-func (w *world) break_(what uint8) {
+func (w *world) violate(what uint8) {
 	if w.Bad == 0 {
 		w.Bad = what
 	}

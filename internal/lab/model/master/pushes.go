@@ -38,7 +38,7 @@ func (w *world) grantHeard(p int, m *Msg) {
 			return
 		}
 	}
-	w.granted_(m.ID, grant{m.Base, m.Size, m.X > 0, w.pushAge(p, m), w.m.window(), true, true})
+	w.takes(m.ID, grant{m.Base, m.Size, m.X > 0, w.pushAge(p, m), w.m.window(), true, true})
 }
 
 // pushAge is tenure.pushStart: the least of what is known to be at least the age

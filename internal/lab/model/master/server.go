@@ -250,11 +250,11 @@ func (w *world) cancel(i id) {
 	}
 	chosen, following := w.survey(0, i)
 	w.leave(i)
-	switch {
-	case w.L == i:
+	switch w.L {
+	case i:
 		w.note(cancelEndsHolder)
 		w.handOver(chosen, following, 0)
-	case w.L == 0:
+	case 0:
 		w.note(cancelFree)
 		w.handOver(chosen, following, 0)
 	default:

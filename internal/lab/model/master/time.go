@@ -119,7 +119,7 @@ func (w *world) watch() {
 		w.Waited = 0
 	} else if w.m.Wait > 0 && w.Waited < w.m.Wait+1 {
 		if w.Waited++; w.Waited > w.m.Wait {
-			w.break_(starved)
+			w.violate(starved)
 		}
 	}
 	if w.m.Idle == 0 {
@@ -134,6 +134,6 @@ func (w *world) watch() {
 	if works || !waits {
 		w.Idle = 0
 	} else if w.Idle++; w.Idle > w.m.Idle {
-		w.break_(stuck)
+		w.violate(stuck)
 	}
 }

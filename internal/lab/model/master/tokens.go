@@ -6,7 +6,7 @@ package master
 func (w *world) use(token int8, robbed bool) {
 	if token <= 0 {
 		if !robbed {
-			w.break_(tokenFell)
+			w.violate(tokenFell)
 		}
 		return
 	}

@@ -118,14 +118,14 @@ func (w *world) turn(try int) {
 	if w.m.Loose { // grants are in no order then
 		for k := range w.Tries {
 			if u := w.Tries[k].Used; k != try && u > 0 && token >= u && token < u+w.m.Turns {
-				w.break_(tokenTwice)
+				w.violate(tokenTwice)
 			}
 		}
 		t.Used = t.T
 		return
 	}
 	if token <= w.Newest {
-		w.break_(tokenFell)
+		w.violate(tokenFell)
 	}
 	w.Newest = max(w.Newest, token)
 }

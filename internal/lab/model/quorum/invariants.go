@@ -19,7 +19,7 @@ const (
 	brokenTwice = "S2: two leases have one token"
 )
 
-func (w *world) break_(what uint8) { w.Bad = what }
+func (w *world) violate(what uint8) { w.Bad = what }
 
 // Broken names the invariant that s breaks.
 func (m *Model) Broken(s *State) string {
