@@ -79,6 +79,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.asking = nil
 	}
 	asking := l.tenure == t && t.phase <= queued
+	ended := t.phase == leaving || t.phase == past // it may have run after the unlock or the cancel
 	switch {
 	case err != nil:
 		_, refused := asServerError(err)
@@ -87,8 +88,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 				l.failed(err, r.sent, now)
 			}
 			l.step(now)
-		} else if t.phase == past && !refused {
-			l.c.cancelID(t.id, l, now) // it may have run after its cancel or unlock
+		} else if ended && !refused {
+			l.c.cancelID(t.id, l, now)
 		}
 		return
 	case a.word == "granted":
@@ -97,8 +98,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 			start: r.sent, sent: r.sent, life: l.c.options.TTL, heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
-	case t.phase == past && (a.word == "queued" || a.word == "again"):
-		l.c.cancelID(t.id, l, now) // given up before this answer came
+	case ended && (a.word == "queued" || a.word == "again"):
+		l.c.cancelID(t.id, l, now)
 		return
 	case !asking:
 		return

@@ -42,7 +42,7 @@ type tenure struct {
 
 	// While it is held.
 	deadline atomic.Int64  // instant at which the holder must stop
-	expiry   instant       // by when L is surely gone unless renewed, where it has no least life
+	expiry   instant       // by when L would be gone if the script had run when it was sent; it lives longer by the way there
 	life     time.Duration // what the script set last: a claim window or the ttl
 	renewAt  instant
 	renewal  *request     // in flight, or about to be

@@ -88,6 +88,56 @@ func TestLateLockIsCancelled(t *testing.T) {
 	})
 }
 
+// Rule 3: a lock that was sent again runs after the unlock of its id, and what comes
+// of it is heard of before the unlock is answered: it is cancelled then, not left in L
+// for a ttl, nor in Q until its turn.
+func TestLateLockWhileLeaving(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+			s.subscribe(p0, p1, p2)
+			asked := 0
+			s.on(func(step sim.Step, f *sim.Fate) {
+				switch {
+				case step.Process != 0:
+				case step.Waits():
+					switch asked++; asked {
+					case 1:
+						f.LoseBack = true // so it is sent again after 2 s
+					case 2:
+						f.Out, f.LoseBack = time.Second, lost
+					}
+				case step.Kind == "unlock":
+					f.Back = 1900 * time.Millisecond
+				}
+			})
+			holder := s.lock(p1, "n")
+			next := s.waits(p0, "n")
+			time.Sleep(100 * time.Millisecond)
+			var behind <-chan hold
+			if !lost {
+				behind = s.waits(p2, "n")
+			}
+			time.Sleep(2150 * time.Millisecond) // the second one is under way
+			holder.release()
+			got := s.soon("who stood in line", next, 100*time.Millisecond)
+			released := make(chan struct{})
+			go func() {
+				defer close(released)
+				got.release()
+			}()
+			time.Sleep(1850 * time.Millisecond) // the unlock is not answered
+			if lock, waiters := s.left("n"); lock == lost || waiters > 0 {
+				t.Errorf("its answer lost: %t; L is held: %t, %d stand in Q; want nothing of the id that was released", lost, lock, waiters)
+			}
+			if !lost {
+				s.soon("who stood behind it", behind, time.Second).release()
+			}
+			<-released
+		})
+	}
+}
+
 // Rule 3: a late duplicate of a lock leaves a ghost in the line. It ends as soon
 // as anything is heard of it.
 func TestGhostEndsWhenHeardOf(t *testing.T) {
