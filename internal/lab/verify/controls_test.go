@@ -3,8 +3,11 @@
 package verify_test
 
 import (
+	"encoding/json"
 	"flag"
+	"os"
 	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,10 +27,13 @@ func TestControls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var outcomes controlsResult
+	t.Cleanup(func() { outcomes.write(t) })
 	for _, c := range verify.Controls {
 		if !match.MatchString(c.Cell) {
 			continue
 		}
+		outcomes.Tried++
 		t.Run(c.Cell, func(t *testing.T) {
 			t.Parallel()
 			controlled := verify.NewControlled(t, *slack)
@@ -44,6 +50,7 @@ func TestControls(t *testing.T) {
 					t.Errorf("seed %d: got %v, want nothing of the kind there", o.Seed, v)
 				}
 				if len(o.Seen) > 0 {
+					outcomes.add(controlResult{c.Why, c.Cell, o.Seed, o.Seen[0].String()})
 					t.Logf("%s: seen in history %d, seed %d, of %d grants, %d times: %v", c.Why, try+1, o.Seed, o.Grants, len(o.Seen), o.Seen[0])
 					for _, e := range o.Seen[0].Events {
 						t.Logf("    %+v", e)
@@ -53,5 +60,41 @@ func TestControls(t *testing.T) {
 			}
 			t.Errorf("%s: not seen in %d histories", c.Why, *controlTries)
 		})
+	}
+}
+
+// controlsResult is what -result gets.
+type controlsResult struct {
+	Tried int             `json:"tried"`
+	Seen  int             `json:"seen"`
+	List  []controlResult `json:"list"`
+
+	mu sync.Mutex
+}
+
+type controlResult struct {
+	Why  string `json:"why"`
+	Cell string `json:"cell"`
+	Seed uint64 `json:"seed"`
+	Seen string `json:"seen"`
+}
+
+func (r *controlsResult) add(c controlResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Seen++
+	r.List = append(r.List, c)
+}
+
+func (r *controlsResult) write(t *testing.T) {
+	if *result == "" {
+		return
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = os.WriteFile(*result, append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

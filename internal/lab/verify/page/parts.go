@@ -13,7 +13,7 @@ var parts = []part{
 	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { return &l.Controls }},
 	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }},
 	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }},
-	{"models", "make model", func(l *latest) any { l.Models = nil; return &l.Models }},
+	{"models", "go run ./internal/lab/model/cmd -o json", func(l *latest) any { l.Models = nil; return &l.Models }},
 	{"mutants", "make mutants", func(l *latest) any { l.Mutants = mutants{}; return &l.Mutants }},
 }
 
@@ -97,24 +97,42 @@ func (l *latest) peers(b *strings.Builder) {
 	fmt.Fprintf(b, "\nTo see one of each again:\n\n%s\n", strings.Join(replay, "\n"))
 }
 
-// model is one search of the states of a model.
+// model is one search of the states of a model, or of one without a guard.
 type model struct {
 	Model       string  `json:"model"`
 	Bounds      string  `json:"bounds"`
+	Guard       string  `json:"guard,omitempty"`
 	States      int     `json:"states"`
 	Transitions int     `json:"transitions"`
 	Depth       int     `json:"depth"`
 	Seconds     float64 `json:"seconds"`
-	Mutants     int     `json:"mutants"`
-	Found       int     `json:"found"`
+	Broken      string  `json:"broken,omitempty"`
+	Good        bool    `json:"good"`
 }
 
 func (l *latest) models(b *strings.Builder) {
 	if !l.from(b, "models", "All states of the models") {
 		return
 	}
-	b.WriteString("| model | bounds | states | steps | depth | time | guards taken out, found |\n|---|---|---:|---:|---:|---:|---|\n")
+	b.WriteString("| model | bounds | states | steps | depth | time | |\n|---|---|---:|---:|---:|---:|---|\n")
+	var guards, found int
 	for _, m := range l.Models {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %.0f s | %d, %d |\n", m.Model, m.Bounds, thousands(m.States), thousands(m.Transitions), m.Depth, m.Seconds, m.Mutants, m.Found)
+		if m.Guard != "" {
+			if guards++; m.Good {
+				found++
+			}
+			continue
+		}
+		word := "nothing broken"
+		if !m.Good {
+			word = "**" + m.Broken + "**"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %.1f s | %s |\n", m.Model, m.Bounds, thousands(m.States), thousands(m.Transitions), m.Depth, m.Seconds, word)
+	}
+	fmt.Fprintf(b, "\nWithout one of %d guards %d times something breaks, and is found:\n\n| model | without | breaks | states until it is found |\n|---|---|---|---:|\n", guards, found)
+	for _, m := range l.Models {
+		if m.Guard != "" {
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", m.Model, m.Guard, m.Broken, thousands(m.States))
+		}
 	}
 }
