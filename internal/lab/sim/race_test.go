@@ -5,6 +5,6 @@ package sim_test
 // The race detector shuffles goroutines, so that a seed does not repeat its
 // story; and it is slow.
 const (
-	someSeeds = 300
+	someSeeds = 100
 	covers    = false // so few don't reach all
 )

@@ -2,58 +2,10 @@ package sim_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
-
-// A seed is played to the letter each time: else no failure could be seen again.
-// What happens at one instant has no order. A machine that is busy may stop the
-// one thread in between, so that two plays of five have to be the same: were
-// anything else by chance, no two would.
-func TestSeedRepeats(t *testing.T) {
-	oneThread(t)
-	for _, c := range casts {
-		n := uint64(3)
-		for castOf(n).name != c.name || c.name != "quorum" && n%4 != 3 { // a wild one
-			n++
-		}
-		seen := map[string]bool{}
-		for range 5 {
-			lines := strings.Split(perform(t, c, n, nil).history, "\n")
-			if len(lines) < 50 {
-				t.Fatalf("seed %d (%s): a history of %d lines", n, c.name, len(lines))
-			}
-			if history := strings.Join(inOrder(lines), "\n"); seen[history] {
-				seen = nil
-				break
-			} else {
-				seen[history] = true
-			}
-		}
-		if seen != nil {
-			t.Errorf("seed %d (%s): five plays, and five histories", n, c.name)
-		}
-	}
-}
-
-// inOrder sorts the lines of each instant.
-func inOrder(lines []string) []string {
-	instant := func(line string) string {
-		at, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
-		return at
-	}
-	for from := 0; from < len(lines); {
-		to := from + 1
-		for to < len(lines) && instant(lines[to]) == instant(lines[from]) {
-			to++
-		}
-		slices.Sort(lines[from:to])
-		from = to
-	}
-	return lines
-}
 
 // What stories have to reach, each at least once: a fault or a step that none has
 // is one that nothing is known of.
