@@ -25,12 +25,12 @@ func TestSeedRepeats(t *testing.T) {
 			if len(lines) < 50 {
 				t.Fatalf("seed %d (%s): a history of %d lines", n, c.name, len(lines))
 			}
-			if history := strings.Join(inOrder(lines), "\n"); seen[history] {
+			history := strings.Join(inOrder(lines), "\n")
+			if seen[history] {
 				seen = nil
 				break
-			} else {
-				seen[history] = true
 			}
+			seen[history] = true
 		}
 		if seen != nil {
 			t.Errorf("seed %d (%s): five plays, and five histories", n, c.name)

@@ -147,6 +147,7 @@ func (w *Watch) Granted(h *Held, lease Belief) {
 	case n.tokens[token]:
 		w.broken("S2: token %d of %s was given twice, now to %s", token, h.name, h.Process.Owner)
 	case h.Process.paused(): // the turn of one that stands still; it will know when it goes on
+	case lease.Err() != nil: // lost before its caller had it, who sent a request itself and waited for that
 	case n.capacity == 0 && token <= *n.before(token) || n.capacity > 0 && !n.rises(h, token):
 		w.broken("S2: token %d of %s after %d, to %s", token, h.name, *n.before(token), h.Process.Owner)
 	case h.tenure == "":

@@ -65,7 +65,7 @@ func (r *run) all(ctx context.Context, out string) error {
 	if r.dir, err = os.MkdirTemp("", "simulate"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(r.dir) //nolint:errcheck // a temporary directory
+	defer os.RemoveAll(r.dir)
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", r.binary(), "github.com/holdfast-go/holdfast/internal/lab/sim")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
@@ -192,7 +192,7 @@ func (r *run) write(out string) error {
 		if err != nil {
 			return err
 		}
-		defer file.Close() //nolint:errcheck // Encode has told
+		defer file.Close()
 		to = file
 	}
 	encode := json.NewEncoder(to)

@@ -54,7 +54,7 @@ func run() error {
 func (l *latest) read() error {
 	text, err := os.ReadFile(latestFile)
 	if errors.Is(err, os.ErrNotExist) {
-		return os.MkdirAll(filepath.Dir(latestFile), 0o755) //nolint:gosec // documentation
+		return os.MkdirAll(filepath.Dir(latestFile), 0o755)
 	}
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (l *latest) read() error {
 
 // take puts a part in place of the one before.
 func (l *latest) take(p part, file string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // the caller's own
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -83,5 +83,5 @@ func (l *latest) write() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(latestFile, append(text, '\n'), 0o644) //nolint:gosec // documentation
+	return os.WriteFile(latestFile, append(text, '\n'), 0o644)
 }

@@ -25,7 +25,7 @@ func (l *latest) writePage() error {
 	l.simulation(&b)
 	l.models(&b)
 	l.mutants(&b)
-	return os.WriteFile(pageFile, []byte(b.String()), 0o644) //nolint:gosec // documentation
+	return os.WriteFile(pageFile, []byte(b.String()), 0o644)
 }
 
 // from says how and where a part was found.
@@ -113,7 +113,7 @@ func (l *latest) writeMutants() error {
 		}
 		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", strings.ReplaceAll(m.Guard, "|", "\\|"), m.File, m.Test, word)
 	}
-	return os.WriteFile(mutantsFile, []byte(b.String()), 0o644) //nolint:gosec // documentation
+	return os.WriteFile(mutantsFile, []byte(b.String()), 0o644)
 }
 
 // thousands is 1,234,567.
