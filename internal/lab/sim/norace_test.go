@@ -3,6 +3,6 @@
 package sim_test
 
 const (
-	someSeeds = 2000
+	someSeeds = 400
 	covers    = true
 )

@@ -140,6 +140,7 @@ func (s *Story) settle() {
 	if s.killed {
 		wait += longest
 	}
+	wait += max(0, time.Duration(s.stepped.Load())) // where the clock was put back, what ends by itself ends later
 	time.Sleep(wait)
 	if !ghosts && !s.killed {
 		s.nothingLeft("the living")
