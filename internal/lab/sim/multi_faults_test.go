@@ -40,7 +40,7 @@ func TestMultiAnswerLost(t *testing.T) {
 				s.Guard(func() { // what is held is renewed once after an error
 					*steps = slices.DeleteFunc(*steps, func(kind string) bool { return kind == "renew" })
 				})
-				s.tookSteps(steps, "multi_lock", "multi_lock")
+				s.tookLocks(steps, "multi_lock", "multi_lock")
 				if !slices.Equal(asked[0], asked[1]) {
 					t.Errorf("asked for %q, then for %q; want the same", asked[0], asked[1])
 				}

@@ -40,6 +40,14 @@ func (s stage) tookSteps(kinds *[]string, want ...string) {
 	})
 }
 
+// tookLocks is tookSteps without the renewals that follow when the store answers
+// again, at once or a moment later.
+func (s stage) tookLocks(kinds *[]string, want ...string) {
+	s.t.Helper()
+	s.Guard(func() { *kinds = slices.DeleteFunc(*kinds, func(kind string) bool { return kind == "renew" }) })
+	s.tookSteps(kinds, want...)
+}
+
 // heldAt wants a try to be told that a name is held.
 func (s stage) heldAt(err error, name string) {
 	s.t.Helper()
@@ -431,7 +439,7 @@ func TestMultiOfOtherKinds(t *testing.T) {
 		if held, ok := errors.AsType[*holdfast.HeldError](err); ok && !held.Foreign {
 			t.Errorf("got %+v, want it foreign", held)
 		}
-		s.tookSteps(steps, "multi_lock", "multi_lock")
+		s.tookLocks(steps, "multi_lock", "multi_lock")
 		if m := <-s.begins(p1, "a", "b"); m != nil { // its turn comes when that expires
 			m.release()
 		}
