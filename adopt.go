@@ -39,18 +39,7 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := c.adopt(w, name, k, id); err != nil {
 		return nil, err
 	}
-	select {
-	case o := <-w.ready:
-		if o.err != nil {
-			return nil, o.err
-		}
-		return &Lease{turn: o.turn, client: c}, nil
-	case <-ctx.Done():
-		if u := c.abandon(w); u != nil { // adopted in the same moment
-			go (&Lease{turn: u, client: c}).Release() //nolint:errcheck // it is retried in the background
-		}
-		return nil, ctx.Err()
-	}
+	return w.await(ctx, c)
 }
 
 // adopt sets out to adopt, in a line of its own: callers of this process that

@@ -1,6 +1,9 @@
 package holdfast
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // caller is one call of Lock or TryLock that has not got its answer.
 type caller struct {
@@ -31,6 +34,29 @@ func (c *core) newCaller(try bool) *caller {
 func (w *caller) free(c *core) {
 	*w = caller{ready: w.ready}
 	c.callers.Put(w)
+}
+
+// await returns what a caller that stands in line gets, or ctx's error when that ends
+// first.
+func (w *caller) await(ctx context.Context, client *Client) (*Lease, error) {
+	var o outcome
+	if done := ctx.Done(); done == nil {
+		o = <-w.ready // a select would cost a tenth of a turn
+	} else {
+		select {
+		case o = <-w.ready:
+		case <-done:
+			if u := client.abandon(w); u != nil {
+				// Granted in the same moment. Nobody knows of it: give it on.
+				go (&Lease{turn: u, client: client}).Release() //nolint:errcheck // it is retried in the background
+			}
+			return nil, ctx.Err()
+		}
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return &Lease{turn: o.turn, client: client}, nil
 }
 
 type outcome struct {

@@ -70,28 +70,10 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := c.newCaller(try)
 	w.least, w.most = m.MinHold, m.MaxHold
 	defer w.free(c)
-	done := ctx.Done()
-	if err := c.enter(m, w, done == nil); err != nil {
+	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
 		return nil, err
 	}
-	var o outcome
-	if done == nil {
-		o = <-w.ready // a select would cost a tenth of a turn
-	} else {
-		select {
-		case o = <-w.ready:
-		case <-done:
-			if u := c.abandon(w); u != nil {
-				// Granted in the same moment. Nobody knows of it: give it on.
-				go (&Lease{turn: u, client: m.client}).Release() //nolint:errcheck // it is retried in the background
-			}
-			return nil, ctx.Err()
-		}
-	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return &Lease{turn: o.turn, client: m.client}, nil
+	return w.await(ctx, m.client)
 }
 
 // again is a Lock under the context of a lease of this very name.

@@ -53,23 +53,10 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 	}
 	w := c.newCaller(try)
 	defer w.free(c)
-	done := ctx.Done()
-	if err := c.enterShared(name, &s, w, done == nil); err != nil {
+	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
 		return nil, err
 	}
-	var o outcome
-	select {
-	case o = <-w.ready:
-	case <-done:
-		if u := c.abandon(w); u != nil { // granted in the same moment
-			go (&Lease{turn: u, client: client}).Release() //nolint:errcheck // it is retried in the background
-		}
-		return nil, ctx.Err()
-	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return &Lease{turn: o.turn, client: client}, nil
+	return w.await(ctx, client)
 }
 
 // enterShared makes a line for one caller and sets it going.
