@@ -155,17 +155,8 @@ func (m *Multi) check(ctx context.Context) error {
 }
 
 // Do runs f while it holds all names; see the function Do.
-func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *MultiLease) error) (err error) {
-	lease, err := m.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if released := lease.Release(); released != nil {
-			err = errors.Join(err, released)
-		}
-	}()
-	return f(lease.Context(ctx), lease)
+func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *MultiLease) error) error {
+	return under(ctx, m.Lock, f)
 }
 
 // MultiLease is one caller's hold of several names. It is over when the lease of

@@ -116,8 +116,19 @@ type Locker interface {
 // Do runs f while it holds the lock. f gets a context that ends when the lease
 // is lost. The error is f's own, joined with ErrLost where the lease was over
 // before its release, or with ErrUnknown.
-func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *Lease) error) (err error) {
-	lease, err := locker.Lock(ctx)
+func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *Lease) error) error {
+	return under(ctx, locker.Lock, f)
+}
+
+// hold is what a function can be run under.
+type hold interface {
+	Context(parent context.Context) context.Context
+	Release() error
+}
+
+// under runs f while it holds what lock gives.
+func under[L hold](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
+	lease, err := lock(ctx)
 	if err != nil {
 		return err
 	}
