@@ -51,11 +51,9 @@ func (c *core) adopt(w *caller, name string, k *keys, id string) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.newLine(name+"\x00adopt"+strconv.FormatUint(c.random(), 36), name, k) // no name has a zero byte
+	l := c.newLine(name+"\x00adopt"+strconv.FormatUint(c.random(), 36), name, k, nil) // no name has a zero byte
 	l.adopts, l.tenure = id, c.newTenure(l)
-	l.numbers++
-	w.line, w.number, w.since = l, l.numbers, now
-	l.callers.push(w)
+	l.admit(w, now)
 	l.step(now)
 	return nil
 }

@@ -51,10 +51,8 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 	b := &bundle{c: c}
 	callers := make([]*caller, len(names))
 	for i, name := range names {
-		l, w := c.newLine(name, name, all[i]), c.newCaller(true)
-		l.numbers++
-		w.line, w.number, w.since = l, l.numbers, now
-		l.callers.push(w)
+		l, w := c.newLine(name, name, all[i], nil), c.newCaller(true)
+		l.admit(w, now)
 		l.tenure, l.bundle = c.newTenure(l), b
 		b.lines, callers[i] = append(b.lines, l), w
 	}
@@ -62,11 +60,7 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 	for _, l := range b.lines {
 		l.arm(now)
 	}
-	if patient {
-		c.unlockAndPerform(b.asking, now)
-	} else {
-		c.unlock()
-	}
+	c.unlockAndPerform(patient, b.asking, now)
 	return callers, nil
 }
 
@@ -151,9 +145,6 @@ func (l *line) unbundle() bool {
 		return false
 	}
 	l.bundle = nil
-	for w := l.callers.first; w != nil && w.try; w = l.callers.first {
-		l.callers.remove(w)
-		w.ready <- outcome{err: errOneByOne}
-	}
+	l.tellTries(func() error { return errOneByOne })
 	return true
 }

@@ -106,11 +106,23 @@ func (q *callers) remove(w *caller) {
 // waits tells whether anybody here is willing to wait.
 func (q *callers) waits() bool { return q.n > q.tries }
 
-// rejectTries answers those that do not wait. They stand in front: a TryLock
-// enters only a line without callers.
+// admit puts a caller at the end of the line.
+func (l *line) admit(w *caller, now instant) {
+	l.numbers++
+	w.line, w.number, w.since = l, l.numbers, now
+	l.callers.push(w)
+}
+
+// rejectTries tells those that do not wait that the name is held.
 func (l *line) rejectTries(now instant) {
+	l.tellTries(func() error { return l.held(now) })
+}
+
+// tellTries answers those that do not wait. They stand in front: a TryLock enters
+// only a line without callers.
+func (l *line) tellTries(what func() error) {
 	for w := l.callers.first; w != nil && w.try; w = l.callers.first {
 		l.callers.remove(w)
-		w.ready <- outcome{err: l.held(now)}
+		w.ready <- outcome{err: what()}
 	}
 }

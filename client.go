@@ -153,13 +153,14 @@ func (c *core) unlock() {
 	}
 }
 
-// unlockAndPerform is unlock, and sends the request, if it is new, from this
-// very goroutine, which would but wait for the answer of another: waking two of
-// them costs more than all else. Only while the store answers: a driver bounds
-// what it does on a connection that it has, but perhaps not the making of one.
-func (c *core) unlockAndPerform(r *request, now instant) {
+// unlockAndPerform is unlock, and for who is patient sends the request, if it is
+// new, from this very goroutine, which would but wait for the answer of another:
+// waking two of them costs more than all else. Only while the store answers: a
+// driver bounds what it does on a connection that it has, but perhaps not the
+// making of one.
+func (c *core) unlockAndPerform(patient bool, r *request, now instant) {
 	n := len(c.outbox)
-	if r == nil || n == 0 || c.outbox[n-1] != r || c.troubled || now.sub(c.answered) > time.Second {
+	if !patient || r == nil || n == 0 || c.outbox[n-1] != r || c.troubled || now.sub(c.answered) > time.Second {
 		c.unlock()
 		return
 	}

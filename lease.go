@@ -243,7 +243,7 @@ func (c *core) release(lease *Lease) error {
 	told := c.newCaller(false) // for its channel
 	l.told = told.ready
 	l.arm(now)
-	c.unlockAndPerform(l.unlocking, now)
+	c.unlockAndPerform(true, l.unlocking, now)
 	select {
 	case o := <-told.ready:
 		told.free(c)

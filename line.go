@@ -77,15 +77,13 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 			c.unlock()
 			return err
 		}
-		l = c.newLine(key, m.name, k)
+		l = c.newLine(key, m.name, k, nil)
 		l.candidate = m.candidate
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
 	}
-	l.numbers++
-	w.line, w.number, w.since = l, l.numbers, now
-	l.callers.push(w)
+	l.admit(w, now)
 	if l.turn != nil || l.callers.n > 1 {
 		l.wake.want() // before a second turn is given
 	}
@@ -93,19 +91,20 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		l.listenByRenewing(t, now)
 	}
 	l.step(now)
-	if patient {
-		c.unlockAndPerform(l.asking, now)
-	} else {
-		c.unlock()
-	}
+	c.unlockAndPerform(patient, l.asking, now)
 	return nil
 }
 
-func (c *core) newLine(key, name string, k *keys) *line {
-	l := &line{c: c, key: key, name: name, keys: k, wake: c.wake}
+// newLine makes a line, of a shared kind if s is one.
+func (c *core) newLine(key, name string, k *keys, s *shared) *line {
+	l := &line{c: c, key: key, name: name, keys: k, wake: c.wake, shared: s}
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
-		l.wake = newWake(c, wakePrefix+c.client+l.shard)
+		if s != nil {
+			l.wake = c.wakes.join(c, l.shard)
+		} else {
+			l.wake = newWake(c, wakePrefix+c.client+l.shard)
+		}
 	}
 	l.timer = timer{index: -1, fire: l.tick}
 	c.lines[key] = l

@@ -74,22 +74,10 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 	}
 	now := c.clock.now()
 	c.shared++
-	l := &line{c: c, name: name, keys: k, wake: c.wake, shared: s, numbers: 1}
-	l.key = name + "\x00" + strconv.FormatInt(c.shared, 36) // no name has a control character
-	if l.wake == nil {
-		l.shard = shardSuffix(k.lock())
-		l.wake = c.wakes.join(c, l.shard)
-	}
-	l.timer = timer{index: -1, fire: l.tick}
-	c.lines[l.key] = l
-	w.line, w.number, w.since = l, 1, now
-	l.callers.push(w)
+	l := c.newLine(name+"\x00"+strconv.FormatInt(c.shared, 36), name, k, s) // no name has a control character
+	l.admit(w, now)
 	l.step(now)
-	if patient {
-		c.unlockAndPerform(l.asking, now)
-	} else {
-		c.unlock()
-	}
+	c.unlockAndPerform(patient, l.asking, now)
 	return nil
 }
 
