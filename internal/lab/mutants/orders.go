@@ -62,7 +62,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: orders hold for who adopts", file: "internal/script/adopt.lua", name: "TestAdoptAfterAnOrder",
 		edits: []string{"if order then return {order, reason} end", ""}},
 	{guard: "rule 11: what is adopted has its own line", file: "adopt.go", name: "TestAdoptAtHome",
-		edits: []string{"c.newLine(name+\"\\x00adopt\"+strconv.FormatUint(c.random(), 36), name, k)", "c.newLine(strconv.Itoa(0)[1:]+name, name, k)"}},
+		edits: []string{"c.newLine(name+\"\\x00adopt\"+strconv.FormatUint(c.random(), 36), name, k, nil)", "c.newLine(strconv.Itoa(0)[1:]+name, name, k, nil)"}},
 	{guard: "what is adopted does not linger", file: "line.go", name: "TestAdoptedDoesNotLinger",
 		edits: []string{" || l.adopts != \"\"", ""}},
 	{guard: "an adoption that is lost is no lock", file: "ask.go", name: "TestAdoptLostBeforeItBegins",
