@@ -227,14 +227,8 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 		return leaderOf(state.Holder, 0), nil
 	}
 	reply, err := c.evalWithin(ctx, Call{scriptLeader, k.election(), nil}, limit)
-	if said, ok := asServerError(err); ok {
-		if passing(said) {
-			return Leader{}, &storeError{e.name, ErrUnreachable, said}
-		}
-		return Leader{}, &storeError{e.name, nil, explain(said, k.lock())}
-	}
 	if err != nil {
-		return Leader{}, &storeError{e.name, ErrUnreachable, err}
+		return Leader{}, unanswered(e.name, k.lock(), err)
 	}
 	leader, err := c.decodeLeader(reply)
 	if err != nil {

@@ -191,6 +191,15 @@ func (e *storeError) Unwrap() []error {
 	return []error{e.sentinel, e.err}
 }
 
+// unanswered is the error of a call that asks the store once: refused for good, with
+// what that means, or ErrUnreachable.
+func unanswered(name, key string, err error) error {
+	if said, ok := asServerError(err); ok && !passing(said) {
+		return &storeError{name, nil, explain(said, key)}
+	}
+	return &storeError{name, ErrUnreachable, err}
+}
+
 // passing tells whether an error of the store may be gone at the next try:
 // every failure of the network, and those answers of a server that speak of
 // its state and not of us.

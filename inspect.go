@@ -74,11 +74,7 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	if c.quorum != nil {
 		return c.quorum.inspect(ctx, name, k)
 	}
-	suffix := ""
-	if c.store.Sharded() {
-		suffix = shardSuffix(k.lock())
-	}
-	args := []string{strconv.Itoa(listed), suffix}
+	args := []string{strconv.Itoa(listed), c.shardOf(k)}
 	reply, err := c.evalBounded(ctx, Call{scriptInspect, k[:], args})
 	if err == nil && len(reply) > 0 && reply[0] == "other kind" {
 		reply, err = c.evalBounded(ctx, Call{scriptSharedInspect, k.withHolders(), args})
@@ -194,12 +190,8 @@ func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 	return func(yield func(string, error) bool) {
 		seen := make(map[string]struct{})
 		for key, err := range c.store.Scan(ctx, fencePrefix+"*") {
-			if said, ok := asServerError(err); ok && !passing(said) {
-				yield("", &storeError{"list of names", nil, explain(said, "")})
-				return
-			}
 			if err != nil {
-				yield("", &storeError{"list of names", ErrUnreachable, err})
+				yield("", unanswered("list of names", "", err))
 				return
 			}
 			name, ok := nameOfFence(c.options.Prefix, key)

@@ -93,6 +93,14 @@ func (k *keys) withHolders() []string {
 	return []string{l, k.fence(), k.queue(), holdersPrefix + beside(l, strings.HasPrefix(l, "{"))}
 }
 
+// shardOf is the shard suffix of a name, empty where channels are not sharded.
+func (c *core) shardOf(k *keys) string {
+	if !c.store.Sharded() {
+		return ""
+	}
+	return shardSuffix(k.lock())
+}
+
 // shardSuffix is what a sharded wake channel has behind the client.
 func shardSuffix(l string) string {
 	return ":" + beside(l, strings.HasPrefix(l, "{"))

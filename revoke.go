@@ -98,10 +98,7 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 	case reason == "":
 		return answer{}, &storeError{name, nil, errNoReason}
 	}
-	suffix := ""
-	if c.store.Sharded() {
-		suffix = shardSuffix(k.lock())
-	}
+	suffix := c.shardOf(k)
 	until := c.clock.now().add(c.options.patience())
 	reply, err := c.evalUntil(ctx, until, name, Call{scriptInspect, k[:], []string{"1", suffix}})
 	if err != nil {

@@ -106,17 +106,10 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	if err != nil {
 		return err
 	}
-	suffix := ""
-	if c.store.Sharded() {
-		suffix = shardSuffix(k.lock())
-	}
 	for {
-		reply, err := c.evalBounded(ctx, Call{scriptSharedResize, k.withHolders(), []string{itoa(int64(size)), suffix}})
-		if said, ok := asServerError(err); ok && !passing(err) {
-			return &storeError{s.name, nil, explain(said, k.lock())}
-		}
+		reply, err := c.evalBounded(ctx, Call{scriptSharedResize, k.withHolders(), []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
-			return &storeError{s.name, ErrUnreachable, err}
+			return unanswered(s.name, k.lock(), err)
 		}
 		a, err := decodeAnswer(reply)
 		switch {
