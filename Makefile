@@ -17,7 +17,7 @@ test: ## all tests, with the race detector, against real servers
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli
-	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50
+	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50 -known 1s
 
 verify: ## faults on real processes and servers, every history judged; ten minutes
 	@scripts/need gcc redis-server redis-cli

@@ -56,7 +56,7 @@ func (c *crew) checkLosses(t *testing.T) {
 				longest = max(longest, late)
 				if late > known.Nanoseconds() {
 					t.Errorf("failover %d (%v): process %d knew that %s was lost (%s) %v after it heard the new master, want at most %v",
-						n, r.force, i, l.Name, l.Cause, time.Duration(late), known)
+						n, r.force, i, l.Name, l.Cause, time.Duration(late), *known)
 				}
 			}
 		}

@@ -160,7 +160,7 @@ func (s *Server) Close() { s.Kill() }
 
 // Log is the last part of what the server logged, for messages of failed tests.
 func (s *Server) Log() string {
-	const last = 4096
+	const last = 1024 // of each of a group, and the test's own words must stay in sight
 	text, err := os.ReadFile(s.file("redis.log"))
 	if err != nil {
 		return err.Error()
