@@ -161,6 +161,13 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl})
 }
 
+// The first of a line look almost together: they may all be dead but one. See
+// near.lua.
+const (
+	nearby   = 16
+	nearEach = 50 * time.Millisecond
+)
+
 // lookAgain is how long a waiter trusts to pushes before it asks again by
 // itself: until the holder's expiry, and its own claim window longer for each
 // that stands in front. What we get no push from, a foreign holder or an
@@ -177,12 +184,11 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
 		return l.poll(a.position)
 	}
-	const near = 50 * time.Millisecond // the first may all be dead
 	own := min(l.c.options.TTL, window)
 	if l.shared != nil {
 		a.pttl = a.look
 	}
-	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, 16))*near + time.Duration(min(max(a.position-16, 0), 600))*own
+	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, nearby))*nearEach + time.Duration(min(max(a.position-nearby, 0), 600))*own
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), 10*time.Minute)
 }
 

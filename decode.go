@@ -206,19 +206,19 @@ func (a *answer) check() error {
 
 // message is a decoded push.
 type message struct {
-	kind    string // grant, next, recall or revoked
+	kind    string // grant, next, near, recall or revoked
 	id      string
 	base    int64 // grant
 	size    int64
 	server  int64
-	life    time.Duration // grant: the claim window; next: until the holder's expiry, negative: none
+	life    time.Duration // grant: the claim window; next, near: until it is time to look, negative: none
 	waiting int64
 }
 
 var errMessage = errors.New("a push that is none of ours")
 
 // decodeMessage reads "grant <last> <size> <waiting> <seconds> <us> <window ms> <id>",
-// "next <pttl ms> <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have
+// "next <pttl ms> <id>", "near <ms> <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have
 // spaces.
 func decodeMessage(payload string) (message, error) {
 	kind, rest, _ := strings.Cut(payload, " ")
@@ -228,7 +228,7 @@ func decodeMessage(payload string) (message, error) {
 	switch kind {
 	case "grant":
 		figures = []*int64{&last, &m.size, &m.waiting, &seconds, &micros, &life}
-	case "next":
+	case "next", "near":
 		figures = []*int64{&life}
 	case "recall", "revoked":
 	default:

@@ -286,9 +286,9 @@ func (w *wake) message(attempt int, payload string) {
 			base: m.base, size: m.size, waiting: m.waiting,
 			start: t.pushStart(m.server, w.since, now), life: m.life, sent: t.first, heard: true,
 		}, now)
-	case "next":
+	case "next", "near":
 		if t.phase <= queued {
-			t.line.nextIn(t, m.life, now)
+			t.line.nextIn(t, m, now)
 		}
 	case "recall":
 		if t.phase == holding {
@@ -302,16 +302,18 @@ func (w *wake) message(attempt int, payload string) {
 	}
 }
 
-// nextIn: we are the head, and must wait until the holder's expiry at most. An
+// nextIn: we are the head, or near it, and are told until when to wait at most. An
 // answer that is still on its way may be older, and must not put that off.
-func (l *line) nextIn(t *tenure, life time.Duration, now instant) {
-	if life < 0 {
+func (l *line) nextIn(t *tenure, m message, now instant) {
+	if m.life < 0 {
 		return
 	}
-	t.next = now.add(min(life, 15*time.Second) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+	t.next = now.add(min(m.life, 15*time.Second+nearby*nearEach) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
 	if l.tenure == t && t.phase == queued && l.asking == nil {
 		l.askAt = min(l.askAt, t.next) // a foreign holder is looked at sooner
-		l.seen.position = 0
+		if m.kind == "next" {
+			l.seen.position = 0
+		}
 		l.arm(now)
 	}
 }

@@ -15,22 +15,30 @@ if type(holder) == 'table' then -- a lock of a shared kind: no place in its line
 end
 local rank = redis.call('ZRANK', Q, id)
 local free = not holder or holder == id
-if not free and rank ~= 0 then
-  redis.call('ZREM', Q, id)
-  return {'cancelled', us, ''}
-end
-
 local now, fence, base, room
 -- include fence.lua
 -- include wake.lua
 -- include handover.lua
 
+if not free and rank ~= 0 then
+  redis.call('ZREM', Q, id)
+  if rank and rank < 16 then near(1, redis.call('PTTL', L)) end
+  return {'cancelled', us, refused}
+end
+
 local dead, chosen, following, more = survey('', id, true)
-redis.call('ZREM', Q, id, unpack(dead))
-if more and not chosen then return {'again', us} end
+dead[#dead + 1] = id
+if more and not chosen then
+  redis.call('ZREM', Q, unpack(dead))
+  return {'again', us}
+end
 if free then
-  handover({}, chosen, following, '', 0)
-elseif chosen then
-  publish(chosen, string.format('next %.0f ', redis.call('PTTL', L)))
+  handover(dead, chosen, following, '', 0)
+else
+  local gone, life = redis.call('ZREM', Q, unpack(dead)), redis.call('PTTL', L)
+  if chosen then -- else Q is empty
+    near(gone, life)
+    publish(chosen, string.format('next %.0f ', life))
+  end
 end
 return {'cancelled', us, refused}

@@ -2,6 +2,8 @@
 -- is included after the uncontended path.
 -- needs: F, L, Q, t, now, base, room, and wake.lua
 
+-- include near.lua
+
 -- survey reads the line from its head and writes nothing. It returns the dead
 -- that stand in front, the first id with a listener, the next one with a
 -- listener, and whether it stopped after 500 dead. The id mine needs no
@@ -27,15 +29,16 @@ local function survey(mine, gone, tolerant)
 end
 
 -- handover removes the dead, makes chosen the holder and tells it, unless it is
--- mine, whose request is being answered; then it tells the new head. Without a
+-- mine, whose request is being answered; then it tells who came near, and the new head. Without a
 -- chosen the name is free. Returns the life that L got in ms, the stride's size,
 -- how many wait, and the stride's last token.
 local function handover(dead, chosen, following, mine, asked)
   dead[#dead + 1] = chosen
-  local left = 0
+  local left, gone = 0, 0
   if #dead > 0 then -- counted first: while a slot moves, a script can't look at a Q that it has emptied
     left = redis.call('ZCARD', Q)
-    left = left - redis.call('ZREM', Q, unpack(dead))
+    gone = redis.call('ZREM', Q, unpack(dead))
+    left = left - gone
   end
   if not chosen then
     redis.call('DEL', L)
@@ -50,6 +53,7 @@ local function handover(dead, chosen, following, mine, asked)
   local top = base + size - 1
   redis.call('SET', L, chosen, 'PX', px)
   -- include reserve.lua
+  if left > 16 - gone then near(gone, tonumber(px)) end
   if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
     publish(following, 'next ' .. px .. ' ')
   end

@@ -38,6 +38,9 @@ if fresh ~= '' then
   redis.call('PEXPIRE', Q, '1800000')
 end
 if #dead > 0 then redis.call('ZREM', Q, unpack(dead)) end
-if head then publish(head, 'next ' .. left .. ' ') end
+if head then
+  near(#dead, tonumber(left))
+  publish(head, 'next ' .. left .. ' ')
+end
 if fresh == '' then return {'released', refused} end
 return {'queued', value, left, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}

@@ -53,9 +53,12 @@ local function handover(plan, mine, leaving, capacity)
   end
   local out = plan.drop
   for _, id in ipairs(plan.grants) do out[#out + 1] = id end
-  if #out > 0 then redis.call('ZREM', Q, unpack(out)) end
+  local gone = plan.silent and plan.silent ~= plan.first and 1 or 0
+  if #out > 0 then gone = gone + redis.call('ZREM', Q, unpack(out)) end
 
   local token
+  local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0
+  if plan.first then near(gone, math.min(left, 2000)) end
   for i, id in ipairs(plan.grants) do
     local mark = string.format('%.0f', base + i - 1)
     if id == mine then
@@ -67,7 +70,6 @@ local function handover(plan, mine, leaving, capacity)
   for _, id in ipairs(plan.never) do
     if id ~= mine then publish(id, 'next 0 ') end
   end
-  local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0
   if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
     publish(plan.first, string.format('next %d ', plan.more and 0 or math.min(left, 667)))
   end

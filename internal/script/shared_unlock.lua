@@ -36,8 +36,10 @@ if waiting > 0 then
   plan = survey('', id, used, capacity)
   if plan.other then plan = {grants = {}, drop = {id}, never = {}} end -- it does not keep us from releasing
 end
+local rank = waiting > 0 and not over and redis.call('ZRANK', Q, id)
+if rank and rank < 16 then plan.drop[#plan.drop + 1] = id end
 handover(plan, '', id, capacity)
-if waiting > 0 and not over then redis.call('ZREM', Q, id) end -- it may stand far behind
+if rank and rank >= 16 then redis.call('ZREM', Q, id) end
 if plan.more and not plan.first then return {'again', us} end
 if held then return {'released', refused} end
 return {'not held', '', us, refused}

@@ -20,3 +20,5 @@ local function publish(id, message)
   local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
   if type(sent) == 'table' and sent.err then refused = sent.err end
 end
+
+-- include near.lua

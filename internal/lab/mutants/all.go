@@ -16,4 +16,5 @@ var tables = slices.Concat(
 	attackMutants,
 	multiMutants,
 	clockMutants,
+	nearMutants,
 )

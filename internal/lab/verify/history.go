@@ -210,6 +210,9 @@ func (r *run) settings() func(int) client.Setting {
 	}
 	first := r.random.IntN(2)
 	callers := 1 + r.random.IntN(4)
+	if r.random.IntN(3) == 0 {
+		callers *= 3 // long lines
+	}
 	names := r.names()
 	replicas := r.cell.Fault.Replicas
 	var linger time.Duration
