@@ -113,6 +113,7 @@ func Leftovers(s *Story, r Rules) []Violation {
 			continue
 		}
 		dead := s.crashed[e.Process] > 0 || s.unclean[e.Process] || r.Loses // what was taken away can be back
+		dead = dead || r.Replicas && e.Detail == "waits"                    // only what is held waits for replicas
 		switch {
 		case e.Deadline == 0:
 			found = append(found, Violation{"leftovers", e.Name + " has no expiry", []history.Event{e}})

@@ -166,9 +166,20 @@ func (w *watch) take(line string) {
 	if err1 != nil || err2 != nil {
 		return
 	}
-	wall, now := time.Now().UnixNano(), history.Now()
-	e.T = s*1e9 + us*1e3 - (wall - now)
+	e.T = s*1e9 + us*1e3 - ahead()
 	w.notes.Note(e)
+}
+
+// ahead is by how much the wall clock is ahead of the history's. A process that is
+// put aside between the two readings reads once more.
+func ahead() int64 {
+	for {
+		before := history.Now()
+		wall := time.Now().UnixNano()
+		if after := history.Now(); after-before < int64(20*time.Microsecond) {
+			return wall - before - (after-before)/2
+		}
+	}
 }
 
 func nanoseconds(ms string) int64 {
