@@ -4,7 +4,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test failovers verify verify-long simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check tidy demo
+.PHONY: build test failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -26,6 +26,10 @@ verify: ## faults on real processes and servers, every history judged; ten minut
 verify-long: ## the same for two hours
 	@scripts/need gcc redis-server redis-cli
 	go test -count 1 -timeout 3h -v -run '^TestVerify$$' ./internal/lab/verify -args -cell . -for 2h -parallel-histories 6 -result verify.json
+
+soak: ## two hours with 200 clients, 2,000 names and faults: that nothing grows
+	@scripts/need redis-server
+	go run ./internal/lab/soak -for 2h
 
 simulate: ## a million random stories in simulated time, a day on two cores; SIM="-seeds 10000"
 	go run ./internal/lab/sim/simulate $(SIM)

@@ -1,0 +1,224 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/goredisstore"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// settingVariable makes this program a client process; setting is its value.
+const settingVariable = "HOLDFAST_SOAK"
+
+type setting struct {
+	URL, Board     string
+	Number         int
+	Clients, Names int
+	TTL            time.Duration
+	Seed           uint64
+}
+
+// figures are what a client process says of itself: counts since it began, and
+// what it has now, garbage collected.
+type figures struct {
+	Asked, Granted, Lost, Overlaps, Failed int64
+	Goroutines                             int
+	Heap                                   uint64
+	Error                                  string // the newest that is none of those expected
+}
+
+// child is a process with many Clients.
+type child struct {
+	setting
+	board                                  *board
+	asked, granted, lost, overlaps, failed atomic.Int64
+	trouble                                atomic.Pointer[string]
+}
+
+// callers is how many callers each Client has.
+const callers = 3
+
+func runChild(text string) error {
+	redis.SetLogger(&logging.VoidLogger{}) // faults are expected
+	c := &child{}
+	if err := json.Unmarshal([]byte(text), &c.setting); err != nil {
+		return err
+	}
+	var err error
+	if c.board, err = openBoard(c.Board, c.Names); err != nil {
+		return err
+	}
+	ctx, finish := context.WithCancel(context.Background())
+	defer finish()
+	var working sync.WaitGroup
+	for i := range c.Clients {
+		if err := c.client(ctx, &working, i); err != nil {
+			return err
+		}
+	}
+	out := json.NewEncoder(os.Stdout)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if lines.Text() == "finish" {
+			finish()
+			working.Wait()
+			time.Sleep(100 * time.Millisecond) // what a driver still ends by itself
+		}
+		if err := out.Encode(c.figures()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *child) figures() figures {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	f := figures{
+		Asked: c.asked.Load(), Granted: c.granted.Load(), Lost: c.lost.Load(), Overlaps: c.overlaps.Load(), Failed: c.failed.Load(),
+		Goroutines: runtime.NumGoroutine(), Heap: m.HeapAlloc,
+	}
+	if said := c.trouble.Load(); said != nil {
+		f.Error = *said
+	}
+	return f
+}
+
+// client makes a Client with its callers, by the one driver or the other.
+func (c *child) client(ctx context.Context, working *sync.WaitGroup, i int) error {
+	type store interface {
+		holdfast.Store
+		Close() error
+	}
+	var s store
+	var err error
+	for range 100 { // the server may be in trouble
+		if i%2 == 0 {
+			s, err = rueidisstore.Open(c.URL, nil)
+		} else {
+			s, err = goredisstore.Open(c.URL, nil)
+		}
+		if err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+	client := holdfast.New(s, &holdfast.Options{
+		TTL: c.TTL, Owner: fmt.Sprintf("soak-%d-%d", c.Number, i), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	var callersOf sync.WaitGroup
+	for k := range callers {
+		random := rand.New(rand.NewPCG(c.Seed, uint64(i*callers+k)))
+		callersOf.Go(func() {
+			for ctx.Err() == nil {
+				c.turn(ctx, client, random)
+				select {
+				case <-time.After(time.Duration(random.Int64N(int64(4 * time.Second)))):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	working.Go(func() {
+		callersOf.Wait()
+		_ = client.Close()
+		_ = s.Close()
+	})
+	return nil
+}
+
+// turn locks a name, most often one of a few, as what it is, and gives it back.
+func (c *child) turn(ctx context.Context, client *holdfast.Client, random *rand.Rand) {
+	n := random.IntN(c.Names)
+	if random.IntN(2) == 0 {
+		n %= 50
+	}
+	name := fmt.Sprintf("soak:%d", n)
+	limit := time.Minute
+	if random.IntN(10) == 0 {
+		limit = time.Duration(random.Int64N(int64(c.TTL)))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c.asked.Add(1)
+	var lease *holdfast.Lease
+	var err error
+	mutex := false
+	switch n % 10 {
+	case 0:
+		lease, err = client.Semaphore(name, 3).Acquire(ctx, 1+random.IntN(2))
+	case 1:
+		if rw := client.RWMutex(name); random.IntN(4) == 0 {
+			lease, err = rw.Lock(ctx)
+		} else {
+			lease, err = rw.RLock(ctx)
+		}
+	default:
+		mutex = true
+		lease, err = client.Mutex(name).Lock(ctx)
+	}
+	if err != nil {
+		c.refused(ctx, err)
+		return
+	}
+	c.granted.Add(1)
+	c.work(ctx, lease, n, mutex, random)
+	if err := lease.Release(); errors.Is(err, holdfast.ErrLost) {
+		c.lost.Add(1)
+	} else if err != nil && !errors.Is(err, holdfast.ErrUnknown) {
+		c.refused(ctx, err)
+	}
+}
+
+// refused counts an error that a fault does not explain.
+func (c *child) refused(ctx context.Context, err error) {
+	if ctx.Err() != nil || errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrUnknown) || errors.Is(err, holdfast.ErrLost) {
+		return
+	}
+	c.failed.Add(1)
+	said := err.Error()
+	c.trouble.Store(&said)
+}
+
+// work stays inside for a moment, most often.
+func (c *child) work(ctx context.Context, lease *holdfast.Lease, name int, mutex bool, random *rand.Rand) {
+	stay := time.Duration(random.Int64N(int64(5 * time.Millisecond)))
+	switch random.IntN(10) {
+	case 0:
+		stay = time.Duration(random.Int64N(int64(c.TTL * 3 / 2)))
+	case 1, 2:
+		stay = time.Duration(random.Int64N(int64(200 * time.Millisecond)))
+	}
+	if mutex && lease.Err() == nil {
+		until := monotonic() + int64(lease.Remaining())
+		if !c.board.enter(name, until) && lease.Err() == nil {
+			c.overlaps.Add(1)
+		}
+		defer c.board.leave(name, until)
+	}
+	select {
+	case <-time.After(stay):
+	case <-lease.Done():
+	case <-ctx.Done():
+	}
+}
