@@ -57,8 +57,12 @@ func Known(s *Story, r Rules) []Violation {
 				continue
 			}
 			for _, h := range held {
-				if h.Deadline > l.Granted+int64(r.TTL) {
-					found = append(found, Violation{"known", fmt.Sprintf("%s: %v was renewed after the grant of %v", name, h, l), append(slices.Clone(h.about), l.about...)})
+				older, younger := h, l
+				if l.Token < h.Token { // its grant was heard late
+					older, younger = l, h
+				}
+				if older.Deadline > younger.Granted+int64(r.TTL) {
+					found = append(found, Violation{"known", fmt.Sprintf("%s: %v was renewed after the grant of %v", name, older, younger), append(slices.Clone(h.about), l.about...)})
 				}
 			}
 			held = append(held, l)

@@ -194,7 +194,9 @@ func (c *Crew) reached(p *Process, o client.Order) bool {
 	case <-p.said[client.Clear]:
 	default:
 	}
-	c.fail(p.order(client.Order{}))
+	if err := p.order(client.Order{}); !errors.Is(err, syscall.EPIPE) { // else it has just killed itself
+		c.fail(err)
+	}
 	select { // it may spring in this very moment, and then says nothing of that order
 	case <-p.said[client.Reached]:
 		return true
