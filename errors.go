@@ -200,6 +200,10 @@ func unanswered(name, key string, err error) error {
 	return &storeError{name, ErrUnreachable, err}
 }
 
+// demotedWhileWaiting is what WAIT says where the server has become a replica after
+// the calls in front of it.
+const demotedWhileWaiting = "WAIT cannot be used with replica"
+
 // passing tells whether an error of the store may be gone at the next try:
 // every failure of the network, and those answers of a server that speak of
 // its state and not of us.
@@ -215,7 +219,7 @@ func passing(err error) bool {
 		return true
 	}
 	// Older servers wrap an error inside a script in a sentence of their own.
-	for _, state := range []string{"-OOM ", "-READONLY ", "-MISCONF ", "-NOREPLICAS ", "OOM command not allowed", "max number of clients", "non local key"} {
+	for _, state := range []string{"-OOM ", "-READONLY ", "-MISCONF ", "-NOREPLICAS ", "OOM command not allowed", "max number of clients", "non local key", demotedWhileWaiting} {
 		if strings.Contains(string(said), state) {
 			return true
 		}
@@ -230,7 +234,7 @@ func doubtful(err error) bool {
 		return true
 	}
 	word, _, _ := strings.Cut(string(said), " ")
-	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED"
+	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED" || strings.Contains(string(said), demotedWhileWaiting)
 }
 
 // notTheCallers replaces the end of a context of ours, which bounds one attempt:

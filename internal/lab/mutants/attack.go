@@ -22,4 +22,6 @@ var attackMutants = []mutant{
 		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelID(t.id, l, now)", "if false {\n\t\tl.c.cancelID(t.id, l, now)"}},
 	{guard: "once: over before it began", file: "once.go", name: "TestOnceOverBeforeItBegan",
 		edits: []string{"if lost := lease.Err(); lost != nil { // writing", "if lost := lease.Err(); lost != nil && false { // writing"}},
+	{guard: "a master that became a replica before WAIT is no error", file: "errors.go", name: "TestGrantConfirmedByWhoIsMasterNoMore",
+		edits: []string{`"non local key", demotedWhileWaiting}`, `"non local key"}`}},
 }

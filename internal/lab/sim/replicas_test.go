@@ -315,6 +315,26 @@ func TestGrantThatCanNotBeConfirmed(t *testing.T) {
 	})
 }
 
+// A master that wakes up and finds itself replaced becomes a replica between a
+// renewal and its WAIT: that passes.
+func TestGrantConfirmedByWhoIsMasterNoMore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		s.Replicate(2)
+		p0 := s.copied("p0", 15*time.Second)
+		refused := 0
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" && refused < 3 {
+				refused++
+				f.Refuse = "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0"
+			}
+		})
+		s.lock(p0, "n").release()
+		if refused != 3 {
+			t.Errorf("refused %d times, want 3: nothing was proved", refused)
+		}
+	})
+}
+
 // Who gives up while a grant is being confirmed leaves nothing behind.
 func TestGivenUpWhileConfirmed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
