@@ -49,10 +49,11 @@ type Outcome struct {
 	Seed       uint64
 	Operations int // attempts
 	Grants     int
-	Faults     int // that hit somebody
-	Ended      int // leases that ended by their deadline in a process that ran
-	Late       int // of them, those whose context came late
-	Undecided  int // names for which the search for an order took too long
+	Faults     int  // that hit somebody
+	Ended      int  // leases that ended by their deadline in a process that ran
+	Late       int  // of them, those whose context came late
+	Slow       bool // the machine was too busy for the checks of times
+	Undecided  int  // names for which the search for an order took too long
 	Violations []check.Violation
 	Events     []history.Event // kept where there are violations
 	Pictures   [][]byte        // HTML, of what has no order
@@ -83,7 +84,7 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	s := check.Read(events)
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
-	o.Ended, o.Late = ended, len(late)
+	o.Ended, o.Late, o.Slow = ended, len(late), check.Slow(s)
 	f := r.cell.Fault
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
@@ -163,6 +164,7 @@ func (r *run) happen() error {
 		return err
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
+	defer r.pulse()()
 	c.Settle(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
 	if err := c.Finish(); err != nil {
 		return err

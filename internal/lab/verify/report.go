@@ -36,6 +36,7 @@ type Counts struct {
 	Faults     int `json:"faults"`    // that hit somebody
 	Ended      int `json:"ended"`     // leases that ended by their deadline in a process that ran
 	Late       int `json:"late"`      // of them, those whose context came more than 20 ms later
+	Slow       int `json:"slow"`      // histories in which the machine was too busy for the checks of times
 	Undecided  int `json:"undecided"` // names for which the search for an order of a lock took too long
 	Violations int `json:"violations"`
 }
@@ -60,6 +61,9 @@ func (c *Counts) add(o Outcome) {
 	c.Faults += o.Faults
 	c.Ended += o.Ended
 	c.Late += o.Late
+	if o.Slow {
+		c.Slow++
+	}
 	c.Undecided += o.Undecided
 	c.Violations += len(o.Violations)
 }
@@ -135,7 +139,7 @@ func (r *Report) WriteFile(name string) error {
 // Table writes it for people.
 func (r *Report) Table(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tundecided\tviolations\t")
+	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tslow\tundecided\tviolations\t")
 	names := make([]string, 0, len(r.Cells))
 	for name := range r.Cells {
 		names = append(names, name)
@@ -149,5 +153,5 @@ func (r *Report) Table(w io.Writer) {
 }
 
 func (c *Counts) row(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Undecided, c.Violations)
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Slow, c.Undecided, c.Violations)
 }

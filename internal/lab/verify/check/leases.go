@@ -111,7 +111,7 @@ func Tokens(s *Story, r Rules) []Violation {
 // (Replicas may have to be made anew, which takes its time.)
 func Recovered(s *Story, r Rules) []Violation {
 	var found []Violation
-	if s.healed == 0 || s.slow(s.healed, 100*time.Millisecond) {
+	if s.healed == 0 || Slow(s) {
 		return nil
 	}
 	fine := func(c history.Class) bool { return slices.Contains(expected, c) || c == history.Replicas }

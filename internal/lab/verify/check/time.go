@@ -29,11 +29,15 @@ func Contexts(s *Story) (ended int, late []*Lease) {
 	return ended, late
 }
 
+// Slow tells whether a process or a server did not run for a moment once all faults
+// were over: times that are no matter of safety are not judged then.
+func Slow(s *Story) bool { return s.slow(s.healed, 100*time.Millisecond) }
+
 // Waiting wants that, once all faults are over, nobody waits for a name that
 // nobody holds for longer than what is left of a ttl and a tenth of a second.
 // (Rules.Slack is added.)
 func Waiting(s *Story, r Rules) []Violation {
-	if s.slow(s.healed, 100*time.Millisecond) {
+	if Slow(s) {
 		return nil
 	}
 	bound := int64(r.TTL + 100*time.Millisecond + r.Slack)

@@ -1,0 +1,66 @@
+//go:build linux
+
+package verify
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+)
+
+// pulse asks all servers again and again, now that nothing is done to them any
+// more, and notes when one did not answer for a while: because of a busy disk, or
+// since it did not run. What comes late then is not the fault of the lock.
+func (r *run) pulse() (stop func()) {
+	done := make(chan struct{})
+	var asking sync.WaitGroup
+	for _, server := range r.place.Servers {
+		asking.Go(func() {
+			for {
+				r.feel(server.Addr(), done)
+				select {
+				case <-done:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+		})
+	}
+	return func() {
+		close(done)
+		asking.Wait()
+	}
+}
+
+// feel asks one server until it breaks off or done is closed.
+func (r *run) feel(addr string, done <-chan struct{}) {
+	const late, patience = 50 * time.Millisecond, 10 * time.Second
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for lines := bufio.NewReader(conn); ; {
+		asked := history.Now()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, err := conn.Write([]byte("PING\r\n"))
+		if err == nil {
+			_, err = lines.ReadString('\n')
+		}
+		now := history.Now()
+		if silent := now - asked; silent > int64(late) {
+			r.crew.Notes.Note(history.Event{T: now, What: history.Stall, Process: addr, Version: silent})
+		}
+		if err != nil {
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
