@@ -34,7 +34,7 @@ func onProxy(begin func(*redistest.Proxy), longest time.Duration) func(*stage, *
 
 func command(args ...any) func(*stage, *rand.Rand) error {
 	return func(s *stage, _ *rand.Rand) error {
-		_, err := s.server.Do(args...)
+		_, err := s.do(args...)
 		return err
 	}
 }

@@ -29,7 +29,7 @@ func main() {
 	flag.IntVar(&plan.Names, "names", 2000, "how many names")
 	flag.DurationVar(&plan.TTL, "ttl", 3*time.Second, "of the leases")
 	flag.Uint64Var(&plan.Seed, "seed", 0, "of the faults; 0: by the clock")
-	into := flag.String("json", "", "write the result to this `file`, too")
+	flag.StringVar(&plan.JSON, "json", "", "write the result to this `file`, too, each minute")
 	flag.Parse()
 	if plan.Seed == 0 {
 		plan.Seed = uint64(time.Now().UnixNano()) >> 12
@@ -37,7 +37,7 @@ func main() {
 	result, err := soak(plan)
 	if err == nil {
 		result.print(os.Stdout)
-		err = result.write(*into)
+		err = result.write()
 	}
 	if err == nil {
 		err = result.verdict()
@@ -61,15 +61,16 @@ type plan struct {
 	Names     int
 	TTL       time.Duration
 	Seed      uint64
+	JSON      string
 }
 
-func (r *result) write(file string) error {
-	if file == "" {
+func (r *result) write() error {
+	if r.file == "" {
 		return nil
 	}
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o600)
+	return os.WriteFile(r.file, append(text, '\n'), 0o600)
 }

@@ -31,6 +31,7 @@ type result struct {
 	LeftGoroutines int              `json:"left_goroutines"` // of the process that has most, all closed
 	LeftKeys       []string         `json:"left_keys"`
 
+	file    string
 	began   time.Time
 	samples []sample
 }
@@ -59,10 +60,10 @@ var gauges = []struct {
 }
 
 func newResult(p plan) *result {
-	return &result{Processes: p.Processes, Clients: p.Clients, Names: p.Names, Seed: p.Seed, Faults: map[string]int{}, began: time.Now()}
+	return &result{Processes: p.Processes, Clients: p.Clients, Names: p.Names, Seed: p.Seed, Faults: map[string]int{}, file: p.JSON, began: time.Now()}
 }
 
-func (r *result) add(s sample) {
+func (r *result) add(s sample) error {
 	r.samples = append(r.samples, s)
 	r.Seconds = time.Since(r.began).Seconds()
 	r.Trends = map[string]trend{}
@@ -70,10 +71,12 @@ func (r *result) add(s sample) {
 	for _, g := range gauges {
 		r.Trends[g.name] = trendOf(settled, g.of)
 	}
-	if len(r.samples)%6 == 0 { // a line a minute
-		fmt.Printf("%6.0f s: asked %d, lost %d, faults %d, heap %.1f MB, resident %.1f MB, goroutines %.0f, descriptors %.0f, keys %.0f\n", r.Seconds,
-			r.Total.Asked, r.Total.Lost, r.struck(), s.Heap/1e6, s.RSS/1e6, s.Goroutines, s.Descriptors, s.Keys)
+	if len(r.samples)%6 != 0 { // a line a minute
+		return nil
 	}
+	fmt.Printf("%6.0f s: asked %d, lost %d, faults %d, heap %.1f MB, resident %.1f MB, goroutines %.0f, descriptors %.0f, keys %.0f\n", r.Seconds,
+		r.Total.Asked, r.Total.Lost, r.struck(), s.Heap/1e6, s.RSS/1e6, s.Goroutines, s.Descriptors, s.Keys)
+	return r.write()
 }
 
 func (r *result) struck() (n int) {

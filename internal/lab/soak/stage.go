@@ -165,17 +165,27 @@ func (s *stage) sample(at time.Duration) error {
 		}
 		x.Descriptors += float64(len(open))
 	}
-	if err := s.server0(&x); err != nil {
+	if err := s.serverSide(&x); err != nil {
 		return err
 	}
 	s.total()
-	s.result.add(x)
-	return nil
+	return s.result.add(x)
 }
 
-// server0 is what the server says of itself.
-func (s *stage) server0(x *sample) error {
-	text, err := s.server.Do("INFO", "everything")
+// do asks the server, which a busy machine may let wait.
+func (s *stage) do(args ...any) (answer string, err error) {
+	for range 20 {
+		if answer, err = s.server.Do(args...); err == nil {
+			return answer, nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return "", err
+}
+
+// serverSide is what the server says of itself.
+func (s *stage) serverSide(x *sample) error {
+	text, err := s.do("INFO", "everything")
 	if err != nil {
 		return err
 	}
@@ -189,7 +199,7 @@ func (s *stage) server0(x *sample) error {
 			x.Connections = n
 		}
 	}
-	keys, err := s.server.Do("DBSIZE")
+	keys, err := s.do("DBSIZE")
 	if err != nil {
 		return err
 	}
@@ -242,7 +252,7 @@ func (s *stage) finish() error {
 	s.total()
 	time.Sleep(s.plan.TTL + time.Second) // what the killed held
 	for _, pattern := range []string{"soak:*", "holdfast/holders:*"} {
-		left, err := s.server.Do("KEYS", pattern)
+		left, err := s.do("KEYS", pattern)
 		if err != nil {
 			return err
 		}
