@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
@@ -41,8 +42,9 @@ func Waiting(s *Story, r Rules) []Violation {
 		return nil
 	}
 	bound := int64(r.TTL + 100*time.Millisecond + r.Slack)
-	held, waited := map[string][]span{}, map[string][]span{}
-	last := lastOfMulti(s)
+	held, granted, waited := map[string][]span{}, map[string][]span{}, map[string][]span{}
+	severally := map[multi][]string{} // attempts that wait for all of these
+	until := map[multi]span{}
 	for _, l := range s.Asks {
 		gone := s.crashed[l.Process]
 		end := func(t int64) int64 {
@@ -55,24 +57,40 @@ func Waiting(s *Story, r Rules) []Violation {
 			return t
 		}
 		if l.Answered == 0 || l.Granted > 0 || l.Why == history.Cancelled {
-			waited[l.Name] = append(waited[l.Name], span{max(l.Asked, s.healed), end(l.Answered)})
+			wait := span{max(l.Asked, s.healed), end(l.Answered)}
+			if l.Kind == history.Multi {
+				m := multi{l.Process, l.Asked}
+				severally[m], until[m] = append(severally[m], l.Name), wait
+			} else {
+				waited[l.Name] = append(waited[l.Name], wait)
+			}
 		}
-		if l.Kind == history.Multi && l.Name != last[multi{l.Process, l.Asked}] { // it may have it, and wait for the next
+		if l.Kind == history.Multi { // it may have this name, and wait for the next
 			held[l.Name] = append(held[l.Name], span{l.Asked, end(l.Answered)})
 		}
 		if l.Granted > 0 {
-			held[l.Name] = append(held[l.Name], span{l.Granted, end(l.Released)})
+			granted[l.Name] = append(granted[l.Name], span{l.Granted, end(l.Released)})
 		}
 	}
 	var found []Violation
-	for name, waits := range waited {
-		for _, idle := range gaps(held[name], s.healed, s.end, bound) {
+	judge := func(name string, busy []span, waits ...span) {
+		for _, idle := range gaps(busy, s.healed, s.end, bound) {
 			i := slices.IndexFunc(waits, func(w span) bool { return min(w.to, idle.to)-max(w.from, idle.from) > bound })
 			if i >= 0 {
 				found = append(found, Violation{"waiting", fmt.Sprintf("%s: nobody holds it from %d for %v, and somebody waits from %d to %d",
 					name, idle.from, time.Duration(idle.to-idle.from), waits[i].from, waits[i].to), nil})
 			}
 		}
+	}
+	for name, waits := range waited {
+		judge(name, slices.Concat(held[name], granted[name]), waits...)
+	}
+	for m, names := range severally { // those that wait for several never stop each other: all take them in one order
+		var busy []span
+		for _, name := range names {
+			busy = append(busy, granted[name]...)
+		}
+		judge(strings.Join(names, ", "), busy, until[m])
 	}
 	return found
 }
@@ -81,19 +99,6 @@ func Waiting(s *Story, r Rules) []Violation {
 type multi struct {
 	process string
 	asked   int64
-}
-
-// lastOfMulti is the name that each such attempt locks last: that alone it never
-// holds while it waits.
-func lastOfMulti(s *Story) map[multi]string {
-	last := map[multi]string{}
-	for _, l := range s.Asks {
-		if l.Kind == history.Multi {
-			m := multi{l.Process, l.Asked}
-			last[m] = max(last[m], l.Name)
-		}
-	}
-	return last
 }
 
 // gaps are the times from from to to, longer than least, in no span.

@@ -116,7 +116,7 @@ func (p *process) obey(stdin io.Reader, finish func()) {
 		case o.Settle:
 			p.settle()
 		case o.Step == "":
-			p.trap.armed.Store(nil)
+			p.trap.disarm()
 			fmt.Println(Clear)
 		default:
 			p.trap.armed.Store(&o)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
@@ -19,12 +20,25 @@ import (
 type trap struct {
 	notes *history.Writer
 	armed atomic.Pointer[Order]
+	mu    sync.Mutex // held while it springs
+}
+
+// disarm returns when it will not spring any more, or has.
+func (t *trap) disarm() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.armed.Store(nil)
 }
 
 // at springs the trap if it is set for the step.
 func (t *trap) at(step Step) {
 	o := t.armed.Load()
-	if o == nil || o.Step != step || !t.armed.CompareAndSwap(o, nil) {
+	if o == nil || o.Step != step {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.armed.CompareAndSwap(o, nil) {
 		return
 	}
 	t.notes.Note(history.Event{What: history.Step, Detail: string(step)})

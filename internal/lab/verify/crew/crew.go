@@ -190,22 +190,29 @@ func (c *Crew) reached(p *Process, o client.Order) bool {
 		return true
 	case <-time.After(reach):
 	}
-	select { // what a reach in the same moment as its end left behind
-	case <-p.said[client.Clear]:
-	default:
-	}
+	p.disarmed++
 	if err := p.order(client.Order{}); !errors.Is(err, syscall.EPIPE) { // else it has just killed itself
 		c.fail(err)
 	}
-	select { // it may spring in this very moment, and then says nothing of that order
-	case <-p.said[client.Reached]:
-		return true
-	case <-p.said[client.Clear]:
-		return false
-	case <-time.After(patience):
-		c.fail(fmt.Errorf("%s takes no orders", p.Name))
-		return false
+	// It may spring in this very moment, and then answers that order when it goes on.
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		select {
+		case <-p.said[client.Reached]:
+			return true
+		case <-time.After(time.Millisecond):
+		}
+		if p.cleared.Load() < p.disarmed {
+			continue
+		}
+		select { // said before
+		case <-p.said[client.Reached]:
+			return true
+		default:
+			return false
+		}
 	}
+	c.fail(fmt.Errorf("%s takes no orders", p.Name))
+	return false
 }
 
 // Settle waits until every caller has come to the end of what it was at, but not

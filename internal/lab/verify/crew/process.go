@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,6 +32,9 @@ type Process struct {
 	stderr lockedBuffer
 	ended  chan struct{}                 // closed when it was waited for
 	said   map[client.Said]chan struct{} // one token each; the map is not changed
+
+	cleared  atomic.Int64 // how often it said clear
+	disarmed int64        // how often it was told to be
 }
 
 // start starts this binary in a role.
@@ -44,7 +48,7 @@ func start(name string, r role) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Name: name, cmd: exec.Command(self), ended: make(chan struct{}), said: map[client.Said]chan struct{}{}}
-	for _, word := range []client.Said{client.Ready, client.Reached, client.Clear, client.Settled, client.Done} {
+	for _, word := range []client.Said{client.Ready, client.Reached, client.Settled, client.Done} {
 		p.said[word] = make(chan struct{}, 1)
 	}
 	p.cmd.Env = append(os.Environ(), variable+"="+string(text),
@@ -76,6 +80,9 @@ func start(name string, r role) (*Process, error) {
 
 func (p *Process) listen(stdout io.Reader) {
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if client.Said(lines.Text()) == client.Clear {
+			p.cleared.Add(1)
+		}
 		if word := p.said[client.Said(lines.Text())]; word != nil {
 			select {
 			case word <- struct{}{}:
