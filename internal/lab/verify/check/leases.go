@@ -106,8 +106,12 @@ func Tokens(s *Story, r Rules) []Violation {
 	return found
 }
 
+// backoff is the longest pause between two tries of a request that is not answered.
+const backoff = 1500 * time.Millisecond
+
 // Recovered wants that once all faults have been over for as long as the machine
-// may need, no call fails for what they did, and that closing a Client went well.
+// may need, and each process has tried again, no call fails for what they did, and
+// that closing a Client went well.
 // (Replicas may have to be made anew, which takes its time.)
 func Recovered(s *Story, r Rules) []Violation {
 	var found []Violation
@@ -121,7 +125,7 @@ func Recovered(s *Story, r Rules) []Violation {
 		}
 	}
 	for _, l := range s.Asks {
-		if l.Asked > s.healed+int64(r.Slack) && l.Granted == 0 && l.Answered > 0 && !fine(l.Why) {
+		if l.Asked > s.healed+int64(r.Slack+backoff) && l.Granted == 0 && l.Answered > 0 && !fine(l.Why) {
 			found = append(found, Violation{"recovered", fmt.Sprintf("%s: %s failed %v after all was well: %s", l.Name, l.Process, time.Duration(l.Asked-s.healed), l.Why), slices.Clone(l.about)})
 		}
 	}
