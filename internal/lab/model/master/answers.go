@@ -118,6 +118,8 @@ func (w *world) lockAnswered(a Msg) {
 		if a.Word == queuedWord && (leaves || c.ended(a.ID)) && w.m.Mutant != NoLateCancel {
 			w.note(ghostCancelled)
 			w.cancelID(a.ID) // given up before this answer came
+		} else if a.Word == queuedWord && c.Phase == holding {
+			c.Used[a.ID.slot()] |= unseen // L was over when it ran, or it ran before the grant: nobody can tell
 		}
 	case a.Word == heldWord:
 		w.note(wasRefused)

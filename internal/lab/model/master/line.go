@@ -175,6 +175,7 @@ func (w *world) give(p int) {
 		c.Serve--
 	}
 	c.Turn, c.Turned, c.Topped, c.Held = true, true, false, 0
+	w.Idle = 0 // be the turn ever so short
 	w.use(token, c.robbed())
 }
 
