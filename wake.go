@@ -308,7 +308,11 @@ func (l *line) nextIn(t *tenure, m message, now instant) {
 	if m.life < 0 {
 		return
 	}
-	t.next = now.add(min(m.life, 15*time.Second+nearby*nearEach) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+	longest := 15 * time.Second
+	if m.kind == "near" {
+		longest += nearby * nearEach
+	}
+	t.next = now.add(min(m.life, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
 	if l.tenure == t && t.phase == queued && l.asking == nil {
 		l.askAt = min(l.askAt, t.next) // a foreign holder is looked at sooner
 		if m.kind == "next" {

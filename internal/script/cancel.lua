@@ -16,7 +16,6 @@ end
 local rank = redis.call('ZRANK', Q, id)
 local free = not holder or holder == id
 local now, fence, base, room
--- include fence.lua
 -- include wake.lua
 -- include handover.lua
 
@@ -26,10 +25,11 @@ if not free and rank ~= 0 then
   return {'cancelled', us, refused}
 end
 
+-- include fence.lua
 local dead, chosen, following, more = survey('', id, true)
 dead[#dead + 1] = id
 if more and not chosen then
-  redis.call('ZREM', Q, unpack(dead))
+  remove(dead)
   return {'again', us}
 end
 if free then

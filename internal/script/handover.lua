@@ -53,7 +53,7 @@ local function handover(dead, chosen, following, mine, asked)
   local top = base + size - 1
   redis.call('SET', L, chosen, 'PX', px)
   -- include reserve.lua
-  if left > 16 - gone then near(gone, tonumber(px)) end
+  if left > math.max(0, 16 - gone) then near(gone, tonumber(px)) end
   if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
     publish(following, 'next ' .. px .. ' ')
   end
@@ -61,6 +61,14 @@ local function handover(dead, chosen, following, mine, asked)
     publish(chosen, string.format('grant %s %d %d %s %s %s ', last, size, left, t[1], t[2], px))
   end
   return px, size, left, last
+end
+
+-- remove takes out the dead that survey stopped at. Who asks again finds so many
+-- less, so those who came near are told now.
+local function remove(dead)
+  local waiting = redis.call('ZCARD', Q)
+  local gone = redis.call('ZREM', Q, unpack(dead))
+  if waiting > gone then near(gone, math.max(0, redis.call('PTTL', L))) end
 end
 
 -- granted is the answer to a request that got the name.

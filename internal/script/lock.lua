@@ -41,7 +41,7 @@ end
 if mode == 'try' then
   local dead, chosen, following, more = survey('', '')
   if more and not chosen then
-    redis.call('ZREM', Q, unpack(dead))
+    remove(dead)
     return {'again', us}
   end
   if chosen then
@@ -71,7 +71,7 @@ else
   local dead, following, more
   dead, chosen, following, more = survey(id, '')
   if more and not chosen then
-    redis.call('ZREM', Q, unpack(dead))
+    remove(dead)
     return {'again', us}
   end
   local size, left, last

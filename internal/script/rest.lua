@@ -25,7 +25,7 @@ local heard = fresh ~= '' and listeners({fresh})(1) and 1 or 0
 local known = redis.call('PTTL', F)
 
 if more and not head then
-  redis.call('ZREM', Q, unpack(dead))
+  remove(dead)
   return {'again', us}
 end
 redis.call('PEXPIRE', L, left) -- first: full memory never refuses it, and then nothing that follows

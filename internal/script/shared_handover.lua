@@ -53,12 +53,13 @@ local function handover(plan, mine, leaving, capacity)
   end
   local out = plan.drop
   for _, id in ipairs(plan.grants) do out[#out + 1] = id end
+  local waiting = plan.more and not plan.first and redis.call('ZCARD', Q) or 0
   local gone = plan.silent and plan.silent ~= plan.first and 1 or 0
   if #out > 0 then gone = gone + redis.call('ZREM', Q, unpack(out)) end
 
   local token
   local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0
-  if plan.first then near(gone, math.min(left, 2000)) end
+  if plan.first or waiting > gone then near(gone, math.min(left, 2000)) end
   for i, id in ipairs(plan.grants) do
     local mark = string.format('%.0f', base + i - 1)
     if id == mine then

@@ -38,8 +38,8 @@ if waiting > 0 then
 end
 local rank = waiting > 0 and not over and redis.call('ZRANK', Q, id)
 if rank and rank < 16 then plan.drop[#plan.drop + 1] = id end
+if rank and rank >= 16 then redis.call('ZREM', Q, id) end -- before others come near
 handover(plan, '', id, capacity)
-if rank and rank >= 16 then redis.call('ZREM', Q, id) end
 if plan.more and not plan.first then return {'again', us} end
 if held then return {'released', refused} end
 return {'not held', '', us, refused}

@@ -19,7 +19,7 @@ local now, fence, base, room
 
 local dead, chosen, following, more = survey('', '', true)
 if more and not chosen then
-  redis.call('ZREM', Q, unpack(dead))
+  remove(dead)
   return {'again', us}
 end
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')

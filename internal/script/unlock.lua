@@ -27,7 +27,7 @@ local now, fence, base, room
 if not holder then -- expired: nothing to release, but the line must move
   local dead, chosen, following, more = survey('', '', true)
   if more and not chosen then
-    redis.call('ZREM', Q, unpack(dead))
+    remove(dead)
     return {'again', us}
   end
   handover(dead, chosen, following, '', 0)
@@ -43,7 +43,7 @@ if fresh ~= '' then
 end
 
 if more and not chosen then
-  redis.call('ZREM', Q, unpack(dead))
+  remove(dead)
   return {'again', us}
 end
 if fresh ~= '' and chosen and chosen ~= fresh then
