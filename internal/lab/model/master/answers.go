@@ -118,7 +118,7 @@ func (w *world) lockAnswered(a Msg) {
 		if a.Word == queuedWord && (leaves || c.ended(a.ID)) && w.m.Mutant != NoLateCancel {
 			w.note(ghostCancelled)
 			w.cancelID(a.ID) // given up before this answer came
-		} else if a.Word == queuedWord && c.Phase == holding {
+		} else if a.Word == queuedWord && (c.Phase == holding || a.ID == c.Over) {
 			c.Used[a.ID.slot()] |= unseen // L was over when it ran, or it ran before the grant: nobody can tell
 		}
 	case a.Word == heldWord:
