@@ -147,6 +147,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 		t.pair = exchange{sent: sent, server: a.server}
 	}
 	l.rejectTries(now)
+	l.c.badge.show(now)
 	lonely := !a.heard || moved
 	if lonely && l.wake.up {
 		l.wake.doubt(now)

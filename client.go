@@ -34,6 +34,7 @@ type core struct {
 	client  string // our part of every id
 	idHead  string
 	idTail  string
+	badge   *badge // nil without Options.Details
 
 	ctx     context.Context // ends with the Client
 	cancel  context.CancelFunc
@@ -136,6 +137,7 @@ func (c *core) start() *Client {
 		c.events = make(chan Event, 1024)
 		go tell(c.options.OnEvent, c.events, c.stopped)
 	}
+	c.badge = c.newBadge(c.options.Details)
 	go c.run()
 
 	client := &Client{c}

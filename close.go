@@ -42,6 +42,7 @@ func (c *core) close() error {
 
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
 	defer cancel()
+	away := c.badge.takenAway(ctx)
 	err := c.undo(ctx, calls)
 	if later := c.undo(ctx, c.settle(ctx)); err == nil {
 		err = later
@@ -49,6 +50,7 @@ func (c *core) close() error {
 	if err == nil {
 		err = ctx.Err() // something was still on its way
 	}
+	<-away
 	c.cancel()
 	if err != nil {
 		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))

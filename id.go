@@ -105,6 +105,15 @@ func hashID(id string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
+// hashClient is how a Client is named to people, for the same reason; empty for
+// none.
+func hashClient(client string) string {
+	if client == "" {
+		return ""
+	}
+	return hashID(client)
+}
+
 // On a quorum L is id:token. bareID is what stands before the token.
 func bareID(value string) string {
 	if end := strings.LastIndexByte(value, ':'); end >= 0 && tokenOf(value) > 0 {

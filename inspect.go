@@ -20,6 +20,7 @@ var (
 // State is what Inspect saw of a name, in one moment.
 type State struct {
 	Name    string
+	Key     string   // the lock's key in Redis
 	Kind    Kind     // what it is used as; KindMutex where nobody holds it
 	Holder  *Holder  // nil: free; of several the one whose time ends first
 	Holders []Holder // of a shared kind, by the end of their time, the first 1,000; else none
@@ -27,9 +28,16 @@ type State struct {
 	Size    int      // of a semaphore; else 0
 	Used    int      // permits that are held of a semaphore; else 0
 	Token   int64    // newest token reserved; 0: none remembered
+	Term    int64    // of an election: the number of the leader's term; 0: it is none, or it was not announced
 	Waiters []Waiter
 	Waiting int       // how many wait; Waiters lists the first 1,000
 	At      time.Time // by the server's clock
+
+	// Unseen is why Term and Holder.Revoked are not known: the server's user may not
+	// read the keys of orders and terms. Nil: they are known.
+	Unseen error
+
+	quorum bool // of a quorum: nobody there can be revoked
 }
 
 // Holder is who holds a name, or after whom it rests.
@@ -39,10 +47,15 @@ type Holder struct {
 	Foreign   bool          // not one of holdfast's ids
 	Resting   bool          // nobody holds the name: it rests for Remaining after Owner's hold, see Mutex.MinHold
 	Own       bool          // this Client's
+	Client    string        // names the Client, which is its process as a rule, by a hash; empty when foreign
 	Remaining time.Duration // until expiry in Redis; negative: it has none
 	Held      time.Duration // since the newest stride of tokens was reserved, which is the grant unless the tenure needed more; 0: not known
 	TTL       time.Duration // of the tenure; 0 when foreign
 	Part      Part          // of a shared kind
+	Revoked   string        // the reason of a Revoke that stands: it was asked to stop; empty: none
+	Details   *Details      // what its Client tells of its process, see Options.Details; nil: nothing
+
+	client string // behind Client; not for people
 }
 
 // Part is what a holder has, or a waiter wants, of a lock of a shared kind. The
@@ -58,14 +71,22 @@ type Waiter struct {
 	Owner     string
 	Hash      string
 	Own       bool
+	Client    string // as Holder.Client
 	Waited    time.Duration
-	Listening bool // its wake channel has a listener; without one it will be skipped
-	Part      Part // of a shared kind
+	Listening bool     // its wake channel has a listener; without one it will be skipped
+	Part      Part     // of a shared kind
+	Details   *Details // as Holder.Details
+
+	client string
 }
 
 const listed = 1000
 
-// Inspect looks at a name and changes nothing.
+// Inspect looks at a name and changes nothing. It costs a round trip, one more where
+// the name is a semaphore's or an RWMutex's, and one more for Details where anybody
+// holds it or waits; those may take 250 ms, and what is not there by then is left out.
+// State.Diagnose says what it means. Errors: ErrName; ErrUnreachable; a ServerError;
+// that of ctx.
 func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	k, err := keysOf(c.options.Prefix, name)
 	if err != nil {
@@ -74,22 +95,16 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	if c.quorum != nil {
 		return c.quorum.inspect(ctx, name, k)
 	}
-	args := []string{strconv.Itoa(listed), c.shardOf(k)}
-	reply, err := c.evalBounded(ctx, Call{scriptInspect, k[:], args})
-	if err == nil && len(reply) > 0 && reply[0] == "other kind" {
-		reply, err = c.evalBounded(ctx, Call{scriptSharedInspect, k.withHolders(), args})
+	l := c.newLook(name, k, listed)
+	for !l.done {
+		reply, err := c.evalBounded(ctx, l.call)
+		l.heard(reply, err)
 	}
-	if said, ok := asServerError(err); ok {
-		return nil, &storeError{name, nil, explain(said, k.lock())}
+	if l.err != nil {
+		return nil, l.err
 	}
-	if err != nil {
-		return nil, &storeError{name, ErrUnreachable, err}
-	}
-	state, err := c.decodeState(name, reply)
-	if err != nil {
-		return nil, &storeError{name, nil, err}
-	}
-	return state, nil
+	c.addDetails(ctx, l.state)
+	return l.state, nil
 }
 
 // evalBounded is evalWithin the patience with the store.
@@ -129,7 +144,7 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	if len(reply) > 0 && reply[0] == "shared" {
 		return c.decodeShared(name, reply)
 	}
-	if len(reply) < 7 || (len(reply)-7)%3 != 0 || reply[0] != "state" {
+	if len(reply) < 9 || (len(reply)-9)%3 != 0 || reply[0] != "state" {
 		return nil, errState
 	}
 	figures := make([]int64, 4)
@@ -144,8 +159,12 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	s := &State{Name: name, Kind: KindMutex, At: time.UnixMicro(us), Token: figures[2], Waiting: int(figures[3])}
 	if reply[3] == "1" {
 		s.Holder = c.holder(reply[2], time.Duration(figures[1])*time.Millisecond, 2*us-s.Token)
+		s.Holder.Revoked = cleanReason(reply[8])
+		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= maxToken {
+			s.Term = term // whoever writes to Redis can write any
+		}
 	}
-	return s, c.decodeWaiters(s, us, reply[7:])
+	return s, c.decodeWaiters(s, us, reply[9:])
 }
 
 // decodeWaiters reads id, arrival and listeners of each.
@@ -160,6 +179,7 @@ func (c *core) decodeWaiters(s *State, us int64, rest []string) error {
 			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client, Part: id.part(),
 			Waited:    max(0, time.Duration(us-int64(score))*time.Microsecond),
 			Listening: rest[2] != "0",
+			Client:    hashClient(id.client), client: id.client,
 		})
 	}
 	return nil
@@ -176,6 +196,7 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 		return h
 	}
 	h.Owner, h.TTL, h.Own = id.owner, id.ttl, id.client == c.client
+	h.Client, h.client = hashClient(id.client), id.client
 	h.Held = max(0, time.Duration(sinceToken)*time.Microsecond/2)
 	return h
 }

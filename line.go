@@ -322,6 +322,7 @@ func (l *line) give(w *caller, now instant) {
 	l.lingers = 0
 	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
 	l.turn.bound(w, now)
+	l.c.badge.show(now)
 	if l.c.events != nil {
 		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
 	}

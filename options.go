@@ -47,6 +47,14 @@ type Options struct {
 	// "_". It proves nothing: whoever writes to Redis can claim any.
 	Owner string
 
+	// Details are what this Client tells people of its process, for as long as it
+	// holds or waits for a name: Inspect and Survey show them. They are written
+	// beside the lock, at the first grant or place in line, every 20 minutes
+	// after that, and taken away by Close; an hour and a TTL after a crash they
+	// are gone. No lock waits for that or fails with it. Default nil: nothing is
+	// told. See ProcessDetails, and Details for what must not be in them.
+	Details *Details
+
 	// Linger keeps an idle tenure for up to this long after its last lease was
 	// released, so that locking the name again here costs nothing. It ends at
 	// once when another process waits; a TryLock elsewhere finds it held.

@@ -24,7 +24,7 @@ const MaxQuorumTTL = time.Minute
 // who waits looks again every 25 to 100 ms and may be overtaken, and each look
 // asks all nodes. Inspect sees no waiters. Revoke, Steal, Export, Adopt,
 // Mutex.MinHold, Once, Semaphore and RWMutex are refused, by an error;
-// Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
+// Options.Details, Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
 // all before as long as not more nodes than a minority lose their data at a time.
 //
 // An even number of stores, fewer than three, a Redis Cluster among them, an
@@ -63,6 +63,8 @@ func checkQuorumOptions(o *Options, n int) error {
 		return fmt.Errorf("Options.Quorum names a quorum of %d, but NewQuorum got %d stores", id.size, n)
 	case o.TTL > MaxQuorumTTL:
 		return fmt.Errorf("Options.TTL is %v: on a quorum it must be at most %v", o.TTL, MaxQuorumTTL)
+	case o.Details != nil:
+		return errors.New("Options.Details do not work on a quorum")
 	case o.Linger > 0 || o.RepairOrphans > 0 || o.WaitReplicas > 0:
 		return errors.New("Options.Linger, Options.RepairOrphans and Options.WaitReplicas do not work on a quorum")
 	}

@@ -28,6 +28,9 @@ func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State,
 			if err == nil {
 				s, err = q.c.decodeState(name, bareReply(reply))
 			}
+			if err == nil {
+				s.Key, s.quorum = k.lock(), true
+			}
 			came <- result{i, s, err}
 		}()
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // ErrTenure means that the tenure that was meant does not hold the name, or not any more.
@@ -188,22 +187,7 @@ func (c *core) evalUntil(callers context.Context, until instant, name string, ca
 const maxReason = 200 // bytes
 
 // cleanReason makes a reason that is safe to read and not too long.
-func cleanReason(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !printable(r) {
-			return '_'
-		}
-		return r
-	}, strings.TrimSpace(s))
-	if len(s) > maxReason {
-		cut := maxReason
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut]
-	}
-	return s
-}
+func cleanReason(s string) string { return cleanText(s, maxReason) }
 
 // ordered: a push says that something was ordered of a tenure of ours. Anybody
 // may publish, so Redis is asked, by a renewal that is sent after it.

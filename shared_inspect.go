@@ -57,6 +57,7 @@ func (c *core) decodeShared(name string, reply []string) (*State, error) {
 		s.Holders = append(s.Holders, Holder{
 			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client,
 			Remaining: time.Duration(ms) * time.Millisecond, TTL: id.ttl, Part: id.part(),
+			Client: hashClient(id.client), client: id.client,
 		})
 		rest = rest[2:]
 	}

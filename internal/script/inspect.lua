@@ -1,15 +1,22 @@
 -- inspect: what stands in the keys of one name. Writes nothing.
--- KEYS L F Q
+-- KEYS L F Q [R T]
 -- ARGV most waiters to list, shard suffix
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local L, F, Q, R, T = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local holder = redis.pcall('GET', L)
 if type(holder) == 'table' then
   -- include other_kind.lua
 end
+local term, order, reason = '0', nil, nil
+if holder and R then
+  local id = holder
+  -- include order.lua
+  local newest, whose = string.match(redis.call('GET', T) or '', '^(%d+) (.*)$')
+  if whose == holder then term = newest end
+end
 local answer = {'state', us, holder or '', holder and 1 or 0, redis.call('PTTL', L),
-  redis.call('GET', F) or '0', redis.call('ZCARD', Q)}
+  redis.call('GET', F) or '0', redis.call('ZCARD', Q), term, order == 'revoked' and reason or ''}
 local queue = redis.call('ZRANGE', Q, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local client = string.match(queue[i], '^([%w_-]+)%.')

@@ -44,6 +44,9 @@ var (
 	Rest     = load("rest")
 
 	MultiLock = load("multi_lock")
+
+	DetailsNote = load("details_note")
+	DetailsLook = load("details_look")
 )
 
 // The operations on what is remembered of a Once.
@@ -87,7 +90,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, OnceBegin, OnceEnd, OnceLook}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook}
 }
 
 // New makes a script from its source.

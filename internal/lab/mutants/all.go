@@ -17,4 +17,5 @@ var tables = slices.Concat(
 	multiMutants,
 	clockMutants,
 	nearMutants,
+	inspectMutants,
 )

@@ -1,0 +1,194 @@
+package holdfast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Which process waits for which is a graph with two kinds of nodes, processes and
+// names. A process that waits for nothing will give back what it holds; so will one
+// that waits only for names that such processes hold, and so on. Those that are left
+// wait for each other. (Holt, Some Deadlock Properties of Computer Systems, 1972: of a
+// semaphore not all holders count, only as many as the first in line needs.)
+//
+// It sees processes and not what runs in them: that one holds x and waits for y may be
+// two pieces of work that have nothing to do with each other.
+
+// circles is that graph, without the processes that are known to get on.
+type circles struct {
+	names map[string]*State
+	waits map[string][]string // by Client: the names that it waits for, in order
+	holds map[string][]string // by Client: those that it has, or a part of
+	stuck map[string]bool     // by Client
+}
+
+// findCircles says of each name that is in a circle in which.
+func findCircles(names []Surveyed) map[string]Diagnosis {
+	g := &circles{map[string]*State{}, map[string][]string{}, map[string][]string{}, map[string]bool{}}
+	for i := range names {
+		if s := names[i].State; names[i].Err == nil && s.Holder != nil && !s.Holder.Foreign && !s.Holder.Resting {
+			g.add(s)
+		}
+	}
+	g.reduce()
+	return g.tell()
+}
+
+func (g *circles) add(s *State) {
+	g.names[s.Name] = s
+	s.eachHolder(func(h *Holder) {
+		if h.Client != "" && !slices.Contains(g.holds[h.Client], s.Name) {
+			g.holds[h.Client] = append(g.holds[h.Client], s.Name)
+		}
+	})
+	for i := range s.Waiters {
+		w := &s.Waiters[i]
+		// One that has a part of the name and waits for another part has several
+		// pieces of work.
+		if w.Client == "" || !w.Listening || w.Waited < stuckAfter || s.heldBy(w.Client) || slices.Contains(g.waits[w.Client], s.Name) {
+			continue
+		}
+		g.waits[w.Client] = append(g.waits[w.Client], s.Name)
+		g.stuck[w.Client] = true
+	}
+}
+
+func (s *State) heldBy(client string) (found bool) {
+	s.eachHolder(func(h *Holder) { found = found || h.Client == client })
+	return found
+}
+
+// reduce takes out who gets on, and then who waited for those.
+func (g *circles) reduce() {
+	var free []string
+	look := func(client string) {
+		if g.stuck[client] && !slices.ContainsFunc(g.waits[client], func(name string) bool { return !g.comes(name) }) {
+			delete(g.stuck, client)
+			free = append(free, client)
+		}
+	}
+	for client := range g.waits {
+		look(client)
+	}
+	for len(free) > 0 {
+		client := free[0]
+		free = free[1:]
+		for _, name := range g.holds[client] {
+			for i := range g.names[name].Waiters {
+				look(g.names[name].Waiters[i].Client)
+			}
+		}
+	}
+}
+
+// comes tells whether the first in the line of a name gets it by what those give back
+// who are not stuck. Nobody overtakes the first.
+func (g *circles) comes(name string) bool {
+	s := g.names[name]
+	w, _ := s.head()
+	if w == nil || len(s.Holders) < s.Holding {
+		return true // not all are known
+	}
+	free, need, capacity := 0, 0, 0
+	switch {
+	case s.Kind == KindSemaphore && s.Size > 0:
+		free, need, capacity = s.Size-s.Used, w.Part.Permits, s.Size
+	case s.Kind == KindRWMutex && w.Part.Reads && s.Holder.Part.Reads:
+		return true
+	}
+	all := true
+	s.eachHolder(func(h *Holder) {
+		if g.stuck[h.Client] {
+			all = false
+		} else {
+			free += h.Part.Permits
+		}
+	})
+	return all || capacity > 0 && free >= need
+}
+
+// tell follows from each process that is stuck one name that it waits for to one that
+// holds it, until a circle closes.
+func (g *circles) tell() map[string]Diagnosis {
+	found := map[string]Diagnosis{}
+	clients := make([]string, 0, len(g.stuck))
+	for client := range g.stuck {
+		clients = append(clients, client)
+	}
+	slices.Sort(clients)
+	seen := map[string]bool{}
+	for _, client := range clients {
+		var path []step
+		for !seen[client] {
+			seen[client] = true
+			s := g.next(client)
+			path = append(path, s)
+			client = s.holder
+		}
+		if from := slices.IndexFunc(path, func(s step) bool { return s.client == client }); from >= 0 {
+			d := g.diagnosis(path[from:])
+			for _, s := range path[from:] {
+				found[s.name] = d
+			}
+		}
+	}
+	return found
+}
+
+// step is one process that waits for a name that another has.
+type step struct{ client, name, holder string }
+
+func (g *circles) next(client string) step {
+	for _, name := range g.waits[client] {
+		if g.comes(name) {
+			continue
+		}
+		holder := ""
+		g.names[name].eachHolder(func(h *Holder) {
+			if holder == "" && g.stuck[h.Client] {
+				holder = h.Client
+			}
+		})
+		return step{client, name, holder}
+	}
+	return step{client: client, holder: client} // not reached: it would not be stuck
+}
+
+func (g *circles) diagnosis(circle []step) Diagnosis {
+	first := 0 // so that the same circle is told in the same words
+	for i := range circle {
+		if circle[i].name < circle[first].name {
+			first = i
+		}
+	}
+	circle = append(slices.Clone(circle[first+1:]), circle[:first+1]...)
+	parts := make([]string, len(circle))
+	for i, s := range circle {
+		had := circle[(i+len(circle)-1)%len(circle)].name
+		parts[i] = fmt.Sprintf("%s holds %s and waits for %s", g.who(had, s.client), cleanText(had, 80), cleanText(s.name, 80))
+	}
+	last := g.names[circle[len(circle)-1].name]
+	return Diagnosis{
+		CodePossibleDeadlock, strings.Join(parts, "; "),
+		"see whether one piece of work does both there: then none of them ever ends. " + last.toBreak() + ". Then let all take names in the same order, or at once by Client.Multi",
+	}
+}
+
+// toBreak says how to end a circle of which this is a name.
+func (s *State) toBreak() string {
+	if s.Kind != KindMutex || s.quorum {
+		return "To break the circle stop one of the processes"
+	}
+	return "holdfast revoke " + s.tenureFlags() + " breaks the circle"
+}
+
+// who is how people call a process that has a name.
+func (g *circles) who(name, client string) (who string) {
+	g.names[name].eachHolder(func(h *Holder) {
+		if h.Client == client {
+			who = h.Who()
+		}
+	})
+	return who
+}

@@ -1,0 +1,248 @@
+package holdfast
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// Details are what a Client tells people of its process, beside its locks: whom to
+// ask at night. Who may read Redis reads them, so they must hold no secret, and who
+// may write there can claim any. All fields may be empty. What can't be printed
+// becomes "_", and each is cut to MaxDetail bytes.
+type Details struct {
+	Host    string `json:"host,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	User    string `json:"user,omitempty"`
+	Program string `json:"program,omitempty"` // its file's name
+	Command string `json:"command,omitempty"` // what it runs while it holds a name
+	Note    string `json:"note,omitempty"`    // whatever helps: a ticket, a team, a link to a log
+}
+
+// MaxDetail is how long each of the Details may be, in bytes.
+const MaxDetail = 256
+
+// ProcessDetails are host, pid, user and program of this process, as far as they are
+// known. Command line and note are for the caller to add.
+func ProcessDetails() *Details {
+	d := &Details{PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
+	d.Host, _ = os.Hostname()
+	d.User = os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		d.User = u.Username
+	}
+	return d
+}
+
+// clean is a copy that is safe to read and not too long.
+func (d *Details) clean() *Details {
+	return &Details{
+		Host: cleanText(d.Host, MaxDetail), PID: max(0, d.PID), User: cleanText(d.User, MaxDetail),
+		Program: cleanText(d.Program, MaxDetail), Command: cleanText(d.Command, MaxDetail), Note: cleanText(d.Note, MaxDetail),
+	}
+}
+
+func cleanText(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !printable(r) {
+			return '_'
+		}
+		return r
+	}, strings.TrimSpace(s))
+	if len(s) > most {
+		cut := most
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut]
+	}
+	return s
+}
+
+const (
+	detailsPrefix = reserved + "client:" // D: the details of a Client
+	detailsEvery  = 20 * time.Minute     // how often they are written while a name is held or waited for
+	detailsLife   = time.Hour            // how long they outlive that, beyond the ttl
+	detailsWait   = 250 * time.Millisecond
+	mostDetails   = 256 // Clients that one Inspect asks about
+)
+
+var (
+	scriptDetailsNote = script.DetailsNote
+	scriptDetailsLook = script.DetailsLook
+)
+
+// badge is what a Client tells of itself. Nothing waits for it, and nothing fails with
+// it.
+type badge struct {
+	c      *core
+	text   string
+	told   bool // it was sent, less than detailsEvery ago
+	sent   bool // it was ever sent
+	warned bool
+}
+
+func (c *core) newBadge(d *Details) *badge {
+	if d == nil || c.quorum != nil {
+		return nil
+	}
+	text, err := json.Marshal(d.clean())
+	if err != nil { // strings and a number
+		panic("holdfast: " + err.Error())
+	}
+	return &badge{c: c, text: string(text)}
+}
+
+// show is called with each grant and each place in line.
+func (b *badge) show(now instant) {
+	if b == nil || b.told || b.c.closed {
+		return
+	}
+	b.told, b.sent = true, true
+	b.c.after = append(b.c.after, func() { go b.write() })
+	b.c.later(now.add(detailsEvery), func(now instant) {
+		b.told = false
+		if len(b.c.lines) > 0 {
+			b.show(now)
+		}
+	})
+}
+
+func (b *badge) call(text string) Call {
+	life := detailsLife + b.c.options.TTL
+	return Call{scriptDetailsNote, []string{detailsPrefix + b.c.client}, []string{text, itoa(life.Milliseconds())}}
+}
+
+// write tries once; the next time is detailsEvery later.
+func (b *badge) write() {
+	c := b.c
+	_, err := c.evalWithin(c.ctx, b.call(b.text), c.options.attempt())
+	c.mu.Lock()
+	defer c.unlock()
+	if err == nil || c.closed || b.warned {
+		return
+	}
+	b.warned = true
+	if said, ok := asServerError(err); ok {
+		err = explain(said, "")
+	}
+	c.warn("holdfast: could not write Options.Details; locks do without", "error", err)
+}
+
+// takenAway takes the details away, and closes what it returns when that is done or
+// ctx has ended.
+func (b *badge) takenAway(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	if b == nil || !b.sent {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		_, _ = b.c.evalWithin(ctx, b.call(""), detailsWait) // it expires
+	}()
+	return done
+}
+
+// addDetails fills in what those who hold and wait tell of themselves, as far as it is
+// known within detailsWait.
+func (c *core) addDetails(callers context.Context, states ...*State) {
+	if c.quorum != nil {
+		return
+	}
+	ids := clientsOf(states)
+	if len(ids) == 0 {
+		return
+	}
+	calls := make([]Call, len(ids))
+	for i, id := range ids {
+		calls[i] = Call{scriptDetailsLook, []string{detailsPrefix + id}, nil}
+	}
+	known := make(map[string]*Details, len(ids))
+	for i, r := range c.evalMany(callers, calls, detailsWait) {
+		if d := decodeDetails(r); d != nil {
+			known[ids[i]] = d
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	for _, s := range states {
+		s.eachHolder(func(h *Holder) { h.Details = known[h.client] })
+		for i := range s.Waiters {
+			s.Waiters[i].Details = known[s.Waiters[i].client]
+		}
+	}
+}
+
+// clientsOf are those whose details are wanted, each once, of each name so many.
+func clientsOf(states []*State) (ids []string) {
+	seen := make(map[string]struct{})
+	for _, s := range states {
+		room := mostDetails
+		add := func(id string) {
+			if _, twice := seen[id]; id == "" || twice || room == 0 {
+				return
+			}
+			room--
+			seen[id] = struct{}{}
+			ids = append(ids, id)
+		}
+		s.eachHolder(func(h *Holder) { add(h.client) })
+		for i := range s.Waiters {
+			add(s.Waiters[i].client)
+		}
+	}
+	return ids
+}
+
+func (s *State) eachHolder(f func(h *Holder)) {
+	for i := range s.Holders {
+		f(&s.Holders[i])
+	}
+	if s.Holder != nil && len(s.Holders) == 0 {
+		f(s.Holder)
+	}
+}
+
+// decodeDetails reads what anybody may have written.
+func decodeDetails(r Result) *Details {
+	if r.Err != nil || len(r.Reply) != 2 || r.Reply[0] != "details" || len(r.Reply[1]) > 16*MaxDetail {
+		return nil
+	}
+	var d Details
+	if json.Unmarshal([]byte(r.Reply[1]), &d) != nil {
+		return nil
+	}
+	if d = *d.clean(); d == (Details{}) {
+		return nil
+	}
+	return &d
+}
+
+// String is "alice, pid 4121 on web-3", as far as it is known.
+func (d *Details) String() string {
+	if d == nil {
+		return ""
+	}
+	var parts []string
+	if d.User != "" {
+		parts = append(parts, d.User)
+	}
+	if d.PID > 0 {
+		parts = append(parts, "pid "+itoa(int64(d.PID)))
+	}
+	text := strings.Join(parts, ", ")
+	if d.Host == "" {
+		return cmp.Or(text, d.Program)
+	}
+	return strings.TrimSpace(text + " on " + d.Host)
+}

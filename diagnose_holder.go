@@ -1,0 +1,210 @@
+package holdfast
+
+import (
+	"fmt"
+	"time"
+)
+
+// aboutHolders says how those who hold a name do: ours, with an expiry.
+func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
+	h := s.Holder
+	if h.Revoked != "" {
+		found = append(found, Diagnosis{
+			CodeRevoking,
+			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it has, for %s at most", h.Who(), h.Revoked, rough(h.Remaining)),
+			fmt.Sprintf("wait for that; holdfast steal %s does not, and then two may believe that they hold it", s.tenureFlags()),
+		})
+	} else if late := s.late(); late != nil {
+		found = append(found, *late)
+	}
+	if long := s.long(o); long != nil {
+		found = append(found, *long)
+	}
+	if len(found) == 0 {
+		found = append(found, Diagnosis{CodeHeldHealthy, s.healthy(), ""})
+	}
+	return found
+}
+
+// healthy says who holds a name and renews.
+func (s *State) healthy() string {
+	h := s.Holder
+	if s.Kind != KindMutex {
+		renew := "who renew on time"
+		if s.Holding == 1 {
+			renew = "who renews on time"
+		}
+		return fmt.Sprintf("%s by %s, %s", s.use(), s.whos(), renew)
+	}
+	text := "held by " + h.Who()
+	if s.Term > 0 {
+		text = "led by " + h.Who()
+	}
+	if h.Held > 0 {
+		text += " for " + rough(h.Held)
+	}
+	if h.Remaining > h.TTL && h.TTL > 0 {
+		return text + ", and kept for " + rough(h.Remaining) + " more whatever becomes of it (a least time of holding)"
+	}
+	return text + ", renews on time"
+}
+
+// use says how a name of a shared kind is used.
+func (s *State) use() string {
+	switch {
+	case s.Kind == KindSemaphore:
+		return fmt.Sprintf("%d of %d permits are held", s.Used, s.Size)
+	case s.Holder.Part.Writes:
+		return "held for writing"
+	case s.Holder.Part.Reads:
+		return "held for reading"
+	}
+	return "held"
+}
+
+// whos names the holders of a shared kind.
+func (s *State) whos() string {
+	whos := make([]string, 0, 3)
+	for i := range s.Holders[:min(len(s.Holders), cap(whos))] {
+		whos = append(whos, s.Holders[i].Who())
+	}
+	return each(whos, max(s.Holding, len(whos)))
+}
+
+// Whoever renews does so at a third of the ttl, so has two thirds at least: late is
+// half of that. Of a pushed grant the life is the claim window until the first renewal.
+const (
+	lateShare     = 3
+	expiringShare = 10
+)
+
+// lateness is the code of a holder that has not renewed in time; empty: it has.
+func (h *Holder) lateness() Code {
+	life := h.TTL
+	if w := min(h.TTL, window); h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w {
+		life = w // it may have had no time to renew
+	}
+	switch {
+	case h.TTL == 0 || h.Remaining < 0:
+		return ""
+	case h.Remaining < life/expiringShare:
+		return CodeExpiring
+	case h.Remaining < life/lateShare:
+		return CodeRenewalsLate
+	}
+	return ""
+}
+
+// late finds the holder that is nearest to its end without renewing. They are sorted
+// by that, but for a shorter ttl.
+func (s *State) late() *Diagnosis {
+	holders := s.Holders
+	if len(holders) == 0 {
+		holders = []Holder{*s.Holder}
+	}
+	var worst *Holder
+	n := 0
+	for i := range holders {
+		h := &holders[i]
+		code := h.lateness()
+		if code == "" {
+			continue
+		}
+		n++
+		if worst == nil || code == CodeExpiring && worst.lateness() != CodeExpiring {
+			worst = h
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	about := fmt.Sprintf("%s renews late: %s is left of its %s, and who renews has %s at least",
+		worst.Who(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
+	action := fmt.Sprintf("look at its process: it hangs, or does not reach the server (load, network). If it does not renew, others go on in %s. If its lease was exported: adopt it", rough(worst.Remaining))
+	code := worst.lateness()
+	if code == CodeExpiring {
+		about = fmt.Sprintf("%s does not renew any more: %s is left of its %s", worst.Who(), rough(worst.Remaining), rough(worst.TTL))
+		action = fmt.Sprintf("wait: the name is given on in %s. See what became of its process; what it still does is stopped by a resource that checks the token", rough(worst.Remaining))
+	}
+	if n > 1 {
+		about += fmt.Sprintf("; %d of %d renew late", n, s.Holding)
+	}
+	return &Diagnosis{code, about, action}
+}
+
+// long tells of a mutex that is held for too long. Of the shared kinds it is not known
+// since when they are held.
+func (s *State) long(o *DiagnoseOptions) *Diagnosis {
+	h := s.Holder
+	if h.Held <= 0 {
+		return nil
+	}
+	limit, why := 100*h.TTL, fmt.Sprintf("more than 100 times its ttl (%s)", rough(h.TTL))
+	typical, known := o.typical(s.Name)
+	switch {
+	case known:
+		limit, why = 3*typical, fmt.Sprintf("%d times as long as usual (%s)", int(h.Held/typical), rough(typical))
+	case s.Term > 0:
+		return nil // to lead for long is what a leader is for
+	case h.TTL > time.Hour:
+		limit, why = h.TTL, fmt.Sprintf("more than its ttl (%s)", rough(h.TTL))
+	case limit > time.Hour:
+		limit, why = time.Hour, "more than an hour"
+	}
+	if h.Held <= limit {
+		return nil
+	}
+	return &Diagnosis{
+		CodeHeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Who(), rough(h.Held), why),
+		"see whether it gets on with what it does; " + s.toStop(),
+	}
+}
+
+// toStop says how a holder is made to stop.
+func (s *State) toStop() string {
+	if h := s.Holder; s.quorum || s.Kind != KindMutex || h.Hash == "" || h.Foreign {
+		return "to end it stop its process: what it holds can't be revoked"
+	}
+	return "holdfast revoke " + s.tenureFlags() + " asks it to stop"
+}
+
+func (s *State) tenureFlags() string {
+	return fmt.Sprintf("--tenure %s --reason TEXT %s", s.Holder.Hash, shellWord(s.Name))
+}
+
+// keyName is how a key is named to people.
+func (s *State) keyName() string {
+	if s.Key == "" {
+		return "its key"
+	}
+	return "its key, " + shellWord(s.Key) + ","
+}
+
+func (s *State) resting() Diagnosis {
+	return Diagnosis{
+		CodeCooldown, fmt.Sprintf("nobody holds it: it rests after %s, for %s more (a least time of holding)", given(s.Holder.Owner, "another"), rough(s.Holder.Remaining)),
+		"wait; who wants it sooner deletes " + s.keyName() + " in Redis, and answers for what then runs twice",
+	}
+}
+
+func (s *State) noTTL() Diagnosis {
+	about := fmt.Sprintf("held by %s without an expiry: if that is dead nobody gets the name, ever", s.Holder.Who())
+	if s.Holder.Resting {
+		about = "it rests without an expiry: nobody gets the name, ever"
+	}
+	return Diagnosis{
+		CodeNoTTL, about,
+		"find out who set " + s.keyName() + " in Redis, and delete it there if nobody works under it; Options.RepairOrphans gives such keys an expiry",
+	}
+}
+
+func (s *State) unmanaged() Diagnosis {
+	until := ""
+	if s.Holder.Remaining >= 0 {
+		until = " for " + rough(s.Holder.Remaining) + " unless it prolongs that"
+	}
+	return Diagnosis{
+		CodeUnmanaged, fmt.Sprintf("held by %s%s; who that is and since when is not known", s.Holder.Who(), until),
+		"wait for it: it has no place in our line, and can't be revoked",
+	}
+}

@@ -1,0 +1,402 @@
+package holdfast_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// held is a mutex that a holds, as it looks right after its renewal.
+func held(change func(s *holdfast.State)) *holdfast.State {
+	s := &holdfast.State{
+		Name: "job", Key: "holdfast:job", Kind: holdfast.KindMutex, Token: 1, At: time.Unix(1, 0),
+		Holder: &holdfast.Holder{
+			Owner: "a", Hash: "0123456789", Client: "ca",
+			Remaining: 15 * time.Second, TTL: 15 * time.Second, Held: time.Minute,
+		},
+	}
+	if change != nil {
+		change(s)
+	}
+	return s
+}
+
+func waiter(owner string, waited time.Duration, part holdfast.Part) holdfast.Waiter {
+	return holdfast.Waiter{Owner: owner, Client: "c" + owner, Waited: waited, Listening: true, Part: part}
+}
+
+// waitFor puts waiters into the line of s.
+func waitFor(s *holdfast.State, waiters ...holdfast.Waiter) {
+	s.Waiters, s.Waiting = waiters, len(waiters)
+}
+
+// reading is an RWMutex that readers hold and a writer waits for.
+func reading(readers int, waited time.Duration) *holdfast.State {
+	return held(func(s *holdfast.State) {
+		s.Kind, s.Holding = holdfast.KindRWMutex, readers
+		for i := range readers {
+			s.Holders = append(s.Holders, holdfast.Holder{
+				Owner: fmt.Sprintf("r%d", i), Hash: "0123456789", Client: fmt.Sprintf("cr%d", i),
+				Remaining: 15 * time.Second, TTL: 15 * time.Second, Part: holdfast.Part{Reads: true},
+			})
+		}
+		s.Holder = &s.Holders[0]
+		waitFor(s, waiter("w", waited, holdfast.Part{Writes: true}), waiter("r9", time.Second, holdfast.Part{Reads: true}))
+	})
+}
+
+// permits is a semaphore of 4 of which this many are held, and a waiter that wants 2.
+func permits(used int, waited time.Duration) *holdfast.State {
+	return held(func(s *holdfast.State) {
+		s.Kind, s.Size, s.Used, s.Holding = holdfast.KindSemaphore, 4, used, 1
+		s.Holder.Held, s.Holder.Part.Permits = 0, used
+		s.Holders = []holdfast.Holder{*s.Holder}
+		waitFor(s, waiter("b", waited, holdfast.Part{Permits: 2}))
+	})
+}
+
+// usually says that each name is held for d.
+func usually(d time.Duration) *holdfast.DiagnoseOptions {
+	return &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return d, true }}
+}
+
+func remaining(d time.Duration) func(*holdfast.State) {
+	return func(s *holdfast.State) { s.Holder.Remaining = d }
+}
+
+func heldFor(d time.Duration) func(*holdfast.State) {
+	return func(s *holdfast.State) { s.Holder.Held = d }
+}
+
+// Each code has its case, and each threshold both its sides.
+func TestDiagnose(t *testing.T) {
+	const (
+		sec = time.Second
+		min = time.Minute
+	)
+	healthy := "held-healthy"
+	for what, test := range map[string]struct {
+		state   *holdfast.State
+		options *holdfast.DiagnoseOptions
+		want    string // the codes, most serious first
+		says    string // is in the first sentence or action
+	}{
+		"free":         {held(func(s *holdfast.State) { s.Holder = nil }), nil, "", ""},
+		"held":         {held(nil), nil, healthy, "held by a for 1m0s, renews on time"},
+		"no label":     {held(func(s *holdfast.State) { s.Holder.Owner = "" }), nil, healthy, "held by somebody without a label"},
+		"leads":        {held(func(s *holdfast.State) { s.Term = 7 }), nil, healthy, "led by a for 1m0s"},
+		"since when?":  {held(heldFor(0)), nil, healthy, "held by a, renews on time"},
+		"a least time": {held(remaining(10 * min)), nil, healthy, "kept for 10m0s more whatever becomes of it"},
+		"some permits": {permits(3, 0), nil, healthy, "3 of 4 permits are held by a, who renews on time"},
+		"some readers": {reading(2, 0), nil, healthy, "held for reading by r0 and r1, who renew on time"},
+		"many readers": {reading(5, 0), nil, healthy, "by r0, r1 and 3 more,"},
+		"with details": {held(func(s *holdfast.State) { s.Holder.Details = &holdfast.Details{User: "alice", PID: 4121, Host: "web-3"} }), nil, healthy, "held by a (alice, pid 4121 on web-3) for"},
+		"said by label": {held(func(s *holdfast.State) {
+			s.Holder.Owner, s.Holder.Details = "web-3:4121", &holdfast.Details{User: "alice", PID: 4121, Host: "web-3"}
+		}), nil, healthy, "held by web-3:4121 (alice) for"},
+		"waited for":  {held(func(s *holdfast.State) { waitFor(s, waiter("b", 3*sec, holdfast.Part{})) }), nil, healthy, ""},
+		"third left":  {held(remaining(5 * sec)), nil, healthy, ""},
+		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its 15s, and who renews has 10s at least"},
+		"tenth left":  {held(remaining(1500 * time.Millisecond)), nil, "renewals-late", "others go on in 1.5s"},
+		"nearly over": {held(remaining(1499 * time.Millisecond)), nil, "expiring", "a does not renew any more: 1.5s is left of its 15s"},
+		"claims it":   {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = sec, sec }), nil, healthy, ""},
+		"claims it late": {held(func(s *holdfast.State) {
+			s.Holder.Held, s.Holder.Remaining = 1400*time.Millisecond, 600*time.Millisecond
+		}), nil, "renewals-late", ""},
+		"claimed it":     {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 2*sec, 2*sec }), nil, "renewals-late", ""},
+		"may claim":      {permitsLeft(2 * sec), nil, healthy, ""},
+		"may not":        {permitsLeft(2*sec + 1), nil, "renewals-late", ""},
+		"claims nothing": {permitsLeft(100 * time.Millisecond), nil, "expiring", ""},
+		"one of three":   {func() *holdfast.State { s := reading(3, 0); s.Holders[1].Remaining = 3 * sec; return s }(), nil, "renewals-late", "r1 renews late"},
+		"two of three": {func() *holdfast.State {
+			s := reading(3, 0)
+			s.Holders[1].Remaining, s.Holders[2].Remaining = 3*sec, 100*time.Millisecond
+			return s
+		}(), nil, "expiring", "r2 does not renew any more: 100ms is left of its 15s; 2 of 3 renew late"},
+
+		"not long":         {held(heldFor(25 * min)), nil, healthy, ""},
+		"long by ttl":      {held(heldFor(25*min + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},
+		"not an hour":      {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = min, min, 60*min }), nil, healthy, ""},
+		"an hour":          {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = min, min, 60*min+1 }), nil, "held-long", "which is more than an hour"},
+		"not its ttl":      {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*min, 120*min, 120*min }), nil, healthy, ""},
+		"its ttl":          {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*min, 120*min, 120*min+1 }), nil, "held-long", "more than its ttl (2h00m)"},
+		"as usual":         {held(heldFor(min)), usually(20 * sec), healthy, ""},
+		"longer than ever": {held(heldFor(min + 1)), usually(20 * sec), "held-long", "which is 3 times as long as usual (20s)"},
+		"usually long":     {held(heldFor(600 * min)), usually(300 * min), healthy, ""},
+		"leads for long":   {held(func(s *holdfast.State) { s.Term, s.Holder.Held = 7, 6000*min }), nil, healthy, ""},
+		"no history":       {held(heldFor(26 * min)), &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
+		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*min, sec }), nil, "expiring held-long", ""},
+
+		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it has, for 1s at most"},
+		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: min} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
+		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: -1} }), nil, "no-ttl", "nobody gets the name, ever"},
+		"foreign":          {held(foreign(min)), nil, "unmanaged", "for 1m0s unless it prolongs that"},
+		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl unmanaged", "its key, holdfast:job, in Redis"},
+		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a without an expiry"},
+
+		"free, just waited for": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, waiter("b", 2*sec-1, holdfast.Part{})) }), nil, "", ""},
+		"free, waited for": {held(func(s *holdfast.State) {
+			s.Holder = nil
+			waitFor(s, waiter("b", 2*sec, holdfast.Part{}), waiter("d", sec, holdfast.Part{}))
+		}), nil, "starving", "b is first in line for 2s, and nothing is in its way; 1 more wait behind it"},
+		"free, its waiter dead": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, holdfast.Waiter{Owner: "b", Waited: min}) }), nil, "", ""},
+		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b is first in line"},
+		"too few free":          {permits(3, 2*sec), nil, healthy, ""},
+		"a reader may":          {func() *holdfast.State { s := reading(1, min); s.Waiters[0].Part = holdfast.Part{Reads: true}; return s }(), nil, "starving held-healthy", ""},
+		"long line":             {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*min, holdfast.Part{})) }), nil, healthy, ""},
+		"overtaken":             {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*min+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b is first in line and has waited for 20m10s, though a has had the name for only 1m0s"},
+		"not overtaken: ttl":    {held(func(s *holdfast.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*min, holdfast.Part{})) }), nil, healthy, ""},
+		"overtaken: ttl": {held(func(s *holdfast.State) {
+			s.Holder.Held = 10 * sec
+			waitFor(s, waiter("b", 5*min+10*sec, holdfast.Part{}))
+		}), nil, "starving held-healthy", ""},
+		"as slow as ever": {held(func(s *holdfast.State) { waitFor(s, waiter("b", 30*min, holdfast.Part{})) }), usually(5 * min), healthy, ""},
+
+		"writer waits":   {reading(2, 15*sec), nil, healthy, ""},
+		"writer blocked": {reading(2, 15*sec+1), nil, "readers-block-writer held-healthy", "w, a writer, has waited for 15s until r0 and r1 have done reading; 1 more wait behind it"},
+		"a minute's enough": {func() *holdfast.State {
+			s := reading(1, min+1)
+			s.Holders[0].TTL, s.Holders[0].Remaining = 10*min, 10*min
+			return s
+		}(), nil, "readers-block-writer held-healthy", ""},
+		"not a minute": {func() *holdfast.State {
+			s := reading(1, min)
+			s.Holders[0].TTL, s.Holders[0].Remaining = 10*min, 10*min
+			return s
+		}(), nil, healthy, ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			found := test.state.Diagnose(test.options)
+			if got := codes(found); got != test.want {
+				t.Fatalf("got %q, want %q: %+v", got, test.want, found)
+			}
+			if test.says != "" && !strings.Contains(found[0].Sentence+"\n"+found[0].Action, test.says) {
+				t.Errorf("got %q and %q, want %q in it", found[0].Sentence, found[0].Action, test.says)
+			}
+		})
+	}
+}
+
+// permitsLeft is a semaphore whose holder has this much left of 15 s, and since when it
+// holds is not known.
+func permitsLeft(d time.Duration) *holdfast.State {
+	s := permits(4, 0)
+	s.Holders[0].Remaining = d
+	s.Holder = &s.Holders[0]
+	return s
+}
+
+func foreign(remaining time.Duration) func(*holdfast.State) {
+	return func(s *holdfast.State) {
+		s.Holder = &holdfast.Holder{Hash: "0123456789", Foreign: true, Remaining: remaining}
+	}
+}
+
+func codes(found []holdfast.Diagnosis) string {
+	var all []string
+	for _, d := range found {
+		all = append(all, string(d.Code))
+	}
+	return strings.Join(all, " ")
+}
+
+// survey is one of these states, as Client.Survey would have made it.
+func survey(states ...*holdfast.State) *holdfast.Survey {
+	s := &holdfast.Survey{}
+	for _, state := range states {
+		s.Names = append(s.Names, holdfast.Surveyed{State: state})
+	}
+	s.Diagnose(nil)
+	return s
+}
+
+// named is a mutex that one process holds and others wait for.
+func named(name, holder string, waited time.Duration, waiters ...string) *holdfast.State {
+	return held(func(s *holdfast.State) {
+		s.Name, s.Holder.Owner, s.Holder.Client = name, holder, "c"+holder
+		for _, w := range waiters {
+			s.Waiters = append(s.Waiters, waiter(w, waited, holdfast.Part{}))
+		}
+		s.Waiting = len(waiters)
+	})
+}
+
+// shared is a semaphore of which each of some processes holds a permit, and none is
+// free.
+func shared(name string, waiter1 string, holders ...string) *holdfast.State {
+	s := named(name, "", time.Minute, waiter1)
+	s.Kind, s.Size, s.Used, s.Holding = holdfast.KindSemaphore, len(holders), len(holders), len(holders)
+	s.Waiters[0].Part.Permits = 1
+	for _, h := range holders {
+		s.Holders = append(s.Holders, holdfast.Holder{
+			Owner: h, Client: "c" + h, Remaining: 15 * time.Second, TTL: 15 * time.Second, Part: holdfast.Part{Permits: 1},
+		})
+	}
+	s.Holder = &s.Holders[0]
+	return s
+}
+
+// reader makes a mutex an RWMutex that is read, and its first waiter a writer.
+func reader(s *holdfast.State) *holdfast.State {
+	s.Kind, s.Holding = holdfast.KindRWMutex, 1
+	s.Holder.Part.Reads = true
+	s.Holders = []holdfast.Holder{*s.Holder}
+	s.Holder = &s.Holders[0]
+	s.Waiters[0].Part.Writes = true
+	for i := range s.Waiters[1:] {
+		s.Waiters[i+1].Part.Reads = true
+	}
+	return s
+}
+
+// Who waits for each other in a circle is told, on each name of the circle and in the
+// same words; who will get on, and who only waits for a circle, is in none.
+func TestDiagnoseDeadlock(t *testing.T) {
+	for what, test := range map[string]struct {
+		states []*holdfast.State
+		in     string // names in a circle
+		says   string
+	}{
+		"two": {
+			[]*holdfast.State{named("x", "a", 2*time.Second, "b"), named("y", "b", 2*time.Second, "a")},
+			"x y", "a holds x and waits for y; b holds y and waits for x",
+		},
+		"for a moment": {
+			[]*holdfast.State{named("x", "a", 2*time.Second-1, "b"), named("y", "b", time.Minute, "a")}, "", "",
+		},
+		"three, and one that waits for them": {
+			[]*holdfast.State{
+				named("w", "d", time.Minute, "e"), named("x", "a", time.Minute, "b", "d"),
+				named("y", "b", time.Minute, "c"), named("z", "c", time.Minute, "a"),
+			},
+			"x y z", "a holds x and waits for z; c holds z and waits for y; b holds y and waits for x",
+		},
+		"a chain": {
+			[]*holdfast.State{named("x", "a", time.Minute, "b"), named("y", "b", time.Minute, "c"), named("z", "c", time.Minute, "d")}, "", "",
+		},
+		"two circles": {
+			[]*holdfast.State{
+				named("u", "c", time.Minute, "d"), named("v", "d", time.Minute, "c"),
+				named("x", "a", time.Minute, "b"), named("y", "b", time.Minute, "a"),
+			},
+			"u v x y", "c holds u and waits for v",
+		},
+		"another permit comes": {
+			[]*holdfast.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a")}, "", "",
+		},
+		"no permit comes": {
+			[]*holdfast.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a", "c")},
+			"x y", "a holds x and waits for y; b holds y and waits for x",
+		},
+		"a process that wants more": {
+			[]*holdfast.State{shared("x", "a", "a", "b"), shared("y", "b", "b", "a")}, "", "",
+		},
+		"a reader behind a writer": { // b reads nothing; it stands behind w, who waits for a
+			[]*holdfast.State{reader(named("x", "a", time.Minute, "w", "b")), named("y", "b", time.Minute, "a")},
+			"x y", "a holds x and waits for y; b holds y and waits for x",
+		},
+		"readers": { // and nobody is between them
+			[]*holdfast.State{
+				func() *holdfast.State {
+					s := reader(named("x", "a", time.Minute, "b"))
+					s.Waiters[0].Part = holdfast.Part{Reads: true}
+					return s
+				}(),
+				named("y", "b", time.Minute, "a"),
+			}, "", "",
+		},
+		"it rests": {
+			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State { s := named("y", "b", time.Minute, "a"); s.Holder.Resting = true; return s }()}, "", "",
+		},
+		"who waits is dead": {
+			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State {
+				s := named("y", "b", time.Minute, "a")
+				s.Waiters[0].Listening = false
+				return s
+			}()}, "", "",
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := survey(test.states...)
+			var in []string
+			for _, n := range s.Names {
+				if d := n.Problem(); d != nil && d.Code == holdfast.CodePossibleDeadlock {
+					in = append(in, n.Name)
+					if n.Name == "u" || test.says != "" && n.Name == "x" && !slices.Contains(in, "u") {
+						if !strings.Contains(d.Sentence, test.says) || !strings.Contains(d.Action, "breaks the circle") && !strings.Contains(d.Action, "To break the circle") {
+							t.Errorf("got %+v, want %q", *d, test.says)
+						}
+					}
+				}
+			}
+			if got := strings.Join(in, " "); got != test.in {
+				t.Errorf("in a circle: got %q, want %q", got, test.in)
+			}
+			if got := s.Counts.Codes[holdfast.CodePossibleDeadlock]; got != len(in) {
+				t.Errorf("counted %d, want %d", got, len(in))
+			}
+		})
+	}
+}
+
+// A survey counts, and a name that could not be looked at is trouble.
+func TestSurveyCounts(t *testing.T) {
+	s := &holdfast.Survey{Names: []holdfast.Surveyed{
+		{State: named("a", "a", time.Second, "b", "c")},
+		{State: held(func(s *holdfast.State) { s.Holder.Resting = true })},
+		{State: held(func(s *holdfast.State) { s.Holder = nil })},
+		{State: held(foreign(-1))},
+		{State: &holdfast.State{Name: "z"}, Err: errors.New("holdfast: z: NOPERM")},
+	}}
+	s.Diagnose(nil)
+	got, err := json.Marshal(s.Counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"Held":2,"Resting":1,"Free":1,"Unseen":1,"Waiting":2,"Problems":2,"Codes":{"cooldown":1,"held-healthy":1,"no-ttl":1,"store-trouble":1,"unmanaged":1}}`
+	if string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if d := s.Names[4].Problem(); d == nil || d.Code != holdfast.CodeStoreTrouble || d.Sentence != "it can't be looked at: z: NOPERM" {
+		t.Errorf("got %+v, want trouble with the store", d)
+	}
+}
+
+// A name can hold anything, and an operator may paste the action: it is one word of a
+// shell there.
+func TestDiagnoseQuotes(t *testing.T) {
+	for name, want := range map[string]string{
+		"invoice:42": "TEXT invoice:42 ",
+		"a b":        "TEXT 'a b' ",
+		"$(reboot)":  "TEXT '$(reboot)' ",
+		"it's;ls":    `TEXT 'it'\''s;ls' `,
+		"-x":         "TEXT -- '-x' ",
+		"~root":      "TEXT '~root' ",
+	} {
+		s := held(func(s *holdfast.State) { s.Name, s.Holder.Held = name, 2*time.Hour })
+		found := s.Diagnose(nil)
+		if len(found) != 1 || !strings.Contains(found[0].Action, want) {
+			t.Errorf("%q: got %+v, want %q", name, found, want)
+		}
+	}
+}
+
+// The codes are those of the documentation, problems first.
+func TestCodes(t *testing.T) {
+	problems := true
+	for _, code := range holdfast.Codes() {
+		if code.Problem() && !problems {
+			t.Errorf("%s is a problem, and stands behind one that is none", code)
+		}
+		problems = code.Problem()
+	}
+	if problems || holdfast.Code("else").Problem() {
+		t.Error("all are problems, want some that are none")
+	}
+}

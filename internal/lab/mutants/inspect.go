@@ -1,0 +1,36 @@
+package main
+
+// inspectMutants are the guards of what is said of a name: of Survey, Diagnose and
+// Details.
+var inspectMutants = []mutant{
+	{guard: "inspect: a term is its leader's", file: "internal/script/inspect.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
+		edits: []string{"if whose == holder then term = newest end", "term = newest or term"}},
+	{guard: "inspect: an order is about one tenure", file: "internal/script/order.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
+		edits: []string{"if rest and string.sub(rest, 1, #id + 1) == id .. '|' then", "if rest then"}},
+	{guard: "details: Close takes them away", file: "details.go", pkg: "./embedded", name: "TestDetails",
+		edits: []string{"if b == nil || !b.sent {", "if true {"}},
+	{guard: "details: no look waits for them", file: "details.go", pkg: "./embedded", name: "TestDetailsKeepNobodyWaiting",
+		edits: []string{"calls, detailsWait)", "calls, time.Hour)"}},
+	{guard: "details: what anybody wrote is cleaned", file: "details.go", pkg: "./embedded", name: "TestHostileDetails",
+		edits: []string{"if d = *d.clean(); d == (Details{}) {", "if d == (Details{}) {"}},
+	{guard: "survey: one name's trouble is not all names'", file: "survey.go", pkg: "./embedded", name: "TestSurveyTrouble",
+		edits: []string{"if !errors.Is(s.Names[i].Err, ErrUnreachable) {", "if false {"}},
+	{guard: "deadlock: not of a moment", file: "deadlock.go", pkg: ".", name: "TestDiagnoseDeadlock",
+		edits: []string{"w.Waited < stuckAfter || ", ""}},
+	{guard: "deadlock: more of what one has is other work", file: "deadlock.go", pkg: ".", name: "TestDiagnoseDeadlock",
+		edits: []string{"s.heldBy(w.Client) || ", ""}},
+	{guard: "deadlock: one permit that comes will do", file: "deadlock.go", pkg: ".", name: "TestDiagnoseDeadlock",
+		edits: []string{"return all || capacity > 0 && free >= need", "return all"}},
+	{guard: "deadlock: the dead wait for nothing", file: "deadlock.go", pkg: ".", name: "TestDiagnoseDeadlock",
+		edits: []string{"!w.Listening || ", ""}},
+	{guard: "deadlock: who gets on frees others", file: "deadlock.go", pkg: ".", name: "TestDiagnoseDeadlock",
+		edits: []string{"free = append(free, client)", ""}},
+	{guard: "diagnose: a claim window is no lateness", file: "diagnose_holder.go", pkg: ".", name: "TestDiagnose",
+		edits: []string{"life = w // it may have had no time to renew", "_ = w"}},
+	{guard: "diagnose: to lead for long is no problem", file: "diagnose_holder.go", pkg: ".", name: "TestDiagnose",
+		edits: []string{"case s.Term > 0:", "case false:"}},
+	{guard: "diagnose: the dead do not starve", file: "diagnose_wait.go", pkg: ".", name: "TestDiagnose",
+		edits: []string{"if s.Waiters[i].Listening {", "if true {"}},
+	{guard: "diagnose: a name is one word of a shell", file: "diagnose.go", pkg: ".", name: "TestDiagnoseQuotes",
+		edits: []string{"strings.ReplaceAll(name, \"'\", `'\\''`)", "name"}},
+}

@@ -1,0 +1,54 @@
+package holdfast
+
+import "strconv"
+
+// look is one name on its way to a State: what is to be asked next, until it is done.
+type look struct {
+	c    *core
+	name string
+	k    *keys
+	args []string
+	call Call
+	bare error // the refusal to let us see R and T
+
+	done  bool
+	state *State
+	err   error
+}
+
+// newLook begins to look at a name, of whose waiters at most so many are listed.
+func (c *core) newLook(name string, k *keys, most int) *look {
+	l := &look{c: c, name: name, k: k, args: []string{strconv.Itoa(most), c.shardOf(k)}}
+	l.call = Call{scriptInspect, append(k.withOrder(), k.election()[1]), l.args}
+	return l
+}
+
+// heard takes an answer, and makes the next call if that was not the last.
+func (l *look) heard(reply []string, err error) {
+	said, refused := asServerError(err)
+	switch {
+	case refused && l.bare == nil && denied(string(said)):
+		l.bare = explain(said, l.k.lock()) // who may see the lock alone sees that
+		l.call.Keys = l.k[:]
+		return
+	case err == nil && len(reply) > 0 && reply[0] == "other kind" && l.call.Script == scriptInspect:
+		l.call = Call{scriptSharedInspect, l.k.withHolders(), l.args}
+		return
+	}
+	l.done = true
+	switch {
+	case refused:
+		l.err = &storeError{l.name, nil, explain(said, l.k.lock())}
+	case err != nil:
+		l.err = &storeError{l.name, ErrUnreachable, err}
+	default:
+		if l.state, err = l.c.decodeState(l.name, reply); err != nil {
+			l.state, l.err = nil, &storeError{l.name, nil, err}
+			return
+		}
+		l.state.Key = l.k.lock()
+		if l.state.Kind == KindMutex {
+			l.state.Unseen = l.bare
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package holdfast
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// evalMany runs calls that only look, in pipelines of bounded size, a few at a time,
+// and returns one Result for each. Each pipeline has so long, whatever the driver does.
+// When nothing in one is answered no more are begun: what is left is not answered.
+func (c *core) evalMany(ctx context.Context, calls []Call, limit time.Duration) []Result {
+	const atOnce = 4
+	results := make([]Result, len(calls))
+	for i := range results {
+		results[i].Err = errNoAnswer
+	}
+	parts := make(chan int) // where each begins
+	var silent atomic.Bool
+	var working sync.WaitGroup
+	for range min(atOnce, (len(calls)+pipeline-1)/pipeline) {
+		working.Go(func() {
+			for from := range parts {
+				if silent.Load() || ctx.Err() != nil {
+					continue
+				}
+				got := c.evalPipeline(ctx, calls[from:min(from+pipeline, len(calls))], limit)
+				copy(results[from:], got)
+				silent.CompareAndSwap(false, !slices.ContainsFunc(got, answeredAtAll))
+			}
+		})
+	}
+	for from := 0; from < len(calls); from += pipeline {
+		parts <- from
+	}
+	close(parts)
+	working.Wait()
+	return results
+}
+
+// answeredAtAll tells whether the server said anything.
+func answeredAtAll(r Result) bool {
+	_, said := asServerError(r.Err)
+	return r.Err == nil || said
+}
+
+// evalPipeline is EvalAll that returns in time: nothing, if the driver does not.
+func (c *core) evalPipeline(callers context.Context, calls []Call, limit time.Duration) []Result {
+	ctx, cancel := context.WithTimeout(callers, limit)
+	defer cancel()
+	done := make(chan []Result, 1)
+	go func() { done <- c.store.EvalAll(ctx, calls) }()
+	select {
+	case got := <-done:
+		return got
+	case <-ctx.Done():
+		return nil
+	}
+}
