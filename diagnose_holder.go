@@ -201,7 +201,7 @@ func (s *State) noTTL() Diagnosis {
 func (s *State) unmanaged() Diagnosis {
 	until := ""
 	if s.Holder.Remaining >= 0 {
-		until = " for " + rough(s.Holder.Remaining) + " unless it prolongs that"
+		until = ", for " + rough(s.Holder.Remaining) + " more unless it prolongs that"
 	}
 	return Diagnosis{
 		CodeUnmanaged, fmt.Sprintf("held by %s%s; who that is and since when is not known", s.Holder.Who(), until),

@@ -136,7 +136,7 @@ func TestDiagnose(t *testing.T) {
 		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it has, for 1s at most"},
 		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: min} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
 		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: -1} }), nil, "no-ttl", "nobody gets the name, ever"},
-		"foreign":          {held(foreign(min)), nil, "unmanaged", "for 1m0s unless it prolongs that"},
+		"foreign":          {held(foreign(min)), nil, "unmanaged", ", for 1m0s more unless it prolongs that"},
 		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl unmanaged", "its key, holdfast:job, in Redis"},
 		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a without an expiry"},
 

@@ -64,7 +64,7 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 	defer signal.Stop(signals)
 	told := a.newNarrator()
 	waiting, waited := untilSignal(ctx, signals)
-	client, closeClient, err := a.connect(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event})
+	client, closeClient, err := a.connect(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)})
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}

@@ -16,6 +16,9 @@ from a leader of the past that was frozen and woke up.
 The command's environment is ours, with HOLDFAST_NAME, HOLDFAST_OWNER,
 HOLDFAST_VALUE, and the term in HOLDFAST_TOKEN.
 
+Of each candidate 'holdfast show' tells what 'holdfast run' lets it tell: --note,
+--no-details.
+
 Signals are passed on as by 'holdfast run'. After HUP, INT, QUIT or TERM we end when
 the command does, and resign, so that the next one leads at once; while we wait,
 they end that with code 128+n. While Redis is away we go on trying.

@@ -12,11 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// inspectAtOnce is how many names ls asks about at the same time.
-const inspectAtOnce = 16
-
 func (a *app) lsCommand() *cobra.Command {
-	var all bool
+	var all, problems bool
 	cmd := &cobra.Command{
 		Use:   "ls [PREFIX]",
 		Short: "List the names that are held or waited for",
@@ -29,26 +26,33 @@ whole keyspace with SCAN: on a large server it takes its time. Each line was tru
 at its own moment. Names that the server will not let us look at are left out,
 and said to be: the exit code is then 77.
 
+PROBLEM is what somebody should look after: possible-deadlock, no-ttl, starving,
+readers-block-writer, expiring, renewals-late, held-long; 'holdfast show NAME' says
+it in words, and docs/operations.md has a table. --problems lists those names only.
+
 TOKENS UP TO is the newest token reserved, and not the lease's own: a process
 reserves many at once.
 
--o json prints an array of objects, sorted by name:
+-o json prints an array of objects, sorted by name, with the first 100 waiters of
+each:
 
 ` + jsonFieldsHelp,
 		Example: `  holdfast ls
   holdfast ls invoice:
+  holdfast ls --problems
   holdfast ls -o json | jq -r '.[] | select(.waiters != []) | .name'`,
 		Args: maybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ls(cmd.Context(), strings.Join(args, ""), all)
+			return a.ls(cmd.Context(), strings.Join(args, ""), all, problems)
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "list free names too")
+	cmd.Flags().BoolVar(&problems, "problems", false, "list only names that somebody should look after")
 	a.outputFlag(cmd)
 	return cmd
 }
 
-func (a *app) ls(ctx context.Context, prefix string, all bool) error {
+func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 	client, closeClient, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
@@ -59,11 +63,9 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 		return err
 	}
 	used := len(states)
-	if !all {
-		states = slices.DeleteFunc(states, func(s *view) bool {
-			return s.Holder == nil && s.Waiting == 0
-		})
-	}
+	states = slices.DeleteFunc(states, func(s *view) bool {
+		return !all && s.Holder == nil && s.Waiting == 0 || problems && s.problem() == ""
+	})
 	if a.output == "json" {
 		out := make([]stateJSON, len(states))
 		for i, state := range states {
@@ -73,7 +75,9 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 	} else {
 		printStates(screenOf(a.stdout), states)
 	}
-	if hidden := used - len(states); hidden > 0 {
+	if hidden := used - len(states); problems {
+		a.say("names used in the last day: %d, %d of them with a problem", used, len(states))
+	} else if hidden > 0 {
 		a.say("names used in the last day: %d held or waited for, %d free (--all lists them)", len(states), hidden)
 	} else {
 		a.say("names used in the last day: %d", len(states))
@@ -82,34 +86,17 @@ func (a *app) ls(ctx context.Context, prefix string, all bool) error {
 }
 
 // inspectAll looks at every name with prefix, and returns them sorted, with the
-// refusals of those that the server will not show.
+// reasons why others can't be shown.
 func (a *app) inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (states []*view, refused []error, err error) {
-	var names []string
-	for name, err := range client.Names(ctx, prefix) {
-		if err != nil {
-			return nil, nil, err
-		}
-		names = append(names, name)
+	survey, err := client.Survey(ctx, prefix)
+	if err != nil {
+		return nil, nil, err
 	}
-	slices.Sort(names)
-	for part := range slices.Chunk(names, inspectAtOnce) {
-		found, errs := make([]*view, len(part)), make([]error, len(part))
-		err := atOnce(ctx, len(part), func(ctx context.Context, i int) (err error) {
-			found[i], err = a.look(ctx, client, part[i])
-			if _, answered := errors.AsType[holdfast.ServerError](err); answered {
-				errs[i], err = err, nil
-			}
-			return err
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range part {
-			if errs[i] != nil {
-				refused = append(refused, errs[i])
-			} else {
-				states = append(states, found[i])
-			}
+	for _, n := range survey.Names {
+		if n.Err != nil {
+			refused = append(refused, n.Err)
+		} else {
+			states = append(states, a.newView(n.State, n.Reasons))
 		}
 	}
 	return states, refused, nil
@@ -135,11 +122,15 @@ func (b bare) Unwrap() error { return b.error }
 
 func printStates(s screen, states []*view) {
 	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
+	if slices.ContainsFunc(states, func(v *view) bool { return v.problem() != "" }) {
+		rows[0] = append(rows[0], "PROBLEM")
+	}
 	for _, state := range states {
-		rows = append(rows, []string{
+		row := []string{
 			visible(state.Name), state.holders(), heldText(state.Holder), remainingText(state.Holder),
-			fmt.Sprint(state.Waiting), tokenText(state.Token),
-		})
+			fmt.Sprint(state.Waiting), tokenText(state.Token), state.problem(),
+		}
+		rows = append(rows, row[:len(rows[0])])
 	}
 	printColumns(s, rows)
 }

@@ -28,6 +28,7 @@ type runOptions struct {
 	busyCode int
 	replicas int
 	kind     kindOptions
+	details  detailOptions
 	guard    string // hidden: this process is a guard, and these are its pipes
 }
 
@@ -70,6 +71,7 @@ func (a *app) runCommand() *cobra.Command {
 func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
 	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
+	o.details.flags(flags)
 	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
 }
 
@@ -112,7 +114,7 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event})
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)})
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}

@@ -46,6 +46,11 @@ renewal counts when they have it, so that a failover to one of them keeps NAME.
 N must be all that could be promoted; while one hangs or is missing nothing
 starts, and what runs is stopped before its lease ends.
 
+While NAME is held or waited for, 'holdfast show' tells others who that is: host,
+pid and user, COMMAND with what looks like a password hidden, and --note TEXT.
+What does not look like one is shown to all who may read Redis: --no-details tells
+nothing.
+
 With --min-hold D nobody, here or on another machine, has NAME before D has
 passed since the command began: not when the command is quicker, and not when
 this process or machine dies. So the same line in the crontab of each machine

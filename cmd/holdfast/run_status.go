@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast"
 )
@@ -25,7 +26,7 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 	var showing sync.WaitGroup
 	showing.Go(func() {
 		for pause := settling; sleep(ctx, pause); pause = time.Second {
-			text, err := waitText(ctx, client, name)
+			state, err := waitState(ctx, client, name)
 			switch {
 			case ctx.Err() != nil:
 			case errors.Is(err, holdfast.ErrUnreachable):
@@ -34,12 +35,16 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 				outage.answered()
 			}
 			switch {
-			case text == "" || ctx.Err() != nil:
+			case state == nil || ctx.Err() != nil:
 			case !live:
-				a.say("waiting: %s", text)
+				a.say("waiting: %s", waitText(name, state, false))
 				return
 			default:
-				a.console.show(screen.width, "waiting: "+text)
+				text := "waiting: " + waitText(name, state, false)
+				if utf8.RuneCountInString("holdfast: "+text) >= screen.width { // else our place would be cut off
+					text = "waiting: " + waitText(name, state, true)
+				}
+				a.console.show(screen.width, text)
 			}
 		}
 	})
@@ -50,16 +55,21 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 	}
 }
 
-// waitText is "invoice:42 is held by ci-7 for 3m12s; 2nd in line", or nothing if
-// no other holds it.
-func waitText(ctx context.Context, client *holdfast.Client, name string) (string, error) {
+// waitText is "invoice:42 is held by ci-7 for 3m12s, renews on time; you are 2nd in
+// line".
+func waitText(name string, state *holdfast.State, brief bool) string {
+	return fmt.Sprintf("%s is %s%s", name, holderText(state, brief), lineText(state))
+}
+
+// waitState is the state of a name that another holds; nil: no other does.
+func waitState(ctx context.Context, client *holdfast.Client, name string) (*holdfast.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	state, err := client.Inspect(ctx, name)
 	if err != nil || state.Holder == nil || state.Holder.Own || slices.ContainsFunc(state.Holders, func(h holdfast.Holder) bool { return h.Own }) {
-		return "", err
+		return nil, err
 	}
-	return fmt.Sprintf("%s is %s%s", name, holderText(state), lineText(state)), nil
+	return state, nil
 }
 
 // sleep reports whether d passed before ctx ended.

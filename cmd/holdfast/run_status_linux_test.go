@@ -27,7 +27,7 @@ func TestRunStatusLine(t *testing.T) {
 	until(t, "two states of the line", func() bool {
 		return strings.Count(screen.String(), "\r\x1b[Kholdfast: waiting: job is held by ci-7 for ") >= 2
 	})
-	if got, want := screen.String(), "; 1st in line"; !strings.Contains(got, want) {
+	if got, want := screen.String(), "; you are 1st in line"; !strings.Contains(got, want) {
 		t.Errorf("the terminal shows %q, want it to show %q", got, want)
 	}
 	holder.send(syscall.SIGTERM)

@@ -58,7 +58,7 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
 	}
 	if lookErr == nil && state.Holder != nil {
-		text = holderText(state) + lineText(state)
+		text = holderText(state, false) + lineText(state)
 	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
@@ -72,26 +72,45 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	return &exitError{code, fmt.Errorf("%s is %s", name, text)}
 }
 
-// holderText is "held by ci-7 for 3m12s", "held by ci-7 and 1 more (3 of 3 permits)",
-// or "in cool-down after ci-7 for 12m more".
-func holderText(state *holdfast.State) string {
+// holderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by
+// ci-7 and 1 more (3 of 3 permits), renews on time", or "in cool-down after ci-7 for
+// 12m more". In brief it leaves out what is as it should be.
+func holderText(state *holdfast.State, brief bool) string {
 	h := state.Holder
 	if h.Resting {
 		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
 	}
 	text := "held by " + holdersText(state)
+	if !brief && state.Kind == holdfast.KindMutex && !h.Foreign && h.Owner != "" {
+		text = "held by " + visible(h.Who())
+	}
 	if h.Held > 0 {
 		text += " for " + age(h.Held)
+	}
+	return text + renewsText(state, brief)
+}
+
+// renewsText says in few words how the holder does.
+func renewsText(state *holdfast.State, brief bool) (text string) {
+	words := map[holdfast.Code]string{
+		holdfast.CodeNoTTL: "without expiry", holdfast.CodeExpiring: "does not renew any more",
+		holdfast.CodeRenewalsLate: "renews late", holdfast.CodeHeldLong: "which is long",
+		holdfast.CodeRevoking: "was asked to stop", holdfast.CodeHeldHealthy: "renews on time",
+	}
+	for _, d := range state.Diagnose(nil) {
+		if word := words[d.Code]; word != "" && !(brief && d.Code == holdfast.CodeHeldHealthy) {
+			text += ", " + word
+		}
 	}
 	return text
 }
 
-// lineText is "; 2nd in line" for one who waits, "; 2 in line" for others, and
+// lineText is "; you are 2nd in line" for one who waits, "; 2 in line" for others, and
 // nothing if nobody waits.
 func lineText(state *holdfast.State) string {
 	for i, w := range state.Waiters {
 		if w.Own {
-			return fmt.Sprintf("; %s in line", ordinal(i+1))
+			return fmt.Sprintf("; you are %s in line", ordinal(i+1))
 		}
 	}
 	if len(state.Waiters) == 0 {

@@ -24,6 +24,10 @@ What a process has exported is still shown as that process's, until another adop
 it. Where a program runs something once per interval (Client.Once), "last run" is
 the newest.
 
+"why" says how the name stands: its code, in words, and what can be done about it.
+Processes that wait for each other are found by 'holdfast ls' alone, which looks at
+all names.
+
 -o json prints an object:
 
 ` + jsonFieldsHelp + `
@@ -46,10 +50,11 @@ func (a *app) show(ctx context.Context, name string) error {
 		return err
 	}
 	defer closeClient()
-	state, err := a.look(ctx, client, name)
+	seen, err := client.Inspect(ctx, name)
 	if err != nil {
 		return err
 	}
+	state := a.newView(seen, seen.Diagnose(nil))
 	a.lookBack(ctx, client, state)
 	if a.output == "json" {
 		return printJSON(a.stdout, newStateJSON(state))
@@ -92,7 +97,9 @@ func printState(s screen, state *view) {
 		} else {
 			line("time left", "%s", remainingText(h))
 		}
+		printDetails(line, h.Details)
 	}
+	printReasons(s, line, state.reasons)
 	if state.last != nil {
 		line("last run", "%s", visible(state.last.String()))
 	}
@@ -103,7 +110,7 @@ func printState(s screen, state *view) {
 		if !w.Listening {
 			note = "  its process is gone or cut off"
 		}
-		s.printf("  %3d  %s  for %s%s%s\n", i+1, firstOf(visible(w.Owner), "(no label)"), age(w.Waited), wantsText(w.Part), s.paint(bad, note))
+		s.printf("  %3d  %s  for %s%s%s\n", i+1, waiterName(w), age(w.Waited), wantsText(w.Part), s.paint(bad, note))
 	}
 	if more := state.Waiting - len(state.Waiters); more > 0 {
 		s.printf("       and %d more\n", more)

@@ -36,13 +36,13 @@ type stage struct {
 // holds starts a process that holds the name.
 func (s stage) holds(owner string, flags ...string) {
 	s.Helper()
-	startRun(s.T, s.url(), note("pid", "$$")+idle, append([]string{"--owner", owner, long}, flags...)...).pid("pid")
+	startRun(s.T, s.url(), note("pid", "$$")+idle, append([]string{"--owner", owner, long, "--no-details"}, flags...)...).pid("pid")
 }
 
 // waits starts a process that waits for it, as the only one to come.
 func (s stage) waits(owner string, flags ...string) {
 	s.Helper()
-	startRun(s.T, s.url(), "true", append(flags, "--owner", owner, long)...).says("waiting: ")
+	startRun(s.T, s.url(), "true", append(flags, "--owner", owner, long, "--no-details")...).says("waiting: ")
 }
 
 // client is a program's, here.
@@ -178,7 +178,7 @@ func TestShown(t *testing.T) {
 // leads starts a process that leads the election, and waits until that is announced.
 func (s stage) leads(value string) {
 	s.Helper()
-	startElect(s.T, s.url(), note("pid", "$$")+idle, "--value", value, "--owner", "a", long).pid("pid")
+	startElect(s.T, s.url(), note("pid", "$$")+idle, "--value", value, "--owner", "a", long, "--no-details").pid("pid")
 	until(s.T, "the term is announced", func() bool { return s.do(s.T, "EXISTS", "holdfast/term:{holdfast:job}") == ":1\r\n" })
 }
 

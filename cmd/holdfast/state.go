@@ -18,6 +18,7 @@ type stateJSON struct {
 	Tokens  int64        `json:"tokens_up_to"`
 	Waiting int          `json:"waiting"`
 	Waiters []waiterJSON `json:"waiters"`
+	Reasons []reasonJSON `json:"reasons"`
 	At      time.Time    `json:"at"`
 
 	sharedJSON
@@ -32,6 +33,7 @@ type holderJSON struct {
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
+	processJSON
 	partJSON
 }
 
@@ -41,6 +43,7 @@ type waiterJSON struct {
 	Hash      string `json:"hash"`
 	WaitedMS  int64  `json:"waited_ms"`
 	Listening bool   `json:"listening"`
+	processJSON
 	partJSON
 }
 
@@ -63,13 +66,19 @@ const jsonFieldsHelp = `  name          the name
   waiters       the first 1,000 of them, in order, each with: position (0 is
                 next), owner, hash, waited_ms, listening (false: its process is
                 gone or cut off)
+  reasons       how it stands and why, most serious first, each with: code, problem
+                (somebody should look after it), sentence, action (what can be done;
+                may be empty). docs/operations.md has the codes
   at            the server's time
   holders       of a semaphore or rwmutex: the first 1,000 of them, by the end of
                 their time, each like holder, and permits or mode (read or
                 write), as waiters have them; holder is the first of them
   holding       with holders: how many hold
   size, used    of a semaphore: its permits, and how many of them are held
-  term          of an election: the number of the leader's term`
+  term          of an election: the number of the leader's term
+Of a holder and a waiter there may be: client (names its process), details (what
+that tells of itself: host, pid, user, program, command, note), revoked (why it was
+asked to stop)`
 
 func newStateJSON(state *view) stateJSON {
 	out := stateJSON{
@@ -80,6 +89,7 @@ func newStateJSON(state *view) stateJSON {
 		Tokens:  state.Token,
 		Waiting: state.Waiting,
 		Waiters: []waiterJSON{},
+		Reasons: newReasonsJSON(state.reasons),
 		At:      state.At.UTC(),
 
 		viewJSON: newViewJSON(state),
@@ -91,13 +101,13 @@ func newStateJSON(state *view) stateJSON {
 		out.sharedJSON = newSharedJSON(state.State)
 	}
 	for i, w := range state.Waiters {
-		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, newPartJSON(w.Part)})
+		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, processJSON{w.Client, "", w.Details}, newPartJSON(w.Part)})
 	}
 	return out
 }
 
 func newHolderJSON(h *holdfast.Holder) *holderJSON {
-	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, partJSON: newPartJSON(h.Part)}
+	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
 	if h.Held > 0 {
 		out.HeldMS = new(h.Held.Milliseconds())
 	}

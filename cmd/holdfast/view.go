@@ -12,27 +12,18 @@ import (
 // its own.
 type view struct {
 	*holdfast.State
-	term int64         // of an election, its leader's; 0: it is none, or was not announced
-	last *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
+	reasons []holdfast.Diagnosis
+	term    int64         // of an election, its leader's; 0: it is none, or was not announced
+	last    *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
 }
 
-// look looks at a name. What the server does not let us see beside its state is left
-// out.
-func (a *app) look(ctx context.Context, client *holdfast.Client, name string) (*view, error) {
-	state, err := client.Inspect(ctx, name)
-	if err != nil {
-		return nil, err
+// newView is what is shown of a state. What the server does not let us see beside it is
+// left out.
+func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view {
+	if state.Unseen != nil {
+		a.detail("whether %s is an election is not known: %s", state.Name, why(state.Unseen))
 	}
-	v := &view{State: state}
-	if h := state.Holder; h != nil && state.Kind == holdfast.KindMutex && !h.Foreign && !h.Resting {
-		switch leader, err := client.Election(name).Leader(ctx); {
-		case err != nil:
-			a.detail("whether %s is an election is not known: %s", name, why(err))
-		case leader.Hash == h.Hash:
-			v.term = leader.Term
-		}
-	}
-	return v, nil
+	return &view{State: state, reasons: reasons, term: state.Term}
 }
 
 // lookBack asks for what is remembered of Once.
