@@ -141,6 +141,7 @@ func (l *line) refused(a answer, now instant) {
 // queued notes a place in the line and when to look again.
 func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	moved := a.inserted && t.listed
+	anew := a.inserted && !t.listed
 	t.phase, t.listed, t.keep, t.score = queued, true, false, a.score
 	l.seen, l.seenAt = a, now
 	if l.wake.heardSince(sent) && sent >= t.pair.sent {
@@ -159,7 +160,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	if l.wake.up && !l.wake.heardSince(sent) { // the subscription is newer: ask for what was pushed before
 		t.keep, t.listed, l.askAt = true, false, now
 	}
-	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl})
+	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl, Anew: anew})
 }
 
 // The first of a line look almost together: they may all be dead but one. See

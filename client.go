@@ -40,6 +40,7 @@ type core struct {
 	cancel  context.CancelFunc
 	stopped <-chan struct{}
 	events  chan Event    // nil without OnEvent
+	told    chan struct{} // closed when OnEvent was told all; nil without it
 	callers sync.Pool     // of *caller
 	work    chan *request // to workers that are idle
 	idle    atomic.Int32  // how many those are
@@ -134,8 +135,17 @@ func newCore(options Options, carrier Store) *core {
 // start sets a core going.
 func (c *core) start() *Client {
 	if c.options.OnEvent != nil {
-		c.events = make(chan Event, 1024)
-		go tell(c.options.OnEvent, c.events, c.stopped)
+		c.events, c.told = make(chan Event, 1024), make(chan struct{})
+		go func() {
+			defer close(c.told)
+			tell(c.options.OnEvent, c.events, c.stopped)
+			c.mu.Lock()
+			missed := c.missed
+			c.mu.Unlock()
+			if missed > 0 {
+				c.options.OnEvent(Dropped{missed})
+			}
+		}()
 	}
 	c.badge = c.newBadge(c.options.Details)
 	go c.run()

@@ -21,7 +21,8 @@ func dropped(c *core) {
 // Close ends the Client: leases that are held end with cause Closed and are
 // released, waiting calls return ErrClosed, and what it began is undone, all
 // within about two seconds. The error is ErrUnknown if Redis did not confirm
-// that in time; what is left then ends by its TTL. The store stays open.
+// that in time; what is left then ends by its TTL. The store stays open. OnEvent
+// has been told all when Close returns, unless it takes longer than a second.
 func (c *Client) Close() error { return c.close() }
 
 func (c *core) close() error {
@@ -52,11 +53,26 @@ func (c *core) close() error {
 	}
 	<-away
 	c.cancel()
+	c.awaitTold()
 	if err != nil {
 		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
 		return &storeError{"close", ErrUnknown, err}
 	}
 	return nil
+}
+
+// awaitTold waits until OnEvent was told what happened, so that who writes it
+// down has all of it when Close returns. A second at most: it is the user's code.
+func (c *core) awaitTold() {
+	if c.told == nil {
+		return
+	}
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-c.told:
+	case <-t.C:
+	}
 }
 
 // shut ends all of a line and returns what undoes it in Redis.

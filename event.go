@@ -12,6 +12,7 @@ type Queued struct {
 	Position  int           // 0 is the head
 	Holder    string        // the holder's label; empty when foreign
 	Remaining time.Duration // of the holder in Redis; negative: no expiry
+	Anew      bool          // it has just got into line; never on a quorum, which has none
 }
 
 // Granted tells: a caller got its lease.
@@ -19,6 +20,8 @@ type Granted struct {
 	Name   string
 	Token  int64
 	Waited time.Duration // since it called Lock
+	Kind   Kind
+	At     time.Time // before the caller had it, with a monotonic reading
 }
 
 // Released tells: a caller gave its lease back.
@@ -26,6 +29,8 @@ type Released struct {
 	Name  string
 	Token int64
 	Held  time.Duration
+	Kind  Kind
+	At    time.Time // before Redis was told, with a monotonic reading
 }
 
 // Lost tells: a lease ended before its release.
@@ -34,6 +39,9 @@ type Lost struct {
 	Token  int64
 	Cause  Cause
 	Reason string // what was given to Revoke or Steal
+	Held   time.Duration
+	Kind   Kind
+	At     time.Time // when it ended: its deadline, if it was noticed after that; with a monotonic reading
 }
 
 // Renewed tells: Redis answered a renewal.

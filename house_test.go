@@ -220,13 +220,14 @@ var arrows = map[string][]string{
 	"internal/redisurl": {"internal/redisurl/..."},
 	".":                 {"", "internal/script", "internal/seam", "storetest"},
 	"fence":             {"", "fence"},
+	"journal":           {"", "internal/script", "journal"},
 	"contrib":           {"", "fence", "embedded", "contrib/..."},
 	"rueidisstore":      {"", "storetest", "internal/redisurl/...", "rueidisstore"},
 	"goredisstore":      {"", "storetest", "internal/redisurl/...", "goredisstore"},
-	"embedded":          {"", "fence", "storetest", "embedded", "embedded/internal/..."},
-	"server":            {"", "server/...", "embedded"},
-	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server", "fence", "cmd/holdfast/..."},
-	"internal/lab":      {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server", "fence", "contrib/..."},
+	"embedded":          {"", "fence", "journal", "storetest", "embedded", "embedded/internal/..."},
+	"server":            {"", "server/...", "embedded", "journal"},
+	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server", "fence", "journal", "cmd/holdfast/..."},
+	"internal/lab":      {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server", "fence", "journal", "contrib/..."},
 }
 
 func TestArrows(t *testing.T) {

@@ -63,6 +63,14 @@ func described(kind Kind, size int) string {
 	return "a " + string(kind)
 }
 
+// kind is what the name is asked for as.
+func (l *line) kind() Kind {
+	if l.shared == nil {
+		return KindMutex
+	}
+	return kindOf(l.shared.letter)
+}
+
 // otherKind: the name is in use as something else. Nobody here can have it.
 func (l *line) otherKind(a answer) {
 	if l.tenure.phase == asked && l.tenure.open == 0 {

@@ -66,9 +66,20 @@ func (u *turn) finish(err error, now instant) {
 		})
 	}
 	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-		c.emit(Lost{Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason})
+		u.tellLost(lost, now)
 	} else if c.events != nil {
-		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since)})
+		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since), Kind: u.line.kind(), At: time.Now()})
+	}
+}
+
+// tellLost tells of a loss. It ended at its deadline, however late that was noticed.
+func (u *turn) tellLost(lost *LostError, now instant) {
+	if c := u.line.c; c.events != nil {
+		ended := min(now, u.ends())
+		c.emit(Lost{
+			Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason,
+			Held: ended.sub(u.since), Kind: u.line.kind(), At: time.Now().Add(ended.sub(c.clock.now())),
+		})
 	}
 }
 

@@ -324,7 +324,7 @@ func (l *line) give(w *caller, now instant) {
 	l.turn.bound(w, now)
 	l.c.badge.show(now)
 	if l.c.events != nil {
-		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since)})
+		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since), Kind: l.kind(), At: time.Now()})
 	}
 	w.ready <- outcome{turn: l.turn}
 }

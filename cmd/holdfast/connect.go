@@ -22,6 +22,12 @@ const defaultURL = "redis://127.0.0.1:6379"
 // cannot be right, 69 for a server that does not answer, 77 for one that
 // refuses us.
 func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client, func(), error) {
+	return a.connectWith(ctx, o, func(holdfast.Store, *holdfast.Options) func() { return func() {} })
+}
+
+// connectWith is connect for who needs the store, too: with is called before the
+// Client is made, and what it returns between the closing of Client and store.
+func (a *app) connectWith(ctx context.Context, o holdfast.Options, with func(holdfast.Store, *holdfast.Options) (after func())) (*holdfast.Client, func(), error) {
 	began := time.Now()
 	store, err := openStore(ctx, a.redisURL)
 	if err != nil {
@@ -30,8 +36,10 @@ func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client
 	a.detail("connected to %s within %s", publicURL(a.redisURL), duration(time.Since(began)))
 	var closing atomic.Bool
 	o.Prefix, o.Owner, o.Logger = a.prefix, a.owner, slog.New(untilClosing{a.logger(), &closing})
+	after := with(store, &o)
 	client, err := newClient(store, &o)
 	if err != nil {
+		after()
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	closeBoth := func() {
@@ -39,6 +47,7 @@ func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client
 		if err := client.Close(); err != nil {
 			a.detail("closed, but Redis did not confirm it: %s", reason(err))
 		}
+		after()
 		if err := store.Close(); err != nil {
 			a.detail("closing the connection: %v", err)
 		}

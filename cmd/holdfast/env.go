@@ -33,7 +33,7 @@ func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 // what is locked or ordered.
 var settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
-	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details",
+	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
 }
 
 // rivals are flags that exclude each other: one on the command line counts more than

@@ -29,6 +29,7 @@ type runOptions struct {
 	replicas int
 	kind     kindOptions
 	details  detailOptions
+	silent   bool   // write no journal
 	guard    string // hidden: this process is a guard, and these are its pipes
 }
 
@@ -60,6 +61,7 @@ func (a *app) runCommand() *cobra.Command {
 	o.kind.flags(flags)
 	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
+	flags.BoolVar(&o.silent, "no-journal", false, "write nothing to the journal that 'holdfast history', 'watch', 'audit'\nand 'jobs' read")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {
 		panic("holdfast: " + err.Error())
@@ -114,12 +116,14 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)})
+	log := &jobLog{a: a, name: name, silent: o.silent}
+	client, closeClient, err := a.connectWith(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
 	defer closeClient()
 	defer told.outage.end()
+	began := time.Now()
 	lease, err := a.acquire(ctx, client, name, o, told.outage)
 	if came := waited(); came != nil {
 		if lease != nil {
@@ -128,12 +132,16 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 		return came
 	}
 	if err != nil {
+		log.skipped(err, time.Since(began))
 		return err
 	}
 
+	log.started(lease.Token())
 	end, released := a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
 	told.end(released == nil && a.verbose)
-	return a.conclude(name, o, end, released)
+	result := a.conclude(name, o, end, released)
+	log.ended(result)
+	return result
 }
 
 // runUnderLease runs the command while the lease lasts, and gives it back when

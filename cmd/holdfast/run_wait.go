@@ -28,7 +28,7 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 		return nil, err // nobody knows whether it is held
 	}
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, a.busyError(client, name, err, time.Since(began), o.busyCode)
+		return nil, busy(a.busyError(client, name, err, time.Since(began), o.busyCode), err, o.busyCode)
 	}
 	return lease, withFlags(err)
 }

@@ -122,7 +122,12 @@ func TestEventsOfLoss(t *testing.T) {
 		lostBy(t, lease.Err(), cause)
 		eventually(t, "it is told", func() bool { return len(told[holdfast.Lost](j)) > 0 })
 		lost := told[holdfast.Lost](j)
-		if got, want := lost[len(lost)-1], (holdfast.Lost{Name: name, Token: lease.Token(), Cause: cause}); got != want {
+		got := lost[len(lost)-1]
+		if got.Held <= 0 || time.Since(got.At) < 0 || time.Since(got.At) > patience {
+			t.Errorf("lost: got %+v, want how long it was held, and when it ended", got)
+		}
+		got.Held, got.At = 0, time.Time{}
+		if want := (holdfast.Lost{Name: name, Token: lease.Token(), Cause: cause, Kind: holdfast.KindMutex}); got != want {
 			t.Errorf("lost: got %+v, want %+v", got, want)
 		}
 		lostBy(t, lease.Release(), cause)

@@ -22,7 +22,7 @@ func Blamed(said string) []string {
 		return nil
 	}
 	n, _ := strconv.Atoi(found[2])
-	for _, s := range slices.Concat(All(), Shared(), Quorum()) {
+	for _, s := range slices.Concat(All(), Shared(), Quorum(), Journal()) {
 		if s.SHA != found[1] {
 			continue
 		}

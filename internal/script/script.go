@@ -56,6 +56,17 @@ var (
 	OnceLook  = load("once_look")
 )
 
+// The operations of package journal.
+var (
+	JournalWrite = load("journal_write")
+	JournalRead  = load("journal_read")
+	JobNote      = load("job_note")
+	JobList      = load("job_list")
+)
+
+// Journal lists those, for tests that must look at each of them.
+func Journal() []*Script { return []*Script{JournalWrite, JournalRead, JobNote, JobList} }
+
 // The operations on one node of a quorum. See docs/quorum.md.
 var (
 	QuorumLock   = load("quorum_lock")

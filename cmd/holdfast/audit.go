@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of audit beside 0.
+const (
+	exitRefuted  = 1
+	exitUnproven = 2
+)
+
+func (a *app) auditCommand() *cobra.Command {
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:   "audit [PREFIX]",
+		Short: "Prove from the journal that no two held a name at a time",
+		Long: `Prove from the journal that no two leases of a name, or of the names that begin
+with PREFIX, overlapped, and that each had a higher token than all before; or refute
+that, with the events; or say why neither can be said.
+
+The journal is what 'holdfast run' and programs with a journal have written, the newest
+100,000 entries. It can't prove what it has not seen: entries that had to be dropped
+while Redis did not take them, and leases whose process was killed before it wrote
+their end, are said, and nothing is proved then. --since leaves out what is older.
+What a process that was killed had not written yet, a tenth of a second as a rule,
+nobody knows. Semaphores and reader-writer locks are meant to overlap and not judged.
+
+A lease is judged by what its own process believed. One that was stolen, or whose key
+was deleted, was believed in until that was noticed: if the next began before, that
+is an overlap, and is told as one.
+
+Times of several machines are compared by the server's clock, within what is known of
+each: an overlap counts where no error of the clocks can explain it, and "doubt" is
+the longest that they could have hidden.
+
+Exit codes:
+    0  proved
+    1  refuted
+    2  neither: something is missing
+   64  the command line is wrong, or the URL does not fit the server
+   69  Redis does not answer
+   70  something else went wrong
+   77  Redis refused: password, user or rights
+
+-o json prints an object:
+
+  verdict   proved, refuted, unproven
+  why       of unproven: each reason
+  entries, names, leases
+            how many were read, and judged
+  shared    leases that are not judged
+  from, to  null where there is no entry
+  doubt_ms
+  findings  what refutes, 20 at most: rule (overlap, token fell, token twice), text,
+            name, first, end (overlap: how the first ended), then, by_ms
+  missing, holes
+            how many entries are, and where: owner, n, after, before, told
+  unended   leases without an end, 20 at most: lease, next, gap_ms
+
+first, end, then, lease and next are entries:
+
+` + entryFieldsHelp,
+		Example: `  holdfast audit
+  holdfast audit deploy: --since 24h
+  holdfast audit -q || echo "not proved: $?"`,
+		Args: maybeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.audit(cmd.Context(), strings.Join(args, ""), since)
+		},
+	}
+	cmd.Flags().DurationVar(&since, "since", 0, "nothing that is older than this, as 24h")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) audit(ctx context.Context, prefix string, since time.Duration) error {
+	store, closeStore, err := a.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q := journal.Query{KeyPrefix: a.prefix}
+	if since > 0 {
+		q.Since = time.Now().Add(-since)
+	}
+	report, err := journal.Audit(journal.Read(ctx, store, q), prefix)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		err = printJSON(a.stdout, newReportJSON(report))
+	} else {
+		printReport(screenOf(a.stdout), report)
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Verdict == journal.Refuted:
+		return &exitError{code: exitRefuted}
+	case report.Verdict == journal.Unproven:
+		return &exitError{code: exitUnproven}
+	}
+	return nil
+}
+
+func printReport(s screen, r *journal.Report) {
+	switch r.Verdict {
+	case journal.Proved:
+		s.printf("%s: no two leases of a name overlapped, and tokens always rose\n", s.paint(good, "proved"))
+	case journal.Refuted:
+		s.printf("%s:\n", s.paint(bad, "refuted"))
+	default:
+		s.printf("%s, but nothing was found that refutes:\n", s.paint(bold, "not proved"))
+	}
+	for _, f := range r.Findings {
+		s.printf("  %s\n", visible(f.String()))
+	}
+	for _, why := range r.Why {
+		s.printf("  %s\n", visible(why))
+	}
+	s.printf("%d leases of %d names, in %d entries", r.Leases, r.Names, r.Entries)
+	if r.Entries > 0 {
+		s.printf(" from %s to %s", stamp(r.From), stamp(r.To))
+	}
+	s.printf("\n")
+	if r.Shared > 0 {
+		s.printf("not judged: %d leases of semaphores and reader-writer locks, which may overlap\n", r.Shared)
+	}
+	if r.Leases > 0 {
+		s.printf("doubt: %s (an overlap that short could hide in the errors of the clocks)\n", duration(r.Doubt))
+	}
+}
+
+type reportJSON struct {
+	Verdict  string        `json:"verdict"`
+	Why      []string      `json:"why"`
+	Entries  int           `json:"entries"`
+	Names    int           `json:"names"`
+	Leases   int           `json:"leases"`
+	Shared   int           `json:"shared"`
+	From     *time.Time    `json:"from"`
+	To       *time.Time    `json:"to"`
+	DoubtMS  float64       `json:"doubt_ms"`
+	Findings []auditFindingJSON `json:"findings"`
+	Missing  int64         `json:"missing"`
+	Holes    []holeJSON    `json:"holes"`
+	Unended  []unendedJSON `json:"unended"`
+}
+
+type auditFindingJSON struct {
+	Rule  string     `json:"rule"`
+	Text  string     `json:"text"`
+	Name  string     `json:"name"`
+	First entryJSON  `json:"first"`
+	End   *entryJSON `json:"end,omitempty"`
+	Then  entryJSON  `json:"then"`
+	ByMS  float64    `json:"by_ms"`
+}
+
+type holeJSON struct {
+	Owner  string    `json:"owner"`
+	N      int64     `json:"n"`
+	After  time.Time `json:"after"`
+	Before time.Time `json:"before"`
+	Told   bool      `json:"told"`
+}
+
+type unendedJSON struct {
+	Lease entryJSON `json:"lease"`
+	Next  entryJSON `json:"next"`
+	GapMS float64   `json:"gap_ms"`
+}
+
+func newReportJSON(r *journal.Report) reportJSON {
+	out := reportJSON{
+		Verdict: string(r.Verdict), Why: append([]string{}, r.Why...), Entries: r.Entries, Names: r.Names, Leases: r.Leases,
+		Shared: r.Shared, DoubtMS: milliseconds(r.Doubt), Missing: r.Missing,
+		Findings: []auditFindingJSON{}, Holes: []holeJSON{}, Unended: []unendedJSON{},
+	}
+	if r.Entries > 0 {
+		out.From, out.To = new(r.From.UTC()), new(r.To.UTC())
+	}
+	for _, f := range r.Findings {
+		j := auditFindingJSON{Rule: string(f.Rule), Text: f.String(), Name: f.Name, First: newEntryJSON(f.First), Then: newEntryJSON(f.Then), ByMS: milliseconds(f.By)}
+		if f.End != nil {
+			j.End = new(newEntryJSON(*f.End))
+		}
+		out.Findings = append(out.Findings, j)
+	}
+	for _, h := range r.Holes {
+		out.Holes = append(out.Holes, holeJSON{h.Owner, h.N, h.After.UTC(), h.Before.UTC(), h.Told})
+	}
+	for _, u := range r.Unended {
+		out.Unended = append(out.Unended, unendedJSON{newEntryJSON(u.Lease), newEntryJSON(u.Next), milliseconds(u.Gap)})
+	}
+	return out
+}
+
+// since is how long ago a time was, for people.
+func since(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return fmt.Sprintf("%s ago", age(max(0, now.Sub(t))))
+}

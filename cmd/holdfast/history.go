@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) historyCommand() *cobra.Command {
+	var n int
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:   "history NAME",
+		Short: "Show who held a name, for how long, and how it ended",
+		Long: `Show who held a name, newest first: when it was granted, how long that was waited
+for, how long it was held, and how it ended. Of commands of 'holdfast run' also the
+exit code, and the times that one was skipped since the name was held.
+
+What it shows is the journal: what 'holdfast run' and programs with a journal have
+written, the newest 100,000 entries of all names. Locks without one, and what a
+process had not written when it was killed, are not there. An END of "-" is a lease
+that is held still, or of which nobody has written the end.
+
+Times are the server's, shown in the local time zone.
+
+-o json prints an array of the journal's entries, newest first:
+
+` + entryFieldsHelp,
+		Example: `  holdfast history nightly
+  holdfast history deploy:web --since 24h -n 100
+  holdfast history nightly -o json | jq -r '.[] | select(.what == "skipped") | .at'`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n < 1 {
+				return usagef("-n is %d: it must be at least 1", n)
+			}
+			return a.history(cmd.Context(), args[0], n, since)
+		},
+	}
+	cmd.Flags().IntVarP(&n, "lines", "n", 20, "how many at most")
+	cmd.Flags().DurationVar(&since, "since", 0, "no further back than this, as 24h")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) history(ctx context.Context, name string, n int, since time.Duration) error {
+	store, closeStore, err := a.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q := journal.Query{KeyPrefix: a.prefix, Name: name, Newest: true}
+	if since > 0 {
+		q.Since = time.Now().Add(-since)
+	}
+	var page story
+	entries := []entryJSON{}
+	for e, err := range journal.Read(ctx, store, q) {
+		switch {
+		case errors.Is(err, journal.ErrEntry):
+			a.detail("%s", reason(err))
+			continue
+		case err != nil:
+			return err
+		case a.output == "json":
+			if e.Name == name {
+				entries = append(entries, newEntryJSON(e))
+			}
+		case page.take(e):
+		}
+		if len(entries) == n || page.full(n) {
+			break
+		}
+	}
+	if a.output == "json" {
+		return printJSON(a.stdout, entries)
+	}
+	if len(page.rows) == 0 {
+		a.say("the journal has nothing of %s; 'holdfast run' writes one, and programs that are made to", visible(name))
+		return nil
+	}
+	page.print(screenOf(a.stdout), n)
+	return nil
+}
+
+// story puts the entries of a name, newest first, together: a row for each lease.
+type story struct {
+	rows []*chapter
+	open map[string]*chapter // whose grant is yet to come
+}
+
+// chapter is a row.
+type chapter struct {
+	at                   time.Time
+	owner                string
+	waited, held, ending string
+	token                int64
+	code                 string
+}
+
+// full tells that n rows are complete.
+func (s *story) full(n int) bool {
+	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows) >= 10*n
+}
+
+func (s *story) take(e journal.Entry) bool {
+	key := fmt.Sprint(e.Writer, " ", e.Token)
+	if s.open == nil {
+		s.open = map[string]*chapter{}
+	}
+	row := s.open[key]
+	switch e.What {
+	case journal.Asked, journal.Started:
+		return true
+	case journal.Skipped, journal.Dropped:
+		row = &chapter{at: e.At, owner: e.Owner, waited: "-", held: "-", ending: "skipped: " + e.Reason}
+		if e.What == journal.Skipped {
+			row.waited = shortly(e.Waited)
+		} else {
+			row.ending = fmt.Sprintf("%d entries are missing", e.N)
+		}
+		s.rows = append(s.rows, row)
+		return true
+	}
+	if row == nil {
+		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
+		s.rows, s.open[key] = append(s.rows, row), row
+	}
+	switch e.What {
+	case journal.Granted:
+		row.at, row.waited = e.At, shortly(e.Waited)
+		delete(s.open, key)
+	case journal.Ended:
+		row.code = fmt.Sprintf(", exit code %d", e.Code)
+	default:
+		row.at, row.held, row.ending = e.At.Add(-e.Held), shortly(e.Held), string(e.What)
+		if e.What != journal.Released {
+			row.ending = causeText(e.Cause, e.Reason)
+			if e.What == journal.Lost {
+				row.ending = "lost: " + row.ending
+			}
+		}
+	}
+	return true
+}
+
+func (s *story) print(screen screen, n int) {
+	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
+	for _, c := range s.rows[:min(n, len(s.rows))] {
+		rows = append(rows, []string{stamp(c.at), visible(c.owner), c.waited, c.held, tokenText(c.token), visible(c.ending) + c.code})
+	}
+	printColumns(screen, rows)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) jobsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List the commands that were run, and those that never are",
+		Long: `List the names under which 'holdfast run' has run commands, or skipped them, the one
+first whose last success is the oldest: so that a job which is skipped every night, or
+dies every night, or is not even tried any more, stands on top. No exit code of a
+cron job says that.
+
+STATE is the first of these that is true:
+  running   its command runs now
+  no end    it was started, and nobody has written that it ended: its process was
+            killed, or its machine died
+  failed    the last end had another exit code than 0
+  skipped   since the last start it was skipped: somebody else had the name
+  late      it is not tried any more: since the last try more than twice the time has
+            passed that lay before that
+  ok
+
+What is remembered are the newest 1,000 names, for 400 days, beside the journal and
+not in it.
+
+-o json prints an array of objects:
+
+  name, state, owner
+  now         the server's time
+  tried, started, succeeded, ended
+              the newest try (a start, or a skip), start, end with code 0, and end;
+              null: never
+  code, took_ms
+              of the newest end
+  skipped     how often in a row since the start
+  every_ms    between the two newest tries; 0: there was one`,
+		Example: `  holdfast jobs
+  holdfast jobs -o json | jq -r '.[] | select(.state != "ok" and .state != "running") | .name'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.jobs(cmd.Context())
+		},
+	}
+	a.outputFlag(cmd)
+	return cmd
+}
+
+// jobJSON is a job as -o json prints it. Its names are promised.
+type jobJSON struct {
+	Name      string     `json:"name"`
+	State     string     `json:"state"`
+	Owner     string     `json:"owner"`
+	Now       time.Time  `json:"now"`
+	Tried     *time.Time `json:"tried"`
+	Started   *time.Time `json:"started"`
+	Succeeded *time.Time `json:"succeeded"`
+	Ended     *time.Time `json:"ended"`
+	Code      int        `json:"code"`
+	TookMS    int64      `json:"took_ms"`
+	Skipped   int        `json:"skipped"`
+	EveryMS   int64      `json:"every_ms"`
+}
+
+func (a *app) jobs(ctx context.Context) error {
+	var store holdfast.Store
+	client, closeClient, err := a.connectWith(ctx, holdfast.Options{}, func(s holdfast.Store, _ *holdfast.Options) func() {
+		store = s
+		return func() {}
+	})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	jobs, err := journal.Jobs(ctx, store, a.prefix)
+	if err != nil {
+		return err
+	}
+	out := make([]jobJSON, len(jobs))
+	rows := [][]string{{"NAME", "STATE", "SUCCEEDED", "STARTED", "TOOK", "CODE", "SKIPPED", "OWNER"}}
+	for i, j := range jobs {
+		state, err := jobState(ctx, client, &j)
+		if err != nil {
+			return err
+		}
+		out[i] = jobJSON{
+			j.Name, state, j.Owner, j.Now.UTC(), timeOrNull(j.Tried), timeOrNull(j.Started), timeOrNull(j.Succeeded), timeOrNull(j.Ended),
+			j.Code, j.Took.Milliseconds(), j.Skipped, j.Every.Milliseconds(),
+		}
+		took, code := "-", "-"
+		if !j.Ended.IsZero() {
+			took, code = shortly(j.Took), fmt.Sprint(j.Code)
+		}
+		rows = append(rows, []string{visible(j.Name), state, since(j.Now, j.Succeeded), since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), visible(j.Owner)})
+	}
+	if a.output == "json" {
+		return printJSON(a.stdout, out)
+	}
+	if len(jobs) == 0 {
+		a.say("no jobs are remembered; 'holdfast run' does that, unless --no-journal is said")
+		return nil
+	}
+	printColumns(screenOf(a.stdout), rows)
+	return nil
+}
+
+// jobState judges a job. Whether one that has no end still runs, its lock says.
+func jobState(ctx context.Context, client *holdfast.Client, j *journal.Job) (string, error) {
+	if j.Open() {
+		state, err := client.Inspect(ctx, j.Name)
+		if err != nil {
+			return "", err
+		}
+		if h := state.Holder; h != nil && !h.Resting && (h.Owner == j.Owner || state.Kind != holdfast.KindMutex) {
+			return "running", nil
+		}
+		return "no end", nil
+	}
+	switch {
+	case j.Code != 0:
+		return "failed", nil
+	case j.Skipped > 0:
+		return "skipped", nil
+	case j.Late():
+		return "late", nil
+	}
+	return "ok", nil
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+)
+
+// openJournal connects to the server of the journal.
+func (a *app) openJournal(ctx context.Context) (*rueidisstore.Store, func(), error) {
+	store, err := openStore(ctx, a.redisURL)
+	if err != nil {
+		return nil, nil, a.namingURL(err)
+	}
+	return store, func() {
+		if err := store.Close(); err != nil {
+			a.detail("closing the connection: %v", err)
+		}
+	}, nil
+}
+
+// entryJSON is an entry as -o json prints it. Its names are promised. Durations are
+// in milliseconds.
+type entryJSON struct {
+	ID       string    `json:"id"`
+	At       time.Time `json:"at"`
+	WithinMS float64   `json:"within_ms"`
+	What     string    `json:"what"`
+	Name     string    `json:"name"`
+	Kind     string    `json:"kind,omitempty"`
+	Owner    string    `json:"owner"`
+	Token    int64     `json:"token,omitempty"`
+	WaitedMS *float64  `json:"waited_ms,omitempty"`
+	HeldMS   *float64  `json:"held_ms,omitempty"`
+	Cause    string    `json:"cause,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Code     *int      `json:"code,omitempty"`
+	N        int64     `json:"n,omitempty"`
+	Writer   string    `json:"writer"`
+	Seq      int64     `json:"seq"`
+}
+
+// entryFieldsHelp documents entryJSON.
+const entryFieldsHelp = `  id         of the entry in the stream
+  at         when it happened, by the server's clock, right to within within_ms
+  what       asked, granted, released, lost, revoked, stolen; of a job of 'holdfast
+             run' started, ended, skipped; dropped: n entries are missing here
+  name, kind, owner, token
+  waited_ms  of granted: since it was asked for; of skipped: in line
+  held_ms    of released, lost, revoked, stolen; of ended: how long the job ran
+  cause, reason
+             of lost, revoked, stolen; reason of skipped: who had the name
+  code       of ended: the exit code
+  writer, seq
+             who wrote it, and the number of the entry there`
+
+func newEntryJSON(e journal.Entry) entryJSON {
+	out := entryJSON{
+		ID: e.ID, At: e.At.UTC(), WithinMS: milliseconds(e.Within), What: string(e.What), Name: e.Name, Kind: string(e.Kind),
+		Owner: e.Owner, Token: e.Token, Cause: string(e.Cause), Reason: e.Reason, N: e.N, Writer: e.Writer, Seq: e.Seq,
+	}
+	switch e.What {
+	case journal.Granted, journal.Skipped:
+		out.WaitedMS = new(milliseconds(e.Waited))
+	case journal.Released, journal.Lost, journal.Revoked, journal.Stolen, journal.Dropped:
+		out.HeldMS = new(milliseconds(e.Held))
+	case journal.Ended:
+		out.HeldMS, out.Code = new(milliseconds(e.Held)), new(e.Code)
+	}
+	return out
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// entryText is what an entry says beside its time, in a line.
+func entryText(e journal.Entry) string {
+	text := fmt.Sprintf("%-8s  %s  %s", e.What, visible(e.Name), visible(e.Owner))
+	switch e.What {
+	case journal.Granted:
+		text += fmt.Sprintf("  token %d after %s", e.Token, shortly(e.Waited))
+	case journal.Released:
+		text += fmt.Sprintf("  token %d held for %s", e.Token, shortly(e.Held))
+	case journal.Lost, journal.Revoked, journal.Stolen:
+		text += fmt.Sprintf("  token %d held for %s: %s", e.Token, shortly(e.Held), causeText(e.Cause, e.Reason))
+	case journal.Skipped:
+		text += "  " + visible(e.Reason)
+	case journal.Ended:
+		text += fmt.Sprintf("  exit code %d after %s", e.Code, shortly(e.Held))
+	case journal.Dropped:
+		return fmt.Sprintf("%-8s  %d entries of %s are missing: they could not be written", e.What, e.N, visible(e.Owner))
+	}
+	return strings.TrimRight(text, " ")
+}
+
+// shortly is a duration for people, however short.
+func shortly(d time.Duration) string {
+	if d >= 10*time.Second {
+		return age(d)
+	}
+	return duration(d)
+}
+
+// stamp is a time for people, by the clock of this machine's place.
+func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
+)
+
+// jobLog writes what becomes of a command into the journal: beside the locks, so
+// that nothing of it can keep the command from running.
+type jobLog struct {
+	a      *app
+	name   string
+	silent bool
+	writer *journal.Writer // nil: silent
+	token  int64
+	began  time.Time
+}
+
+// open is for connectWith.
+func (l *jobLog) open(store holdfast.Store, o *holdfast.Options) (after func()) {
+	if l.silent {
+		return func() {}
+	}
+	l.writer = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(l.a.logger())})
+	tell := o.OnEvent
+	o.OnEvent = func(e holdfast.Event) {
+		l.writer.OnEvent(e)
+		tell(e)
+	}
+	return func() {
+		if err := l.writer.Close(); err != nil {
+			l.a.detail("%s", reason(err))
+		}
+	}
+}
+
+func (l *jobLog) note(e journal.Entry) {
+	if l.writer != nil {
+		e.Name = l.name
+		l.writer.Note(e)
+	}
+}
+
+func (l *jobLog) started(token int64) {
+	l.token, l.began = token, time.Now()
+	l.note(journal.Entry{What: journal.Started, Token: token, At: l.began})
+}
+
+func (l *jobLog) ended(result error) {
+	code := 0
+	if result != nil {
+		code = l.a.exitCode(result)
+	}
+	l.note(journal.Entry{What: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: code})
+}
+
+// skipped notes that nothing was run since the name was held. Of other errors there
+// is nothing to note.
+func (l *jobLog) skipped(err error, waited time.Duration) {
+	var held *busyErr
+	if errors.As(err, &held) {
+		l.note(journal.Entry{What: journal.Skipped, Waited: waited, Reason: held.by})
+	}
+}
+
+// busyErr marks the error of a name that was held for as long as it was waited for.
+type busyErr struct {
+	error
+	by string // its holder, where known
+}
+
+func (b *busyErr) Unwrap() error { return b.error }
+
+// busy marks told, which says it to people, unless that says that Redis is away.
+func busy(told, err error, code int) error {
+	if e := (*exitError)(nil); errors.As(told, &e) && e.code == exitUnreachable && code != exitUnreachable {
+		return told
+	}
+	by := ""
+	if held := (*holdfast.HeldError)(nil); errors.As(err, &held) {
+		by = "held by " + firstOf(held.Owner, "(not holdfast)")
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		by = "waited too long"
+	}
+	return &busyErr{told, by}
+}

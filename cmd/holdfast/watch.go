@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) watchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch [PREFIX]",
+		Short: "Show what happens to names, as it happens",
+		Long: `Show what happens to names, or to those that begin with PREFIX, as it happens: a
+line for each entry of the journal, until ctrl-C, which is exit code 0, or until nobody
+reads what it prints. It asks the server four times a second.
+
+What it shows is what 'holdfast run' and programs with a journal write, a moment after
+it has happened; times are the server's, in the local time zone. While the server does
+not answer it goes on asking, and says so on stderr, once; what came meanwhile follows.
+
+-o json prints an object a line:
+
+` + entryFieldsHelp,
+		Example: `  holdfast watch
+  holdfast watch deploy: -o json | jq -r 'select(.what == "lost")'`,
+		Args: maybeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.watch(cmd.Context(), strings.Join(args, ""))
+		},
+	}
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) watch(ctx context.Context, prefix string) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	store, closeStore, err := a.openJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	a.detail("watching %s", publicURL(a.redisURL))
+	for e, err := range journal.Follow(ctx, store, journal.Query{KeyPrefix: a.prefix, Prefix: prefix}) {
+		switch {
+		case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, journal.ErrRewound):
+			a.say("%s; still watching", why(err))
+			continue
+		case errors.Is(err, journal.ErrEntry):
+			a.detail("%s", reason(err))
+			continue
+		case err != nil:
+			return err
+		}
+		if err := a.printEntry(e); errors.Is(err, syscall.EPIPE) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printEntry(e journal.Entry) error {
+	if a.output == "json" {
+		return printJSONLine(a.stdout, newEntryJSON(e))
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", stamp(e.At), entryText(e))
+	return err
+}

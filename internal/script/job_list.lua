@@ -1,0 +1,9 @@
+-- job_list: what is remembered of jobs. Writes nothing.
+-- KEYS jobs
+-- ARGV -
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local answer = redis.call('HGETALL', KEYS[1])
+table.insert(answer, 1, string.format('%.0f', us))
+table.insert(answer, 1, 'jobs')
+return answer

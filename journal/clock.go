@@ -1,0 +1,63 @@
+package journal
+
+import "time"
+
+// drift is by how much of a time clocks may differ after it: 500 millionths is as
+// fast as NTP turns one, and crystals are better.
+func drift(d time.Duration) time.Duration { return d.Abs() / 2000 }
+
+// stepped is from which difference on between wall clock and monotonic clock one of
+// them is taken to have jumped, or the machine to have slept.
+const stepped = 10 * time.Millisecond
+
+// moment is one reading of both clocks of this process.
+type moment struct {
+	local time.Duration // monotonic, since the Writer was made
+	wall  time.Time     // without a monotonic reading
+}
+
+// apart is how far the two clocks drifted apart between two moments, if that is
+// more than a clock is turned.
+func apart(a, b moment) time.Duration {
+	d := (b.wall.Sub(a.wall) - (b.local - a.local)).Abs()
+	if d < stepped {
+		return 0
+	}
+	return d
+}
+
+// offset is what is known of the server's clock: at the moment it was at least
+// least, and at most most, ahead of the Writer's. The zero value knows nothing.
+type offset struct {
+	known       bool
+	least, most time.Duration // server time as a duration since 1970, minus local
+	at          moment
+}
+
+// heard takes an exchange into account: the server told its time after it was
+// asked and before the answer came.
+func (o offset) heard(asked, answered moment, server time.Duration) offset {
+	now := offset{known: true, least: server - answered.local, most: server + time.Microsecond - asked.local, at: answered}
+	if !o.known || apart(o.at, answered) > 0 {
+		return now
+	}
+	wide := drift(answered.local - o.at.local)
+	least, most := max(now.least, o.least-wide), min(now.most, o.most+wide)
+	if least > most { // another server, or its clock was set
+		return now
+	}
+	now.least, now.most = least, most
+	return now
+}
+
+// server is a moment by the server's clock, and how far off that may be.
+func (o offset) server(m moment) (at time.Time, within time.Duration) {
+	half := (o.most - o.least) / 2
+	within = half + drift(m.local-o.at.local) + apart(m, o.at) + time.Microsecond
+	return time.UnixMicro((m.local + o.least + half).Microseconds()), within
+}
+
+// fresh tells whether it is new enough for what happens now.
+func (o offset) fresh(now moment) bool {
+	return o.known && now.local-o.at.local < time.Second && apart(o.at, now) == 0
+}

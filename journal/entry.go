@@ -1,0 +1,160 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// What is what an Entry tells.
+type What string
+
+// What can be told. Revoked and Stolen are how the holder lost its lease, and Lost
+// is every other loss, with its Cause.
+const (
+	Asked    What = "asked"    // a process got into line for the name
+	Granted  What = "granted"  // a caller got its lease
+	Released What = "released" // it gave the lease back
+	Lost     What = "lost"
+	Revoked  What = "revoked"
+	Stolen   What = "stolen"
+	Skipped  What = "skipped" // a job was not run: somebody else had the name
+	Started  What = "started" // a job began, under a lease
+	Ended    What = "ended"   // it ended, with Code
+	Dropped  What = "dropped" // N entries of this writer are missing before this one
+)
+
+// ends tells whether a lease is over with it.
+func (w What) ends() bool { return w == Released || w == Lost || w == Revoked || w == Stolen }
+
+// Entry is one line of the journal. Which fields count beside the first depends on
+// What.
+type Entry struct {
+	ID     string    // in the stream; set when it is read
+	At     time.Time // when it happened, by the server's clock
+	Within time.Duration
+	What   What
+
+	Name   string
+	Kind   holdfast.Kind // Granted and the ends of leases
+	Owner  string        // whose writer it was
+	Token  int64
+	Waited time.Duration  // Granted: since Lock was called; Skipped: how long it stood in line
+	Held   time.Duration  // the ends of leases; Ended: how long the job ran; Dropped: from the first to the last
+	Cause  holdfast.Cause // of a loss
+	Reason string         // of Revoked and Stolen what was given; of Skipped who had the name
+	Code   int            // Ended: the exit code
+	N      int64          // Dropped: how many
+
+	Writer string        // random, one for each Writer
+	Seq    int64         // counts the entries of its Writer, written or dropped, from 0
+	Local  time.Duration // when it happened, by the Writer's own clock: since it was made
+}
+
+// more is what few entries have. Times are in microseconds.
+type more struct {
+	Kind   string `json:"kind,omitempty"` // empty: mutex
+	Waited int64  `json:"waited,omitempty"`
+	Held   int64  `json:"held,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Code   int    `json:"code,omitempty"`
+	N      int64  `json:"n,omitempty"`
+}
+
+// fields are those of an entry in the stream, in the order of the scripts; behind
+// the ID when they are read.
+const fields = 10
+
+func (e *Entry) encode() []string {
+	m := more{
+		Waited: e.Waited.Microseconds(), Held: e.Held.Microseconds(),
+		Cause: string(e.Cause), Reason: e.Reason, Code: e.Code, N: e.N,
+	}
+	if e.Kind != holdfast.KindMutex {
+		m.Kind = string(e.Kind)
+	}
+	rest := ""
+	if m != (more{}) {
+		text, err := json.Marshal(m)
+		if err != nil {
+			panic("journal: " + err.Error()) // texts and numbers
+		}
+		rest = string(text)
+	}
+	return []string{
+		e.Writer, itoa(e.Seq), itoa(e.Local.Microseconds()), itoa(e.At.UnixMicro()),
+		itoa((e.Within + time.Microsecond - 1).Microseconds()), string(e.What), e.Name, e.Owner, itoa(e.Token), rest,
+	}
+}
+
+// ErrEntry: something in the stream is no entry of ours. Read tells its ID and goes on.
+var ErrEntry = errors.New("holdfast: journal: not an entry of ours")
+
+// decode reads an ID and the fields. What is no entry of ours is an error.
+func decode(texts []string) (Entry, error) {
+	e := Entry{ID: texts[0], Writer: texts[1], What: What(texts[6]), Name: texts[7], Owner: texts[8]}
+	var local, at, within int64
+	for i, figure := range map[int]*int64{2: &e.Seq, 3: &local, 4: &at, 5: &within, 9: &e.Token} {
+		n, err := strconv.ParseInt(texts[i], 10, 64)
+		if err != nil {
+			return Entry{}, fmt.Errorf("%w: %s", ErrEntry, e.ID)
+		}
+		*figure = n
+	}
+	var m more
+	if texts[10] != "" {
+		if err := json.Unmarshal([]byte(texts[10]), &m); err != nil {
+			return Entry{}, fmt.Errorf("%w: %s", ErrEntry, e.ID)
+		}
+	}
+	e.Local, e.At, e.Within = us(local), time.UnixMicro(at), us(within)
+	e.Kind = holdfast.Kind(m.Kind)
+	if e.Kind == "" && (e.What == Granted || e.What.ends()) {
+		e.Kind = holdfast.KindMutex
+	}
+	e.Waited, e.Held, e.Cause, e.Reason, e.Code, e.N = us(m.Waited), us(m.Held), holdfast.Cause(m.Cause), m.Reason, m.Code, m.N
+	return e, nil
+}
+
+func us(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// The keys: one stream and one hash for each prefix, in a Cluster wherever they hash to.
+const (
+	streamPrefix = "holdfast/journal:"
+	jobsPrefix   = "holdfast/jobs:"
+)
+
+// keyPrefix is what Options.Prefix of a Client comes to.
+func keyPrefix(prefix string) string {
+	switch prefix {
+	case "":
+		return holdfast.DefaultPrefix
+	case holdfast.NoPrefix:
+		return ""
+	}
+	return prefix
+}
+
+// cut shortens a text that others read.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+var (
+	scriptWrite = script.JournalWrite
+	scriptRead  = script.JournalRead
+	scriptNote  = script.JobNote
+	scriptList  = script.JobList
+)

@@ -1,0 +1,220 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+const (
+	patience   = 2 * time.Second        // of one call that writes, and of Close
+	toRead     = 10 * time.Second       // of one that reads
+	impatience = 250 * time.Millisecond // of Close, where the last call failed
+	life       = 32 * 24 * time.Hour    // of the stream, from its newest entry
+	jobsLife   = 400 * 24 * time.Hour   // of what is known of jobs, from the newest run
+	mostJobs   = 1000
+)
+
+// run writes batch after batch. A batch is written until Redis has confirmed it:
+// one that may have been written is sent again, and who reads tells the two apart
+// by the numbers of its entries.
+func (w *Writer) run() {
+	defer close(w.done)
+	defer w.cancel()
+	pace, failures := w.options.Every, 0
+	for w.await() {
+		w.sleep(pace)
+		began := time.Now()
+		batch := w.batch()
+		if err := w.write(batch); err != nil {
+			w.failed(err)
+			pace = min(50*time.Millisecond<<min(failures, 7), 5*time.Second)
+			failures++
+			continue
+		}
+		w.written(len(batch))
+		pace, failures = max(w.options.Every, 20*time.Since(began)), 0
+	}
+}
+
+// await waits until there is something to write. It is false when there is nothing
+// more to do, or Close gave up.
+func (w *Writer) await() bool {
+	for w.ctx.Err() == nil {
+		if w.left() > 0 {
+			return true
+		}
+		select {
+		case <-w.news:
+		case <-w.closing:
+			return w.left() > 0
+		}
+	}
+	return false
+}
+
+// sleep lets entries gather. Close cuts it short.
+func (w *Writer) sleep(d time.Duration) {
+	closing := w.closing
+	select {
+	case <-closing:
+		if closing = nil; !w.inTrouble() {
+			return
+		}
+		d = min(d, 50*time.Millisecond)
+	default:
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-closing:
+	case <-w.ctx.Done():
+	}
+}
+
+func (w *Writer) inTrouble() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trouble
+}
+
+func (w *Writer) left() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.buffer)
+}
+
+// batch is what is to be written next. It stays in the buffer until it was.
+func (w *Writer) batch() []noted {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := min(len(w.buffer), w.options.Batch)
+	return w.buffer[:n:n]
+}
+
+func (w *Writer) written(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trouble {
+		w.trouble = false
+		go w.options.Logger.Info("holdfast: the journal is written again", "dropped", w.lost)
+	}
+	clear(w.buffer[:n])
+	w.buffer = w.buffer[n:]
+	close(w.progress)
+	w.progress = make(chan struct{})
+	w.tellDropped(w.moment(time.Now()))
+}
+
+func (w *Writer) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.trouble && w.ctx.Err() == nil {
+		go w.options.Logger.Warn("holdfast: the journal can't be written for now; what does not fit into memory is dropped", "error", explained(err))
+	}
+	w.trouble = true
+}
+
+// write gives entries their time and sends them.
+func (w *Writer) write(batch []noted) error {
+	if !w.offset.fresh(w.moment(time.Now())) {
+		if err := w.send(nil); err != nil { // how late is it?
+			return err
+		}
+	}
+	entries := make([]Entry, len(batch))
+	for i, n := range batch {
+		entries[i] = n.Entry
+		entries[i].At, entries[i].Within = w.offset.server(n.moment)
+	}
+	if err := w.send(entries); err != nil {
+		return err
+	}
+	return w.note(entries)
+}
+
+// send writes entries and takes note of the server's time.
+func (w *Writer) send(entries []Entry) error {
+	args := make([]string, 0, 2+fields*len(entries))
+	args = append(args, strconv.Itoa(w.options.MaxLen), itoa(life.Milliseconds()))
+	for i := range entries {
+		args = append(args, entries[i].encode()...)
+	}
+	asked := w.moment(time.Now())
+	reply, err := w.caller.eval(w.ctx, holdfast.Call{Script: scriptWrite, Keys: []string{streamPrefix + w.options.Prefix}, Args: args})
+	answered := w.moment(time.Now())
+	if err != nil {
+		return err
+	}
+	if len(reply) != 2 || reply[0] != "written" {
+		return fmt.Errorf("holdfast: journal: answered %q", reply)
+	}
+	server, err := strconv.ParseInt(reply[1], 10, 64)
+	if err != nil {
+		return err
+	}
+	w.offset = w.offset.heard(asked, answered, us(server))
+	return nil
+}
+
+// note brings the jobs up to date.
+func (w *Writer) note(entries []Entry) error {
+	args := []string{strconv.Itoa(mostJobs), itoa(jobsLife.Milliseconds())}
+	for _, e := range entries {
+		if e.What == Started || e.What == Ended || e.What == Skipped {
+			args = append(args, e.Name, string(e.What), itoa(e.At.UnixMicro()), strconv.Itoa(max(0, e.Code)),
+				itoa(e.Held.Milliseconds()), e.Owner, e.Writer, itoa(e.Seq))
+		}
+	}
+	if len(args) == 2 {
+		return nil
+	}
+	_, err := w.caller.eval(w.ctx, holdfast.Call{Script: scriptNote, Keys: []string{jobsPrefix + w.options.Prefix}, Args: args})
+	return err
+}
+
+// caller makes one call at a time, and goes on when the store does not return.
+type caller struct {
+	store    holdfast.Store
+	patience time.Duration // of one call
+	busy     chan result   // of the call that did not return
+}
+
+type result struct {
+	reply []string
+	err   error
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
+// eval bounds a call. While one before it has not returned it only waits for that:
+// calls must not pile up behind a server that hangs.
+func (c *caller) eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	if c.busy != nil {
+		select {
+		case <-c.busy:
+			c.busy = nil
+		case <-ctx.Done():
+			return nil, errNoAnswer
+		}
+	}
+	answer := make(chan result, 1)
+	go func() {
+		reply, err := c.store.Eval(ctx, call)
+		answer <- result{reply, err}
+	}()
+	select {
+	case r := <-answer:
+		return r.reply, r.err
+	case <-ctx.Done():
+		c.busy = answer
+		return nil, errNoAnswer
+	}
+}

@@ -1,0 +1,217 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Query says which entries are wanted. The zero value wants all, oldest first.
+type Query struct {
+	KeyPrefix string // Options.Prefix of the Writers
+
+	Name   string // only entries of this name
+	Prefix string // only entries of names that begin so
+	// Entries of no name, which is to say Dropped, come with whatever is asked for.
+
+	Since, Until time.Time // only entries that happened in between; zero: without bound
+	After        string    // only what came to the stream behind the entry with this ID
+	Limit        int       // no more than so many; 0: all
+	Newest       bool      // newest first
+
+	look int // pages to look at; 0: all
+}
+
+// pageSize is how many entries of the stream one call looks at: about a millisecond
+// of the server's time.
+const pageSize = 500
+
+// wants is what the scripts can't tell.
+func (q *Query) wants(e *Entry) bool {
+	return (q.Since.IsZero() || !e.At.Before(q.Since)) && (q.Until.IsZero() || !e.At.After(q.Until))
+}
+
+// Read yields entries in the order of the stream, which is that of their coming: by
+// At only as far as their Writers were as quick. An entry that was written twice,
+// because an answer was lost, is yielded once. It takes one round trip for each 500
+// entries of the stream, whatever is asked for, and is no snapshot: what is written
+// meanwhile is read, too, oldest first. An error ends it: ErrUnreachable where the
+// server does not answer for 10 s, a ServerError, that of ctx. ErrEntry does not end
+// it.
+func Read(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		r := reader{caller: caller{store: store, patience: toRead}, query: q, seen: map[string]int64{}}
+		least, most := id{}, id{math.MaxInt64, math.MaxInt64}
+		if !q.Since.IsZero() {
+			least = id{max(0, q.Since.UnixMilli()), 0} // nothing comes to the stream before it happened
+		}
+		if q.After != "" {
+			after, err := parseID(q.After)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			least = after.next()
+		}
+		for left := q.look; ; left-- {
+			p, err := r.page(ctx, least, most)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if !r.give(p, yield) || p.looked < pageSize || left == 1 {
+				return
+			}
+			if q.Newest {
+				most = p.cursor.before()
+			} else {
+				least = p.cursor.next()
+			}
+		}
+	}
+}
+
+// reader reads pages for one query.
+type reader struct {
+	caller caller
+	query  Query
+	seen   map[string]int64 // of each writer, the number of the last that was read
+	given  int
+}
+
+// page is what one call found.
+type page struct {
+	oldest, newest id // of the stream; zero if there is none
+	looked         int
+	cursor         id // of the last that was looked at
+	entries        []Entry
+	bad            []error
+}
+
+func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
+	way := "forth"
+	if r.query.Newest {
+		way = "back"
+	}
+	reply, err := r.caller.eval(ctx, holdfast.Call{
+		Script: scriptRead, Keys: []string{streamPrefix + keyPrefix(r.query.KeyPrefix)},
+		Args: []string{least.String(), most.String(), way, strconv.Itoa(pageSize), r.query.Name, r.query.Prefix},
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, explained(err)
+	case len(reply) < 6 || reply[0] != "read" || (len(reply)-6)%(fields+1) != 0:
+		return nil, errors.New("holdfast: journal: the server gave an answer that makes no sense")
+	}
+	p := &page{}
+	p.looked, _ = strconv.Atoi(reply[4])
+	for i, at := range map[int]*id{2: &p.oldest, 3: &p.newest, 5: &p.cursor} {
+		if reply[i] != "" {
+			if *at, err = parseID(reply[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for rest := reply[6:]; len(rest) > 0; rest = rest[fields+1:] {
+		e, err := decode(rest[:fields+1])
+		if err != nil {
+			p.bad = append(p.bad, err)
+			continue
+		}
+		p.entries = append(p.entries, e)
+	}
+	return p, nil
+}
+
+// give yields what is wanted and new. It is false when that is enough.
+func (r *reader) give(p *page, yield func(Entry, error) bool) bool {
+	for _, err := range p.bad {
+		if !yield(Entry{}, err) {
+			return false
+		}
+	}
+	for _, e := range p.entries {
+		if r.repeated(&e) || !r.query.wants(&e) {
+			continue
+		}
+		if !yield(e, nil) {
+			return false
+		}
+		if r.given++; r.given == r.query.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// repeated tells entries that were read already: a Writer's come in their order.
+func (r *reader) repeated(e *Entry) bool {
+	if e.Writer == "" {
+		return false
+	}
+	last, known := r.seen[e.Writer]
+	if known && (r.query.Newest && e.Seq >= last || !r.query.Newest && e.Seq <= last) {
+		return true
+	}
+	r.seen[e.Writer] = e.Seq
+	return false
+}
+
+// id is that of an entry in a stream.
+type id struct{ ms, seq int64 }
+
+func parseID(text string) (id, error) {
+	first, second, _ := strings.Cut(text, "-")
+	ms, err := strconv.ParseInt(first, 10, 64)
+	seq, err2 := strconv.ParseInt("0"+second, 10, 64)
+	if err != nil || err2 != nil {
+		return id{}, fmt.Errorf("holdfast: journal: %q is not the ID of an entry", text)
+	}
+	return id{ms, seq}, nil
+}
+
+func (i id) String() string { return itoa(i.ms) + "-" + itoa(i.seq) }
+
+func (i id) less(j id) bool { return i.ms < j.ms || i.ms == j.ms && i.seq < j.seq }
+
+func (i id) next() id {
+	if i.seq == math.MaxInt64 {
+		return id{i.ms + 1, 0}
+	}
+	return id{i.ms, i.seq + 1}
+}
+
+func (i id) before() id {
+	if i.seq == 0 {
+		return id{max(0, i.ms-1), math.MaxInt64}
+	}
+	return id{i.ms, i.seq - 1}
+}
+
+// explained makes an error of a call one that says what to do.
+func explained(err error) error {
+	var said holdfast.ServerError
+	if !errors.As(err, &said) {
+		return fmt.Errorf("holdfast: journal: %w: %w", holdfast.ErrUnreachable, err)
+	}
+	kind, _, _ := strings.Cut(string(said), " ")
+	switch kind {
+	case "NOPERM":
+		return fmt.Errorf("holdfast: journal: the server's user lacks a right that the journal needs (+xadd +xrange +xrevrange +hget +hset +hgetall +hlen +hdel ~holdfast/*): %w", err)
+	case "READONLY", "LOADING", "BUSY", "OOM", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "MOVED", "ASK":
+		return fmt.Errorf("holdfast: journal: %w: %w", holdfast.ErrUnreachable, err)
+	}
+	if strings.Contains(string(said), "ACL failure in script") || strings.Contains(string(said), "The user executing the script") {
+		return fmt.Errorf("holdfast: journal: the server's user lacks a right that the journal needs (+xadd +xrange +xrevrange +hget +hset +hgetall +hlen +hdel ~holdfast/*): %w", err)
+	}
+	return fmt.Errorf("holdfast: journal: %w", err)
+}
