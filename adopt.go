@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 )
 
@@ -21,22 +20,13 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	prefix, name, id, err := parseExport(text)
-	switch {
-	case err != nil:
-		return nil, &storeError{"adopt", nil, err}
-	case c.quorum != nil:
-		return nil, notOnQuorum(name, "Adopt")
-	case prefix != c.options.Prefix:
-		return nil, &storeError{name, nil, fmt.Errorf("it was exported under the prefix %q, and this Client has %q", prefix, c.options.Prefix)}
-	}
-	k, err := keysOf(prefix, name)
+	x, k, err := c.readExport(text, "Adopt")
 	if err != nil {
 		return nil, err
 	}
 	w := c.newCaller(false)
 	defer w.free(c.core)
-	if err := c.adopt(w, name, k, id); err != nil {
+	if err := c.adopt(w, x.name, k, x.id); err != nil {
 		return nil, err
 	}
 	return w.await(ctx, c)

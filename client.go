@@ -319,6 +319,7 @@ var (
 	scriptRevoke   = script.Revoke
 	scriptSteal    = script.Steal
 	scriptAdopt    = script.Adopt
+	scriptExported = script.Exported
 	scriptAnnounce = script.Announce
 	scriptLeader   = script.Leader
 	scriptRest     = script.Rest

@@ -49,6 +49,7 @@ var forms = map[string]string{
 	"revoked":   "reason",
 	"stolen":    "reason",
 	"told":      "told refused",
+	"stands":    "pttl waiting server",
 	"taken":     "refused",
 	"repaired":  "[server] [run]",
 	"announced": "server refused",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -50,11 +51,12 @@ func (l *Lease) Export() (string, error) {
 	if err := u.ensure(context.Background()); err != nil {
 		return "", err
 	}
-	if err := c.export(u); err != nil {
+	last, err := c.export(u)
+	if err != nil {
 		return "", err
 	}
 	l.released = true // and result is nil
-	return exportText(c.options.Prefix, l.Name(), u.tenure.id), nil
+	return exported{c.options.Prefix, l.Name(), u.tenure.id, u.token, last}.text(), nil
 }
 
 func (u *turn) shared() error {
@@ -64,8 +66,9 @@ func (u *turn) shared() error {
 	return nil
 }
 
-// export ends a turn and forgets its tenure: nobody here may end that any more.
-func (c *core) export(u *turn) error {
+// export ends a turn and forgets its tenure: nobody here may end that any more. last is
+// the highest token that the tenure has reserved.
+func (c *core) export(u *turn) (last int64, err error) {
 	l, t := u.line, u.tenure
 	c.mu.Lock()
 	defer c.unlock()
@@ -74,13 +77,13 @@ func (c *core) export(u *turn) error {
 		l.expire(now)
 	}
 	if e := u.ended.Load(); e != nil {
-		return e.err
+		return 0, e.err
 	}
 	if err := u.shared(); err != nil {
-		return err
+		return 0, err
 	}
 	if t.rests(now) {
-		return &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
+		return 0, &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
 	}
 	c.exported.add(t.id, l, now, c.options.TTL+time.Minute)
 	delete(c.tenures, t.id)
@@ -88,35 +91,59 @@ func (c *core) export(u *turn) error {
 	l.turn, l.tenure, l.lingers = nil, nil, 0
 	u.finish(&LostError{Name: l.name, Token: u.token, Cause: Exported}, now)
 	l.step(now)
-	return nil
+	return t.tokens.last, nil
 }
 
-// The text of an export: a word that names the form, and in base64 prefix, name
-// and id, a zero byte between them, and a checksum of these against what copying
-// does.
+// exported is what the text of an export has: a word that names the form, and in
+// base64 prefix, name, id and two tokens, a zero byte between them, and a checksum of
+// these against what copying does.
+type exported struct {
+	prefix, name, id string
+	token            int64 // of the lease that was exported
+	last             int64 // the highest that its tenure reserved
+}
+
 const exportWord = "holdfast1-"
 
-var errExport = errors.New("this is no whole text of Lease.Export")
+// ErrExport means that a text is none that Lease.Export made, or not whole.
+var ErrExport = errors.New("this is no whole text of Lease.Export")
 
-func exportText(prefix, name, id string) string {
-	data := []byte(prefix + "\x00" + name + "\x00" + id)
+func (x exported) text() string {
+	data := []byte(x.prefix + "\x00" + x.name + "\x00" + x.id + "\x00" + itoa(x.token) + "\x00" + itoa(x.last))
 	data = binary.BigEndian.AppendUint32(data, crc32.ChecksumIEEE(data))
 	return exportWord + idEncoding.EncodeToString(data)
 }
 
-func parseExport(text string) (prefix, name, id string, err error) {
+func parseExport(text string) (x exported, err error) {
 	coded, ok := strings.CutPrefix(strings.TrimSpace(text), exportWord)
 	data, err := idEncoding.Strict().DecodeString(coded)
 	if !ok || err != nil || len(data) < 4 {
-		return "", "", "", errExport
+		return exported{}, ErrExport
 	}
 	body, sum := data[:len(data)-4], data[len(data)-4:]
 	parts := strings.Split(string(body), "\x00")
-	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || len(parts) != 3 {
-		return "", "", "", errExport
+	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || len(parts) != 5 {
+		return exported{}, ErrExport
 	}
-	if _, ours := parseID(parts[2]); !ours {
-		return "", "", "", errExport
+	token, err := strconv.ParseUint(parts[3], 10, 53)
+	last, err2 := strconv.ParseUint(parts[4], 10, 53)
+	if _, ours := parseID(parts[2]); !ours || err != nil || err2 != nil {
+		return exported{}, ErrExport
 	}
-	return parts[0], parts[1], parts[2], nil
+	return exported{parts[0], parts[1], parts[2], int64(token), int64(last)}, nil
+}
+
+// readExport checks a text, and that this Client can do what is asked with it.
+func (c *core) readExport(text, what string) (x exported, k *keys, err error) {
+	x, err = parseExport(text)
+	switch {
+	case err != nil:
+		return x, nil, &storeError{strings.ToLower(what), nil, err}
+	case c.quorum != nil:
+		return x, nil, notOnQuorum(x.name, what)
+	case x.prefix != c.options.Prefix:
+		return x, nil, &storeError{x.name, nil, fmt.Errorf("it was exported under the prefix %q, and this Client has %q", x.prefix, c.options.Prefix)}
+	}
+	k, err = keysOf(x.prefix, x.name)
+	return x, k, err
 }

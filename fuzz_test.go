@@ -130,12 +130,13 @@ func FuzzMessages(f *testing.F) {
 func FuzzExports(f *testing.F) {
 	f.Add("holdfast:", "invoice:42", "c.n.15000|host:1", "holdfast1-AAAA")
 	f.Fuzz(func(t *testing.T, prefix, name, id, text string) {
-		_, _, _, _ = parseExport(text)
+		_, _ = parseExport(text)
 		if _, ok := parseID(id); !ok || strings.Contains(prefix+name+id, "\x00") {
 			return
 		}
-		if p, n, i, err := parseExport(exportText(prefix, name, id)); err != nil || p != prefix || n != name || i != id {
-			t.Fatalf("%q %q %q reads as %q %q %q, %v", prefix, name, id, p, n, i, err)
+		x := exported{prefix, name, id, int64(len(text)), int64(len(name))}
+		if got, err := parseExport(x.text()); err != nil || got != x {
+			t.Fatalf("%+v reads as %+v, %v", x, got, err)
 		}
 	})
 }

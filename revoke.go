@@ -156,30 +156,37 @@ func (c *core) give(ctx context.Context, until instant, name, tenure string, cal
 // evalUntil runs a script that stays right when it runs twice, again while it is
 // not answered or refused for a reason that passes.
 func (c *core) evalUntil(callers context.Context, until instant, name string, call Call) ([]string, error) {
+	reply, _, err := c.evalSent(callers, until, name, call)
+	return reply, err
+}
+
+// evalSent is evalUntil, and tells when the request that was answered was sent.
+func (c *core) evalSent(callers context.Context, until instant, name string, call Call) (reply []string, sent instant, err error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		attempt := min(until.sub(c.clock.now()), c.options.attempt())
+		sent = c.clock.look()
+		attempt := min(until.sub(sent), c.options.attempt())
 		ctx, cancel := context.WithTimeout(callers, max(attempt, time.Millisecond))
-		reply, err := c.evalBounded(ctx, call)
+		reply, err = c.evalBounded(ctx, call)
 		cancel()
 		switch {
 		case err == nil:
-			return reply, nil
+			return reply, sent, nil
 		case callers.Err() != nil:
-			return nil, callers.Err()
+			return nil, 0, callers.Err()
 		}
 		if said, ok := asServerError(err); ok {
 			err = explain(said, call.Keys[0])
 		}
 		if !passing(err) {
-			return nil, &storeError{name, nil, err}
+			return nil, 0, &storeError{name, nil, err}
 		}
 		if c.clock.now().add(wait) >= until {
-			return nil, &storeError{name, ErrUnreachable, notTheCallers(err)}
+			return nil, 0, &storeError{name, ErrUnreachable, notTheCallers(err)}
 		}
 		select {
 		case <-time.After(wait):
 		case <-callers.Done():
-			return nil, callers.Err()
+			return nil, 0, callers.Err()
 		}
 	}
 }

@@ -122,6 +122,7 @@ type tokens struct {
 	next, end       int64 // in use: from next up to, not including, end
 	spare, spareEnd int64 // the stride after it
 	size            int64 // of the newest stride
+	last            int64 // the highest that was reserved
 }
 
 const (
@@ -133,7 +134,7 @@ const (
 // ready, is dropped.
 func (s *tokens) add(base, size int64) {
 	end := base + size
-	s.size = max(s.size, size)
+	s.size, s.last = max(s.size, size), max(s.last, end-1)
 	base = max(base, s.next, s.end)
 	switch {
 	case base >= end:

@@ -39,6 +39,7 @@ var (
 	Revoke   = load("revoke")
 	Steal    = load("steal")
 	Adopt    = load("adopt")
+	Exported = load("exported")
 	Announce = load("announce")
 	Leader   = load("leader")
 	Rest     = load("rest")
@@ -101,7 +102,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported}
 }
 
 // New makes a script from its source.

@@ -18,4 +18,5 @@ var tables = slices.Concat(
 	clockMutants,
 	nearMutants,
 	inspectMutants,
+	apiMutants,
 )

@@ -1,0 +1,198 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ExportedHold is what Redis says of a hold that no process keeps up: who has the
+// text of Lease.Export keeps it by RenewExported and ends it by ReleaseExported,
+// from a shell script or from anywhere else that has no process to live in.
+type ExportedHold struct {
+	Name      string
+	Owner     string        // label of who exported it
+	Hash      string        // names the tenure, as Inspect does
+	Token     int64         // of the lease that was exported
+	TTL       time.Duration // what each renewal gives
+	Remaining time.Duration // until its holder must stop, from the return of the call; more than 0
+	Waiting   int           // how many wait for the name
+}
+
+// RenewExported prolongs a hold that Lease.Export gave away, by the ttl of who
+// exported it, and says how long it lasts. Nobody else renews it: do so every third
+// of the ttl, and stop working when Remaining has passed without an answered
+// renewal. It stays exported, and can be adopted.
+//
+// ErrLost: it is over, cause Taken (somebody else has the name, or has adopted
+// this), Gone (its ttl has passed, it was released, or the key was deleted), Expired
+// (so little of it is left that its holder must have stopped), Revoked or Stolen. What was revoked is not prolonged any more: its name is free a ttl
+// after the order at the latest, or after ReleaseExported.
+//
+// Other errors: ErrUnreachable, and nobody knows whether it was prolonged; ErrExport,
+// ErrReplicas, ErrTooSlow, ErrClosed, a ServerError. It costs one round trip, with
+// Options.WaitReplicas one more and WAIT; ctx bounds the wait. A Client of a quorum can't.
+func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
+	x, hold, err := c.lookExported(ctx, text, "RenewExported", "renew")
+	if err != nil || c.options.WaitReplicas == 0 {
+		return hold, err
+	}
+	return c.confirmExported(ctx, x, hold)
+}
+
+// CheckExported tells whether a hold that Lease.Export gave away still has its name, and changes
+// nothing. Errors and cost are those of RenewExported.
+func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
+	_, hold, err := c.lookExported(ctx, text, "CheckExported", "")
+	return hold, err
+}
+
+// ReleaseExported ends a hold that Lease.Export gave away, and hands the name to the
+// next in line as Lease.Release does. nil: it was held, and is released. ErrLost: it was
+// over before, with the cause as RenewExported says; so is a second call. What was revoked is
+// released, and the error says that it had been.
+//
+// Other errors are those of RenewExported; after ErrUnreachable, or the end of ctx,
+// nobody knows whether it was released: call it again. It costs two round trips.
+func (c *Client) ReleaseExported(ctx context.Context, text string) error {
+	x, _, err := c.lookExported(ctx, text, "ReleaseExported", "")
+	var lost *LostError
+	standing := errors.As(err, &lost) && (lost.Cause == Revoked || lost.Cause == Expired)
+	if err != nil && !standing {
+		return err
+	}
+	k, nameErr := keysOf(x.prefix, x.name)
+	if nameErr != nil {
+		return nameErr
+	}
+	args := []string{x.id}
+	if suffix := c.shardOf(k); suffix != "" {
+		args = append(args, suffix)
+	}
+	until := c.clock.now().add(c.options.patience())
+	for {
+		reply, unlockErr := c.evalUntil(ctx, until, x.name, Call{scriptUnlock, k[:], args})
+		if unlockErr != nil {
+			return unlockErr
+		}
+		a, unlockErr := decodeAnswer(reply)
+		switch {
+		case unlockErr != nil:
+			return &storeError{x.name, nil, unlockErr}
+		case a.word == "released" || a.word == "not held": // it stood a moment ago: this call may have run twice
+			return err
+		case a.word != "again":
+			return &storeError{x.name, nil, fmt.Errorf("unlock was answered %q", a.word)}
+		}
+	}
+}
+
+// lookExported runs the script, with word to prolong.
+func (c *core) lookExported(ctx context.Context, text, what, word string) (exported, *ExportedHold, error) {
+	x, k, err := c.readExport(text, what)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return x, nil, err
+	}
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return x, nil, ErrClosed
+	}
+	call := Call{scriptExported, k.withOrder(), []string{x.id, itoa(x.last)}}
+	if word != "" {
+		call.Args = append(call.Args, word)
+	}
+	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, call)
+	if err != nil {
+		return x, nil, err
+	}
+	hold, err := c.standing(x, reply, sent)
+	return x, hold, err
+}
+
+// standing reads the script's answer. What it proves begins when it was sent.
+func (c *core) standing(x exported, reply []string, sent instant) (*ExportedHold, error) {
+	a, err := decodeAnswer(reply)
+	if err != nil {
+		return nil, &storeError{x.name, nil, err}
+	}
+	lost := &LostError{Name: x.name, Token: x.token, Cause: Gone, Reason: a.reason}
+	switch {
+	case a.word == "stands":
+	case a.word == "revoked":
+		lost.Cause = Revoked
+		return nil, lost
+	case a.word == "stolen":
+		lost.Cause = Stolen
+		return nil, lost
+	case a.word == "lost" && a.holder != "":
+		lost.Cause = Taken
+		return nil, lost
+	case a.word == "lost":
+		return nil, lost
+	default:
+		return nil, &storeError{x.name, nil, fmt.Errorf("exported was answered %q", a.word)}
+	}
+	id, _ := parseID(x.id)
+	life := a.pttl
+	if life < 0 { // somebody took the expiry away
+		life = id.ttl
+	}
+	now := c.clock.look()
+	hold := &ExportedHold{
+		Name: x.name, Owner: id.owner, Hash: hashID(x.id), Token: x.token,
+		TTL: id.ttl, Remaining: end(sent, life).sub(now), Waiting: int(a.waiting),
+	}
+	switch {
+	case hold.Remaining > 0:
+	case now.sub(sent) < life/2: // that little was left
+		lost.Cause = Expired
+		return nil, lost
+	default:
+		return nil, &TooSlowError{Name: x.name, TTL: id.ttl, RoundTrip: now.sub(sent)}
+	}
+	return hold, nil
+}
+
+// confirmExported renews once more, with WAIT behind it on the same connection.
+func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHold) (*ExportedHold, error) {
+	k, err := keysOf(x.prefix, x.name)
+	if err != nil {
+		return nil, err
+	}
+	call := Call{scriptExported, k.withOrder(), []string{x.id, itoa(x.last), "renew"}}
+	callers := ctx
+	wait := max(min(longestWait, hold.Remaining/3).Truncate(time.Millisecond), time.Millisecond)
+	ctx, cancel := context.WithTimeout(ctx, wait+c.options.attempt())
+	defer cancel()
+	type outcome struct {
+		result Result
+		acked  int
+	}
+	done := make(chan outcome, 1)
+	sent := c.clock.look()
+	go func() {
+		results, acked, err := c.store.EvalWait(ctx, []Call{call}, c.options.WaitReplicas, wait)
+		done <- outcome{Result{results[0].Reply, or(results[0].Err, err)}, acked}
+	}()
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		o.result.Err = ctx.Err()
+	}
+	switch {
+	case callers.Err() != nil:
+		return nil, callers.Err()
+	case o.result.Err != nil:
+		return nil, unanswered(x.name, call.Keys[0], notTheCallers(o.result.Err))
+	case o.acked < c.options.WaitReplicas:
+		return nil, &ReplicasError{Name: x.name, Want: c.options.WaitReplicas, Got: o.acked, Connected: -1}
+	}
+	return c.standing(x, o.result.Reply, sent)
+}

@@ -1,0 +1,28 @@
+-- exported: tells whether an exported id has the name, and may prolong it.
+-- KEYS L F Q R
+-- ARGV id, last token that its exporter knew of, then to prolong: renew
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q, R = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id = ARGV[1]
+
+local order, reason
+local holder = redis.pcall('GET', L)
+if type(holder) == 'table' then
+  if string.find(holder.err, 'WRONGTYPE', 1, true) then return {'lost', '', us} end -- another kind of lock, or another program
+  return holder
+end
+-- include order.lua
+if order == 'adopted' then return {'lost', holder ~= id and holder or '', us} end -- L can be a ghost
+if order then return {order, reason} end
+if holder ~= id then return {'lost', holder or '', us} end
+local now, fence, base, room
+-- include fence.lua
+if fence > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: L is a ghost
+local waiting = redis.call('ZCARD', Q)
+if ARGV[3] then
+  redis.call('PEXPIRE', L, string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+  local size, top = 0, fence
+  -- include reserve.lua
+end
+return {'stands', redis.call('PTTL', L), waiting, us}
