@@ -95,7 +95,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	case a.word == "granted":
 		l.c.granted(t, grant{
 			base: a.base, size: a.size, waiting: a.waiting,
-			start: r.sent, sent: r.sent, life: l.c.options.TTL, heard: l.wake.heardSince(r.sent),
+			start: r.sent, sent: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
 	case ended && (a.word == "queued" || a.word == "again"):
@@ -186,7 +186,7 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
 		return l.poll(a.position)
 	}
-	own := min(l.c.options.TTL, window)
+	own := min(l.ttl(), window)
 	if l.shared != nil {
 		a.pttl = a.look
 	}
@@ -352,7 +352,7 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	case a.word == "granted":
 		l.c.granted(fresh, grant{
 			base: a.base, size: a.size, waiting: a.waiting,
-			start: r.sent, sent: r.sent, life: l.c.options.TTL, heard: l.wake.heardSince(r.sent),
+			start: r.sent, sent: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
 	case a.word == "queued":

@@ -213,7 +213,7 @@ func (c *core) leaveRenewals() {
 		now := c.clock.now()
 		for _, r := range batch {
 			r.sent, r.waits = now, false
-			r.tenure.expiry = max(r.tenure.expiry, now.add(c.options.TTL))
+			r.tenure.expiry = max(r.tenure.expiry, now.add(r.line.ttl()))
 			r.tenure.minHold.sent(r, now)
 		}
 		go c.performAll(batch)

@@ -68,7 +68,7 @@ func (u *turn) ensure(ctx context.Context) error {
 // renewApart sends a renewal that waits for no other.
 func (l *line) renewApart(t *tenure, now instant) *request {
 	attempt := l.patienceToRenew(t, now)
-	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+	t.expiry = max(t.expiry, now.add(l.ttl()))
 	if q := l.c.quorum; q != nil {
 		return q.renew(l, t, now, attempt)
 	}

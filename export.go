@@ -85,7 +85,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 	if t.rests(now) {
 		return 0, &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
 	}
-	c.exported.add(t.id, l, now, c.options.TTL+time.Minute)
+	c.exported.add(t.id, l, now, l.ttl()+time.Minute)
 	delete(c.tenures, t.id)
 	t.phase = over
 	l.turn, l.tenure, l.lingers = nil, nil, 0

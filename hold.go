@@ -10,6 +10,11 @@ const MaxMinHold = 31 * 24 * time.Hour
 
 // checkHold panics where MinHold and MaxHold are mistakes of the program.
 func (m *Mutex) checkHold() error {
+	if m.Owner != "" || m.TTL != 0 {
+		if err := m.checkApart(); err != nil {
+			return err
+		}
+	}
 	if m.MinHold == 0 && m.MaxHold == 0 {
 		return nil
 	}
@@ -74,7 +79,7 @@ func (t *tenure) gone() instant { return max(t.expiry, t.minHold.stays) }
 // each try.
 func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string) {
 	if rests > now {
-		return scriptRest, []string{id, millis(rests.sub(now)), l.c.options.Owner, l.shard, fresh}
+		return scriptRest, []string{id, millis(rests.sub(now)), l.owner(), l.shard, fresh}
 	}
 	return scriptUnlock, l.unlockArgs(id, fresh)
 }
@@ -89,7 +94,7 @@ func (l *line) leaveBehind(t *tenure, now instant) *errand {
 
 // rest makes L rest where an id still holds it.
 func (c *core) rest(id string, l *line, now, until instant) *errand {
-	return c.begin(&errand{call: Call{scriptRest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(c.options.TTL)}, now)
+	return c.begin(&errand{call: Call{scriptRest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(l.ttl())}, now)
 }
 
 // restsUntil is when the least time of holding of an id is over; 0: it has none,

@@ -22,7 +22,7 @@ import (
 // below and then calls step, which alone decides what is to be done next.
 type line struct {
 	c     *core
-	key   string // by which core.lines knows it: the name, but for a candidate's, an adopter's and those of a shared kind
+	key   string // by which core.lines knows it: the name, but for a candidate's, an adopter's, one apart and those of a shared kind
 	name  string
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
@@ -55,6 +55,7 @@ type line struct {
 	shared    *shared // of a shared kind; nil for a mutex
 
 	candidate *candidate // nil: of callers that lock the name as a Mutex
+	apart     *separate  // nil: with owner and ttl of the Client
 	bundle    *bundle    // with whose lines it asks by one script; else nil
 
 	timer timer
@@ -69,7 +70,10 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	key := m.candidate.key(m.name)
+	key, apart := m.candidate.key(m.name), m.apartness()
+	if apart != nil {
+		key = apart.key(m.name)
+	}
 	l := c.lines[key]
 	if l == nil {
 		k, err := keysOf(c.options.Prefix, m.name)
@@ -78,7 +82,7 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 			return err
 		}
 		l = c.newLine(key, m.name, k, nil)
-		l.candidate = m.candidate
+		l.candidate, l.apart = m.candidate, apart
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -123,7 +127,7 @@ func (l *line) busy() bool {
 func (l *line) held(now instant) error {
 	e := &HeldError{Name: l.name, Waiters: l.callers.n}
 	if t := l.tenure; t != nil && t.phase >= holding {
-		e.Owner, e.Remaining = l.c.options.Owner, max(0, t.ends().sub(now))
+		e.Owner, e.Remaining = l.owner(), max(0, t.ends().sub(now))
 		if l.turn == nil && t.rests(now) {
 			e.Resting, e.Remaining = true, t.minHold.until.sub(now)
 		}
@@ -218,11 +222,7 @@ func (l *line) giveUp(t *tenure, now instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	tail := l.candidate.tail(c)
-	if l.shared != nil {
-		tail = l.shared.tail
-	}
-	t := &tenure{id: newID(c.idHead, c.random, tail), line: l}
+	t := &tenure{id: newID(c.idHead, c.random, l.tail()), line: l}
 	c.tenures[t.id] = t
 	return t
 }
@@ -233,9 +233,9 @@ func (c *core) end(t *tenure, now instant) {
 		return
 	}
 	if t.phase < holding && t.mayStand() {
-		c.given.add(t.id, t.line.bare(), now, c.options.TTL+queueLife)
+		c.given.add(t.id, t.line.bare(), now, t.line.ttl()+queueLife)
 	} else {
-		c.past.add(t.id, t.line.bare(), now, c.options.TTL+time.Minute)
+		c.past.add(t.id, t.line.bare(), now, t.line.ttl()+time.Minute)
 	}
 	c.remembersRest(t, now)
 	delete(c.tenures, t.id)
@@ -280,7 +280,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil || l.shared != nil {
+	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil || l.apart != nil || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {
@@ -388,7 +388,7 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 	} else {
 		t.phase = over
 		l.tenure, l.lingers = nil, 0
-		l.c.later(t.gone().add(l.c.options.TTL), func(now instant) { l.c.end(t, now) })
+		l.c.later(t.gone().add(l.ttl()), func(now instant) { l.c.end(t, now) })
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
 	}
 	l.step(now)
@@ -396,7 +396,7 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 
 // tooSlow ends an attempt whose grants arrive when they are over.
 func (l *line) tooSlow(now instant, roundTrip time.Duration) {
-	err := &TooSlowError{Name: l.name, TTL: l.c.options.TTL, RoundTrip: roundTrip}
+	err := &TooSlowError{Name: l.name, TTL: l.ttl(), RoundTrip: roundTrip}
 	l.reject(err)
 	if l.tenure.phase == holding {
 		l.depart(now)

@@ -33,6 +33,17 @@ type Mutex struct {
 	// no round trip.
 	MaxHold time.Duration
 
+	// Owner is the label under which people see leases of this Mutex, instead of
+	// Options.Owner: for a program that locks for others, such as a server. It
+	// is cut and cleaned as that is. Each call of Lock then has a tenure of its own, and stands in
+	// line with those of other processes. It does not work on a quorum.
+	Owner string
+
+	// TTL is the ttl of leases of this Mutex, instead of Options.TTL and within its
+	// bounds; what is said of Owner holds for it, too. Attempts to reach Redis
+	// are still timed by Options.TTL.
+	TTL time.Duration
+
 	client    *Client
 	name      string
 	candidate *candidate // of an Election; else nil

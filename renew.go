@@ -24,7 +24,7 @@ func (l *line) renew(t *tenure, now instant) {
 		t.renewal.attempt = attempt
 	}
 	t.renewAt = next
-	t.expiry = max(t.expiry, now.add(l.c.options.TTL))
+	t.expiry = max(t.expiry, now.add(l.ttl()))
 	t.minHold.sent(t.renewal, now)
 }
 
@@ -84,8 +84,8 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	case err == nil && (a.word == "renewed" || a.word == "kept") && r.acked < l.c.options.WaitReplicas:
 		l.tooFew(r, a, now)
 	case err == nil && a.word == "renewed":
-		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
-		t.minHold.secured(r, l.c.options.TTL, now)
+		t.hold(r.sent, l.ttl(), l.c.jitter)
+		t.minHold.secured(r, l.ttl(), now)
 		t.tokens.add(a.base, a.size)
 		l.acknowledged(t, r)
 		if len(r.call.Args) > 1 {
@@ -102,8 +102,8 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.listenByRenewing(t, now)
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
 	case err == nil && a.word == "kept":
-		t.hold(r.sent, l.c.options.TTL, l.c.jitter)
-		t.minHold.secured(r, l.c.options.TTL, now)
+		t.hold(r.sent, l.ttl(), l.c.jitter)
+		t.minHold.secured(r, l.ttl(), now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))

@@ -335,7 +335,7 @@ func (c *core) cancelID(id string, l *line, now instant) {
 func (c *core) moveLine(id string, l *line, now instant) {
 	c.begin(&errand{
 		call: l.call(scriptUnlock, l.unlockArgs(id, "")), line: l,
-		until: now.add(c.options.TTL), whole: true,
+		until: now.add(l.ttl()), whole: true,
 	}, now)
 }
 

@@ -26,4 +26,8 @@ var apiMutants = []mutant{
 		edits: []string{"lost.Cause == Revoked || ", ""}},
 	{guard: "exported: a renewal waits for replicas", file: "exported.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| c.options.WaitReplicas == 0 {", "|| true {"}},
+	{guard: "apart: a deadline by its own ttl", file: "apart.go", name: "TestApart",
+		edits: []string{"		return l.apart.ttl\n	}\n	return l.c.options.TTL", "	}\n	return l.c.options.TTL"}},
+	{guard: "apart: a line of its own", file: "line.go", name: "TestApartInLine",
+		edits: []string{"		key = apart.key(m.name)\n", ""}},
 }
