@@ -139,19 +139,19 @@ func printReport(s screen, r *journal.Report) {
 }
 
 type reportJSON struct {
-	Verdict  string        `json:"verdict"`
-	Why      []string      `json:"why"`
-	Entries  int           `json:"entries"`
-	Names    int           `json:"names"`
-	Leases   int           `json:"leases"`
-	Shared   int           `json:"shared"`
-	From     *time.Time    `json:"from"`
-	To       *time.Time    `json:"to"`
-	DoubtMS  float64       `json:"doubt_ms"`
+	Verdict  string             `json:"verdict"`
+	Why      []string           `json:"why"`
+	Entries  int                `json:"entries"`
+	Names    int                `json:"names"`
+	Leases   int                `json:"leases"`
+	Shared   int                `json:"shared"`
+	From     *time.Time         `json:"from"`
+	To       *time.Time         `json:"to"`
+	DoubtMS  float64            `json:"doubt_ms"`
 	Findings []auditFindingJSON `json:"findings"`
-	Missing  int64         `json:"missing"`
-	Holes    []holeJSON    `json:"holes"`
-	Unended  []unendedJSON `json:"unended"`
+	Missing  int64              `json:"missing"`
+	Holes    []holeJSON         `json:"holes"`
+	Unended  []unendedJSON      `json:"unended"`
 }
 
 type auditFindingJSON struct {

@@ -6,6 +6,7 @@ require (
 	github.com/holdfast-go/holdfast v0.1.0
 	github.com/holdfast-go/holdfast/embedded v0.1.0
 	github.com/holdfast-go/holdfast/rueidisstore v0.1.0
+	github.com/holdfast-go/holdfast/server v0.1.0
 	github.com/redis/rueidis v1.0.79
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/server"
+	"github.com/spf13/cobra"
+)
+
+const defaultServeAddress = "127.0.0.1:7420"
+
+// serveFlags is what serve was told.
+type serveFlags struct {
+	listen, admin   string
+	tokens          string
+	cert, key       string
+	maxConnections  int
+	options         server.Options
+	tokensWereAsked bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Serve locks over HTTP",
+		Long:    serveHelp,
+		Example: serveExample,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.tokensWereAsked = cmd.Flags().Changed("tokens")
+			return a.serve(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", defaultServeAddress, "where to listen, `host:port`; port 0 is any free one")
+	flags.StringVar(&f.tokens, "tokens", "", "`file` of tokens: who may do what (see 'holdfast serve token')")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` of the certificate, PEM; with --tls-key this serves HTTPS")
+	flags.StringVar(&f.key, "tls-key", "", "`file` of its key")
+	flags.StringVar(&f.options.BasePath, "base-path", "", "`path` before all others, such as /locks, behind a proxy")
+	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`name` under which it may be reached without tokens, beside localhost;\nmay be given more than once")
+	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "show, and refuse all that changes something")
+	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "the longest ttl that a lease may ask for")
+	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "the longest wait of a request")
+	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", holdfast.MaxTTL, "how long a lock of Terraform lasts that is never unlocked")
+	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "how long streams have to close when this ends")
+	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "the most streams at a time")
+	flags.IntVar(&f.maxConnections, "max-connections", 8192, "the most connections at a time; others wait")
+	flags.StringVar(&f.admin, "admin-listen", "", "where to serve profiles of this process (pprof), loopback only;\nelse nowhere")
+	cmd.AddCommand(a.serveTokenCommand())
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, f *serveFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	f.options.Logger = slog.New(a.logger())
+	if f.tokens != "" {
+		var err error
+		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
+			return usagef("--tokens: %v", err)
+		}
+	}
+	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	api, err := server.Handler(client, &f.options)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	listener, err := listen(ctx, f.listen)
+	if err != nil {
+		return err
+	}
+	endAdmin, err := a.serveAdmin(ctx, f.admin)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	defer endAdmin()
+	web := server.NewServer(api)
+	web.ErrorLog = slog.NewLogLogger(a.logger(), slog.LevelDebug)
+	failed := make(chan error, 1)
+	go func() {
+		limited := server.Limit(listener, f.maxConnections)
+		if f.cert != "" {
+			failed <- web.ServeTLS(limited, f.cert, f.key)
+		} else {
+			failed <- web.Serve(limited)
+		}
+	}()
+	if err := a.announce(listener.Addr(), f); err != nil {
+		return errors.Join(err, web.Close())
+	}
+	select {
+	case err := <-failed:
+		return &exitError{exitSoftware, err}
+	case <-ctx.Done():
+	}
+	stop() // a second ctrl-C ends it at once
+	return a.endServing(api, web, f.options.Grace)
+}
+
+// endServing lets the clients of streams stop, and releases what they held.
+func (a *app) endServing(api *server.API, web *http.Server, grace time.Duration) error {
+	a.detail("ending: streams have %v to close", grace)
+	ctx, cancel := context.WithTimeout(context.Background(), grace+5*time.Second)
+	defer cancel()
+	err := api.Close(ctx)
+	if shut := web.Shutdown(ctx); shut != nil {
+		err = errors.Join(err, shut, web.Close())
+	}
+	if err != nil {
+		a.say("ended, but not everything was closed: %v", err)
+	}
+	return nil
+}
+
+// announce prints where it is.
+func (a *app) announce(at net.Addr, f *serveFlags) error {
+	url := "http://" + at.String() + f.options.BasePath
+	if f.cert != "" {
+		url = "https" + url[len("http"):]
+	}
+	if _, err := fmt.Fprintln(a.stdout, url); err != nil {
+		return err
+	}
+	a.say("serving the locks of %s; ctrl-C ends it", publicURL(a.redisURL))
+	switch {
+	case f.tokens != "" && f.cert == "" && !server.Loopback(f.listen):
+		a.say("tokens travel as plain text here: use --tls-cert, or a proxy that does TLS")
+	case f.tokens == "":
+		a.say("without --tokens everybody on this machine may do everything")
+	}
+	return nil
+}
+
+// check refuses what would let the wrong ones in.
+func (f *serveFlags) check() error {
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usagef("--listen %s: want host:port, such as %s", f.listen, defaultServeAddress)
+	}
+	switch {
+	case f.tokens == "" && f.tokensWereAsked:
+		return usagef("--tokens needs the name of a file")
+	case f.tokens == "" && !server.Loopback(f.listen):
+		return usagef("--listen %s: others can reach that, so it needs --tokens; 'holdfast serve token --help' shows how to make them", f.listen)
+	case f.admin != "" && !server.Loopback(f.admin):
+		return usagef("--admin-listen %s: want a loopback address, such as 127.0.0.1:7421: profiles show what others must not see", f.admin)
+	case (f.cert == "") != (f.key == ""):
+		return usagef("--tls-cert and --tls-key go together")
+	case f.maxConnections < 1:
+		return usagef("--max-connections must be 1 or more")
+	}
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, &exitError{exitUnreachable, fmt.Errorf("%s is taken; port 0 takes any free one", address)}
+	case err != nil:
+		return nil, usagef("can't listen on %s: %v", address, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// API is the handler. Close it.
+type API struct {
+	client  *holdfast.Client
+	options Options
+	mux     *http.ServeMux
+	guard   *http.CrossOriginProtection
+	store   *outage
+	names   *names
+	repeats *repeats
+
+	busy    chan struct{} // one for each request that is worked on
+	streams atomic.Int64
+	closing chan struct{} // closed when streams are to end
+	close   func()
+}
+
+// Handler makes the API of a Client. Mount it below Options.BasePath. It returns an error where
+// options are out of range.
+func Handler(client *holdfast.Client, options *Options) (*API, error) {
+	if client == nil {
+		panic("server: Handler needs a Client")
+	}
+	v, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	closing := make(chan struct{})
+	a := &API{
+		client: client, options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(),
+		store: newOutage(client, closing), names: newNames(client), repeats: newRepeats(),
+		busy: make(chan struct{}, v.MaxRequests), closing: closing,
+	}
+	a.close = sync.OnceFunc(func() { close(a.closing) })
+	a.routes()
+	return a, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if err := a.checkHost(r); err != nil {
+		err.write(w)
+		return
+	}
+	if err := a.guard.Check(r); err != nil {
+		newProblem(http.StatusForbidden, "cross-origin", "a web page of another site sent this: %v", err).write(w)
+		return
+	}
+	base := a.options.BasePath
+	switch {
+	case base == "":
+		a.mux.ServeHTTP(w, r)
+	case r.URL.Path == base:
+		http.Redirect(w, r, base+"/", http.StatusPermanentRedirect)
+	case strings.HasPrefix(r.URL.Path, base+"/"):
+		http.StripPrefix(base, a.mux).ServeHTTP(w, r)
+	default:
+		newProblem(http.StatusNotFound, "not-found", "all paths here begin with %s/", base).write(w)
+	}
+}
+
+// Close ends the streams: each client is told, and has Options.Grace to close; then
+// its lease is released. It returns when all are, or ctx ends. The Client stays open.
+func (a *API) Close(ctx context.Context) error {
+	a.close()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for a.streams.Load() > 0 {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("server: %d streams are still open: %w", a.streams.Load(), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// closed tells whether Close was called.
+func (a *API) closed() bool {
+	select {
+	case <-a.closing:
+		return true
+	default:
+		return false
+	}
+}

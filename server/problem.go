@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// problem is an error as RFC 9457 has it. Its type is a link to where it is explained,
+// and code the last word of that.
+type problem struct {
+	status     int
+	code       string
+	detail     string
+	more       map[string]any // further members
+	retryAfter int            // seconds; 0: not said
+}
+
+// problems is where they are explained.
+const problems = "https://github.com/holdfast-go/holdfast/blob/main/docs/http.md#"
+
+func newProblem(status int, code, detail string, args ...any) *problem {
+	return &problem{status: status, code: code, detail: fmt.Sprintf(detail, args...)}
+}
+
+func (p *problem) Error() string { return p.detail }
+
+// with adds a member.
+func (p *problem) with(name string, value any) *problem {
+	if p.more == nil {
+		p.more = make(map[string]any)
+	}
+	p.more[name] = value
+	return p
+}
+
+func (p *problem) members() map[string]any {
+	all := map[string]any{
+		"type": problems + p.code, "title": titles[p.code], "status": p.status,
+		"code": p.code, "detail": p.detail,
+	}
+	maps.Copy(all, p.more)
+	return all
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.status)
+	writeJSON(w, p.members())
+}
+
+// titles has all codes.
+var titles = map[string]string{
+	"bad-request":  "the request is not understood",
+	"bad-name":     "no name that can be locked",
+	"bad-lease":    "no text of a lease",
+	"media-type":   "the body is not JSON",
+	"too-large":    "the body is too large",
+	"token":        "a token is needed",
+	"forbidden":    "this token may not do that",
+	"cross-origin": "sent by a page of another site",
+	"host":         "reached by a name that is not known here",
+	"read-only":    "this server only shows",
+	"not-found":    "nothing is here",
+	"method":       "this path has no such method",
+	"held":         "somebody else has the name",
+	"kind":         "the name is used as another kind of lock",
+	"lost":         "the lease is over",
+	"not-holder":   "that tenure does not hold the name",
+	"key-reused":   "the Idempotency-Key came with another request",
+	"busy":         "the server has too much to do",
+	"closing":      "the server is shutting down",
+	"unavailable":  "the store does not answer",
+	"refused":      "the store refused",
+	"internal":     "an error of this server",
+}
+
+// problemOf is what an error of the library means over HTTP.
+func problemOf(err error) *problem {
+	var p *problem
+	var lost *holdfast.LostError
+	var tenure *holdfast.TenureError
+	var refused holdfast.ServerError
+	text := strings.TrimPrefix(err.Error(), "holdfast: ")
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.Is(err, holdfast.ErrClosed):
+		return newProblem(http.StatusServiceUnavailable, "closing", "%s", text)
+	case errors.As(err, &lost):
+		return newProblem(http.StatusGone, "lost", "%s", text).with("cause", lost.Cause).with("reason", lost.Reason).with("token", lost.Token)
+	case errors.As(err, &tenure):
+		return newProblem(http.StatusPreconditionFailed, "not-holder", "%s", text).with("holder", newHolderJSON(tenure.Holder))
+	case errors.Is(err, holdfast.ErrName):
+		return newProblem(http.StatusBadRequest, "bad-name", "%s", text)
+	case errors.Is(err, holdfast.ErrExport):
+		return newProblem(http.StatusBadRequest, "bad-lease", "the header %s holds no whole lease: %s", leaseHeader, text)
+	case errors.Is(err, holdfast.ErrKind):
+		return newProblem(http.StatusConflict, "kind", "%s", text)
+	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas), errors.Is(err, holdfast.ErrTooSlow), errors.Is(err, holdfast.ErrUnknown):
+		return unavailable(text)
+	case errors.As(err, &refused):
+		return newProblem(http.StatusBadGateway, "refused", "%s", text)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return unavailable("it was not done in time")
+	}
+	return newProblem(http.StatusInternalServerError, "internal", "%s", text)
+}
+
+func unavailable(why string) *problem {
+	p := newProblem(http.StatusServiceUnavailable, "unavailable", "%s", why)
+	p.retryAfter = 1
+	return p
+}
+
+// heldProblem is the 409 of a name that somebody else has.
+func heldProblem(name string, state *stateJSON) *problem {
+	p := newProblem(http.StatusConflict, "held", "%s is held", name)
+	p.retryAfter = 1
+	if state == nil {
+		return p.with("name", name)
+	}
+	if h := state.Holder; h != nil {
+		who := h.Owner
+		if who == "" {
+			who = "another"
+		}
+		p.detail = fmt.Sprintf("%s is held by %s", name, who)
+		if h.Resting {
+			p.detail = fmt.Sprintf("%s rests after %s", name, who)
+		}
+		if h.RemainingMS != nil { // a holder that lives renews long before
+			p.retryAfter = int(min(max(math.Ceil(time.Duration(*h.RemainingMS*int64(time.Millisecond)).Seconds()), 1), 10))
+		}
+	}
+	if state.Waiting > 0 {
+		p.detail += fmt.Sprintf(", %d waiting", state.Waiting)
+	}
+	return p.with("name", name).with("holder", state.Holder).with("waiting", state.Waiting)
+}
+
+// writeJSON writes a value behind a header that has been written.
+func writeJSON(w http.ResponseWriter, v any) {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // the client has gone
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	writeJSON(w, v)
+}

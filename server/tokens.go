@@ -1,0 +1,165 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Role is what somebody may do; each may what those before it may.
+type Role int
+
+// The roles.
+const (
+	Anybody Role = iota // needs no token
+	Viewer              // sees names, holders and waiters
+	User                // takes, renews and releases leases of its own
+	Admin               // revokes and steals those of others
+)
+
+var roles = map[string]Role{"viewer": Viewer, "user": User, "admin": Admin}
+
+func (r Role) String() string {
+	for name, role := range roles {
+		if role == r {
+			return name
+		}
+	}
+	return "anybody"
+}
+
+// Tokens are who may do what, from a file: one token a line, as role, SHA-256 of
+// the token in hex, and a label for people, with spaces between them. Empty lines and those
+// that begin with # count for nothing. The token itself stands nowhere; since it is
+// not stretched before it is hashed it must be random, as NewToken makes it, and not a
+// password that somebody thought of.
+//
+// The file is read again when it has changed. If it can't be read then, or has a mistake,
+// that is logged and what was read before stays in force.
+type Tokens struct {
+	path   string
+	logger *slog.Logger
+
+	mu     sync.Mutex // guards the rest
+	list   []token
+	looked time.Time
+	seen   os.FileInfo
+}
+
+type token struct {
+	role  Role
+	hash  [sha256.Size]byte
+	label string
+}
+
+// OpenTokens reads a file of tokens. A nil logger is slog.Default().
+func OpenTokens(path string, logger *slog.Logger) (*Tokens, error) {
+	if logger == nil {
+		logger = slog.Default()
+	}
+	t := &Tokens{path: path, logger: logger}
+	if err := t.load(); err != nil {
+		return nil, fmt.Errorf("server: tokens: %w", err)
+	}
+	return t, nil
+}
+
+// NewToken makes a random token, and the line that stands for it in the file.
+func NewToken(role Role, label string) (secret, line string, err error) {
+	label = strings.TrimSpace(label)
+	switch {
+	case role < Viewer || role > Admin:
+		return "", "", fmt.Errorf("server: a token is for a viewer, a user or an admin")
+	case label == "" || strings.ContainsAny(label, "\r\n") || len(label) > 64:
+		return "", "", fmt.Errorf("server: a token needs a label of one line, of 64 bytes at most, by which people know whose it is")
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // it never fails
+	secret = "hf_" + base64.RawURLEncoding.EncodeToString(random)
+	sum := sha256.Sum256([]byte(secret))
+	return secret, fmt.Sprintf("%s %s %s", role, hex.EncodeToString(sum[:]), label), nil
+}
+
+func (t *Tokens) load() error {
+	data, err := os.ReadFile(t.path)
+	if err != nil {
+		return err
+	}
+	list, err := parseTokens(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	t.list = list
+	t.seen, err = os.Stat(t.path)
+	return err
+}
+
+func parseTokens(data []byte) (list []token, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("line %d: want role, SHA-256 of the token and a label", n)
+		}
+		sum, err := hex.DecodeString(fields[1])
+		role, ok := roles[fields[0]]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("line %d: there is no role %q: want viewer, user or admin", n, fields[0])
+		case err != nil || len(sum) != sha256.Size:
+			return nil, fmt.Errorf("line %d: the second word must be the SHA-256 of a token, 64 digits or letters from a to f, and never the token itself", n)
+		}
+		list = append(list, token{role, [sha256.Size]byte(sum), strings.Join(fields[2:], " ")})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("it has no token, so nobody could do anything")
+	}
+	return list, nil
+}
+
+// Who tells whose a token is. It takes as long whichever matches, or none.
+func (t *Tokens) Who(secret string) (Principal, bool) {
+	sum := sha256.Sum256([]byte(secret))
+	var found Principal
+	for _, v := range t.current() {
+		if subtle.ConstantTimeCompare(sum[:], v.hash[:]) == 1 {
+			found = Principal{v.label, v.role}
+		}
+	}
+	return found, found.Role > Anybody
+}
+
+// current are the tokens of now: once a second the file is looked at.
+func (t *Tokens) current() []token {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.looked) > time.Second {
+		t.looked = now
+		info, err := os.Stat(t.path)
+		if err == nil && (t.seen == nil || !info.ModTime().Equal(t.seen.ModTime()) || info.Size() != t.seen.Size() || !os.SameFile(info, t.seen)) {
+			t.seen = info // a mistake is told once
+			err = t.load()
+		}
+		if err != nil {
+			t.logger.Warn("server: the tokens are not read anew; those of before stay in force", "error", err)
+		}
+	}
+	return t.list
+}
