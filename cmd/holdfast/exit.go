@@ -15,6 +15,7 @@ const (
 	exitSoftware      = 70  // anything else that went wrong
 	exitTempFail      = 75  // the name is held, try later; or by another than was meant
 	exitNoPerm        = 77  // the server refused: password, user or rights
+	exitConfig        = 78  // a file that a flag names can't be read or written, or holds something else
 	exitLost          = 122 // the lease was lost while the command ran
 	exitMaxHold       = 124 // the command was stopped at --max-hold, as timeout(1) has it
 	exitNotExecutable = 126

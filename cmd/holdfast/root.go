@@ -98,11 +98,33 @@ and none where NO_COLOR is set.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but errors")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say what happens: connected, granted, recalled, renewals that failed")
 	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "how to talk on stderr: text or json")
-	root.AddCommand(a.runCommand(), a.electCommand(), a.demoCommand(), a.devCommand(), a.lsCommand(), a.showCommand(), a.historyCommand(), a.watchCommand(), a.auditCommand(), a.jobsCommand(), a.revokeCommand(), a.stealCommand(), a.resizeCommand(), a.quorumCommand(), a.doctorCommand(), a.versionCommand())
-	root.AddCommand(a.runCommand(), a.electCommand(), a.demoCommand(), a.devCommand(), a.serveCommand(), a.lsCommand(), a.showCommand(), a.revokeCommand(), a.stealCommand(), a.resizeCommand(), a.quorumCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(
+		a.runCommand(),
+		a.electCommand(),
+		a.demoCommand(),
+		a.devCommand(),
+		a.lsCommand(),
+		a.showCommand(),
+		a.historyCommand(),
+		a.watchCommand(),
+		a.auditCommand(),
+		a.jobsCommand(),
+		a.revokeCommand(),
+		a.stealCommand(),
+		a.resizeCommand(),
+		a.quorumCommand(),
+		a.doctorCommand(),
+		a.versionCommand(),
+		a.serveCommand(),
+		a.completionCommand(),
+		a.manCommand(),
+	)
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)
 	}
+	root.AddCommand(exitCodesTopic())
+	root.SetHelpCommand(a.helpCommand())
+	a.completions(root)
 	return root
 }
 

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// shells are those that there are completions for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (a *app) completionCommand() *cobra.Command {
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what makes a shell complete commands, flags and names",
+		Long: `Print a script for bash, zsh, fish or powershell, by which the shell completes
+commands, flags and their values, and the names that are in use: those are asked of
+the server that HOLDFAST_REDIS_URL or --redis says, for at most a second, and nothing
+is said where it does not answer. Names that a shell would take for more than a
+word are left out. 'revoke' and 'steal' complete the hash of the holder.
+
+Packages install the scripts. Else, for good or for this shell:
+
+  bash        holdfast completion bash >/etc/bash_completion.d/holdfast
+              source <(holdfast completion bash)
+              (both want the package bash-completion)
+  zsh         holdfast completion zsh >"${fpath[1]}/_holdfast"
+              source <(holdfast completion zsh)
+              (both behind: autoload -U compinit; compinit)
+  fish        holdfast completion fish >~/.config/fish/completions/holdfast.fish
+              holdfast completion fish | source
+  powershell  holdfast completion powershell | Out-String | Invoke-Expression`,
+		ValidArgs: shells,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("completion wants one SHELL: %s", strings.Join(shells, ", "))
+			}
+			if shellScript(args[0]) == nil {
+				return usagef("there are no completions for %q, but for %s", args[0], strings.Join(shells, ", "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return shellScript(args[0])(cmd.Root(), a.stdout, !plain)
+		},
+	}
+	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without a word about each")
+	return cmd
+}
+
+// shellScript writes the script of a shell, or is nil where there is none.
+func shellScript(shell string) func(root *cobra.Command, w io.Writer, described bool) error {
+	switch shell {
+	case "bash":
+		return (*cobra.Command).GenBashCompletionV2
+	case "fish":
+		return (*cobra.Command).GenFishCompletion
+	case "zsh":
+		return func(root *cobra.Command, w io.Writer, described bool) error {
+			if described {
+				return root.GenZshCompletion(w)
+			}
+			return root.GenZshCompletionNoDesc(w)
+		}
+	case "powershell":
+		return func(root *cobra.Command, w io.Writer, described bool) error {
+			if described {
+				return root.GenPowerShellCompletionWithDesc(w)
+			}
+			return root.GenPowerShellCompletion(w)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+const (
+	completionTimeout = time.Second
+	completionMost    = 500 // names; who wants more types a letter
+)
+
+// completed is what cobra asks for behind a command: what may stand there.
+type completed = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// completions gives each command that is about names what completes them, and each
+// flag of a few words these.
+func (a *app) completions(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		switch {
+		case cmd.ValidArgsFunction != nil || cmd.ValidArgs != nil || cmd.HasSubCommands():
+		case strings.Contains(cmd.Use, " NAME"):
+			cmd.ValidArgsFunction = a.completeName
+		case strings.Contains(cmd.Use, "[PREFIX]"):
+			cmd.ValidArgsFunction = a.completePrefix
+		case !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, "[LEASE]"):
+			cmd.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		completeFlags(cmd)
+		if cmd.Flags().Lookup("tenure") != nil {
+			mustComplete(cmd, "tenure", a.completeTenure)
+		}
+	}
+	mustComplete(root, "log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, flag := range []string{"redis", "prefix", "owner"} {
+		mustComplete(root, flag, cobra.NoFileCompletions)
+	}
+}
+
+func completeFlags(cmd *cobra.Command) {
+	for _, name := range []string{"output", "sort"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil {
+			words := strings.Split(flag.Value.Type(), "|")
+			mustComplete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+func mustComplete(cmd *cobra.Command, flag string, with completed) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
+		panic("holdfast: " + err.Error())
+	}
+}
+
+// completeName completes the first argument; behind it stands a command, or nothing.
+func (a *app) completeName(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		if strings.Contains(cmd.Use, "COMMAND") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.namesInUse(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) completePrefix(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, then := a.completeName(cmd, args, typed)
+	return names, then | cobra.ShellCompDirectiveNoSpace
+}
+
+// namesInUse are the names of the last day that begin with what was typed.
+func (a *app) namesInUse(cmd *cobra.Command, typed string) (names []string) {
+	a.silently(cmd, func(ctx context.Context, client *holdfast.Client) {
+		for name, err := range client.Names(ctx, typed) {
+			if err != nil || len(names) == completionMost {
+				return
+			}
+			if oneWord(name) {
+				names = append(names, name)
+			}
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// completeTenure completes --tenure with the hash of who holds NAME.
+func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		a.silently(cmd, func(ctx context.Context, client *holdfast.Client) {
+			if state, err := client.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
+				hashes = append(hashes, state.Holder.Hash+"\t"+holderText(state))
+			}
+		})
+	}
+	return hashes, cobra.ShellCompDirectiveNoFileComp
+}
+
+// silently asks the server for what a shell would complete: soon, or not at all,
+// and without a word.
+func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *holdfast.Client)) {
+	a.quiet, a.verbose, a.stderr = true, false, io.Discard
+	a.console = &console{w: io.Discard}
+	if a.fromEnvironment(cmd) != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	if err != nil {
+		return
+	}
+	defer closeClient()
+	ask(ctx, client)
+}
+
+// oneWord tells whether every shell takes a name for one word and nothing more.
+// Names are whatever somebody has put into Redis.
+func oneWord(name string) bool {
+	first := true
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		safe := unicode.IsLetter(r) || unicode.IsDigit(r) || !first && strings.ContainsRune("_.:/@+=%-", r)
+		first = false
+		return !safe
+	})
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// The tables of exit codes in the documents are the one of the program.
+func TestExitCodesInDocuments(t *testing.T) {
+	const begin, end = "<!-- exit codes: holdfast help exit-codes -->\n", "<!-- end of exit codes -->"
+	found := 0
+	for _, file := range []string{"../../README.md", "../../docs/install.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, ok := strings.Cut(string(text), begin)
+		if !ok {
+			continue
+		}
+		found++
+		got, _, _ := strings.Cut(rest, end)
+		if want := exitCodesTable(); got != want {
+			t.Errorf("%s has\n%s\nwant, between its two comments,\n%s", file, got, want)
+		}
+	}
+	if found == 0 {
+		t.Error("no document has the exit codes, want them at least in docs/install.md")
+	}
+}
+
+// A code that the help of a command names is in the list, and the other way round
+// the list has no code that no command can end with.
+func TestExitCodesOfCommands(t *testing.T) {
+	known := map[string]bool{"0": true}
+	for _, m := range exitMeanings {
+		for code := range strings.SplitSeq(m.code, ", ") {
+			known[code] = true
+		}
+	}
+	var all []*cobra.Command
+	for todo := (&app{console: &console{}}).rootCommand().Commands(); len(todo) > 0; todo = todo[1:] {
+		all, todo = append(all, todo[0]), append(todo, todo[0].Commands()...)
+	}
+	line := regexp.MustCompile(`(?m)^ {2,5}(\d+)  \S`)
+	for _, cmd := range all {
+		_, codes, _ := strings.Cut(cmd.Long, "Exit code")
+		codes, _, _ = strings.Cut(codes, "\n\n")
+		for _, match := range line.FindAllStringSubmatch(codes, -1) {
+			if !known[match[1]] {
+				t.Errorf("the help of %s tells of exit code %s, 'help exit-codes' does not", cmd.Name(), match[1])
+			}
+		}
+	}
+	for _, code := range []int{exitUsage, exitUnreachable, exitSoftware, exitTempFail, exitNoPerm, exitConfig, exitLost, exitMaxHold, exitNotExecutable, exitNotFound} {
+		if word := exitWord(code); word == "signal" || word == "other" && code != exitSoftware {
+			t.Errorf("exit code %d is called %q, want a word of its own", code, word)
+		}
+	}
+	if got, want := exitWord(exitInterrupted), "signal"; got != want {
+		t.Errorf("exit code %d is called %q, want %q", exitInterrupted, got, want)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpCommand is cobra's, but for words that are no command: those are a mistake
+// and not a reason to print the help of another.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND...]",
+		Short: "Say what a command does, or what the exit codes mean",
+		Long: `Say what a command does, as --help behind it does. There are pages about more than
+one command, too: 'holdfast help exit-codes'.`,
+		Example: `  holdfast help run
+  holdfast help exit-codes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return topics(about), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchTopic(about, args, rest)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// topics are what help has a page for below cmd.
+func topics(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+			names = append(names, sub.Name()+"\t"+sub.Short)
+		}
+	}
+	return names
+}
+
+func noSuchTopic(about *cobra.Command, args, rest []string) error {
+	if about == nil {
+		about, rest = &cobra.Command{}, args
+	}
+	similar := about.SuggestionsFor(rest[0])
+	for _, sub := range about.Commands() { // cobra suggests no topics
+		if sub.IsAdditionalHelpTopicCommand() && (strings.HasPrefix(sub.Name(), rest[0]) || strings.TrimSuffix(sub.Name(), "s") == rest[0]) {
+			similar = append(similar, sub.Name())
+		}
+	}
+	if len(similar) > 0 {
+		return usagef("there is no help about %q: did you mean %s?", strings.Join(args, " "), strings.Join(slices.Compact(similar), " or "))
+	}
+	return usagef("there is no help about %q; 'holdfast help' lists what there is", strings.Join(args, " "))
+}
