@@ -34,7 +34,12 @@ func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 var settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
+	"status-file",
 }
+
+// ofOneLease are those that speak of one lease: within a command that has it, they are
+// not for another.
+var ofOneLease = []string{"owner", "value", "status-file"}
 
 // rivals are flags that exclude each other: one on the command line counts more than
 // the other's variable.
@@ -70,7 +75,7 @@ func (a *app) fromEnvironment(cmd *cobra.Command) error {
 	}
 	for _, name := range settings[2:] {
 		value := os.Getenv(variableOf(name))
-		if flags.Lookup(name) == nil || value == "" || given[name] || given[rivals[name]] || nested() && (name == "owner" || name == "value") {
+		if flags.Lookup(name) == nil || value == "" || given[name] || given[rivals[name]] || nested() && slices.Contains(ofOneLease, name) {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {

@@ -30,6 +30,7 @@ type runOptions struct {
 	kind     kindOptions
 	details  detailOptions
 	silent   bool   // write no journal
+	status   string // file to tell how it goes; empty: none
 	guard    string // hidden: this process is a guard, and these are its pipes
 }
 
@@ -50,7 +51,11 @@ func (a *app) runCommand() *cobra.Command {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
 				return usagef("want one NAME, then --, then the command: holdfast run NAME -- COMMAND [ARG...]")
 			}
-			return a.runUnderLock(cmd.Context(), o, args[0], args[1:])
+			status, err := newStatusFile(o.status, args[0])
+			if err != nil {
+				return err
+			}
+			return status.ended(a, a.runUnderLock(cmd.Context(), o, args[0], args[1:], status))
 		},
 	}
 	flags := cmd.Flags()
@@ -62,6 +67,7 @@ func (a *app) runCommand() *cobra.Command {
 	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
 	flags.BoolVar(&o.silent, "no-journal", false, "write nothing to the journal that 'holdfast history', 'watch', 'audit'\nand 'jobs' read")
+	flags.StringVar(&o.status, "status-file", "", "tell in `FILE` how it goes and how it ended, as JSON")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {
 		panic("holdfast: " + err.Error())
@@ -108,7 +114,7 @@ func (o *runOptions) check(given func(flag string) bool) error {
 
 // runUnderLock takes the name, runs the command, and gives the name back when
 // nothing of the command is alive any more. Its error carries the exit code.
-func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv []string) error {
+func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv []string, status *statusFile) error {
 	if err := findCommand(argv[0]); err != nil {
 		return err
 	}
@@ -137,7 +143,9 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	}
 
 	log.started(lease.Token())
+	status.granted(a, client.Owner(), lease)
 	end, released := a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
+	status.over(end, released)
 	told.end(released == nil && a.verbose)
 	result := a.conclude(name, o, end, released)
 	log.ended(result)

@@ -67,6 +67,8 @@ the start (nohup) stays ignored. The command has no controlling terminal: ctrl-C
 reaches it through holdfast, and ctrl-Z is refused, for a stopped job would keep
 NAME.
 
+` + statusFileHelp + `
+
 Exit codes: the command's own, or
    64  the command line is wrong, or the URL does not fit the server, or NAME is
        another kind of lock (--shared, --exclusive, --of)
@@ -75,6 +77,7 @@ Exit codes: the command's own, or
    70  something else went wrong
    75  somebody holds NAME (-n, -w; see --busy-code)
    77  Redis refused: password, user or rights
+   78  --status-file can't be written
   122  the lease was lost, whatever the command's own code was
   124  the command was stopped at --max-hold
   126  COMMAND can't be run

@@ -51,10 +51,12 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, li
 func (a *app) busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()
+	a.busy = true
 	text := "held by another"
 	var held *holdfast.HeldError
 	state, lookErr := client.Inspect(ctx, name)
 	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
+		a.busy = false
 		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
 	}
 	if lookErr == nil && state.Holder != nil {

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// statusFile tells programs how a run goes, in a file that is whole at any moment.
+// A nil *statusFile is none.
+type statusFile struct {
+	path  string
+	asked time.Time
+	began time.Time // of holding; zero: it does not, or did not
+	now   statusJSON
+
+	theirs bool // the code is the command's own
+	loss   error
+}
+
+// statusJSON is what stands in the file. Its names are promised.
+type statusJSON struct {
+	Name     string     `json:"name"`
+	Phase    string     `json:"phase"`
+	PID      int        `json:"pid"`
+	Asked    time.Time  `json:"asked"`
+	Began    *time.Time `json:"began"`
+	Ended    *time.Time `json:"ended"`
+	WaitedMS *int64     `json:"waited_ms"`
+	HeldMS   *int64     `json:"held_ms"`
+	Owner    string     `json:"owner"`
+	Token    int64      `json:"token"`
+	Code     *int       `json:"code"`
+	CodeOf   string     `json:"code_of"`
+	Cause    string     `json:"cause"`
+	Loss     string     `json:"loss"`
+	Message  string     `json:"message"`
+}
+
+const statusFileHelp = `With --status-file FILE an object of JSON in FILE tells how it goes. FILE is replaced
+as a whole, so it can be read at any moment:
+
+  name       NAME
+  phase      waiting, running, or ended; if it is not ended and the process pid is
+             gone, that was killed
+  asked, began, ended    when we began to wait, to hold and to have ended
+  waited_ms, held_ms     null: neither waited to an end, nor held
+  owner, token           of the lease, '' and 0 before
+  code       the exit code, null before the end
+  code_of    "command" or "holdfast": whose code that is; '' before the end
+  cause      where it is holdfast's: usage, unreachable, other, busy, refused, config,
+             lost, max-hold, not-executable, not-found or signal
+  loss       where the lease was lost: expired, gone, taken, revoked, stolen, max hold
+  message    what was said about it`
+
+// newStatusFile makes the file, which shows that it can be made before anything is
+// waited for.
+func newStatusFile(path, name string) (*statusFile, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // a nil statusFile is none
+	}
+	s := &statusFile{path: path, asked: time.Now()}
+	s.now = statusJSON{Name: name, Phase: "waiting", PID: os.Getpid(), Asked: s.asked.UTC()}
+	if err := s.write(); err != nil {
+		return nil, &exitError{exitConfig, fmt.Errorf("--status-file: %w", err)}
+	}
+	return s, nil
+}
+
+// granted notes that we hold the name.
+func (s *statusFile) granted(a *app, owner string, lease *holdfast.Lease) {
+	if s == nil {
+		return
+	}
+	s.began = time.Now()
+	s.now.Phase, s.now.Owner, s.now.Token = "running", owner, lease.Token()
+	s.now.Began = new(s.began.UTC())
+	s.now.WaitedMS = new(s.began.Sub(s.asked).Milliseconds())
+	s.try(a)
+}
+
+// over notes that we hold it no longer: how the command ended, and what the release
+// said.
+func (s *statusFile) over(end ending, released error) {
+	if s == nil {
+		return
+	}
+	s.now.HeldMS = new(time.Since(s.began).Milliseconds())
+	if s.loss = end.lost; s.loss == nil && errors.Is(released, holdfast.ErrLost) {
+		s.loss = released
+	}
+	s.theirs = end.err == nil && s.loss == nil
+}
+
+// ended notes what a run ended with, its error, and returns that.
+func (s *statusFile) ended(a *app, err error) error {
+	if s == nil {
+		return err
+	}
+	code := 0
+	if err != nil {
+		code = a.exitCode(err)
+	}
+	s.now.Phase, s.now.Ended, s.now.Code, s.now.CodeOf = "ended", new(time.Now().UTC()), &code, "command"
+	if !s.theirs {
+		s.now.CodeOf, s.now.Cause, s.now.Loss = "holdfast", exitWord(code), lossWord(s.loss)
+		if a.busy {
+			s.now.Cause = exitWord(exitTempFail)
+		}
+		if coded := (*exitError)(nil); err != nil && (!errors.As(err, &coded) || coded.err != nil) {
+			s.now.Message = redact(a.explain(err), a.redisURL)
+		}
+	}
+	s.try(a)
+	return err
+}
+
+func lossWord(err error) string {
+	var lost *holdfast.LostError
+	if errors.As(err, &lost) {
+		return string(lost.Cause)
+	}
+	return ""
+}
+
+// try writes what the command must not fail for.
+func (s *statusFile) try(a *app) {
+	if err := s.write(); err != nil {
+		a.complain(fmt.Sprintf("the status file: %v", err))
+	}
+}
+
+func (s *statusFile) write() error {
+	var text bytes.Buffer
+	if err := printJSON(&text, s.now); err != nil {
+		return err
+	}
+	return replaceFile(s.path, text.Bytes(), 0o644)
+}
+
+// replaceFile puts text into a file all at once: whoever reads it finds the old text
+// or the new.
+func replaceFile(path string, text []byte, mode os.FileMode) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(text)
+	if err == nil {
+		err = temporary.Chmod(mode)
+	}
+	if closing := temporary.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name())
+	}
+	return err
+}
