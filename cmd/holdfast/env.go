@@ -34,7 +34,7 @@ func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 var settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
-	"status-file",
+	"status-file", "lease-file",
 }
 
 // ofOneLease are those that speak of one lease: within a command that has it, they are

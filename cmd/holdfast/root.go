@@ -119,6 +119,10 @@ and none where NO_COLOR is set.`,
 		a.serveCommand(),
 		a.completionCommand(),
 		a.manCommand(),
+		a.acquireCommand(),
+		a.renewCommand(),
+		a.checkCommand(),
+		a.releaseCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)

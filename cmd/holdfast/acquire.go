@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+// defaultAcquireTTL is longer than that of run: nothing renews such a lease by itself.
+const defaultAcquireTTL = time.Minute
+
+// acquireOptions are the flags of `holdfast acquire`.
+type acquireOptions struct {
+	runOptions
+	file string // where the lease goes; empty: stdout
+}
+
+func (a *app) acquireCommand() *cobra.Command {
+	var o acquireOptions
+	cmd := &cobra.Command{
+		Use:     "acquire NAME",
+		Short:   "Take a name and keep it without a process",
+		Long:    acquireHelp,
+		Example: acquireExample,
+		Args:    oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			return a.acquireLease(cmd.Context(), o, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
+	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
+	flags.DurationVar(&o.ttl, "ttl", defaultAcquireTTL, "how long the lease lasts, and each renewal")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock: all that could be promoted")
+	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
+	flags.StringVar(&o.file, "lease-file", "", "put the lease into `FILE`, for your eyes only, and not on stdout")
+	flags.VarP(newChoice(&a.output, "text", "json", "env"), "output", "o", "how to print: text, json or env")
+	return cmd
+}
+
+// acquireLease takes the name and prints what renews and releases it. What can't be
+// handed out is not kept.
+func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) error {
+	if err := tryLeaseFile(o.file); err != nil {
+		return err
+	}
+	signals := catchSignals()
+	defer signal.Stop(signals)
+	ctx, waited := untilSignal(ctx, signals)
+	told := a.newNarrator()
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event})
+	if err != nil {
+		return cmp.Or(waited(), err)
+	}
+	defer closeClient()
+	defer told.outage.end()
+	lease, err := a.acquire(ctx, client, name, o.runOptions, told.outage)
+	if came := waited(); came != nil {
+		if lease != nil {
+			_ = lease.Release() // who sends a signal wants no more talk
+		}
+		return came
+	}
+	if err != nil {
+		return err
+	}
+	text, err := lease.Export()
+	if err != nil {
+		_ = lease.Release()
+		return err
+	}
+	hold, err := client.CheckExported(context.Background(), text)
+	if err == nil {
+		err = a.handOut(o, text, hold)
+	}
+	if err != nil {
+		_ = client.ReleaseExported(context.Background(), text)
+		return err
+	}
+	a.detail("%s is held for %s, with token %d", name, duration(hold.Remaining), hold.Token)
+	return nil
+}
+
+// handOut prints the lease, or puts it into the file.
+func (a *app) handOut(o acquireOptions, text string, hold *holdfast.ExportedHold) error {
+	if o.file != "" {
+		if err := writeLeaseFile(o.file, text); err != nil {
+			return err
+		}
+		text = ""
+	}
+	switch a.output {
+	case "json":
+		return printJSON(a.stdout, newLeaseJSON(text, hold))
+	case "env":
+		return a.printEnv(o, text, hold)
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.stdout, text)
+	return err
+}
+
+// printEnv prints what a shell can eval.
+func (a *app) printEnv(o acquireOptions, text string, hold *holdfast.ExportedHold) error {
+	variables := [][2]string{{"LEASE", text}}
+	if o.file != "" {
+		variables = [][2]string{{"LEASE_FILE", o.file}}
+	}
+	variables = append(variables, [2]string{"NAME", hold.Name}, [2]string{"TOKEN", fmt.Sprint(hold.Token)})
+	var b strings.Builder
+	for _, v := range variables {
+		fmt.Fprintf(&b, "export HOLDFAST_%s='%s'\n", v[0], strings.ReplaceAll(v[1], "'", `'\''`))
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+// leaseJSON is what -o json prints of a lease without a process. Its names are promised.
+type leaseJSON struct {
+	Name        string     `json:"name"`
+	Held        bool       `json:"held"`
+	Lease       string     `json:"lease,omitempty"`
+	Token       int64      `json:"token"`
+	Owner       string     `json:"owner"`
+	Hash        string     `json:"hash"`
+	TTLMS       int64      `json:"ttl_ms"`
+	RemainingMS int64      `json:"remaining_ms"`
+	Deadline    *time.Time `json:"deadline"`
+	Waiting     int        `json:"waiting"`
+	Cause       string     `json:"cause"`
+	Reason      string     `json:"reason"`
+}
+
+func newLeaseJSON(text string, hold *holdfast.ExportedHold) leaseJSON {
+	return leaseJSON{
+		Name: hold.Name, Held: true, Lease: text, Token: hold.Token, Owner: hold.Owner, Hash: hold.Hash,
+		TTLMS: hold.TTL.Milliseconds(), RemainingMS: hold.Remaining.Milliseconds(),
+		Deadline: new(time.Now().Add(hold.Remaining).UTC()), Waiting: hold.Waiting,
+	}
+}
+
+const leaseJSONHelp = `-o json prints an object:
+
+  name          the name
+  held          true, or false: the lease is over, see cause
+  lease         by acquire, without --lease-file: the lease
+  token         what a resource can check; the same as long as the lease lasts
+  owner, hash   the label, and what names the tenure in messages
+  ttl_ms        what each renewal gives
+  remaining_ms  until you must have stopped
+  deadline      the same by our clock
+  waiting       how many processes wait for the name
+  cause, reason where held is false: expired, gone, taken, revoked or stolen, and why`
+
+// leaseFileMode: whoever reads the lease can end it.
+const leaseFileMode = os.FileMode(0o600)
+
+// tryLeaseFile finds out that a file can't be written before anything is waited for.
+func tryLeaseFile(path string) error {
+	switch path {
+	case "":
+		return nil
+	case "-":
+		return usagef("--lease-file - is for reading: without --lease-file the lease goes to stdout")
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return &exitError{exitConfig, fmt.Errorf("--lease-file: %w", err)}
+	}
+	return nil
+}
+
+func writeLeaseFile(path, text string) error {
+	if err := replaceFile(path, []byte(text+"\n"), leaseFileMode); err != nil {
+		return &exitError{exitConfig, fmt.Errorf("--lease-file: %w", err)}
+	}
+	return nil
+}

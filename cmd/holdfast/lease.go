@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+// longestLease bounds what is read as a lease: a name of 512 bytes makes one of 1 kB.
+const longestLease = 64 << 10
+
+// leaseOptions are the flags of those commands that take a lease.
+type leaseOptions struct {
+	file     string
+	replicas int
+}
+
+// aLease is the lease itself and where it is from.
+type aLease struct {
+	text string
+	from string
+	code int    // of the error that it is not whole
+	file string // it is from; empty: from elsewhere
+}
+
+func (o *leaseOptions) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.file, "lease-file", "", "read the lease from `FILE`")
+}
+
+func (a *app) renewCommand() *cobra.Command {
+	var o leaseOptions
+	cmd := &cobra.Command{
+		Use:   "renew [LEASE]",
+		Short: "Prolong a lease that 'acquire' has printed",
+		Long: `Prolong a lease that 'holdfast acquire' has printed, by its whole ttl, and print how
+long it lasts from now. What was revoked is not prolonged any more: stop, and release
+it.
+
+` + leaseFromHelp + "\n\n" + leaseCodesHelp + "\n\n" + leaseJSONHelp,
+		Example: `  holdfast renew "$lease" || stop_the_work
+  holdfast renew --lease-file /run/deploy.lease
+  while holdfast renew -q "$lease" >/dev/null; do sleep 20; done &`,
+		Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onLease(cmd, o, args, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+				hold, err := client.RenewExported(ctx, l.text)
+				return a.tellHold(hold, err)
+			})
+		},
+	}
+	o.flag(cmd)
+	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the renewal: all that could be promoted")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var o leaseOptions
+	cmd := &cobra.Command{
+		Use:   "check [LEASE]",
+		Short: "Tell whether a lease is held, and for how long",
+		Long: `Tell whether a lease that 'holdfast acquire' has printed still has its name, for how
+long, and how many wait. It changes nothing. An answer is true when it is given: what
+makes a late write harmless is the token.
+
+` + leaseFromHelp + "\n\n" + leaseCodesHelp + "\n\n" + leaseJSONHelp,
+		Example: `  holdfast check "$lease" && ./step-two
+  holdfast check --lease-file /run/deploy.lease -o json | jq .remaining_ms`,
+		Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onLease(cmd, o, args, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+				hold, err := client.CheckExported(ctx, l.text)
+				return a.tellHold(hold, err)
+			})
+		},
+	}
+	o.flag(cmd)
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	var o leaseOptions
+	cmd := &cobra.Command{
+		Use:   "release [LEASE]",
+		Short: "Give back a lease that 'acquire' has printed",
+		Long: `Give back a lease that 'holdfast acquire' has printed: the next in line gets the name.
+A --lease-file is deleted then, for the lease in it is worth nothing any more. A second
+time, and after its end, the lease is over (exit code 122), and nobody else's is
+touched.
+
+` + leaseFromHelp + "\n\n" + leaseCodesHelp + `
+
+-o json prints an object: released; cause and reason where it was over before.`,
+		Example: `  trap 'holdfast release -q "$lease"' EXIT
+  holdfast release --lease-file /run/deploy.lease`,
+		Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onLease(cmd, o, args, a.giveBack)
+		},
+	}
+	o.flag(cmd)
+	a.outputFlag(cmd)
+	return cmd
+}
+
+func maybeLease(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s takes one LEASE, and was given %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// onLease finds the lease, connects, and does it.
+func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, do func(context.Context, *holdfast.Client, aLease) error) error {
+	if o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas {
+		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
+	}
+	if len(args) > 0 && a.onCommandLine(cmd, "lease-file") {
+		return usagef("the argument and --lease-file exclude each other: say one LEASE")
+	}
+	l, err := a.theLease(o, args)
+	if err != nil {
+		return err
+	}
+	client, closeClient, err := a.connect(cmd.Context(), holdfast.Options{WaitReplicas: o.replicas})
+	if err != nil {
+		return err
+	}
+	defer closeClient()
+	err = do(cmd.Context(), client, l)
+	if errors.Is(err, holdfast.ErrExport) {
+		return &exitError{l.code, fmt.Errorf("%s is no lease that 'holdfast acquire' printed, or not whole", l.from)}
+	}
+	return err
+}
+
+// theLease is the argument, or what stands in the file or the variable.
+func (a *app) theLease(o leaseOptions, args []string) (aLease, error) {
+	var text []byte
+	var err error
+	l := aLease{code: exitUsage}
+	switch {
+	case len(args) > 0 && args[0] != "-":
+		l.text, l.from = args[0], "the argument"
+		return l, nil
+	case len(args) > 0 || o.file == "-":
+		l.from = "what came from stdin"
+		text, err = io.ReadAll(io.LimitReader(a.stdin, longestLease))
+	case o.file != "":
+		l.from, l.code, l.file = o.file, exitConfig, o.file
+		text, err = readLeaseFile(o.file)
+	default:
+		l.text, l.from = os.Getenv("HOLDFAST_LEASE"), "HOLDFAST_LEASE"
+		if l.text == "" {
+			err = usagef("want a LEASE: as an argument, by --lease-file or in HOLDFAST_LEASE")
+		}
+		return l, err
+	}
+	if err != nil {
+		return l, &exitError{exitConfig, err}
+	}
+	l.text = strings.TrimSpace(string(text))
+	return l, nil
+}
+
+func readLeaseFile(path string) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, longestLease))
+}
+
+// tellHold prints how a lease stands, also that it is over.
+func (a *app) tellHold(hold *holdfast.ExportedHold, err error) error {
+	var lost *holdfast.LostError
+	switch {
+	case errors.As(err, &lost) && a.output == "json":
+		out := leaseJSON{Name: lost.Name, Token: lost.Token, Cause: string(lost.Cause), Reason: lost.Reason}
+		if bad := printJSON(a.stdout, out); bad != nil {
+			return bad
+		}
+		return leaseOver(lost)
+	case errors.As(err, &lost):
+		return leaseOver(lost)
+	case err != nil:
+		return err
+	case a.output == "json":
+		return printJSON(a.stdout, newLeaseJSON("", hold))
+	}
+	waiting := ""
+	if hold.Waiting > 0 {
+		waiting = fmt.Sprintf("; %d in line", hold.Waiting)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s is held for %s more%s\n", visible(hold.Name), age(hold.Remaining), waiting)
+	return err
+}
+
+func leaseOver(lost *holdfast.LostError) error {
+	return &exitError{exitLost, fmt.Errorf("the lease of %s is over (%s)", lost.Name, causeText(lost.Cause, lost.Reason))}
+}
+
+// giveBack releases, and takes away the file where the lease was.
+func (a *app) giveBack(ctx context.Context, client *holdfast.Client, l aLease) error {
+	err := client.ReleaseExported(ctx, l.text)
+	var lost *holdfast.LostError
+	over := errors.As(err, &lost)
+	if err != nil && !over {
+		return err
+	}
+	if l.file != "" {
+		if bad := os.Remove(l.file); bad != nil {
+			a.say("%v", bad)
+		}
+	}
+	if a.output == "json" {
+		out := struct {
+			Released bool   `json:"released"`
+			Cause    string `json:"cause"`
+			Reason   string `json:"reason"`
+		}{Released: !over}
+		if over {
+			out.Cause, out.Reason = string(lost.Cause), lost.Reason
+		}
+		if bad := printJSON(a.stdout, out); bad != nil {
+			return bad
+		}
+	}
+	if over {
+		return leaseOver(lost)
+	}
+	return nil
+}
