@@ -35,6 +35,8 @@ var settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
 	"status-file", "lease-file",
+	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason",
+	"status-file", "lease-file", "duration",
 }
 
 // ofOneLease are those that speak of one lease: within a command that has it, they are

@@ -123,6 +123,7 @@ and none where NO_COLOR is set.`,
 		a.renewCommand(),
 		a.checkCommand(),
 		a.releaseCommand(),
+		a.benchCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)

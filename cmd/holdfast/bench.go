@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/spf13/cobra"
+)
+
+const (
+	defaultBench = 3 * time.Second
+	mostBench    = time.Minute
+	benchTTL     = 10 * time.Second
+	benchCleanup = 5 * time.Second
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	var each time.Duration
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure how long locking takes on your server, from here",
+		Long: `Measure how long locking takes on your server, from this machine, and LOAD IT while
+that lasts: one caller that does nothing else, as fast as answers come. Mind where
+you do this. It uses names that begin with bench- and a random number, and deletes
+their keys at the end, also after ctrl-C.
+
+  round trip  a script that changes nothing: what the way there and back costs
+  lock        Lock on a name that is free, one caller
+  release     its Release
+  both        the two together: what a short critical section costs beside its work
+  hand-over   two clients on connections of their own, one holds and one waits: from
+              the call of Release by the one to the return of Lock in the other
+
+The clients share this process, so the hand-over has no second machine in it. Each
+is measured for --duration, the first tenth thrown away. A percentile is a time that
+was measured and no guess between two; of less than 100 samples there is no p99. Other load, on the server or here, is in the
+figures: repeat it before you believe it.
+
+-o json prints an object: server, version (of holdfast), duration_ms, measures: each
+with name, samples, and in microseconds min_us, p50_us, p90_us, p99_us (null: too
+few samples), max_us, mean_us.`,
+		Example: `  holdfast bench
+  holdfast bench --duration 10s -o json | jq '.measures[] | {name, p99_us}'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if each < 100*time.Millisecond || each > mostBench {
+				return usagef("--duration is %v: it must be from 100ms to %v", each, age(mostBench))
+			}
+			return a.bench(cmd.Context(), each)
+		},
+	}
+	cmd.Flags().DurationVarP(&each, "duration", "d", defaultBench, "how long to measure each thing")
+	a.outputFlag(cmd)
+	return cmd
+}
+
+// bench measures, prints, and deletes what it made.
+func (a *app) bench(ctx context.Context, each time.Duration) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	first, closeFirst, err := a.connect(ctx, holdfast.Options{TTL: benchTTL})
+	if err != nil {
+		return err
+	}
+	defer closeFirst()
+	second, closeSecond, err := a.connect(ctx, holdfast.Options{TTL: benchTTL})
+	if err != nil {
+		return err
+	}
+	defer closeSecond()
+	b := &bench{ctx: ctx, each: each, first: first, second: second, name: "bench-" + randomText()}
+	defer func() { err = errors.Join(err, a.removeBench(b)) }()
+	a.say("this loads %s for about %s, on the name %s", publicURL(a.redisURL), age(3*each), b.name)
+	for _, measure := range []func() error{b.roundTrip, b.lockAndRelease, b.handOver} {
+		if err := measure(); ctx.Err() != nil {
+			return &exitError{code: exitInterrupted}
+		} else if err != nil {
+			return err
+		}
+	}
+	if a.output == "json" {
+		return printJSON(a.stdout, b.json(publicURL(a.redisURL)))
+	}
+	b.print(screenOf(a.stdout))
+	return nil
+}
+
+// removeBench deletes the keys that were made, by the table in docs/protocol.md. It
+// names them: a scan would walk the whole of somebody's database.
+func (a *app) removeBench(b *bench) error {
+	ctx, cancel := context.WithTimeout(context.Background(), benchCleanup)
+	defer cancel()
+	store, err := openStore(ctx, a.redisURL)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for _, key := range keysBeside(a.keyPrefix() + b.name) {
+		call := holdfast.Call{Script: anyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+		if _, err := store.Eval(ctx, call); err != nil {
+			return fmt.Errorf("the keys of %s remain, for a day at most: %w", b.name, err)
+		}
+	}
+	return nil
+}
+
+// bench is one measurement in the making.
+type bench struct {
+	ctx           context.Context //nolint:containedctx // it lives as long as the command
+	each          time.Duration
+	first, second *holdfast.Client
+	name          string
+	measures      []measure
+}
+
+// repeat calls once until the time is up; what it returns is thrown away in the
+// first tenth.
+func (b *bench) repeat(once func() ([]time.Duration, error), names ...string) error {
+	samples := make([][]time.Duration, len(names))
+	began := time.Now()
+	for warm := false; time.Since(began) < b.each || len(samples[0]) == 0; {
+		took, err := once()
+		if err != nil {
+			return err
+		}
+		for i := range took {
+			if warm {
+				samples[i] = append(samples[i], took[i])
+			}
+		}
+		warm = warm || time.Since(began) > b.each/10
+	}
+	for i, name := range names {
+		b.measures = append(b.measures, newMeasure(name, samples[i]))
+	}
+	return nil
+}
+
+func (b *bench) roundTrip() error {
+	return b.repeat(func() ([]time.Duration, error) {
+		sent := time.Now()
+		_, err := b.first.Inspect(b.ctx, b.name)
+		return []time.Duration{time.Since(sent)}, err
+	}, "round trip")
+}
+
+func (b *bench) lockAndRelease() error {
+	mutex := b.first.Mutex(b.name)
+	return b.repeat(func() ([]time.Duration, error) {
+		asked := time.Now()
+		lease, err := mutex.Lock(b.ctx)
+		if err != nil {
+			return nil, err
+		}
+		granted := time.Now()
+		err = lease.Release()
+		over := time.Now()
+		return []time.Duration{granted.Sub(asked), over.Sub(granted), over.Sub(asked)}, err
+	}, "lock", "release", "both")
+}
+
+// handOver lets the two clients pass the name to each other and back.
+func (b *bench) handOver() error {
+	holder, waiter := b.first, b.second
+	lease, err := holder.Mutex(b.name).Lock(b.ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lease.Release() }() // again changes nothing
+	return b.repeat(func() ([]time.Duration, error) {
+		next := make(chan handed, 1)
+		go func() {
+			lease, err := waiter.Mutex(b.name).Lock(b.ctx)
+			next <- handed{lease, err, time.Now()}
+		}()
+		if err := b.awaitWaiter(holder, next); err != nil {
+			return nil, err
+		}
+		gave := time.Now()
+		if err := lease.Release(); err != nil {
+			return nil, err
+		}
+		got := <-next
+		if got.err != nil {
+			return nil, got.err
+		}
+		lease, holder, waiter = got.lease, waiter, holder
+		return []time.Duration{got.at.Sub(gave)}, nil
+	}, "hand-over")
+}
+
+type handed struct {
+	lease *holdfast.Lease
+	err   error
+	at    time.Time
+}
+
+// awaitWaiter returns when somebody stands in line and can be told.
+func (b *bench) awaitWaiter(client *holdfast.Client, next <-chan handed) error {
+	for {
+		state, err := client.Inspect(b.ctx, b.name)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Listening }) {
+			return nil
+		}
+		select {
+		case got := <-next: // not before its release
+			return errors.Join(errors.New("bench: the name was given away under its holder"), got.err)
+		case <-b.ctx.Done():
+			return b.ctx.Err()
+		default:
+		}
+	}
+}
