@@ -36,7 +36,7 @@ var settings = []string{
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
 	"status-file", "lease-file",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason",
-	"status-file", "lease-file", "duration",
+	"status-file", "lease-file", "duration", "interval", "sort",
 }
 
 // ofOneLease are those that speak of one lease: within a command that has it, they are

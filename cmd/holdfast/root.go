@@ -77,6 +77,7 @@ and none where NO_COLOR is set.`,
   holdfast elect boss -- ./boss        run it on one of many machines, always
   holdfast ls                          who holds what
   holdfast show nightly                who holds it, who waits, since when
+  holdfast top                         the same for all names, kept up to date
   holdfast doctor                      is this server fit for locks`,
 		Args:          noSuchCommand,
 		SilenceErrors: true,
@@ -124,6 +125,7 @@ and none where NO_COLOR is set.`,
 		a.checkCommand(),
 		a.releaseCommand(),
 		a.benchCommand(),
+		a.topCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// On a terminal top draws, looks at a name by enter, and gives the screen back by q.
+// What a name or label has in it never reaches the terminal.
+func TestTopOnTerminal(t *testing.T) {
+	server := startServer(t)
+	client := holdfast.New(server, &holdfast.Options{Owner: "web-1:7", TTL: time.Minute})
+	t.Cleanup(func() { client.Close() })
+	if _, err := client.Mutex("invoice:42").Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Do("SET", "holdfast:hostile", "\x1b]0;owned\a\x1b[2J", "PX", "600000"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Do("SET", "holdfast/fence:{holdfast:hostile}", "1"); err != nil {
+		t.Fatal(err)
+	}
+	terminal, keyboard, shown := openTerminal(t, 100)
+	cmd := command("top", "--redis", server.URL(), "--interval", "500ms")
+	cmd.Env = append(os.Environ(), "TERM=xterm", "LANG=C.UTF-8")
+	cmd.Stdin, cmd.Stdout = terminal, terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	terminal.Close()
+	until(t, "the table is drawn", func() bool {
+		return strings.Contains(shown.String(), "invoice:42") && strings.Contains(shown.String(), "hostile")
+	})
+	fmt.Fprint(keyboard, "/voice\r\r")
+	until(t, "the name is shown", func() bool { return strings.Contains(shown.String(), "tokens up to") })
+	fmt.Fprint(keyboard, "q")
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("ended with %v, want no error", err)
+		}
+	case <-ctx.Done():
+		t.Fatal("q does not end it")
+	}
+	const alternate = "\x1b[?1049"
+	if got := shown.String(); strings.LastIndex(got, alternate+"l") < strings.LastIndex(got, alternate+"h") {
+		t.Errorf("the screen was not given back: %q", got[max(0, len(got)-200):])
+	}
+	if got := shown.String(); strings.Contains(got, "owned\a") {
+		t.Errorf("a value got through to the terminal: %q", got)
+	}
+}

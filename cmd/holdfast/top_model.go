@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/holdfast-go/holdfast"
+)
+
+// topRow is a name and what is to be said of it.
+type topRow struct {
+	*view
+	rank int    // 0 is the worst
+	bad  bool   // somebody should look after it
+	why  string // in a sentence; may be empty
+}
+
+// topModel is what is on the screen. Bubble Tea calls its methods one after the
+// other; only look and lookAt run beside them, and touch nothing of it.
+type topModel struct {
+	look   func() topSeen
+	lookAt func(name string) topDetail
+	server string
+	prefix string
+	every  time.Duration
+	now    func() time.Time
+
+	width, height int // 0: without end
+	colour        bool
+
+	rows     []topRow // as they came
+	shown    []topRow // filtered and sorted
+	at       time.Time
+	refused  int
+	err      error     // of the newest look; nil: it was answered
+	since    time.Time // of the first error in a row
+	paused   bool
+	help     bool
+	all      bool
+	sort     string
+	reverse  bool
+	filter   string
+	typing   bool
+	cursor   int
+	offset   int
+	detail   string // the name that is looked at; empty: the table
+	lines    []string
+	scrolled int
+}
+
+// topSeen is what came of a look at all names.
+type topSeen struct {
+	rows    []topRow
+	refused []error
+	err     error
+}
+
+// topDetail is what came of a look at one.
+type topDetail struct {
+	name  string
+	lines []string
+}
+
+type (
+	topTick struct{} // a second is over
+	topDue  struct{} // it is time to look
+)
+
+func newTopModel(ctx context.Context, a *app, client *holdfast.Client, o topOptions, prefix string) *topModel {
+	m := &topModel{server: publicURL(a.redisURL), prefix: prefix, every: o.interval, all: o.all, sort: o.sort, now: time.Now}
+	m.look = func() topSeen {
+		ctx, cancel := context.WithTimeout(ctx, topTimeout)
+		defer cancel()
+		return a.lookAtAll(ctx, client, prefix)
+	}
+	m.lookAt = func(name string) topDetail {
+		ctx, cancel := context.WithTimeout(ctx, topTimeout)
+		defer cancel()
+		return topDetail{name, a.stateLines(ctx, client, name, m.colour)}
+	}
+	return m
+}
+
+// Init begins to look, and to count down.
+func (m *topModel) Init() tea.Cmd { return tea.Batch(m.lookNow(), topSecond()) }
+
+func (m *topModel) lookNow() tea.Cmd {
+	look := m.look
+	return func() tea.Msg { return look() }
+}
+
+func (m *topModel) lookAtNow() tea.Cmd {
+	name, lookAt := m.detail, m.lookAt
+	if name == "" {
+		return nil
+	}
+	return func() tea.Msg { return lookAt(name) }
+}
+
+func topSecond() tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return topTick{} })
+}
+
+// Update takes in a key, or what came of a look.
+func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case topTick:
+		return m, topSecond()
+	case topSeen:
+		if !m.paused {
+			m.take(msg)
+		}
+		return m, tea.Batch(m.lookAtNow(), tea.Tick(m.every, func(time.Time) tea.Msg { return topDue{} }))
+	case topDetail:
+		if msg.name == m.detail && !m.paused {
+			m.lines = msg.lines
+		}
+	case topDue:
+		return m, m.lookNow()
+	case tea.PasteMsg:
+		if m.typing {
+			m.narrow(m.filter + visible(msg.Content))
+		}
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	}
+	return m, nil
+}
+
+// take takes in what was seen. After an error the old picture stays, with a word
+// about its age.
+func (m *topModel) take(seen topSeen) {
+	if seen.err != nil {
+		if m.err == nil {
+			m.since = m.now()
+		}
+		m.err = seen.err
+		return
+	}
+	m.err, m.rows, m.refused, m.at = nil, seen.rows, len(seen.refused), m.now()
+	m.arrange()
+}
+
+// arrange filters and sorts, and leaves the cursor on its name where that is still
+// there.
+func (m *topModel) arrange() {
+	chosen := m.chosen()
+	m.shown = m.shown[:0]
+	for _, r := range m.rows {
+		free := r.Holder == nil && r.Waiting == 0 && !r.bad // what could not be looked at is bad
+		if (m.all || !free) && m.matches(r) {
+			m.shown = append(m.shown, r)
+		}
+	}
+	slices.SortStableFunc(m.shown, func(a, b topRow) int {
+		order := topOrders[m.sort](a, b)
+		if m.reverse {
+			order = -order
+		}
+		return cmp.Or(order, cmp.Compare(a.Name, b.Name))
+	})
+	if at := slices.IndexFunc(m.shown, func(r topRow) bool { return r.Name == chosen }); at >= 0 {
+		m.cursor = at
+	}
+	m.move(0)
+}
+
+func (m *topModel) matches(r topRow) bool {
+	text := strings.ToLower(m.filter)
+	return strings.Contains(strings.ToLower(visible(r.Name)), text) || strings.Contains(strings.ToLower(r.holders()), text)
+}
+
+// chosen is the name under the cursor; empty: there is none.
+func (m *topModel) chosen() string {
+	if m.cursor < len(m.shown) {
+		return m.shown[m.cursor].Name
+	}
+	return ""
+}
+
+// topSorts are the words of --sort, and topOrders what they mean.
+var topSorts = []string{"trouble", "name", "waiting", "left", "held"}
+
+var topOrders = map[string]func(a, b topRow) int{
+	"trouble": func(a, b topRow) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Waiting, a.Waiting)) },
+	"name":    func(a, b topRow) int { return cmp.Compare(a.Name, b.Name) },
+	"waiting": func(a, b topRow) int { return cmp.Compare(b.Waiting, a.Waiting) },
+	"left":    func(a, b topRow) int { return cmp.Compare(leftOf(a), leftOf(b)) },
+	"held":    func(a, b topRow) int { return cmp.Compare(heldOf(b), heldOf(a)) },
+}
+
+func leftOf(r topRow) time.Duration {
+	if r.Holder == nil || r.Holder.Remaining < 0 {
+		return 1<<63 - 1 // behind all others
+	}
+	return r.Holder.Remaining
+}
+
+func heldOf(r topRow) time.Duration {
+	if r.Holder == nil {
+		return -1
+	}
+	return r.Holder.Held
+}

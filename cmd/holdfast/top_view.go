@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// reversed marks the line under the cursor.
+const reversed = "7"
+
+// View draws the whole screen.
+func (m *topModel) View() tea.View {
+	view := tea.NewView(m.picture())
+	view.AltScreen = true
+	return view
+}
+
+// picture is as many lines as there is room for, each no wider than that.
+func (m *topModel) picture() string {
+	var lines []string
+	switch {
+	case m.help:
+		lines = strings.Split(topKeys, "\n")
+	case m.detail != "":
+		lines = m.lines[min(m.scrolled, len(m.lines)):]
+		if m.roomy() {
+			lines = append([]string{m.paint(bold, visible(m.detail)) + m.aside(), ""}, lines...)
+		}
+	default:
+		lines = strings.Split(strings.TrimRight(m.table(m.pageLength()), "\n"), "\n")
+		if m.roomy() {
+			lines = append([]string{m.summary(), m.status()}, lines...)
+		}
+	}
+	if m.height > 0 {
+		foot := 0
+		if m.roomy() {
+			foot = 1
+		}
+		lines = lines[:min(len(lines), m.height-foot)]
+		if m.roomy() {
+			for len(lines) < m.height-1 {
+				lines = append(lines, "")
+			}
+			lines = append(lines, m.paint(dim, m.footer()))
+		}
+	}
+	for i := range lines {
+		lines[i] = m.cut(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+const topKeys = `up, down, k, j       choose a name
+pgup, pgdown         a page; home and end: the first, the last
+enter                its holder and who waits; esc goes back
+/                    show only what contains a text; esc ends that
+s, r                 sort by the next column; turn the order round
+a                    free names, too
+space                stop, and go on
+?                    these keys
+q                    quit`
+
+// roomy tells whether there is room for more than the table.
+func (m *topModel) roomy() bool { return m.height == 0 || m.height >= 8 }
+
+// pageLength is how many names fit.
+func (m *topModel) pageLength() int {
+	if m.roomy() {
+		return max(1, m.height-4) // summary, status, head, footer
+	}
+	return max(1, m.height-1)
+}
+
+func (m *topModel) cut(line string) string {
+	if m.width <= 0 {
+		return line
+	}
+	return ansi.Truncate(line, m.width, "~")
+}
+
+func (m *topModel) paint(colour, text string) string {
+	return screen{colour: m.colour}.paint(colour, text)
+}
+
+// summary is the first line.
+func (m *topModel) summary() string {
+	held, waiting, troubled := 0, 0, 0
+	for _, r := range m.rows {
+		if r.Holder != nil && !r.Holder.Resting {
+			held++
+		}
+		if r.bad {
+			troubled++
+		}
+		waiting += r.Waiting
+	}
+	text := fmt.Sprintf("%d held, %d waiting, ", held, waiting)
+	trouble := fmt.Sprintf("%d in trouble", troubled)
+	if troubled > 0 {
+		trouble = m.paint(bad, trouble)
+	}
+	text += trouble + "  " + m.server
+	if m.prefix != "" {
+		text += "  " + visible(m.prefix) + "..."
+	}
+	return text + m.aside()
+}
+
+// aside is how old the picture is, where that is not plain.
+func (m *topModel) aside() string {
+	switch {
+	case m.paused:
+		return "  " + m.paint(bold, "stopped "+age(m.now().Sub(m.at))+" ago; space goes on")
+	case m.err != nil:
+		return "  " + m.paint(bad, "no answer for "+age(m.now().Sub(m.since)))
+	case m.at.IsZero():
+		return "  looking ..."
+	}
+	return ""
+}
+
+// status is the second line.
+func (m *topModel) status() string {
+	switch {
+	case m.typing:
+		return "/" + m.filter + "_"
+	case m.err != nil:
+		return m.paint(bad, visible(strings.ReplaceAll(m.err.Error(), "\n", "; ")))
+	case m.filter != "":
+		return fmt.Sprintf("/%s  %d of %d", m.filter, len(m.shown), len(m.rows))
+	case m.refused > 0:
+		return m.paint(bad, fmt.Sprintf("%d names are left out: the server refuses to show them", m.refused))
+	}
+	return ""
+}
+
+func (m *topModel) footer() string {
+	if m.detail != "" {
+		return "esc back  up/down scroll  space stop  q quit"
+	}
+	order := m.sort
+	if m.reverse {
+		order += ", reversed"
+	}
+	return "enter look  / filter  s sort (" + order + ")  a all  ? keys  q quit"
+}
+
+// topColumn is one column of the table.
+type topColumn struct {
+	head  string
+	least int // width of the screen from which on it is shown
+	most  int // its width, as a part of the screen's: 1/most; 0: what it needs
+	cell  func(r topRow, since time.Duration) string
+}
+
+var topColumns = []topColumn{
+	{"NAME", 0, 3, func(r topRow, _ time.Duration) string { return visible(r.Name) }},
+	{"HOLDER", 50, 4, func(r topRow, _ time.Duration) string { return r.holders() }},
+	{"HELD", 70, 0, func(r topRow, since time.Duration) string {
+		if r.Holder == nil || r.Holder.Held <= 0 {
+			return "-"
+		}
+		return age((r.Holder.Held + since).Truncate(100 * time.Millisecond))
+	}},
+	{"LEFT", 20, 0, func(r topRow, since time.Duration) string {
+		if r.Holder == nil || r.Holder.Remaining < 0 {
+			return remainingText(r.Holder)
+		}
+		return age(max(0, r.Holder.Remaining-since).Truncate(100 * time.Millisecond))
+	}},
+	{"WAIT", 30, 0, func(r topRow, _ time.Duration) string { return fmt.Sprint(r.Waiting) }},
+	{"WHY", 60, 0, func(r topRow, _ time.Duration) string { return visible(r.why) }},
+}
+
+// table is the head and at most page names around the cursor; page 0 is all, without
+// a cursor.
+func (m *topModel) table(page int) string {
+	rows := m.shown
+	if page > 0 {
+		rows = rows[min(m.offset, len(rows)):min(m.offset+page, len(rows))]
+	}
+	since := time.Duration(0)
+	if page > 0 && !m.paused && !m.at.IsZero() {
+		since = m.now().Sub(m.at)
+	}
+	cells := make([][]string, len(rows)+1)
+	for _, c := range topColumns {
+		if m.width > 0 && m.width < c.least {
+			continue
+		}
+		cells[0] = append(cells[0], c.head)
+		for i, r := range rows {
+			cells[i+1] = append(cells[i+1], m.fitted(c, c.cell(r, since)))
+		}
+	}
+	var b strings.Builder
+	for i, line := range columns(cells) {
+		switch {
+		case i == 0:
+			line = m.paint(bold, line)
+		case page > 0 && m.offset+i-1 == m.cursor:
+			line = m.paint(reversed, line)
+		case rows[i-1].bad:
+			line = m.paint(bad, line)
+		}
+		if page > 0 {
+			line = map[bool]string{true: "> ", false: "  "}[i > 0 && m.offset+i-1 == m.cursor] + line
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func (m *topModel) fitted(c topColumn, text string) string {
+	if m.width > 0 && c.most > 0 {
+		return ansi.Truncate(text, max(10, m.width/c.most), "~")
+	}
+	return text
+}
+
+// columns are rows with their cells as wide as the widest, by the room that they take
+// on a screen.
+func columns(rows [][]string) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		for i, cell := range row {
+			row[i] = cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
+		}
+		lines[n] = strings.TrimRight(strings.Join(row, "  "), " ")
+	}
+	return lines
+}
