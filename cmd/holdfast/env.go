@@ -34,8 +34,6 @@ func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 var settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
-	"status-file", "lease-file",
-	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason",
 	"status-file", "lease-file", "duration", "interval", "sort",
 }
 

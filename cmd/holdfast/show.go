@@ -50,12 +50,10 @@ func (a *app) show(ctx context.Context, name string) error {
 		return err
 	}
 	defer closeClient()
-	seen, err := client.Inspect(ctx, name)
+	state, err := a.look(ctx, client, name)
 	if err != nil {
 		return err
 	}
-	state := a.newView(seen, seen.Diagnose(nil))
-	a.lookBack(ctx, client, state)
 	if a.output == "json" {
 		return printJSON(a.stdout, newStateJSON(state))
 	}

@@ -17,7 +17,7 @@ func (a *app) lookAtAll(ctx context.Context, client *holdfast.Client, prefix str
 	}
 	var seen topSeen
 	for _, n := range survey.Names {
-		seen.rows = append(seen.rows, newTopRow(&view{State: n.State}, n.Reasons))
+		seen.rows = append(seen.rows, newTopRow(a.newView(n.State, n.Reasons)))
 		if n.Err != nil {
 			seen.refused = append(seen.refused, n.Err)
 		}
@@ -31,18 +31,17 @@ func (a *app) stateLines(ctx context.Context, client *holdfast.Client, name stri
 	if err != nil {
 		return []string{visible(a.explain(err))}
 	}
-	a.lookBack(ctx, client, state)
 	var text bytes.Buffer
 	printState(screen{w: &text, colour: colour}, state)
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 }
 
 // newTopRow says of a name how bad it is, and why.
-func newTopRow(v *view, reasons []holdfast.Diagnosis) topRow {
+func newTopRow(v *view) topRow {
 	codes := holdfast.Codes()
-	if len(reasons) == 0 { // free, and nobody waits
+	if len(v.reasons) == 0 { // free, and nobody waits
 		return topRow{view: v, rank: len(codes)}
 	}
-	worst := reasons[0]
+	worst := v.reasons[0]
 	return topRow{view: v, rank: slices.Index(codes, worst.Code), bad: worst.Code.Problem(), why: worst.Sentence}
 }

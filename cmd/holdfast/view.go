@@ -26,6 +26,17 @@ func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view
 	return &view{State: state, reasons: reasons, term: state.Term}
 }
 
+// look looks at a name, and at what is remembered of Once.
+func (a *app) look(ctx context.Context, client *holdfast.Client, name string) (*view, error) {
+	state, err := client.Inspect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v := a.newView(state, state.Diagnose(nil))
+	a.lookBack(ctx, client, v)
+	return v, nil
+}
+
 // lookBack asks for what is remembered of Once.
 func (a *app) lookBack(ctx context.Context, client *holdfast.Client, v *view) {
 	last, err := client.LastRun(ctx, v.Name)
