@@ -241,6 +241,7 @@ type grant struct {
 	life       time.Duration
 	sent       instant // when it was asked for, as far as known
 	heard      bool    // a recall that follows it can't go unheard
+	pushed     bool    // it came by the subscription
 }
 
 // granted begins a tenure with the first grant that is heard of its id. Later
@@ -285,7 +286,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 		return
 	}
 	t.phase = holding
-	t.heard = g.heard
+	t.heard, t.pushed = g.heard, g.pushed
 	t.fenced = g.start
 	t.minHold.lives = g.start.add(g.life)
 	t.hold(g.start, g.life, l.c.jitter)

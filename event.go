@@ -22,7 +22,20 @@ type Granted struct {
 	Waited time.Duration // since it called Lock
 	Kind   Kind
 	At     time.Time // before the caller had it, with a monotonic reading
+	Source Source    // how it came to know
 }
+
+// Source is how a caller came to know that it has a name.
+type Source string
+
+// The sources of grants. A waiter that is served by Polled again and again hears no
+// pushes, or waits for clients that send none, and comes later than it could.
+const (
+	Answered Source = "answer" // the first answer said so: no other process had it
+	Pushed   Source = "push"   // who had it before handed it over
+	Polled   Source = "poll"   // it waited, and found it by looking again
+	InTurn   Source = "turn"   // another caller here had it before, see Client
+)
 
 // Released tells: a caller gave its lease back.
 type Released struct {
@@ -49,6 +62,7 @@ type Renewed struct {
 	Name      string
 	Remaining time.Duration // until the new deadline
 	Replicas  int           // that acknowledged it; 0 without WaitReplicas
+	Slack     float64       // share of the life before that was left; usually 0.6 or more, 0 would have been too late
 }
 
 // RenewFailed tells: a renewal was not answered or refused, or acknowledged by
@@ -57,6 +71,7 @@ type RenewFailed struct {
 	Name      string
 	Err       error
 	Remaining time.Duration
+	Slack     float64 // share of the life that is left
 }
 
 // Recalled tells: another process waits for a name that is held here.

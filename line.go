@@ -324,9 +324,22 @@ func (l *line) give(w *caller, now instant) {
 	l.turn.bound(w, now)
 	l.c.badge.show(now)
 	if l.c.events != nil {
-		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since), Kind: l.kind(), At: time.Now()})
+		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since), Kind: l.kind(), At: time.Now(), Source: l.source(w)})
 	}
 	w.ready <- outcome{turn: l.turn}
+}
+
+// source is how the newest turn's caller came to know.
+func (l *line) source(w *caller) Source {
+	switch {
+	case l.tenure.turns > 1:
+		return InTurn
+	case l.tenure.pushed:
+		return Pushed
+	case l.seenAt > 0 && l.seenAt >= w.since:
+		return Polled
+	}
+	return Answered
 }
 
 // recalled fixes the line: who stands in it now is still served, then the name

@@ -70,6 +70,7 @@ const fenceEvery = time.Hour
 
 func (r *request) renewAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
+	slack := t.slack(now)
 	if r.asked != nil {
 		defer func() { r.asked <- err }()
 	}
@@ -100,14 +101,14 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 			l.recalled(t)
 		}
 		l.listenByRenewing(t, now)
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && a.word == "kept":
 		t.hold(r.sent, l.ttl(), l.c.jitter)
 		t.minHold.secured(r, l.ttl(), now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked})
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && (a.word == "lost" || a.word == "stolen"):
 		l.lose(t, a, now)
 	case err == nil && a.word == "revoked":
@@ -128,7 +129,7 @@ func (l *line) renewFailed(t *tenure, err error, now instant) {
 	t.failures++
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), t.life/6)
 	t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
-	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now)})
+	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now), Slack: t.slack(now)})
 }
 
 // listenByRenewing asks Redis once a second who waits, while a recall would go

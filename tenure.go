@@ -52,6 +52,7 @@ type tenure struct {
 	replicas atomic.Int32 // that acknowledged what was renewed last
 	topped   bool         // renewed because too little life was left for a turn
 	heard    bool         // no recall can have gone unheard
+	pushed   bool         // its grant came by the subscription
 	until    int64        // callers up to this number still get a turn; 0: no recall yet
 	turns    int          // given so far
 	tokens   tokens
@@ -92,6 +93,11 @@ func (t *tenure) pushStart(granted int64, subscribed, now instant) instant {
 // mayStand tells whether Redis may know the id, in L or in Q. It does not when
 // all that was ever asked for it is a lock that does not wait, and was refused.
 func (t *tenure) mayStand() bool { return t.waits || t.open > 0 }
+
+// slack is the share of the life that is left: below zero it is over.
+func (t *tenure) slack(now instant) float64 {
+	return float64(t.ends().sub(now)) / float64(max(t.life, 1))
+}
 
 func (t *tenure) ends() instant { return instant(t.deadline.Load()) }
 

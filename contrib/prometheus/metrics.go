@@ -1,0 +1,189 @@
+package holdfastprom
+
+import (
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are the settings of a Metrics. The zero value means the defaults.
+type Options struct {
+	// Class is the class of a name: the label under which its locks are counted, such
+	// as "invoice" of "invoice:42". It is called for every event, from one goroutine
+	// of each Client at a time and from scrapes, and must be quick. The first
+	// MaxClasses classes count; what comes after is of class "other". Default: all
+	// names are of class "all".
+	Class func(name string) string
+}
+
+// MaxClasses is how many classes, and how many scripts, have labels of their own.
+const MaxClasses = 64
+
+// Metrics are the metrics of this process's locks. It is a prometheus.Collector; its
+// other methods may be called from many goroutines, for any number of Clients.
+type Metrics struct {
+	class func(string) string
+	vectors
+	servers storeVectors
+
+	mu      sync.Mutex // guards the rest
+	classes map[string]*class
+	scripts map[string]string // the label of a script
+	clients []weak.Pointer[holdfast.Client]
+}
+
+var _ prometheus.Collector = (*Metrics)(nil)
+
+// New makes the metrics of a process. Nil options are good defaults.
+func New(options *Options) *Metrics {
+	m := &Metrics{
+		class:   func(string) string { return "all" },
+		vectors: newVectors(),
+		servers: newStoreVectors(),
+		classes: make(map[string]*class),
+		scripts: make(map[string]string),
+	}
+	if options != nil && options.Class != nil {
+		m.class = options.Class
+	} else {
+		m.of("") // so that nothing begins at its first event: increase() does not see that one
+	}
+	return m
+}
+
+// OnEvent counts one event. Give it to holdfast.Options.OnEvent, or call it from there.
+func (m *Metrics) OnEvent(event holdfast.Event) {
+	switch e := event.(type) {
+	case holdfast.Queued:
+		m.of(e.Name).looks.Inc()
+	case holdfast.Granted:
+		c := m.of(e.Name)
+		m.granted.WithLabelValues(c.label, string(e.Source)).Inc()
+		c.waits.Observe(e.Waited.Seconds())
+	case holdfast.Released:
+		c := m.of(e.Name)
+		c.released.Inc()
+		c.holds.Observe(e.Held.Seconds())
+	case holdfast.Lost:
+		c := m.of(e.Name)
+		m.lost.WithLabelValues(c.label, string(e.Cause)).Inc()
+		c.holds.Observe(e.Held.Seconds())
+	case holdfast.Renewed:
+		c := m.of(e.Name)
+		c.renewed.Inc()
+		c.slack(e.Slack)
+	case holdfast.RenewFailed:
+		c := m.of(e.Name)
+		c.renewFailed.Inc()
+		c.slack(e.Slack)
+	case holdfast.Recalled:
+		m.of(e.Name).recalled.Inc()
+	case holdfast.Repaired:
+		m.of(e.Name).repaired.Inc()
+	case holdfast.Wake:
+		if e.Up {
+			m.wakeUp.Inc()
+		} else {
+			m.wakeBroken.Inc()
+		}
+	case holdfast.Dropped:
+		m.dropped.Add(float64(e.N))
+	}
+}
+
+// Watch has a Client's leases and waiting callers counted at every scrape, from the
+// Client itself, so that these are exact also where events were dropped. It does not
+// keep the Client alive; one that is gone, or closed, counts as nothing.
+func (m *Metrics) Watch(client *holdfast.Client) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clients = append(m.clients, weak.Make(client))
+}
+
+// watched are the Clients that still are.
+func (m *Metrics) watched() (clients []*holdfast.Client) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.clients[:0]
+	for _, pointer := range m.clients {
+		if client := pointer.Value(); client != nil {
+			clients = append(clients, client)
+			kept = append(kept, pointer)
+		}
+	}
+	clear(m.clients[len(kept):])
+	m.clients = kept
+	return clients
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(descs)
+	}
+	descs <- heldDesc
+	descs <- waitingDesc
+	descs <- leastSlackDesc
+}
+
+// Collect implements prometheus.Collector. It asks no server.
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
+	m.count(metrics) // first: it may meet new classes
+	for _, c := range m.collectors() {
+		c.Collect(metrics)
+	}
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return append(m.vectors.collectors(), m.servers.collectors()...)
+}
+
+// count yields what the classes hold and want now, and their slack of late.
+func (m *Metrics) count(metrics chan<- prometheus.Metric) {
+	held, waiting := map[*class]int{}, map[*class]int{}
+	for _, client := range m.watched() {
+		for _, here := range client.Here() {
+			c := m.of(here.Name)
+			held[c] += here.Held
+			waiting[c] += here.Waiting
+		}
+	}
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, c := range m.classes {
+		metrics <- prometheus.MustNewConstMetric(heldDesc, prometheus.GaugeValue, float64(held[c]), name)
+		metrics <- prometheus.MustNewConstMetric(waitingDesc, prometheus.GaugeValue, float64(waiting[c]), name)
+		if least, known := c.least.of(now); known {
+			metrics <- prometheus.MustNewConstMetric(leastSlackDesc, prometheus.GaugeValue, least, name)
+		}
+	}
+}
+
+// of is the class of a name.
+func (m *Metrics) of(name string) *class {
+	label := m.class(name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	label = capped(m.classes, label)
+	c := m.classes[label]
+	if c == nil {
+		c = m.newClass(label)
+		m.classes[label] = c
+	}
+	return c
+}
+
+// overflow is the label of what is one too many.
+const overflow = "other"
+
+// capped is a label that is known, or may become known.
+func capped[V any](known map[string]V, label string) string {
+	if _, ok := known[label]; !ok && len(known) >= MaxClasses {
+		return overflow
+	}
+	return label
+}

@@ -1,0 +1,148 @@
+package holdfastprom
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// storeVectors are the metrics of stores.
+type storeVectors struct {
+	calls, errors *prometheus.CounterVec
+	seconds       *prometheus.HistogramVec
+}
+
+func newStoreVectors() storeVectors {
+	return storeVectors{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holdfast_store_calls_total",
+			Help: "Scripts that were sent to a store."}, []string{"store", "script"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holdfast_store_errors_total",
+			Help: "Scripts, subscriptions and scans that a store did not answer, or refused, by what it said."}, []string{"store", "script", "error"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holdfast_store_seconds",
+			Help:    "From sending to the answer or the end of patience: one script, a pipeline of them, one with WAIT, a subscription.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .05, .1, .5, 1, 2.5}}, []string{"store", "method"}),
+	}
+}
+
+func (v *storeVectors) collectors() []prometheus.Collector {
+	return []prometheus.Collector{v.calls, v.errors, v.seconds}
+}
+
+// Store is a store whose calls are counted: give it to holdfast.New in place of the
+// store itself. label tells several apart, as those of a quorum; it may be empty. It
+// does not close the store.
+func (m *Metrics) Store(store holdfast.Store, label string) holdfast.Store {
+	method := func(name string) prometheus.Observer { return m.servers.seconds.WithLabelValues(label, name) }
+	return &counted{
+		Store: store, m: m, label: label,
+		eval: method("eval"), pipeline: method("pipeline"), wait: method("wait"), subscribe: method("subscribe"),
+	}
+}
+
+// counted is a Store whose calls are counted.
+type counted struct {
+	holdfast.Store
+	m                               *Metrics
+	label                           string
+	eval, pipeline, wait, subscribe prometheus.Observer
+}
+
+func (c *counted) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	began := time.Now()
+	reply, err := c.Store.Eval(ctx, call)
+	c.eval.Observe(time.Since(began).Seconds())
+	c.count(call.Script.Name, err)
+	return reply, err
+}
+
+func (c *counted) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	began := time.Now()
+	results := c.Store.EvalAll(ctx, calls)
+	c.pipeline.Observe(time.Since(began).Seconds())
+	c.countAll(calls, results)
+	return results
+}
+
+func (c *counted) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
+	began := time.Now()
+	results, acked, err := c.Store.EvalWait(ctx, calls, replicas, timeout)
+	c.wait.Observe(time.Since(began).Seconds())
+	c.countAll(calls, results)
+	c.failed("WAIT", err)
+	return results, acked, err
+}
+
+func (c *counted) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+	began := time.Now()
+	s, err := c.Store.Subscribe(ctx, channel, message)
+	c.subscribe.Observe(time.Since(began).Seconds())
+	c.failed("SUBSCRIBE", err)
+	return s, err
+}
+
+func (c *counted) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for key, err := range c.Store.Scan(ctx, match) {
+			c.failed("SCAN", err)
+			if !yield(key, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *counted) countAll(calls []holdfast.Call, results []holdfast.Result) {
+	for i, result := range results {
+		c.count(calls[i].Script.Name, result.Err)
+	}
+}
+
+func (c *counted) count(script string, err error) {
+	script = c.m.script(script)
+	c.m.servers.calls.WithLabelValues(c.label, script).Inc()
+	c.failed(script, err)
+}
+
+// failed counts an error, but for that of a call which nobody wants any more.
+func (c *counted) failed(script string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.m.servers.errors.WithLabelValues(c.label, script, kindOf(err)).Inc()
+	}
+}
+
+// script is the label of a script: users may run any number of their own.
+func (m *Metrics) script(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = capped(m.scripts, name)
+	m.scripts[name] = name
+	return name
+}
+
+// words are those by which servers begin an error. The last stands for the rest.
+var words = []string{
+	"READONLY", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "BUSY", "OOM", "MASTERDOWN", "NOREPLICAS",
+	"MISCONF", "NOSCRIPT", "NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE", "UNBLOCKED", "FAILOVER", "ERR",
+}
+
+// kindOf is an error in one word: the server's own, timeout, or network.
+func kindOf(err error) string {
+	said, refused := errors.AsType[holdfast.ServerError](err)
+	switch {
+	case refused:
+		word, _, _ := strings.Cut(string(said), " ")
+		if slices.Contains(words, word) {
+			return word
+		}
+		return words[len(words)-1]
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return "network"
+}

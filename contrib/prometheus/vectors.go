@@ -1,0 +1,104 @@
+package holdfastprom
+
+import (
+	"github.com/holdfast-go/holdfast"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// vectors are the metrics of locks, all but those that are counted at a scrape.
+type vectors struct {
+	waits, holds, slacks *prometheus.HistogramVec
+	granted, lost        *prometheus.CounterVec
+	released, looks      *prometheus.CounterVec
+	renewed, renewFailed *prometheus.CounterVec
+	recalled, repaired   *prometheus.CounterVec
+	wakeUp, wakeBroken   prometheus.Counter
+	dropped              prometheus.Counter
+}
+
+var (
+	heldDesc = prometheus.NewDesc("holdfast_held",
+		"Leases that this process holds.", []string{"class"}, nil)
+	waitingDesc = prometheus.NewDesc("holdfast_waiting",
+		"Calls of this process that wait for a lease.", []string{"class"}, nil)
+	leastSlackDesc = prometheus.NewDesc("holdfast_renewal_slack_least_ratio",
+		"Least share of a lease's life that was left at a renewal, or when one failed, in the last five minutes.", []string{"class"}, nil)
+)
+
+func newVectors() vectors {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"class"}, labels...))
+	}
+	histogram := func(name, help string, buckets ...float64) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"class"})
+	}
+	single := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	return vectors{
+		waits: histogram("holdfast_wait_seconds", "From the call of Lock to its lease, of calls that got one.",
+			.001, .005, .01, .05, .1, .5, 1, 5, 15, 60, 300, 1800),
+		holds: histogram("holdfast_hold_seconds", "How long leases lasted that ended, by release or loss.",
+			.001, .01, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 14400, 86400),
+		slacks: histogram("holdfast_renewal_slack_ratio", "Share of the life that was left at a renewal, or when one failed.",
+			.05, .1, .2, .3, .4, .5, .6, .7, .8),
+		granted:     counter("holdfast_granted_total", "Leases that began.", "source"),
+		released:    counter("holdfast_released_total", "Leases that were given back."),
+		lost:        counter("holdfast_lost_total", "Leases that ended before their release.", "cause"),
+		looks:       counter("holdfast_looks_total", "Answers to this process that it waits in line for a name."),
+		renewed:     counter("holdfast_renewals_total", "Renewals that Redis answered."),
+		renewFailed: counter("holdfast_renewal_failures_total", "Renewals that were not answered, refused, or acknowledged by too few replicas."),
+		recalled:    counter("holdfast_recalled_total", "Tenures for which another process began to wait."),
+		repaired:    counter("holdfast_repaired_total", "Keys without expiry that were given one."),
+		wakeUp:      single("holdfast_wake_confirmed_total", "Subscriptions for pushes that were confirmed."),
+		wakeBroken:  single("holdfast_wake_broken_total", "Subscriptions for pushes that broke."),
+		dropped:     single("holdfast_events_dropped_total", "Events that are missing here, since OnEvent fell behind."),
+	}
+}
+
+func (v *vectors) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		v.waits, v.holds, v.slacks, v.granted, v.released, v.lost, v.looks, v.renewed, v.renewFailed,
+		v.recalled, v.repaired, v.wakeUp, v.wakeBroken, v.dropped,
+	}
+}
+
+// sources and causes have their counters from the start: increase() does not see the
+// first event of a counter that begins with it.
+var (
+	sources = []holdfast.Source{holdfast.Answered, holdfast.Pushed, holdfast.Polled, holdfast.InTurn}
+	causes  = []holdfast.Cause{
+		holdfast.Expired, holdfast.Taken, holdfast.Gone, holdfast.Closed, holdfast.MaxHold,
+		holdfast.Revoked, holdfast.Stolen, holdfast.Exported,
+	}
+)
+
+// class is what is counted of the names of one class.
+type class struct {
+	label                                                     string
+	waits, holds, slacks                                      prometheus.Observer
+	released, looks, renewed, renewFailed, recalled, repaired prometheus.Counter
+	least                                                     least
+}
+
+func (m *Metrics) newClass(label string) *class {
+	c := &class{
+		label: label,
+		waits: m.waits.WithLabelValues(label), holds: m.holds.WithLabelValues(label), slacks: m.slacks.WithLabelValues(label),
+		released: m.released.WithLabelValues(label), looks: m.looks.WithLabelValues(label),
+		renewed: m.renewed.WithLabelValues(label), renewFailed: m.renewFailed.WithLabelValues(label),
+		recalled: m.recalled.WithLabelValues(label), repaired: m.repaired.WithLabelValues(label),
+	}
+	for _, s := range sources {
+		m.granted.WithLabelValues(label, string(s))
+	}
+	for _, cause := range causes {
+		m.lost.WithLabelValues(label, string(cause))
+	}
+	return c
+}
+
+func (c *class) slack(share float64) {
+	c.slacks.Observe(share)
+	c.least.note(share)
+}
