@@ -26,8 +26,38 @@ func (c Cell) String() string {
 	return fmt.Sprintf("%s/%s/%s", c.Place, c.Fault.Name, c.Step)
 }
 
-// Cells are all whose name matches.
+// Cells are all whose name matches and that this machine can play.
 func Cells(match *regexp.Regexp) (cells []Cell) {
+	for _, c := range named(match) {
+		if c.can() == nil {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// LeftOut are those whose name matches and that this machine can't play: by the
+// reason.
+func LeftOut(match *regexp.Regexp) map[string][]string {
+	out := map[string][]string{}
+	for _, c := range named(match) {
+		if err := c.can(); err != nil {
+			out[err.Error()] = append(out[err.Error()], c.String())
+		}
+	}
+	return out
+}
+
+// can says why this machine can't play the cell.
+func (c Cell) can() error {
+	if err := c.Place.Can(); err != nil || c.Fault.Needs == nil {
+		return err
+	}
+	return c.Fault.Needs()
+}
+
+// named are all whose name matches.
+func named(match *regexp.Regexp) (cells []Cell) {
 	catalogue := faults.All()
 	for _, kind := range place.Kinds {
 		for i := range catalogue {

@@ -39,8 +39,10 @@ type run struct {
 	crew   *crew.Crew
 	locked []string // names
 	struck int
+	each   int  // callers of a client
 	moved  bool // another server is a master now
 	peer   client.Peer
+	silent time.Duration // for so long TCP was silent when all was well again
 }
 
 // Outcome is what a history was.
@@ -49,11 +51,12 @@ type Outcome struct {
 	Seed       uint64
 	Operations int // attempts
 	Grants     int
-	Faults     int  // that hit somebody
-	Ended      int  // leases that ended by their deadline in a process that ran
-	Late       int  // of them, those whose context came late
-	Slow       bool // the machine was too busy for the checks of times
-	Undecided  int  // names for which the search for an order took too long
+	Faults     int           // that hit somebody
+	Ended      int           // leases that ended by their deadline in a process that ran
+	Late       int           // of them, those whose context came late
+	Slow       bool          // the machine was too busy for the checks of times
+	Undecided  int           // names for which the search for an order took too long
+	Silent     time.Duration // TCP was silent for so long when the faults were over
 	Violations []check.Violation
 	Events     []history.Event // kept where there are violations
 	Pictures   [][]byte        // HTML, of what has no order
@@ -84,7 +87,7 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	s := check.Read(events)
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
-	o.Ended, o.Late, o.Slow = ended, len(late), check.Slow(s)
+	o.Ended, o.Late, o.Slow, o.Silent = ended, len(late), check.Slow(s), r.silent
 	f := r.cell.Fault
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
@@ -163,6 +166,9 @@ func (r *run) happen() error {
 	if err := r.strikes(length); err != nil {
 		return err
 	}
+	if err := r.caughtUp(); err != nil {
+		return err
+	}
 	c.Notes.Note(history.Event{What: history.Healed})
 	defer r.pulse()()
 	c.Settle(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
@@ -215,6 +221,7 @@ func (r *run) settings() func(int) client.Setting {
 	if r.random.IntN(3) == 0 {
 		callers *= 3 // long lines
 	}
+	r.each = callers
 	names := r.names()
 	replicas := r.cell.Fault.Replicas
 	var linger time.Duration
@@ -223,7 +230,7 @@ func (r *run) settings() func(int) client.Setting {
 	}
 	return func(member int) client.Setting {
 		return client.Setting{
-			URLs: r.ways[member].URLs, Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
+			URLs: r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
 			Peer: r.peer, TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
@@ -264,8 +271,9 @@ func (r *run) names() (targets []client.Target) {
 func (r *run) strikes(length time.Duration) error {
 	scene := &faults.Scene{
 		Place: r.place, Crew: r.crew, Ways: r.ways, Step: r.cell.Step, Random: r.random, TTL: r.ttl,
-		Prefix: r.prefix(), Names: r.locked, T: r.t,
+		Prefix: r.prefix(), Names: r.locked, T: r.t, Callers: r.each,
 	}
+	defer func() { r.slack += scene.Windows }()
 	f := r.cell.Fault
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		time.Sleep(20*time.Millisecond + time.Duration(r.random.Int64N(int64(200*time.Millisecond))))
@@ -294,6 +302,13 @@ func (r *run) strikes(length time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// caughtUp waits until TCP has sent again what was lost, if anything was.
+func (r *run) caughtUp() error {
+	took, err := r.place.CaughtUp()
+	r.silent = max(r.silent, took)
+	return err
 }
 
 // look notes what is left in Redis when all are gone. What is cleaned up in the

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,8 @@ type Report struct {
 	Found   []Finding          `json:"found"`
 	Broken  []string           `json:"broken"` // what went wrong with the harness
 
+	LeftOut map[string][]string `json:"left_out,omitempty"` // cells that this machine can't play, by the reason
+
 	began time.Time
 	plan  Plan
 }
@@ -39,6 +42,8 @@ type Counts struct {
 	Slow       int `json:"slow"`      // histories in which the machine was too busy for the checks of times
 	Undecided  int `json:"undecided"` // names for which the search for an order of a lock took too long
 	Violations int `json:"violations"`
+
+	Silent float64 `json:"silent_seconds,omitempty"` // the longest that TCP was silent when the faults of a history were over
 }
 
 // Finding is a history that broke a promise.
@@ -51,7 +56,7 @@ type Finding struct {
 }
 
 func newReport(plan Plan) *Report {
-	return &Report{Cells: map[string]*Counts{}, began: time.Now(), plan: plan}
+	return &Report{Cells: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan}
 }
 
 func (c *Counts) add(o Outcome) {
@@ -66,6 +71,7 @@ func (c *Counts) add(o Outcome) {
 	}
 	c.Undecided += o.Undecided
 	c.Violations += len(o.Violations)
+	c.Silent = max(c.Silent, o.Silent.Seconds())
 }
 
 func (r *Report) add(o Outcome) {
@@ -150,6 +156,9 @@ func (r *Report) Table(w io.Writer) {
 	}
 	r.row(table, fmt.Sprintf("all, %.0f s", r.Seconds))
 	_ = table.Flush()
+	for _, reason := range slices.Sorted(maps.Keys(r.LeftOut)) {
+		fmt.Fprintf(w, "not played, %s: %s\n", reason, strings.Join(r.LeftOut[reason], ", "))
+	}
 }
 
 func (c *Counts) row(w io.Writer, name string) {

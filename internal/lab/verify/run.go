@@ -15,11 +15,12 @@ import (
 type Plan struct {
 	Cells     []Cell
 	Seed      uint64
-	For       time.Duration // no history begins after that; 0: each cell once
-	Histories int           // at most so many; 0: no limit
-	Parallel  int           // histories side by side, each on servers of its own
-	Slack     time.Duration // see check.Rules
-	Failures  string        // directory for histories that break a promise
+	For       time.Duration       // no history begins after that; 0: each cell once
+	Histories int                 // at most so many; 0: no limit
+	Parallel  int                 // histories side by side, each on servers of its own
+	Slack     time.Duration       // see check.Rules
+	Failures  string              // directory for histories that break a promise
+	LeftOut   map[string][]string // for the report; see the function
 	Progress  func(Outcome, *Report)
 }
 

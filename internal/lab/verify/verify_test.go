@@ -41,7 +41,7 @@ func TestVerify(t *testing.T) {
 	}
 	plan := verify.Plan{
 		Cells: verify.Cells(match), Seed: *seed, For: *lasting, Histories: *histories,
-		Parallel: *parallel, Slack: *slack, Failures: *failures,
+		Parallel: *parallel, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match),
 	}
 	if plan.Seed == 0 {
 		plan.Seed = uint64(time.Now().UnixNano()) >> 12
@@ -50,7 +50,7 @@ func TestVerify(t *testing.T) {
 		plan.For = 0
 	}
 	if len(plan.Cells) == 0 {
-		t.Fatalf("no cell matches %s", *cells)
+		t.Fatalf("no cell matches %s; not played here: %v", *cells, plan.LeftOut)
 	}
 	t.Logf("seed %d, %d cells", plan.Seed, len(plan.Cells))
 	began := time.Now()

@@ -15,6 +15,7 @@ import (
 // Setting is what a client is, for the whole of its life.
 type Setting struct {
 	URLs     []string // of the deployment; on a quorum one for each node
+	Netns    string   // path of the network namespace that it is started in; empty: that of its parent
 	Quorum   string   // quorum-id; empty: no quorum
 	Driver   string   // rueidis or goredis
 	Peer     Peer     // another lock; empty: holdfast

@@ -65,8 +65,13 @@ func start(name string, r role) (*Process, error) {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // the kernel takes the thread that forked for the parent to die with
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
+		err := r.enter()
+		if r.netns() == "" {
+			defer runtime.UnlockOSThread()
+		} // else the thread ends with this goroutine: nobody else is to be there
+		if err == nil {
+			err = p.cmd.Start()
+		}
 		started <- err
 		if err != nil {
 			return

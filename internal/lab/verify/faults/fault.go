@@ -28,6 +28,9 @@ type Scene struct {
 	Prefix string   // of the names
 	Names  []string // that are locked
 	T      testing.TB
+
+	Callers int           // of each client
+	Windows time.Duration // by which names may be given late: claim windows of waiters whose machine was lost
 }
 
 // Fault is a row of the catalogue.
@@ -44,6 +47,8 @@ type Fault struct {
 
 	Splits bool // two servers may answer as the master at a time
 
+	Needs func() error // why it can't be on this machine; nil: it always can
+
 	// Strike begins one and says whom it hit; empty: nobody, it did not come to
 	// it. heal ends it, and may be nil where nothing is to be ended.
 	Strike func(s *Scene) (hit string, heal func() error, err error)
@@ -57,13 +62,13 @@ func (f *Fault) At(k place.Kind) bool {
 	if f.Proxied && !k.Proxied() {
 		return false
 	}
-	return len(f.Places) == 0 && !k.Clocked() || slices.Contains(f.Places, k)
+	return len(f.Places) == 0 && !k.Clocked() && !k.Netns() || slices.Contains(f.Places, k)
 }
 
 // All is the catalogue. Its first row is no fault at all: what must always go
 // well.
 func All() []Fault {
-	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks)
+	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks, ofNamespaces)
 }
 
 // None hits nobody.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/wallclock"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/rueidis"
@@ -35,15 +36,18 @@ const (
 
 	Clocked       Kind = "clocked"        // standalone, with a wall clock that can be moved
 	ClockedQuorum Kind = "clocked-quorum" // of three nodes with such clocks
+
+	Netns       Kind = "netns"        // standalone, with clients in network namespaces of their own
+	NetnsQuorum Kind = "netns-quorum" // of three nodes, with such clients
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Standalone, AOF, AOFLazy, Sentinel, Cluster, Quorum3, Quorum5, Clocked, ClockedQuorum}
+var Kinds = []Kind{Standalone, AOF, AOFLazy, Sentinel, Cluster, Quorum3, Quorum5, Clocked, ClockedQuorum, Netns, NetnsQuorum}
 
 // Nodes is how many masters the quorum of a kind has; 0: it is none.
 func (k Kind) Nodes() int {
 	switch k {
-	case Quorum3, ClockedQuorum:
+	case Quorum3, ClockedQuorum, NetnsQuorum:
 		return 3
 	case Quorum5:
 		return 5
@@ -53,7 +57,7 @@ func (k Kind) Nodes() int {
 
 // Proxied tells whether clients can be made to reach the servers by proxies. The
 // others tell their clients addresses themselves.
-func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster }
+func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster && !k.Netns() }
 
 // Place is a deployment.
 type Place struct {
@@ -62,6 +66,7 @@ type Place struct {
 	Guarded *redistest.Guarded  // of Sentinel
 	Quorum  string              // quorum-id, anew with each Reset
 	Clocks  []*wallclock.Clock  // of the servers, where they can be moved
+	Network *netns.Network      // between servers and clients, where these are in namespaces
 
 	members []holdfast.QuorumMember
 	resets  int
@@ -71,6 +76,9 @@ type Place struct {
 func Open(t testing.TB, kind Kind) *Place {
 	t.Helper()
 	p := &Place{Kind: kind}
+	if kind.Netns() {
+		p.Network = netns.Start(t, max(1, kind.Nodes()))
+	}
 	switch kind {
 	case Standalone:
 		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{})}
@@ -86,9 +94,11 @@ func Open(t testing.TB, kind Kind) *Place {
 		p.Servers = redistest.Cluster(t, 3, 1)
 	case Clocked:
 		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{Env: p.clock(t)})}
-	case Quorum3, Quorum5, ClockedQuorum:
+	case Netns:
+		p.Servers = []*redistest.Server{redistest.Start(t, redistest.Options{Config: p.listen(0)})}
+	case Quorum3, Quorum5, ClockedQuorum, NetnsQuorum:
 		for i := range kind.Nodes() {
-			s := redistest.Start(t, redistest.Options{AOF: true, Env: p.clock(t)})
+			s := redistest.Start(t, redistest.Options{AOF: true, Env: p.clock(t), Config: p.listen(i)})
 			p.Servers = append(p.Servers, s)
 			store, err := rueidisstore.Open(s.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ForceSingleClient = true }})
 			if err != nil {
@@ -121,6 +131,9 @@ func (p *Place) Reset(t testing.TB) error {
 		if err := reset(s, p.Kind == Sentinel || p.Kind == Cluster); err != nil {
 			return err
 		}
+	}
+	if err := p.hangUp(); err != nil {
+		return err
 	}
 	if n := p.Kind.Nodes(); n > 0 {
 		p.resets++
@@ -206,6 +219,7 @@ func (p *Place) Masters() (addresses []string) {
 type Way struct {
 	URLs    []string           // on a quorum one for each node
 	Proxies []*redistest.Proxy // in front of each server, in their order; none: it goes straight
+	Line    *netns.Line        // from a namespace of its own; nil: it goes by loopback
 }
 
 // Way makes a way; with proxies if that is asked for and can be. Close it.
@@ -219,6 +233,8 @@ func (p *Place) Way(proxied bool) (w Way, err error) {
 			addresses[i] = s.Addr()
 		}
 		return Way{URLs: []string{"cluster://" + strings.Join(addresses, ",")}}, nil
+	case Netns, NetnsQuorum:
+		return p.line()
 	}
 	for _, s := range p.Servers {
 		if !proxied {
@@ -236,8 +252,11 @@ func (p *Place) Way(proxied bool) (w Way, err error) {
 	return w, nil
 }
 
-// Close takes the proxies away.
+// Close takes the proxies away, and the line.
 func (w Way) Close() {
+	if w.Line != nil {
+		w.Line.Close()
+	}
 	for _, p := range w.Proxies {
 		p.Close()
 	}

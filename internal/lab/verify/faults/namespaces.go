@@ -1,0 +1,146 @@
+//go:build linux
+
+package faults
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+)
+
+var (
+	namespaces  = []place.Kind{place.Netns, place.NetnsQuorum}
+	netnsQuorum = []place.Kind{place.NetnsQuorum}
+)
+
+// ofNamespaces have the kernel cut clients off: packets vanish, nobody is told,
+// and TCP sends them again when it thinks fit. The first row is None there.
+var ofNamespaces = []Fault{
+	{Name: None.Name, TTL: None.TTL, Strike: None.Strike, Places: namespaces},
+	{Name: "link-down", Places: namespaces, Strike: onLines((*netns.Line).Down)},
+	{Name: "interface-off", Places: namespaces, Strike: onLines((*netns.Line).Off)},
+	{Name: "address-gone", Places: namespaces, Strike: onLines((*netns.Line).Nameless)},
+	{Name: "requests-vanish", Places: namespaces, Strike: onPairs(func(l *netns.Line, s []int) error { return l.Drop(netns.Requests, s...) })},
+	{Name: "answers-vanish", Places: namespaces, Strike: onPairs(func(l *netns.Line, s []int) error { return l.Drop(netns.Answers, s...) })},
+	{Name: "unreachable", Places: namespaces, Strike: onPairs(func(l *netns.Line, s []int) error { return l.Refuse(s...) })},
+	{Name: "packets-lost", Places: namespaces, Needs: netns.Loses, Strike: func(s *Scene) (string, func() error, error) {
+		percent := 5 + s.Random.IntN(30)
+		return onLines(func(l *netns.Line) error { return l.Lose(percent) })(s)
+	}},
+	{Name: "line-narrow", Places: namespaces, Needs: netns.Narrows, Strike: func(s *Scene) (string, func() error, error) {
+		kbit := 32 << s.Random.IntN(5)
+		return onLines(func(l *netns.Line) error { return l.Narrow(kbit) })(s)
+	}},
+	{Name: "line-slow", Places: namespaces, Needs: netns.Delays, Strike: func(s *Scene) (string, func() error, error) {
+		ms, percent := 1+int(s.upTo(s.TTL/5).Milliseconds()), s.Random.IntN(10)
+		return onLines(func(l *netns.Line) error { return l.Delay(ms, percent) })(s)
+	}},
+	{Name: "machines-lost", Places: namespaces, Once: true, TTL: time.Second, Strike: machinesLost},
+	{Name: "links-at-random", Places: netnsQuorum, Strike: atRandom},
+}
+
+// lines draws that of one member, sometimes all.
+func (s *Scene) lines() (hit string, chosen []*netns.Line) {
+	ways := s.Ways
+	hit = "everybody"
+	if s.Random.IntN(3) > 0 {
+		i := s.Random.IntN(len(ways))
+		ways = ways[i : i+1]
+		hit = s.Crew.Name(i)
+	}
+	for _, way := range ways {
+		chosen = append(chosen, way.Line)
+	}
+	return hit, chosen
+}
+
+// some draws a server; of a quorum one, sometimes all.
+func (s *Scene) some() []int {
+	all := s.Random.Perm(len(s.Place.Servers))
+	if s.Random.IntN(3) > 0 {
+		all = all[:1]
+	}
+	return all
+}
+
+func onLines(cut func(*netns.Line) error) func(*Scene) (string, func() error, error) {
+	return func(s *Scene) (string, func() error, error) {
+		hit, lines := s.lines()
+		for _, l := range lines {
+			if err := cut(l); err != nil {
+				return "", nil, err
+			}
+		}
+		return hit, func() error { return heal(lines) }, nil
+	}
+}
+
+func heal(lines []*netns.Line) error {
+	for _, l := range lines {
+		if err := l.Heal(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onPairs hits what goes between members and servers.
+func onPairs(cut func(l *netns.Line, servers []int) error) func(*Scene) (string, func() error, error) {
+	return func(s *Scene) (string, func() error, error) {
+		servers := s.some()
+		return onLines(func(l *netns.Line) error { return cut(l, servers) })(s)
+	}
+}
+
+// atRandom cuts each way between a member and a server with a chance: nobody sees
+// what others see.
+func atRandom(s *Scene) (string, func() error, error) {
+	var lines []*netns.Line
+	for _, way := range s.Ways {
+		lines = append(lines, way.Line)
+		for server := range s.Place.Servers {
+			for _, d := range []netns.Direction{netns.Requests, netns.Answers} {
+				if s.Random.IntN(3) > 0 {
+					continue
+				}
+				if err := way.Line.Drop(d, server); err != nil {
+					return "", nil, err
+				}
+			}
+		}
+	}
+	return "everybody", func() error { return heal(lines) }, nil
+}
+
+// window is the longest claim window, see DESIGN section 4.
+const window = 2 * time.Second
+
+// machinesLost has members end together with their links: servers hear nothing of
+// it, and take them for clients that listen. Others come in their place, from
+// other machines. Each waiter that was there costs one claim window.
+func machinesLost(s *Scene) (string, func() error, error) {
+	members := s.Random.Perm(s.Crew.Size())[:1+s.Random.IntN(s.Crew.Size()-1)]
+	hit := ""
+	for _, i := range members {
+		hit += " " + s.Crew.Name(i)
+		if err := s.Ways[i].Line.Down(); err != nil {
+			return "", nil, err
+		}
+		s.Crew.Kill(i, client.Anywhere)
+		s.Windows += time.Duration(s.Callers) * min(s.TTL, window)
+	}
+	return hit, func() error {
+		for _, i := range members {
+			way, err := s.Place.Way(false)
+			if err != nil {
+				return err
+			}
+			s.Ways[i].Close()
+			s.Ways[i] = way
+			s.Crew.Replace(i)
+		}
+		return nil
+	}, nil
+}
