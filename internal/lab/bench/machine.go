@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
@@ -12,34 +10,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
-
-// machine says what the figures depend on most: the processor, how many of it
-// this program may use, and the system.
-func machine() string {
-	text := fmt.Sprintf("%d cores", runtime.NumCPU())
-	if model := value("/proc/cpuinfo", "model name"); model != "" {
-		text += " of " + model
-	}
-	text += ", " + runtime.GOOS + "/" + runtime.GOARCH
-	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		text += ", kernel " + strings.TrimSpace(string(release))
-	}
-	return text
-}
-
-// value finds the first "name : value" line of a file, empty if there is none.
-func value(file, name string) string {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
 
 // measured are the modules whose versions the report names.
 var measured = []string{

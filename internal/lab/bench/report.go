@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/machine"
 )
 
 // Report is what a run found. It is what -o json prints and what
@@ -61,7 +63,7 @@ type Round struct {
 
 func newReport(s settings, command string) Report {
 	r := Report{
-		Machine:  machine(),
+		Machine:  machine.Describe(),
 		Date:     time.Now().UTC().Format(time.DateOnly),
 		Command:  command,
 		Short:    s.rounds < full.rounds || s.timing.Window < full.timing.Window,

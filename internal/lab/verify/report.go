@@ -14,12 +14,16 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/machine"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 
 // Report is what all histories came to.
 type Report struct {
 	Counts
+	Command string             `json:"command,omitempty"`
+	Date    string             `json:"date"`
+	Machine string             `json:"machine"`
 	Seconds float64            `json:"seconds"`
 	Cells   map[string]*Counts `json:"cells"`
 	Found   []Finding          `json:"found"`
@@ -56,7 +60,10 @@ type Finding struct {
 }
 
 func newReport(plan Plan) *Report {
-	return &Report{Cells: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan}
+	return &Report{
+		Command: plan.Command, Date: time.Now().Format(time.DateOnly), Machine: machine.WithServer(),
+		Cells: map[string]*Counts{}, LeftOut: plan.LeftOut, began: time.Now(), plan: plan,
+	}
 }
 
 func (c *Counts) add(o Outcome) {

@@ -21,6 +21,7 @@ type Plan struct {
 	Slack     time.Duration       // see check.Rules
 	Failures  string              // directory for histories that break a promise
 	LeftOut   map[string][]string // for the report; see the function
+	Command   string              // for the report
 	Progress  func(Outcome, *Report)
 }
 

@@ -4,9 +4,11 @@ package verify_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +34,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// command plays the same again.
+func command() string {
+	text := "go test -run '^TestVerify$' ./internal/lab/verify -args"
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") && f.Name != "failures" && f.Name != "result" {
+			text += fmt.Sprintf(" -%s %q", f.Name, f.Value)
+		}
+	})
+	return text
+}
+
 // Whatever is done to clients, servers and network, nothing that holdfast
 // promises is broken in what the processes saw.
 func TestVerify(t *testing.T) {
@@ -41,7 +54,7 @@ func TestVerify(t *testing.T) {
 	}
 	plan := verify.Plan{
 		Cells: verify.Cells(match), Seed: *seed, For: *lasting, Histories: *histories,
-		Parallel: *parallel, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match),
+		Parallel: *parallel, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match), Command: command(),
 	}
 	if plan.Seed == 0 {
 		plan.Seed = uint64(time.Now().UnixNano()) >> 12

@@ -88,11 +88,11 @@ func has(what string, lines ...string) error {
 		return err
 	}
 	defer s.close()
-	if _, err = exec.LookPath("tc"); err == nil {
-		err = s.tc(lines...)
+	if _, err := exec.LookPath("tc"); err != nil {
+		return fmt.Errorf("%s: %w: no command tc (Debian: apt-get install iproute2)", what, ErrNotAllowed)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w: %w", what, ErrNotAllowed, err)
+	if s.tc(lines...) != nil {
+		return fmt.Errorf("%s: %w: this kernel has none", what, ErrNotAllowed)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
 // Page keeps what the verification came to in docs/verification/latest.json, and
 // makes of it the end of docs/verification.md, and docs/verification/mutants.md.
 //
-//	go run ./internal/lab/verify/page [-histories FILE] [-mutants FILE] …
+//	go run ./internal/lab/verify/page [-histories FILE[,FILE…]]… [-mutants FILE] …
 //
 // Each flag takes what one of the runs has written and puts it in place of what was
-// there; without any the pages are made anew.
+// there; without any the pages are made anew. Several files of histories are added
+// up: a long run can be made in parts.
 package main
 
 import (
@@ -14,11 +15,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/machine"
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(os.Args[1:]); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
 		fmt.Fprintln(os.Stderr, "page:", err)
 		os.Exit(1)
 	}
@@ -30,24 +37,50 @@ const (
 	pageFile    = "docs/verification.md"
 )
 
-func run() error {
+func run(args []string) error {
 	var l latest
+	flags := flag.NewFlagSet("page", flag.ContinueOnError)
+	from := map[string]*files{}
+	for _, p := range parts {
+		from[p.flag] = new(files)
+		text := fmt.Sprintf("`file` that %s has written", p.command)
+		if p.many() {
+			text += "; more of them, with commas between or by the flag again, are added up"
+		}
+		flags.Var(from[p.flag], p.flag, text)
+	}
+	broken := flags.Bool("broken", false, "take histories in which promises were broken, too, and show them")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%s: which flag is it for?", flags.Arg(0))
+	}
 	if err := l.read(); err != nil {
 		return err
 	}
-	from := map[string]*string{}
 	for _, p := range parts {
-		from[p.flag] = flag.String(p.flag, "", fmt.Sprintf("`file` that %s has written", p.command))
-	}
-	flag.Parse()
-	for _, p := range parts {
-		if file := *from[p.flag]; file != "" {
-			if err := l.take(p, file); err != nil {
-				return err
-			}
+		if err := l.take(p, *from[p.flag], *broken); err != nil {
+			return err
 		}
 	}
 	return errors.Join(l.write(), l.writeMutants(), l.writePage())
+}
+
+// files are names of files, of a flag that may be given again.
+type files []string
+
+func (f *files) String() string { return strings.Join(*f, ",") }
+
+// Set adds names, with commas between.
+func (f *files) Set(names string) error {
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			return errors.New("a file without a name")
+		}
+		*f = append(*f, name)
+	}
+	return nil
 }
 
 // read reads what is known, if there is anything.
@@ -62,19 +95,27 @@ func (l *latest) read() error {
 	return json.Unmarshal(text, l)
 }
 
-// take puts a part in place of the one before.
-func (l *latest) take(p part, file string) error {
-	text, err := os.ReadFile(file)
+// take puts a part in place of the one before, if there is one.
+func (l *latest) take(p part, names files, broken bool) error {
+	if l.Runs == nil {
+		l.Runs = map[string]origin{}
+	}
+	switch {
+	case len(names) == 0:
+		return nil
+	case p.many():
+		return l.takeHistories(names, p.command, broken)
+	case len(names) > 1:
+		return fmt.Errorf("-%s takes one file", p.flag)
+	}
+	text, err := os.ReadFile(names[0])
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, p.of(l)); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", names[0], err)
 	}
-	if l.Runs == nil {
-		l.Runs = map[string]origin{}
-	}
-	l.Runs[p.flag] = origin{p.command, time.Now().Format(time.DateOnly), machine()}
+	l.Runs[p.flag] = origin{Command: p.command, Date: time.Now().Format(time.DateOnly), Machine: machine.WithServer()}
 	return nil
 }
 

@@ -19,7 +19,7 @@ func (l *latest) writePage() error {
 	above, _, _ := strings.Cut(string(text), below)
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(above, "\n") + "\n\n" + below + "\n## What was run\n")
-	l.histories(&b)
+	l.writeHistories(&b)
 	l.controls(&b)
 	l.peers(&b)
 	l.simulation(&b)
@@ -31,47 +31,20 @@ func (l *latest) writePage() error {
 // from says how and where a part was found.
 func (l *latest) from(b *strings.Builder, flag, title string) bool {
 	run, ok := l.Runs[flag]
-	if ok {
-		fmt.Fprintf(b, "\n### %s\n\n`%s`, %s, %s\n\n", title, run.Command, run.Date, run.Machine)
+	if !ok {
+		return false
 	}
-	return ok
-}
-
-func (l *latest) histories(b *strings.Builder) {
-	if !l.from(b, "histories", "Real processes and servers") {
-		return
+	fmt.Fprintf(b, "\n### %s\n\n", title)
+	if len(run.Parts) == 0 {
+		fmt.Fprintf(b, "`%s`, %s, %s\n\n", run.Command, run.Date, run.Machine)
+		return true
 	}
-	fmt.Fprintf(b, "%s histories in %.0f s, %s attempts to lock, %s leases, %s faults: **%d promises broken**.",
-		thousands(l.Histories), l.Seconds, thousands(l.Operations), thousands(l.Grants), thousands(l.Faults), l.Violations)
-	if l.Violations == 0 && l.Histories > 0 {
-		fmt.Fprintf(b, " That is no proof: if each history of this mix broke one with the same chance, that chance is below\n3 in %s with 95 %% certainty.", thousands(l.Histories))
+	fmt.Fprintf(b, "In %d runs:\n\n", len(run.Parts))
+	for _, p := range run.Parts {
+		fmt.Fprintf(b, "- `%s`, %s, %s: %s histories in %.0f s\n", p.Command, p.Date, p.Machine, thousands(p.Histories), p.Seconds)
 	}
-	if l.Ended > 0 {
-		fmt.Fprintf(b, " Of %s leases that ended by their deadline in a process that ran, the context of %s came more than 20 ms late.", thousands(l.Ended), thousands(l.Late))
-	}
-	if l.Undecided > 0 {
-		fmt.Fprintf(b, " For %d names the search for an order was given up.", l.Undecided)
-	}
-	b.WriteString("\n\n| place | cells | histories | least in a cell | attempts | faults | broken |\n|---|---:|---:|---:|---:|---:|---:|\n")
-	places := map[string]*counts{}
-	cells, least := map[string]int{}, map[string]int{}
-	for name, c := range l.Cells {
-		place, _, _ := strings.Cut(name, "/")
-		if places[place] == nil {
-			places[place], least[place] = &counts{}, c.Histories
-		}
-		p := places[place]
-		p.Histories += c.Histories
-		p.Operations += c.Operations
-		p.Faults += c.Faults
-		p.Violations += c.Violations
-		cells[place]++
-		least[place] = min(least[place], c.Histories)
-	}
-	for _, place := range slices.Sorted(maps.Keys(places)) {
-		p := places[place]
-		fmt.Fprintf(b, "| %s | %d | %s | %d | %s | %s | %d |\n", place, cells[place], thousands(p.Histories), least[place], thousands(p.Operations), thousands(p.Faults), p.Violations)
-	}
+	b.WriteString("\n")
+	return true
 }
 
 func (l *latest) simulation(b *strings.Builder) {

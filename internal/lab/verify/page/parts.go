@@ -9,13 +9,16 @@ import (
 
 // parts are the runs, each with the flag that takes what it has written.
 var parts = []part{
-	{"histories", "make verify-long", func(l *latest) any { return l }},
+	{"histories", "make verify-long", nil},
 	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { return &l.Controls }},
 	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }},
 	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }},
 	{"models", "go run ./internal/lab/model/cmd -o json", func(l *latest) any { l.Models = nil; return &l.Models }},
 	{"mutants", "make mutants", func(l *latest) any { l.Mutants = mutants{}; return &l.Mutants }},
 }
+
+// many tells whether files of it can be added up.
+func (p *part) many() bool { return p.of == nil }
 
 // controls are situations outside the promises.
 type controls struct {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func (l *latest) writeHistories(b *strings.Builder) {
+	if !l.from(b, "histories", "Real processes and servers") {
+		return
+	}
+	fmt.Fprintf(b, "%s histories in %.0f s, %s attempts to lock, %s leases, %s faults: **%d promises broken**.",
+		thousands(l.Histories), l.Seconds, thousands(l.Operations), thousands(l.Grants), thousands(l.Faults), l.Violations)
+	if l.Violations == 0 && l.Histories > 0 {
+		fmt.Fprintf(b, " That is no proof: if each history of this mix broke one with the same chance, that chance is below\n3 in %s with 95 %% certainty.", thousands(l.Histories))
+	}
+	if l.Ended > 0 {
+		fmt.Fprintf(b, " Of %s leases that ended by their deadline in a process that ran, the context of %s came more than 20 ms late.", thousands(l.Ended), thousands(l.Late))
+	}
+	if l.Undecided > 0 {
+		fmt.Fprintf(b, " For %d names the search for an order was given up.", l.Undecided)
+	}
+	l.machineOf(b)
+	l.table(b)
+	for _, reason := range slices.Sorted(maps.Keys(l.LeftOut)) {
+		if cells := l.leftOut(reason); len(cells) > 0 {
+			fmt.Fprintf(b, "\nNot played, %s: %s.\n", reason, strings.Join(cells, ", "))
+		}
+	}
+	for _, f := range l.Found {
+		fmt.Fprintf(b, "\n- **%s**, `%s`:\n", f.Cell, f.Replay)
+		for _, v := range f.Violations {
+			fmt.Fprintf(b, "  - %s\n", v)
+		}
+	}
+}
+
+// machineOf says what the machine had to do with it.
+func (l *latest) machineOf(b *strings.Builder) {
+	if l.Slow > 0 {
+		fmt.Fprintf(b, " In %s histories the machine was too busy for the checks of times.", thousands(l.Slow))
+	}
+	if l.Silent > 0 {
+		fmt.Fprintf(b, " When the kernel no longer cut clients off, TCP was silent for %.1f s at most.", l.Silent)
+	}
+	if l.Failed > 0 {
+		fmt.Fprintf(b, " In %d the harness itself failed; what there was of them was judged.", l.Failed)
+	}
+}
+
+// table has a row for each place.
+func (l *latest) table(b *strings.Builder) {
+	b.WriteString("\n\n| place | cells | histories | least in a cell | attempts | faults | broken |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	places := map[string]*counts{}
+	cells, least := map[string]int{}, map[string]int{}
+	for name, c := range l.Cells {
+		place, _, _ := strings.Cut(name, "/")
+		if places[place] == nil {
+			places[place], least[place] = &counts{}, c.Histories
+		}
+		p := places[place]
+		p.Histories += c.Histories
+		p.Operations += c.Operations
+		p.Faults += c.Faults
+		p.Violations += c.Violations
+		cells[place]++
+		least[place] = min(least[place], c.Histories)
+	}
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		p := places[place]
+		fmt.Fprintf(b, "| %s | %d | %s | %d | %s | %s | %d |\n", place, cells[place], thousands(p.Histories), least[place], thousands(p.Operations), thousands(p.Faults), p.Violations)
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// in changes to an empty directory with a page, and two runs as TestVerify writes
+// them.
+func in(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("docs", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		pageFile: "# Verification\n\nBy hand.\n",
+		"a.json": `{"histories": 3, "operations": 1000, "grants": 900, "faults": 20, "ended": 5, "late": 1, "slow": 1, "undecided": 0, "violations": 0,
+			"silent_seconds": 1.5, "command": "one", "date": "2026-11-19", "machine": "m", "seconds": 10.5, "found": null, "broken": ["harness: x"],
+			"cells": {"aof/none": {"histories": 2, "operations": 600}, "netns/link-down": {"histories": 1, "operations": 400, "faults": 20}},
+			"left_out": {"netem: not allowed here": ["netns/line-slow", "netns/none"]}}`,
+		"b.json": `{"histories": 2, "operations": 500, "grants": 400, "faults": 7, "ended": 1, "violations": 0, "silent_seconds": 0.5,
+			"command": "two", "date": "2026-11-20", "machine": "m", "seconds": 4.5, "found": [], "broken": [],
+			"cells": {"aof/none": {"histories": 1, "operations": 300}, "netns/none": {"histories": 1, "operations": 200, "faults": 7}}}`,
+		"bad.json": `{"histories": 1, "operations": 100, "violations": 2, "command": "three", "date": "2026-11-21", "machine": "m", "seconds": 1,
+			"found": [{"cell": "aof/none", "seed": 7, "violations": ["exclusion: two hold", "harness: x"], "directory": "/somewhere", "replay": "again"}],
+			"cells": {"aof/none": {"histories": 1, "operations": 100, "violations": 2}}}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kept is what docs/verification has now.
+func kept(t *testing.T) (l latest, page string) {
+	t.Helper()
+	if err := l.read(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(pageFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, string(text)
+}
+
+// A run made in parts counts as the sum of them, cell by cell, and each part's
+// command and date are kept.
+func TestHistoriesAreAddedUp(t *testing.T) {
+	in(t)
+	if err := run([]string{"-histories", "a.json", "-histories", "b.json"}); err != nil {
+		t.Fatal(err)
+	}
+	l, page := kept(t)
+	if got, want := l.counts, (counts{Histories: 5, Operations: 1500, Grants: 1300, Faults: 27, Ended: 6, Late: 1, Slow: 1, Silent: 1.5}); got != want {
+		t.Errorf("all: got %+v, want %+v", got, want)
+	}
+	if got, want := l.Cells["aof/none"], (counts{Histories: 3, Operations: 900}); got != want {
+		t.Errorf("aof/none: got %+v, want %+v", got, want)
+	}
+	if got, want := l.Seconds, 15.0; got != want {
+		t.Errorf("seconds: got %v, want %v", got, want)
+	}
+	if got, want := l.Failed, 1; got != want {
+		t.Errorf("harness failed: got %d, want %d", got, want)
+	}
+	for _, want := range []string{
+		"By hand.", "`one`, 2026-11-19, m: 3 histories in 10 s", "`two`, 2026-11-20, m: 2 histories in 4 s",
+		"5 histories in 15 s, 1,500 attempts", "**0 promises broken**", "| aof | 1 | 3 | 3 | 900 | 0 | 0 |",
+		"| netns | 2 | 2 | 1 | 600 | 27 | 0 |", "silent for 1.5 s at most", "Not played, netem: not allowed here: netns/line-slow.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has not %q:\n%s", want, page)
+		}
+	}
+	if err := run([]string{"-histories", "b.json,a.json"}); err != nil { // in place of what was there
+		t.Fatal(err)
+	}
+	l, _ = kept(t)
+	if got, want := l.Histories, 5; got != want {
+		t.Errorf("taken again: got %d histories, want %d", got, want)
+	}
+	if err := run(nil); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := kept(t); len(again.Runs["histories"].Parts) != 2 {
+		t.Errorf("made anew: got %+v, want two parts", again.Runs["histories"])
+	}
+}
+
+// One file is one run, as ever.
+func TestHistoriesOfOneRun(t *testing.T) {
+	in(t)
+	if err := run([]string{"-histories", "b.json"}); err != nil {
+		t.Fatal(err)
+	}
+	l, page := kept(t)
+	if got := l.Runs["histories"]; got.Command != "two" || got.Date != "2026-11-20" || got.Parts != nil {
+		t.Errorf("got %+v, want the command and date of the run", got)
+	}
+	if want := "\n`two`, 2026-11-20, m\n"; !strings.Contains(page, want) {
+		t.Errorf("the page has not %q:\n%s", want, page)
+	}
+}
+
+// What broke a promise is not added up in silence.
+func TestBrokenHistories(t *testing.T) {
+	in(t)
+	err := run([]string{"-histories", "a.json,bad.json"})
+	if err == nil || !strings.Contains(err.Error(), "bad.json: 2 promises were broken") {
+		t.Errorf("got %v, want it to refuse bad.json", err)
+	}
+	if _, err := os.Stat(latestFile); err == nil {
+		t.Error("what was refused is kept")
+	}
+	if err := run([]string{"-broken", "-histories", "a.json,bad.json"}); err != nil {
+		t.Fatal(err)
+	}
+	l, page := kept(t)
+	if l.Violations != 2 || len(l.Found) != 1 || len(l.Found[0].Violations) != 1 {
+		t.Errorf("got %d violations, found %+v, want 2, and one history with one that is no word of the harness", l.Violations, l.Found)
+	}
+	for _, want := range []string{"**2 promises broken**", "**aof/none**, `again`", "exclusion: two hold"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has not %q:\n%s", want, page)
+		}
+	}
+}
+
+// What makes no sense is refused, with the reason.
+func TestWrongFiles(t *testing.T) {
+	in(t)
+	for want, args := range map[string][]string{
+		"count twice":      {"-histories", "a.json,a.json"},
+		"no histories":     {"-histories", "empty.json"},
+		"-peers takes one": {"-peers", "a.json,b.json"},
+		"without a name":   {"-histories", "a.json,"},
+		"which flag":       {"a.json"},
+	} {
+		if err := os.WriteFile("empty.json", []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q in it", args, err, want)
+		}
+	}
+}
