@@ -1,0 +1,30 @@
+package dashboard
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// hangingStore is a server that a process can't reach any more, while it hangs.
+type hangingStore struct {
+	holdfast.Store
+	hangs atomic.Bool
+}
+
+func (s *hangingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Store.Eval(ctx, call)
+}
+
+func (s *hangingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	results := make([]holdfast.Result, len(calls))
+	for i, call := range calls {
+		results[i].Reply, results[i].Err = s.Eval(ctx, call)
+	}
+	return results
+}

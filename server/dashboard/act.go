@@ -1,0 +1,78 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// mostForm is how long a form may be, in bytes.
+const mostForm = 16 << 10
+
+// act carries out what a form of a lock's page asks for, and leads back to it.
+func (d *board) act(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	action := Action{Verb: Verb(r.PathValue("verb")), Name: r.PostFormValue("name"), Tenure: r.PostFormValue("tenure"), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
+	refuse := func(status int, why string) {
+		d.serve(w, r, func(_ *http.Request, p *picture) view {
+			v := d.lockView(p, action.Name)
+			v.status = status
+			if shown, ok := v.data.(*lockPage); ok {
+				shown.Refused = &refusal{Sentence: visible(why), Verb: string(action.Verb), Reason: visible(action.Reason)}
+			}
+			return v
+		})
+	}
+	confirmed := r.PostFormValue("confirm")
+	switch {
+	case action.Verb != Revoke && action.Verb != Steal:
+		d.serve(w, r, d.nowhere)
+	case d.options.ReadOnly:
+		refuse(http.StatusForbidden, "This dashboard is read-only: nothing was done.")
+	case d.options.Authorize == nil:
+		refuse(http.StatusForbidden, "This dashboard changes nothing, because nobody said who may (Options.Authorize).")
+	case !sameOrigin(r):
+		refuse(http.StatusForbidden, "The form did not come from this page: nothing was done. Open the page anew and try again.")
+	case confirmed != action.Name && confirmed != visible(action.Name):
+		refuse(http.StatusUnprocessableEntity, "What was typed is not the name: nothing was done.")
+	case action.Reason == "":
+		refuse(http.StatusUnprocessableEntity, "A reason is needed: whoever loses the name reads it. Nothing was done.")
+	default:
+		if err := d.options.Authorize(r, action); err != nil {
+			refuse(http.StatusForbidden, err.Error())
+			return
+		}
+		heard, err := d.do(r.Context(), action)
+		if err != nil {
+			refuse(statusOf(err), strings.TrimPrefix(err.Error(), "holdfast: "))
+			return
+		}
+		done := url.Values{"name": {action.Name}, "did": {string(action.Verb)}, "heard": {strconv.Itoa(heard)}}
+		http.Redirect(w, r, d.options.BasePath+"/lock?"+done.Encode(), http.StatusSeeOther)
+	}
+}
+
+func (d *board) do(ctx context.Context, action Action) (heard int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if action.Verb == Steal {
+		return 0, d.client.Steal(ctx, action.Name, action.Tenure, action.Reason)
+	}
+	return d.client.Revoke(ctx, action.Name, action.Tenure, action.Reason)
+}
+
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, holdfast.ErrTenure):
+		return http.StatusConflict
+	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusUnprocessableEntity
+}

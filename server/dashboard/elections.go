@@ -1,0 +1,27 @@
+package dashboard
+
+import (
+	"net/http"
+)
+
+// electionsPage lists who leads.
+type electionsPage struct {
+	Filter    string
+	Elections []electionRow
+}
+
+// electionRow is one election.
+type electionRow struct {
+	Row  lockRow
+	Term int64
+}
+
+func (d *board) elections(r *http.Request, p *picture) view {
+	page := &electionsPage{Filter: r.URL.Query().Get("q")}
+	for _, l := range p.locks {
+		if l.term > 0 && l.matches(page.Filter) && len(page.Elections) < 5*pageSize {
+			page.Elections = append(page.Elections, electionRow{d.row(l), l.term})
+		}
+	}
+	return view{template: "elections", title: "Elections", active: "Elections", data: page}
+}

@@ -1,0 +1,176 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Handler serves the pages of what client sees. It begins to look when somebody
+// opens a page, and stops a minute after the last one left; there is nothing to close.
+// A BasePath that is none panics. The client must not be closed before the server.
+func Handler(client *holdfast.Client, options *Options) http.Handler {
+	if client == nil {
+		panic("holdfast/dashboard: Handler needs a client")
+	}
+	d := &board{client: client, options: options.withDefaults(), assets: newAssets()}
+	d.sampler = newSampler(newWalker(client, d.options.Prefix).look, d.options.Journal)
+	d.templates = parseTemplates(d)
+	d.doctor.check = client.Check
+
+	mux := http.NewServeMux()
+	base := d.options.BasePath
+	for path, page := range map[string]func(*http.Request, *picture) view{
+		"/{$}":       d.overview,
+		"/locks":     d.locks,
+		"/lock":      d.lock,
+		"/processes": d.processes,
+		"/problems":  d.problems,
+		"/events":    d.events,
+		"/elections": d.elections,
+		"/jobs":      d.jobs,
+		"/redis":     d.redis,
+	} {
+		mux.HandleFunc("GET "+base+path, func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, page) })
+	}
+	mux.HandleFunc("GET "+base+"/stream", d.stream)
+	mux.HandleFunc("POST "+base+"/lock/{verb}", d.act)
+	mux.HandleFunc("POST "+base+"/redis", d.checkAgain)
+	mux.Handle("GET "+base+"/assets/{version}/{file...}", d.assets)
+	mux.HandleFunc("GET "+base+"/", func(w http.ResponseWriter, r *http.Request) { d.serve(w, r, d.nowhere) })
+	if base != "" {
+		mux.Handle("GET "+base, http.RedirectHandler(base+"/", http.StatusSeeOther))
+	}
+	return secure(mux)
+}
+
+// board is one Handler.
+type board struct {
+	client    *holdfast.Client
+	options   Options
+	sampler   *sampler
+	assets    *assets
+	templates map[string]*template.Template
+	doctor    doctor
+	recent    recent
+}
+
+// view is what a page shows, beside its frame.
+type view struct {
+	status   int // 0: 200
+	template string
+	title    string
+	active   string // of the navigation
+	search   string // a filter's text: "/" goes there
+	charts   bool
+	data     any
+}
+
+// page is what the frame's template gets.
+type page struct {
+	Title, Active string
+	Base          string
+	Assets        string
+	Nav           []navItem
+	Trouble       *trouble
+	Seen          *stamp
+	Number        int64
+	Charts        bool
+	ReadOnly      bool
+	Content       any
+}
+
+// navItem is a page in the navigation.
+type navItem struct {
+	Href, Icon, Text string
+	Current          bool
+	Count            string
+	Alarm            bool // the count is of what somebody should act on
+}
+
+// trouble is that Redis does not answer.
+type trouble struct {
+	Sentence string
+	Since    *stamp
+}
+
+// firstLook is how long a page waits for the first picture.
+const firstLook = 3 * time.Second
+
+// serve shows a page.
+func (d *board) serve(w http.ResponseWriter, r *http.Request, show func(*http.Request, *picture) view) {
+	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
+	p, err := d.sampler.latest(ctx)
+	cancel()
+	if err != nil {
+		p = &picture{err: err, byName: map[string]*lock{}}
+	}
+	d.render(w, show(r, p), p)
+}
+
+func (d *board) render(w http.ResponseWriter, v view, p *picture) {
+	frame := page{
+		Title: v.title, Active: v.active, Base: d.options.BasePath, Assets: d.assets.base(d.options.BasePath),
+		Nav: d.nav(v.active, p), Number: p.number, Charts: v.charts, ReadOnly: !d.options.mayAct(), Content: v.data,
+	}
+	if !p.at.IsZero() {
+		frame.Seen = ago(p.at)
+	}
+	if p.err != nil {
+		frame.Trouble = &trouble{Sentence: visible(strings.TrimPrefix(p.err.Error(), "holdfast: ")), Since: frame.Seen}
+	}
+	var out bytes.Buffer
+	if err := d.templates[v.template].ExecuteTemplate(&out, "frame", frame); err != nil {
+		http.Error(w, "This page could not be made: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if v.status != 0 {
+		w.WriteHeader(v.status)
+	}
+	_, _ = out.WriteTo(w) // who has left needs no answer
+}
+
+func (d *board) nav(active string, p *picture) []navItem {
+	held, troubles := 0, 0
+	for _, l := range p.locks {
+		if l.active() {
+			held++
+		}
+		if l.worst() != nil {
+			troubles++
+		}
+	}
+	items := []navItem{
+		{Href: "/", Icon: "overview", Text: "Overview"},
+		{Href: "/locks", Icon: "held", Text: "Locks", Count: count(held)},
+		{Href: "/processes", Icon: "process", Text: "Processes"},
+		{Href: "/problems", Icon: "watch", Text: "Problems", Count: count(troubles), Alarm: troubles > 0},
+		{Href: "/events", Icon: "events", Text: "Events"},
+		{Href: "/elections", Icon: "election", Text: "Elections"},
+		{Href: "/jobs", Icon: "jobs", Text: "Jobs"},
+		{Href: "/redis", Icon: "redis", Text: "Redis", Alarm: p.err != nil},
+	}
+	for i := range items {
+		items[i].Current = items[i].Text == active
+		items[i].Href = d.options.BasePath + items[i].Href
+	}
+	return items
+}
+
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return thousands(n)
+}
+
+// nowhere is for paths that are none.
+func (d *board) nowhere(*http.Request, *picture) view {
+	return view{status: http.StatusNotFound, template: "nowhere", title: "No such page"}
+}

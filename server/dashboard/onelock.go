@@ -1,0 +1,222 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// lockPage is everything about one name.
+type lockPage struct {
+	Name     string
+	Unknown  bool
+	Row      lockRow
+	Kind     string
+	Use      string // of a shared kind: how much of it is used
+	Term     int64
+	Token    int64
+	Seen     *stamp
+	Holders  []holderCard
+	Waiters  []waiterRow
+	More     int // waiters that are not shown
+	Findings []finding
+	Timeline *timeline
+	Journal  bool
+	Act      *actForm
+	NoAct    string // why there is no form
+	Done     string
+	Refused  *refusal
+}
+
+// holderCard is one who holds the name.
+type holderCard struct {
+	Owner, Hash, Part string
+	Foreign, Resting  bool
+	Held              string
+	HeldMS            int64
+	TTL               string
+	Bar               *ttlBar
+}
+
+// waiterRow is one in line.
+type waiterRow struct {
+	Position  int
+	Owner     string
+	Hash      string
+	Part      string
+	Waited    string
+	WaitedMS  int64
+	Listening bool
+}
+
+// actForm is what Revoke and Steal need.
+type actForm struct {
+	Name, Shown, Tenure, Owner string
+}
+
+// refusal is why nothing was done.
+type refusal struct{ Sentence, Verb, Reason string }
+
+// verbForm is one of the two forms; what was typed as the reason of one that was
+// refused is kept.
+type verbForm struct {
+	Act          *actForm
+	Verb, Reason string
+}
+
+func newForm(act *actForm, verb string, refused *refusal) verbForm {
+	f := verbForm{Act: act, Verb: verb}
+	if refused != nil && refused.Verb == verb {
+		f.Reason = refused.Reason
+	}
+	return f
+}
+
+// mostWaiters is how many of a line are shown.
+const mostWaiters = 50
+
+func (d *board) lock(r *http.Request, p *picture) view {
+	q := r.URL.Query()
+	v := d.lockView(p, q.Get("name"))
+	shown := v.data.(*lockPage)
+	switch heard, _ := strconv.Atoi(q.Get("heard")); {
+	case q.Get("did") == string(Revoke) && heard > 0:
+		shown.Done = "The holder was told to stop. Nobody else gets the name before it lets go, or before a whole ttl has passed."
+	case q.Get("did") == string(Revoke):
+		shown.Done = "Revoked, but the holder does not listen: it learns of it by its next renewal, within about a third of its ttl."
+	case q.Get("did") == string(Steal):
+		shown.Done = "Stolen: the name was handed over. The old holder may believe that it holds it until it hears of this, at the latest until its deadline."
+	}
+	return v
+}
+
+func (d *board) lockView(p *picture, name string) view {
+	v := view{template: "lock", title: visible(name), active: "Locks"}
+	page := &lockPage{Name: name, Journal: d.options.Journal != nil}
+	v.data = page
+	page.Timeline = d.timeline(name)
+	l := p.byName[name]
+	if l == nil {
+		page.Unknown = true
+		if v.title == "" {
+			v.title = "Which lock?"
+		}
+		if len(page.Timeline.Holds) == 0 && p.err == nil {
+			v.status = http.StatusNotFound
+		}
+		return v
+	}
+	page.Row, page.Findings, page.Token, page.Seen = d.row(l), l.findings, l.Token, ago(l.seen)
+	page.Kind, page.Term = cmp.Or(kindOf(l), "mutex"), l.term
+	if l.Kind == holdfast.KindSemaphore {
+		page.Use = strconv.Itoa(l.Used) + " of " + plural(l.Size, "permit")
+	}
+	for _, h := range l.holders()[:min(len(l.holders()), mostWaiters)] {
+		page.Holders = append(page.Holders, cardOf(h, l.seen))
+	}
+	if h := l.Holder; h != nil && h.Resting {
+		page.Holders = append(page.Holders, cardOf(*h, l.seen))
+	}
+	for i, w := range l.Waiters[:min(len(l.Waiters), mostWaiters)] {
+		waited := w.Waited + time.Since(l.seen)
+		page.Waiters = append(page.Waiters, waiterRow{i + 1, labelOf(w.Owner), w.Hash, partOf(w.Part), length(waited), waited.Milliseconds(), w.Listening})
+	}
+	page.More = l.Waiting - len(page.Waiters)
+	page.Act, page.NoAct = d.form(l)
+	return v
+}
+
+// form is what may be done to a lock, or why nothing.
+func (d *board) form(l *lock) (*actForm, string) {
+	h := l.Holder
+	switch {
+	case !l.held():
+		return nil, ""
+	case d.options.ReadOnly:
+		return nil, "This dashboard is read-only. On a command line: holdfast revoke, holdfast steal."
+	case d.options.Authorize == nil:
+		return nil, "This dashboard changes nothing, because nobody said who may (Options.Authorize). On a command line: holdfast revoke, holdfast steal."
+	case l.Kind != holdfast.KindMutex:
+		return nil, "What a semaphore or an RWMutex holds can't be revoked or stolen; it ends with its ttl when its process ends."
+	case h.Foreign:
+		return nil, "Its holder is no tenure of holdfast, and nobody there could be told. End it where the key was set."
+	}
+	return &actForm{l.Name, visible(l.Name), h.Hash, ownerName(h)}, ""
+}
+
+func cardOf(h holdfast.Holder, seen time.Time) holderCard {
+	c := holderCard{Owner: ownerName(&h), Hash: h.Hash, Part: partOf(h.Part), Foreign: h.Foreign, Resting: h.Resting, Bar: newBar(&h, seen)}
+	if h.Held > 0 {
+		held := h.Held + time.Since(seen)
+		c.Held, c.HeldMS = length(held), held.Milliseconds()
+	}
+	if h.TTL > 0 {
+		c.TTL = length(h.TTL)
+	}
+	return c
+}
+
+// partOf says what one has or wants of a shared lock.
+func partOf(p holdfast.Part) string {
+	switch {
+	case p.Permits > 0:
+		return plural(p.Permits, "permit")
+	case p.Reads:
+		return "reads"
+	case p.Writes:
+		return "writes"
+	}
+	return ""
+}
+
+// timeline is who held a name when.
+type timeline struct {
+	From, To *stamp
+	Lanes    []lane
+	Holds    []holdRow // the newest first
+}
+
+// lane is a line of bars that do not overlap.
+type lane struct{ Bars []bar }
+
+// bar is a hold; its place is in percent.
+type bar struct {
+	X, Width string
+	Colour   int // 0 to 7, by owner
+	Label    string
+	Title    string
+	ends     time.Time
+}
+
+// holdRow is a hold in words.
+type holdRow struct {
+	Owner  string
+	Colour int
+	From   *stamp
+	Lasted string
+	Waited string
+	End    string
+}
+
+const (
+	mostLanes   = 8
+	mostHoldRow = 20
+)
+
+func (d *board) timeline(name string) *timeline {
+	var holds []hold
+	d.sampler.remembers(func(p *past) { holds = slices.Clone(p.holds[name]) })
+	if d.options.Journal != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), firstLook)
+		defer cancel()
+		if entries, err := d.recent.of(ctx, d.options.Journal, name); err == nil {
+			holds = holdsOf(entries, holds)
+		}
+	}
+	return newTimeline(holds, time.Now())
+}

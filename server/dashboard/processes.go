@@ -1,0 +1,106 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// processesPage is who holds and waits, by host.
+type processesPage struct {
+	Filter string
+	Hosts  []hostGroup
+	Total  int // processes
+	Pages  *pages
+	Empty  bool
+}
+
+// hostGroup are the processes of one host, as their labels say.
+type hostGroup struct {
+	Host      string
+	Processes []processRow
+}
+
+// processRow is one label.
+type processRow struct {
+	Owner string
+	Holds []lockRow
+	Waits []lockRow
+	MoreH int
+	MoreW int
+	Locks string // where the rest is
+	label string
+}
+
+// mostNamesShown of one process.
+const mostNamesShown = 8
+
+func (d *board) processes(r *http.Request, p *picture) view {
+	q := r.URL.Query()
+	page := &processesPage{Filter: q.Get("q"), Empty: len(p.locks) == 0 && p.err == nil}
+	rows := map[string]*processRow{}
+	at := func(owner, shown string) *processRow {
+		row := rows[owner]
+		if row == nil {
+			row = &processRow{Owner: shown, label: owner, Locks: d.options.BasePath + "/locks" + with(nil, "q", owner)}
+			rows[owner] = row
+		}
+		return row
+	}
+	for _, l := range p.locks {
+		for _, h := range l.holders() {
+			if row := at(h.Owner, ownerName(&h)); len(row.Holds) < mostNamesShown {
+				row.Holds = append(row.Holds, d.row(l))
+			} else {
+				row.MoreH++
+			}
+		}
+		for _, w := range l.Waiters {
+			if row := at(w.Owner, labelOf(w.Owner)); len(row.Waits) < mostNamesShown {
+				row.Waits = append(row.Waits, d.row(l))
+			} else {
+				row.MoreW++
+			}
+		}
+	}
+	var all []*processRow
+	for _, row := range rows {
+		if contains(row.label, page.Filter) {
+			all = append(all, row)
+		}
+	}
+	slices.SortFunc(all, func(a, b *processRow) int {
+		return cmp.Or(later(hostOf(a.label))-later(hostOf(b.label)), strings.Compare(hostOf(a.label), hostOf(b.label)), strings.Compare(a.label, b.label))
+	})
+	page.Total = len(all)
+	from, to := 0, 0
+	page.Pages, from, to = paged(q, d.options.BasePath+"/processes", len(all))
+	for _, row := range all[from:to] {
+		host := hostOf(row.label)
+		if n := len(page.Hosts); n == 0 || page.Hosts[n-1].Host != visible(host) {
+			page.Hosts = append(page.Hosts, hostGroup{Host: visible(host)})
+		}
+		group := &page.Hosts[len(page.Hosts)-1]
+		group.Processes = append(group.Processes, *row)
+	}
+	return view{template: "processes", title: "Processes", active: "Processes", data: page}
+}
+
+// hostOf is the host of a label that is host:pid; else the label has none.
+func hostOf(owner string) string {
+	i := strings.LastIndexByte(owner, ':')
+	if i <= 0 || i == len(owner)-1 || strings.ContainsFunc(owner[i+1:], func(r rune) bool { return !unicode.IsDigit(r) }) {
+		return ""
+	}
+	return owner[:i]
+}
+
+// later puts labels without a host behind the others.
+func later(host string) int {
+	if host == "" {
+		return 1
+	}
+	return 0
+}

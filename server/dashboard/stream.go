@@ -1,0 +1,37 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// stream tells that there is a newer picture, with its number; the page then fetches
+// itself. So what is shown is made in one place, with and without JavaScript.
+func (d *board) stream(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Time{}) // where the server has one; a client that is gone ends the request
+	if _, err := fmt.Fprint(w, "retry: 1000\n\n"); err != nil {
+		return
+	}
+	var told int64 = -1
+	for {
+		p, fresh := d.sampler.touch()
+		if p != nil && p.number != told {
+			told = p.number
+			if _, err := fmt.Fprintf(w, "event: picture\ndata: %d\n\n", told); err != nil {
+				return
+			}
+			if control.Flush() != nil {
+				return
+			}
+		}
+		select {
+		case <-fresh:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

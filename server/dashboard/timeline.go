@@ -1,0 +1,129 @@
+package dashboard
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+)
+
+// newTimeline draws the holds of the last ten minutes, or of as long as is known.
+func newTimeline(holds []hold, now time.Time) *timeline {
+	t := &timeline{}
+	if len(holds) == 0 {
+		return t
+	}
+	slices.SortStableFunc(holds, func(a, b hold) int { return a.from.Compare(b.from) })
+	from := now.Add(-remembered)
+	if first := holds[0].from; first.After(from) {
+		from = first
+	}
+	if least := now.Add(-20 * time.Second); from.After(least) {
+		from = least
+	}
+	t.From, t.To = ago(from), ago(now)
+	span := now.Sub(from).Seconds()
+	for _, h := range holds {
+		to := h.to
+		if to.IsZero() {
+			to = now
+		}
+		if to.Before(from) {
+			continue
+		}
+		x := max(0, h.from.Sub(from).Seconds()) / span * 100
+		width := max(to.Sub(from).Seconds()/span*100-x, 0.25)
+		b := bar{X: percent(x), Width: percent(width), Colour: colour(h.owner), ends: to,
+			Title: fmt.Sprintf("%s, %s, %s", h.owner, length(to.Sub(h.from)), endText(h))}
+		if width > 14 {
+			b.Label = h.owner
+		}
+		t.place(b, h.from)
+	}
+	for i := len(holds) - 1; i >= 0 && len(t.Holds) < mostHoldRow; i-- {
+		t.Holds = append(t.Holds, rowOf(holds[i], now))
+	}
+	return t
+}
+
+// place puts a bar into the first lane that has room; what finds none is left out of the
+// picture, and stands in the table.
+func (t *timeline) place(b bar, from time.Time) {
+	for i := range t.Lanes {
+		bars := t.Lanes[i].Bars
+		if last := bars[len(bars)-1]; !last.ends.After(from) {
+			t.Lanes[i].Bars = append(bars, b)
+			return
+		}
+	}
+	if len(t.Lanes) < mostLanes {
+		t.Lanes = append(t.Lanes, lane{[]bar{b}})
+	}
+}
+
+func rowOf(h hold, now time.Time) holdRow {
+	to := h.to
+	if to.IsZero() {
+		to = now
+	}
+	row := holdRow{Owner: h.owner, Colour: colour(h.owner), From: ago(h.from), Lasted: length(to.Sub(h.from)), End: endText(h)}
+	if h.waited > 0 {
+		row.Waited = length(h.waited)
+	}
+	return row
+}
+
+func endText(h hold) string {
+	if h.to.IsZero() {
+		return "holds it now"
+	}
+	return h.end
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
+
+// colour of an owner: the same everywhere.
+func colour(owner string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(owner))
+	return int(h.Sum32() % 8)
+}
+
+// holdsOf puts together what a journal says of a name, the newest first, and what was
+// seen of it: of the holds that go on, the journal may not know the beginning.
+func holdsOf(entries []Entry, seen []hold) []hold {
+	var holds []hold
+	open := map[string]int{} // by owner and token, in holds
+	key := func(e Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
+	for _, e := range slices.Backward(entries) {
+		switch e.What {
+		case "granted":
+			open[key(e)] = len(holds)
+			holds = append(holds, hold{owner: labelOf(e.Owner), from: e.At, waited: e.Waited, known: true})
+		case "released", "lost":
+			end := e.What
+			if e.Cause != "" {
+				end += ": " + visible(e.Cause)
+			}
+			i, known := open[key(e)]
+			if !known {
+				i = len(holds)
+				holds = append(holds, hold{owner: labelOf(e.Owner), from: e.At.Add(-e.Held)})
+			}
+			holds[i].to, holds[i].end = e.At, end
+			delete(open, key(e))
+		}
+	}
+	// What the journal does not end may have been forgotten by a process that died.
+	for _, i := range open {
+		for _, s := range seen {
+			if s.owner == holds[i].owner && !s.to.IsZero() && s.to.After(holds[i].from) {
+				holds[i].to, holds[i].end = s.to, s.end
+			}
+		}
+	}
+	if len(holds) == 0 {
+		return seen
+	}
+	return holds
+}
