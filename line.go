@@ -329,19 +329,6 @@ func (l *line) give(w *caller, now instant) {
 	w.ready <- outcome{turn: l.turn}
 }
 
-// source is how the newest turn's caller came to know.
-func (l *line) source(w *caller) Source {
-	switch {
-	case l.tenure.turns > 1:
-		return InTurn
-	case l.tenure.pushed:
-		return Pushed
-	case l.seenAt > 0 && l.seenAt >= w.since:
-		return Polled
-	}
-	return Answered
-}
-
 // recalled fixes the line: who stands in it now is still served, then the name
 // goes to the process that waits.
 func (l *line) recalled(t *tenure) {

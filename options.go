@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -143,22 +142,7 @@ func defaultOwner() string {
 const maxOwner = 64
 
 // cleanOwner makes a label that can't break the format of an id.
-func cleanOwner(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == '|' || r == utf8.RuneError || !printable(r) {
-			return '_'
-		}
-		return r
-	}, strings.TrimSpace(s))
-	if len(s) > maxOwner {
-		cut := maxOwner
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut]
-	}
-	return s
-}
+func cleanOwner(s string) string { return cleanText(strings.ReplaceAll(s, "|", "_"), maxOwner) }
 
 // patience is how long a call goes on trying while the store does not answer,
 // before it says so: one TTL, but neither less than a second nor more than

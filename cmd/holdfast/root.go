@@ -100,33 +100,7 @@ and none where NO_COLOR is set.`,
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but errors")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say what happens: connected, granted, recalled, renewals that failed")
 	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "how to talk on stderr: text or json")
-	root.AddCommand(
-		a.runCommand(),
-		a.electCommand(),
-		a.demoCommand(),
-		a.devCommand(),
-		a.lsCommand(),
-		a.showCommand(),
-		a.historyCommand(),
-		a.watchCommand(),
-		a.auditCommand(),
-		a.jobsCommand(),
-		a.revokeCommand(),
-		a.stealCommand(),
-		a.resizeCommand(),
-		a.quorumCommand(),
-		a.doctorCommand(),
-		a.versionCommand(),
-		a.serveCommand(),
-		a.completionCommand(),
-		a.manCommand(),
-		a.acquireCommand(),
-		a.renewCommand(),
-		a.checkCommand(),
-		a.releaseCommand(),
-		a.benchCommand(),
-		a.topCommand(),
-	)
+	root.AddCommand(a.commands()...)
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)
 	}
@@ -201,4 +175,35 @@ func firstOf(texts ...string) string {
 		}
 	}
 	return ""
+}
+
+// commands are all that do something.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.runCommand(),
+		a.electCommand(),
+		a.demoCommand(),
+		a.devCommand(),
+		a.lsCommand(),
+		a.showCommand(),
+		a.historyCommand(),
+		a.watchCommand(),
+		a.auditCommand(),
+		a.jobsCommand(),
+		a.revokeCommand(),
+		a.stealCommand(),
+		a.resizeCommand(),
+		a.quorumCommand(),
+		a.doctorCommand(),
+		a.versionCommand(),
+		a.serveCommand(),
+		a.completionCommand(),
+		a.manCommand(),
+		a.acquireCommand(),
+		a.renewCommand(),
+		a.checkCommand(),
+		a.releaseCommand(),
+		a.benchCommand(),
+		a.topCommand(),
+	}
 }

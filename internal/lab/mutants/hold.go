@@ -23,7 +23,7 @@ var holdMutants = []mutant{
 	{guard: "least time: own callers rest, too", file: "line.go", name: "TestMinHoldOwnCallers",
 		edits: []string{"	case t.rests(now):\n		l.depart(now)\n", ""}},
 	{guard: "least time: what is left is reckoned for each try", file: "hold.go", name: "TestMinHoldLostAnswer",
-		edits: []string{"millis(rests.sub(now)), l.c", "millis(rests.sub(l.tenure.minHold.until.add(-20*time.Second))), l.c"}},
+		edits: []string{"millis(rests.sub(now)), l.o", "millis(rests.sub(l.tenure.minHold.until.add(-20*time.Second))), l.o"}},
 	{guard: "least time: a rest that runs again changes nothing", file: "internal/script/rest.lua", name: "TestMinHoldDoubledRelease",
 		edits: []string{"if holder ~= id then", "if holder ~= id and false then"}},
 	{guard: "least time: the fresh id is queued", file: "internal/script/rest.lua", name: "TestMinHoldRests",

@@ -37,7 +37,7 @@ var orderMutants = []mutant{
 		edits: []string{"case \"again\":\n\t\tdefault:", "default:"}},
 	{guard: "orders are repeated while they are refused", file: "revoke.go", name: "TestOrdersAreRepeated",
 		edits: []string{"if !passing(err) {", "if true {"}},
-	{guard: "a reason is cleaned", file: "revoke.go", name: "TestReasonIsCleaned",
+	{guard: "a reason is cleaned", file: "details.go", name: "TestReasonIsCleaned",
 		edits: []string{"if r == utf8.RuneError || !printable(r) {", "if r == utf8.RuneError {"}},
 	{guard: "EnsureHeld asks", file: "ensure.go", name: "TestEnsureHeld",
 		edits: []string{"return l.turn.ensure(ctx)", "return nil"}},
