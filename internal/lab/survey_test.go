@@ -128,6 +128,14 @@ func TestSurveyOfACluster(t *testing.T) {
 func TestSurveyOfAQuorum(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, 3)
+	func() {
+		defer func() {
+			if said := fmt.Sprint(recover()); !strings.Contains(said, "Options.Details do not work on a quorum") {
+				t.Errorf("with details: got %s, want that they do not work", said)
+			}
+		}()
+		d.client(holdfast.Options{Details: &holdfast.Details{User: "alice"}})
+	}()
 	a := d.client(holdfast.Options{Owner: "me:1"})
 	d.servers[2].Kill()
 	for i := range 40 {
@@ -144,12 +152,6 @@ func TestSurveyOfAQuorum(t *testing.T) {
 	if got := s.Counts; got.Held != 40 || got.Codes[holdfast.CodeHeldHealthy] != 40 {
 		t.Errorf("got %+v, want 40 held and healthy", got)
 	}
-	defer func() {
-		if said := fmt.Sprint(recover()); !strings.Contains(said, "Options.Details do not work on a quorum") {
-			t.Errorf("with details: got %s, want that they do not work", said)
-		}
-	}()
-	d.client(holdfast.Options{Details: &holdfast.Details{User: "alice"}})
 }
 
 // What docs/operations.md says of a user of some names is enough to hold one for longer
