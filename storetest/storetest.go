@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Election", s.election)
 	t.Run("Observe", s.observe)
 	t.Run("Multi", s.multi)
+	t.Run("Survey", s.survey)
 	s.runShared(t)
 }
 

@@ -1,0 +1,38 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// survey: names of both kinds are looked at in pipelines, and who holds them is told.
+func (s suite) survey(t *testing.T) {
+	c := holdfast.New(s.open(t), &holdfast.Options{Prefix: s.prefix, Details: &holdfast.Details{User: "alice", Note: "ticket 7"}})
+	t.Cleanup(func() { _ = c.Close() })
+	lock(t, c.Mutex("survey:a"))
+	if _, err := c.Semaphore("survey:b", 3).Acquire(within(t), 2); err != nil {
+		t.Fatal(err)
+	}
+	other := s.client(t, 0)
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		seen, err := other.Survey(within(t), "survey:")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(seen.Names); n != 2 || seen.Counts.Held != 2 || seen.Names[1].Used != 2 {
+			t.Fatalf("Survey: got %d names, %+v, want 2 that are held, the second a semaphore", n, seen.Counts)
+		}
+		a, b := seen.Names[0].Holder, seen.Names[1].Holder
+		if a.Client != b.Client || a.Client == "" {
+			t.Fatalf("Survey: got clients %q and %q, want one", a.Client, b.Client)
+		}
+		if a.Details != nil && b.Details != nil && *a.Details == (holdfast.Details{User: "alice", Note: "ticket 7"}) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("Survey: got details %+v and %+v, want those of alice", a.Details, b.Details)
+		}
+	}
+}
