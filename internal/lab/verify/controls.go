@@ -43,6 +43,16 @@ var Controls = []Control{
 	{Why: "the clocks of a majority jump forward: two hold", Cell: "clocked-quorum/majority-clocks-jump", Sees: check.Exclusion},
 	{Why: "data is lost and the clock is behind the newest token: tokens fall", Cell: "clocked/flushall-clock-behind", Sees: check.Tokens},
 	{Why: "a deadline counted from the answer: two hold", Cell: "standalone/answers-held", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
+	{Why: "a deadline counted from an answer that TCP had to send again: two hold", Cell: "netns/answers-vanish", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
+}
+
+// Can says why this machine can't play a control; nil: it can.
+func (c *Control) Can() error {
+	cell, err := controlCell(c.Cell)
+	if err != nil {
+		return err
+	}
+	return cell.can()
 }
 
 // ControlOutcome is what a history of a control was.

@@ -5,6 +5,7 @@ package verify_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"sync"
@@ -31,6 +32,11 @@ func TestControls(t *testing.T) {
 	t.Cleanup(func() { outcomes.write(t) })
 	for _, c := range verify.Controls {
 		if !match.MatchString(c.Cell) {
+			continue
+		}
+		if err := c.Can(); err != nil {
+			t.Logf("%s is not played: %v", c.Cell, err)
+			outcomes.LeftOut = append(outcomes.LeftOut, fmt.Sprintf("%s: %v", c.Cell, err))
 			continue
 		}
 		outcomes.Tried++
@@ -68,6 +74,8 @@ type controlsResult struct {
 	Tried int             `json:"tried"`
 	Seen  int             `json:"seen"`
 	List  []controlResult `json:"list"`
+
+	LeftOut []string `json:"left_out,omitempty"` // cells that this machine can't play, and why
 
 	mu sync.Mutex
 }

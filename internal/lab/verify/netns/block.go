@@ -30,13 +30,13 @@ type block struct {
 // choose finds one that no other process has and no route of this machine leads
 // to.
 func choose() (block, error) {
-	routes, err := routes()
+	taken, err := routes()
 	if err != nil {
 		return block{}, err
 	}
 	for i := range blocks {
 		b := block{number: (os.Getpid() + i) % blocks}
-		if slices.ContainsFunc(routes, b.prefix().Overlaps) {
+		if slices.ContainsFunc(taken, b.prefix().Overlaps) {
 			continue
 		}
 		b.lock, err = net.Listen("unix", fmt.Sprintf("@holdfast-verify-%v", b.prefix()))

@@ -15,30 +15,30 @@ import (
 
 // CaughtUp waits until TCP has sent again what was lost: it waits for twice as
 // long after each time in vain, so a connection that was cut for a while stays
-// silent for up to as long again. It says how long that took. An error says that
+// silent for up to as long again. It says how long one did. An error says that
 // it took longer than the limit.
 func (n *Network) CaughtUp(limit time.Duration) (time.Duration, error) {
 	const (
 		first = 250 * time.Millisecond // in which it sends for the second time
 		looks = 3                      // that find nothing
 	)
+	var took time.Duration
 	began := time.Now()
 	time.Sleep(first)
-	for quiet := 0; quiet < looks; {
+	for quiet := 0; quiet < looks; quiet++ {
 		silent, err := n.silent()
 		if err != nil {
 			return 0, err
 		}
-		quiet++
 		if len(silent) > 0 {
-			quiet = 0
+			quiet, took = -1, time.Since(began)
 		}
-		if time.Since(began) > limit {
+		if took > limit {
 			return 0, errors.New("netns: TCP has not caught up: " + strings.Join(silent, ", "))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return time.Since(began) - first - looks*20*time.Millisecond, nil
+	return took, nil
 }
 
 // silent are the connections of which something has to be sent again, seen from

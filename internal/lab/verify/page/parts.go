@@ -10,7 +10,7 @@ import (
 // parts are the runs, each with the flag that takes what it has written.
 var parts = []part{
 	{"histories", "make verify-long", nil},
-	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { return &l.Controls }},
+	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { l.Controls = controls{}; return &l.Controls }},
 	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }},
 	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }},
 	{"models", "go run ./internal/lab/model/cmd -o json", func(l *latest) any { l.Models = nil; return &l.Models }},
@@ -25,6 +25,8 @@ type controls struct {
 	Tried int       `json:"tried"`
 	Seen  int       `json:"seen"`
 	List  []control `json:"list,omitempty"`
+
+	LeftOut []string `json:"left_out,omitempty"`
 }
 
 type control struct {
@@ -42,6 +44,9 @@ func (l *latest) controls(b *strings.Builder) {
 	b.WriteString("| what is predicted | where | seen |\n|---|---|---|\n")
 	for _, c := range l.Controls.List {
 		fmt.Fprintf(b, "| %s | `%s` | %s |\n", c.Why, c.Cell, c.Seen)
+	}
+	for _, left := range l.Controls.LeftOut {
+		fmt.Fprintf(b, "\nNot played: %s.\n", left)
 	}
 }
 

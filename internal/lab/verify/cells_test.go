@@ -1,0 +1,37 @@
+//go:build linux
+
+package verify_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify"
+)
+
+// A cell that this machine can't play is named, with the reason: none is missing
+// in silence.
+func TestNoneIsMissing(t *testing.T) {
+	all := regexp.MustCompile("^netns")
+	played := map[string]bool{}
+	for _, c := range verify.Cells(all) {
+		played[c.String()] = true
+	}
+	left := verify.LeftOut(all)
+	for _, cell := range []string{"netns/none", "netns/link-down", "netns/line-slow", "netns-quorum/links-at-random"} {
+		reason := ""
+		for why, cells := range left {
+			if slices.Contains(cells, cell) {
+				reason = why
+			}
+		}
+		if played[cell] == (reason != "") {
+			t.Errorf("%s is played: %v; left out because of %q; want one of them", cell, played[cell], reason)
+		}
+		if reason != "" && !strings.Contains(reason, "not allowed here") {
+			t.Errorf("%s is left out because of %q, want it to say what is not allowed here", cell, reason)
+		}
+	}
+}
