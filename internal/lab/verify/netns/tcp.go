@@ -81,14 +81,14 @@ func silentIn(s *space, peer func(netip.Addr) bool) (all []string, err error) {
 type connection struct {
 	to    netip.Addr
 	state string // 01 established, 02 and 03 on its way to that
-	timer string // 01: it waits to send again
+	timer string // 01: it waits to send again; 04: it could not send at all, or there was no room, and probes
 	again int    // times
 }
 
 func (c *connection) silent() bool {
 	switch c.state {
 	case "01":
-		return c.timer == "01" && c.again > 0
+		return c.timer == "01" && c.again > 0 || c.timer == "04"
 	case "02", "03":
 		return true
 	}
