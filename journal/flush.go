@@ -101,7 +101,7 @@ func (w *Writer) written(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.trouble {
-		w.trouble = false
+		w.trouble, w.refused = false, false
 		go w.options.Logger.Info("holdfast: the journal is written again", "dropped", w.lost)
 	}
 	clear(w.buffer[:n])
@@ -118,6 +118,19 @@ func (w *Writer) failed(err error) {
 		go w.options.Logger.Warn("holdfast: the journal can't be written for now; what does not fit into memory is dropped", "error", explained(err))
 	}
 	w.trouble = true
+	if w.closed {
+		time.AfterFunc(impatienceWith(err), w.cancel)
+	}
+	w.refused = impatienceWith(err) == 0
+}
+
+// impatienceWith is how long Close goes on trying after an error: not at all where
+// the server will say the same again.
+func impatienceWith(err error) time.Duration {
+	if !errors.Is(explained(err), holdfast.ErrUnreachable) {
+		return 0
+	}
+	return impatience
 }
 
 // write gives entries their time and sends them.

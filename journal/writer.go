@@ -105,6 +105,7 @@ type Writer struct {
 	mu      sync.Mutex // guards the rest
 	closed  bool
 	trouble bool // the last call failed
+	refused bool // the server refused it for good
 	seq     int64
 	buffer  []noted // not yet written, oldest first
 	missing gap     // dropped and not yet told
@@ -245,14 +246,18 @@ func (w *Writer) Dropped() int64 {
 	return w.lost
 }
 
-// Flush waits until what was noted before is written, or ctx ends.
+// Flush waits until what was noted before is written, or ctx ends. Events of a
+// Client come a moment after what they tell: Client.Close waits for them.
 func (w *Writer) Flush(ctx context.Context) error {
 	w.mu.Lock()
 	until := w.seq
+	if w.missing.n > 0 {
+		until++ // the entry that tells of them
+	}
 	w.mu.Unlock()
 	for {
 		w.mu.Lock()
-		written := len(w.buffer) == 0 || w.buffer[0].Seq >= until
+		written := len(w.buffer) == 0 && w.seq >= until || len(w.buffer) > 0 && w.buffer[0].Seq >= until
 		progress := w.progress
 		w.mu.Unlock()
 		if written {
@@ -270,8 +275,8 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 var errClosed = errors.New("holdfast: journal: the Writer was closed before that was written")
 
-// Close writes what there is, for two seconds at most, a quarter of one if the
-// journal could not be written last. The error says how many entries were not
+// Close writes what there is, for two seconds at most, a quarter of one when a call
+// fails, and not again what the server refused for good. The error says how many entries were not
 // written. What is noted afterwards is dropped. Close the Clients first.
 func (w *Writer) Close() error {
 	w.mu.Lock()
@@ -281,7 +286,10 @@ func (w *Writer) Close() error {
 		close(w.closing)
 	}
 	bound := patience
-	if w.trouble {
+	switch {
+	case w.refused:
+		bound = 0
+	case w.trouble:
 		bound = impatience
 	}
 	w.mu.Unlock()

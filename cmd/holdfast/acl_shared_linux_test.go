@@ -23,9 +23,9 @@ func TestLeastRightsShared(t *testing.T) {
 	server.do(t, "ACL", "LOG", "RESET")
 	url := server.urlFor("app")
 	for _, kind := range kinds {
-		holder := startRun(t, url, going, kind.holds, "--owner", "first")
+		holder := startRun(t, url, going, kind.holds, "--owner", "first", "--no-journal")
 		holder.pid("pid")
-		waiter := startRun(t, url, "true", "-v", kind.waits)
+		waiter := startRun(t, url, "true", "-v", kind.waits, "--no-journal")
 		waiter.says("queued: job is held by first; 1st in line")
 		wantShown(t, 0, "first", "ls", "--redis", url)
 		wantShown(t, 0, "first", "show", "job", "--redis", url)

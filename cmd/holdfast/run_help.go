@@ -60,6 +60,10 @@ then, as 'holdfast show' says. At most ` + age(holdfast.MaxMinHold) + `.
 With --max-hold D the command gets TERM when it has run for D, then KILL after
 --grace; NAME is kept until nothing of it is alive.
 
+What becomes of NAME and COMMAND is written into a journal beside the lock, for
+'holdfast history', 'watch', 'audit' and 'jobs', also when nothing was run since
+somebody else had NAME. That never keeps COMMAND waiting; --no-journal writes none.
+
 Signals: HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the
 command, and holdfast ends when that does; while it still waits, the first four
 end the wait with code 128+n and nothing is run. A signal that was ignored at

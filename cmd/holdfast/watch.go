@@ -43,6 +43,7 @@ not answer it goes on asking, and says so on stderr, once; what came meanwhile f
 func (a *app) watch(ctx context.Context, prefix string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a pipe that nobody reads is an error, then, and the end
 	store, closeStore, err := a.openJournal(ctx)
 	if err != nil {
 		return err
