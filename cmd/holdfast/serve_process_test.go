@@ -1,0 +1,194 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// serving is `holdfast serve` as a process.
+type serving struct {
+	*runner
+	url string
+}
+
+func startServe(t *testing.T, serverURL string, flags ...string) *serving {
+	t.Helper()
+	r := newRun(t, serverURL, "")
+	args := append([]string{"serve", "--redis", serverURL, "--listen", "127.0.0.1:0", "--grace", "2s"}, flags...)
+	r.Args = append(r.Args[:1], args...)
+	out, err := os.Create(filepath.Join(r.dir, "url"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	r.Stdout = out
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &serving{runner: r}
+	until(t, "serve prints its URL", func() bool {
+		text, _ := os.ReadFile(filepath.Join(r.dir, "url"))
+		s.url = strings.TrimSuffix(string(text), "\n")
+		return strings.HasSuffix(string(text), "\n")
+	})
+	return s
+}
+
+// ask sends a request and returns the status and what was answered.
+func (s *serving) ask(method, path, body string) (int, map[string]any) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, nil
+	}
+	defer r.Body.Close()
+	var answer map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&answer)
+	return r.StatusCode, answer
+}
+
+// streamed takes a name by a stream that stays open; what comes by it goes to the channel,
+// which is closed with the stream.
+func (s *serving) streamed(body string) <-chan string {
+	s.t.Helper()
+	q, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/v1/leases/stream", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(q)
+	if err != nil || r.StatusCode != http.StatusOK {
+		s.t.Fatalf("stream: %+v, %v", r, err)
+	}
+	events := make(chan string, 1000)
+	go func() {
+		defer close(events)
+		defer r.Body.Close()
+		for lines := bufio.NewScanner(r.Body); lines.Scan(); {
+			events <- lines.Text()
+		}
+	}()
+	return events
+}
+
+// event waits for one and returns its data.
+func event(t *testing.T, events <-chan string, kind string) map[string]any {
+	t.Helper()
+	timeout := time.After(patience)
+	found := false
+	for {
+		select {
+		case line, ok := <-events:
+			if !ok {
+				t.Fatalf("the stream has ended before %s", kind)
+			}
+			if found {
+				var data map[string]any
+				_ = json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &data)
+				return data
+			}
+			found = line == "event: "+kind
+		case <-timeout:
+			t.Fatalf("not within %v: %s", patience, kind)
+		}
+	}
+}
+
+// A server that is killed, kill -9, frees what its streams hold after their ttl, and not before; tokens
+// rise, and a lease by request goes on by another server.
+func TestServeKilled(t *testing.T) {
+	redis := startRedis(t)
+	a, b := startServe(t, redis.url()), startServe(t, redis.url())
+	status, lease := a.ask("POST", "/v1/leases", `{"name": "kept", "ttl": "1m"}`)
+	if status != http.StatusCreated {
+		t.Fatalf("acquire: %d %v", status, lease)
+	}
+	events := a.streamed(`{"name": "job", "ttl": "3s"}`)
+	first := event(t, events, "granted")
+	event(t, events, "renewed")
+	killed := time.Now()
+	a.send(syscall.SIGKILL)
+	next := event(t, b.streamed(`{"name": "job", "ttl": "3s", "wait": "1m"}`), "granted")
+	if took := time.Since(killed); took < time.Second {
+		t.Errorf("free %v after the kill: the ttl, of 3s, was not heeded", took)
+	}
+	if next["token"].(float64) <= first["token"].(float64) {
+		t.Errorf("token %v after %v", next["token"], first["token"])
+	}
+	text, _ := lease["lease"].(string)
+	q, err := http.NewRequestWithContext(t.Context(), "PUT", b.url+"/v1/lease", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Holdfast-Lease", text)
+	r, err := http.DefaultClient.Do(q)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("renewing by another server: %+v, %v", r, err)
+	}
+	_ = r.Body.Close()
+}
+
+// A server that ends tells its streams, and releases what they held: the next has it at once.
+func TestServeEnds(t *testing.T) {
+	redis := startRedis(t)
+	a, b := startServe(t, redis.url()), startServe(t, redis.url())
+	events := a.streamed(`{"name": "job", "ttl": "10m"}`)
+	event(t, events, "granted")
+	next := b.streamed(`{"name": "job", "wait": "1m"}`)
+	event(t, next, "waiting")
+	a.send(syscall.SIGTERM)
+	if asked := event(t, events, "revoke-requested"); asked["cause"] != "closed" {
+		t.Errorf("revoke-requested: %v", asked)
+	}
+	event(t, next, "granted")
+	a.wantExit(0)
+}
+
+// While Redis is frozen requests are answered 503, soon, and afterwards as before.
+func TestServeWithoutRedis(t *testing.T) {
+	redis := startRedis(t)
+	s := startServe(t, redis.url())
+	if status, answer := s.ask("POST", "/v1/leases", `{"name": "n"}`); status != http.StatusCreated {
+		t.Fatalf("acquire: %d %v", status, answer)
+	}
+	if err := redis.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	status, answer := s.ask("POST", "/v1/leases", `{"name": "m", "wait": "50s"}`)
+	if status != http.StatusServiceUnavailable || answer["code"] != "unavailable" {
+		t.Errorf("without Redis: %d %v", status, answer)
+	}
+	began := time.Now()
+	for range 20 {
+		if status, _ := s.ask("GET", "/v1/locks/n", ""); status != http.StatusServiceUnavailable {
+			t.Errorf("without Redis: %d", status)
+		}
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("20 requests took %v", took)
+	}
+	if err := redis.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it works again", func() bool { status, _ := s.ask("GET", "/readyz", ""); return status == http.StatusOK })
+	if status, answer := s.ask("GET", "/v1/locks/n", ""); status != http.StatusOK || answer["held"] != true {
+		t.Errorf("afterwards: %d %v", status, answer)
+	}
+}
