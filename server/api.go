@@ -19,7 +19,7 @@ type API struct {
 	mux     *http.ServeMux
 	guard   *http.CrossOriginProtection
 	store   *outage
-	names   *names
+	surveys *surveys
 	repeats *repeats
 
 	busy    chan struct{} // one for each request that is worked on
@@ -41,7 +41,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	closing := make(chan struct{})
 	a := &API{
 		client: client, options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(),
-		store: newOutage(client, closing), names: newNames(client), repeats: newRepeats(),
+		store: newOutage(client, closing), surveys: newSurveys(client), repeats: newRepeats(),
 		busy: make(chan struct{}, v.MaxRequests), closing: closing,
 	}
 	a.close = sync.OnceFunc(func() { close(a.closing) })

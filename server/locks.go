@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,38 +13,38 @@ import (
 const (
 	defaultPage = 100
 	maxPage     = 1000
-	lookAtMost  = 2000 // names that one page may look at to find those that are held
-	lookAtOnce  = 16
 )
 
 // page is the answer of list.
 type page struct {
-	Locks []*stateJSON `json:"locks"`
-	Next  *string      `json:"next"` // give it as after; null: there are no more
+	Locks  []*stateJSON `json:"locks"`
+	Next   *string      `json:"next"`   // give it as after; null: there are no more
+	Unseen int          `json:"unseen"` // names with the prefix that could not be looked at
+}
+
+// filter is which names a page shows.
+type filter struct {
+	prefix, after string
+	limit         int
+	all, problems bool
+}
+
+func (f *filter) fits(n *holdfast.Surveyed) bool {
+	switch {
+	case !strings.HasPrefix(n.Name, f.prefix):
+		return false
+	case f.problems:
+		return n.Problem() != nil
+	}
+	return f.all || n.Holder != nil || n.Waiting > 0
 }
 
 // list answers what is held or waited for, by name.
 func (a *API) list(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	limit, all := defaultPage, false
-	for key, values := range q {
-		var err error
-		switch key {
-		case "prefix", "after":
-		case "limit":
-			if limit, err = strconv.Atoi(values[0]); err != nil || limit < 1 || limit > maxPage {
-				newProblem(http.StatusBadRequest, "bad-request", "limit must be a number from 1 to %d", maxPage).write(w)
-				return
-			}
-		case "all":
-			if all, err = strconv.ParseBool(values[0]); err != nil {
-				newProblem(http.StatusBadRequest, "bad-request", "all must be true or false").write(w)
-				return
-			}
-		default:
-			newProblem(http.StatusBadRequest, "bad-request", "there is no parameter %.50q: there are prefix, after, limit and all", key).write(w)
-			return
-		}
+	f, p := newFilter(r)
+	if p != nil {
+		p.write(w)
+		return
 	}
 	ctx, leave, err := a.store.enter(r.Context())
 	if err != nil {
@@ -54,61 +52,61 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	found, err := a.page(ctx, q.Get("prefix"), q.Get("after"), limit, all)
+	survey, err := a.surveys.get(ctx)
 	if err != nil {
 		problemOf(because(ctx, err)).write(w)
 		return
 	}
-	answer(w, http.StatusOK, found)
+	answer(w, http.StatusOK, f.page(survey))
 }
 
-func (a *API) page(ctx context.Context, prefix, after string, limit int, all bool) (*page, error) {
-	names, err := a.names.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return !strings.HasPrefix(name, prefix) || name <= after
-	})
-	out, looked := &page{Locks: []*stateJSON{}}, 0
-	for part := range slices.Chunk(names, lookAtOnce) {
-		states, err := a.lookAt(ctx, part)
+func newFilter(r *http.Request) (*filter, *problem) {
+	q := r.URL.Query()
+	f := &filter{prefix: q.Get("prefix"), after: q.Get("after"), limit: defaultPage}
+	for key, values := range q {
+		var err error
+		switch key {
+		case "prefix", "after":
+		case "limit":
+			if f.limit, err = strconv.Atoi(values[0]); err != nil || f.limit < 1 || f.limit > maxPage {
+				return nil, newProblem(http.StatusBadRequest, "bad-request", "limit must be a number from 1 to %d", maxPage)
+			}
+		case "all":
+			f.all, err = strconv.ParseBool(values[0])
+		case "problems":
+			f.problems, err = strconv.ParseBool(values[0])
+		default:
+			return nil, newProblem(http.StatusBadRequest, "bad-request", "there is no parameter %.50q: there are prefix, after, limit, all and problems", key)
+		}
 		if err != nil {
-			return nil, err
-		}
-		for _, s := range states {
-			looked++
-			if s != nil && (all || s.Holder != nil || s.Waiting > 0) {
-				out.Locks = append(out.Locks, s)
-			}
-			if (len(out.Locks) == limit || looked == lookAtMost) && looked < len(names) {
-				out.Next = new(names[looked-1])
-				return out, nil
-			}
+			return nil, newProblem(http.StatusBadRequest, "bad-request", "%s must be true or false", key)
 		}
 	}
-	return out, nil
+	return f, nil
 }
 
-// lookAt looks at several names at once. Those that the store will not show are nil.
-func (a *API) lookAt(ctx context.Context, names []string) ([]*stateJSON, error) {
-	states, errs := make([]*stateJSON, len(names)), make([]error, len(names))
-	done := make(chan struct{})
-	for i, name := range names {
-		go func() {
-			states[i], errs[i] = a.look(ctx, name, false)
-			done <- struct{}{}
-		}()
-	}
-	for range names {
-		<-done
-	}
-	for _, err := range errs {
-		if _, said := errors.AsType[holdfast.ServerError](err); err != nil && !said {
-			return nil, err
+// page is what the filter lets through.
+func (f *filter) page(s *holdfast.Survey) *page {
+	out := &page{Locks: []*stateJSON{}}
+	last := ""
+	for i := range s.Names {
+		n := &s.Names[i]
+		switch {
+		case n.Err != nil:
+			if strings.HasPrefix(n.Name, f.prefix) {
+				out.Unseen++
+			}
+		case n.Name <= f.after || !f.fits(n):
+		case len(out.Locks) == f.limit:
+			if out.Next == nil {
+				out.Next = &last
+			}
+		default:
+			last = n.Name
+			out.Locks = append(out.Locks, newStateJSON(n.State, n.Reasons))
 		}
 	}
-	return states, nil
+	return out
 }
 
 // show answers what there is to know of one name.
@@ -127,44 +125,35 @@ func (a *API) show(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, state)
 }
 
-// names remembers for a moment which names there are: finding them walks the whole
-// keyspace, and pages are asked for one after the other.
-type names struct {
+// surveys remembers the newest for a moment: finding names walks the whole keyspace,
+// and pages are asked for one after the other.
+type surveys struct {
 	client *holdfast.Client
 	turn   chan struct{} // one at a time
-	list   []string
+	newest *holdfast.Survey
 	at     time.Time
 }
 
-const (
-	namesLast = 2 * time.Second
-	maxNames  = 200_000
-)
+const surveyLasts = 2 * time.Second
 
-func newNames(client *holdfast.Client) *names {
-	return &names{client: client, turn: make(chan struct{}, 1)}
+func newSurveys(client *holdfast.Client) *surveys {
+	return &surveys{client: client, turn: make(chan struct{}, 1)}
 }
 
-func (n *names) get(ctx context.Context) ([]string, error) {
+func (s *surveys) get(ctx context.Context) (*holdfast.Survey, error) {
 	select {
-	case n.turn <- struct{}{}:
-		defer func() { <-n.turn }()
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if time.Since(n.at) < namesLast {
-		return n.list, nil
+	if s.newest != nil && time.Since(s.at) < surveyLasts {
+		return s.newest, nil
 	}
-	var list []string
-	for name, err := range n.client.Names(ctx, "") {
-		if err != nil {
-			return nil, err
-		}
-		if list = append(list, name); len(list) == maxNames {
-			break
-		}
+	survey, err := s.client.Survey(ctx, "")
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(list)
-	n.list, n.at = list, time.Now()
-	return list, nil
+	s.newest, s.at = survey, time.Now()
+	return survey, nil
 }

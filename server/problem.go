@@ -148,7 +148,7 @@ func heldProblem(name string, state *stateJSON) *problem {
 	if state.Waiting > 0 {
 		p.detail += fmt.Sprintf(", %d waiting", state.Waiting)
 	}
-	return p.with("name", name).with("holder", state.Holder).with("waiting", state.Waiting)
+	return p.with("name", name).with("holder", state.Holder).with("waiting", state.Waiting).with("reasons", state.Reasons)
 }
 
 // writeJSON writes a value behind a header that has been written.

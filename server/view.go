@@ -19,6 +19,7 @@ type stateJSON struct {
 	Tokens  int64        `json:"tokens_up_to"`
 	Waiting int          `json:"waiting"`
 	Waiters []waiterJSON `json:"waiters"`
+	Reasons []reasonJSON `json:"reasons"`
 	At      time.Time    `json:"at"`
 
 	Size    int           `json:"size,omitempty"`
@@ -38,6 +39,7 @@ type holderJSON struct {
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
+	processJSON
 	partJSON
 }
 
@@ -47,7 +49,23 @@ type waiterJSON struct {
 	Hash      string `json:"hash"`
 	WaitedMS  int64  `json:"waited_ms"`
 	Listening bool   `json:"listening"`
+	processJSON
 	partJSON
+}
+
+// processJSON is the process behind a holder or waiter.
+type processJSON struct {
+	Client  string            `json:"client,omitempty"`
+	Revoked string            `json:"revoked,omitempty"`
+	Details *holdfast.Details `json:"details,omitempty"`
+}
+
+// reasonJSON is one thing to be said of how a name stands.
+type reasonJSON struct {
+	Code     holdfast.Code `json:"code"`
+	Problem  bool          `json:"problem"`
+	Sentence string        `json:"sentence"`
+	Action   string        `json:"action"`
 }
 
 type partJSON struct {
@@ -63,18 +81,14 @@ type runJSON struct {
 	Outcome string     `json:"outcome"`
 }
 
-// look looks at a name. What the store does not let us see beside its state is left out.
+// look looks at a name; back: also at what is remembered of Once, which is left out where the store does
+// not let us see it.
 func (a *API) look(ctx context.Context, name string, back bool) (*stateJSON, error) {
 	state, err := a.client.Inspect(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	out := newStateJSON(state)
-	if h := state.Holder; h != nil && state.Kind == holdfast.KindMutex && !h.Foreign && !h.Resting {
-		if leader, err := a.client.Election(name).Leader(ctx); err == nil && leader.Hash == h.Hash && leader.Term > 0 {
-			out.Term, out.Kind = leader.Term, "election"
-		}
-	}
+	out := newStateJSON(state, state.Diagnose(nil))
 	if back {
 		run, err := a.client.LastRun(ctx, name)
 		if err == nil {
@@ -86,10 +100,16 @@ func (a *API) look(ctx context.Context, name string, back bool) (*stateJSON, err
 	return out, nil
 }
 
-func newStateJSON(s *holdfast.State) *stateJSON {
+func newStateJSON(s *holdfast.State, reasons []holdfast.Diagnosis) *stateJSON {
 	out := &stateJSON{
 		Name: s.Name, Kind: string(s.Kind), State: "free", Holder: newHolderJSON(s.Holder),
-		Tokens: s.Token, Waiting: s.Waiting, Waiters: []waiterJSON{}, At: s.At.UTC(),
+		Tokens: s.Token, Waiting: s.Waiting, Waiters: []waiterJSON{}, Reasons: []reasonJSON{}, At: s.At.UTC(), Term: s.Term,
+	}
+	if s.Term > 0 {
+		out.Kind = "election"
+	}
+	for _, d := range reasons {
+		out.Reasons = append(out.Reasons, reasonJSON{d.Code, d.Code.Problem(), d.Sentence, d.Action})
 	}
 	if h := s.Holder; h != nil {
 		out.State, out.Held = "held", true
@@ -107,7 +127,7 @@ func newStateJSON(s *holdfast.State) *stateJSON {
 		}
 	}
 	for i, w := range s.Waiters {
-		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, newPartJSON(w.Part)})
+		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, processJSON{w.Client, "", w.Details}, newPartJSON(w.Part)})
 	}
 	return out
 }
@@ -116,7 +136,7 @@ func newHolderJSON(h *holdfast.Holder) *holderJSON {
 	if h == nil {
 		return nil
 	}
-	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, partJSON: newPartJSON(h.Part)}
+	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
 	if h.Held > 0 {
 		out.HeldMS = new(h.Held.Milliseconds())
 	}
