@@ -11,6 +11,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// version is that of a release, which its build sets: -ldflags "-X main.version=v1.2.3".
+// Empty: what Go knows.
+var version string
+
 // build is what the binary knows about itself: all of it from the Go linker.
 type build struct {
 	Version  string `json:"version"`
@@ -28,7 +32,7 @@ func thisBuild() build {
 	if !ok {
 		return b
 	}
-	b.Version = firstOf(info.Main.Version, b.Version)
+	b.Version = firstOf(version, info.Main.Version, b.Version)
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
