@@ -4,7 +4,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -48,7 +47,7 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	await(t, "a lock", func() bool { return strings.Contains(keys(t, server), "holdfast/fence::{p}:bench-") })
-	if err := cmd.Process.Signal(os.Signal(syscall.SIGINT)); err != nil {
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()

@@ -171,7 +171,7 @@ func (a *app) theLease(o leaseOptions, args []string) (aLease, error) {
 }
 
 func readLeaseFile(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the user names it
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ write those of all commands: holdfast.1, holdfast-run.1 and so on.`,
 // there is a mistake more often than a wish.
 func writeManPages(cmd *cobra.Command, dir string) error {
 	file := filepath.Join(dir, manName(cmd)+".1")
-	if err := os.WriteFile(file, []byte(manPage(cmd)), 0o644); err != nil { //nolint:gosec // everybody may read a manual
+	if err := os.WriteFile(file, []byte(manPage(cmd)), 0o644); err != nil {
 		return &exitError{exitConfig, err}
 	}
 	for _, sub := range cmd.Commands() {
