@@ -37,6 +37,19 @@ const (
 	InTurn   Source = "turn"   // another caller here had it before, see Client
 )
 
+// source is how the newest turn's caller came to know.
+func (l *line) source(w *caller) Source {
+	switch {
+	case l.tenure.turns > 1:
+		return InTurn
+	case l.tenure.pushed:
+		return Pushed
+	case l.seenAt > 0 && l.seenAt >= w.since:
+		return Polled
+	}
+	return Answered
+}
+
 // Released tells: a caller gave its lease back.
 type Released struct {
 	Name  string

@@ -236,6 +236,45 @@ func TestCauseOfLossIsOnTheCallersSpan(t *testing.T) {
 	}
 }
 
+// What f says of another lease is not put down to this one.
+func TestAnotherLeasesLossIsNotTold(t *testing.T) {
+	p := process(t, embed(t), "A", time.Minute)
+	ctx, callers := p.tracer.Start(t.Context(), "caller")
+	other := &holdfast.LostError{Name: "other", Token: 1, Cause: holdfast.Taken}
+	if err := p.tracing.Do(ctx, p.client.Mutex("n"), func(context.Context, *holdfast.Lease) error { return other }); !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("got %v, want what f returned", err)
+	}
+	callers.End()
+	if s := p.ended(t, "caller"); len(s.Events()) > 0 {
+		t.Errorf("events: got %v, want none", events(s))
+	}
+}
+
+// A span that ends when Do returns has the loss, also where nobody else had the time to
+// tell it: MaxHold ends the lease while f runs on.
+func TestDoTellsBeforeItReturns(t *testing.T) {
+	p := process(t, embed(t), "A", time.Minute)
+	mutex := p.client.Mutex("n")
+	mutex.MaxHold = time.Millisecond
+	for range 100 {
+		ctx, callers := p.tracer.Start(t.Context(), "caller")
+		err := p.tracing.Do(ctx, mutex, func(_ context.Context, lease *holdfast.Lease) error {
+			for lease.Err() == nil { // which knows first
+				runtime.Gosched()
+			}
+			return nil
+		})
+		callers.End()
+		if !errors.Is(err, holdfast.ErrLost) {
+			t.Fatalf("got %v, want ErrLost", err)
+		}
+		if s := p.ended(t, "caller"); !slices.Equal(events(s), []string{"lost"}) {
+			t.Fatalf("events: got %v, want lost", events(s))
+		}
+		p.spans.Reset()
+	}
+}
+
 // Leases leave no goroutine behind, however they end.
 func TestNothingIsLeftBehind(t *testing.T) {
 	p := process(t, embed(t), "A", time.Minute)

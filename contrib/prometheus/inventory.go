@@ -1,0 +1,162 @@
+package holdfastprom
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// InventoryOptions are the settings of an Inventory. The zero value means the defaults.
+type InventoryOptions struct {
+	// Prefix is that of the names that are counted. Default: all.
+	Prefix string
+
+	// Every is the least time from the begin of one survey to the next, however often
+	// and by whomever it is scraped. Default 30 s.
+	Every time.Duration
+
+	// Wait is how long a scrape waits for a survey. When that takes longer the scrape
+	// gets the figures of the one before, and the next scrape the new ones. Default 1 s.
+	Wait time.Duration
+
+	// Limit is how long a survey may take before it is given up. Default 30 s.
+	Limit time.Duration
+
+	// MaxNames is how many names there may be: where there are more nothing is
+	// surveyed, and holdfast_inventory_capped is 1. Every 10,000 names that are held
+	// cost Redis about 100 ms of its time for each survey. Default 20,000.
+	MaxNames int
+}
+
+// Inventory is what stands in Redis, whoever put it there: a prometheus.Collector over
+// Client.Survey. Names are counted and never labels.
+//
+// A scrape that comes when the figures are older than InventoryOptions.Every begins a
+// survey; without scrapes nothing is asked, and there is never more than one at a time.
+type Inventory struct {
+	client  *holdfast.Client
+	options InventoryOptions
+
+	mu      sync.Mutex // guards the rest
+	running chan struct{}
+	began   time.Time
+	shown   *figures // the newest that succeeded; nil: none
+	up      bool     // the newest survey succeeded
+	capped  bool     // it was not made, since there are too many names
+	took    time.Duration
+}
+
+var _ prometheus.Collector = (*Inventory)(nil)
+
+// NewInventory makes the inventory of what a Client sees. Nil options are good defaults.
+func NewInventory(client *holdfast.Client, options *InventoryOptions) *Inventory {
+	i := &Inventory{client: client}
+	if options != nil {
+		i.options = *options
+	}
+	o := &i.options
+	if o.Every < 0 || o.Wait < 0 || o.Limit < 0 || o.MaxNames < 0 {
+		panic("holdfastprom: InventoryOptions must not be negative")
+	}
+	defaultTo(&o.Every, 30*time.Second)
+	defaultTo(&o.Wait, time.Second)
+	defaultTo(&o.Limit, 30*time.Second)
+	defaultTo(&o.MaxNames, 20_000)
+	return i
+}
+
+func defaultTo[V comparable](v *V, otherwise V) {
+	var zero V
+	if *v == zero {
+		*v = otherwise
+	}
+}
+
+// figures are those of one survey.
+type figures struct {
+	at          time.Time
+	states      map[string]int // names by what they are: held, resting, free, unseen
+	held        map[holdfast.Kind]int
+	waiting     map[holdfast.Kind]int
+	longestWait map[holdfast.Kind]time.Duration
+	codes       map[holdfast.Code]int
+}
+
+var kinds = []holdfast.Kind{holdfast.KindMutex, holdfast.KindSemaphore, holdfast.KindRWMutex}
+
+func figuresOf(s *holdfast.Survey, at time.Time) *figures {
+	f := &figures{
+		at:     at,
+		states: map[string]int{"held": s.Counts.Held, "resting": s.Counts.Resting, "free": s.Counts.Free, "unseen": s.Counts.Unseen},
+		held:   make(map[holdfast.Kind]int), waiting: make(map[holdfast.Kind]int),
+		longestWait: make(map[holdfast.Kind]time.Duration),
+		codes:       s.Counts.Codes,
+	}
+	for _, n := range s.Names {
+		if n.Err != nil {
+			continue
+		}
+		if h := n.Holder; h != nil && !h.Resting {
+			f.held[n.Kind]++
+		}
+		f.waiting[n.Kind] += n.Waiting
+		for _, w := range n.Waiters {
+			f.longestWait[n.Kind] = max(f.longestWait[n.Kind], w.Waited)
+		}
+	}
+	return f
+}
+
+// refresh begins a survey if one is due, and waits a while for the one that runs.
+func (i *Inventory) refresh() {
+	i.mu.Lock()
+	now := time.Now()
+	if i.running == nil && (i.began.IsZero() || now.Sub(i.began) >= i.options.Every) {
+		i.running, i.began = make(chan struct{}), now
+		go i.survey(i.running, now)
+	}
+	running := i.running
+	i.mu.Unlock()
+	if running == nil {
+		return
+	}
+	patience := time.NewTimer(i.options.Wait)
+	defer patience.Stop()
+	select {
+	case <-running:
+	case <-patience.C:
+	}
+}
+
+// survey takes new figures. It ends within Limit.
+func (i *Inventory) survey(done chan<- struct{}, began time.Time) {
+	defer close(done)
+	ctx, cancel := context.WithTimeout(context.Background(), i.options.Limit)
+	defer cancel()
+	survey, capped, err := i.look(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.running, i.took = nil, time.Since(began)
+	i.up, i.capped = err == nil && !capped, capped
+	if i.up {
+		i.shown = figuresOf(survey, began)
+	}
+}
+
+// look surveys all names, unless there are too many.
+func (i *Inventory) look(ctx context.Context) (survey *holdfast.Survey, capped bool, err error) {
+	n := 0
+	for _, err := range i.client.Names(ctx, i.options.Prefix) {
+		if err != nil {
+			return nil, false, err
+		}
+		if n++; n > i.options.MaxNames {
+			return nil, true, nil
+		}
+	}
+	survey, err = i.client.Survey(ctx, i.options.Prefix)
+	return survey, false, err
+}

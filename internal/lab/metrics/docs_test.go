@@ -1,0 +1,175 @@
+package metrics_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const page = "docs/metrics.md"
+
+// documented is one row of the tables in docs/metrics.md.
+type documented struct {
+	kind   string
+	labels []string
+	alerts []string
+}
+
+func list(cell string) []string {
+	return strings.FieldsFunc(cell, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func rows(t *testing.T) map[string]documented {
+	t.Helper()
+	all := make(map[string]documented)
+	for line := range strings.Lines(text(t, page)) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 7 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			continue
+		}
+		name := strings.Trim(cells[1], " `")
+		if _, twice := all[name]; twice {
+			t.Errorf("%s: %s has two rows", page, name)
+		}
+		if strings.TrimSpace(cells[4]) == "" {
+			t.Errorf("%s: %s has no meaning", page, name)
+		}
+		all[name] = documented{strings.TrimSpace(cells[2]), list(cells[3]), list(cells[5])}
+	}
+	return all
+}
+
+// Every metric is documented with its type and labels, and no other is.
+func TestEveryMetricIsDocumented(t *testing.T) {
+	rows, registered := rows(t), registered(t)
+	for name, m := range registered {
+		row, ok := rows[name]
+		if !ok {
+			t.Errorf("%s has no row for %s: who sees it does not know what it means", page, name)
+			continue
+		}
+		slices.Sort(m.labels)
+		if got := slices.Sorted(slices.Values(row.labels)); row.kind != m.kind || !slices.Equal(got, m.labels) {
+			t.Errorf("%s says of %s: %s with labels %v; it is a %s with labels %v", page, name, row.kind, got, m.kind, m.labels)
+		}
+	}
+	for name := range rows {
+		if _, ok := registered[name]; !ok {
+			t.Errorf("%s has a row for %s, which no collector gives", page, name)
+		}
+	}
+}
+
+// The alerts that a row names are those whose rules look at the metric, and no other.
+func TestRowsNameTheirAlerts(t *testing.T) {
+	want := make(map[string][]string)
+	for _, rule := range rules(t) {
+		for name := range metricsIn(t, rule.Expr) {
+			want[name] = append(want[name], rule.Alert)
+		}
+	}
+	for name, row := range rows(t) {
+		slices.Sort(row.alerts)
+		slices.Sort(want[name])
+		if !slices.Equal(row.alerts, want[name]) {
+			t.Errorf("%s says that %s has the alerts %v; the rules that look at it are %v", page, name, row.alerts, want[name])
+		}
+	}
+}
+
+// The values of labels that the page explains are those that there are: of causes and
+// sources all, of others none that is not.
+func TestDocumentedValues(t *testing.T) {
+	said := text(t, page)
+	for name, m := range registered(t) {
+		for _, label := range []string{"source", "cause", "state", "kind", "method"} {
+			for _, value := range m.values[label] {
+				if !strings.Contains(said, "`"+value+"`") {
+					t.Errorf("%s does not say what %s{%s=%q} is", page, name, label, value)
+				}
+			}
+		}
+	}
+}
+
+var fence = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// The code that the page shows is in examples that run.
+func TestPageShowsTestedCode(t *testing.T) {
+	examples := unindented(text(t, "contrib/prometheus/example_test.go") + text(t, "internal/lab/metrics/example_test.go"))
+	blocks := fence.FindAllStringSubmatch(text(t, page), -1)
+	if len(blocks) == 0 {
+		t.Errorf("%s shows no code", page)
+	}
+	for _, block := range blocks {
+		for _, part := range strings.Split(block[1], "\n\n") {
+			if part = unindented(part); !strings.Contains(examples, part) {
+				t.Errorf("%s shows code that is in no example:\n%s", page, part)
+			}
+		}
+	}
+}
+
+// unindented keeps the whole lines of a text without their indentation and comments.
+func unindented(text string) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+var command = regexp.MustCompile("`holdfast ([a-z-]+)")
+
+// Every rule has its page, which says where to look with which command of ours, and
+// every page its rule; the table of runbooks has each with its severity.
+func TestEveryAlertHasARunbook(t *testing.T) {
+	commands := make(map[string]bool)
+	for _, name := range sourcesOfCommands(t) {
+		for _, use := range regexp.MustCompile(`Use:\s+"([a-z-]+)`).FindAllStringSubmatch(text(t, "cmd/holdfast/"+name), -1) {
+			commands[use[1]] = true
+		}
+	}
+	pages := make(map[string]bool)
+	for _, name := range runbooks(t) {
+		pages[name] = true
+	}
+	index := text(t, "docs/runbooks/README.md")
+	for _, rule := range rules(t) {
+		if !pages[rule.Alert] {
+			t.Errorf("docs/runbooks/%s.md is missing", rule.Alert)
+			continue
+		}
+		delete(pages, rule.Alert)
+		said := text(t, "docs/runbooks/"+rule.Alert+".md")
+		for _, part := range []string{"# " + rule.Alert + "\n", "**What it means.**", "**Look.**", "**Do.**"} {
+			if !strings.Contains(said, part) {
+				t.Errorf("docs/runbooks/%s.md lacks %q", rule.Alert, part)
+			}
+		}
+		uses := command.FindAllStringSubmatch(said, -1)
+		if len(uses) == 0 {
+			t.Errorf("docs/runbooks/%s.md names no command of holdfast: where does one look?", rule.Alert)
+		}
+		for _, use := range uses {
+			if !commands[use[1]] {
+				t.Errorf("docs/runbooks/%s.md says holdfast %s, which there is not", rule.Alert, use[1])
+			}
+		}
+		if row := fmt.Sprintf("| [%s](%[1]s.md) | %s |", rule.Alert, rule.Labels["severity"]); !strings.Contains(index, row) {
+			t.Errorf("docs/runbooks/README.md lacks the row %q", row)
+		}
+		if want := "https://github.com/holdfast-go/holdfast/blob/main/docs/runbooks/" + rule.Alert + ".md"; rule.Annotations["runbook_url"] != want {
+			t.Errorf("%s: runbook_url: got %s, want %s", rule.Alert, rule.Annotations["runbook_url"], want)
+		}
+	}
+	for _, left := range slices.Sorted(maps.Keys(pages)) {
+		t.Errorf("docs/runbooks/%s.md belongs to no rule", left)
+	}
+}
