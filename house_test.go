@@ -226,7 +226,7 @@ var arrows = map[string][]string{
 	"goredisstore":      {"", "storetest", "internal/redisurl/...", "goredisstore"},
 	"embedded":          {"", "fence", "journal", "storetest", "embedded", "embedded/internal/..."},
 	"server":            {"", "server/...", "embedded", "journal"},
-	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/...", "cmd/holdfast/..."},
+	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/prometheus", "cmd/holdfast/..."},
 	"internal/lab":      {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/spf13/cobra"
 )
@@ -74,11 +75,13 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 			return usagef("--tokens: %v", err)
 		}
 	}
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	metrics := holdfastprom.New(nil)
+	client, closeClient, err := a.connect(ctx, holdfast.Options{OnEvent: metrics.OnEvent})
 	if err != nil {
 		return err
 	}
 	defer closeClient()
+	f.options.Metrics = metricsOf(metrics, client)
 	api, err := server.Handler(client, &f.options)
 	if err != nil {
 		return usagef("%v", err)

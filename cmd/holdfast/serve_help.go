@@ -30,6 +30,7 @@ requests are answered 503 at once.
   POST   /v1/revoke           ask a holder to stop           } admin
   POST   /v1/steal            take its name away             }
   LOCK, UNLOCK /v1/terraform/NAME
+  GET    /metrics             for Prometheus: its own, and what stands in Redis
   GET    /healthz, /readyz?verbose, /openapi.json`
 
 const serveExample = `  holdfast serve

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// serve gives its metrics and the inventory of Redis at /metrics, with what others hold.
+func TestServeMetrics(t *testing.T) {
+	server := startServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stdout, writeEnd := io.Pipe()
+	var stderr bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- runHere(ctx, writeEnd, &stderr, "serve", "--listen", "127.0.0.1:0", "--redis", server.URL())
+		writeEnd.Close()
+	}()
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("serve printed no URL: %v", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSpace(line)+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nholdfast_held{class=\"all\"} 0\n", "\nholdfast_inventory_up 1\n", "\nholdfast_inventory_held{kind=\"mutex\"} 0\n", "\ngo_goroutines "} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("/metrics lacks %q:\n%s", want, page)
+		}
+	}
+	cancel()
+	if got, want := <-ended, 0; got != want {
+		t.Errorf("serve: exit code %d, want %d: %s", got, want, &stderr)
+	}
+}
