@@ -9,7 +9,7 @@ type Here struct {
 
 // Here lists the names that callers of this Client hold or wait for, in no order, each
 // once. It is what this process knows, exact at that moment: it asks nobody, and takes
-// less than a microsecond a name. A name that only lingers is not among them.
+// about a microsecond a name. A name that only lingers is not among them.
 func (c *Client) Here() []Here {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,6 +11,7 @@
 // metric with its labels and meaning, deploy/prometheus alert rules for them, and
 // deploy/grafana a dashboard.
 //
-// What it costs: some 100 ns an event, beside the lock path; and for each call of the
-// store, which is a round trip, as much before its answer is passed on.
+// What it costs: less than a microsecond an event, beside the lock path; for each call of
+// the store, which is a round trip, as much before its answer is passed on; and some
+// microseconds at a scrape for each name that is held or waited for.
 package holdfastprom

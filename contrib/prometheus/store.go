@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -51,6 +52,7 @@ type counted struct {
 	m                               *Metrics
 	label                           string
 	eval, pipeline, wait, subscribe prometheus.Observer
+	scripts                         sync.Map // by name: the counter of its calls
 }
 
 func (c *counted) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
@@ -104,9 +106,25 @@ func (c *counted) countAll(calls []holdfast.Call, results []holdfast.Result) {
 }
 
 func (c *counted) count(script string, err error) {
-	script = c.m.script(script)
-	c.m.servers.calls.WithLabelValues(c.label, script).Inc()
-	c.failed(script, err)
+	known, _ := c.scripts.Load(script)
+	calls, ok := known.(prometheus.Counter)
+	if !ok {
+		calls = c.first(script)
+	}
+	calls.Inc()
+	if err != nil {
+		c.failed(c.m.script(script), err)
+	}
+}
+
+// first is the counter of a script that was not counted here before.
+func (c *counted) first(script string) prometheus.Counter {
+	label := c.m.script(script)
+	counter := c.m.servers.calls.WithLabelValues(c.label, label)
+	if label == script { // of those that share one there may be any number
+		c.scripts.Store(script, counter)
+	}
+	return counter
 }
 
 // failed counts an error, but for that of a call which nobody wants any more.

@@ -1,0 +1,65 @@
+package holdfastprom_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+)
+
+// On a quorum what is held and waited for is counted as anywhere, who waits always finds
+// the name by looking, each store has its own label, and the inventory is there.
+func TestQuorum(t *testing.T) {
+	var members []holdfast.QuorumMember
+	for i := range 3 {
+		members = append(members, holdfast.QuorumMember{Address: fmt.Sprint("node", i), Store: embed(t)})
+	}
+	id, err := holdfast.InitQuorum(t.Context(), "q", true, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := func() (*holdfastprom.Metrics, *holdfast.Client) {
+		m := holdfastprom.New(nil)
+		var stores []holdfast.Store
+		for _, member := range members {
+			stores = append(stores, m.Store(member.Store, member.Address))
+		}
+		client := holdfast.NewQuorum(&holdfast.Options{Quorum: id, TTL: time.Minute, OnEvent: m.OnEvent}, stores...)
+		t.Cleanup(func() { client.Close() })
+		m.Watch(client)
+		return m, client
+	}
+	ma, a := process()
+	mb, b := process()
+	first := lock(t, a, "n")
+	came := make(chan *holdfast.Lease)
+	go func() {
+		lease, err := b.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		came <- lease
+	}()
+	shows(t, ma, map[string]float64{"holdfast_held{all}": 1, "holdfast_granted_total{all,answer}": 1})
+	shows(t, mb, map[string]float64{"holdfast_held{all}": 0, "holdfast_waiting{all}": 1})
+	shows(t, holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
+		"holdfast_inventory_up": 1, "holdfast_inventory_held{mutex}": 1, "holdfast_inventory_waiting{mutex}": 0,
+	})
+	for end := time.Now().Add(patience); scrape(t, mb)["holdfast_looks_total{all}"] == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("who waits does not look")
+		}
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	defer (<-came).Release() //nolint:errcheck // it is over
+	shows(t, mb, map[string]float64{"holdfast_held{all}": 1, "holdfast_granted_total{all,poll}": 1, "holdfast_granted_total{all,push}": 0})
+	for _, member := range members {
+		if n := scrape(t, mb)["holdfast_store_seconds{eval,"+member.Address+"}"]; n == 0 {
+			t.Errorf("calls of %s: got none", member.Address)
+		}
+	}
+}
