@@ -112,16 +112,3 @@ func (Recalled) event()    {}
 func (Wake) event()        {}
 func (Repaired) event()    {}
 func (Dropped) event()     {}
-
-// source is how the newest turn's caller came to know.
-func (l *line) source(w *caller) Source {
-	switch {
-	case l.tenure.turns > 1:
-		return InTurn
-	case l.tenure.pushed:
-		return Pushed
-	case l.seenAt > 0 && l.seenAt >= w.since:
-		return Polled
-	}
-	return Answered
-}
