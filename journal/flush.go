@@ -208,6 +208,9 @@ var errNoAnswer = errors.New("no answer in time")
 // eval bounds a call. While one before it has not returned it only waits for that:
 // calls must not pile up behind a server that hangs.
 func (c *caller) eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	if c.busy != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,5 +250,56 @@ func TestJobsAreCapped(t *testing.T) {
 		if j.Name == "j9" || j.Skipped != 1 {
 			t.Errorf("got %+v, want that the ten oldest are gone", j)
 		}
+	}
+}
+
+// A note that comes twice, because an answer was lost, counts once.
+func TestJobNotesTwice(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	store.jobs.Store(true)
+	store.after.Store(true)
+	store.breaks(errors.New("connection reset"))
+	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
+	w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+	until(t, "it was tried three times", func() bool { return store.calls.Load() >= 3 })
+	store.mends()
+	flush(t, w)
+	jobs, err := journal.Jobs(t.Context(), store, "")
+	if err != nil || len(jobs) != 1 || jobs[0].Skipped != 1 {
+		t.Errorf("got %+v, %v, want one skip", jobs, err)
+	}
+}
+
+// When Close has returned, OnEvent was told all, so that nothing is missing from a
+// journal that is closed behind it. It does not wait for ever.
+func TestCloseTellsAll(t *testing.T) {
+	t.Parallel()
+	store := open(t)
+	var told, slow atomic.Int64
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	client := holdfast.New(store, &holdfast.Options{Logger: quiet, OnEvent: func(e holdfast.Event) {
+		switch e.(type) {
+		case holdfast.Granted, holdfast.Released:
+			time.Sleep(time.Millisecond)
+			told.Add(1)
+		}
+	}})
+	for range 50 {
+		if err := take(t, client, "n").Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = client.Close()
+	if got := told.Load(); got != 100 {
+		t.Errorf("told: got %d, want 100", got)
+	}
+	client = holdfast.New(store, &holdfast.Options{Logger: quiet, OnEvent: func(holdfast.Event) { slow.Add(1); <-hang }})
+	take(t, client, "m")
+	began := time.Now()
+	_ = client.Close()
+	if took := time.Since(began); took > 20*time.Second || slow.Load() != 1 {
+		t.Errorf("Close took %v with an OnEvent that hangs", took)
 	}
 }

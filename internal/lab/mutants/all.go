@@ -20,4 +20,5 @@ var tables = slices.Concat(
 	nearMutants,
 	inspectMutants,
 	apiMutants,
+	journalMutants,
 )

@@ -1,0 +1,200 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
+)
+
+// server is a store in simulated time: a network that delays, and a clock of its own.
+type server struct {
+	holdfast.Store // nil: what a Writer does not need
+
+	mu      sync.Mutex
+	ahead   time.Duration // of its clock
+	rate    float64       // by how much that runs faster
+	born    time.Time
+	delay   func() (there, back time.Duration)
+	hangs   bool
+	says    error
+	calls   int
+	entries [][]string
+}
+
+func (s *server) now() time.Time {
+	passed := time.Since(s.born)
+	return s.born.Add(s.ahead + passed + time.Duration(s.rate*float64(passed)))
+}
+
+func (s *server) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	s.mu.Lock()
+	s.calls++
+	hangs, says := s.hangs, s.says
+	there, back := s.delay()
+	s.mu.Unlock()
+	if hangs {
+		time.Sleep(time.Hour) // whatever ctx says
+		return nil, errors.New("connection reset")
+	}
+	time.Sleep(there)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if says != nil {
+		return nil, says
+	}
+	if call.Script.Name == "journal_write" {
+		for rest := call.Args[2:]; len(rest) > 0; rest = rest[10:] {
+			s.entries = append(s.entries, rest[:10])
+		}
+	}
+	at := s.now()
+	s.mu.Unlock()
+	time.Sleep(back)
+	s.mu.Lock()
+	return []string{"written", strconv.FormatInt(at.UnixMicro(), 10)}, ctx.Err()
+}
+
+func newServer() *server {
+	return &server{born: time.Now(), delay: func() (time.Duration, time.Duration) { return time.Millisecond, time.Millisecond }}
+}
+
+func quietly(o journal.Options) *journal.Options {
+	o.Logger = slog.New(slog.DiscardHandler)
+	return &o
+}
+
+// However the network delays, whatever the server's clock says and however fast it
+// runs, an entry's time is right to within what it says.
+func TestTimesAreTheServers(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			chance := rand.New(rand.NewPCG(seed, 1))
+			s := newServer()
+			s.ahead, s.rate = time.Duration(chance.IntN(7200)-3600)*time.Second, (chance.Float64()-0.5)/1500
+			s.delay = func() (time.Duration, time.Duration) {
+				return time.Duration(chance.ExpFloat64() * 3e6), time.Duration(chance.ExpFloat64() * 3e6)
+			}
+			w := journal.NewWriter(s, quietly(journal.Options{Every: time.Millisecond}))
+			var truth []time.Time
+			for i := range 200 {
+				s.mu.Lock()
+				if i == 100 { // set forward
+					s.ahead += time.Minute
+				}
+				truth = append(truth, s.now())
+				s.mu.Unlock()
+				w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+				if i == 99 { // what was noted before is written before
+					if err := w.Flush(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Duration(chance.ExpFloat64() * 3e8))
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			wide := 0
+			for i, e := range s.entries {
+				at, within := number(t, e[3]), number(t, e[4])
+				if i >= 100 && i < 103 { // the clock was set since the last exchange
+					continue
+				}
+				if off := max(at-truth[i].UnixMicro(), truth[i].UnixMicro()-at); off > within+1 {
+					t.Errorf("seed %d, entry %d: off by %d us, want at most %d", seed, i, off, within)
+				}
+				if within > 20_000 {
+					wide++
+				}
+			}
+			if len(s.entries) != 200 || wide > 10 {
+				t.Errorf("seed %d: got %d entries, %d of them less exact than 20 ms", seed, len(s.entries), wide)
+			}
+		})
+	}
+}
+
+func number(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Calls do not pile up behind a server that never answers.
+func TestCallsDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.hangs = true
+		w := journal.NewWriter(s, quietly(journal.Options{}))
+		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		time.Sleep(time.Minute)
+		if s.calls != 1 {
+			t.Errorf("calls in a minute: got %d, want 1", s.calls)
+		}
+		began := time.Now()
+		if err := w.Close(); err == nil {
+			t.Error("Close says that all was written")
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		time.Sleep(2 * time.Hour) // the call comes back
+	})
+}
+
+// What Close does not have to wait for it does not: a refusal for good stays one.
+func TestCloseAfterARefusal(t *testing.T) {
+	for said, most := range map[string]time.Duration{
+		"NOPERM User app has no permissions to run the 'xadd' command": 100 * time.Millisecond,
+		"OOM command not allowed when used memory > 'maxmemory'.":      time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			s.says = holdfast.ServerError(said)
+			w := journal.NewWriter(s, quietly(journal.Options{}))
+			w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+			began := time.Now()
+			if err := w.Close(); err == nil || !strings.Contains(err.Error(), "1 entries") {
+				t.Errorf("got %v, want that one was not written", err)
+			}
+			if took := time.Since(began); took > most {
+				t.Errorf("%s: Close took %v, want at most %v", said, took, most)
+			}
+			time.Sleep(time.Minute) // what is on its way comes back
+		})
+	}
+}
+
+// A slow server is asked less often: what takes 100 ms is followed by 2 s of rest.
+func TestWriterSparesASlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.delay = func() (time.Duration, time.Duration) { return 50 * time.Millisecond, 50 * time.Millisecond }
+		w := journal.NewWriter(s, quietly(journal.Options{Batch: 1}))
+		for range 1000 {
+			w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		}
+		time.Sleep(time.Minute)
+		s.mu.Lock()
+		calls := s.calls
+		s.mu.Unlock()
+		if calls > 70 {
+			t.Errorf("calls in a minute: got %d, want about one in two seconds, and one for the time beside each", calls)
+		}
+		_ = w.Close()
+		time.Sleep(time.Minute)
+	})
+}
