@@ -264,6 +264,8 @@ func (d *described) refuse(tokens map[server.Role]string) {
 		d.ask(o, "Content-Type", "text/plain")                          // 415
 		d.ask(o)                                                        // 503
 	}
+	d.token = tokens[server.Viewer]
+	d.ask(opList) // 503: what it remembered is too old, or not asked for
 	d.ask(opReady)
 	d.ask(opReadyVerbose)
 	d.token = ""

@@ -18,6 +18,8 @@ var tables = slices.Concat(
 	multiMutants,
 	clockMutants,
 	nearMutants,
+	apiMutants,
+	serverMutants,
 	inspectMutants,
 	apiMutants,
 	journalMutants,
