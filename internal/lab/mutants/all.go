@@ -23,4 +23,5 @@ var tables = slices.Concat(
 	inspectMutants,
 	apiMutants,
 	journalMutants,
+	cliMutants,
 )

@@ -1,0 +1,23 @@
+package main
+
+// cliMutants are the guards of the command line.
+var cliMutants = []mutant{
+	{guard: "acquire: what nobody can read is given back", file: "cmd/holdfast/acquire.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
+		edits: []string{"\t\t_ = client.ReleaseExported(context.Background(), text)\n", ""}},
+	{guard: "acquire: a broken pipe does not end it before that", file: "cmd/holdfast/acquire.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
+		edits: []string{"signal.Ignore(syscall.SIGPIPE)", "_ = syscall.SIGPIPE"}},
+	{guard: "completion: only names that a shell takes for a word", file: "cmd/holdfast/completion_names.go", pkg: "./cmd/holdfast", name: "TestOneWord",
+		edits: []string{"strings.ContainsRune(\"_.:/@+=%-\", r)", "strings.ContainsRune(\"_.:/@+=%- ;$()\", r)"}},
+	{guard: "completion: no name that would be a flag", file: "cmd/holdfast/completion_names.go", pkg: "./cmd/holdfast", name: "TestOneWord",
+		edits: []string{"first := true", "first := false"}},
+	{guard: "top: names are spelled out", file: "cmd/holdfast/top_view.go", pkg: "./cmd/holdfast", name: "TestTopFits",
+		edits: []string{"return visible(r.Name) }", "return r.Name }"}},
+	{guard: "top: no line is wider than the screen", file: "cmd/holdfast/top_view.go", pkg: "./cmd/holdfast", name: "TestTopFits",
+		edits: []string{"lines[i] = m.cut(lines[i])", "_ = m.cut(lines[i])"}},
+	{guard: "top: the cursor stays on its name", file: "cmd/holdfast/top_model.go", pkg: "./cmd/holdfast", name: "TestTopCursor",
+		edits: []string{"m.cursor = at\n", "_ = at\n"}},
+	{guard: "top: without an answer the picture stays", file: "cmd/holdfast/top_model.go", pkg: "./cmd/holdfast", name: "TestTopWithoutAnswer",
+		edits: []string{"\t\tm.err = seen.err\n\t\treturn\n", "\t\tm.err = seen.err\n\t\tm.shown = nil\n\t\treturn\n"}},
+	{guard: "bench: its keys are deleted", file: "cmd/holdfast/bench.go", pkg: "./cmd/holdfast", name: "TestBenchInterrupted",
+		edits: []string{"\tdefer func() { err = errors.Join(err, a.removeBench(b)) }()\n", ""}},
+}
