@@ -2,7 +2,6 @@ package dashboard_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
@@ -126,10 +126,7 @@ func (b *board) shows(path string, want ...string) string {
 
 // Every page shows, without JavaScript, what its heading promises.
 func TestPages(t *testing.T) {
-	b := open(t, &dashboard.Options{Jobs: func(context.Context) ([]dashboard.Job, error) {
-		now := time.Now()
-		return []dashboard.Job{{Name: "nightly", Owner: "web-1:77", Started: now.Add(-time.Hour), Ended: now.Add(-50 * time.Minute), ExitCode: 3, Took: 10 * time.Minute, Skipped: 2}}, nil
-	}})
+	b := open(t, &dashboard.Options{Journal: written{}})
 	b.hold("invoice:42")
 	b.wait("invoice:42", "web-7:123")
 	leader, err := b.client.Election("scheduler").Campaign(t.Context(), "10.0.0.3:8080")
@@ -142,7 +139,7 @@ func TestPages(t *testing.T) {
 	b.shows("/lock?name=invoice:42", "invoice:42", "alice", "web-7:123", "Who held it when", "Tenure")
 	b.shows("/processes", "web-7", "web-7:123", "alice", "held by")
 	b.shows("/problems", "No problems")
-	b.shows("/events", "There is no journal", "granted")
+	b.shows("/events", "The journal is empty", "granted")
 	b.shows("/elections", "scheduler", "10.0.0.3:8080", "Leads")
 	b.shows("/jobs", "nightly", "failed", "web-1:77", "never")
 	b.shows("/redis", "lock", "OK", "What this dashboard costs")
@@ -399,10 +396,10 @@ func TestRedisGone(t *testing.T) {
 // A journal's entries are shown, and make the past of a name.
 func TestJournal(t *testing.T) {
 	past := time.Now().Add(-2 * time.Minute)
-	b := open(t, &dashboard.Options{Journal: journal{
-		{At: past.Add(30 * time.Second), What: "lost", Name: "invoice:42", Owner: "web-1:7", Token: 8, Held: 20 * time.Second, Cause: "revoked", Reason: "stuck <b>since</b> noon"},
-		{At: past.Add(10 * time.Second), What: "granted", Name: "invoice:42", Owner: "web-1:7", Token: 8, Waited: 3 * time.Second},
-		{At: past, What: "skipped", Name: "nightly", Owner: "web-2:9"},
+	b := open(t, &dashboard.Options{Journal: written{
+		{At: past.Add(30 * time.Second), What: journal.Revoked, Name: "invoice:42", Owner: "web-1:7", Token: 8, Held: 20 * time.Second, Reason: "stuck <b>since</b> noon"},
+		{At: past.Add(10 * time.Second), What: journal.Granted, Name: "invoice:42", Owner: "web-1:7", Token: 8, Waited: 3 * time.Second},
+		{At: past, What: journal.Skipped, Name: "nightly", Owner: "web-2:9"},
 	}})
 	body := b.shows("/events", "stuck &lt;b&gt;since", "skipped", "web-2:9", "after 3.0 s")
 	if strings.Contains(body, "There is no journal") {
@@ -416,14 +413,14 @@ func TestJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, body := read(t, answer); !strings.Contains(body, "web-1:7") || !strings.Contains(body, "lost: revoked") || !strings.Contains(body, "20 s") {
+	if _, _, body := read(t, answer); !strings.Contains(body, "web-1:7") || !strings.Contains(body, "revoked: stuck &lt;b&gt;") || !strings.Contains(body, "20 s") {
 		t.Errorf("the lock's page does not tell who held it:\n%s", body)
 	}
 }
 
 // A journal that can't be read is said to be.
 func TestJournalGone(t *testing.T) {
-	b := open(t, &dashboard.Options{Journal: brokenJournal{}, Jobs: func(context.Context) ([]dashboard.Job, error) { return nil, errors.New("no jobs today") }})
+	b := open(t, &dashboard.Options{Journal: brokenJournal{}})
 	b.shows("/events", "The journal can't be read", "no journal today")
 	b.shows("/jobs", "no jobs today")
 }

@@ -19,8 +19,8 @@ type electionRow struct {
 func (d *board) elections(r *http.Request, p *picture) view {
 	page := &electionsPage{Filter: r.URL.Query().Get("q")}
 	for _, l := range p.locks {
-		if l.term > 0 && l.matches(page.Filter) && len(page.Elections) < 5*pageSize {
-			page.Elections = append(page.Elections, electionRow{d.row(l), l.term})
+		if l.Term > 0 && l.matches(page.Filter) && len(page.Elections) < 5*pageSize {
+			page.Elections = append(page.Elections, electionRow{d.row(l), l.Term})
 		}
 	}
 	return view{template: "elections", title: "Elections", active: "Elections", data: page}

@@ -1,11 +1,15 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/journal"
 )
 
 // eventsPage is what happened, the newest first.
@@ -13,54 +17,47 @@ type eventsPage struct {
 	Filter, What string
 	Whats        []choice
 	Rows         []eventRow
-	Journal      bool
-	Trouble      string // the journal does not answer
+	Journal      bool   // Options.Journal is there
+	Written      bool   // and somebody writes it
+	Trouble      string // it does not answer
 	Since        *stamp
 	Empty        bool
 }
 
 // eventRow is an Entry as it is shown.
 type eventRow struct {
-	Key    string
-	At     *stamp
-	Clock  string
-	What   string
-	Icon   string
-	Class  string
-	Name   string
-	Owner  string
-	Detail string
+	Key         string
+	At          *stamp
+	Clock       string
+	What        string
+	Icon, Class string
+	Name        string
+	Owner       string
+	Detail      string
 }
 
-var whats = []string{"asked", "granted", "released", "lost", "revoked", "stolen", "skipped"}
+// whats are what can be seen without a journal, and then what only that tells.
+var whats = []journal.What{
+	journal.Asked, journal.Granted, journal.Released, journal.Lost,
+	journal.Revoked, journal.Stolen, journal.Skipped, journal.Started, journal.Ended, journal.Dropped,
+}
 
-func (d *board) events(r *http.Request, p *picture) view {
+const seen = 4 // of whats
+
+func (d *board) events(r *http.Request, _ *picture) view {
 	q := r.URL.Query()
 	page := &eventsPage{Filter: q.Get("q"), What: q.Get("what"), Journal: d.options.Journal != nil}
+	entries := d.happened(r.Context(), page)
 	page.Whats = []choice{{"", "All", page.What == ""}}
-	for _, w := range whats {
-		if page.Journal || w != "revoked" && w != "stolen" && w != "skipped" {
-			page.Whats = append(page.Whats, choice{w, strings.ToUpper(w[:1]) + w[1:], w == page.What})
+	for i, w := range whats {
+		if i < seen || page.Written {
+			text := string(w)
+			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}
-	}
-	var entries []Entry
-	d.sampler.remembers(func(past *past) {
-		entries = slices.Clone(past.events)
-		page.Since = ago(past.began)
-	})
-	slices.Reverse(entries)
-	if page.Journal {
-		ctx, cancel := context.WithTimeout(r.Context(), firstLook)
-		written, err := d.recent.of(ctx, d.options.Journal, "")
-		cancel()
-		if err != nil {
-			page.Trouble = visible(strings.TrimPrefix(err.Error(), "holdfast: "))
-		}
-		entries = written
 	}
 	page.Empty = len(entries) == 0
 	for _, e := range entries {
-		if page.What != "" && e.What != page.What || !contains(e.Name, page.Filter) && !contains(e.Owner, page.Filter) {
+		if page.What != "" && string(e.What) != page.What || !contains(e.Name, page.Filter) && !contains(e.Owner, page.Filter) {
 			continue
 		}
 		if len(page.Rows) == pageSize {
@@ -71,35 +68,69 @@ func (d *board) events(r *http.Request, p *picture) view {
 	return view{template: "events", title: "Events", active: "Events", data: page}
 }
 
-func newEventRow(e Entry) eventRow {
-	row := eventRow{
-		Key: e.At.Format(time.RFC3339Nano) + e.What + e.Name + e.Owner, At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
-		What: visible(e.What), Icon: "note", Name: e.Name, Owner: labelOf(e.Owner),
+// happened is what the journal says, or without one what was seen, the newest first.
+func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journal.Entry) {
+	if page.Journal {
+		ctx, cancel := context.WithTimeout(ctx, firstLook)
+		defer cancel()
+		written, err := d.recent.of(ctx, d.options.Journal, "")
+		if err != nil {
+			page.Trouble = visible(strings.TrimPrefix(err.Error(), "holdfast: "))
+		}
+		if page.Written = len(written) > 0; page.Written {
+			return written
+		}
 	}
-	switch e.What {
-	case "asked":
-		row.Icon, row.Class = "waiting", "calm"
-	case "granted":
-		row.Icon, row.Class = "granted", "good"
-	case "released":
-		row.Icon, row.Class = "released", "calm"
-	case "lost", "stolen", "revoked":
-		row.Icon, row.Class = "trouble", "bad"
-	case "skipped":
-		row.Icon, row.Class = "watch", "warn"
+	d.sampler.remembers(func(past *past) {
+		entries = slices.Clone(past.events)
+		page.Since = ago(past.began)
+	})
+	slices.Reverse(entries)
+	return entries
+}
+
+var looks = map[journal.What][2]string{
+	journal.Asked:    {"waiting", "calm"},
+	journal.Granted:  {"granted", "good"},
+	journal.Released: {"released", "calm"},
+	journal.Lost:     {"trouble", "bad"},
+	journal.Revoked:  {"stop", "bad"},
+	journal.Stolen:   {"trouble", "bad"},
+	journal.Skipped:  {"watch", "warn"},
+	journal.Started:  {"jobs", "good"},
+	journal.Ended:    {"ok", "calm"},
+	journal.Dropped:  {"watch", "warn"},
+}
+
+func newEventRow(e journal.Entry) eventRow {
+	row := eventRow{
+		Key: cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.What) + e.Name + e.Owner, At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
+		What: visible(string(e.What)), Icon: "note", Name: e.Name, Owner: labelOf(e.Owner),
+	}
+	if look, known := looks[e.What]; known {
+		row.Icon, row.Class = look[0], look[1]
 	}
 	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if e.What == journal.Ended {
+		if say("exit code %d", e.Code); e.Code != 0 {
+			row.Icon, row.Class = "trouble", "bad"
+		}
+	}
 	if e.Waited > 0 {
-		said = append(said, "after "+length(e.Waited))
+		say("after %s", length(e.Waited))
 	}
 	if e.Held > 0 {
-		said = append(said, "held for "+length(e.Held))
+		say("held for %s", length(e.Held))
 	}
-	if e.Cause != "" {
-		said = append(said, visible(e.Cause))
+	if e.Cause != "" && string(e.Cause) != string(e.What) {
+		say("%s", visible(string(e.Cause)))
 	}
 	if e.Reason != "" {
-		said = append(said, "“"+visible(e.Reason)+"”")
+		say("“%s”", visible(e.Reason))
+	}
+	if e.N > 0 {
+		say("%s are missing before this", plural(int(e.N), "event"))
 	}
 	row.Detail = strings.Join(said, ", ")
 	return row

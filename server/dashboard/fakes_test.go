@@ -5,16 +5,17 @@ import (
 	"errors"
 	"iter"
 	"sync/atomic"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/server/dashboard"
+	"github.com/holdfast-go/holdfast/journal"
 )
 
-// journal is one that says what it holds, the newest first, and never more.
-type journal []dashboard.Entry
+// written is a journal that says what it holds, the newest first, and never more.
+type written []journal.Entry
 
-func (j journal) Recent(_ context.Context, name string, limit int) ([]dashboard.Entry, error) {
-	var found []dashboard.Entry
+func (j written) Recent(_ context.Context, name string, limit int) ([]journal.Entry, error) {
+	var found []journal.Entry
 	for _, e := range j {
 		if (name == "" || name == e.Name) && len(found) < limit {
 			found = append(found, e)
@@ -23,19 +24,19 @@ func (j journal) Recent(_ context.Context, name string, limit int) ([]dashboard.
 	return found, nil
 }
 
-func (journal) Follow(ctx context.Context) iter.Seq2[dashboard.Entry, error] {
-	return func(func(dashboard.Entry, error) bool) { <-ctx.Done() }
+func (written) Follow(ctx context.Context) iter.Seq2[journal.Entry, error] {
+	return func(func(journal.Entry, error) bool) { <-ctx.Done() }
 }
 
 type brokenJournal struct{}
 
-func (brokenJournal) Recent(context.Context, string, int) ([]dashboard.Entry, error) {
+func (brokenJournal) Recent(context.Context, string, int) ([]journal.Entry, error) {
 	return nil, errors.New("no journal today")
 }
 
-func (brokenJournal) Follow(context.Context) iter.Seq2[dashboard.Entry, error] {
-	return func(yield func(dashboard.Entry, error) bool) {
-		yield(dashboard.Entry{}, errors.New("no journal today"))
+func (brokenJournal) Follow(context.Context) iter.Seq2[journal.Entry, error] {
+	return func(yield func(journal.Entry, error) bool) {
+		yield(journal.Entry{}, errors.New("no journal today"))
 	}
 }
 
@@ -53,4 +54,16 @@ func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string,
 func (s *countingStore) Scan(ctx context.Context, pattern string) iter.Seq2[string, error] {
 	s.scans.Add(1)
 	return s.Store.Scan(ctx, pattern)
+}
+
+func (written) Jobs(context.Context) ([]journal.Job, error) {
+	now := time.Now()
+	return []journal.Job{{
+		Name: "nightly", Owner: "web-1:77", Now: now, Tried: now.Add(-time.Hour), Started: now.Add(-time.Hour), Ended: now.Add(-50 * time.Minute),
+		Code: 3, Took: 10 * time.Minute, Skipped: 2,
+	}}, nil
+}
+
+func (brokenJournal) Jobs(context.Context) ([]journal.Job, error) {
+	return nil, errors.New("no jobs today")
 }

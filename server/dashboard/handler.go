@@ -19,7 +19,7 @@ func Handler(client *holdfast.Client, options *Options) http.Handler {
 		panic("holdfast/dashboard: Handler needs a client")
 	}
 	d := &board{client: client, options: options.withDefaults(), assets: newAssets()}
-	d.sampler = newSampler(newWalker(client, d.options.Prefix).look, d.options.Journal)
+	d.sampler = newSampler(surveyor(client, d.options.Prefix), d.options.Journal)
 	d.templates = parseTemplates(d)
 	d.doctor.check = client.Check
 
@@ -58,6 +58,7 @@ type board struct {
 	templates map[string]*template.Template
 	doctor    doctor
 	recent    recent
+	records   records
 }
 
 // view is what a page shows, beside its frame.
@@ -78,6 +79,7 @@ type page struct {
 	Assets        string
 	Nav           []navItem
 	Trouble       *trouble
+	First         bool // the first look is still under way
 	Seen          *stamp
 	Number        int64
 	Charts        bool
@@ -105,11 +107,8 @@ const firstLook = 3 * time.Second
 // serve shows a page.
 func (d *board) serve(w http.ResponseWriter, r *http.Request, show func(*http.Request, *picture) view) {
 	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
-	p, err := d.sampler.latest(ctx)
+	p := d.sampler.latest(ctx)
 	cancel()
-	if err != nil {
-		p = &picture{err: err, byName: map[string]*lock{}}
-	}
 	d.render(w, show(r, p), p)
 }
 
@@ -118,9 +117,7 @@ func (d *board) render(w http.ResponseWriter, v view, p *picture) {
 		Title: v.title, Active: v.active, Base: d.options.BasePath, Assets: d.assets.base(d.options.BasePath),
 		Nav: d.nav(v.active, p), Number: p.number, Charts: v.charts, ReadOnly: !d.options.mayAct(), Content: v.data,
 	}
-	if !p.at.IsZero() {
-		frame.Seen = ago(p.at)
-	}
+	frame.Seen, frame.First = ago(p.at), p.number == 0
 	if p.err != nil {
 		frame.Trouble = &trouble{Sentence: visible(strings.TrimPrefix(p.err.Error(), "holdfast: ")), Since: frame.Seen}
 	}

@@ -6,48 +6,45 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
 )
 
-// jobsPage lists what `holdfast run` ran.
+// jobsPage lists what `holdfast run` ran, the one first whose last success is the oldest.
 type jobsPage struct {
 	Filter  string
-	Known   bool // Options.Jobs is there
+	Known   bool // there is a journal to ask
 	Trouble string
 	Jobs    []jobRow
-	Total   int
 	Pages   *pages
 }
 
 // jobRow is one job.
 type jobRow struct {
-	Job
-	Shown     string // the owner
-	State     string // running, succeeded, failed, unknown
-	Icon      string
-	Class     string
-	Began     *stamp
-	Success   *stamp
-	Lasted    string
-	SkippedAt *stamp
+	Name, Owner        string
+	State, Icon, Class string
+	Began, Success     *stamp
+	Ended              bool
+	Code, Skipped      int
+	Lasted             string
 }
 
 func (d *board) jobs(r *http.Request, p *picture) view {
 	q := r.URL.Query()
-	page := &jobsPage{Filter: q.Get("q"), Known: d.options.Jobs != nil}
+	page := &jobsPage{Filter: q.Get("q"), Known: d.options.Journal != nil}
 	v := view{template: "jobs", title: "Jobs", active: "Jobs", data: page}
 	if !page.Known {
 		return v
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
 	defer cancel()
-	jobs, err := d.options.Jobs(ctx)
+	jobs, err := d.records.of(ctx, d.options.Journal)
 	if err != nil {
 		page.Trouble = visible(strings.TrimPrefix(err.Error(), "holdfast: "))
 		return v
 	}
-	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j Job) bool { return !contains(j.Name, page.Filter) && !contains(j.Owner, page.Filter) })
-	slices.SortFunc(jobs, func(a, b Job) int { return strings.Compare(a.Name, b.Name) })
-	page.Total = len(jobs)
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j journal.Job) bool { return !contains(j.Name, page.Filter) && !contains(j.Owner, page.Filter) })
 	from, to := 0, 0
 	page.Pages, from, to = paged(q, d.options.BasePath+"/jobs", len(jobs))
 	for _, j := range jobs[from:to] {
@@ -56,21 +53,32 @@ func (d *board) jobs(r *http.Request, p *picture) view {
 	return v
 }
 
-func newJobRow(j Job, l *lock) jobRow {
-	row := jobRow{Job: j, Shown: labelOf(j.Owner), Began: ago(j.Started), Success: ago(j.Succeeded), SkippedAt: ago(j.LastSkipped)}
-	switch {
-	case j.Ended.IsZero() && l != nil && l.held():
-		row.State, row.Icon, row.Class = "running", "granted", "good"
-		row.Lasted = length(time.Since(j.Started))
-	case j.Ended.IsZero():
-		row.State, row.Icon, row.Class = "no end was written", "unknown", "warn"
-	case j.ExitCode == 0:
-		row.State, row.Icon, row.Class = "succeeded", "ok", "good"
-	default:
-		row.State, row.Icon, row.Class = "failed", "trouble", "bad"
+// newJobRow judges as `holdfast jobs` does. Whether a job that has no end still runs,
+// its lock says.
+func newJobRow(j journal.Job, l *lock) jobRow {
+	here := func(t time.Time) *stamp { // by our clock, what j has by the server's
+		if t.IsZero() {
+			return nil
+		}
+		return ago(time.Now().Add(t.Sub(j.Now)))
 	}
-	if row.Lasted == "" && j.Took > 0 {
+	row := jobRow{Name: j.Name, Owner: labelOf(j.Owner), Began: here(j.Started), Success: here(j.Succeeded), Ended: !j.Ended.IsZero(), Code: j.Code, Skipped: j.Skipped}
+	if row.Ended {
 		row.Lasted = length(j.Took)
+	}
+	switch {
+	case j.Open() && l != nil && l.held() && (l.Holder.Owner == j.Owner || l.Kind != holdfast.KindMutex):
+		row.State, row.Icon, row.Class = "running", "granted", "good"
+	case j.Open():
+		row.State, row.Icon, row.Class = "no end", "unknown", "bad"
+	case j.Code != 0:
+		row.State, row.Icon, row.Class = "failed", "trouble", "bad"
+	case j.Skipped > 0:
+		row.State, row.Icon, row.Class = "skipped", "watch", "warn"
+	case j.Late():
+		row.State, row.Icon, row.Class = "late", "jobs", "warn"
+	default:
+		row.State, row.Icon, row.Class = "ok", "ok", "good"
 	}
 	return row
 }

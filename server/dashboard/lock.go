@@ -10,9 +10,10 @@ import (
 // lock is what was last seen of one name. It is not changed once made.
 type lock struct {
 	*holdfast.State
-	seen     time.Time // our clock, when the answer came
-	term     int64     // of an election, its leader's; 0: it is none, or not announced
-	findings []finding // the worst first
+	seen     time.Time // our clock, when it was so
+	unseen   bool      // the server did not show it: there is only a name
+	healthy  string    // what is to be said where all is well
+	findings []finding // what else, the worst first
 }
 
 // holders are all that hold the name; who only rests is none.
@@ -27,7 +28,7 @@ func (l *lock) holders() []holdfast.Holder {
 }
 
 func (l *lock) held() bool   { return l.Holder != nil && !l.Holder.Resting }
-func (l *lock) active() bool { return l.Holder != nil || l.Waiting > 0 }
+func (l *lock) active() bool { return l.Holder != nil || l.Waiting > 0 || l.unseen }
 
 // worst is the first finding that is more than a note.
 func (l *lock) worst() *finding {
@@ -43,16 +44,21 @@ func (l *lock) matches(filter string) bool {
 		return true
 	}
 	for _, h := range l.holders() {
-		if contains(h.Owner, filter) {
+		if says(h.Owner, h.Details, filter) {
 			return true
 		}
 	}
 	for _, w := range l.Waiters {
-		if contains(w.Owner, filter) {
+		if says(w.Owner, w.Details, filter) {
 			return true
 		}
 	}
 	return l.Holder != nil && contains(l.Holder.Owner, filter)
+}
+
+// says looks for the filter in a label and in what stands behind it.
+func says(owner string, d *holdfast.Details, filter string) bool {
+	return contains(owner, filter) || d != nil && (contains(d.Host, filter) || contains(d.User, filter) || contains(d.Command, filter) || contains(d.Note, filter))
 }
 
 // contains looks for the filter in text as it is and as it is shown.

@@ -19,7 +19,7 @@ const pageSize = 100
 type lockRow struct {
 	Name    string
 	Kind    string
-	State   string // held, free, cool-down
+	State   string // held, free, cooldown, unseen
 	Owner   string // "" where nobody holds it
 	Others  string // "and 3 more", of a shared kind
 	Bar     *ttlBar
@@ -40,8 +40,7 @@ type locksPage struct {
 	Rows    []lockRow
 	Total   int // that match
 	Names   int // that are known
-	Refused int
-	More    bool
+	Unseen  int
 	Pages   *pages
 	Empty   bool
 }
@@ -66,8 +65,8 @@ type pages struct {
 
 func (d *board) locks(r *http.Request, p *picture) view {
 	q := r.URL.Query()
-	l := &locksPage{Query: q, Filter: q.Get("q"), State: cmp.Or(q.Get("state"), "used"), Sort: cmp.Or(q.Get("sort"), "name"), Names: len(p.locks), Refused: p.refused, More: p.more}
-	l.Empty = len(p.locks) == 0 && p.err == nil
+	l := &locksPage{Query: q, Filter: q.Get("q"), State: cmp.Or(q.Get("state"), "used"), Sort: cmp.Or(q.Get("sort"), "name"), Names: len(p.locks), Unseen: p.unseen}
+	l.Empty = p.empty()
 	for _, c := range []choice{{Value: "used", Text: "In use"}, {Value: "held", Text: "Held"}, {Value: "waiting", Text: "Waited for"}, {Value: "attention", Text: "Needs attention"}, {Value: "free", Text: "Free"}, {Value: "all", Text: "All"}} {
 		c.Current = c.Value == l.State
 		l.States = append(l.States, c)
@@ -131,9 +130,9 @@ func ends(l *lock) int64 {
 
 func rank(l *lock) int {
 	if f := l.worst(); f != nil {
-		return -f.Level.rank()
+		return slices.Index([]level{bad, warn}, f.Level)
 	}
-	return 1
+	return 2
 }
 
 func sortLocks(some []*lock, by string, descending bool) {
@@ -205,6 +204,9 @@ func (d *board) row(l *lock) lockRow {
 	row := lockRow{Name: l.Name, Kind: kindOf(l), State: "free", Waiting: l.Waiting, Problem: l.worst()}
 	h := l.Holder
 	switch {
+	case l.unseen:
+		row.State = "unseen"
+		return row
 	case h == nil:
 		return row
 	case h.Resting:
@@ -225,7 +227,7 @@ func (d *board) row(l *lock) lockRow {
 
 // kindOf is what a name is used as.
 func kindOf(l *lock) string {
-	if l.term > 0 {
+	if l.Term > 0 {
 		return "election"
 	}
 	if l.Kind == holdfast.KindMutex {

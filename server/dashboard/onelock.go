@@ -25,6 +25,7 @@ type lockPage struct {
 	Waiters  []waiterRow
 	More     int // waiters that are not shown
 	Findings []finding
+	Healthy  string // what is to be said if there are none
 	Timeline *timeline
 	Journal  bool
 	Act      *actForm
@@ -37,10 +38,31 @@ type lockPage struct {
 type holderCard struct {
 	Owner, Hash, Part string
 	Foreign, Resting  bool
+	Revoked           string
+	Details           []detail
 	Held              string
 	HeldMS            int64
 	TTL               string
 	Bar               *ttlBar
+}
+
+// detail is something a process tells of itself.
+type detail struct{ Label, Text string }
+
+func detailsOf(d *holdfast.Details) (all []detail) {
+	if d == nil {
+		return nil
+	}
+	pid := ""
+	if d.PID > 0 {
+		pid = strconv.Itoa(d.PID)
+	}
+	for _, one := range []detail{{"Host", d.Host}, {"Pid", pid}, {"User", d.User}, {"Program", d.Program}, {"Command", d.Command}, {"Note", d.Note}} {
+		if one.Text != "" {
+			all = append(all, detail{one.Label, visible(one.Text)})
+		}
+	}
+	return all
 }
 
 // waiterRow is one in line.
@@ -52,6 +74,7 @@ type waiterRow struct {
 	Waited    string
 	WaitedMS  int64
 	Listening bool
+	About     string
 }
 
 // actForm is what Revoke and Steal need.
@@ -111,8 +134,8 @@ func (d *board) lockView(p *picture, name string) view {
 		}
 		return v
 	}
-	page.Row, page.Findings, page.Token, page.Seen = d.row(l), l.findings, l.Token, ago(l.seen)
-	page.Kind, page.Term = cmp.Or(kindOf(l), "mutex"), l.term
+	page.Row, page.Findings, page.Healthy, page.Token, page.Seen = d.row(l), l.findings, l.healthy, l.Token, ago(l.seen)
+	page.Kind, page.Term = cmp.Or(kindOf(l), "mutex"), l.Term
 	if l.Kind == holdfast.KindSemaphore {
 		page.Use = strconv.Itoa(l.Used) + " of " + plural(l.Size, "permit")
 	}
@@ -124,7 +147,7 @@ func (d *board) lockView(p *picture, name string) view {
 	}
 	for i, w := range l.Waiters[:min(len(l.Waiters), mostWaiters)] {
 		waited := w.Waited + time.Since(l.seen)
-		page.Waiters = append(page.Waiters, waiterRow{i + 1, labelOf(w.Owner), w.Hash, partOf(w.Part), length(waited), waited.Milliseconds(), w.Listening})
+		page.Waiters = append(page.Waiters, waiterRow{i + 1, labelOf(w.Owner), w.Hash, partOf(w.Part), length(waited), waited.Milliseconds(), w.Listening, visible(w.Details.String())})
 	}
 	page.More = l.Waiting - len(page.Waiters)
 	page.Act, page.NoAct = d.form(l)
@@ -150,7 +173,7 @@ func (d *board) form(l *lock) (*actForm, string) {
 }
 
 func cardOf(h holdfast.Holder, seen time.Time) holderCard {
-	c := holderCard{Owner: ownerName(&h), Hash: h.Hash, Part: partOf(h.Part), Foreign: h.Foreign, Resting: h.Resting, Bar: newBar(&h, seen)}
+	c := holderCard{Owner: ownerName(&h), Hash: h.Hash, Part: partOf(h.Part), Foreign: h.Foreign, Resting: h.Resting, Revoked: visible(h.Revoked), Details: detailsOf(h.Details), Bar: newBar(&h, seen)}
 	if h.Held > 0 {
 		held := h.Held + time.Since(seen)
 		c.Held, c.HeldMS = length(held), held.Milliseconds()

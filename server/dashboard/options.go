@@ -1,13 +1,10 @@
 package dashboard
 
 import (
-	"context"
-	"iter"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
-	"time"
 )
 
 // Options are the settings of a Handler. The zero value, and nil *Options, are a
@@ -30,12 +27,9 @@ type Options struct {
 	// Anyone lets everybody who reaches the pages.
 	Authorize func(r *http.Request, action Action) error
 
-	// Journal tells the past. Default nil: what was seen since somebody began to look.
+	// Journal tells the past, and of the jobs of `holdfast run`, such as JournalIn. Default
+	// nil: what was seen since somebody began to look.
 	Journal Journal
-
-	// Jobs lists what `holdfast run` keeps of its jobs. Default nil: the page says that
-	// there is nothing, and what to do.
-	Jobs func(ctx context.Context) ([]Job, error)
 }
 
 // Action is what somebody wants to do to a tenure.
@@ -58,45 +52,6 @@ const (
 // Anyone as Options.Authorize lets everybody who reaches the pages revoke and steal: for a
 // dashboard on loopback, or behind a proxy that admits only who may.
 func Anyone(*http.Request, Action) error { return nil }
-
-// Entry is a line of a journal: something that happened to a name.
-type Entry struct {
-	At     time.Time
-	What   string // asked, granted, released, lost, revoked, stolen or skipped
-	Name   string
-	Owner  string
-	Token  int64         // 0: not known
-	Waited time.Duration // of granted: since it was asked for; 0: not at all, or not known
-	Held   time.Duration // of what ends a hold; 0: not known
-	Cause  string        // of lost
-	Reason string        // of revoked and stolen
-
-	tenure string // hash, where we have seen it ourselves
-}
-
-// Journal is where the past was written down. Its methods are called from one goroutine
-// for all who watch, or from a few.
-type Journal interface {
-	// Recent returns the newest entries of a name, of all names if that is empty, the
-	// newest first, at most limit.
-	Recent(ctx context.Context, name string, limit int) ([]Entry, error)
-	// Follow yields entries as they are written, from now on, until ctx ends. An error
-	// is its last.
-	Follow(ctx context.Context) iter.Seq2[Entry, error]
-}
-
-// Job is what is kept of a command that `holdfast run` runs under a name.
-type Job struct {
-	Name        string
-	Owner       string // who ran it last
-	Started     time.Time
-	Ended       time.Time // zero: it runs, or nobody knows how it ended
-	Succeeded   time.Time // when it last ended with exit code 0; zero: never
-	ExitCode    int       // of the last that ended
-	Took        time.Duration
-	Skipped     int       // since the last start: runs that found the name held
-	LastSkipped time.Time // zero: none
-}
 
 // withDefaults returns a checked copy. A mistake of the program panics.
 func (o *Options) withDefaults() Options {

@@ -34,7 +34,7 @@ const (
 )
 
 func (d *board) overview(_ *http.Request, p *picture) view {
-	o := &overviewPage{Empty: len(p.locks) == 0 && p.err == nil}
+	o := &overviewPage{Empty: p.empty()}
 	held, waiting, lines := 0, 0, 0
 	for _, l := range p.locks {
 		if l.held() {
@@ -75,12 +75,11 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 			waitTile("Wait p99", waits[1], n),
 		}
 		o.Charts = charts(past.points, now)
-	})
-	if d.options.Journal == nil {
 		o.ReadFrom = "Seen by looking twice a second; what is shorter is missed."
-	} else {
-		o.ReadFrom = "Hand-overs, waits and losses are the journal's."
-	}
+		if past.written {
+			o.ReadFrom = "Hand-overs, waits and losses are the journal's."
+		}
+	})
 	return view{template: "overview", title: "Overview", active: "Overview", charts: true, data: o}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/journal"
 )
 
 const (
@@ -19,11 +20,12 @@ const (
 // past is what is remembered of the past, bounded in every direction. The sampler's
 // mutex guards it.
 type past struct {
-	began  time.Time // of what is told without a gap
-	events []Entry   // the oldest first
-	holds  map[string][]hold
-	waits  []wait
-	points []point
+	began   time.Time       // of what is told without a gap
+	written bool            // there is a journal, and somebody writes it: that counts, and not what is seen
+	events  []journal.Entry // the oldest first
+	holds   map[string][]hold
+	waits   []wait
+	points  []point
 }
 
 // hold is one tenure, as it was seen.
@@ -55,8 +57,9 @@ type point struct {
 
 func newPast() *past { return &past{holds: map[string][]hold{}} }
 
-// see compares two pictures. With tell, what changed becomes events.
-func (p *past) see(old, now *picture, tell bool) {
+// see compares two pictures. What changed becomes events, unless a journal has them.
+func (p *past) see(old, now *picture) {
+	tell := !p.written
 	if old != nil && now.at.Sub(old.at) > recentGap {
 		for name, holds := range p.holds {
 			for i := range holds {
@@ -88,7 +91,7 @@ func (p *past) see(old, now *picture, tell bool) {
 	}
 	figures := p.point(now.at)
 	figures.held, figures.waiting = held, waiting
-	slices.SortStableFunc(p.events[known:], func(a, b Entry) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(p.events[min(known, len(p.events)):], func(a, b journal.Entry) int { return a.At.Compare(b.At) })
 	p.forget(now)
 }
 
@@ -146,7 +149,7 @@ func (p *past) compare(before, now *lock, continuous, tell bool) {
 		p.begin(now.Name, hold{owner: ownerName(&h), tenure: h.Hash, from: began, waited: lasted, known: continuous})
 		if continuous && tell {
 			p.granted(stood || ended > 0, stood, lasted, now.seen)
-			p.add(Entry{At: began, What: "granted", Name: now.Name, Owner: h.Owner, Waited: lasted, tenure: h.Hash})
+			p.add(journal.Entry{At: began, What: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
 		}
 	}
 	if continuous && tell {
@@ -175,7 +178,7 @@ func lookedAt(l *lock) time.Time {
 func (p *past) asked(now *lock, before map[string]time.Duration) {
 	for i, w := range now.Waiters {
 		if _, already := before[w.Hash]; !already && i < 100 {
-			p.add(Entry{At: now.seen.Add(-w.Waited), What: "asked", Name: now.Name, Owner: w.Owner, tenure: w.Hash})
+			p.add(journal.Entry{At: now.seen.Add(-w.Waited), What: journal.Asked, Name: now.Name, Owner: w.Owner})
 		}
 	}
 }
@@ -198,13 +201,13 @@ func given(now *lock) time.Time {
 
 // end notes that a tenure is over: lost, if its time ran out before it was gone.
 func (p *past) end(before, now *lock, h holdfast.Holder, gone time.Time, tell bool) {
-	what, at := "released", now.seen
+	what, at := journal.Released, now.seen
 	if gone.After(before.seen) {
 		at = gone
 	}
 	// Who was not late may have renewed and released since.
 	if expiry := before.seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < life(&h)/3 && expiry.Before(now.seen) {
-		what, at = "lost", expiry
+		what, at = journal.Lost, expiry
 		if tell {
 			p.point(now.seen).lost++
 		}
@@ -213,31 +216,32 @@ func (p *past) end(before, now *lock, h holdfast.Holder, gone time.Time, tell bo
 	holds := p.holds[before.Name]
 	for i := range holds {
 		if holds[i].tenure == h.Hash && holds[i].to.IsZero() {
-			holds[i].to, holds[i].end = at, what
+			holds[i].to, holds[i].end = at, string(what)
 			held = at.Sub(holds[i].from)
 		}
 	}
 	if tell {
-		e := Entry{At: at, What: what, Name: before.Name, Owner: h.Owner, Held: held, tenure: h.Hash}
-		if what == "lost" {
-			e.Cause = "expired"
+		e := journal.Entry{At: at, What: what, Name: before.Name, Owner: h.Owner, Held: held}
+		if what == journal.Lost {
+			e.Cause = holdfast.Expired
 		}
 		p.add(e)
 	}
 }
 
 // note takes in what a journal says.
-func (p *past) note(e Entry) {
+func (p *past) note(e journal.Entry) {
+	p.written = true
 	switch e.What {
-	case "granted":
+	case journal.Granted:
 		p.granted(e.Waited > 0, e.Waited > 0, e.Waited, time.Now())
-	case "lost":
+	case journal.Lost, journal.Stolen:
 		p.point(time.Now()).lost++
 	}
 	p.add(e)
 }
 
-func (p *past) add(e Entry) { p.events = append(p.events, e) }
+func (p *past) add(e journal.Entry) { p.events = append(p.events, e) }
 
 // forget drops what is too old.
 func (p *past) forget(now *picture) {

@@ -25,6 +25,9 @@ type problemsPage struct {
 	Empty    bool
 }
 
+// order of the levels, the worst first.
+var order = map[level]int{bad: 0, warn: 1, note: 2}
+
 // problemsOf are all findings, the worst first.
 func problemsOf(p *picture) []problem {
 	var all []problem
@@ -34,14 +37,14 @@ func problemsOf(p *picture) []problem {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b problem) int {
-		return cmp.Or(cmp.Compare(b.Level.rank(), a.Level.rank()), strings.Compare(a.Name, b.Name))
+		return cmp.Or(order[a.Level]-order[b.Level], strings.Compare(a.Name, b.Name))
 	})
 	return all
 }
 
 func (d *board) problems(r *http.Request, p *picture) view {
 	q := r.URL.Query()
-	page := &problemsPage{Filter: q.Get("q"), Names: len(p.locks), Empty: len(p.locks) == 0 && p.err == nil}
+	page := &problemsPage{Filter: q.Get("q"), Names: len(p.locks), Empty: p.empty()}
 	var all []problem
 	for _, one := range problemsOf(p) {
 		if contains(one.Name, page.Filter) || contains(one.Sentence, page.Filter) {

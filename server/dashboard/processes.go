@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/holdfast-go/holdfast"
 )
 
 // processesPage is who holds and waits, by host.
@@ -31,7 +33,9 @@ type processRow struct {
 	MoreH int
 	MoreW int
 	Locks string // where the rest is
+	About string // what it tells of itself
 	label string
+	host  string
 }
 
 // mostNamesShown of one process.
@@ -39,26 +43,31 @@ const mostNamesShown = 8
 
 func (d *board) processes(r *http.Request, p *picture) view {
 	q := r.URL.Query()
-	page := &processesPage{Filter: q.Get("q"), Empty: len(p.locks) == 0 && p.err == nil}
+	page := &processesPage{Filter: q.Get("q"), Empty: p.empty()}
 	rows := map[string]*processRow{}
-	at := func(owner, shown string) *processRow {
-		row := rows[owner]
+	at := func(client, owner, shown string, about *holdfast.Details) *processRow {
+		key := client + " " + owner // two processes may have one label, and one process two
+		row := rows[key]
 		if row == nil {
 			row = &processRow{Owner: shown, label: owner, Locks: d.options.BasePath + "/locks" + with(nil, "q", owner)}
-			rows[owner] = row
+			row.About, row.host = visible(about.String()), hostOf(owner)
+			if about != nil && about.Host != "" {
+				row.host = about.Host
+			}
+			rows[key] = row
 		}
 		return row
 	}
 	for _, l := range p.locks {
 		for _, h := range l.holders() {
-			if row := at(h.Owner, ownerName(&h)); len(row.Holds) < mostNamesShown {
+			if row := at(h.Client, h.Owner, ownerName(&h), h.Details); len(row.Holds) < mostNamesShown {
 				row.Holds = append(row.Holds, d.row(l))
 			} else {
 				row.MoreH++
 			}
 		}
 		for _, w := range l.Waiters {
-			if row := at(w.Owner, labelOf(w.Owner)); len(row.Waits) < mostNamesShown {
+			if row := at(w.Client, w.Owner, labelOf(w.Owner), w.Details); len(row.Waits) < mostNamesShown {
 				row.Waits = append(row.Waits, d.row(l))
 			} else {
 				row.MoreW++
@@ -67,20 +76,19 @@ func (d *board) processes(r *http.Request, p *picture) view {
 	}
 	var all []*processRow
 	for _, row := range rows {
-		if contains(row.label, page.Filter) {
+		if contains(row.label, page.Filter) || contains(row.host, page.Filter) || contains(row.About, page.Filter) {
 			all = append(all, row)
 		}
 	}
 	slices.SortFunc(all, func(a, b *processRow) int {
-		return cmp.Or(later(hostOf(a.label))-later(hostOf(b.label)), strings.Compare(hostOf(a.label), hostOf(b.label)), strings.Compare(a.label, b.label))
+		return cmp.Or(later(a.host)-later(b.host), strings.Compare(a.host, b.host), strings.Compare(a.label, b.label))
 	})
 	page.Total = len(all)
 	from, to := 0, 0
 	page.Pages, from, to = paged(q, d.options.BasePath+"/processes", len(all))
 	for _, row := range all[from:to] {
-		host := hostOf(row.label)
-		if n := len(page.Hosts); n == 0 || page.Hosts[n-1].Host != visible(host) {
-			page.Hosts = append(page.Hosts, hostGroup{Host: visible(host)})
+		if n := len(page.Hosts); n == 0 || page.Hosts[n-1].Host != visible(row.host) {
+			page.Hosts = append(page.Hosts, hostGroup{Host: visible(row.host)})
 		}
 		group := &page.Hosts[len(page.Hosts)-1]
 		group.Processes = append(group.Processes, *row)

@@ -17,8 +17,7 @@ type redisPage struct {
 	Took    string
 	Names   int
 	Picture *stamp
-	Refused int
-	More    bool
+	Unseen  int
 }
 
 // checkRow is a finding of Client.Check.
@@ -68,7 +67,7 @@ func (d *board) checkAgain(w http.ResponseWriter, r *http.Request) {
 
 func (d *board) redis(_ *http.Request, p *picture) view {
 	checks, at := d.doctor.examine(false)
-	page := &redisPage{Checked: ago(at), Took: length(p.took), Names: len(p.locks), Refused: p.refused, More: p.more, Worst: "ok"}
+	page := &redisPage{Checked: ago(at), Took: length(p.took), Names: len(p.locks), Unseen: p.unseen, Worst: "ok"}
 	if !p.at.IsZero() {
 		page.Picture = ago(p.at)
 	}

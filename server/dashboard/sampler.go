@@ -8,7 +8,7 @@ import (
 
 const (
 	interval  = 500 * time.Millisecond // between two looks
-	patience  = 5 * time.Second        // for one look
+	patience  = 10 * time.Second       // for one look, or more if the last took long
 	stayAwake = time.Minute            // after the last one who watched
 )
 
@@ -27,14 +27,13 @@ type sampler struct {
 
 // picture is what was seen at one moment. It is not changed once made.
 type picture struct {
-	number  int64
-	locks   []*lock // sorted by name
-	byName  map[string]*lock
-	refused int
-	more    bool
-	at      time.Time     // our clock, when the newest look that was answered ended
-	took    time.Duration // that look
-	err     error         // of a newer look, that was not answered
+	number int64
+	locks  []*lock // sorted by name
+	byName map[string]*lock
+	unseen int           // names that the server would not show
+	at     time.Time     // our clock, when the newest look that was answered ended
+	took   time.Duration // that look
+	err    error         // of a newer look, that was not answered
 }
 
 func newSampler(look func(context.Context) (*sight, error), journal Journal) *sampler {
@@ -55,21 +54,21 @@ func (s *sampler) touch() (*picture, <-chan struct{}) {
 }
 
 // latest returns a picture that is fresh as far as Redis answers, and waits for it
-// if need be until ctx ends.
-func (s *sampler) latest(ctx context.Context) (*picture, error) {
+// if need be until ctx ends. Without any it is one of nothing, with number 0.
+func (s *sampler) latest(ctx context.Context) *picture {
 	asked := time.Now()
 	for {
 		p, fresh := s.touch()
 		if p != nil && (p.err != nil || p.at.Add(4*interval).After(asked)) {
-			return p, nil
+			return p
 		}
 		select {
 		case <-fresh:
 		case <-ctx.Done():
-			if p != nil {
-				return p, nil
+			if p == nil {
+				p = &picture{byName: map[string]*lock{}}
 			}
-			return nil, context.Cause(ctx)
+			return p
 		}
 	}
 }
@@ -81,12 +80,14 @@ func (s *sampler) run() {
 	if s.journal != nil {
 		go s.follow(ctx)
 	}
+	last := 2 * patience // of the first nothing is known
 	for {
 		began := time.Now()
-		bounded, stop := context.WithTimeout(ctx, patience)
+		bounded, stop := context.WithTimeout(ctx, max(patience, 3*last))
 		seen, err := s.look(bounded)
 		stop()
 		took := time.Since(began)
+		last = took
 		if !s.show(seen, err, took) {
 			return
 		}
@@ -106,13 +107,13 @@ func (s *sampler) show(seen *sight, err error, took time.Duration) bool {
 	}
 	p.err = err
 	if err == nil {
-		p.locks, p.refused, p.more = seen.locks, seen.refused, seen.more
+		p.locks, p.unseen = seen.locks, seen.unseen
 		p.at, p.took = time.Now(), took
 		p.byName = make(map[string]*lock, len(p.locks))
 		for _, l := range p.locks {
 			p.byName[l.Name] = l
 		}
-		s.past.see(old, p, s.journal == nil)
+		s.past.see(old, p)
 	}
 	s.current = p
 	close(s.fresh)
@@ -125,6 +126,9 @@ func (s *sampler) show(seen *sight, err error, took time.Duration) bool {
 // watches. What is before that the pages ask for themselves.
 func (s *sampler) follow(ctx context.Context) {
 	for ctx.Err() == nil {
+		if written, err := s.journal.Recent(ctx, "", 1); err == nil && len(written) > 0 {
+			s.remembers(func(p *past) { p.written = true })
+		}
 		for e, err := range s.journal.Follow(ctx) {
 			if err != nil {
 				break
@@ -146,3 +150,6 @@ func (s *sampler) remembers(f func(*past)) {
 	defer s.mu.Unlock()
 	f(s.past)
 }
+
+// empty reports that there is nothing to be shown because nothing was ever locked.
+func (p *picture) empty() bool { return len(p.locks) == 0 && p.err == nil && p.number > 0 }

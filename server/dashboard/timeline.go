@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/journal"
 )
 
 // newTimeline draws the holds of the last ten minutes, or of as long as is known.
@@ -91,19 +94,19 @@ func colour(owner string) int {
 
 // holdsOf puts together what a journal says of a name, the newest first, and what was
 // seen of it: of the holds that go on, the journal may not know the beginning.
-func holdsOf(entries []Entry, seen []hold) []hold {
+func holdsOf(entries []journal.Entry, seen []hold) []hold {
 	var holds []hold
 	open := map[string]int{} // by owner and token, in holds
-	key := func(e Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
+	key := func(e journal.Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
 	for _, e := range slices.Backward(entries) {
 		switch e.What {
-		case "granted":
+		case journal.Granted:
 			open[key(e)] = len(holds)
 			holds = append(holds, hold{owner: labelOf(e.Owner), from: e.At, waited: e.Waited, known: true})
-		case "released", "lost":
-			end := e.What
-			if e.Cause != "" {
-				end += ": " + visible(e.Cause)
+		case journal.Released, journal.Lost, journal.Revoked, journal.Stolen:
+			end := string(e.What)
+			if because := cmp.Or(e.Reason, string(e.Cause)); because != "" {
+				end += ": " + visible(because)
 			}
 			i, known := open[key(e)]
 			if !known {
