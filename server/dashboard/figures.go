@@ -66,7 +66,7 @@ func newChart(title, unit string, points []point, now time.Time, lines ...line) 
 		series = append(series, columns[i])
 		for _, v := range slices.Backward(columns[i]) {
 			if v != nil {
-				said = append(said, strings.TrimSpace(fmt.Sprintf("%s %.4g %s", l.name, *v, unit)))
+				said = append(said, l.name+" "+valueText(*v, unit))
 				break
 			}
 		}
@@ -78,6 +78,13 @@ func newChart(title, unit string, points []point, now time.Time, lines ...line) 
 		c.Text = "Newest: " + strings.Join(said, ", ") + "."
 	}
 	return c
+}
+
+func valueText(v float64, unit string) string {
+	if unit == "ms" {
+		return length(time.Duration(v) * time.Millisecond)
+	}
+	return fmt.Sprintf("%.4g", v)
 }
 
 // polyline draws a column of values, with gaps where there are none.

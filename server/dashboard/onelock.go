@@ -27,7 +27,7 @@ type lockPage struct {
 	Findings []finding
 	Healthy  string // what is to be said if there are none
 	Timeline *timeline
-	Journal  bool
+	Journal  bool // and it has this name
 	Act      *actForm
 	NoAct    string // why there is no form
 	Done     string
@@ -120,10 +120,10 @@ func (d *board) lock(r *http.Request, p *picture) view {
 
 func (d *board) lockView(p *picture, name string) view {
 	v := view{template: "lock", title: visible(name), active: "Locks"}
-	page := &lockPage{Name: name, Journal: d.options.Journal != nil}
+	page := &lockPage{Name: name}
 	v.data = page
-	page.Timeline = d.timeline(name)
 	l := p.byName[name]
+	page.Timeline, page.Journal = d.timeline(name, l != nil && l.held())
 	if l == nil {
 		page.Unknown = true
 		if v.title == "" {
@@ -231,15 +231,17 @@ const (
 	mostHoldRow = 20
 )
 
-func (d *board) timeline(name string) *timeline {
+// timeline is the journal's, or without it what was seen.
+func (d *board) timeline(name string, held bool) (t *timeline, written bool) {
 	var holds []hold
 	d.sampler.remembers(func(p *past) { holds = slices.Clone(p.holds[name]) })
 	if d.options.Journal != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), firstLook)
 		defer cancel()
-		if entries, err := d.recent.of(ctx, d.options.Journal, name); err == nil {
-			holds = holdsOf(entries, holds)
+		if entries, err := d.recent.of(ctx, d.options.Journal, name); err == nil && len(entries) > 0 {
+			holds = holdsOf(entries, held)
+			written = true
 		}
 	}
-	return newTimeline(holds, time.Now())
+	return newTimeline(holds, time.Now()), written
 }

@@ -87,7 +87,7 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 func waitTile(label string, d time.Duration, n int) tile {
 	t := tile{Icon: "jobs", Label: label, Value: "–", Hint: "nobody waited in five minutes", Href: "/events?what=granted"}
 	if n > 0 {
-		t.Value, t.Hint = length(d), "of "+plural(n, "wait")+", five minutes"
+		t.Value, t.Hint = length(d), "of "+plural(n, "wait")
 	}
 	return t
 }

@@ -35,7 +35,7 @@ type hold struct {
 	from   time.Time
 	to     time.Time // zero: it goes on
 	waited time.Duration
-	known  bool // the beginning was seen, not only inferred
+	shared bool // of a kind that several hold
 	end    string
 }
 
@@ -146,7 +146,7 @@ func (p *past) compare(before, now *lock, continuous, tell bool) {
 		if stood {
 			lasted = max(0, lasted-now.seen.Sub(began))
 		}
-		p.begin(now.Name, hold{owner: ownerName(&h), tenure: h.Hash, from: began, waited: lasted, known: continuous})
+		p.begin(now.Name, hold{owner: ownerName(&h), tenure: h.Hash, from: began, waited: lasted, shared: now.Kind != holdfast.KindMutex})
 		if continuous && tell {
 			p.granted(stood || ended > 0, stood, lasted, now.seen)
 			p.add(journal.Entry{At: began, What: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})

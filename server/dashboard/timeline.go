@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -49,12 +50,16 @@ func newTimeline(holds []hold, now time.Time) *timeline {
 	return t
 }
 
+// slack is what two bars of one line may overlap by: a journal's times are right to about
+// a round trip.
+const slack = 100 * time.Millisecond
+
 // place puts a bar into the first lane that has room; what finds none is left out of the
 // picture, and stands in the table.
 func (t *timeline) place(b bar, from time.Time) {
 	for i := range t.Lanes {
 		bars := t.Lanes[i].Bars
-		if last := bars[len(bars)-1]; !last.ends.After(from) {
+		if last := bars[len(bars)-1]; last.ends.Sub(from) <= slack {
 			t.Lanes[i].Bars = append(bars, b)
 			return
 		}
@@ -92,9 +97,9 @@ func colour(owner string) int {
 	return int(h.Sum32() % 8)
 }
 
-// holdsOf puts together what a journal says of a name, the newest first, and what was
-// seen of it: of the holds that go on, the journal may not know the beginning.
-func holdsOf(entries []journal.Entry, seen []hold) []hold {
+// holdsOf makes holds of what a journal says of a name, the newest first. held: somebody
+// holds the name now.
+func holdsOf(entries []journal.Entry, held bool) []hold {
 	var holds []hold
 	open := map[string]int{} // by owner and token, in holds
 	key := func(e journal.Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
@@ -102,7 +107,7 @@ func holdsOf(entries []journal.Entry, seen []hold) []hold {
 		switch e.What {
 		case journal.Granted:
 			open[key(e)] = len(holds)
-			holds = append(holds, hold{owner: labelOf(e.Owner), from: e.At, waited: e.Waited, known: true})
+			holds = append(holds, hold{owner: labelOf(e.Owner), from: e.At, waited: e.Waited, shared: e.Kind != holdfast.KindMutex})
 		case journal.Released, journal.Lost, journal.Revoked, journal.Stolen:
 			end := string(e.What)
 			if because := cmp.Or(e.Reason, string(e.Cause)); because != "" {
@@ -117,16 +122,16 @@ func holdsOf(entries []journal.Entry, seen []hold) []hold {
 			delete(open, key(e))
 		}
 	}
-	// What the journal does not end may have been forgotten by a process that died.
-	for _, i := range open {
-		for _, s := range seen {
-			if s.owner == holds[i].owner && !s.to.IsZero() && s.to.After(holds[i].from) {
-				holds[i].to, holds[i].end = s.to, s.end
+	slices.SortStableFunc(holds, func(a, b hold) int { return a.from.Compare(b.from) })
+	// A process that dies writes no end: of a mutex the next grant tells that it came.
+	for i := range holds {
+		last := i == len(holds)-1
+		if h := &holds[i]; h.to.IsZero() && !h.shared && (!last || !held) {
+			h.to, h.end = h.from, "no end was written"
+			if !last {
+				h.to = holds[i+1].from
 			}
 		}
-	}
-	if len(holds) == 0 {
-		return seen
 	}
 	return holds
 }

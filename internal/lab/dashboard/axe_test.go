@@ -1,10 +1,8 @@
 package dashboard_test
 
 import (
-	"context"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	lab "github.com/holdfast-go/holdfast/internal/lab/dashboard"
@@ -29,9 +27,7 @@ func TestAxe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := stage(t, &dashboard.Options{Authorize: dashboard.Anyone, Jobs: func(context.Context) ([]dashboard.Job, error) {
-		return []dashboard.Job{{Name: "nightly", Owner: "web-1:7", Started: time.Now(), Ended: time.Now(), ExitCode: 1}}, nil
-	}})
+	s := staged(t, &dashboard.Options{Authorize: dashboard.Anyone}, true)
 	if err := s.Play(); err != nil {
 		t.Fatal(err)
 	}

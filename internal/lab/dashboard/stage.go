@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
@@ -25,33 +28,60 @@ type Stage struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	all    sync.WaitGroup
-	mu     sync.Mutex // guards closers
-	ends   []func()
+
+	mu      sync.Mutex // guards the rest
+	ends    []func()
+	writers []func()
 }
 
-// NewStage opens a store and a dashboard on it, with nobody there yet.
-func NewStage(options *dashboard.Options) (*Stage, error) {
+// NewStage opens a store and a dashboard on it, with nobody there yet. withJournal lets
+// the dashboard read the journal in the store; options must not be nil then.
+func NewStage(options *dashboard.Options, withJournal bool) (*Stage, error) {
 	store, err := embedded.Open(nil)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stage{Store: store}
+	if withJournal {
+		with := *options
+		with.Journal = dashboard.JournalIn(store, "")
+		options = &with
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Server = httptest.NewServer(dashboard.Handler(s.Client("dashboard", holdfast.DefaultTTL), options))
 	return s, nil
 }
 
-// Client is a process's, as far as the lock is concerned.
+// Client is a process's, as far as the lock is concerned, and writes no journal.
 func (s *Stage) Client(owner string, ttl time.Duration) *holdfast.Client {
-	return s.on(s.Store, owner, ttl)
+	return s.client(s.Store, &holdfast.Options{Owner: owner, TTL: ttl})
 }
 
-func (s *Stage) on(store holdfast.Store, owner string, ttl time.Duration) *holdfast.Client {
-	client := holdfast.New(store, &holdfast.Options{Owner: owner, TTL: ttl, Logger: slog.New(slog.DiscardHandler)})
+func (s *Stage) client(store holdfast.Store, options *holdfast.Options) *holdfast.Client {
+	options.Logger = slog.New(slog.DiscardHandler)
+	client := holdfast.New(store, options)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ends = append(s.ends, func() { client.Close() })
 	return client
+}
+
+// process is one of the shop's: host:pid, that tells of itself and writes the journal.
+func (s *Stage) process(owner, user, command string) (*holdfast.Client, *journal.Writer) {
+	return s.processOn(s.Store, owner, user, command, holdfast.DefaultTTL)
+}
+
+func (s *Stage) processOn(store holdfast.Store, owner, user, command string, ttl time.Duration) (*holdfast.Client, *journal.Writer) {
+	writer := journal.NewWriter(s.Store, &journal.Options{Owner: owner, Logger: slog.New(slog.DiscardHandler)})
+	s.mu.Lock()
+	s.writers = append(s.writers, func() { writer.Close() })
+	s.mu.Unlock()
+	host, pid, _ := strings.Cut(owner, ":")
+	number, _ := strconv.Atoi(pid)
+	return s.client(store, &holdfast.Options{
+		Owner: owner, TTL: ttl, OnEvent: writer.OnEvent,
+		Details: &holdfast.Details{Host: host, PID: number, User: user, Command: command},
+	}), writer
 }
 
 // Close sends all home.
@@ -62,6 +92,10 @@ func (s *Stage) Close() {
 	s.all.Wait()
 	var closing sync.WaitGroup
 	for _, end := range s.ends {
+		closing.Go(end)
+	}
+	closing.Wait()
+	for _, end := range s.writers {
 		closing.Go(end)
 	}
 	closing.Wait()
@@ -79,10 +113,12 @@ func (s *Stage) Play() error {
 	for i := range 5 {
 		s.repeat(fmt.Sprintf("stock-%d:%d", i%2+1, 90+i), "warehouse:eu:rebalance", 4000, 12000, 500)
 	}
-	s.keep("batch-1:8812", "nightly-backup")
-	s.repeat("batch-2:8790", "nightly-backup", 1000, 1000, 1000)
-	s.keep("search-1:3301", "reindex:catalogue")
-	s.keep("mail-2:517", "newsletter:november")
+	s.job("batch-1:8812", "nightly-backup", time.Hour, 0)
+	s.job("search-1:3301", "reindex:catalogue", time.Hour, 0)
+	s.job("mail-2:517", "newsletter:november", time.Hour, 0)
+	s.job("mail-1:502", "invoice-mails", 2*time.Second, 0)
+	s.job("import-1:1822", "ftp-import", time.Second, 7)
+	s.skip("batch-2:8790", "nightly-backup")
 	for i := range 3 {
 		s.candidate(fmt.Sprintf("10.0.0.%d:8080", i+3))
 	}
@@ -110,7 +146,8 @@ func (s *Stage) sleep(d time.Duration) {
 
 // repeat locks, works and pauses, again and again.
 func (s *Stage) repeat(owner, name string, least, most, pause int) {
-	s.each(s.Client(owner, holdfast.DefaultTTL).Mutex(name), least, most, pause)
+	client, _ := s.process(owner, "shop", "")
+	s.each(client.Mutex(name), least, most, pause)
 }
 
 func (s *Stage) each(locker holdfast.Locker, least, most, pause int) {
@@ -129,7 +166,8 @@ func (s *Stage) each(locker holdfast.Locker, least, most, pause int) {
 }
 
 func (s *Stage) share(owner string, of func(*holdfast.Client) holdfast.Locker) {
-	s.each(of(s.Client(owner, holdfast.DefaultTTL)), 3000, 9000, 2500)
+	client, _ := s.process(owner, "shop", "")
+	s.each(of(client), 3000, 9000, 2500)
 }
 
 // permit is one of a semaphore.
@@ -137,18 +175,38 @@ type permit struct{ *holdfast.Semaphore }
 
 func (p permit) Lock(ctx context.Context) (*holdfast.Lease, error) { return p.Acquire(ctx, 1) }
 
-// keep locks and keeps on.
-func (s *Stage) keep(owner, name string) {
+// job runs once under a name, as `holdfast run` does.
+func (s *Stage) job(owner, name string, lasts time.Duration, code int) {
+	client, writer := s.process(owner, "cron", "/usr/local/bin/"+strings.ReplaceAll(name, ":", "-"))
 	s.all.Go(func() {
-		if lease, err := s.Client(owner, holdfast.DefaultTTL).Mutex(name).Lock(s.ctx); err == nil {
-			<-s.ctx.Done()
-			_ = lease.Release()
+		lease, err := client.Mutex(name).Lock(s.ctx)
+		if err != nil {
+			return
+		}
+		began := time.Now()
+		writer.Note(journal.Entry{What: journal.Started, Name: name, Token: lease.Token()})
+		s.sleep(lasts)
+		writer.Note(journal.Entry{What: journal.Ended, Name: name, Token: lease.Token(), Held: time.Since(began), Code: code})
+		_ = lease.Release()
+	})
+}
+
+// skip tries a job now and then that another runs.
+func (s *Stage) skip(owner, name string) {
+	client, writer := s.process(owner, "cron", "")
+	s.all.Go(func() {
+		for s.sleep(5 * time.Second); s.ctx.Err() == nil; s.sleep(20 * time.Second) {
+			if lease, err := client.Mutex(name).TryLock(s.ctx); err == nil {
+				_ = lease.Release()
+			} else if held := new(holdfast.HeldError); errors.As(err, &held) {
+				writer.Note(journal.Entry{What: journal.Skipped, Name: name, Reason: held.Owner})
+			}
 		}
 	})
 }
 
 func (s *Stage) candidate(address string) {
-	client := s.Client(address, holdfast.DefaultTTL)
+	client, _ := s.process(address, "scheduler", "")
 	s.all.Go(func() {
 		if lease, err := client.Election("scheduler").Campaign(s.ctx, address); err == nil {
 			<-s.ctx.Done()
@@ -174,7 +232,8 @@ func (s *Stage) legacy(name string) error {
 // and again.
 func (s *Stage) hang(owner, name string) error {
 	slow := &hangingStore{Store: s.Store}
-	mutex := s.on(slow, owner, 20*time.Second).Mutex(name)
+	client, _ := s.processOn(slow, owner, "reports", "", 20*time.Second)
+	mutex := client.Mutex(name)
 	s.all.Go(func() {
 		for s.ctx.Err() == nil {
 			slow.hangs.Store(false)

@@ -70,4 +70,7 @@ document.addEventListener("keydown", (event) => {
   key();
 });
 
+// On a narrow screen the navigation is a strip: what is current stays in sight.
+document.querySelector("#nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 start();

@@ -1,4 +1,6 @@
 // Draws the charts with uPlot where it is loaded; without it the SVG of the page stays.
+import { length } from "./times.js";
+
 const drawn = new Map(); // by title
 
 function colours() {
@@ -16,7 +18,7 @@ function options(figure, names, width) {
     axes: [
       { ...axis, size: 22, space: 80, values: (_, at) => at.map((s) => new Date(s * 1000).toTimeString().slice(0, 8)) },
       { ...axis, size: 46, space: 34, incrs: unit ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000],
-        values: (_, at) => at.map((v) => (unit === "ms" && v >= 1000 ? `${v / 1000} s` : v + (unit && v ? ` ${unit}` : ""))) },
+        values: (_, at) => at.map((v) => (unit === "ms" ? (v ? (v >= 1000 ? `${v / 1000} s` : `${v} ms`) : "0") : String(v))) },
     ],
     series: [{}, ...names.map((label, i) => ({ label, stroke: lines[i], width: 1.75, dash: i ? [5, 3] : undefined, spanGaps: false, points: { show: false },
       fill: i || names.length > 1 ? undefined : lines[i] + "1f" }))],
@@ -24,12 +26,17 @@ function options(figure, names, width) {
   };
 }
 
+function said(value, unit) {
+  if (value == null) return "–";
+  return unit === "ms" ? length(value) : String(value);
+}
+
 // say tells the values under the cursor in words.
 function say(figure, names, u, unit) {
   const line = figure.querySelector(".said");
   if (!line || u.cursor.idx == null) return;
   const at = new Date(u.data[0][u.cursor.idx] * 1000).toTimeString().slice(0, 8);
-  line.textContent = `${at}: ` + names.map((n, i) => `${n} ${u.data[i + 1][u.cursor.idx] ?? "–"}${unit ? " " + unit : ""}`).join(", ");
+  line.textContent = `${at}: ` + names.map((n, i) => `${n} ${said(u.data[i + 1][u.cursor.idx], unit)}`).join(", ");
 }
 
 export function draw() {
