@@ -91,7 +91,7 @@ func (s *sampler) run() {
 		if !s.show(seen, err, took) {
 			return
 		}
-		time.Sleep(max(interval-took, 4*took, interval/10))
+		time.Sleep(pause(took))
 	}
 }
 
@@ -153,3 +153,9 @@ func (s *sampler) remembers(f func(*past)) {
 
 // empty reports that there is nothing to be shown because nothing was ever locked.
 func (p *picture) empty() bool { return len(p.locks) == 0 && p.err == nil && p.number > 0 }
+
+// pause is how long to sleep after a look: long looks cost Redis something, so they get
+// a fifth of the time, or at worst a third.
+func pause(took time.Duration) time.Duration {
+	return max(interval-took, min(4*took, max(2*took, 5*time.Second)))
+}
