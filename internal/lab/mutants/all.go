@@ -21,7 +21,6 @@ var tables = slices.Concat(
 	apiMutants,
 	serverMutants,
 	inspectMutants,
-	apiMutants,
 	journalMutants,
 	cliMutants,
 )
