@@ -10,7 +10,7 @@ build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
 test: ## all tests, with the race detector, against real servers
-	@scripts/need gcc redis-server redis-cli postgres spin
+	@scripts/need gcc redis-server redis-cli postgres spin ip promtool chromium python3 curl
 	go test -race -parallel 4 -timeout 15m $$(go list work | grep -v -e /internal/lab/model -e /internal/lab/verify$$)
 	go test -timeout 10m . ./internal/lab/sim ./internal/lab/model/... ./internal/lab/verify
 	go run ./internal/lab/sim/simulate -first 400 -seeds 1600
