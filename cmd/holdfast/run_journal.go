@@ -26,7 +26,11 @@ func (l *jobLog) open(store holdfast.Store, o *holdfast.Options) (after func()) 
 	if l.silent {
 		return func() {}
 	}
-	l.writer = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(l.a.logger())})
+	trouble := slog.Handler(slog.DiscardHandler) // that of the lock is told, and the journal's is the same
+	if l.a.verbose {
+		trouble = l.a.logger()
+	}
+	l.writer = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(trouble)})
 	tell := o.OnEvent
 	o.OnEvent = func(e holdfast.Event) {
 		l.writer.OnEvent(e)
