@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -114,14 +115,18 @@ func (w *Writer) written(n int) {
 func (w *Writer) failed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.trouble && w.ctx.Err() == nil {
-		go w.options.Logger.Warn("holdfast: the journal can't be written for now; what does not fit into memory is dropped", "error", explained(err))
+	refused := impatienceWith(err) == 0
+	if (!w.trouble || refused && !w.refused) && w.ctx.Err() == nil {
+		level := slog.LevelInfo // it passes
+		if refused {
+			level = slog.LevelWarn
+		}
+		go w.options.Logger.Log(context.Background(), level, "holdfast: the journal can't be written; what does not fit into memory is dropped", "error", explained(err))
 	}
-	w.trouble = true
+	w.trouble, w.refused = true, refused
 	if w.closed {
 		time.AfterFunc(impatienceWith(err), w.cancel)
 	}
-	w.refused = impatienceWith(err) == 0
 }
 
 // impatienceWith is how long Close goes on trying after an error: not at all where

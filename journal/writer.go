@@ -46,7 +46,8 @@ type Options struct {
 	// dropped, and told. Default 10,000, a few megabytes.
 	Buffer int
 
-	// Logger is told when the journal can't be written, and when it can again.
+	// Logger is told when the journal can't be written, and when it can again: Info
+	// where Redis does not answer, Warn where it refuses, as for want of a right.
 	// Default slog.Default().
 	Logger *slog.Logger
 }
