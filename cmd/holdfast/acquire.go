@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -57,7 +56,6 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 	if err := tryLeaseFile(o.file); err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE) // that nobody reads the lease is told by the write, and the name given back
 	signals := catchSignals()
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)

@@ -4,8 +4,6 @@ package main
 var cliMutants = []mutant{
 	{guard: "acquire: what nobody can read is given back", file: "cmd/holdfast/acquire.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
 		edits: []string{"\t\t_ = client.ReleaseExported(context.Background(), text)\n", ""}},
-	{guard: "acquire: a broken pipe does not end it before that", file: "cmd/holdfast/acquire.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
-		edits: []string{"signal.Ignore(syscall.SIGPIPE)", "_ = syscall.SIGPIPE"}},
 	{guard: "completion: only names that a shell takes for a word", file: "cmd/holdfast/completion_names.go", pkg: "./cmd/holdfast", name: "TestOneWord",
 		edits: []string{"strings.ContainsRune(\"_.:/@+=%-\", r)", "strings.ContainsRune(\"_.:/@+=%- ;$()\", r)"}},
 	{guard: "completion: no name that would be a flag", file: "cmd/holdfast/completion_names.go", pkg: "./cmd/holdfast", name: "TestOneWord",
