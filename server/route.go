@@ -93,7 +93,9 @@ func (a *API) rest(w http.ResponseWriter, r *http.Request) {
 	}
 	r, refused := a.admit(w, r, Viewer)
 	if refused != nil {
-		w.Header().Add("WWW-Authenticate", `Basic realm="holdfast", charset="UTF-8"`)
+		if refused.status == http.StatusUnauthorized {
+			w.Header().Add("WWW-Authenticate", `Basic realm="holdfast", charset="UTF-8"`)
+		}
 		refused.write(w)
 		return
 	}

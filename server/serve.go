@@ -14,6 +14,7 @@ func NewServer(a *API) *http.Server {
 	return &http.Server{
 		Handler:           a,
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second, // of what nobody reads; who waits has read its body, and no timeout after that
 		WriteTimeout:      a.options.MaxWait + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,

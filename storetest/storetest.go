@@ -40,6 +40,8 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Revoke", s.revoke)
 	t.Run("Steal", s.steal)
 	t.Run("ExportAndAdopt", s.adopt)
+	t.Run("Exported", s.exported)
+	t.Run("Apart", s.apart)
 	t.Run("EvalWait", s.evalWait)
 	t.Run("Eval", s.eval)
 	t.Run("WaitReplicas", s.waitReplicas)

@@ -25,6 +25,15 @@ func (s stage) apart(l *sim.Link, name, owner string, ttl time.Duration) hold {
 	return hold{lease, h, s}
 }
 
+// owner is whom people see as the holder of a name.
+func (s stage) owner(l *sim.Link, name string) string {
+	state, err := l.Client.Inspect(context.Background(), name)
+	if err != nil || state.Holder == nil {
+		return fmt.Sprint("nobody: ", err)
+	}
+	return state.Holder.Owner
+}
+
 // A lease with an owner and a ttl of its own, longer or shorter than its Client's,
 // by an answer or a push: it is seen by that name, renewed in time, over for its
 // holder before it is in Redis, and free that long after the crash of its process.
@@ -71,7 +80,7 @@ func TestApartInLine(t *testing.T) {
 		for i := range 3 {
 			go func() {
 				h := s.apart(p0, "n", fmt.Sprint("b", i), time.Second)
-				order <- fmt.Sprint("b", i)
+				order <- s.owner(p0, "n")
 				time.Sleep(100 * time.Millisecond)
 				h.release()
 			}()
@@ -84,7 +93,11 @@ func TestApartInLine(t *testing.T) {
 			t.Errorf("TryLock: %v; want held by a, 4 waiting", err)
 		}
 		first.release()
-		s.soon("who came first", plain, 50*time.Millisecond).release()
+		second := s.soon("who came first", plain, 50*time.Millisecond)
+		if got := s.owner(p0, "n"); got != "p0" {
+			t.Errorf("held by %q, want p0", got)
+		}
+		second.release()
 		for i := range 3 {
 			if got, want := <-order, fmt.Sprint("b", i); got != want {
 				t.Errorf("got %s, want %s", got, want)

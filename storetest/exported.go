@@ -1,0 +1,74 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// exported: a hold without a process is renewed, checked and released by its text.
+func (s suite) exported(t *testing.T) {
+	exporter, other := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, exporter.Mutex("exported"))
+	text, err := lease.Export()
+	if err != nil {
+		t.Fatalf("Export: %v", err)
+	}
+	for what, ask := range map[string]func() (*holdfast.ExportedHold, error){
+		"RenewExported": func() (*holdfast.ExportedHold, error) { return other.RenewExported(within(t), text) },
+		"CheckExported": func() (*holdfast.ExportedHold, error) { return other.CheckExported(within(t), text) },
+	} {
+		got, err := ask()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if got.Name != "exported" || got.Token != lease.Token() || got.Remaining <= 0 || got.Remaining >= got.TTL {
+			t.Errorf("%s: got %+v, want token %d and less than the ttl", what, got, lease.Token())
+		}
+	}
+	if err := other.ReleaseExported(within(t), text); err != nil {
+		t.Fatalf("ReleaseExported: %v", err)
+	}
+	if err := other.ReleaseExported(within(t), text); !errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("a second ReleaseExported: got %v, want ErrLost", err)
+	}
+	next := lock(t, other.Mutex("exported"))
+	if next.Token() <= lease.Token() {
+		t.Errorf("token %d after %d: tokens must rise", next.Token(), lease.Token())
+	}
+	release(t, next)
+}
+
+// apart: a lease with an owner and a ttl of its own is seen by them, waits in line, and outlives its ttl.
+func (s suite) apart(t *testing.T) {
+	client, other := s.client(t, 0), s.client(t, 0)
+	first := lock(t, other.Mutex("apart"))
+	m := client.Mutex("apart")
+	m.Owner, m.TTL = "for ann", 3*time.Second
+	got := make(chan *holdfast.Lease, 1)
+	go func() {
+		lease, err := m.Lock(within(t))
+		if err != nil {
+			t.Errorf("Lock: %v", err)
+		}
+		got <- lease
+	}()
+	waiting(t, other, "apart", 1)
+	release(t, first)
+	lease := <-got
+	if lease == nil {
+		return
+	}
+	for end := time.Now().Add(3500 * time.Millisecond); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if err := lease.Err(); err != nil {
+			t.Fatalf("not renewed: %v", err)
+		}
+	}
+	state, err := other.Inspect(within(t), "apart")
+	if err != nil || state.Holder == nil || state.Holder.Owner != "for ann" || state.Holder.TTL != 3*time.Second {
+		t.Errorf("Inspect: got %+v, %v, want the holder for ann with a ttl of 3s", state.Holder, err)
+	}
+	release(t, lease)
+}
