@@ -28,13 +28,23 @@ type board struct {
 	base   string
 }
 
-func open(t *testing.T, options *dashboard.Options) *board {
+func newStore(t *testing.T) *embedded.Store {
 	t.Helper()
 	store, err := embedded.Open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+func open(t *testing.T, options *dashboard.Options) *board {
+	t.Helper()
+	return on(t, newStore(t), options)
+}
+
+func on(t *testing.T, store *embedded.Store, options *dashboard.Options) *board {
+	t.Helper()
 	b := &board{t: t, store: store, client: newClient(t, store, "alice")}
 	b.server = httptest.NewServer(dashboard.Handler(newClient(t, store, "dashboard"), options))
 	t.Cleanup(b.server.Close)

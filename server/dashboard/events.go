@@ -78,7 +78,8 @@ func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journ
 			page.Trouble = visible(strings.TrimPrefix(err.Error(), "holdfast: "))
 		}
 		if page.Written = len(written) > 0; page.Written {
-			return written
+			// The stream is in the order of writing, and writers gather before they write.
+			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
 	}
 	d.sampler.remembers(func(past *past) {
