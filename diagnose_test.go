@@ -77,8 +77,8 @@ func heldFor(d time.Duration) func(*holdfast.State) {
 // Each code has its case, and each threshold both its sides.
 func TestDiagnose(t *testing.T) {
 	const (
-		sec = time.Second
-		min = time.Minute
+		sec    = time.Second
+		minute = time.Minute
 	)
 	healthy := "held-healthy"
 	for what, test := range map[string]struct {
@@ -92,7 +92,7 @@ func TestDiagnose(t *testing.T) {
 		"no label":     {held(func(s *holdfast.State) { s.Holder.Owner = "" }), nil, healthy, "held by somebody without a label"},
 		"leads":        {held(func(s *holdfast.State) { s.Term = 7 }), nil, healthy, "led by a for 1m0s"},
 		"since when?":  {held(heldFor(0)), nil, healthy, "held by a, renews on time"},
-		"a least time": {held(remaining(10 * min)), nil, healthy, "kept for 10m0s more whatever becomes of it"},
+		"a least time": {held(remaining(10 * minute)), nil, healthy, "kept for 10m0s more whatever becomes of it"},
 		"some permits": {permits(3, 0), nil, healthy, "3 of 4 permits are held by a, who renews on time"},
 		"some readers": {reading(2, 0), nil, healthy, "held for reading by r0 and r1, who renew on time"},
 		"many readers": {reading(5, 0), nil, healthy, "by r0, r1 and 3 more,"},
@@ -120,23 +120,27 @@ func TestDiagnose(t *testing.T) {
 			return s
 		}(), nil, "expiring", "r2 does not renew any more: 100ms is left of its 15s; 2 of 3 renew late"},
 
-		"not long":         {held(heldFor(25 * min)), nil, healthy, ""},
-		"long by ttl":      {held(heldFor(25*min + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},
-		"not an hour":      {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = min, min, 60*min }), nil, healthy, ""},
-		"an hour":          {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = min, min, 60*min+1 }), nil, "held-long", "which is more than an hour"},
-		"not its ttl":      {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*min, 120*min, 120*min }), nil, healthy, ""},
-		"its ttl":          {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*min, 120*min, 120*min+1 }), nil, "held-long", "more than its ttl (2h00m)"},
-		"as usual":         {held(heldFor(min)), usually(20 * sec), healthy, ""},
-		"longer than ever": {held(heldFor(min + 1)), usually(20 * sec), "held-long", "which is 3 times as long as usual (20s)"},
-		"usually long":     {held(heldFor(600 * min)), usually(300 * min), healthy, ""},
-		"leads for long":   {held(func(s *holdfast.State) { s.Term, s.Holder.Held = 7, 6000*min }), nil, healthy, ""},
-		"no history":       {held(heldFor(26 * min)), &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
-		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*min, sec }), nil, "expiring held-long", ""},
+		"not long":    {held(heldFor(25 * minute)), nil, healthy, ""},
+		"long by ttl": {held(heldFor(25*minute + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},
+		"not an hour": {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute }), nil, healthy, ""},
+		"an hour":     {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute+1 }), nil, "held-long", "which is more than an hour"},
+		"not its ttl": {held(func(s *holdfast.State) {
+			s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*minute, 120*minute, 120*minute
+		}), nil, healthy, ""},
+		"its ttl": {held(func(s *holdfast.State) {
+			s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*minute, 120*minute, 120*minute+1
+		}), nil, "held-long", "more than its ttl (2h00m)"},
+		"as usual":         {held(heldFor(minute)), usually(20 * sec), healthy, ""},
+		"longer than ever": {held(heldFor(minute + 1)), usually(20 * sec), "held-long", "which is 3 times as long as usual (20s)"},
+		"usually long":     {held(heldFor(600 * minute)), usually(300 * minute), healthy, ""},
+		"leads for long":   {held(func(s *holdfast.State) { s.Term, s.Holder.Held = 7, 6000*minute }), nil, healthy, ""},
+		"no history":       {held(heldFor(26 * minute)), &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
+		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
 
 		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it has, for 1s at most"},
-		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: min} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
+		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: minute} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
 		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: -1} }), nil, "no-ttl", "nobody gets the name, ever"},
-		"foreign":          {held(foreign(min)), nil, "unmanaged", ", for 1m0s more unless it prolongs that"},
+		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it prolongs that"},
 		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl unmanaged", "its key, holdfast:job, in Redis"},
 		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a without an expiry"},
 
@@ -145,29 +149,33 @@ func TestDiagnose(t *testing.T) {
 			s.Holder = nil
 			waitFor(s, waiter("b", 2*sec, holdfast.Part{}), waiter("d", sec, holdfast.Part{}))
 		}), nil, "starving", "b is first in line for 2s, and nothing is in its way; 1 more wait behind it"},
-		"free, its waiter dead": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, holdfast.Waiter{Owner: "b", Waited: min}) }), nil, "", ""},
+		"free, its waiter dead": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, holdfast.Waiter{Owner: "b", Waited: minute}) }), nil, "", ""},
 		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b is first in line"},
 		"too few free":          {permits(3, 2*sec), nil, healthy, ""},
-		"a reader may":          {func() *holdfast.State { s := reading(1, min); s.Waiters[0].Part = holdfast.Part{Reads: true}; return s }(), nil, "starving held-healthy", ""},
-		"long line":             {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*min, holdfast.Part{})) }), nil, healthy, ""},
-		"overtaken":             {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*min+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b is first in line and has waited for 20m10s, though a has had the name for only 1m0s"},
-		"not overtaken: ttl":    {held(func(s *holdfast.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*min, holdfast.Part{})) }), nil, healthy, ""},
+		"a reader may": {func() *holdfast.State {
+			s := reading(1, minute)
+			s.Waiters[0].Part = holdfast.Part{Reads: true}
+			return s
+		}(), nil, "starving held-healthy", ""},
+		"long line":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute, holdfast.Part{})) }), nil, healthy, ""},
+		"overtaken":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b is first in line and has waited for 20m10s, though a has had the name for only 1m0s"},
+		"not overtaken: ttl": {held(func(s *holdfast.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*minute, holdfast.Part{})) }), nil, healthy, ""},
 		"overtaken: ttl": {held(func(s *holdfast.State) {
 			s.Holder.Held = 10 * sec
-			waitFor(s, waiter("b", 5*min+10*sec, holdfast.Part{}))
+			waitFor(s, waiter("b", 5*minute+10*sec, holdfast.Part{}))
 		}), nil, "starving held-healthy", ""},
-		"as slow as ever": {held(func(s *holdfast.State) { waitFor(s, waiter("b", 30*min, holdfast.Part{})) }), usually(5 * min), healthy, ""},
+		"as slow as ever": {held(func(s *holdfast.State) { waitFor(s, waiter("b", 30*minute, holdfast.Part{})) }), usually(5 * minute), healthy, ""},
 
 		"writer waits":   {reading(2, 15*sec), nil, healthy, ""},
 		"writer blocked": {reading(2, 15*sec+1), nil, "readers-block-writer held-healthy", "w, a writer, has waited for 15s until r0 and r1 have done reading; 1 more wait behind it"},
 		"a minute's enough": {func() *holdfast.State {
-			s := reading(1, min+1)
-			s.Holders[0].TTL, s.Holders[0].Remaining = 10*min, 10*min
+			s := reading(1, minute+1)
+			s.Holders[0].TTL, s.Holders[0].Remaining = 10*minute, 10*minute
 			return s
 		}(), nil, "readers-block-writer held-healthy", ""},
 		"not a minute": {func() *holdfast.State {
-			s := reading(1, min)
-			s.Holders[0].TTL, s.Holders[0].Remaining = 10*min, 10*min
+			s := reading(1, minute)
+			s.Holders[0].TTL, s.Holders[0].Remaining = 10*minute, 10*minute
 			return s
 		}(), nil, healthy, ""},
 	} {

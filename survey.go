@@ -157,7 +157,7 @@ func (s *Survey) Diagnose(o *DiagnoseOptions) {
 		if n.Err != nil {
 			n.Reasons = []Diagnosis{Trouble(n.Err)}
 		} else {
-			n.Reasons = n.State.Diagnose(o)
+			n.Reasons = n.Diagnose(o)
 			if d, ok := circles[n.Name]; ok {
 				n.Reasons = append([]Diagnosis{d}, n.Reasons...)
 			}

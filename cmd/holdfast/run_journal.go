@@ -26,7 +26,7 @@ func (l *jobLog) open(store holdfast.Store, o *holdfast.Options) (after func()) 
 	if l.silent {
 		return func() {}
 	}
-	trouble := slog.Handler(slog.DiscardHandler) // that of the lock is told, and the journal's is the same
+	trouble := slog.DiscardHandler // that of the lock is told, and the journal's is the same
 	if l.a.verbose {
 		trouble = l.a.logger()
 	}

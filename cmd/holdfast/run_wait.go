@@ -100,7 +100,7 @@ func renewsText(state *holdfast.State, brief bool) (text string) {
 		holdfast.CodeRevoking: "was asked to stop", holdfast.CodeHeldHealthy: "renews on time",
 	}
 	for _, d := range state.Diagnose(nil) {
-		if word := words[d.Code]; word != "" && !(brief && d.Code == holdfast.CodeHeldHealthy) {
+		if word := words[d.Code]; word != "" && (!brief || d.Code != holdfast.CodeHeldHealthy) {
 			text += ", " + word
 		}
 	}

@@ -141,7 +141,7 @@ func TestSpanOfAWait(t *testing.T) {
 		{"granted", "holdfast.lock.token", attribute.Int64Value(second.Token())},
 	} {
 		if got := about(s, want.event, want.key); got != want.value {
-			t.Errorf("%s %s: got %v, want %v", want.event, want.key, got.Emit(), want.value.Emit())
+			t.Errorf("%s %s: got %v, want %v", want.event, want.key, got.String(), want.value.String())
 		}
 	}
 	if err := second.Release(); err != nil {

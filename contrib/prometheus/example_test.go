@@ -41,7 +41,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer lease.Release()
+	defer func() { _ = lease.Release() }()
 
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	page := ""

@@ -67,7 +67,6 @@ type view struct {
 	template string
 	title    string
 	active   string // of the navigation
-	search   string // a filter's text: "/" goes there
 	charts   bool
 	data     any
 }

@@ -154,12 +154,13 @@ func columns(q url.Values, by string, descending bool) []column {
 		{"name", "Name", ""}, {"state", "State", ""}, {"owner", "Holder", ""}, {"held", "Held for", "number"}, {"left", "Time left", ""}, {"waiting", "Waiting", "number"},
 	} {
 		next, sorted := "up", ""
-		if c.key == by {
+		switch c.key {
+		case by:
 			sorted = "ascending"
 			if next = "down"; descending {
 				next, sorted = "up", "descending"
 			}
-		} else if c.key == "held" || c.key == "waiting" {
+		case "held", "waiting":
 			next = "down"
 		}
 		all = append(all, column{Text: c.text, Class: c.class, Sorted: sorted, Href: with(q, "sort", c.key, "order", next, "page", "")})

@@ -184,7 +184,7 @@ func (p *past) asked(now *lock, before map[string]time.Duration) {
 }
 
 func (p *past) begin(name string, h hold) {
-	holds := append(p.holds[name], h)
+	holds := slices.Concat(p.holds[name], []hold{h})
 	if len(holds) > mostHolds {
 		holds = slices.Delete(holds, 0, len(holds)-mostHolds)
 	}

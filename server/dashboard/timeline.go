@@ -60,7 +60,7 @@ func (t *timeline) place(b bar, from time.Time) {
 	for i := range t.Lanes {
 		bars := t.Lanes[i].Bars
 		if last := bars[len(bars)-1]; last.ends.Sub(from) <= slack {
-			t.Lanes[i].Bars = append(bars, b)
+			t.Lanes[i].Bars = append(t.Lanes[i].Bars, b)
 			return
 		}
 	}

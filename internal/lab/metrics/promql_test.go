@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -90,7 +90,7 @@ func selects(t *testing.T, registered map[string]metric, where string, s *parser
 		return
 	}
 	for _, matcher := range s.LabelMatchers {
-		if matcher.Name == labels.MetricName {
+		if matcher.Name == model.MetricNameLabel {
 			continue
 		}
 		if !slices.Contains(has, matcher.Name) {

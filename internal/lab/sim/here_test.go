@@ -72,8 +72,11 @@ func TestHere(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		shows(t, c, holdfast.Here{Name: "leader", Held: 1, Waiting: 1}, holdfast.Here{Name: "permits", Held: 2, Waiting: 1})
 		giveUp()
-		<-gone
-		<-gone
+		for range 2 {
+			if err := <-gone; err == nil {
+				t.Error("a caller that gave up has a lease")
+			}
+		}
 		shows(t, c, holdfast.Here{Name: "leader", Held: 1}, holdfast.Here{Name: "permits", Held: 2})
 		for _, lease := range []*holdfast.Lease{a, b, leader} {
 			if err := lease.Release(); err != nil {
@@ -125,7 +128,7 @@ func TestSlack(t *testing.T) {
 		p0.Silence(ttl / 2) // a renewal is lost, and the one after it
 		time.Sleep(2 * ttl)
 		mu.Lock()
-		late := append(failed, answered...)
+		late := slices.Concat(failed, answered)
 		if least := slices.Min(late); least <= 0 || least > 0.55 {
 			t.Errorf("least slack after lost renewals: got %v of %v, want less than half", least, late)
 		}

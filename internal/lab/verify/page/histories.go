@@ -111,7 +111,7 @@ func (l *latest) takeHistories(files []string, command string, broken bool) erro
 
 // addHistories adds those of one run.
 func (l *latest) addHistories(h histories) {
-	l.counts.add(h.counts)
+	l.add(h.counts)
 	l.Seconds += h.Seconds
 	l.Failed += len(h.Broken)
 	for name, c := range h.Cells {
@@ -129,7 +129,7 @@ func (l *latest) addHistories(h histories) {
 		if l.LeftOut == nil {
 			l.LeftOut = map[string][]string{}
 		}
-		all := append(l.LeftOut[reason], cells...)
+		all := slices.Concat(l.LeftOut[reason], cells)
 		slices.Sort(all)
 		l.LeftOut[reason] = slices.Compact(all)
 	}
