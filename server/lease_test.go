@@ -108,7 +108,7 @@ func TestLeaseIsGivenUp(t *testing.T) {
 // refused; who has gone away leaves nothing.
 func TestIdempotencyKey(t *testing.T) {
 	w := start(t, nil)
-	wish := m{"name": "n", "ttl": "10s"}
+	wish := m{"name": "n", "ttl": "5m"}
 	got := make(chan reply, 4)
 	for range 4 {
 		go func() { got <- w.ask("POST", "/v1/leases", wish, "Idempotency-Key", "k1") }()
@@ -126,7 +126,7 @@ func TestIdempotencyKey(t *testing.T) {
 	if again := w.ask("POST", "/v1/leases", wish, "Idempotency-Key", "k1"); again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("again: %v", again.header)
 	}
-	w.want("another body", w.ask("POST", "/v1/leases", wish.with(m{"ttl": "11s"}), "Idempotency-Key", "k1"), http.StatusUnprocessableEntity, "key-reused")
+	w.want("another body", w.ask("POST", "/v1/leases", wish.with(m{"ttl": "6m"}), "Idempotency-Key", "k1"), http.StatusUnprocessableEntity, "key-reused")
 	w.want("another key", w.ask("POST", "/v1/leases", wish, "Idempotency-Key", "k2"), http.StatusConflict, "held")
 	w.want("release", w.ask("DELETE", "/v1/lease", nil, "Holdfast-Lease", first.str("lease")), http.StatusNoContent, "")
 	w.want("the key of what is over", w.ask("POST", "/v1/leases", wish, "Idempotency-Key", "k1"), http.StatusGone, "lost")
@@ -135,7 +135,7 @@ func TestIdempotencyKey(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
-		_, _ = w.send(ctx, "POST", "/v1/leases", m{"name": "n", "wait": "30s"}, "Idempotency-Key", "k3")
+		_, _ = w.send(ctx, "POST", "/v1/leases", m{"name": "n", "wait": "1m"}, "Idempotency-Key", "k3")
 		close(done)
 	}()
 	waiting := func() int64 { return w.ask("GET", "/v1/locks/n", nil).num("waiting") }

@@ -66,9 +66,13 @@ func TestOutage(t *testing.T) {
 			first := w.acquire(m{"name": "n", "ttl": "5m"})
 
 			stop(store, true)
+			stopped := time.Now()
 			down := w.want("the first that comes", w.ask("POST", "/v1/leases", m{"name": "m", "wait": "30s"}), http.StatusServiceUnavailable, "unavailable")
 			if down.header.Get("Retry-After") == "" || down.str("detail") == "" {
 				t.Errorf("503: %v %s", down.header, down.text)
+			}
+			if took := time.Since(stopped); took > 12*time.Second {
+				t.Errorf("it was told after %v, when the Client gives up", took)
 			}
 			goroutines := runtime.NumGoroutine()
 			var all sync.WaitGroup

@@ -155,8 +155,12 @@ func TestStreamIsRevoked(t *testing.T) {
 	if asked.data["cause"] != "revoked" || asked.data["reason"] != "drained" || asked.data["grace_ms"].(float64) != 20_000 {
 		t.Errorf("revoke-requested: %v", asked.data)
 	}
-	if len(waiter.in) > 0 {
-		t.Error("the name was given on before its holder has stopped")
+	select {
+	case v := <-s.in:
+		t.Errorf("%+v before its holder has stopped", v)
+	case v := <-waiter.in:
+		t.Errorf("the next has %+v before the holder has stopped", v)
+	case <-time.After(time.Second): // that nothing comes can't be polled for
 	}
 	s.close()
 	waiter.next("granted")

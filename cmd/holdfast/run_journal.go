@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -26,21 +25,8 @@ func (l *jobLog) open(store holdfast.Store, o *holdfast.Options) (after func()) 
 	if l.silent {
 		return func() {}
 	}
-	trouble := slog.DiscardHandler // that of the lock is told, and the journal's is the same
-	if l.a.verbose {
-		trouble = l.a.logger()
-	}
-	l.writer = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(trouble)})
-	tell := o.OnEvent
-	o.OnEvent = func(e holdfast.Event) {
-		l.writer.OnEvent(e)
-		tell(e)
-	}
-	return func() {
-		if err := l.writer.Close(); err != nil {
-			l.a.detail("%s", reason(err))
-		}
-	}
+	l.writer, after = l.a.keepJournal(store, o)
+	return after
 }
 
 func (l *jobLog) note(e journal.Entry) {

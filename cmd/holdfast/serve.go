@@ -76,12 +76,17 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		}
 	}
 	metrics := holdfastprom.New(nil)
-	client, closeClient, err := a.connect(ctx, holdfast.Options{OnEvent: metrics.OnEvent})
+	var seen holdfast.Store
+	client, closeClient, err := a.connectWith(ctx, holdfast.Options{OnEvent: metrics.OnEvent}, func(store holdfast.Store, o *holdfast.Options) func() {
+		seen = store
+		_, after := a.keepJournal(store, o)
+		return after
+	})
 	if err != nil {
 		return err
 	}
 	defer closeClient()
-	f.options.Metrics = metricsOf(metrics, client)
+	f.options.Metrics, f.options.Pages = metricsOf(metrics, client), f.pagesOf(client, seen, a.prefix)
 	api, err := server.Handler(client, &f.options)
 	if err != nil {
 		return usagef("%v", err)

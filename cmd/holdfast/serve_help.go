@@ -20,6 +20,10 @@ do everything. With --tokens each request needs one: 'Authorization: Bearer
 TOKEN', or the token as password of HTTP Basic. While Redis does not answer,
 requests are answered 503 at once.
 
+In a browser it shows the same: who holds what, since when, who waits and why. Where
+there are tokens the browser asks for one, as the password.
+
+  GET    /                    pages
   GET    /v1/locks            names that are held or waited for
   GET    /v1/locks/NAME       who holds it, who waits, since when
   POST   /v1/leases           take a name: {"name": ..., "ttl": "30s", "wait": "10s"}

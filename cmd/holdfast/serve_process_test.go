@@ -149,6 +149,11 @@ func TestServeKilled(t *testing.T) {
 func TestServeEnds(t *testing.T) {
 	redis := startRedis(t)
 	a, b := startServe(t, redis.url()), startServe(t, redis.url())
+	if r, err := http.Get(a.url + "/"); err != nil || r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+		t.Errorf("the pages: %+v, %v", r, err)
+	} else {
+		_ = r.Body.Close()
+	}
 	events := a.streamed(`{"name": "job", "ttl": "10m"}`)
 	event(t, events, "granted")
 	next := b.streamed(`{"name": "job", "wait": "1m"}`)

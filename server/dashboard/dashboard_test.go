@@ -56,7 +56,7 @@ func on(t *testing.T, store *embedded.Store, options *dashboard.Options) *board 
 
 func newClient(t *testing.T, store holdfast.Store, owner string) *holdfast.Client {
 	t.Helper()
-	client := holdfast.New(store, &holdfast.Options{Owner: owner, TTL: 5 * time.Second})
+	client := holdfast.New(store, &holdfast.Options{Owner: owner, TTL: 30 * time.Second})
 	t.Cleanup(func() { client.Close() })
 	return client
 }

@@ -35,5 +35,5 @@ func icon(name string) template.HTML {
 	if !ok {
 		drawing = icons["unknown"]
 	}
-	return `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">` + drawing + `</svg>`
+	return `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">` + drawing + `</svg>` // of ours, from the table above
 }

@@ -184,7 +184,8 @@ func (p *past) asked(now *lock, before map[string]time.Duration) {
 }
 
 func (p *past) begin(name string, h hold) {
-	holds := slices.Concat(p.holds[name], []hold{h})
+	holds := p.holds[name]
+	holds = append(holds, h)
 	if len(holds) > mostHolds {
 		holds = slices.Delete(holds, 0, len(holds)-mostHolds)
 	}

@@ -58,9 +58,9 @@ const slack = 100 * time.Millisecond
 // picture, and stands in the table.
 func (t *timeline) place(b bar, from time.Time) {
 	for i := range t.Lanes {
-		bars := t.Lanes[i].Bars
-		if last := bars[len(bars)-1]; last.ends.Sub(from) <= slack {
-			t.Lanes[i].Bars = append(t.Lanes[i].Bars, b)
+		l := &t.Lanes[i]
+		if last := l.Bars[len(l.Bars)-1]; last.ends.Sub(from) <= slack {
+			l.Bars = append(l.Bars, b)
 			return
 		}
 	}

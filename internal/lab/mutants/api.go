@@ -61,7 +61,7 @@ var serverMutants = []mutant{
 	{guard: "http: unknown fields are refused", file: "server/request.go", pkg: "./server", name: "TestBadRequests",
 		edits: []string{"	d.DisallowUnknownFields()\n", ""}},
 	{guard: "http: the body says that it is JSON", file: "server/request.go", pkg: "./server", name: "TestBadRequests",
-		edits: []string{"media != \"application/json\" {", "false {"}},
+		edits: []string{"media != \"application/json\" {", "media == \"\" {"}},
 	{guard: "http: an outage is known", file: "server/outage.go", pkg: "./server", name: "TestOutage",
 		edits: []string{"	if o.why != nil {\n		return nil, nil, o.why\n	}\n", ""}},
 	{guard: "http: an outage ends what waits", file: "server/outage.go", pkg: "./server", name: "TestOutage",
@@ -75,5 +75,5 @@ var serverMutants = []mutant{
 	{guard: "http: Close ends streams", file: "server/stream.go", pkg: "./server", name: "TestCloseEndsStreams",
 		edits: []string{"			s.closes(lease, v)\n			return\n", "			<-s.ctx.Done()\n			return\n"}},
 	{guard: "http: streams are bounded", file: "server/stream.go", pkg: "./server", name: "TestStreamsAreBounded",
-		edits: []string{"case n > int64(a.options.MaxStreams):", "case false:"}},
+		edits: []string{"case n > int64(a.options.MaxStreams):", "case n > int64(a.options.MaxStreams)+100:"}},
 }
