@@ -39,7 +39,11 @@ func command() string {
 	text := "go test -run '^TestVerify$' ./internal/lab/verify -args"
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") && f.Name != "failures" && f.Name != "result" {
-			text += fmt.Sprintf(" -%s %q", f.Name, f.Value)
+			value := f.Value.String()
+			if strings.ContainsAny(value, "^$|()[]*? ") {
+				value = "'" + value + "'"
+			}
+			text += fmt.Sprintf(" -%s %s", f.Name, value)
 		}
 	})
 	return text
