@@ -19,7 +19,7 @@ import (
 var (
 	lasting   = flag.Duration("for", time.Minute, "how long TestVerify begins histories; 0: each cell once")
 	seed      = flag.Uint64("seed", 0, "of the histories; 0: by the clock")
-	cells     = flag.String("cell", ".", "regular expression: the cells, place/fault or place/fault/step")
+	cells     = flag.String("cell", "^(standalone|aof|quorum3)/", "regular expression: the cells, place/fault or place/fault/step")
 	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one cell replays the seed")
 	parallel  = flag.Int("parallel-histories", 3, "histories side by side")
 	slack     = flag.Duration("slack", time.Second, "what the machine may add to times that are no matter of safety")
