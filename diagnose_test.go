@@ -322,6 +322,22 @@ func TestDiagnoseDeadlock(t *testing.T) {
 		"it rests": {
 			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State { s := named("y", "b", time.Minute, "a"); s.Holder.Resting = true; return s }()}, "", "",
 		},
+		"a permit comes, in the end": { // c waits for d0, who waits for d1, and so on to one who waits for nothing
+			func() []*holdfast.State {
+				all := []*holdfast.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a"), named("z0", "d0", time.Minute, "c")}
+				for i := range 9 {
+					all = append(all, named(fmt.Sprint("z", i+1), fmt.Sprint("d", i+1), time.Minute, fmt.Sprint("d", i)))
+				}
+				return all
+			}(), "", "",
+		},
+		"who waits is dead, and another lives": {
+			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State {
+				s := named("y", "b", time.Minute, "a", "d")
+				s.Waiters[0].Listening = false
+				return s
+			}()}, "", "",
+		},
 		"who waits is dead": {
 			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State {
 				s := named("y", "b", time.Minute, "a")
