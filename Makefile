@@ -4,7 +4,9 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
 
-.PHONY: build test failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check tidy demo
+VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
+
+.PHONY: build test failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check dist packages dist-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -79,6 +81,15 @@ bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as rat
 tidy: ## go.mod and go.sum of every module
 	@for m in $(MODULES); do echo "tidy $$m" && \
 		GOFLAGS="$$GOFLAGS $$(test $$m != ./internal/lab || echo -e=true)" scripts/modget $$m || exit 1; done
+
+dist: ## archives for five systems, in dist/; VERSION=v1.2.3
+	packaging/build $(VERSION)
+
+packages: dist ## .deb and .rpm, too
+	packaging/packages $(VERSION)
+
+dist-check: ## that two builds are the same to the byte, and what the .deb has in it; minutes
+	packaging/check
 
 demo:
 	go run ./cmd/holdfast demo

@@ -3,6 +3,7 @@ module github.com/holdfast-go/holdfast/contrib/otel
 go 1.26.0
 
 require (
+	github.com/holdfast-go/holdfast v0.1.0
 	github.com/holdfast-go/holdfast/embedded v0.1.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
@@ -15,7 +16,6 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/holdfast-go/holdfast v0.1.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
