@@ -76,5 +76,6 @@ func (p *Place) CaughtUp() (time.Duration, error) {
 	if p.Network == nil {
 		return 0, nil
 	}
-	return p.Network.CaughtUp(time.Minute)
+	const limit = 20 * time.Second // a history cuts for half of that at most
+	return p.Network.CaughtUp(limit)
 }
