@@ -94,7 +94,8 @@ func (e *Entry) encode() []string {
 	}
 }
 
-// ErrEntry is something in the stream that is no entry of ours. Read tells its ID and goes on.
+// ErrEntry means that something in the stream is no entry of ours. Read tells its ID and
+// goes on.
 var ErrEntry = errors.New("holdfast: journal: not an entry of ours")
 
 // decode reads an ID and the fields. What is no entry of ours is an error.

@@ -38,7 +38,7 @@ func (j *Job) Late() bool {
 }
 
 // Jobs lists them, the one first whose last success is the oldest. What is remembered
-// is the newest 1,000, each for as long as any is run, and 400 days. prefix is
+// is about the newest 1,000, each for as long as any is run, and 400 days. prefix is
 // Options.Prefix of the Writers. One round trip.
 func Jobs(ctx context.Context, store holdfast.Store, prefix string) ([]Job, error) {
 	c := caller{store: store, patience: toRead}

@@ -1,5 +1,5 @@
--- job_note: brings what is remembered of jobs up to date, and forgets those that
--- nobody has run for longest where there are too many.
+-- job_note: brings what is remembered of jobs up to date. Where there are a tenth too
+-- many it forgets those that nobody has tried for longest, so that not each note does.
 -- KEYS jobs (a hash, by name)
 -- ARGV jobs to keep, life of the hash in ms; then of each note: name, what (started,
 --      ended, skipped), at us, exit code, ms that it took, owner, writer, seq
@@ -30,7 +30,7 @@ for i = 3, #ARGV, 8 do
   end
 end
 redis.call('PEXPIRE', J, ARGV[2])
-if redis.call('HLEN', J) > most then
+if redis.call('HLEN', J) > most * 1.1 then
   local all, ages = redis.call('HGETALL', J), {}
   for i = 1, #all, 2 do
     local looked = {string.match(all[i + 1], pattern)}

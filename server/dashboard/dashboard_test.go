@@ -216,7 +216,9 @@ func TestParts(t *testing.T) {
 
 // Whatever a name or label contains is text, with what hides or turns it spelled out.
 func TestHostileNames(t *testing.T) {
-	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone, Journal: written{
+		{At: time.Now(), What: journal.Lost, Name: "turned\u202e\n", Owner: "\u202egnp.exe", Reason: "a\u2066b\x00"},
+	}})
 	script := `<script>alert("1")</script>`
 	long := strings.Repeat("長", 512/3-3)
 	owner := newClient(t, b.store, `"><img src=x onerror=alert(1)>`)
@@ -237,12 +239,13 @@ func TestHostileNames(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/locks", "/processes", "/problems", "/events", "/elections", "/lock?name=" + url.QueryEscape(script), "/lock?name=evil", "/locks?q=" + url.QueryEscape(script)} {
 		body := b.shows(path, "</html>")
-		for _, not := range []string{"<script>alert", "<img", "<svg/onload", "\u202e", `href="javascript:`, "<b>x"} {
+		for _, not := range []string{"<script>alert", "<img", "<svg/onload", "\u202e", "\u2066", "\x00", `href="javascript:`, "<b>x"} {
 			if strings.Contains(body, not) {
 				t.Errorf("GET %s contains %q", path, not)
 			}
 		}
 	}
+	b.shows("/events", `\u202egnp.exe`, `turned\u202e\n`)
 	b.shows("/locks", "&lt;script&gt;alert(", "../../etc/passwd?x=1#y", "evil")
 	b.shows("/lock?name="+url.QueryEscape("../../etc/passwd?x=1#y"), "onerror=alert(1)&gt;")
 	b.shows("/lock?name="+url.QueryEscape(long), long)

@@ -105,7 +105,7 @@ var looks = map[journal.What][2]string{
 
 func newEventRow(e journal.Entry) eventRow {
 	row := eventRow{
-		Key: cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.What) + e.Name + e.Owner, At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
+		Key: visible(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.What) + e.Name + e.Owner), At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
 		What: visible(string(e.What)), Icon: "note", Name: e.Name, Owner: labelOf(e.Owner),
 	}
 	if look, known := looks[e.What]; known {

@@ -123,7 +123,7 @@ func (d *board) lockView(p *picture, name string) view {
 	page := &lockPage{Name: name}
 	v.data = page
 	l := p.byName[name]
-	page.Timeline, page.Journal = d.timeline(name, l != nil && l.held())
+	page.Timeline, page.Journal = d.timeline(name, l)
 	if l == nil {
 		page.Unknown = true
 		if v.title == "" {
@@ -231,15 +231,23 @@ const (
 	mostHoldRow = 20
 )
 
+// holdNow is the hold of a mutex that goes on.
+func holdNow(l *lock) *hold {
+	if l == nil || !l.held() || l.Kind != holdfast.KindMutex {
+		return nil
+	}
+	return &hold{owner: ownerName(l.Holder), from: given(l)}
+}
+
 // timeline is the journal's, or without it what was seen.
-func (d *board) timeline(name string, held bool) (t *timeline, written bool) {
+func (d *board) timeline(name string, l *lock) (t *timeline, written bool) {
 	var holds []hold
 	d.sampler.remembers(func(p *past) { holds = slices.Clone(p.holds[name]) })
 	if d.options.Journal != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), firstLook)
 		defer cancel()
 		if entries, err := d.recent.of(ctx, d.options.Journal, name); err == nil && len(entries) > 0 {
-			holds = holdsOf(entries, held)
+			holds = holdsOf(entries, holdNow(l))
 			written = true
 		}
 	}

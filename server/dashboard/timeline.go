@@ -97,9 +97,9 @@ func colour(owner string) int {
 	return int(h.Sum32() % 8)
 }
 
-// holdsOf makes holds of what a journal says of a name, the newest first. held: somebody
-// holds the name now.
-func holdsOf(entries []journal.Entry, held bool) []hold {
+// holdsOf makes holds of what a journal says of a name, the newest first. now is the
+// hold that goes on, as it was seen; nil: there is none, or several hold the name.
+func holdsOf(entries []journal.Entry, now *hold) []hold {
 	var holds []hold
 	open := map[string]int{} // by owner and token, in holds
 	key := func(e journal.Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
@@ -123,11 +123,15 @@ func holdsOf(entries []journal.Entry, held bool) []hold {
 		}
 	}
 	slices.SortStableFunc(holds, func(a, b hold) int { return a.from.Compare(b.from) })
+	// The journal is a little behind what is seen.
+	if n := len(holds); now != nil && n > 0 && now.from.After(holds[n-1].from) && now.owner != holds[n-1].owner {
+		holds = append(holds, *now)
+	}
 	// A process that dies writes no end: of a mutex the next grant tells that it came.
 	for i := range holds {
 		last := i == len(holds)-1
-		if h := &holds[i]; h.to.IsZero() && !h.shared && (!last || !held) {
-			h.to, h.end = h.from, "no end was written"
+		if h := &holds[i]; h.to.IsZero() && !h.shared && (!last || now == nil) {
+			h.to, h.end = h.from, "no end was written yet"
 			if !last {
 				h.to = holds[i+1].from
 			}
