@@ -18,7 +18,7 @@ type exitMeaning struct {
 // page and the tables of the documents are made of it.
 var exitMeanings = []exitMeaning{
 	{"0", "", "done; of run, the command ended with 0"},
-	{"1, 2", "", "of doctor: a warning, a failure; of run, the command's own"},
+	{"1, 2", "", "of doctor: a warning, a failure; of audit: refuted, not proved; of run, the command's own"},
 	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name is another kind of lock"},
 	{"69", "unreachable", "no answer from the server, or too few replicas: whether anybody holds the name is not known"},
 	{"70", "other", "something else went wrong; it was said what"},
