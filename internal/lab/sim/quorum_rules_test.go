@@ -172,6 +172,7 @@ func TestQuorumRepairsOnlyUnderMajority(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
 		b := p.must(t, "n")
+		r.sleep(time.Second) // all three have heard of it
 		r.nodes[1].do(t, "DEL", "sim:n")
 		r.sleep(3 * time.Second)
 		if r.has(1, "n") == "" {
