@@ -172,7 +172,7 @@ func TestQuorumRepairsOnlyUnderMajority(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
 		b := p.must(t, "n")
-		r.sleep(time.Second) // all three have heard of it
+		r.sleep(200 * time.Millisecond) // all three have heard of it
 		r.nodes[1].do(t, "DEL", "sim:n")
 		r.sleep(3 * time.Second)
 		if r.has(1, "n") == "" {
@@ -180,7 +180,12 @@ func TestQuorumRepairsOnlyUnderMajority(t *testing.T) {
 		}
 		r.nodes[0].do(t, "DEL", "sim:n")
 		r.nodes[1].do(t, "DEL", "sim:n")
-		r.sleep(3 * time.Second)
+		for range 3000 { // what is repaired may be given back soon
+			r.sleep(time.Millisecond)
+			if r.has(0, "n")+r.has(1, "n") != "" {
+				t.Fatal("a node was repaired for a minority")
+			}
+		}
 		var lost *holdfast.LostError
 		if err := b.lease.Err(); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {
 			t.Errorf("lease: got %v, want lost: gone", err)
