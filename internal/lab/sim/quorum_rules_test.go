@@ -170,6 +170,12 @@ func (p *party) deafened() { p.r.deafen(p, true, true) }
 // majority that lacks it is the end.
 func TestQuorumRepairsOnlyUnderMajority(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
+		r.passing(func(w way) (p passage) {
+			if w.node < 2 { // node 2, which has it to the end, answers first
+				p.back = 10 * time.Millisecond
+			}
+			return p
+		})
 		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
 		b := p.must(t, "n")
 		r.sleep(200 * time.Millisecond) // all three have heard of it
