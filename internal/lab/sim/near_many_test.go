@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,8 +64,13 @@ func TestNearWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		lock, fence, queue := sim.Keys("n")
 		id := func(i int) string { return fmt.Sprintf("c.n%d.15000.s1|x", i) }
-		var told []string
-		sub, err := s.process("p0", 15*time.Second).Subscribe(t.Context(), "holdfast/wake:c", func(push string) { told = append(told, push) })
+		var mu sync.Mutex
+		var told []string // guarded by mu
+		sub, err := s.process("p0", 15*time.Second).Subscribe(t.Context(), "holdfast/wake:c", func(push string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, push)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,6 +81,8 @@ func TestNearWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
 		}
 		s.Do("EVAL", script.SharedUnlock.Source, "4", lock, fence, queue, sim.KeyH("n"), id(16))
 		time.Sleep(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
 		near := slices.DeleteFunc(told, func(push string) bool { return !strings.HasPrefix(push, "near ") })
 		if len(near) != 1 || !strings.HasSuffix(near[0], " "+id(17)) {
 			t.Errorf("told: %q; want %s alone", near, id(17))

@@ -170,8 +170,15 @@ func (p *party) deafened() { p.r.deafen(p, true, true) }
 // majority that lacks it is the end.
 func TestQuorumRepairsOnlyUnderMajority(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
+		r.passing(func(w way) (p passage) {
+			if w.node < 2 { // node 2, which has it to the end, answers first
+				p.back = 10 * time.Millisecond
+			}
+			return p
+		})
 		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
 		b := p.must(t, "n")
+		r.sleep(200 * time.Millisecond) // all three have heard of it
 		r.nodes[1].do(t, "DEL", "sim:n")
 		r.sleep(3 * time.Second)
 		if r.has(1, "n") == "" {
@@ -179,7 +186,7 @@ func TestQuorumRepairsOnlyUnderMajority(t *testing.T) {
 		}
 		r.nodes[0].do(t, "DEL", "sim:n")
 		r.nodes[1].do(t, "DEL", "sim:n")
-		r.sleep(3 * time.Second)
+		r.staysWithout(t, "n", 3*time.Second)
 		var lost *holdfast.LostError
 		if err := b.lease.Err(); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {
 			t.Errorf("lease: got %v, want lost: gone", err)

@@ -246,3 +246,15 @@ func (r *republic) peace(t *testing.T, ttl time.Duration) {
 		}
 	}
 }
+
+// staysWithout watches that nodes 0 and 1 do not get a name for a while, not even for
+// a moment: what is repaired may be given back soon.
+func (r *republic) staysWithout(t *testing.T, name string, d time.Duration) {
+	t.Helper()
+	for range d / time.Millisecond {
+		r.sleep(time.Millisecond)
+		if r.has(0, name)+r.has(1, name) != "" {
+			t.Fatal("a node was repaired for a minority")
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,15 +35,9 @@ func openBoard(file string, names int) (*board, error) {
 
 // enter tells whether nobody was inside.
 func (b *board) enter(name int, until int64) bool {
-	return atomic.SwapInt64(&b.until[name], until) < monotonic()
+	return atomic.SwapInt64(&b.until[name], until) < history.Now()
 }
 
 func (b *board) leave(name int, until int64) {
 	atomic.CompareAndSwapInt64(&b.until[name], until, 0)
-}
-
-func monotonic() int64 {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // which every Linux has
-	return now.Nano()
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/goredisstore"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -210,7 +211,7 @@ func (c *child) work(ctx context.Context, lease *holdfast.Lease, name int, mutex
 		stay = time.Duration(random.Int64N(int64(200 * time.Millisecond)))
 	}
 	if mutex && lease.Err() == nil {
-		until := monotonic() + int64(lease.Remaining())
+		until := history.Now() + int64(lease.Remaining())
 		if !c.board.enter(name, until) && lease.Err() == nil {
 			c.overlaps.Add(1)
 		}

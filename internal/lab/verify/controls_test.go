@@ -17,7 +17,7 @@ import (
 
 var (
 	controlMatch = flag.String("control", "", "regular expression: the cells of TestControls")
-	controlTries = flag.Int("control-tries", 16, "histories in which a control has to show what it is for")
+	controlTries = flag.Int("control-tries", 48, "histories in which a control has to show what it is for")
 )
 
 // What no promise covers breaks, as predicted, and the checkers that are silent
