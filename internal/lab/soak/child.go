@@ -13,6 +13,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,6 +79,11 @@ func runChild(text string) error {
 	}
 	out := json.NewEncoder(os.Stdout)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if file, ok := strings.CutPrefix(lines.Text(), "profile "); ok {
+			if err := profile(file); err != nil {
+				return err
+			}
+		}
 		if lines.Text() == "finish" {
 			finish()
 			working.Wait()
@@ -88,9 +96,18 @@ func runChild(text string) error {
 	return nil
 }
 
+// profile writes what the heap is used for.
+func profile(file string) error {
+	to, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.WriteHeapProfile(to), to.Close())
+}
+
 func (c *child) figures() figures {
 	var m runtime.MemStats
-	runtime.GC()
+	debug.FreeOSMemory() // what is resident then is what is used
 	runtime.ReadMemStats(&m)
 	f := figures{
 		Asked: c.asked.Load(), Granted: c.granted.Load(), Lost: c.lost.Load(), Overlaps: c.overlaps.Load(), Failed: c.failed.Load(),

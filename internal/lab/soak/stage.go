@@ -148,6 +148,9 @@ func (s *stage) play() error {
 
 func (s *stage) sample(at time.Duration) error {
 	x := sample{Seconds: at.Seconds()}
+	if err := s.profile(at); err != nil {
+		return err
+	}
 	for i, m := range s.members {
 		if err := m.ask("figures"); err != nil {
 			return err
@@ -170,6 +173,15 @@ func (s *stage) sample(at time.Duration) error {
 	}
 	s.total()
 	return s.result.add(x)
+}
+
+// profile lets the process that lives longest say what its heap is used for.
+func (s *stage) profile(at time.Duration) error {
+	if s.plan.Profiles == "" || len(s.result.samples)%60 != 0 {
+		return nil
+	}
+	file := filepath.Join(s.plan.Profiles, fmt.Sprintf("heap-%05.0f.pprof", at.Seconds()))
+	return s.members[mortal].ask("profile " + file)
 }
 
 // do asks the server, which a busy machine may let wait.
