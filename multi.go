@@ -116,8 +116,11 @@ func (m *Multi) oneByOne(ctx context.Context, try bool) (*MultiLease, error) {
 		if err != nil {
 			lost := all.lost()
 			all.abandon(errors.Is(err, ErrHeld))
-			if lost != nil && ctx.Err() == nil {
+			switch own := ctx.Err(); {
+			case own == nil && lost != nil:
 				return nil, lost
+			case own != nil && errors.Is(err, under.Err()): // both ended: the caller's is what it knows of
+				return nil, own
 			}
 			return nil, err
 		}

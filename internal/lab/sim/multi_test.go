@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,6 +234,41 @@ func TestMultiBeginsAnew(t *testing.T) {
 		}
 		m.release()
 		s.gone(time.Second, "a", "b")
+	})
+}
+
+// late is a context whose deadline passes without waking anybody.
+type late struct {
+	context.Context
+	passed atomic.Bool
+}
+
+func (l *late) Err() error {
+	if l.passed.Load() {
+		return context.DeadlineExceeded
+	}
+	return l.Context.Err()
+}
+
+// A name is lost while the next one is waited for, in the moment in which the
+// caller's deadline passes: Lock answers with the caller's own error.
+func TestMultiLosesAtTheDeadline(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
+		holder := s.lock(p0, "b")
+		ctx := &late{Context: t.Context()}
+		got := make(chan error, 1)
+		go func() {
+			_, err := p1.Client.Multi("a", "b").Lock(ctx)
+			got <- err
+		}()
+		time.Sleep(time.Second)
+		ctx.passed.Store(true)
+		s.Evict("a")
+		if err := <-got; !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			t.Errorf("Lock = %v; want the caller's own %v", err, context.DeadlineExceeded)
+		}
+		holder.release()
 	})
 }
 

@@ -32,6 +32,7 @@ type run struct {
 	random *rand.Rand
 	place  *place.Place
 	slack  time.Duration
+	length time.Duration
 
 	dir    string
 	ttl    time.Duration
@@ -91,7 +92,7 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	f := r.cell.Fault
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
-		Quiet: f.Name == faults.None.Name,
+		Lags: f.Lags, Quiet: f.Name == faults.None.Name,
 	}
 	o.Violations = check.All(s, rules)
 	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
@@ -162,8 +163,8 @@ func (r *run) record() ([]history.Event, error) {
 // happen is what happens between the start of the crew and its end.
 func (r *run) happen() error {
 	c := r.crew
-	length := 2*time.Second + time.Duration(r.random.Int64N(int64(2*time.Second)))
-	if err := r.strikes(length); err != nil {
+	length := cmp.Or(r.length, 3*time.Second)
+	if err := r.strikes(length*2/3 + time.Duration(r.random.Int64N(int64(length*2/3)))); err != nil {
 		return err
 	}
 	if err := r.caughtUp(); err != nil {

@@ -18,6 +18,7 @@ type Plan struct {
 	For       time.Duration       // no history begins after that; 0: each cell once
 	Histories int                 // at most so many; 0: no limit
 	Parallel  int                 // histories side by side, each on servers of its own
+	Length    time.Duration       // faults hit for so long in a history, up to a third more or less; 0: 3 s
 	Slack     time.Duration       // see check.Rules
 	Failures  string              // directory for histories that break a promise
 	LeftOut   map[string][]string // for the report; see the function
@@ -45,7 +46,7 @@ func Run(t testing.TB, plan Plan) *Report {
 				if places[kind] == nil {
 					places[kind] = place.Open(t, kind)
 				}
-				r.t, r.place, r.slack = t, places[kind], plan.Slack
+				r.t, r.place, r.slack, r.length = t, places[kind], plan.Slack, plan.Length
 				o := r.play()
 				telling.Lock()
 				report.add(o)

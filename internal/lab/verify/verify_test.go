@@ -22,6 +22,7 @@ var (
 	cells     = flag.String("cell", "^(standalone|aof|quorum3)/", "regular expression: the cells, place/fault or place/fault/step")
 	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one cell replays the seed")
 	parallel  = flag.Int("parallel-histories", 3, "histories side by side")
+	length    = flag.Duration("length", 0, "of the part of a history in which faults hit, about; 0: 3 s")
 	slack     = flag.Duration("slack", time.Second, "what the machine may add to times that are no matter of safety")
 	failures  = flag.String("failures", filepath.Join(os.TempDir(), "holdfast-verify"), "directory for histories that break a promise")
 	result    = flag.String("result", "", "file for the result as JSON")
@@ -58,7 +59,7 @@ func TestVerify(t *testing.T) {
 	}
 	plan := verify.Plan{
 		Cells: verify.Cells(match), Seed: *seed, For: *lasting, Histories: *histories,
-		Parallel: *parallel, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match), Command: command(),
+		Parallel: *parallel, Length: *length, Slack: *slack, Failures: *failures, LeftOut: verify.LeftOut(match), Command: command(),
 	}
 	if plan.Seed == 0 {
 		plan.Seed = uint64(time.Now().UnixNano()) >> 12

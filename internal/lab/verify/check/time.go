@@ -123,12 +123,13 @@ func Leftovers(s *Story, r Rules) []Violation {
 		}
 		dead := s.crashed[e.Process] > 0 || s.unclean[e.Process] || r.Loses // what was taken away can be back
 		dead = dead || r.Replicas && e.Detail == "waits"                    // only what is held waits for replicas
+		dead = dead || r.Lags && e.Detail == "held"
 		switch {
 		case e.Deadline == 0:
 			found = append(found, Violation{"leftovers", e.Name + " has no expiry", []history.Event{e}})
 		case !dead:
 			found = append(found, Violation{"leftovers", fmt.Sprintf("%s is left by %s, which ended well: %s", e.Name, e.Process, e.Detail), []history.Event{e}})
-		case e.Detail == "held" && e.Deadline-e.T > int64(r.TTL):
+		case e.Detail == "held" && e.Deadline-e.T > int64(r.TTL) && !r.Lags:
 			found = append(found, Violation{"leftovers", fmt.Sprintf("%s of %s lives for %v, longer than a ttl", e.Name, e.Process, time.Duration(e.Deadline-e.T)), []history.Event{e}})
 		}
 	}

@@ -24,7 +24,7 @@ var ofClocks = []Fault{
 	{Name: "clock-back", Places: clocked, Strike: jump(1, -1), Lasts: briefly},
 	{Name: "clock-drifts-client-killed", Places: clocked, Strike: drift(9_000)},
 	{Name: "node-clock-forward", Places: clockedQuorum, Loses: true, Strike: jump(1, 1), Lasts: briefly},
-	{Name: "node-clock-back", Places: clockedQuorum, Strike: jump(1, -1), Lasts: briefly},
+	{Name: "node-clock-back", Places: clockedQuorum, Lags: true, Strike: jump(1, -1), Lasts: briefly},
 	{Name: "node-clock-drifts-client-killed", Places: clockedQuorum, Strike: drift(9_000)},
 }
 
