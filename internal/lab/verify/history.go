@@ -226,7 +226,7 @@ func (r *run) settings() func(int) client.Setting {
 	names := r.names()
 	replicas := r.cell.Fault.Replicas
 	var linger time.Duration
-	if r.random.IntN(4) == 0 && r.place.Quorum == "" {
+	if r.random.IntN(2) == 0 && r.place.Quorum == "" {
 		linger = r.ttl / 2
 	}
 	return func(member int) client.Setting {
