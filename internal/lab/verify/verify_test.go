@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	lasting   = flag.Duration("for", 30*time.Second, "how long TestVerify begins histories; 0: each cell once")
+	lasting   = flag.Duration("for", time.Minute, "how long TestVerify begins histories; 0: each cell once")
 	seed      = flag.Uint64("seed", 0, "of the histories; 0: by the clock")
 	cells     = flag.String("cell", "^(standalone|aof|quorum3)/", "regular expression: the cells, place/fault or place/fault/step")
 	histories = flag.Int("histories", 0, "at most so many; 0: no limit. One history of one cell replays the seed")

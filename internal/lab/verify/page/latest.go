@@ -8,6 +8,7 @@ type latest struct {
 	Models   []model           `json:"models,omitempty"`
 	Stories  stories           `json:"simulation"`
 	Peers    peers             `json:"peers,omitempty"`
+	Soak     soak              `json:"soak,omitzero"`
 	Runs     map[string]origin `json:"runs"` // by the flag of page
 }
 

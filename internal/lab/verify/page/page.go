@@ -22,6 +22,7 @@ func (l *latest) writePage() error {
 	l.writeHistories(&b)
 	l.controls(&b)
 	l.peers(&b)
+	l.soak(&b)
 	l.simulation(&b)
 	l.models(&b)
 	l.mutants(&b)
