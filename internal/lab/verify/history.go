@@ -92,7 +92,7 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	f := r.cell.Fault
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
-		Lags: f.Lags, Quiet: f.Name == faults.None.Name,
+		Jumps: f.Jumps, Lags: f.Lags, Quiet: f.Name == faults.None.Name,
 	}
 	o.Violations = check.All(s, rules)
 	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {

@@ -61,7 +61,11 @@ func Known(s *Story, r Rules) []Violation {
 				if l.Token < h.Token { // its grant was heard late
 					older, younger = l, h
 				}
-				if older.Deadline > younger.Granted+int64(r.TTL) {
+				begun := younger.Granted
+				if r.Jumps {
+					begun = max(begun, older.Granted)
+				}
+				if older.Deadline > begun+int64(r.TTL) {
 					found = append(found, Violation{"known", fmt.Sprintf("%s: %v was renewed after the grant of %v", name, older, younger), append(slices.Clone(h.about), l.about...)})
 				}
 			}

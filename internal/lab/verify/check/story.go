@@ -26,6 +26,7 @@ type Rules struct {
 	Loses    bool          // the fault may take data from Redis: two may believe, and only the fence is promised
 	Split    bool          // two servers may answer as the master at a time
 	Replicas bool          // WaitReplicas is in use
+	Jumps    bool          // the server's clock jumps forward: the start of a pushed grant is known no better than by its arrival
 	Lags     bool          // clocks of single nodes go back: what a node was not told to drop in time stays there for longer
 	Quiet    bool          // nothing is done to anybody: no lease may be lost
 	Slack    time.Duration // what the machine may add to times that are no matter of safety

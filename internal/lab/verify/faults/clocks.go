@@ -20,10 +20,10 @@ var (
 // one clock's jump is enough where a tenure was counted by a bare majority: the
 // others and that one are a majority for somebody else.
 var ofClocks = []Fault{
-	{Name: "clock-forward", Places: clocked, Loses: true, Strike: jump(1, 1), Lasts: briefly},
+	{Name: "clock-forward", Places: clocked, Loses: true, Jumps: true, Strike: jump(1, 1), Lasts: briefly},
 	{Name: "clock-back", Places: clocked, Strike: jump(1, -1), Lasts: briefly},
 	{Name: "clock-drifts-client-killed", Places: clocked, Strike: drift(9_000)},
-	{Name: "node-clock-forward", Places: clockedQuorum, Loses: true, Strike: jump(1, 1), Lasts: briefly},
+	{Name: "node-clock-forward", Places: clockedQuorum, Loses: true, Jumps: true, Strike: jump(1, 1), Lasts: briefly},
 	{Name: "node-clock-back", Places: clockedQuorum, Lags: true, Strike: jump(1, -1), Lasts: briefly},
 	{Name: "node-clock-drifts-client-killed", Places: clockedQuorum, Strike: drift(9_000)},
 }

@@ -45,6 +45,7 @@ type Fault struct {
 	TTL      time.Duration // of the clients, or half of that; 0: drawn
 	Replicas int           // the clients' WaitReplicas
 
+	Jumps  bool // the server's clock jumps forward
 	Lags   bool // a node's clock goes back, and what it has lives for longer
 	Splits bool // two servers may answer as the master at a time
 
