@@ -208,7 +208,7 @@ func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl"
 // settings draws what the members of the crew are.
 func (r *run) settings() func(int) client.Setting {
 	mix := client.Mix{Long: 0.0005, Cancel: 0.1, Try: 0.1}
-	switch r.random.IntN(4) {
+	switch r.random.IntN(6) {
 	case 0:
 		mix.Long = 0.2
 	case 1:
