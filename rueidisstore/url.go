@@ -1,8 +1,6 @@
 package rueidisstore
 
 import (
-	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"time"
@@ -53,9 +51,7 @@ func ParseURL(text string) (rueidis.ClientOption, error) {
 		option.ForceSingleClient = u.DB != 0 // a cluster has only database 0
 	case redisurl.Socket:
 		option.ForceSingleClient = true
-		option.DialCtxFn = func(ctx context.Context, path string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", path)
-		}
+		option.DialCtxFn = over("unix")
 	case redisurl.Sentinel:
 		option.Sentinel.MasterSet = u.Master
 		option.Sentinel.Username, option.Sentinel.Password = u.SentinelUser, u.SentinelPassword
@@ -69,6 +65,7 @@ func defaults() rueidis.ClientOption {
 	return rueidis.ClientOption{
 		ClientName:          "holdfast",
 		Dialer:              dialer,
+		DialCtxFn:           over("tcp"),
 		ConnWriteTimeout:    silence,
 		ReadBufferEachConn:  buffer,
 		WriteBufferEachConn: buffer,

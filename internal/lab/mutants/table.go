@@ -84,6 +84,8 @@ var mutants = []mutant{
 		edits: []string{"l.c.ghost(a.holder, now) // a failover", "// a failover"}},
 	{guard: "an own ghost that took the name is ended", file: "renew.go", name: "TestOwnGhostAfterAFailover",
 		edits: []string{"l.c.ghost(a.holder, now)\n", "\n"}},
+	{guard: "rueidis: nothing is read that was not asked for", file: "rueidisstore/dial.go", pkg: "./internal/lab", name: "TestDriverHearsUnasked",
+		edits: []string{"\t<-a.begun\n", ""}},
 	{guard: "rule 10: WAIT on the connection of the calls", file: "rueidisstore/wait.go", pkg: "./internal/lab", name: "TestDriverEvalWait",
 		edits: []string{"replies := conn.DoMulti(ctx, commands...)", "last := len(commands) - 1\n\treplies := conn.DoMulti(ctx, commands[:last]...)\n\tother, done := s.client.Dedicate()\n\tdefer done()\n\treplies = append(replies, other.Do(ctx, commands[last]))"}},
 	{guard: "rule 10: WAIT takes a third of the life", file: "replicas.go", name: "TestWaitIsShort",
