@@ -5,6 +5,7 @@ package crew
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -191,7 +192,7 @@ func (c *Crew) reached(p *Process, o client.Order) bool {
 	case <-time.After(reach):
 	}
 	p.disarmed++
-	if err := p.order(client.Order{}); !errors.Is(err, syscall.EPIPE) { // else it has just killed itself
+	if err := p.order(client.Order{}); !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) { // else it has just killed itself
 		c.fail(err)
 	}
 	// It may spring in this very moment, and then answers that order when it goes on.
