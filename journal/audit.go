@@ -109,6 +109,8 @@ type Unended struct {
 // refutes that with the events, or says why neither can be said: entries are
 // missing, the end of a lease is, or the times are too inexact. What came before the first
 // entry is not judged, and what a process that was killed had not written yet nobody knows.
+// That the server's clock was set back, or a server took over whose clock is behind, is
+// seen where a Writer wrote before and after it; around that only what it can't explain refutes.
 //
 // A lease is judged by what its own process believed: one that was stolen, or whose
 // key was deleted, was believed in until that was noticed, and overlaps with the next if that
@@ -146,6 +148,7 @@ type auditor struct {
 	prefixes []string
 	names    map[string]*history
 	writers  map[string]*Entry // the newest entry of each
+	backs    setBacks
 	report   Report
 	unended  int
 	found    int
@@ -246,6 +249,9 @@ func (a *auditor) follows(e *Entry) bool {
 	case e.What == Dropped: // what came before it is in no journal
 		from, missing = e.At.Add(-e.Held), e.N
 	}
+	if last != nil {
+		a.backs.look(last, e)
+	}
 	if missing > 0 {
 		a.report.Missing += missing
 		if len(a.report.Holes) < maxFindings {
@@ -285,7 +291,7 @@ func (a *auditor) judge(name string, h *history) {
 	a.report.Names++
 	a.report.Leases += len(h.leases)
 	slices.SortStableFunc(h.leases, func(x, y *lease) int { return cmp.Compare(x.entry().Token, y.entry().Token) })
-	var past passed
+	past := passed{backs: a.backs}
 	for i, l := range h.leases {
 		if i > 0 && h.leases[i-1].entry().Token == l.entry().Token {
 			a.refute(Finding{Rule: TokenTwice, Name: name, First: *h.leases[i-1].entry(), Then: *l.entry()})
@@ -336,6 +342,9 @@ func (a *auditor) conclude() {
 	}
 	if r.Doubt > MaxDoubt {
 		because("the times are not exact enough: two leases may have overlapped for up to %v", r.Doubt.Round(time.Microsecond))
+		if b := a.backs.longest(); b != nil {
+			because("the server's clock went back by up to %v between %s and %s, as where another server took over: what was written around that can't be compared", b.by.Round(time.Millisecond), clockTime(b.before), clockTime(b.after))
+		}
 	}
 	switch {
 	case a.found > 0:

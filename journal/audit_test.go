@@ -17,6 +17,7 @@ type book struct {
 	entries []journal.Entry
 	seqs    map[string]int64
 	within  time.Duration
+	back    time.Duration // by how much the server's clock was set back since
 }
 
 func newBook() *book { return &book{seqs: map[string]int64{}, within: 100 * time.Microsecond} }
@@ -27,7 +28,7 @@ func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millise
 
 func (b *book) add(writer string, at float64, e journal.Entry) *book {
 	e.Writer, e.Owner, e.Seq, e.Local = writer, "host-"+writer, b.seqs[writer], ms(at)
-	e.At, e.Within = dawn.Add(ms(at)), b.within
+	e.At, e.Within = dawn.Add(ms(at)-b.back), b.within
 	if e.Name == "" && e.What != journal.Dropped {
 		e.Name = "n"
 	}
@@ -139,6 +140,36 @@ func TestAuditHeedsClocks(t *testing.T) {
 	b = newBook()
 	b.within = 2 * time.Second
 	wantVerdict(t, audited(t, b.lease("a", 1, 0, 11).lease("b", 2, 20, 30)), journal.Unproven, "may have overlapped for up to 3.991s")
+}
+
+// The server's clock goes back by two seconds, as where another server takes over. What
+// that explains is no overlap, and no fallen token, and is said; what it does not
+// explain, or is long after it, is one.
+func TestAuditHeedsAClockThatWentBack(t *testing.T) {
+	b := newBook().lease("a", 1, 0, 5000)
+	b.back = 2 * time.Second
+	b.lease("b", 64, 5100, 5200).lease("a", 128, 5300, 5400)
+	wantVerdict(t, audited(t, b), journal.Unproven, "the server's clock went back by up to 2s between 2027-01-15T08:00:05.000000Z and 2027-01-15T08:00:03.300000Z")
+
+	b = newBook().lease("a", 1, 4900, 5000)
+	b.back = 2 * time.Second
+	b.lease("b", 64, 5100, 5200).lease("a", 128, 5300, 5400)
+	wantVerdict(t, audited(t, b), journal.Unproven, "went back by up to 2s")
+
+	b = newBook().add("a", 0, journal.Entry{What: journal.Granted, Token: 1}).add("b", 4000, journal.Entry{What: journal.Granted, Token: 64})
+	b.back = 2 * time.Second // it hides that the first ended at 5000
+	b.add("a", 5000, journal.Entry{What: journal.Released, Token: 1, Held: ms(5000)})
+	wantVerdict(t, audited(t, b), journal.Unproven, "may have overlapped for up to 1.0", "went back by up to 2.003s")
+
+	b = newBook().lease("a", 1, 4900, 5000)
+	b.back = 2 * time.Second
+	b.lease("a", 200, 9000, 20000).lease("b", 300, 10000, 21000)
+	wantVerdict(t, audited(t, b), journal.Refuted, "host-a held token 200")
+
+	b = newBook().lease("a", 1, 0, 10)
+	b.back = 2 * time.Second
+	b.lease("a", 2, 100, 200).lease("a", 3, 60000, 60500).lease("b", 64, 60400, 60600)
+	wantVerdict(t, audited(t, b), journal.Refuted, "host-a held token 3", "overlapped by 99.8ms")
 }
 
 // A lower token after a higher one refutes, and so does one token for two.

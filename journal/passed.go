@@ -6,6 +6,7 @@ import "time"
 // began last and the one that ended last, of all and of each Writer, whose own
 // clock tells more. The bounds of the server's time count apart.
 type passed struct {
+	backs       setBacks
 	begun, over extremes
 	writers     map[string]*ownPast
 }
@@ -23,11 +24,11 @@ type extremes struct {
 func (p *passed) begunAfter(l *lease) (*lease, time.Duration) {
 	begin := func(x *lease) span { return x.begin }
 	if own := p.writers[l.begin.writer]; own != nil {
-		if by := surely(own.begun, l, begin); by > 0 {
+		if by := p.surely(own.begun, l, begin); by > 0 {
 			return own.begun, by
 		}
 	}
-	if by := surely(p.begun.sure, l, begin); by > 0 {
+	if by := p.surely(p.begun.sure, l, begin); by > 0 {
 		return p.begun.sure, by
 	}
 	return nil, 0
@@ -37,28 +38,29 @@ func (p *passed) begunAfter(l *lease) (*lease, time.Duration) {
 func (p *passed) overAfter(l *lease) (*lease, time.Duration) {
 	over := func(x *lease) span { return x.over }
 	if own := p.writers[l.begin.writer]; own != nil {
-		if by := surely(own.over, l, over); by > 0 {
+		if by := p.surely(own.over, l, over); by > 0 {
 			return own.over, by
 		}
 	}
-	if by := surely(p.over.sure, l, over); by > 0 {
+	if by := p.surely(p.over.sure, l, over); by > 0 {
 		return p.over.sure, by
 	}
 	return nil, 0
 }
 
-func surely(x, l *lease, of func(*lease) span) time.Duration {
+// surely is by how much a moment of x was after l began, however the clocks went.
+func (p *passed) surely(x, l *lease, of func(*lease) span) time.Duration {
 	if x == nil {
 		return 0
 	}
-	return of(x).surelyAfter(l.begin)
+	return of(x).surelyAfter(l.begin) - p.backs.between(of(x), l.begin)
 }
 
 // doubt is by how much one of another Writer may have ended after l began.
 func (p *passed) doubt(l *lease) time.Duration {
 	for _, x := range []*lease{p.over.perhaps, p.over.next} {
 		if x != nil && (x.over.writer != l.begin.writer || x.over.writer == "") {
-			return max(0, x.over.most.Sub(l.begin.least))
+			return max(0, x.over.most.Sub(l.begin.least)+p.backs.between(x.over, l.begin))
 		}
 	}
 	return 0

@@ -1,0 +1,56 @@
+package journal
+
+import "time"
+
+// setBack is where the server's clock went back: somebody set it, or another server took
+// over whose clock is behind. Whatever was written before seems later by so much, against
+// what was written after. (That it goes forward changes no order but for the second in
+// which Writers do not know it yet, and looks like the sleep of a Writer's machine.)
+type setBack struct {
+	before, after time.Time // the entries of one Writer between which it was, each by the clock of its time
+	by            time.Duration
+}
+
+// setBacks are those that were seen.
+type setBacks []setBack
+
+// lateToKnow is for how long a Writer may go on with the clock that was.
+const lateToKnow = time.Second
+
+// look compares two entries of a Writer: by the server's clock less has passed than by
+// its own, which never goes back and does not run slower than drift tells.
+func (b *setBacks) look(last, e *Entry) {
+	passed := e.Local - last.Local
+	by := passed - e.At.Sub(last.At)
+	within := e.Within + last.Within + drift(passed) + 10*time.Microsecond // which is more than rounding
+	if by > within {
+		*b = append(*b, setBack{last.At, e.At, by + within})
+	}
+}
+
+// between is how much later than it was s may seem against t, of another Writer.
+func (b setBacks) between(s, t span) (most time.Duration) {
+	if s.writer != "" && s.writer == t.writer {
+		return 0
+	}
+	for i := range b {
+		if b[i].touches(s) || b[i].touches(t) {
+			most = max(most, b[i].by)
+		}
+	}
+	return most
+}
+
+func (b *setBack) touches(s span) bool {
+	near := b.by + lateToKnow
+	return s.most.After(b.before.Add(-near)) && s.least.Before(b.after.Add(near))
+}
+
+func (b setBacks) longest() (most *setBack) {
+	for i := range b {
+		if most == nil || b[i].by > most.by {
+			most = &b[i]
+		}
+	}
+	return most
+}
