@@ -29,7 +29,7 @@ const looking = 250 * time.Millisecond
 func Follow(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		q.Limit, q.Until, q.Newest = 0, time.Time{}, false
-		f := follower{reader: reader{caller: caller{store: store, patience: toRead}, query: q, seen: map[string]int64{}}}
+		f := follower{reader: reader{caller: caller{store: store, patience: toRead}, query: q}}
 		switch {
 		case q.After != "":
 			after, err := parseID(q.After)

@@ -47,7 +47,7 @@ func (q *Query) wants(e *Entry) bool {
 // it.
 func Read(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		r := reader{caller: caller{store: store, patience: toRead}, query: q, seen: map[string]int64{}}
+		r := reader{caller: caller{store: store, patience: toRead}, query: q, repeats: repeats{back: q.Newest}}
 		least, most := id{}, id{math.MaxInt64, math.MaxInt64}
 		if !q.Since.IsZero() {
 			least = id{max(0, q.Since.UnixMilli()), 0} // nothing comes to the stream before it happened
@@ -82,8 +82,8 @@ func Read(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, e
 type reader struct {
 	caller caller
 	query  Query
-	seen   map[string]int64 // of each writer, the number of the last that was read
 	given  int
+	repeats
 }
 
 // page is what one call found.
@@ -140,7 +140,7 @@ func (r *reader) give(p *page, yield func(Entry, error) bool) bool {
 		}
 	}
 	for _, e := range p.entries {
-		if r.repeated(&e) || !r.query.wants(&e) {
+		if r.take(&e) || !r.query.wants(&e) {
 			continue
 		}
 		if !yield(e, nil) {
@@ -151,19 +151,6 @@ func (r *reader) give(p *page, yield func(Entry, error) bool) bool {
 		}
 	}
 	return true
-}
-
-// repeated tells entries that were read already: a Writer's come in their order.
-func (r *reader) repeated(e *Entry) bool {
-	if e.Writer == "" {
-		return false
-	}
-	last, known := r.seen[e.Writer]
-	if known && (r.query.Newest && e.Seq >= last || !r.query.Newest && e.Seq <= last) {
-		return true
-	}
-	r.seen[e.Writer] = e.Seq
-	return false
 }
 
 // id is that of an entry in a stream.
