@@ -79,9 +79,9 @@ const (
 )
 
 // lateness is the code of a holder that has not renewed in time; empty: it has.
-func (h *Holder) lateness() Code {
+func (s *State) lateness(h *Holder) Code {
 	life := h.TTL
-	if w := min(h.TTL, window); h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w {
+	if w := min(h.TTL, window); h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
 		life = w // it may have had no time to renew
 	}
 	switch {
@@ -95,6 +95,12 @@ func (h *Holder) lateness() Code {
 	return ""
 }
 
+// grantedWithin tells whether anybody may have got the name so lately: its newest token
+// was reserved with the newest grant, or after it.
+func (s *State) grantedWithin(d time.Duration) bool {
+	return s.Token == 0 || 2*s.At.UnixMicro()-s.Token < 2*d.Microseconds()
+}
+
 // late finds the holder that is nearest to its end without renewing. They are sorted
 // by that, but for a shorter ttl.
 func (s *State) late() *Diagnosis {
@@ -106,12 +112,12 @@ func (s *State) late() *Diagnosis {
 	n := 0
 	for i := range holders {
 		h := &holders[i]
-		code := h.lateness()
+		code := s.lateness(h)
 		if code == "" {
 			continue
 		}
 		n++
-		if worst == nil || code == CodeExpiring && worst.lateness() != CodeExpiring {
+		if worst == nil || code == CodeExpiring && s.lateness(worst) != CodeExpiring {
 			worst = h
 		}
 	}
@@ -121,7 +127,7 @@ func (s *State) late() *Diagnosis {
 	about := fmt.Sprintf("%s renews late: %s is left of its %s, and who renews has %s at least",
 		worst.Who(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
 	action := fmt.Sprintf("look at its process: it hangs, or does not reach the server (load, network). If it does not renew, others go on in %s. If its lease was exported: adopt it", rough(worst.Remaining))
-	code := worst.lateness()
+	code := s.lateness(worst)
 	if code == CodeExpiring {
 		about = fmt.Sprintf("%s does not renew any more: %s is left of its %s", worst.Who(), rough(worst.Remaining), rough(worst.TTL))
 		action = fmt.Sprintf("wait: the name is given on in %s. See what became of its process; what it still does is stopped by a resource that checks the token", rough(worst.Remaining))

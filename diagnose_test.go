@@ -109,9 +109,14 @@ func TestDiagnose(t *testing.T) {
 		"claims it late": {held(func(s *holdfast.State) {
 			s.Holder.Held, s.Holder.Remaining = 1400*time.Millisecond, 600*time.Millisecond
 		}), nil, "renewals-late", ""},
-		"claimed it":     {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 2*sec, 2*sec }), nil, "renewals-late", ""},
-		"may claim":      {permitsLeft(2 * sec), nil, healthy, ""},
-		"may not":        {permitsLeft(2*sec + 1), nil, "renewals-late", ""},
+		"claimed it": {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 2*sec, 2*sec }), nil, "renewals-late", ""},
+		"may claim":  {permitsLeft(2 * sec), nil, healthy, ""},
+		"may not":    {permitsLeft(2*sec + 1), nil, "renewals-late", ""},
+		"not any more": {func() *holdfast.State {
+			s := permitsLeft(2 * sec)
+			s.Token = 2 * s.At.Add(-2*sec).UnixMicro()
+			return s
+		}(), nil, "renewals-late", "2s is left of its 15s"},
 		"claims nothing": {permitsLeft(100 * time.Millisecond), nil, "expiring", ""},
 		"one of three":   {func() *holdfast.State { s := reading(3, 0); s.Holders[1].Remaining = 3 * sec; return s }(), nil, "renewals-late", "r1 renews late"},
 		"two of three": {func() *holdfast.State {
