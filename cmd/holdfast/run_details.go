@@ -42,20 +42,42 @@ var secrets = []struct {
 	{regexp.MustCompile(`([\w.-]*` + secretWord + `[\w.-]*\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s&"']+)`), "${1}***"},            // --password=x, API_KEY=x, ?token=x
 	{regexp.MustCompile(`((?:^|\s)--?[\w.-]*` + secretWord + `[\w.-]*\s+)(?:"[^"]*"|'[^']*'|[^\s"'-][^\s"']*)`), "${1}***"}, // --password x
 	{regexp.MustCompile(`\beyJ[\w-]+\.[\w.-]+`), "***"},                                                                     // a signed token
+	{regexp.MustCompile(`\b(?:gh[opsur]_|github_pat_|glpat-|xox[a-z]-|sk-|AKIA|ASIA|hvs\.|npm_)[\w.-]{12,}`), "***"},        // one that says whose it is
+	{regexp.MustCompile(`((?:^|[\s='"])[\w.%+-]+:)[^\s/'"@]+@`), "${1}***@"},                                                // bob:x@db, without a scheme
+	{regexp.MustCompile(`(\b(?:mysql|mariadb|sshpass)[\w-]*\s(?:[^|;&]*?\s)?-p)[^\s'"]+`), "${1}***"},                       // those of flagged, for a shell
+	{regexp.MustCompile(`(\b(?:redis|valkey|keydb)-\w+\s(?:[^|;&]*?\s)?-a\s+)(?:"[^"]*"|'[^']*'|[^\s'"]+)`), "${1}***"},
+	{regexp.MustCompile(`(\bcurl\s(?:[^|;&]*?\s)?-u\s*)(?:"[^"]*"|'[^']*'|[^\s'"]+)`), "${1}***"},
+}
+
+// flagged are programs whose flag for a secret does not say so: with it in one word, or
+// in the next.
+var flagged = []struct {
+	program        *regexp.Regexp
+	attached, next string
+}{
+	{regexp.MustCompile(`^(?:mysql|mariadb|sshpass)[\w-]*$`), "-p", ""},
+	{regexp.MustCompile(`^curl$`), "-u", ""},
+	{regexp.MustCompile(`^(?:redis|valkey|keydb)-\w+$`), "", "-a"},
 }
 
 // commandLine is argv for people, without what looks like a secret.
 func commandLine(argv []string) string {
 	words := make([]string, 0, len(argv))
+	attached, next := "", "" // of the program that was named last, as after sudo
 	for i, arg := range argv {
-		if i > 0 && hidesNext(argv[i-1]) && !strings.HasPrefix(arg, "-") {
+		if i > 0 && (hidesNext(argv[i-1]) || next != "" && argv[i-1] == next) && !strings.HasPrefix(arg, "-") {
 			arg = "***"
 		}
 		for _, secret := range secrets {
 			arg = secret.like.ReplaceAllString(arg, secret.shown)
 		}
-		if strings.HasPrefix(arg, "-p") && len(arg) > 2 && strings.Contains(filepath.Base(argv[0]), "mysql") {
-			arg = "-p***"
+		if attached != "" && strings.HasPrefix(arg, attached) && len(arg) > 2 {
+			arg = attached + "***"
+		}
+		for _, f := range flagged {
+			if f.program.MatchString(filepath.Base(arg)) {
+				attached, next = f.attached, f.next
+			}
 		}
 		if arg == "" || strings.ContainsAny(arg, " \t\n'\"") {
 			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
@@ -66,6 +88,24 @@ func commandLine(argv []string) string {
 }
 
 var secretFlag = regexp.MustCompile(`^--?[\w.-]*` + secretWord + `[\w.-]*$`)
+
+// secretive are programs whose flags for a password do not say so.
+var secretive = regexp.MustCompile(`^(?:mysql|mariadb|sshpass|curl|redis-|valkey-|keydb-)[\w-]*$`)
+
+// attachedSecret is the flag of a program that has a secret in one word with it.
+func attachedSecret(program string) string {
+	switch {
+	case program == "curl":
+		return "-u"
+	case program == "" || usesAuth(program):
+		return ""
+	}
+	return "-p"
+}
+
+func usesAuth(program string) bool {
+	return strings.Contains(program, "-") && !strings.HasPrefix(program, "m")
+}
 
 // hidesNext tells a flag whose value is the next argument and looks like a secret.
 func hidesNext(arg string) bool { return secretFlag.MatchString(arg) || arg == "-p" || arg == "-u" }

@@ -2,6 +2,10 @@ package main
 
 // cliMutants are the guards of the command line.
 var cliMutants = []mutant{
+	{guard: "details: a flag that does not say so hides, too", file: "cmd/holdfast/run_details.go", pkg: "./cmd/holdfast", name: "TestCommandLine",
+		edits: []string{"attached, next = f.attached, f.next", "attached = f.attached"}},
+	{guard: "details: in one word with it", file: "cmd/holdfast/run_details.go", pkg: "./cmd/holdfast", name: "TestCommandLine",
+		edits: []string{"arg = attached + \"***\"", "_ = attached"}},
 	{guard: "acquire: what nobody can read is given back", file: "cmd/holdfast/acquire.go", pkg: "./cmd/holdfast", name: "TestAcquireForNobody",
 		edits: []string{"\t\t_ = client.ReleaseExported(context.Background(), text)\n", ""}},
 	{guard: "completion: only names that a shell takes for a word", file: "cmd/holdfast/completion_names.go", pkg: "./cmd/holdfast", name: "TestOneWord",
