@@ -47,7 +47,9 @@ const (
 //
 // It walks the keyspace as Names does and then asks in pipelines of 128 names, 4 at a
 // time; 10,000 names that are held cost 10,000 scripts of some 10 µs and as many
-// reads of Details. A name that could not be looked at is in it with its error. The
+// reads of Details. It keeps all in memory, a kilobyte or two for a name and some 300
+// bytes for each waiter that it lists: where there are millions of names take longer prefixes,
+// or Names and Inspect, one name at a time. A name that could not be looked at is in it with its error. The
 // error is that of Names, that of ctx, or ErrUnreachable where not one name could be
 // looked at for that.
 func (c *Client) Survey(ctx context.Context, prefix string) (*Survey, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -112,12 +113,16 @@ func (a *app) jobs(ctx context.Context) error {
 	return nil
 }
 
-// jobState judges a job. Whether one that has no end still runs, its lock says.
+// jobState judges a job. Whether one that has no end still runs, its lock says; one that
+// can't be looked at, as its key is something else by now, is nobody's.
 func jobState(ctx context.Context, client *holdfast.Client, j *journal.Job) (string, error) {
 	if j.Open() {
 		state, err := client.Inspect(ctx, j.Name)
-		if err != nil {
+		switch {
+		case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:
 			return "", err
+		case err != nil:
+			return "no end", nil
 		}
 		if h := state.Holder; h != nil && !h.Resting && (h.Owner == j.Owner || state.Kind != holdfast.KindMutex) {
 			return "running", nil

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -428,6 +429,21 @@ func TestJournal(t *testing.T) {
 	}
 	if _, _, body := read(t, answer); !strings.Contains(body, "web-1:7") || !strings.Contains(body, "revoked: stuck &lt;b&gt;") || !strings.Contains(body, "20 s") {
 		t.Errorf("the lock's page does not tell who held it:\n%s", body)
+	}
+}
+
+// A journal that takes long to be read, as for a name with few entries, is read for a
+// twentieth of the time at most, however many watch.
+func TestJournalIsSpared(t *testing.T) {
+	j := slowJournal{takes: 100 * time.Millisecond, asked: new(atomic.Int64)}
+	b := open(t, &dashboard.Options{Journal: j})
+	b.hold("invoice:42")
+	began := time.Now()
+	for time.Since(began) < 1500*time.Millisecond {
+		b.shows("/lock?name=invoice:42", "invoice:42")
+	}
+	if got, most := j.asked.Load(), 1+int64(time.Since(began)/(20*j.takes)); got < 1 || got > most {
+		t.Errorf("it was read %d times, want at least once and at most %d times", got, most)
 	}
 }
 

@@ -30,6 +30,21 @@ func (written) Follow(ctx context.Context) iter.Seq2[journal.Entry, error] {
 
 type brokenJournal struct{}
 
+// slowJournal takes its time to be read, and counts how often.
+type slowJournal struct {
+	written
+	takes time.Duration
+	asked *atomic.Int64
+}
+
+func (j slowJournal) Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error) {
+	if name != "" {
+		j.asked.Add(1)
+		time.Sleep(j.takes)
+	}
+	return j.written.Recent(ctx, name, limit)
+}
+
 func (brokenJournal) Recent(context.Context, string, int) ([]journal.Entry, error) {
 	return nil, errors.New("no journal today")
 }

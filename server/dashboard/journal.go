@@ -54,10 +54,11 @@ func (s stored) Jobs(ctx context.Context) ([]journal.Job, error) {
 const (
 	mostRecent = 300 // entries of a journal that a page reads
 	recentFor  = interval
+	sparing    = 20 // times as long as reading took, it is not read again: of a name with few entries all is read
 )
 
 // recent asks the journal for all who watch the same: at most once per interval and
-// name.
+// name, and for no more than a twentieth of the time.
 type recent struct {
 	mu    sync.Mutex // guards known
 	known map[string]*reading
@@ -67,6 +68,7 @@ type recent struct {
 type reading struct {
 	mu      sync.Mutex // held while the journal is asked
 	at      time.Time
+	took    time.Duration
 	entries []journal.Entry
 	err     error
 }
@@ -88,9 +90,10 @@ func (r *recent) of(ctx context.Context, from Journal, name string) ([]journal.E
 
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if time.Since(one.at) > recentFor {
+	if time.Since(one.at) > max(recentFor, sparing*one.took) {
+		began := time.Now()
 		one.entries, one.err = from.Recent(ctx, name, mostRecent)
-		one.at = time.Now()
+		one.at, one.took = time.Now(), time.Since(began)
 	}
 	return one.entries, one.err
 }

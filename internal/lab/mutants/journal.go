@@ -60,6 +60,8 @@ var journalMutants = []mutant{
 		edits: []string{"ended := min(now, u.ends())", "ended := now"}},
 	{guard: "journal: Close has told all", file: "close.go", pkg: "./internal/lab/journaled", name: "TestCloseTellsAll",
 		edits: []string{"	c.cancel()\n	c.awaitTold()", "	c.cancel()"}},
+	{guard: "dashboard: a journal that is slow is spared", file: "server/dashboard/journal.go", pkg: "./server/dashboard", name: "TestJournalIsSpared",
+		edits: []string{"max(recentFor, sparing*one.took)", "recentFor"}},
 	{guard: "journal: a lost end is told", file: "journal/follow.go", pkg: "./internal/lab/journaled", name: "TestFollowOverALostEnd",
 		edits: []string{"if p.newest.less(f.last) && !f.behind {", "if false {"}},
 	{guard: "journal: a job's note counts once", file: "internal/script/job_note.lua", pkg: "./internal/lab/journaled", name: "TestJobNotesTwice",
