@@ -90,7 +90,7 @@ func TestLeaseRights(t *testing.T) {
 		t.Fatalf("exit code %d, want 0: %s", got, &out)
 	}
 	lease := strings.TrimSpace(out.String())
-	waiter := startRun(t, url, "true", "-v", "--owner", "second")
+	waiter := startRun(t, url, "true", "-v", "--no-journal", "--owner", "second")
 	waiter.says("queued: job is held by first; 1st in line")
 	wantShown(t, 0, "; 1 in line", "check", lease, "--redis", url)
 	wantShown(t, 0, "job is held for ", "renew", lease, "--redis", url)
