@@ -114,7 +114,8 @@ type Unended struct {
 //
 // A lease is judged by what its own process believed: one that was stolen, or whose
 // key was deleted, was believed in until that was noticed, and overlaps with the next if that
-// was before. Entries that are not ours are passed over; another error of the
+// was before. One that was exported ended then: what is done by the text of Lease.Export
+// until somebody adopts it is in no journal. Entries that are not ours are passed over; another error of the
 // sequence ends it. It keeps some 500 bytes for each lease in memory.
 func Audit(entries iter.Seq2[Entry, error], prefixes ...string) (*Report, error) {
 	a := auditor{prefixes: prefixes, names: map[string]*history{}, writers: map[string]*Entry{}}

@@ -263,6 +263,20 @@ func TestAuditOfLosses(t *testing.T) {
 	wantVerdict(t, audited(t, b), journal.Refuted, "host-b held token 64 until 2027-01-15T08:00:00.025000Z (stolen)")
 }
 
+// A lease that was exported ended then, and goes on in another process with a token of
+// its own; the turns of a tenure are leases like others, also where they and the next
+// tenure come late and mixed.
+func TestAuditOfAnExport(t *testing.T) {
+	b := newBook().lease("a", 1, 0, 5).lease("a", 2, 5, 8)
+	b.add("a", 8, journal.Entry{What: journal.Granted, Token: 3})
+	b.add("a", 12, journal.Entry{What: journal.Lost, Token: 3, Held: ms(4), Cause: holdfast.Exported})
+	b.lease("b", 64, 13, 30)
+	wantVerdict(t, audited(t, b), journal.Proved)
+	b.entries = append(b.entries[6:], b.entries[:6]...)
+	wantVerdict(t, audited(t, b), journal.Proved)
+	wantVerdict(t, audited(t, b.lease("c", 100, 25, 26)), journal.Refuted, "host-b held token 64", "host-c was granted token 100")
+}
+
 // Permits and readers may overlap: they are counted and not judged.
 func TestAuditLeavesSharedKinds(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 1)
