@@ -89,23 +89,5 @@ func commandLine(argv []string) string {
 
 var secretFlag = regexp.MustCompile(`^--?[\w.-]*` + secretWord + `[\w.-]*$`)
 
-// secretive are programs whose flags for a password do not say so.
-var secretive = regexp.MustCompile(`^(?:mysql|mariadb|sshpass|curl|redis-|valkey-|keydb-)[\w-]*$`)
-
-// attachedSecret is the flag of a program that has a secret in one word with it.
-func attachedSecret(program string) string {
-	switch {
-	case program == "curl":
-		return "-u"
-	case program == "" || usesAuth(program):
-		return ""
-	}
-	return "-p"
-}
-
-func usesAuth(program string) bool {
-	return strings.Contains(program, "-") && !strings.HasPrefix(program, "m")
-}
-
 // hidesNext tells a flag whose value is the next argument and looks like a secret.
 func hidesNext(arg string) bool { return secretFlag.MatchString(arg) || arg == "-p" || arg == "-u" }
