@@ -27,7 +27,7 @@ Exit codes: as of 'holdfast run', of the last term. A lost lease (122) and Redis
 does not answer (69) end this only with --once, or when it begins.
 
 --observe runs nothing and prints one line on stdout for who leads now, and one for
-each change, until ctrl-C. With -o json each line is an object:
+each change, until ctrl-C, or until nobody reads them. With -o json each line is an object:
 
   at      our time
   name    the name

@@ -32,10 +32,13 @@ type leaderJSON struct {
 	RemainingMS *int64 `json:"remaining_ms"`
 }
 
-// observe prints who leads, until a signal, or an error that will not pass.
+// observe prints who leads, until a signal, an error that will not pass, or nobody reads
+// it.
 func (a *app) observe(ctx context.Context, name string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ctx, cancel := untilUnread(ctx, a.stdout)
+	defer cancel()
 	client, closeClient, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
@@ -45,7 +48,9 @@ func (a *app) observe(ctx context.Context, name string) error {
 		if err != nil && !errors.Is(err, holdfast.ErrUnreachable) {
 			return err
 		}
-		if err := a.printSight(name, leader, err); err != nil {
+		if err := a.printSight(name, leader, err); unread(err) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"os"
 	"strings"
@@ -85,6 +86,31 @@ func TestElectLost(t *testing.T) {
 	once.pid("pid")
 	deleteKey(t, server)
 	once.wantExit(exitLost)
+}
+
+// An observer ends when nobody reads what it prints, though the leader stays.
+func TestObserveWithoutReader(t *testing.T) {
+	server := startServer(t)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command("elect", "--observe", "job", "--redis", server.URL())
+	cmd.Stdout = in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = in.Close()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasSuffix(line, "nobody leads\n") {
+		t.Errorf("got %q, %v", line, err)
+	}
+	_ = out.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("got %v, want exit code 0", err)
+	}
 }
 
 // The pause before the next term grows while the command does not last, starts

@@ -43,7 +43,8 @@ not answer it goes on asking, and says so on stderr, once; what came meanwhile f
 func (a *app) watch(ctx context.Context, prefix string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a pipe that nobody reads is an error, then, and the end
+	ctx, cancel := untilUnread(ctx, a.stdout)
+	defer cancel()
 	store, closeStore, err := a.openJournal(ctx)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (a *app) watch(ctx context.Context, prefix string) error {
 		case err != nil:
 			return err
 		}
-		if err := a.printEntry(e); errors.Is(err, syscall.EPIPE) {
+		if err := a.printEntry(e); unread(err) {
 			return nil
 		} else if err != nil {
 			return err
