@@ -24,7 +24,7 @@ again when it has changed; a line that is taken out is a token that is no more.
   admin    also revokes and steals leases of others`,
 		Example: `  holdfast serve token user 'ci of the shop' >> tokens
   holdfast serve --listen :7420 --tokens tokens`,
-		Args: cobra.ExactArgs(2),
+		Args: roleAndLabel,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var role server.Role
 			for _, r := range []server.Role{server.Viewer, server.User, server.Admin} {
@@ -46,4 +46,11 @@ again when it has changed; a line that is taken out is a token that is no more.
 			return nil
 		},
 	}
+}
+
+func roleAndLabel(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return usagef("%s wants a ROLE and a LABEL, and was given %s: quote a label that has spaces", cmd.CommandPath(), several(len(args), "argument"))
+	}
+	return nil
 }

@@ -62,9 +62,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			name = "-" + unknown.GetSpecifiedName()
 		}
 		if cmd.Name() == "run" || cmd.Name() == "elect" {
-			return usagef("there is no flag %s; those of the command go behind --", name)
+			return usagef("there is no flag %s%s; those of the command go behind --", name, similarFlags(cmd, name))
 		}
-		return usagef("there is no flag %s", name)
+		return usagef("there is no flag %s%s", name, similarFlags(cmd, name))
 	case errors.As(err, &lacking):
 		return usagef("--%s wants a value%s", lacking.GetFlag().Name, valueHint(lacking.GetFlag()))
 	case errors.As(err, &invalid):
@@ -88,4 +88,26 @@ func valueHint(flag *pflag.Flag) string {
 		return " of true or false"
 	}
 	return ""
+}
+
+// similarFlags asks whether a flag was meant that is spelled like name, or as a command
+// is: two slips away at most, or the beginning of one.
+func similarFlags(cmd *cobra.Command, name string) string {
+	name, long := strings.CutPrefix(name, "--")
+	if !long || len(name) < 2 {
+		return ""
+	}
+	known := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				known.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
+			}
+		})
+	}
+	similar := known.SuggestionsFor(name)
+	if len(similar) == 0 {
+		return ""
+	}
+	return " (did you mean --" + strings.Join(similar, " or --") + "?)"
 }
