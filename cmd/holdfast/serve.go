@@ -86,7 +86,10 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer closeClient()
-	f.options.Metrics, f.options.Pages = metricsOf(metrics, client), f.pagesOf(client, seen, a.prefix)
+	f.options.Metrics = metricsOf(metrics, client)
+	if f.options.Pages, err = f.pagesOf(client, seen, a.prefix); err != nil {
+		return err
+	}
 	api, err := server.Handler(client, &f.options)
 	if err != nil {
 		return usagef("%v", err)

@@ -2,19 +2,28 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
-// pagesOf are the pages of a Client, with the past as the journal has it.
-func (f *serveFlags) pagesOf(client *holdfast.Client, store holdfast.Store, prefix string) http.Handler {
+// pagesOf are the pages of a Client, with the past as the journal has it. A base path
+// that is a mistake in a program may be a typing error on a command line.
+func (f *serveFlags) pagesOf(client *holdfast.Client, store holdfast.Store, prefix string) (pages http.Handler, err error) {
+	defer func() {
+		if refusal := recover(); refusal != nil {
+			text := strings.TrimPrefix(fmt.Sprint(refusal), "holdfast/dashboard: ")
+			err = usagef("%s", strings.ReplaceAll(text, "Options.BasePath", "--base-path"))
+		}
+	}()
 	return dashboard.Handler(client, &dashboard.Options{
 		BasePath: f.options.BasePath, ReadOnly: f.options.ReadOnly,
 		Journal: dashboard.JournalIn(store, prefix), Authorize: onlyAdmins,
-	})
+	}), nil
 }
 
 // onlyAdmins may revoke and steal by the pages, as by the API.
