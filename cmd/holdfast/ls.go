@@ -135,13 +135,17 @@ func printStates(s screen, states []*view) {
 	printColumns(s, rows)
 }
 
+// widestColumn is where a cell that is longer moves only the rest of its own row: one
+// long name does not push all others off the screen.
+const widestColumn = 48
+
 // printColumns prints rows as columns as wide as they must be, the first row
 // being the head.
 func printColumns(s screen, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), widestColumn))
 		}
 	}
 	for n, row := range rows {
