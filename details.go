@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,6 +74,7 @@ const (
 	detailsLife   = time.Hour            // how long they outlive that, beyond the ttl
 	detailsWait   = 250 * time.Millisecond
 	mostDetails   = 256 // Clients that one Inspect asks about
+	mostExports   = 32  // exported tenures that a Client tells of, the newest
 )
 
 var (
@@ -84,21 +86,46 @@ var (
 // it.
 type badge struct {
 	c      *core
-	text   string
-	told   bool // it was sent, less than detailsEvery ago
-	sent   bool // it was ever sent
+	about  badgeText
+	text   string // about, as it is written
+	told   bool   // it was sent, less than detailsEvery ago
+	sent   bool   // it was ever sent
 	warned bool
+}
+
+// badgeText is what is written.
+type badgeText struct {
+	Details
+	Exported []string `json:"exported,omitempty"` // hashes of tenures that no process renews by itself
 }
 
 func (c *core) newBadge(d *Details) *badge {
 	if d == nil || c.quorum != nil {
 		return nil
 	}
-	text, err := json.Marshal(d.clean())
+	b := &badge{c: c, about: badgeText{Details: *d.clean()}}
+	b.compose()
+	return b
+}
+
+func (b *badge) compose() {
+	text, err := json.Marshal(b.about)
 	if err != nil { // strings and a number
 		panic("holdfast: " + err.Error())
 	}
-	return &badge{c: c, text: string(text)}
+	b.text = string(text)
+}
+
+// exported is called with each tenure that is given away, and tells that for as long as
+// the details live, which is longer than this Client.
+func (b *badge) exported(id string) {
+	if b == nil {
+		return
+	}
+	b.about.Exported = append(b.about.Exported, hashID(id))
+	b.about.Exported = b.about.Exported[max(0, len(b.about.Exported)-mostExports):]
+	b.compose()
+	b.send()
 }
 
 // show is called with each grant and each place in line.
@@ -106,8 +133,8 @@ func (b *badge) show(now instant) {
 	if b == nil || b.told || b.c.closed {
 		return
 	}
-	b.told, b.sent = true, true
-	b.c.after = append(b.c.after, func() { go b.write() })
+	b.told = true
+	b.send()
 	b.c.later(now.add(detailsEvery), func(now instant) {
 		b.told = false
 		if len(b.c.lines) > 0 {
@@ -116,15 +143,21 @@ func (b *badge) show(now instant) {
 	})
 }
 
+func (b *badge) send() {
+	b.sent = true
+	text := b.text
+	b.c.after = append(b.c.after, func() { go b.write(text) })
+}
+
 func (b *badge) call(text string) Call {
 	life := detailsLife + b.c.options.TTL
 	return Call{scriptDetailsNote, []string{detailsPrefix + b.c.client}, []string{text, itoa(life.Milliseconds())}}
 }
 
 // write tries once; the next time is detailsEvery later.
-func (b *badge) write() {
+func (b *badge) write(text string) {
 	c := b.c
-	_, err := c.evalWithin(c.ctx, b.call(b.text), c.options.attempt())
+	_, err := c.evalWithin(c.ctx, b.call(text), c.options.attempt())
 	c.mu.Lock()
 	defer c.unlock()
 	if err == nil || c.closed || b.warned {
@@ -138,16 +171,22 @@ func (b *badge) write() {
 }
 
 // takenAway takes the details away, and closes what it returns when that is done or
-// ctx has ended.
+// ctx has ended. What was exported lives on, and so does what is told of it.
 func (b *badge) takenAway(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if b == nil || !b.sent {
 		close(done)
 		return done
 	}
+	b.c.mu.Lock()
+	text := ""
+	if len(b.about.Exported) > 0 {
+		text = b.text
+	}
+	b.c.mu.Unlock()
 	go func() {
 		defer close(done)
-		_, _ = b.c.evalWithin(ctx, b.call(""), detailsWait) // it expires
+		_, _ = b.c.evalWithin(ctx, b.call(text), detailsWait) // it expires
 	}()
 	return done
 }
@@ -166,19 +205,23 @@ func (c *core) addDetails(callers context.Context, states ...*State) {
 	for i, id := range ids {
 		calls[i] = Call{scriptDetailsLook, []string{detailsPrefix + id}, nil}
 	}
-	known := make(map[string]*Details, len(ids))
+	known := make(map[string]badgeText, len(ids))
 	for i, r := range c.evalMany(callers, calls, detailsWait) {
-		if d := decodeDetails(r); d != nil {
-			known[ids[i]] = d
+		if text, ok := decodeDetails(r); ok {
+			known[ids[i]] = text
 		}
 	}
 	if len(known) == 0 {
 		return
 	}
 	for _, s := range states {
-		s.eachHolder(func(h *Holder) { h.Details = known[h.client] })
+		s.eachHolder(func(h *Holder) {
+			text := known[h.client]
+			h.Details, h.Exported = text.details(), slices.Contains(text.Exported, h.Hash)
+		})
 		for i := range s.Waiters {
-			s.Waiters[i].Details = known[s.Waiters[i].client]
+			text := known[s.Waiters[i].client]
+			s.Waiters[i].Details = text.details()
 		}
 	}
 }
@@ -214,18 +257,23 @@ func (s *State) eachHolder(f func(h *Holder)) {
 }
 
 // decodeDetails reads what anybody may have written.
-func decodeDetails(r Result) *Details {
+func decodeDetails(r Result) (text badgeText, ok bool) {
 	if r.Err != nil || len(r.Reply) != 2 || r.Reply[0] != "details" || len(r.Reply[1]) > 16*MaxDetail {
+		return text, false
+	}
+	if json.Unmarshal([]byte(r.Reply[1]), &text) != nil {
+		return badgeText{}, false
+	}
+	text.Details = *text.clean()
+	return text, true
+}
+
+// details are nil where nothing is told.
+func (t badgeText) details() *Details {
+	if t.Details == (Details{}) {
 		return nil
 	}
-	var d Details
-	if json.Unmarshal([]byte(r.Reply[1]), &d) != nil {
-		return nil
-	}
-	if d = *d.clean(); d == (Details{}) {
-		return nil
-	}
-	return &d
+	return &t.Details
 }
 
 // String is "alice, pid 4121 on web-3", as far as it is known.

@@ -46,6 +46,9 @@ func (s *State) healthy() string {
 	if h.Remaining > h.TTL && h.TTL > 0 {
 		return text + ", and kept for " + rough(h.Remaining) + " more whatever becomes of it (a least time of holding)"
 	}
+	if h.Exported {
+		return text + fmt.Sprintf("; it was exported: no process renews it by itself, and it lasts for %s more unless it is renewed", rough(h.Remaining))
+	}
 	return text + ", renews on time"
 }
 
@@ -113,7 +116,7 @@ func (s *State) late() *Diagnosis {
 	for i := range holders {
 		h := &holders[i]
 		code := s.lateness(h)
-		if code == "" {
+		if code == "" || h.Exported { // nobody said that it would be renewed
 			continue
 		}
 		n++

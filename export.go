@@ -86,6 +86,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 		return 0, &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
 	}
 	c.exported.add(t.id, l, now, l.ttl()+time.Minute)
+	c.badge.exported(t.id)
 	delete(c.tenures, t.id)
 	t.phase = over
 	l.turn, l.tenure, l.lingers = nil, nil, 0

@@ -54,6 +54,7 @@ type Holder struct {
 	Part      Part          // of a shared kind
 	Revoked   string        // the reason of a Revoke that stands: it was asked to stop; empty: none
 	Details   *Details      // what its Client tells of its process, see Options.Details; nil: nothing
+	Exported  bool          // Lease.Export gave it away: no process renews it by itself. Known of a Client that has Options.Details, of its newest 32
 
 	client string // behind Client; not for people
 }

@@ -106,6 +106,45 @@ func (s *stalled) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast
 	return s.Store.EvalAll(ctx, calls)
 }
 
+// Of what was exported nobody is told that it renews, or that it should have, also after
+// its Client has gone; who adopts it renews it.
+func TestExportedIsTold(t *testing.T) {
+	store := open(t)
+	a := clientOf(t, store, holdfast.Options{Owner: "a", TTL: 10 * time.Second, Details: &holdfast.Details{User: "alice"}})
+	b := clientOf(t, store, holdfast.Options{Owner: "b"})
+	text, err := lock(t, a.Mutex("x")).Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	look := func() *holdfast.State {
+		state, err := b.Inspect(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state
+	}
+	state := look()
+	if h := state.Holder; h == nil || !h.Exported || h.Details == nil || h.Details.User != "alice" {
+		t.Fatalf("got %+v, want an exported hold of alice", h)
+	}
+	for _, left := range []time.Duration{9000, 3000, 900} {
+		state.Holder.Held, state.Holder.Remaining = 9*time.Second, left*time.Millisecond
+		d := state.Diagnose(nil)[0]
+		if want := "exported: no process renews it by itself, and it lasts for " + state.Holder.Remaining.String() + " more"; d.Code != holdfast.CodeHeldHealthy || !strings.Contains(d.Sentence, want) {
+			t.Errorf("with %v left: got %s: %s, want %s", state.Holder.Remaining, d.Code, d.Sentence, want)
+		}
+	}
+	if _, err := b.Adopt(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if state := look(); state.Holder.Exported || !strings.HasSuffix(state.Diagnose(nil)[0].Sentence, "renews on time") {
+		t.Errorf("adopted: got %+v", state.Holder)
+	}
+}
+
 // Details that nobody answers keep no lock waiting, fail none, and keep no look from
 // its answer.
 func TestDetailsKeepNobodyWaiting(t *testing.T) {
