@@ -45,9 +45,21 @@ func (a *app) acquireCommand() *cobra.Command {
 	flags.DurationVar(&o.ttl, "ttl", defaultAcquireTTL, "how long the lease lasts, and each renewal")
 	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock: all that could be promoted")
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
+	flags.StringVar(&o.details.note, "note", "", "a `TEXT` for who looks at NAME: a ticket, a team, a log")
+	flags.BoolVar(&o.details.none, "no-details", false, "do not tell who looks at NAME our host, user and note")
 	flags.StringVar(&o.file, "lease-file", "", "put the lease into `FILE`, for your eyes only, and not on stdout")
 	flags.VarP(newChoice(&a.output, "text", "json", "env"), "output", "o", "how to print: text, json or env")
 	return cmd
+}
+
+// tells is who took the name. The process has ended when people ask.
+func (o *acquireOptions) tells() *holdfast.Details {
+	if o.details.none {
+		return &holdfast.Details{} // that nobody renews it is told all the same
+	}
+	details := holdfast.ProcessDetails()
+	details.PID, details.Program, details.Note = 0, "holdfast acquire", o.details.note
+	return details
 }
 
 // acquireLease takes the name and prints what renews and releases it. What can't be
@@ -60,7 +72,7 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event})
+	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.tells()})
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}

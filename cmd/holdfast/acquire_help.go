@@ -15,6 +15,10 @@ NOBODY RENEWS IT FOR YOU. Renew it every third of --ttl, and stop working when t
 fails until the deadline is over. Let what you write to check the token: it refuses
 what comes with a lower one than it has seen.
 
+Others see in 'holdfast show' who took NAME, that nobody renews it, and how long it
+lasts: our host and user, and --note TEXT; --no-details tells not who. That is known
+for an hour longer than --ttl.
+
 A file that exists already is replaced. If the lease can't be printed or written, NAME
 is given back. Shared kinds (--shared, --of) and cool-downs can't be kept this way.
 

@@ -96,7 +96,7 @@ func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashe
 	if len(args) == 1 {
 		a.silently(cmd, func(ctx context.Context, client *holdfast.Client) {
 			if state, err := client.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
-				hashes = append(hashes, state.Holder.Hash+"\t"+holderText(state, false))
+				hashes = append(hashes, state.Holder.Hash+"\t"+holderText(state, false, nil))
 			}
 		})
 	}

@@ -36,6 +36,7 @@ func (a *app) connectWith(ctx context.Context, o holdfast.Options, with func(hol
 	a.detail("connected to %s within %s", publicURL(a.redisURL), duration(time.Since(began)))
 	var closing atomic.Bool
 	o.Prefix, o.Owner, o.Logger = a.prefix, a.owner, slog.New(untilClosing{a.logger(), &closing})
+	a.usual = newUsual(store, o.Prefix)
 	after := with(store, &o)
 	client, err := newClient(store, &o)
 	if err != nil {

@@ -31,6 +31,8 @@ type app struct {
 	byVariable  map[string]bool // flags that a variable has set
 	urlVariable string          // the one that redisURL is from; empty: none
 
+	usual *usual // of names, by the journal; nil before connect
+
 	busy    bool // it ends because somebody holds the name, whatever its code
 	started bool // a RunE was reached: the command line was right
 }

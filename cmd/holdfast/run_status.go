@@ -37,12 +37,13 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 			switch {
 			case state == nil || ctx.Err() != nil:
 			case !live:
-				a.say("waiting: %s", waitText(name, state, false))
+				a.say("waiting: %s", waitText(name, state, false, a.usual.about(state)))
 				return
 			default:
-				text := "waiting: " + waitText(name, state, false)
+				known := a.usual.about(state)
+				text := "waiting: " + waitText(name, state, false, known)
 				if utf8.RuneCountInString("holdfast: "+text) >= screen.width { // else our place would be cut off
-					text = "waiting: " + waitText(name, state, true)
+					text = "waiting: " + waitText(name, state, true, known)
 				}
 				a.console.show(screen.width, text)
 			}
@@ -57,8 +58,8 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 
 // waitText is "invoice:42 is held by ci-7 for 3m12s, renews on time; you are 2nd in
 // line".
-func waitText(name string, state *holdfast.State, brief bool) string {
-	return fmt.Sprintf("%s is %s%s", name, holderText(state, brief), lineText(state))
+func waitText(name string, state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
+	return fmt.Sprintf("%s is %s%s", name, holderText(state, brief, known), lineText(state))
 }
 
 // waitState is the state of a name that another holds; nil: no other does.

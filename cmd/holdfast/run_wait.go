@@ -60,7 +60,11 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
 	}
 	if lookErr == nil && state.Holder != nil {
-		text = holderText(state, false) + lineText(state)
+		var known *holdfast.DiagnoseOptions // a try does not ask: many may come at a time
+		if errors.Is(err, context.DeadlineExceeded) {
+			known = a.usual.about(state)
+		}
+		text = holderText(state, false, known) + lineText(state)
 	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
@@ -77,7 +81,7 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 // holderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by
 // ci-7 and 1 more (3 of 3 permits), renews on time", or "in cool-down after ci-7 for
 // 12m more". In brief it leaves out what is as it should be.
-func holderText(state *holdfast.State, brief bool) string {
+func holderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
 	h := state.Holder
 	if h.Resting {
 		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
@@ -89,18 +93,21 @@ func holderText(state *holdfast.State, brief bool) string {
 	if h.Held > 0 {
 		text += " for " + age(h.Held)
 	}
-	return text + renewsText(state, brief)
+	return text + renewsText(state, brief, known)
 }
 
 // renewsText says in few words how the holder does.
-func renewsText(state *holdfast.State, brief bool) (text string) {
+func renewsText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) (text string) {
 	words := map[holdfast.Code]string{
 		holdfast.CodeNoTTL: "without expiry", holdfast.CodeExpiring: "does not renew any more",
 		holdfast.CodeRenewalsLate: "renews late", holdfast.CodeHeldLong: "which is long",
 		holdfast.CodeRevoking: "was asked to stop", holdfast.CodeHeldHealthy: "renews on time",
 	}
-	for _, d := range state.Diagnose(nil) {
-		if word := words[d.Code]; word != "" && (!brief || d.Code != holdfast.CodeHeldHealthy) {
+	for _, d := range state.Diagnose(known) {
+		switch word := words[d.Code]; {
+		case state.Holder.Exported && d.Code == holdfast.CodeHeldHealthy:
+			text += ", lasts " + age(state.Holder.Remaining) + " more unless renewed by hand"
+		case word != "" && (!brief || d.Code != holdfast.CodeHeldHealthy):
 			text += ", " + word
 		}
 	}

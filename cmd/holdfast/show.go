@@ -20,11 +20,13 @@ it yet: it was held for less than its --min-hold.
 reserves many at once, for its renewals and turns. A command of 'holdfast run'
 finds its own in HOLDFAST_TOKEN.
 
-What a process has exported is still shown as that process's, until another adopts
-it. Where a program runs something once per interval (Client.Once), "last run" is
+What a process has exported ('holdfast acquire' does) is still shown as that
+process's, until another adopts it, and that nobody renews it, where that is known.
+Where a program runs something once per interval (Client.Once), "last run" is
 the newest.
 
-"why" says how the name stands: its code, in words, and what can be done about it.
+"why" says how the name stands: its code, in words, and what can be done about it. What
+is long for a mutex is known from the journal, where it has three holds of the name.
 Processes that wait for each other are found by 'holdfast ls' alone, which looks at
 all names.
 

@@ -32,7 +32,7 @@ func (a *app) look(ctx context.Context, client *holdfast.Client, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	v := a.newView(state, state.Diagnose(nil))
+	v := a.newView(state, state.Diagnose(a.usual.about(state)))
 	a.lookBack(ctx, client, v)
 	return v, nil
 }
