@@ -97,7 +97,7 @@ func (a *app) audit(ctx context.Context, prefix string, since time.Duration) err
 	if a.output == "json" {
 		err = printJSON(a.stdout, newReportJSON(report))
 	} else {
-		printReport(screenOf(a.stdout), report)
+		printReport(a.page(), report)
 	}
 	switch {
 	case err != nil:

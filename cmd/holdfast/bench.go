@@ -88,7 +88,7 @@ func (a *app) bench(ctx context.Context, each time.Duration) (err error) {
 	if a.output == "json" {
 		return printJSON(a.stdout, b.json(publicURL(a.redisURL)))
 	}
-	b.print(screenOf(a.stdout))
+	b.print(a.page())
 	return nil
 }
 

@@ -61,7 +61,7 @@ func (a *app) doctor(ctx context.Context, ttl time.Duration) error {
 	if a.output == "json" {
 		err = printJSON(a.stdout, newDoctorJSON(state, checks))
 	} else {
-		printChecks(screenOf(a.stdout), checks)
+		printChecks(a.page(), checks)
 	}
 	if err == nil && state != holdfast.CheckOK {
 		err = &exitError{code: map[holdfast.CheckState]int{holdfast.CheckWarn: exitWarn, holdfast.CheckFail: exitFail}[state]}

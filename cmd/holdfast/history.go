@@ -83,7 +83,7 @@ func (a *app) history(ctx context.Context, name string, n int, since time.Durati
 		a.say("the journal has nothing of %s; 'holdfast run' writes one, and programs that are made to", visible(name))
 		return nil
 	}
-	page.print(screenOf(a.stdout), n)
+	page.print(a.page(), n)
 	return nil
 }
 

@@ -109,7 +109,7 @@ func (a *app) jobs(ctx context.Context) error {
 		a.say("no jobs are remembered; 'holdfast run' does that, unless --no-journal is said")
 		return nil
 	}
-	printColumns(screenOf(a.stdout), rows)
+	printColumns(a.page(), rows)
 	return nil
 }
 

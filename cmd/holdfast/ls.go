@@ -73,7 +73,7 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 		}
 		err = printJSON(a.stdout, out)
 	} else {
-		printStates(screenOf(a.stdout), states)
+		printStates(a.page(), states)
 	}
 	if hidden := used - len(states); problems {
 		a.say("names used in the last day: %d, %d of them with a problem", used, len(states))

@@ -57,7 +57,7 @@ func (a *app) quorumStatus(ctx context.Context, urls []string) error {
 	if a.output == "json" {
 		err = printJSON(a.stdout, out)
 	} else {
-		out.print(screenOf(a.stdout))
+		out.print(a.page())
 		a.say("%d of its nodes vote, %d are needed", out.Voting, out.Need)
 	}
 	if err == nil && !out.Majority {

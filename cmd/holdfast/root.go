@@ -33,6 +33,8 @@ type app struct {
 
 	usual *usual // of names, by the journal; nil before connect
 
+	printed error // the first of page; nil: all was printed
+
 	busy    bool // it ends because somebody holds the name, whatever its code
 	started bool // a RunE was reached: the command line was right
 }
@@ -46,6 +48,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = a.printed
+	}
 	if err == nil {
 		return 0
 	}

@@ -14,8 +14,17 @@ type screen struct {
 	w        io.Writer
 	width    int
 	terminal bool
-	colour   bool // a terminal, and NO_COLOR is not set (no-color.org)
-	unicode  bool // a terminal that says it knows UTF-8
+	colour   bool   // a terminal, and NO_COLOR is not set (no-color.org)
+	unicode  bool   // a terminal that says it knows UTF-8
+	failed   *error // of the first write that failed; nil: nobody wants to know
+}
+
+// page is stdout for what a command prints once. What could not be printed is the
+// command's error.
+func (a *app) page() screen {
+	s := screenOf(a.stdout)
+	s.failed = &a.printed
+	return s
 }
 
 func screenOf(w io.Writer) screen {
@@ -35,7 +44,9 @@ func screenOf(w io.Writer) screen {
 }
 
 func (s screen) printf(format string, args ...any) {
-	fmt.Fprintf(s.w, format, args...)
+	if _, err := fmt.Fprintf(s.w, format, args...); err != nil && s.failed != nil && *s.failed == nil {
+		*s.failed = err
+	}
 }
 
 // The colours, by what they mean.

@@ -59,7 +59,7 @@ func (a *app) show(ctx context.Context, name string) error {
 	if a.output == "json" {
 		return printJSON(a.stdout, newStateJSON(state))
 	}
-	printState(screenOf(a.stdout), state)
+	printState(a.page(), state)
 	return nil
 }
 
