@@ -216,6 +216,9 @@ func (a *auditor) take(e Entry) {
 	if e.What != Granted && !e.What.ends() || !a.judges(e.Name) {
 		return
 	}
+	if e.What == Released && e.Cause == holdfast.Exported { // of nobody's belief: see givenBack of the command line
+		return
+	}
 	if e.Kind != holdfast.KindMutex {
 		if e.What == Granted {
 			a.report.Shared++

@@ -47,7 +47,7 @@ type Entry struct {
 	Token  int64
 	Waited time.Duration  // Granted: since Lock was called; Skipped: how long it stood in line
 	Held   time.Duration  // the ends of leases; Ended: how long the job ran; Dropped: from the first to the last
-	Cause  holdfast.Cause // of a loss
+	Cause  holdfast.Cause // of a loss; Exported of a Released: a lease without a process was given back, and Audit judges none by it
 	Reason string         // of Revoked and Stolen what was given; of Skipped who had the name
 	Code   int            // Ended: the exit code
 	N      int64          // Dropped: how many

@@ -48,6 +48,7 @@ func (a *app) acquireCommand() *cobra.Command {
 	flags.StringVar(&o.details.note, "note", "", "a `TEXT` for who looks at NAME: a ticket, a team, a log")
 	flags.BoolVar(&o.details.none, "no-details", false, "do not tell who looks at NAME our host, user and note")
 	flags.StringVar(&o.file, "lease-file", "", "put the lease into `FILE`, for your eyes only, and not on stdout")
+	journalFlag(flags, &o.silent)
 	flags.VarP(newChoice(&a.output, "text", "json", "env"), "output", "o", "how to print: text, json or env")
 	return cmd
 }
@@ -72,7 +73,10 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 	defer signal.Stop(signals)
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.tells()})
+	log := &jobLog{a: a, name: name, silent: o.silent}
+	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
+		TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.tells(),
+	}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
@@ -98,7 +102,9 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 		err = a.handOut(o, text, hold)
 	}
 	if err != nil {
-		_ = client.ReleaseExported(context.Background(), text)
+		if client.ReleaseExported(context.Background(), text) == nil && hold != nil {
+			log.givenBack(hold)
+		}
 		return err
 	}
 	a.detail("%s is held for %s, with token %d", name, duration(hold.Remaining), hold.Token)

@@ -22,12 +22,19 @@ const defaultURL = "redis://127.0.0.1:6379"
 // cannot be right, 69 for a server that does not answer, 77 for one that
 // refuses us.
 func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client, func(), error) {
-	return a.connectWith(ctx, o, func(holdfast.Store, *holdfast.Options) func() { return func() {} })
+	return a.connectWith(ctx, o, alone)
 }
+
+// beside begins what goes on beside a Client that is about to be made on the store,
+// and returns what ends it.
+type beside func(holdfast.Store, *holdfast.Options) (after func())
+
+// alone is for a Client with nothing beside it.
+func alone(holdfast.Store, *holdfast.Options) func() { return func() {} }
 
 // connectWith is connect for who needs the store, too: with is called before the
 // Client is made, and what it returns between the closing of Client and store.
-func (a *app) connectWith(ctx context.Context, o holdfast.Options, with func(holdfast.Store, *holdfast.Options) (after func())) (*holdfast.Client, func(), error) {
+func (a *app) connectWith(ctx context.Context, o holdfast.Options, with beside) (*holdfast.Client, func(), error) {
 	began := time.Now()
 	store, err := openStore(ctx, a.redisURL)
 	if err != nil {
@@ -38,7 +45,11 @@ func (a *app) connectWith(ctx context.Context, o holdfast.Options, with func(hol
 	o.Prefix, o.Owner, o.Logger = a.prefix, a.owner, slog.New(untilClosing{a.logger(), &closing})
 	a.usual = newUsual(store, o.Prefix)
 	after := with(store, &o)
-	client, err := newClient(store, &o)
+	var through holdfast.Store = store
+	if a.counted != nil {
+		through = a.counted(store)
+	}
+	client, err := newClient(through, &o)
 	if err != nil {
 		after()
 		return nil, nil, errors.Join(err, store.Close())

@@ -50,6 +50,7 @@ func (a *app) electCommand() *cobra.Command {
 	flags.BoolVar(&o.once, "once", false, "end with the first term, with the exit codes of run")
 	flags.BoolVar(&o.observe, "observe", false, "run nothing: print who leads NAME, now and whenever that changes")
 	o.leaseFlags(flags)
+	journalFlag(flags, &o.silent)
 	a.outputFlag(cmd)
 	return cmd
 }
@@ -63,8 +64,9 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 	signals := catchSignals()
 	defer signal.Stop(signals)
 	told := a.newNarrator()
+	log := &jobLog{a: a, name: name, silent: o.silent}
 	waiting, waited := untilSignal(ctx, signals)
-	client, closeClient, err := a.connect(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)})
+	client, closeClient, err := a.connectWith(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
@@ -84,13 +86,16 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 			return err
 		}
 		began := time.Now()
+		log.started(lease.Token())
 		end, released := a.term(client, lease, o, argv, signals, told)
+		result := a.conclude(name, o.runOptions, end, released)
+		log.ended(result)
 		if o.once || end.asked || end.err != nil {
 			told.end(released == nil && a.verbose)
-			return a.conclude(name, o.runOptions, end, released)
+			return result
 		}
 		pause := rest.after(time.Since(began), end)
-		a.sayTermOver(name, end, released, pause)
+		a.sayTermOver(result, end, released, pause)
 		told.outage.again()
 		waiting, waited = untilSignal(ctx, signals)
 		sleep(waiting, pause)
@@ -124,18 +129,18 @@ func (a *app) term(client *holdfast.Client, lease *holdfast.Lease, o electOption
 }
 
 // sayTermOver says why a term is over after which another is wanted.
-func (a *app) sayTermOver(name string, end ending, released error, pause time.Duration) {
+func (a *app) sayTermOver(result error, end ending, released error, pause time.Duration) {
 	next := "campaigning again"
 	if pause > 0 {
 		next += " in " + age(pause)
 	}
-	switch err := a.conclude(name, runOptions{}, end, released); {
-	case err == nil:
+	switch {
+	case result == nil:
 		a.say("the command ended with code 0, and resigned; %s", next)
 	case end.lost == nil && !errors.Is(released, holdfast.ErrLost):
 		a.say("the command ended with code %d, and resigned; %s", end.code, next)
 	default:
-		a.say("%s; %s", a.explain(err), next)
+		a.say("%s; %s", a.explain(result), next)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
@@ -91,6 +92,8 @@ func (a *app) history(ctx context.Context, name string, n int, since time.Durati
 type story struct {
 	rows []*chapter
 	open map[string]*chapter // whose grant is yet to come
+
+	givenBack map[int64]*chapter // by token: leases without a process, whose export is yet to come
 }
 
 // chapter is a row.
@@ -110,7 +113,7 @@ func (s *story) full(n int) bool {
 func (s *story) take(e journal.Entry) bool {
 	key := fmt.Sprint(e.Writer, " ", e.Token)
 	if s.open == nil {
-		s.open = map[string]*chapter{}
+		s.open, s.givenBack = map[string]*chapter{}, map[int64]*chapter{}
 	}
 	row := s.open[key]
 	switch e.What {
@@ -125,6 +128,9 @@ func (s *story) take(e journal.Entry) bool {
 		}
 		s.rows = append(s.rows, row)
 		return true
+	}
+	if e.Cause == holdfast.Exported && row == nil {
+		return s.exported(e, key)
 	}
 	if row == nil {
 		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
@@ -145,6 +151,26 @@ func (s *story) take(e journal.Entry) bool {
 			}
 		}
 	}
+	return true
+}
+
+// exported makes one row of a lease that went on without a process: of its release,
+// which came later, and its export.
+func (s *story) exported(e journal.Entry, key string) bool {
+	row := s.givenBack[e.Token]
+	if row == nil {
+		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.What)}
+		s.rows = append(s.rows, row)
+		if e.What == journal.Released {
+			s.givenBack[e.Token] = row
+			return true
+		}
+		row.ending, row.held = string(e.Cause), shortly(e.Held)
+	} else {
+		delete(s.givenBack, e.Token)
+		row.held = shortly(row.at.Sub(e.At.Add(-e.Held)))
+	}
+	row.at, s.open[key] = e.At.Add(-e.Held), row
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -83,6 +84,9 @@ func entryText(e journal.Entry) string {
 	case journal.Granted:
 		text += fmt.Sprintf("  token %d after %s", e.Token, shortly(e.Waited))
 	case journal.Released:
+		if e.Cause == holdfast.Exported { // since when is for who took it to tell
+			return text + fmt.Sprintf("  token %d", e.Token)
+		}
 		text += fmt.Sprintf("  token %d held for %s", e.Token, shortly(e.Held))
 	case journal.Lost, journal.Revoked, journal.Stolen:
 		text += fmt.Sprintf("  token %d held for %s: %s", e.Token, shortly(e.Held), causeText(e.Cause, e.Reason))

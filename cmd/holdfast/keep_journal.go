@@ -18,7 +18,9 @@ func (a *app) keepJournal(store holdfast.Store, o *holdfast.Options) (w *journal
 	tell := o.OnEvent
 	o.OnEvent = func(e holdfast.Event) {
 		w.OnEvent(e)
-		tell(e)
+		if tell != nil {
+			tell(e)
+		}
 	}
 	return w, func() {
 		if err := w.Close(); err != nil {

@@ -48,7 +48,7 @@ it.
   while holdfast renew -q "$lease" >/dev/null; do sleep 20; done &`,
 		Args: maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onLease(cmd, o, args, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+			return a.onLease(cmd, o, args, alone, func(ctx context.Context, client *holdfast.Client, l aLease) error {
 				hold, err := client.RenewExported(ctx, l.text)
 				return a.tellHold(hold, err)
 			})
@@ -74,7 +74,7 @@ makes a late write harmless is the token.
   holdfast check --lease-file /run/deploy.lease -o json | jq .remaining_ms`,
 		Args: maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onLease(cmd, o, args, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+			return a.onLease(cmd, o, args, alone, func(ctx context.Context, client *holdfast.Client, l aLease) error {
 				hold, err := client.CheckExported(ctx, l.text)
 				return a.tellHold(hold, err)
 			})
@@ -87,6 +87,7 @@ makes a late write harmless is the token.
 
 func (a *app) releaseCommand() *cobra.Command {
 	var o leaseOptions
+	log := &jobLog{a: a}
 	cmd := &cobra.Command{
 		Use:   "release [LEASE]",
 		Short: "Give back a lease that 'acquire' has printed",
@@ -102,10 +103,13 @@ touched.
   holdfast release --lease-file /run/deploy.lease`,
 		Args: maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onLease(cmd, o, args, a.giveBack)
+			return a.onLease(cmd, o, args, log.open, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+				return a.giveBack(ctx, client, l, log)
+			})
 		},
 	}
 	o.flag(cmd)
+	journalFlag(cmd.Flags(), &log.silent)
 	a.outputFlag(cmd)
 	return cmd
 }
@@ -118,7 +122,7 @@ func maybeLease(cmd *cobra.Command, args []string) error {
 }
 
 // onLease finds the lease, connects, and does it.
-func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, do func(context.Context, *holdfast.Client, aLease) error) error {
+func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with beside, do func(context.Context, *holdfast.Client, aLease) error) error {
 	if o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas {
 		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
 	}
@@ -129,14 +133,14 @@ func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, do func
 	if err != nil {
 		return err
 	}
-	client, closeClient, err := a.connect(cmd.Context(), holdfast.Options{WaitReplicas: o.replicas})
+	client, closeClient, err := a.connectWith(cmd.Context(), holdfast.Options{WaitReplicas: o.replicas}, with)
 	if err != nil {
 		return err
 	}
 	defer closeClient()
 	err = do(cmd.Context(), client, l)
 	if errors.Is(err, holdfast.ErrExport) {
-		return &exitError{l.code, fmt.Errorf("%s is no lease that 'holdfast acquire' printed, or not whole", l.from)}
+		return &exitError{l.code, fmt.Errorf("%s is no lease that 'holdfast acquire' printed, or not whole, or one of another --prefix", l.from)}
 	}
 	return err
 }
@@ -209,8 +213,15 @@ func leaseOver(lost *holdfast.LostError) error {
 }
 
 // giveBack releases, and takes away the file where the lease was.
-func (a *app) giveBack(ctx context.Context, client *holdfast.Client, l aLease) error {
+func (a *app) giveBack(ctx context.Context, client *holdfast.Client, l aLease, log *jobLog) error {
+	var hold *holdfast.ExportedHold
+	if !log.silent { // the journal wants to know what it was
+		hold, _ = client.CheckExported(ctx, l.text)
+	}
 	err := client.ReleaseExported(ctx, l.text)
+	if err == nil && hold != nil {
+		log.givenBack(hold)
+	}
 	var lost *holdfast.LostError
 	over := errors.As(err, &lost)
 	if err != nil && !over {

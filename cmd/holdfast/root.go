@@ -28,6 +28,8 @@ type app struct {
 	quiet     bool
 	verbose   bool
 
+	counted func(holdfast.Store) holdfast.Store // what a Client's store goes through; nil: nothing
+
 	byVariable  map[string]bool // flags that a variable has set
 	urlVariable string          // the one that redisURL is from; empty: none
 

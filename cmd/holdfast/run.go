@@ -66,7 +66,7 @@ func (a *app) runCommand() *cobra.Command {
 	o.kind.flags(flags)
 	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
-	flags.BoolVar(&o.silent, "no-journal", false, "write nothing to the journal that 'holdfast history', 'watch', 'audit'\nand 'jobs' read")
+	journalFlag(flags, &o.silent)
 	flags.StringVar(&o.status, "status-file", "", "tell in `FILE` how it goes and how it ended, as JSON")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/pflag"
 )
 
-// jobLog writes what becomes of a command into the journal: beside the locks, so
-// that nothing of it can keep the command from running.
+// jobLog writes what becomes of a command, or of a lease without a process, into the
+// journal: beside the locks, so that nothing of it can keep that from going on.
 type jobLog struct {
 	a      *app
 	name   string
@@ -18,6 +19,10 @@ type jobLog struct {
 	writer *journal.Writer // nil: silent
 	token  int64
 	began  time.Time
+}
+
+func journalFlag(flags *pflag.FlagSet, silent *bool) {
+	flags.BoolVar(silent, "no-journal", false, "write nothing to the journal that 'holdfast history', 'watch', 'audit'\nand 'jobs' read")
 }
 
 // open is for connectWith.
@@ -47,6 +52,13 @@ func (l *jobLog) ended(result error) {
 		code = l.a.exitCode(result)
 	}
 	l.note(journal.Entry{What: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: code})
+}
+
+// givenBack notes the release of a lease that 'holdfast acquire' took, which is no
+// lease of this process.
+func (l *jobLog) givenBack(hold *holdfast.ExportedHold) {
+	l.name = hold.Name
+	l.note(journal.Entry{What: journal.Released, Owner: hold.Owner, Kind: holdfast.KindMutex, Token: hold.Token, Cause: holdfast.Exported})
 }
 
 // skipped notes that nothing was run since the name was held. Of other errors there
