@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -66,6 +67,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	f.options.BasePath = strings.TrimSuffix(f.options.BasePath, "/")
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	f.options.Logger = slog.New(a.logger())
@@ -76,6 +78,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		}
 	}
 	metrics := holdfastprom.New(nil)
+	a.counted = func(store holdfast.Store) holdfast.Store { return metrics.Store(store, "") }
 	var seen holdfast.Store
 	client, closeClient, err := a.connectWith(ctx, holdfast.Options{OnEvent: metrics.OnEvent}, func(store holdfast.Store, o *holdfast.Options) func() {
 		seen = store

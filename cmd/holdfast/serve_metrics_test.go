@@ -26,20 +26,26 @@ func TestServeMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatalf("serve printed no URL: %v", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSpace(line)+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
+	ask := func(path string) *http.Response {
+		t.Helper()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSpace(line)+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ask("/v1/locks/n").Body.Close() // a call of the store
+	response := ask("/metrics")
 	page, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nholdfast_held{class=\"all\"} 0\n", "\nholdfast_inventory_up 1\n", "\nholdfast_inventory_held{kind=\"mutex\"} 0\n", "\ngo_goroutines "} {
+	for _, want := range []string{"\nholdfast_held{class=\"all\"} 0\n", "\nholdfast_inventory_up 1\n", "\nholdfast_inventory_held{kind=\"mutex\"} 0\n", "\ngo_goroutines ", "\nholdfast_store_calls_total{script=\"inspect\",store=\"\"} 1\n"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("/metrics lacks %q:\n%s", want, page)
 		}
