@@ -143,7 +143,7 @@ func (c *core) readExport(text, what string) (x exported, k *keys, err error) {
 	case c.quorum != nil:
 		return x, nil, notOnQuorum(x.name, what)
 	case x.prefix != c.options.Prefix:
-		return x, nil, &storeError{x.name, nil, fmt.Errorf("it was exported under the prefix %q, and this Client has %q", x.prefix, c.options.Prefix)}
+		return x, nil, &storeError{x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, and this has %q", ErrExport, x.prefix, c.options.Prefix)}
 	}
 	k, err = keysOf(x.prefix, x.name)
 	return x, k, err

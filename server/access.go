@@ -12,6 +12,8 @@ import (
 type Principal struct {
 	Label string // of its token; empty where there are none
 	Role  Role
+
+	id [32]byte // of its token; zero where there are none
 }
 
 type principalKey struct{}

@@ -22,9 +22,14 @@ type API struct {
 	surveys *surveys
 	repeats *repeats
 
-	busy    chan struct{} // one for each request that is worked on
+	terraform *repeats // of LOCK
+
+	waiting *crowd // requests for a lease, which may wait: apart, so that they keep no renewal out
+	busy    *crowd // other requests
+	open    *crowd // streams
 	streams atomic.Int64
-	closing chan struct{} // closed when streams are to end
+	closing chan struct{}   // closed when streams are to end
+	life    context.Context // as closing
 	close   func()
 }
 
@@ -41,10 +46,12 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	closing := make(chan struct{})
 	a := &API{
 		client: client, options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(),
-		store: newOutage(client, closing), surveys: newSurveys(client), repeats: newRepeats(),
-		busy: make(chan struct{}, v.MaxRequests), closing: closing,
+		store: newOutage(client, closing), surveys: newSurveys(client), repeats: newRepeats(false), terraform: newRepeats(true),
+		waiting: newCrowd(v.MaxRequests), busy: newCrowd(v.MaxRequests), open: newCrowd(v.MaxStreams), closing: closing,
 	}
-	a.close = sync.OnceFunc(func() { close(a.closing) })
+	life, end := context.WithCancel(context.Background())
+	a.life = life
+	a.close = sync.OnceFunc(func() { close(a.closing); end() })
 	a.routes()
 	return a, nil
 }
@@ -76,7 +83,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Close ends the streams: each client is told, and has Options.Grace to close; then
-// its lease is released. It returns when all are, or ctx ends. The Client stays open.
+// its lease is released. Requests that wait for a lease, and those that come, are
+// answered 503. It returns when all are, or ctx ends. The Client stays open.
 func (a *API) Close(ctx context.Context) error {
 	a.close()
 	look := time.NewTicker(10 * time.Millisecond)

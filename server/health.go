@@ -45,7 +45,7 @@ func (a *API) ready(w http.ResponseWriter, r *http.Request) {
 	}
 	v := readiness{
 		Ready: why == nil && !a.closed(), Store: "ok", TripMS: float64(time.Since(began).Microseconds()) / 1000,
-		Requests: len(a.busy), Streams: a.streams.Load(), Closing: a.closed(),
+		Requests: a.busy.size() + a.waiting.size(), Streams: a.streams.Load(), Closing: a.closed(),
 	}
 	if why != nil {
 		v.Store, v.TripMS = why.detail, 0

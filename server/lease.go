@@ -83,6 +83,12 @@ func (a *API) acquire(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	}
+	leave, p := a.waiting.enter(who(r), "requests for a lease wait")
+	if p != nil {
+		p.write(w)
+		return
+	}
+	defer leave()
 	key := r.Header.Get("Idempotency-Key")
 	var text string
 	var err error
@@ -113,7 +119,7 @@ func (a *API) acquireOnce(w http.ResponseWriter, r *http.Request, key string, bo
 	if len(key) > maxKey {
 		return "", newProblem(http.StatusBadRequest, "bad-request", "Idempotency-Key has more than %d bytes", maxKey)
 	}
-	id := repeatID{who(r).Label, sha256.Sum256([]byte(key))}
+	id := repeatID{who(r).id, sha256.Sum256([]byte(key))}
 	text, again, err := a.repeats.do(r.Context(), id, sha256.Sum256(body), v.ttl, func(ctx context.Context) (string, error) {
 		return a.grant(ctx, v)
 	}, a.drop)
@@ -130,6 +136,9 @@ func (a *API) grant(ctx context.Context, v *wish) (text string, err error) {
 		return "", err
 	}
 	defer leave()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(a.life, func() { cancel(closingProblem(shuttingDown)) })()
 	lease, err := a.lock(ctx, v)
 	if err != nil {
 		return "", err

@@ -42,8 +42,9 @@ type Options struct {
 	MaxWait    time.Duration // the longest wait of a request; default 1 min
 	MaxStream  time.Duration // the longest wait of a stream for its lease; default 1 h
 
-	// MaxRequests is how many requests are worked on at a time; more are answered
-	// 503. Default 1,024. Streams are counted by MaxStreams, default 4,096.
+	// MaxRequests is how many requests for a lease are worked on or wait at a time, and
+	// how many others; more are answered 503. Default 1,024. Streams are counted by
+	// MaxStreams, default 4,096. One token has at most half of each.
 	MaxRequests, MaxStreams int
 
 	// TerraformTTL is how long a lock of Terraform lasts that is never
@@ -78,6 +79,7 @@ func (o *Options) withDefaults() (Options, error) {
 		v.Logger = slog.Default()
 	}
 	v.BasePath = strings.TrimSuffix(v.BasePath, "/")
+	v.Hosts = strings.Fields(strings.ToLower(strings.Join(v.Hosts, " ")))
 	for what, ttl := range map[string]time.Duration{"DefaultTTL": v.DefaultTTL, "MaxTTL": v.MaxTTL, "TerraformTTL": v.TerraformTTL} {
 		if ttl < minTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
 			return v, fmt.Errorf("server: Options.%s is %v: it must be whole milliseconds from %v to %v", what, ttl, minTTL, holdfast.MaxTTL)

@@ -98,7 +98,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, holdfast.ErrClosed):
-		return newProblem(http.StatusServiceUnavailable, "closing", "%s", text)
+		return closingProblem(text)
 	case errors.As(err, &lost):
 		return newProblem(http.StatusGone, "lost", "%s", text).with("cause", lost.Cause).with("reason", lost.Reason).with("token", lost.Token)
 	case errors.As(err, &tenure):
@@ -121,6 +121,12 @@ func problemOf(err error) *problem {
 
 func unavailable(why string) *problem {
 	p := newProblem(http.StatusServiceUnavailable, "unavailable", "%s", why)
+	p.retryAfter = 1
+	return p
+}
+
+func closingProblem(why string) *problem {
+	p := newProblem(http.StatusServiceUnavailable, "closing", "%s", why)
 	p.retryAfter = 1
 	return p
 }

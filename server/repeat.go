@@ -17,10 +17,11 @@ const (
 type repeats struct {
 	mu    sync.Mutex // guards the rest
 	known map[repeatID]*repeat
+	lossy bool // when there is no room it forgets one
 }
 
 type repeatID struct {
-	who string
+	who [32]byte // Principal.id
 	key [32]byte
 }
 
@@ -34,7 +35,9 @@ type repeat struct {
 	until  time.Time // zero: not done
 }
 
-func newRepeats() *repeats { return &repeats{known: make(map[repeatID]*repeat)} }
+func newRepeats(lossy bool) *repeats {
+	return &repeats{known: make(map[repeatID]*repeat), lossy: lossy}
+}
 
 // do runs grant, unless one with this id has run or runs: then it is that one's
 // outcome. It is not remembered that none was granted. When all who ask have gone grant is cancelled, and
@@ -93,6 +96,15 @@ func (s *repeats) run(ctx context.Context, id repeatID, v *repeat, ttl time.Dura
 	close(v.done)
 }
 
+// forget forgets a text, whatever it is if it is empty.
+func (s *repeats) forget(id repeatID, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v := s.known[id]; v != nil && !v.until.IsZero() && (text == "" || v.text == text) {
+		delete(s.known, id)
+	}
+}
+
 // room makes room for one more, if there is none, of those that are over.
 func (s *repeats) room() bool {
 	if len(s.known) < maxRepeats {
@@ -101,6 +113,11 @@ func (s *repeats) room() bool {
 	now := time.Now()
 	for id, v := range s.known {
 		if !v.until.IsZero() && now.After(v.until) {
+			delete(s.known, id)
+		}
+	}
+	for id, v := range s.known {
+		if s.lossy && !v.until.IsZero() && len(s.known) >= maxRepeats {
 			delete(s.known, id)
 		}
 	}

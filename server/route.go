@@ -19,7 +19,7 @@ func (a *API) routes() {
 	unlock := action{User, true, a.unlockTerraform, false}
 	a.route("/v1/locks", map[string]action{"GET": {Viewer, false, a.list, false}})
 	a.route("/v1/locks/{name...}", map[string]action{"GET": {Viewer, false, a.show, false}})
-	a.route("/v1/leases", map[string]action{"POST": {User, true, a.acquire, false}})
+	a.route("/v1/leases", map[string]action{"POST": {User, true, a.acquire, true}})
 	a.route("/v1/leases/stream", map[string]action{"POST": {User, true, a.stream, true}})
 	a.route("/v1/lease", map[string]action{
 		"GET":    {User, false, a.check, false},
@@ -74,15 +74,13 @@ func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) {
 		act.do(w, r)
 		return
 	}
-	select {
-	case a.busy <- struct{}{}:
-		defer func() { <-a.busy }()
-		act.do(w, r)
-	default:
-		p := newProblem(http.StatusServiceUnavailable, "busy", "%d requests are worked on, as many as there may be", cap(a.busy))
-		p.retryAfter = 1
-		p.write(w)
+	leave, full := a.busy.enter(who(r), "requests are worked on")
+	if full != nil {
+		full.write(w)
+		return
 	}
+	defer leave()
+	act.do(w, r)
 }
 
 // rest is what is not the API's own.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -14,12 +16,14 @@ import (
 const (
 	quiet     = 10 * time.Second // the longest silence of a stream
 	writeTime = 10 * time.Second // the longest that a client may not read
+
+	shuttingDown = "the server is shutting down"
 )
 
 // stream answers a lease that lives as long as its connection, as server-sent
 // events. Closing that gives it back, and so does the death of the client.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) {
-	n := a.streams.Add(1)
+	a.streams.Add(1)
 	defer a.streams.Add(-1)
 	v, _, p := a.wish(w, r, a.options.MaxStream)
 	switch {
@@ -27,14 +31,15 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	case a.closed():
-		newProblem(http.StatusServiceUnavailable, "closing", "the server is shutting down").write(w)
+		closingProblem(shuttingDown).write(w)
 		return
-	case n > int64(a.options.MaxStreams):
-		p := newProblem(http.StatusServiceUnavailable, "busy", "%d streams are open, as many as there may be", a.options.MaxStreams)
-		p.retryAfter = 1
+	}
+	leave, p := a.open.enter(who(r), "streams are open")
+	if p != nil {
 		p.write(w)
 		return
 	}
+	defer leave()
 	s := &stream{api: a, w: w, c: http.NewResponseController(w), ctx: r.Context(), name: v.Name}
 	lease := s.wait(v)
 	if lease == nil {
@@ -47,12 +52,14 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 // stream is one connection.
 type stream struct {
 	api   *API
+	until time.Time // what the client was told last: until then it may believe that it has the lease
 	w     http.ResponseWriter
 	c     *http.ResponseController
 	ctx   context.Context // the request's
 	name  string
 	begun bool // the header is written
 	ended bool // it can't be written to
+	stuck bool // since the other side takes nothing, and not since it has closed
 }
 
 // granted is the first event of a lease, and renewed a later one.
@@ -118,7 +125,7 @@ func (s *stream) wait(v *wish) *holdfast.Lease {
 			}
 		case <-closing:
 			closing = nil
-			cancel(newProblem(http.StatusServiceUnavailable, "closing", "the server is shutting down"))
+			cancel(closingProblem(shuttingDown))
 		}
 	}
 }
@@ -126,12 +133,13 @@ func (s *stream) wait(v *wish) *holdfast.Lease {
 // keep tells how it goes with the lease until it ends or the connection does.
 func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 	said := lease.Remaining()
-	until := time.Now().Add(said) // what the client was told
+	s.until = time.Now().Add(said)
 	s.event("granted", granted{v.Name, lease.Token(), v.Owner, v.ttl.Milliseconds(), said.Milliseconds()})
 	every := min(v.ttl/6, quiet)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	spoke := time.Now()
+	defer s.linger(lease)
 	for !s.ended {
 		select {
 		case <-s.ctx.Done():
@@ -145,8 +153,8 @@ func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 		case now := <-tick.C:
 			left := lease.Remaining()
 			switch {
-			case now.Add(left).Sub(until) > every/2:
-				until, spoke = now.Add(left), now
+			case now.Add(left).Sub(s.until) > every/2:
+				s.until, spoke = now.Add(left), now
 				s.event("renewed", granted{Name: v.Name, Token: lease.Token(), TTLMS: v.ttl.Milliseconds(), Remaining: left.Milliseconds()})
 			case now.Sub(spoke) >= quiet:
 				spoke = now
@@ -157,7 +165,8 @@ func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 }
 
 // end tells of a lease that is over. What was revoked is nobody else's until it is
-// released, so its client has half a ttl to stop and close.
+// released, so its client has half a ttl to stop and close. It may not have heard of that: so
+// one that does not close keeps the name until the time is over that it was told last.
 func (s *stream) end(lease *holdfast.Lease, v *wish) {
 	var lost *holdfast.LostError
 	if !errors.As(lease.Err(), &lost) {
@@ -172,6 +181,9 @@ func (s *stream) end(lease *holdfast.Lease, v *wish) {
 		if s.waitsFor(grace, nil) {
 			return
 		}
+		if s.stuck || s.waitsFor(time.Until(s.until), s.api.closing) { // it has not stopped, as far as we know
+			return
+		}
 		_ = lease.Release() // before others hear that it is over
 	}
 	s.event("lost", e)
@@ -181,7 +193,7 @@ func (s *stream) end(lease *holdfast.Lease, v *wish) {
 // lease is kept up meanwhile.
 func (s *stream) closes(lease *holdfast.Lease, v *wish) {
 	grace := s.api.options.Grace
-	e := over{Name: v.Name, Token: lease.Token(), Cause: holdfast.Closed, Reason: "the server is shutting down", GraceMS: grace.Milliseconds()}
+	e := over{Name: v.Name, Token: lease.Token(), Cause: holdfast.Closed, Reason: shuttingDown, GraceMS: grace.Milliseconds()}
 	s.event("revoke-requested", e)
 	if s.waitsFor(grace, lease.Done()) {
 		return
@@ -202,6 +214,29 @@ func (s *stream) waitsFor(d time.Duration, sooner <-chan struct{}) (closed bool)
 	case <-t.C:
 	}
 	return s.ended
+}
+
+// linger keeps the lease of a client that does not read until the time is over that it was
+// told: it has not closed the stream, and may be cut off and at work.
+func (s *stream) linger(lease *holdfast.Lease) {
+	if !s.stuck {
+		return
+	}
+	t := time.NewTimer(time.Until(s.until))
+	defer t.Stop()
+	over := lease.Done()
+	for {
+		select {
+		case <-t.C:
+		case <-s.api.closing:
+		case <-over:
+			var lost *holdfast.LostError
+			if over = nil; errors.As(lease.Err(), &lost) && lost.Cause == holdfast.Revoked {
+				continue // it is still the client's
+			}
+		}
+		return
+	}
 }
 
 func (s *stream) event(kind string, data any) {
@@ -233,5 +268,6 @@ func (s *stream) write(text string) {
 		err = s.c.Flush()
 	}
 	s.ended = err != nil
+	s.stuck = errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 	_ = s.c.SetWriteDeadline(time.Time{})
 }

@@ -178,7 +178,7 @@ func hashOf(w *web, name string) string {
 	return hash
 }
 
-// One that is revoked and does not stop loses the name after half its ttl.
+// One that is revoked and does not stop loses the name when the time is over that it was told last.
 func TestStreamDoesNotStop(t *testing.T) {
 	w := start(t, nil)
 	s := w.stream(m{"name": "n", "ttl": "2s"})

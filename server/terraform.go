@@ -52,6 +52,11 @@ func labelled(owner string) (id, by string, ok bool) {
 
 // lockTerraform takes the lock: 200, also for who has it already, since Terraform
 // asks again when an answer was lost; 423 with what is known of the one who has it.
+//
+// Who has it already is remembered here, and not read from the owner in the store: that may be
+// of an attempt that failed (its answer was late, its client went away), which
+// is being given back, at any moment and perhaps by another server. So after a lost
+// answer another server says 423 with the ID of who asks: force-unlock ends that.
 func (a *API) lockTerraform(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	info, p := terraformBody(w, r)
@@ -63,35 +68,67 @@ func (a *API) lockTerraform(w http.ResponseWriter, r *http.Request) {
 		newProblem(http.StatusBadRequest, "bad-request", "the body has no ID: Terraform sends what it knows of its lock").write(w)
 		return
 	}
+	id := terraformID(r, name, info.ID)
+	for {
+		text, again, err := a.terraform.do(r.Context(), id, [32]byte{}, a.options.TerraformTTL, func(ctx context.Context) (string, error) {
+			return a.grantTerraform(ctx, name, info)
+		}, a.drop)
+		if again && err == nil {
+			if _, err = a.ask(r.Context(), text, a.client.CheckExported); errors.Is(err, holdfast.ErrLost) {
+				a.terraform.forget(id, text)
+				continue // each time one less is remembered
+			}
+		}
+		switch {
+		case err == nil:
+			w.WriteHeader(http.StatusOK)
+		case errors.Is(err, holdfast.ErrHeld):
+			a.lockedTerraform(w, r, name)
+		default:
+			problemOf(err).write(w)
+		}
+		return
+	}
+}
+
+// terraformID is by what a lock of Terraform is remembered here.
+func terraformID(r *http.Request, name, id string) repeatID {
+	return repeatID{who(r).id, sha256.Sum256([]byte(name + "\x00" + id))}
+}
+
+func (a *API) grantTerraform(ctx context.Context, name string, info *lockInfo) (string, error) {
+	ctx, leave, err := a.store.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	m := a.client.Mutex(name)
+	m.Owner, m.TTL = strings.TrimSpace(labelOf(info.ID)+" "+info.Who), a.options.TerraformTTL
+	lease, err := m.TryLock(ctx)
+	if err != nil {
+		return "", because(ctx, err)
+	}
+	text, err := lease.Export()
+	if err != nil {
+		_ = lease.Release() // it is retried in the background
+	}
+	return text, err
+}
+
+// lockedTerraform answers 423 with who has the name.
+func (a *API) lockedTerraform(w http.ResponseWriter, r *http.Request, name string) {
 	ctx, leave, err := a.store.enter(r.Context())
 	if err != nil {
 		problemOf(err).write(w)
 		return
 	}
 	defer leave()
-	m := a.client.Mutex(name)
-	m.Owner, m.TTL = strings.TrimSpace(labelOf(info.ID)+" "+info.Who), a.options.TerraformTTL
-	lease, err := m.TryLock(ctx)
-	if err == nil {
-		if _, err = lease.Export(); err == nil {
-			w.WriteHeader(http.StatusOK)
-			return
-		}
-		_ = lease.Release()
-	}
-	if !errors.Is(err, holdfast.ErrHeld) {
+	holder, err := a.holder(ctx, name)
+	if err != nil {
 		problemOf(because(ctx, err)).write(w)
 		return
 	}
-	holder, err := a.holder(ctx, name)
-	switch {
-	case err != nil:
-		problemOf(because(ctx, err)).write(w)
-	case holder != nil && owns(holder, info.ID):
-		w.WriteHeader(http.StatusOK)
-	default:
-		answer(w, http.StatusLocked, infoOf(name, holder))
-	}
+	answer(w, http.StatusLocked, infoOf(name, holder))
 }
 
 // unlockTerraform ends the lock with the ID of the body: 200, also when there is none
@@ -131,6 +168,9 @@ func (a *API) unlockTerraform(w http.ResponseWriter, r *http.Request) {
 	if forced {
 		reason = "force-unlock of Terraform"
 		a.options.Logger.Info("server: force-unlock", "name", name, "hash", holder.Hash, "owner", holder.Owner, "by", who(r).Label, "from", r.RemoteAddr)
+	}
+	if !forced {
+		a.terraform.forget(terraformID(r, name, info.ID), "")
 	}
 	err = a.client.Steal(ctx, name, holder.Hash, reason)
 	if err != nil && !errors.Is(err, holdfast.ErrTenure) { // it has ended meanwhile

@@ -53,7 +53,8 @@ type Tokens struct {
 	mu     sync.Mutex // guards the rest
 	list   []token
 	looked time.Time
-	seen   os.FileInfo
+	seen   os.FileInfo // of what was read; nil: read it again
+	text   []byte      // that was read
 }
 
 type token struct {
@@ -90,19 +91,35 @@ func NewToken(role Role, label string) (secret, line string, err error) {
 	return secret, fmt.Sprintf("%s %s %s", role, hex.EncodeToString(sum[:]), label), nil
 }
 
+// load reads the file. How it looks is taken before: a change while it is read, or within
+// the grain of its times after that, is another one to read.
 func (t *Tokens) load() error {
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return err
+	}
 	data, err := os.ReadFile(t.path)
 	if err != nil {
 		return err
 	}
+	t.seen = info
+	if time.Since(info.ModTime()) < grain {
+		t.seen = nil
+	}
+	if t.text != nil && bytes.Equal(data, t.text) { // a mistake is told once
+		return nil
+	}
+	t.text = data
 	list, err := parseTokens(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.path, err)
 	}
 	t.list = list
-	t.seen, err = os.Stat(t.path)
-	return err
+	return nil
 }
+
+// grain is within what two changes of a file may have one time.
+const grain = 2 * time.Second
 
 func parseTokens(data []byte) (list []token, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -140,7 +157,7 @@ func (t *Tokens) Who(secret string) (Principal, bool) {
 	var found Principal
 	for _, v := range t.current() {
 		if subtle.ConstantTimeCompare(sum[:], v.hash[:]) == 1 {
-			found = Principal{v.label, v.role}
+			found = Principal{v.label, v.role, v.hash}
 		}
 	}
 	return found, found.Role > Anybody
@@ -154,7 +171,6 @@ func (t *Tokens) current() []token {
 		t.looked = now
 		info, err := os.Stat(t.path)
 		if err == nil && (t.seen == nil || !info.ModTime().Equal(t.seen.ModTime()) || info.Size() != t.seen.Size() || !os.SameFile(info, t.seen)) {
-			t.seen = info // a mistake is told once
 			err = t.load()
 		}
 		if err != nil {

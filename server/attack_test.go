@@ -1,0 +1,219 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/server"
+)
+
+// withTokens is an API with two tokens of users that have one label.
+func withTokens(t *testing.T, options *server.Options) (w *web, of [2]string) {
+	t.Helper()
+	text := ""
+	for i := range of {
+		secret, line, err := server.NewToken(server.User, "ci")
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[i], text = secret, text+line+"\n"
+	}
+	file := t.TempDir() + "/tokens"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := server.OpenTokens(file, quietLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Tokens = list
+	w = start(t, options)
+	w.token = of[0]
+	return w, of
+}
+
+// A key is of the token that sent it, not of all with its label: another gets no lease by it.
+func TestKeyIsOfAToken(t *testing.T) {
+	w, of := withTokens(t, &server.Options{})
+	w.want("the first", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusCreated, "")
+	w.token = of[1]
+	w.want("another token", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusConflict, "held")
+}
+
+// Requests that wait keep no renewal out, and those of one token no other's.
+func TestWaitersAreBounded(t *testing.T) {
+	w, of := withTokens(t, &server.Options{MaxRequests: 2})
+	got := w.acquire(m{"name": "n", "ttl": "1m"})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wait := func() {
+		r, err := w.send(ctx, "POST", "/v1/leases", m{"name": "n", "wait": "1m", "owner": "waiter"})
+		if err == nil {
+			_ = r.Body.Close()
+		}
+	}
+	go wait()
+	soon(t, "it waits", func() bool { return w.ask("GET", "/v1/locks/n", nil).num("waiting") == 1 })
+	busy := w.want("a second of the token", w.ask("POST", "/v1/leases", m{"name": "m"}), http.StatusServiceUnavailable, "busy")
+	if busy.header.Get("Retry-After") == "" {
+		t.Errorf("503: %v", busy.header)
+	}
+	w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", got.str("lease")), http.StatusOK, "")
+	w.token = of[1]
+	w.acquire(m{"name": "m"})
+}
+
+// A request that waits when the server shuts down is told so, and leaves nobody in line.
+func TestCloseEndsWaiters(t *testing.T) {
+	w := start(t, nil)
+	w.acquire(m{"name": "n", "ttl": "1m"})
+	got := make(chan reply, 1)
+	go func() { got <- w.ask("POST", "/v1/leases", m{"name": "n", "wait": "50s"}) }()
+	waiting := func() int64 { return w.ask("GET", "/v1/locks/n", nil).num("waiting") }
+	soon(t, "it waits", func() bool { return waiting() == 1 })
+	if err := w.api.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case r := <-got:
+		w.want("the one that waited", r, http.StatusServiceUnavailable, "closing")
+	case <-time.After(patience):
+		t.Fatal("it waits on")
+	}
+	soon(t, "nobody waits", func() bool { return waiting() == 0 })
+}
+
+// A lease of another prefix is a mistake of the client, and not of this server.
+func TestLeaseOfAnotherPrefix(t *testing.T) {
+	w := start(t, nil)
+	other := holdfast.New(w.store, &holdfast.Options{Prefix: "other:", Logger: quietLog()})
+	defer other.Close()
+	lease, err := other.Mutex("n").Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := lease.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", text), http.StatusBadRequest, "bad-lease")
+}
+
+// serveOn is an API of a Client.
+func serveOn(t *testing.T, client *holdfast.Client) *web {
+	t.Helper()
+	api, err := server.Handler(client, &server.Options{Logger: quietLog()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(api)
+	t.Cleanup(func() {
+		_ = api.Close(context.Background())
+		s.Close()
+	})
+	return &web{t: t, client: client, api: api, url: s.URL}
+}
+
+// deaf is a store that loses the answers of lock, after it has run, while it is told to.
+type deaf struct {
+	holdfast.Store
+	on atomic.Bool
+}
+
+func (d *deaf) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	reply, err := d.Store.Eval(ctx, call)
+	if d.on.Load() && call.Script.Name == "lock" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return reply, err
+}
+
+// A LOCK whose answer the server has not got is being given back: what comes again with that ID is
+// not told that it has the lock, which would be free the next moment.
+func TestTerraformIsNotToldOfWhatIsGivenBack(t *testing.T) {
+	inner, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &deaf{Store: inner}
+	client := holdfast.New(store, &holdfast.Options{Logger: quietLog()})
+	other := holdfast.New(inner, &holdfast.Options{Logger: quietLog()})
+	w := serveOn(t, client)
+	t.Cleanup(func() {
+		_ = client.Close()
+		_ = other.Close()
+		_ = inner.Close()
+	})
+	// By the owner it is this ID's; that another Client keeps it up stands for the attempt that failed.
+	failed := other.Mutex("n")
+	failed.Owner = "terraform/id-1 ann"
+	lease, err := failed.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusLocked, "")
+	if held.str("ID") != "id-1" {
+		t.Errorf("423: %s", held.text)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	store.on.Store(true)
+	if r, err := w.send(ctx, "LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")); err == nil {
+		_ = r.Body.Close()
+		t.Errorf("LOCK without an answer of the store: %d", r.StatusCode)
+	}
+	store.on.Store(false)
+	soon(t, "what nobody got is given back, and can be locked", func() bool {
+		return w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")).status == http.StatusOK
+	})
+	if hold, err := client.Inspect(t.Context(), "n"); err != nil || hold.Holder == nil {
+		t.Errorf("after 200: %+v, %v", hold, err)
+	}
+	w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")
+	w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")
+}
+
+// A change of the tokens that comes within the grain of the file's times is seen.
+func TestTokensOfOneMoment(t *testing.T) {
+	one, first, err := server.NewToken(server.User, "ci")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, second, err := server.NewToken(server.User, "ci")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/tokens"
+	at := time.Now()
+	write := func(line string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(first)
+	list, err := server.OpenTokens(file, quietLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(second) // of the same length and time
+	soon(t, "the one that was taken out is no more", func() bool {
+		_, old := list.Who(one)
+		_, anew := list.Who(two)
+		return anew && !old
+	})
+}
