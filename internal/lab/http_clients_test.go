@@ -30,16 +30,23 @@ func httpPage(t *testing.T) string {
 	return string(page)
 }
 
-// shownClient writes the first block of a language on the page to a file.
+// shownClient writes the blocks of a language on the page to a file: the client, of at most 30
+// lines, and how it is used.
 func shownClient(t *testing.T, language string) string {
 	t.Helper()
-	_, rest, ok := strings.Cut(httpPage(t), "\n```"+language+"\n")
-	text, _, ended := strings.Cut(rest, "\n```\n")
-	if !ok || !ended {
+	var text string
+	for _, rest := range strings.Split(httpPage(t), "\n```"+language+"\n")[1:] {
+		block, _, _ := strings.Cut(rest, "\n```\n")
+		if n := strings.Count(block, "\n") + 1; n > 30 {
+			t.Errorf("docs/http.md shows a client in %s of %d lines: want 30 at most", language, n)
+		}
+		text += block + "\n"
+	}
+	if text == "" {
 		t.Fatalf("docs/http.md shows no client in %s", language)
 	}
 	file := filepath.Join(t.TempDir(), "client")
-	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
