@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -216,4 +218,58 @@ func TestTokensOfOneMoment(t *testing.T) {
 		_, anew := list.Who(two)
 		return anew && !old
 	})
+}
+
+// stuck is a connection that takes one event and then nothing; as net/http does, it ends the
+// request when a write has failed.
+type stuck struct {
+	http.ResponseWriter
+	cancel  context.CancelFunc
+	granted chan string // the first event
+	taken   bool
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	if s.taken {
+		s.cancel()
+		return 0, os.ErrDeadlineExceeded
+	}
+	s.taken = true
+	s.granted <- string(p)
+	return len(p), nil
+}
+
+func (s *stuck) FlushError() error { return nil }
+
+func (s *stuck) SetWriteDeadline(time.Time) error { return nil }
+
+// The lease of a stream whose client takes nothing lasts for as long as the client was told: it has
+// not closed, and may be at work.
+func TestStreamIsStuck(t *testing.T) {
+	w := start(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	q := httptest.NewRequestWithContext(ctx, "POST", "http://localhost/v1/leases/stream", strings.NewReader(`{"name": "n", "ttl": "2s"}`))
+	q.Header.Set("Content-Type", "application/json")
+	conn := &stuck{ResponseWriter: httptest.NewRecorder(), cancel: cancel, granted: make(chan string, 1)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.api.ServeHTTP(conn, q)
+	}()
+	said := <-conn.granted
+	at := time.Now()
+	_, data, _ := strings.Cut(said, "data: ")
+	var told struct {
+		Remaining int64 `json:"remaining_ms"`
+	}
+	if err := json.Unmarshal([]byte(data), &told); err != nil || told.Remaining < 1000 {
+		t.Fatalf("granted: %q, %v", said, err)
+	}
+	<-ctx.Done() // it was told that it takes nothing
+	soon(t, "the name is free", func() bool { return w.free("n") })
+	if lasted, least := time.Since(at), time.Duration(told.Remaining)*time.Millisecond; lasted < least-10*time.Millisecond {
+		t.Errorf("free after %v, and its client was told %v", lasted, least)
+	}
+	<-ended
 }

@@ -1,9 +1,14 @@
 package server
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -18,10 +23,17 @@ func NewServer(a *API) *http.Server {
 		WriteTimeout:      a.options.MaxWait + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
+		ConnContext:       withConn,
 	}
 }
 
+// silence is how long a client may confirm nothing of what was sent before its connection is broken:
+// its machine is gone, or the way to it. By itself Linux gives up after a quarter of an hour, and for
+// so long the lease of a stream would be renewed for nobody.
+const silence = 20 * time.Second
+
 // Limit makes a listener that has at most n connections at a time; others wait in the system's queue.
+// On Linux a connection breaks when its client has confirmed nothing for 20 s.
 func Limit(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, room: make(chan struct{}, n), over: make(chan struct{})}
 }
@@ -44,6 +56,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		<-l.room
 		return nil, err
 	}
+	giveUp(c, silence)
 	return &counted{Conn: c, gone: sync.OnceFunc(func() { <-l.room })}, nil
 }
 
@@ -54,7 +67,42 @@ func (l *limited) Close() error {
 
 type counted struct {
 	net.Conn
-	gone func()
+	gone   func()
+	silent atomic.Bool
+}
+
+// Read notes whether the connection broke since the other side confirmed nothing: then it
+// has not closed it, and may not know.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, syscall.ETIMEDOUT) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH) {
+		c.silent.Store(true)
+	}
+	return n, err
+}
+
+type connKey struct{}
+
+// withConn lets a request ask for what became of its connection.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// fellSilent tells whether the connection of a request broke for want of an answer.
+func fellSilent(ctx context.Context) bool {
+	c, ok := ctx.Value(connKey{}).(*counted)
+	return ok && c.silent.Load()
+}
+
+// CloseWrite lets net/http end a connection so that its last answer is read.
+func (c *counted) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 func (c *counted) Close() error {

@@ -216,10 +216,10 @@ func (s *stream) waitsFor(d time.Duration, sooner <-chan struct{}) (closed bool)
 	return s.ended
 }
 
-// linger keeps the lease of a client that does not read until the time is over that it was
+// linger keeps the lease of a client that takes or confirms nothing until the time is over that it was
 // told: it has not closed the stream, and may be cut off and at work.
 func (s *stream) linger(lease *holdfast.Lease) {
-	if !s.stuck {
+	if !s.stuck && !fellSilent(s.ctx) {
 		return
 	}
 	t := time.NewTimer(time.Until(s.until))

@@ -51,6 +51,9 @@ func TestTerraformForceUnlock(t *testing.T) {
 	lock := func() {
 		t.Helper()
 		w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
+		if w.free("n") {
+			t.Error("LOCK said 200, and nobody has it")
+		}
 	}
 	lock()
 	w.want("by another ID", w.tf("UNLOCK", "/v1/terraform/n", `{"ID":"id-2","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`), http.StatusLocked, "")
