@@ -35,6 +35,8 @@ var settings = []string{
 	"redis", "prefix", "owner", "quiet", "verbose", "log-format", "output", "ttl", "grace", "wait", "no-wait",
 	"busy-code", "wait-replicas", "min-hold", "max-hold", "value", "reason", "note", "no-details", "no-journal",
 	"status-file", "lease-file", "duration", "interval", "sort",
+	"listen", "tokens", "tls-cert", "tls-key", "base-path", "read-only", "max-ttl", "max-wait", "terraform-ttl",
+	"max-streams", "max-connections",
 }
 
 // ofOneLease are those that speak of one lease: within a command that has it, they are

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,7 +181,12 @@ func (f *serveFlags) check() error {
 		return usagef("--tls-cert and --tls-key go together")
 	case f.maxConnections < 1:
 		return usagef("--max-connections must be 1 or more")
+	case f.options.MaxStreams < 1:
+		return usagef("--max-streams must be 1 or more")
+	case f.options.MaxTTL == 0 || f.options.MaxWait == 0 || f.options.TerraformTTL == 0: // to the API that is its default
+		return usagef("--max-ttl, --max-wait and --terraform-ttl must be more than 0")
 	}
+	f.options.Grace = cmp.Or(f.options.Grace, time.Nanosecond)
 	return nil
 }
 
