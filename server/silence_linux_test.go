@@ -118,7 +118,7 @@ func TestStreamFallsSilent(t *testing.T) {
 	listener.mu.Lock()
 	for _, c := range listener.conns {
 		close(c.broken)
-		_ = c.Conn.SetReadDeadline(time.Now()) // a read that waits
+		_ = c.SetReadDeadline(time.Now()) // a read that waits
 	}
 	listener.mu.Unlock()
 	soon(t, "the name is free", func() bool { return w.free("n") })
