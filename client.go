@@ -158,6 +158,9 @@ func (c *core) start() *Client {
 // Owner is the label under which people see this Client's leases.
 func (c *Client) Owner() string { return c.options.Owner }
 
+// Quorum is the quorum-id of a Client that NewQuorum made; empty: it is of one master.
+func (c *Client) Quorum() string { return c.options.Quorum }
+
 // unlock releases the mutex and begins what was noted under it.
 func (c *core) unlock() {
 	for _, f := range c.leave() {

@@ -50,7 +50,7 @@ func (d *board) events(r *http.Request, _ *picture) view {
 	entries := d.happened(r.Context(), page)
 	page.Whats = []choice{{"", "All", page.What == ""}}
 	for i, w := range whats {
-		if i < seen || page.Written {
+		if d.tells(w, i < seen, page.Written) {
 			text := string(w)
 			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}

@@ -80,6 +80,9 @@ func (d *board) locks(r *http.Request, p *picture) view {
 	descending := q.Get("order") == "down"
 	sortLocks(some, l.Sort, descending)
 	l.Columns = columns(q, l.Sort, descending)
+	if d.quorum() != "" {
+		l.withoutLines()
+	}
 	l.Total = len(some)
 	from, to := 0, 0
 	l.Pages, from, to = paged(q, d.options.BasePath+"/locks", len(some))

@@ -160,6 +160,8 @@ func (d *board) form(l *lock) (*actForm, string) {
 	switch {
 	case !l.held():
 		return nil, ""
+	case d.quorum() != "":
+		return nil, "What is held on a quorum can't be revoked or stolen: nobody there can be told. It ends with its ttl when its process ends."
 	case d.options.ReadOnly:
 		return nil, "This dashboard is read-only. On a command line: holdfast revoke, holdfast steal."
 	case d.options.Authorize == nil:

@@ -31,6 +31,9 @@ type tile struct {
 const (
 	few    = 5
 	window = 5 * time.Minute
+
+	waitP50, waitP99 = "Wait p50", "Wait p99"
+	waitsEnded       = "Waits that ended"
 )
 
 func (d *board) overview(_ *http.Request, p *picture) view {
@@ -71,10 +74,13 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 			{Icon: "waiting", Label: "Waiting", Value: thousands(waiting), Hint: "in " + plural(lines, "line"), Href: "/locks?state=waiting"},
 			{Icon: "trouble", Label: "Lost", Value: thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost", Alarm: lost > 0},
 			{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over half a minute", Href: "/events?what=granted"},
-			waitTile("Wait p50", waits[0], n),
-			waitTile("Wait p99", waits[1], n),
+			waitTile(waitP50, waits[0], n),
+			waitTile(waitP99, waits[1], n),
 		}
-		o.Charts = charts(past.points, now)
+		o.Charts = charts(past.points, now, d.quorum() == "")
+		if d.quorum() != "" {
+			o.withoutLines(past.written)
+		}
 		o.ReadFrom = "Seen by looking twice a second; what is shorter is missed."
 		if past.written {
 			o.ReadFrom = "Hand-overs, waits and losses are the journal's."
@@ -92,15 +98,18 @@ func waitTile(label string, d time.Duration, n int) tile {
 	return t
 }
 
-func charts(points []point, now time.Time) []chart {
+// charts are those of the overview; without inLine nothing is known of who waits.
+func charts(points []point, now time.Time, inLine bool) []chart {
+	title, lines := "Held", []line{{"held", func(q point) (float64, bool) { return float64(q.held), true }}}
+	if inLine {
+		title, lines = "Held and waiting", append(lines, line{"waiting", func(q point) (float64, bool) { return float64(q.waiting), true }})
+	}
 	ms := func(d time.Duration) (float64, bool) { return float64(d.Milliseconds()), d > 0 }
 	return []chart{
-		newChart("Held and waiting", "", points, now,
-			line{"held", func(q point) (float64, bool) { return float64(q.held), true }},
-			line{"waiting", func(q point) (float64, bool) { return float64(q.waiting), true }}),
+		newChart(title, "", points, now, lines...),
 		newChart("Hand-overs per second", "", points, now,
 			line{"hand-overs", func(q point) (float64, bool) { return float64(q.handovers), true }}),
-		newChart("Waits that ended", "ms", points, now,
+		newChart(waitsEnded, "ms", points, now,
 			line{"p50", func(q point) (float64, bool) { return ms(q.p50) }},
 			line{"p99", func(q point) (float64, bool) { return ms(q.p99) }}),
 	}

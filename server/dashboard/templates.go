@@ -23,6 +23,7 @@ func parseTemplates(d *board) map[string]*template.Template {
 		"lockHref":  d.lockHref,
 		"base":      func() string { return d.options.BasePath },
 		"form":      newForm,
+		"quorum":    d.quorum,
 		"ms":        func(t time.Duration) int64 { return t.Milliseconds() },
 	}
 	all := map[string]*template.Template{}

@@ -1,0 +1,89 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/server/dashboard"
+)
+
+// A dashboard of a quorum shows who holds what, and says of what no node keeps that it is
+// not known, instead of showing nothing; nobody is offered what a quorum refuses.
+func TestQuorum(t *testing.T) {
+	b, nodes := openQuorum(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	lease := b.hold("invoice:42")
+	noLine := "A quorum keeps no line"
+	for path, want := range map[string][]string{
+		"/":                     {noLine, "invoice:42", "Held the longest"},
+		"/locks":                {noLine, "invoice:42", "alice", "ttl-bar"},
+		"/locks?sort=waiting":   {"invoice:42"},
+		"/lock?name=invoice:42": {noLine, "alice", "can&#39;t be revoked or stolen"},
+		"/processes":            {noLine, "invoice:42", "alice"},
+		"/problems":             {"No problems"},
+		"/events":               {noLine},
+		"/elections":            {"a leader's term is not announced"},
+		"/jobs":                 {"There is no record of jobs"},
+		"/redis":                {"holdfast quorum status", "demo/1/3"},
+	} {
+		body := b.shows(path, want...)
+		for _, not := range []string{"Nobody waits", "Waits for", ">Waiting<", "nobody waited", "line stands still", "No election has a leader", "<form method=\"post\""} {
+			if strings.Contains(body, not) {
+				t.Errorf("GET %s says %q of a quorum, which does not know that", path, not)
+			}
+		}
+	}
+	s, err := b.client.Inspect(t.Context(), "invoice:42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{"name": {"invoice:42"}, "tenure": {s.Holder.Hash}, "confirm": {"invoice:42"}, "reason": {"x"}}
+	if status, body := b.post("/lock/revoke", form, nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "does not work on a quorum") {
+		t.Errorf("revoke: got %d and\n%s\nwant 422 and why", status, body)
+	}
+	if err := lease.EnsureHeld(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.hold("report:7")
+	if body := b.shows("/locks", "report:7", "invoice:42"); strings.Contains(body, "Redis does not answer") {
+		t.Error("with one node of three gone the page says that Redis does not answer")
+	}
+	if err := nodes[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.shows("/locks", "Redis does not answer", "report:7", "invoice:42")
+}
+
+// openQuorum is open for a quorum of three; client locks on it.
+func openQuorum(t *testing.T, options *dashboard.Options) (*board, []*embedded.Store) {
+	t.Helper()
+	var nodes []*embedded.Store
+	var stores []holdfast.Store
+	var members []holdfast.QuorumMember
+	for i := range 3 {
+		store := newStore(t)
+		nodes, stores = append(nodes, store), append(stores, store)
+		members = append(members, holdfast.QuorumMember{Address: fmt.Sprintf("node-%d:6379", i), Store: store})
+	}
+	id, err := holdfast.InitQuorum(t.Context(), "demo", true, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := func(owner string) *holdfast.Client {
+		c := holdfast.NewQuorum(&holdfast.Options{Owner: owner, Quorum: id}, stores...)
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	b := &board{t: t, store: nodes[0], client: client("alice")}
+	b.server = httptest.NewServer(dashboard.Handler(client("dashboard"), options))
+	t.Cleanup(b.server.Close)
+	return b, nodes
+}
