@@ -157,8 +157,31 @@ func TestPages(t *testing.T) {
 	if status, _, body := b.get("/nothing"); status != http.StatusNotFound || !strings.Contains(body, "no such page") {
 		t.Errorf("GET /nothing: got %d, want 404 and a page that says so", status)
 	}
+	if status, _, body := b.get("/lock"); status != http.StatusNotFound || !strings.Contains(body, "no name in it") || strings.Contains(body, "Who held it when") {
+		t.Errorf("a lock without a name: got %d and\n%s\nwant 404 and nobody's past", status, body)
+	}
 	if status, _, _ := b.get("/lock?name=never-used"); status != http.StatusNotFound {
 		t.Errorf("a name that nobody used: got %d, want 404", status)
+	}
+}
+
+// Of several who hold a name each is shown with the time that it has itself.
+func TestProcessesShare(t *testing.T) {
+	b := open(t, nil)
+	for owner, ttl := range map[string]time.Duration{"long:1": time.Hour, "short:2": 10 * time.Minute} {
+		client := holdfast.New(b.store, &holdfast.Options{Owner: owner, TTL: ttl})
+		t.Cleanup(func() { client.Close() })
+		lease, err := client.Semaphore("gpu", 4).Acquire(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = lease.Release() })
+	}
+	body := b.shows("/processes", "long:1", "short:2")
+	for _, ttl := range []string{`data-ttl="3600000"`, `data-ttl="600000"`} {
+		if got := strings.Count(body, ttl); got != 1 {
+			t.Errorf("%s: got it %d times, want once", ttl, got)
+		}
 	}
 }
 
@@ -403,7 +426,12 @@ func TestRedisGone(t *testing.T) {
 	if err := b.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.shows("/locks", "Redis does not answer", "invoice:42")
+	body := b.shows("/locks", "Redis does not answer", "invoice:42")
+	_, why, _ := strings.Cut(body, "Redis does not answer.")
+	why, _, _ = strings.Cut(why, "What you see")
+	if strings.Contains(why, "invoice:42") || !strings.HasSuffix(why, ".</bdi> ") {
+		t.Errorf("why Redis does not answer: got %q, want a sentence about no name", why)
+	}
 	b.shows("/redis", "FAIL")
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"errors"
 	"html/template"
 	"net/http"
 	"strings"
@@ -118,7 +119,7 @@ func (d *board) render(w http.ResponseWriter, v view, p *picture) {
 	}
 	frame.Seen, frame.First = ago(p.at), p.number == 0
 	if p.err != nil {
-		frame.Trouble = &trouble{Sentence: visible(strings.TrimPrefix(p.err.Error(), "holdfast: ")), Since: frame.Seen}
+		frame.Trouble = &trouble{Sentence: whyNot(p.err), Since: frame.Seen}
 	}
 	var out bytes.Buffer
 	if err := d.templates[v.template].ExecuteTemplate(&out, "frame", frame); err != nil {
@@ -130,6 +131,20 @@ func (d *board) render(w http.ResponseWriter, v view, p *picture) {
 		w.WriteHeader(v.status)
 	}
 	_, _ = out.WriteTo(w) // who has left needs no answer
+}
+
+// whyNot is why a look at all names was not answered. The name that it broke off at is not
+// what it is about.
+func whyNot(err error) string {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		if causes := many.Unwrap(); len(causes) > 0 {
+			err = causes[len(causes)-1]
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "No answer in time."
+	}
+	return visible(strings.TrimPrefix(err.Error(), "holdfast: ")) + "."
 }
 
 func (d *board) nav(active string, p *picture) []navItem {

@@ -123,11 +123,14 @@ func (d *board) lockView(p *picture, name string) view {
 	page := &lockPage{Name: name}
 	v.data = page
 	l := p.byName[name]
-	page.Timeline, page.Journal = d.timeline(name, l)
+	if name != "" { // a journal would tell of all names
+		page.Timeline, page.Journal = d.timeline(name, l)
+	}
 	if l == nil {
 		page.Unknown = true
-		if v.title == "" {
-			v.title = "Which lock?"
+		if name == "" {
+			v.title, v.status = "Which lock?", http.StatusNotFound
+			return v
 		}
 		if len(page.Timeline.Holds) == 0 && p.err == nil {
 			v.status = http.StatusNotFound

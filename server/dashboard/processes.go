@@ -61,7 +61,9 @@ func (d *board) processes(r *http.Request, p *picture) view {
 	for _, l := range p.locks {
 		for _, h := range l.holders() {
 			if row := at(h.Client, h.Owner, ownerName(&h), h.Details); len(row.Holds) < mostNamesShown {
-				row.Holds = append(row.Holds, d.row(l))
+				held := d.row(l)
+				held.Bar = newBar(&h, l.seen) // of several who hold it each has a time of its own
+				row.Holds = append(row.Holds, held)
 			} else {
 				row.MoreH++
 			}
