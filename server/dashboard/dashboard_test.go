@@ -418,6 +418,26 @@ func TestOneLookForAll(t *testing.T) {
 	}
 }
 
+// Many who fetch the same page at a time get one that was made once: times in it, which are
+// to the millisecond, would differ otherwise.
+func TestMadeOnce(t *testing.T) {
+	b := open(t, nil)
+	b.hold("x")
+	b.shows("/locks", "ttl-bar")
+	began, seen := time.Now(), map[string]bool{}
+	for range 200 {
+		_, _, body := b.get("/locks")
+		seen[body] = true
+	}
+	took := time.Since(began)
+	if most := 6 + 2*int(took/(250*time.Millisecond)); len(seen) > most {
+		t.Errorf("200 fetches in %v: got %d pages that differ, want at most %d", took, len(seen), most)
+	}
+	if _, _, body := b.get("/locks?q=x"); !strings.Contains(body, `value="x"`) {
+		t.Error("another address: got the page of the first")
+	}
+}
+
 // When Redis stops answering the page says so and shows what was last seen.
 func TestRedisGone(t *testing.T) {
 	b := open(t, nil)

@@ -71,7 +71,7 @@ func (d *board) events(r *http.Request, _ *picture) view {
 // happened is what the journal says, or without one what was seen, the newest first.
 func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journal.Entry) {
 	if page.Journal {
-		ctx, cancel := context.WithTimeout(ctx, firstLook)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), firstLook) // others wait for the same answer
 		defer cancel()
 		written, err := d.recent.of(ctx, d.options.Journal, "")
 		if err != nil {

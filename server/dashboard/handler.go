@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
@@ -60,6 +61,7 @@ type board struct {
 	doctor    doctor
 	recent    recent
 	records   records
+	made      made
 }
 
 // view is what a page shows, beside its frame.
@@ -109,10 +111,13 @@ func (d *board) serve(w http.ResponseWriter, r *http.Request, show func(*http.Re
 	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
 	p := d.sampler.latest(ctx)
 	cancel()
-	d.render(w, show(r, p), p)
+	status, body := d.made.of(r, p, func() (int, []byte) { return d.render(show(r, p), p) })
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who has left needs no answer
 }
 
-func (d *board) render(w http.ResponseWriter, v view, p *picture) {
+func (d *board) render(v view, p *picture) (status int, body []byte) {
 	frame := page{
 		Title: v.title, Active: v.active, Base: d.options.BasePath, Assets: d.assets.base(d.options.BasePath),
 		Nav: d.nav(v.active, p), Number: p.number, Charts: v.charts, ReadOnly: !d.options.mayAct(), Content: v.data,
@@ -123,14 +128,9 @@ func (d *board) render(w http.ResponseWriter, v view, p *picture) {
 	}
 	var out bytes.Buffer
 	if err := d.templates[v.template].ExecuteTemplate(&out, "frame", frame); err != nil {
-		http.Error(w, "This page could not be made: "+err.Error(), http.StatusInternalServerError)
-		return
+		return http.StatusInternalServerError, []byte("This page could not be made: " + template.HTMLEscapeString(err.Error()))
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if v.status != 0 {
-		w.WriteHeader(v.status)
-	}
-	_, _ = out.WriteTo(w) // who has left needs no answer
+	return cmp.Or(v.status, http.StatusOK), out.Bytes()
 }
 
 // whyNot is why a look at all names was not answered. The name that it broke off at is not

@@ -37,7 +37,7 @@ func (d *board) jobs(r *http.Request, p *picture) view {
 	if !page.Known {
 		return v
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), firstLook) // others wait for the same answer
 	defer cancel()
 	jobs, err := d.records.of(ctx, d.options.Journal)
 	if err != nil {
