@@ -1,8 +1,9 @@
 // Streams measures what leases bound to a stream cost the server that keeps them: so many
 // connections of one client process, each with a name of its own, held and renewed for a
-// while. It starts a redis-server and an HTTP server as processes of their own.
+// while; then what open dashboards cost beside them, and how requests fare while Redis is
+// frozen. It starts a redis-server and an HTTP server as processes of their own.
 //
-//	go run ./internal/lab/streams [-n 2000] [-hold 20s] [-ttl 6s]
+//	go run ./internal/lab/streams [-n 2000] [-pages 500] [-hold 20s] [-ttl 6s]
 package main
 
 import (
@@ -24,6 +25,7 @@ const childVariable = "HOLDFAST_STREAMS_CHILD"
 
 func main() {
 	n := flag.Int("n", 2000, "how many streams")
+	pages := flag.Int("pages", 500, "how many dashboards are open beside them")
 	hold := flag.Duration("hold", 20*time.Second, "how long they are held")
 	ttl := flag.Duration("ttl", 6*time.Second, "their ttl")
 	flag.Parse()
@@ -31,7 +33,7 @@ func main() {
 	if url := os.Getenv(childVariable); url != "" {
 		err = serve(url, os.Stdin, os.Stdout)
 	} else {
-		err = measure(context.Background(), os.Stdout, *n, *hold, *ttl)
+		err = measure(context.Background(), os.Stdout, *n, *pages, *hold, *ttl)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "streams:", err)
@@ -39,8 +41,8 @@ func main() {
 	}
 }
 
-// measure prints what n streams cost.
-func measure(ctx context.Context, out io.Writer, n int, hold, ttl time.Duration) error {
+// measure prints what n streams cost, and so many dashboards.
+func measure(ctx context.Context, out io.Writer, n, pages int, hold, ttl time.Duration) error {
 	dir, err := os.MkdirTemp("", "streams")
 	if err != nil {
 		return err
@@ -76,11 +78,6 @@ func measure(ctx context.Context, out io.Writer, n int, hold, ttl time.Duration)
 	if err != nil {
 		return err
 	}
-	began = time.Now()
-	c.close()
-	if err := s.free(ctx); err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "%d streams with a ttl of %v, held for %v\n", n, ttl, hold)
 	fmt.Fprintf(out, "opened and granted in    %v\n", opened.Round(time.Millisecond))
 	fmt.Fprintf(out, "resident per connection  %.1f KiB (of the server: %.1f MiB before, %.1f with all, %.1f at the end)\n",
@@ -88,11 +85,23 @@ func measure(ctx context.Context, out io.Writer, n int, hold, ttl time.Duration)
 	fmt.Fprintf(out, "heap and stacks each     %.1f KiB, %.1f goroutines\n",
 		float64(after.Live-before.Live)/float64(n)/1024, float64(after.Goroutines-before.Goroutines)/float64(n))
 	fmt.Fprintf(out, "processor of the server  %.1f %% of one, while they were held\n", 100*(after.CPU-during.CPU).Seconds()/hold.Seconds())
-	fmt.Fprintf(out, "released after closing   within %v\n", time.Since(began).Round(time.Millisecond))
 	fmt.Fprintf(out, "lost %d, without a renewal %d\n", lost, silent)
 	if lost > 0 || silent > 0 && hold > ttl {
 		return fmt.Errorf("%d leases were lost, %d never renewed", lost, silent)
 	}
+	g := &stage{out, redis, s, n, hold}
+	if err := g.pages(ctx, pages); err != nil {
+		return err
+	}
+	if err := g.outage(ctx); err != nil {
+		return err
+	}
+	began = time.Now()
+	c.close()
+	if err := s.free(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "streams released         within %v of closing them, with Redis back\n", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
 // serve is the HTTP server: it prints its URL, and what it uses for each line that it reads.
@@ -27,7 +28,7 @@ func serve(redisURL string, in io.Reader, out io.Writer) error {
 	defer store.Close()
 	client := holdfast.New(store, nil)
 	defer client.Close()
-	api, err := server.Handler(client, &server.Options{MaxStreams: 1 << 16})
+	api, err := server.Handler(client, &server.Options{MaxStreams: 1 << 16, Pages: dashboard.Handler(client, nil)})
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Streams of one client are all granted, renewed and released, and what they cost is told.
+// Streams of one client are all granted, renewed and released; dashboards beside them are
+// fed by one look for all; while Redis is frozen requests are refused and nothing piles up.
 func TestMeasure(t *testing.T) {
 	var out strings.Builder
-	if err := measure(t.Context(), &out, 100, 5*time.Second, 3*time.Second); err != nil {
+	if err := measure(t.Context(), &out, 100, 50, 2500*time.Millisecond, 4*time.Second); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, want := range []string{"100 streams", "resident per connection", "lost 0, without a renewal 0"} {
+	for _, want := range []string{"100 streams", "resident per connection", "lost 0, without a renewal 0", "50 dashboards", "looks at Redis", "503"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("got %q, want %q in it", &out, want)
 		}
