@@ -75,7 +75,7 @@ func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journ
 		defer cancel()
 		written, err := d.recent.of(ctx, d.options.Journal, "")
 		if err != nil {
-			page.Trouble = visible(strings.TrimPrefix(err.Error(), "holdfast: "))
+			page.Trouble = whyNot(err)
 		}
 		if page.Written = len(written) > 0; page.Written {
 			// The stream is in the order of writing, and writers gather before they write.

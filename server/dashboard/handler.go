@@ -133,8 +133,8 @@ func (d *board) render(v view, p *picture) (status int, body []byte) {
 	return cmp.Or(v.status, http.StatusOK), out.Bytes()
 }
 
-// whyNot is why a look at all names was not answered. The name that it broke off at is not
-// what it is about.
+// whyNot is why what asks for many names was not answered, as a sentence. The name that it
+// broke off at is not what it is about.
 func whyNot(err error) string {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		if causes := many.Unwrap(); len(causes) > 0 {

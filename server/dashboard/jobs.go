@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -41,7 +40,7 @@ func (d *board) jobs(r *http.Request, p *picture) view {
 	defer cancel()
 	jobs, err := d.records.of(ctx, d.options.Journal)
 	if err != nil {
-		page.Trouble = visible(strings.TrimPrefix(err.Error(), "holdfast: "))
+		page.Trouble = whyNot(err)
 		return v
 	}
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j journal.Job) bool { return !contains(j.Name, page.Filter) && !contains(j.Owner, page.Filter) })

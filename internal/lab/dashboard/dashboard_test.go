@@ -1,9 +1,11 @@
 package dashboard_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -170,12 +172,37 @@ func TestPause(t *testing.T) {
 	p.until("it says so", "document.getElementById('live').innerText.includes('Paused')")
 	before := ask[string](p, "document.getElementById('main').innerHTML")
 	lock(t, s.Client("bob", holdfast.DefaultTTL), "y")
-	time.Sleep(1500 * time.Millisecond) // long enough for three looks; a busy machine could only hide a fault
+	looks(t, s, 3)
 	if after := ask[string](p, "document.getElementById('main').innerHTML"); after != before {
 		t.Error("the page changed while it was paused")
 	}
 	p.do("go on", chromedp.KeyEvent("p"))
 	p.until("what was missed", has("bob"))
+}
+
+// looks returns when the dashboard has looked so often.
+func looks(t *testing.T, s *lab.Stage, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Server.URL+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	told := 0
+	for lines := bufio.NewScanner(answer.Body); told <= n && lines.Scan(); {
+		if lines.Text() == "event: picture" { // the first is the newest there is
+			told++
+		}
+	}
+	if told <= n {
+		t.Fatalf("the stream told of %d looks, want %d", told-1, n)
+	}
 }
 
 // The filter works as one types, keeps the focus while the page follows what happens,

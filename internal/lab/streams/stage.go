@@ -119,8 +119,9 @@ func (g *stage) outage(ctx context.Context) error {
 	fmt.Fprintf(g.out, "\n%d requests while Redis is frozen, and %d more\n", n, n)
 	fmt.Fprintf(g.out, "all answered 503 within  %v, and %v\n", first.Round(time.Millisecond), second.Round(time.Millisecond))
 	fmt.Fprintf(g.out, "goroutines               %d before, %d after the first, %d after the others\n", before.Goroutines, known.Goroutines, during.Goroutines)
-	// What the first had begun is undone in the background, also after their answers.
-	if during.Goroutines > known.Goroutines+n/4 {
+	// What the first had begun is undone in the background, also after their answers, and
+	// leases that are to be renewed wait for Redis, too.
+	if during.Goroutines > known.Goroutines+n/4+g.n/4 {
 		return fmt.Errorf("%d goroutines piled up", during.Goroutines-known.Goroutines)
 	}
 	return g.calm(ctx, before.Goroutines+n/4)
