@@ -28,9 +28,9 @@ type sheet struct {
 }
 
 // of is the page of an address and a picture, made now if need be.
-func (m *made) of(r *http.Request, p *picture, make func() (status int, body []byte)) (status int, body []byte) {
+func (m *made) of(r *http.Request, p *picture, render func() (status int, body []byte)) (status int, body []byte) {
 	if r.Method != http.MethodGet {
-		return make()
+		return render()
 	}
 	m.mu.Lock()
 	if m.pages == nil || len(m.pages) >= mostMade {
@@ -47,7 +47,7 @@ func (m *made) of(r *http.Request, p *picture, make func() (status int, body []b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.body == nil || s.number != p.number || time.Since(s.at) > madeFor {
-		s.status, s.body = make()
+		s.status, s.body = render()
 		s.number, s.at = p.number, time.Now()
 	}
 	return s.status, s.body
