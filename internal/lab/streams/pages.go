@@ -40,11 +40,11 @@ func newAudience(url string, n int) *audience {
 func (a *audience) open(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	a.cancel = cancel
-	came, slots := make(chan error, a.n), make(chan struct{}, 64)
+	came, slots := make(chan struct{}, a.n), make(chan struct{}, 64)
 	for range a.n {
 		slots <- struct{}{}
 		a.all.Go(func() {
-			first := sync.OnceFunc(func() { <-slots; came <- nil })
+			first := sync.OnceFunc(func() { <-slots; came <- struct{}{} })
 			defer first()
 			if err := a.watch(ctx, first); err != nil && ctx.Err() == nil {
 				a.failed.Add(1)

@@ -49,7 +49,6 @@ func (g *stage) pages(ctx context.Context, n int) error {
 		return err
 	}
 	looks := float64(a.told.Load()-told) / float64(n)
-	told = a.told.Load()
 	watched, err := g.s.memory()
 	if err != nil {
 		return err
