@@ -83,6 +83,7 @@ func TestAcquireForNobody(t *testing.T) {
 func TestLeaseRights(t *testing.T) {
 	server := startRedis(t)
 	server.do(t, aclLine(t, "app")...)
+	server.do(t, append([]string{"ACL", "SETUSER", "app"}, journalRights(t)...)...)
 	server.do(t, "ACL", "LOG", "RESET")
 	url := server.urlFor("app")
 	var out bytes.Buffer
