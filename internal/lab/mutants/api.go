@@ -64,8 +64,6 @@ var serverMutants = []mutant{
 		edits: []string{"		t.seen = nil\n", ""}},
 	{guard: "exported: another prefix is no lease", file: "export.go", pkg: "./server", name: "TestLeaseOfAnotherPrefix",
 		edits: []string{"%w for this Client", "%v for this Client"}},
-	{guard: "http: a lock is granted again to its ID", file: "server/terraform.go", pkg: "./server", name: "TestTerraform",
-		edits: []string{"case holder != nil && owns(holder, info.ID):", "case false:"}},
 	{guard: "dashboard: a quorum offers no revoke", file: "server/dashboard/onelock.go", pkg: "./server/dashboard", name: "TestQuorum",
 		edits: []string{"case d.quorum() != \"\":", "case false:"}},
 	{guard: "dashboard: another address is another page", file: "server/dashboard/made.go", pkg: "./server/dashboard", name: "TestMadeOnce",
