@@ -105,33 +105,82 @@ func bareReply(reply []string) []string {
 	return reply
 }
 
-// names are those that any of a majority knows.
+// names are those that any of a majority knows. All nodes are asked side by side, and
+// the rest is not waited for when a majority has told all that it knows.
 func (q *quorum) names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		told := make(chan found)
+		for i, n := range q.nodes {
+			go q.scan(ctx, i, n, prefix, told)
+		}
 		seen := make(map[string]struct{})
 		denied := &QuorumError{Need: q.need, Nodes: make([]error, len(q.nodes))}
 		scanned := 0
-		for i, n := range q.nodes {
-			for key, err := range n.store.Scan(ctx, fencePrefix+"*") {
-				if err != nil {
-					denied.Nodes[i] = err
-					break
-				}
-				name, ok := nameOfFence(q.c.options.Prefix, key)
-				if _, twice := seen[name]; !ok || twice || !strings.HasPrefix(name, prefix) {
-					continue
-				}
-				seen[name] = struct{}{}
-				if !yield(name, nil) {
-					return
-				}
+		var enough <-chan time.Time
+		for left := len(q.nodes); left > 0; {
+			var f found
+			select {
+			case f = <-told:
+			case <-enough:
+				return
+			case <-ctx.Done():
+				yield("", ctx.Err())
+				return
 			}
-			if denied.Nodes[i] == nil {
+			if !f.end {
+				if _, twice := seen[f.name]; !twice {
+					seen[f.name] = struct{}{}
+					if !yield(f.name, nil) {
+						return
+					}
+				}
+				continue
+			}
+			left--
+			denied.Nodes[f.node] = f.err
+			if f.err == nil {
 				scanned++
+			}
+			if scanned == q.need && enough == nil {
+				enough = time.After(straggler)
 			}
 		}
 		if scanned < q.need {
 			yield("", &storeError{fmt.Sprintf("list of names of %s", q.id), ErrUnreachable, denied})
 		}
 	}
+}
+
+// found is a name that a node knows, or that it knows no more.
+type found struct {
+	name string
+	end  bool
+	node int
+	err  error // at the end
+}
+
+// scan tells the names of a node.
+func (q *quorum) scan(ctx context.Context, i int, n *node, prefix string, told chan<- found) {
+	tell := func(f found) bool {
+		select {
+		case told <- f:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	end := found{end: true, node: i}
+	for key, err := range n.store.Scan(ctx, fencePrefix+"*") {
+		if err != nil {
+			end.err = err
+			break
+		}
+		name, ok := nameOfFence(q.c.options.Prefix, key)
+		if ok && strings.HasPrefix(name, prefix) && !tell(found{name: name}) {
+			return
+		}
+	}
+	tell(end)
 }
