@@ -22,22 +22,27 @@ const (
 
 // run writes batch after batch. A batch is written until Redis has confirmed it:
 // one that may have been written is sent again, and who reads tells the two apart
-// by the numbers of its entries.
+// by the numbers of its entries. What took too long is sent again in smaller parts:
+// else a slow server would write it again and again, and never in time.
 func (w *Writer) run() {
 	defer close(w.done)
 	defer w.cancel()
-	pace, failures := w.options.Every, 0
+	pace, failures, most := w.options.Every, 0, w.options.Batch
 	for w.await() {
 		w.sleep(pace)
 		began := time.Now()
-		batch := w.batch()
+		batch := w.batch(most)
 		if err := w.write(batch); err != nil {
+			if errors.Is(err, errNoAnswer) {
+				most = max(1, min(most, len(batch))/2)
+			}
 			w.failed(err)
 			pace = min(50*time.Millisecond<<min(failures, 7), 5*time.Second)
 			failures++
 			continue
 		}
 		w.written(len(batch))
+		most = min(most+most/8+1, w.options.Batch)
 		pace, failures = max(w.options.Every, 20*time.Since(began)), 0
 	}
 }
@@ -58,7 +63,7 @@ func (w *Writer) await() bool {
 	return false
 }
 
-// sleep lets entries gather. Close cuts it short.
+// sleep lets entries gather, and the server rest. Close and Flush cut it short.
 func (w *Writer) sleep(d time.Duration) {
 	closing := w.closing
 	select {
@@ -74,6 +79,7 @@ func (w *Writer) sleep(d time.Duration) {
 	select {
 	case <-t.C:
 	case <-closing:
+	case <-w.hurry:
 	case <-w.ctx.Done():
 	}
 }
@@ -90,11 +96,12 @@ func (w *Writer) left() int {
 	return len(w.buffer)
 }
 
-// batch is what is to be written next. It stays in the buffer until it was.
-func (w *Writer) batch() []noted {
+// batch is what is to be written next, so much at most. It stays in the buffer until
+// it was.
+func (w *Writer) batch(most int) []noted {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := min(len(w.buffer), w.options.Batch)
+	n := min(len(w.buffer), most)
 	return w.buffer[:n:n]
 }
 

@@ -97,6 +97,7 @@ type Writer struct {
 	ctx     context.Context // ends when Close gives up
 	cancel  context.CancelFunc
 	news    chan struct{} // takes one: there is something to write
+	hurry   chan struct{} // takes one: somebody waits until it is written
 	closing chan struct{}
 	done    chan struct{}
 
@@ -141,6 +142,7 @@ func NewWriter(store holdfast.Store, options *Options) *Writer {
 		id:      fmt.Sprintf("%016x", rand.Uint64()),
 		began:   time.Now(),
 		news:    make(chan struct{}, 1),
+		hurry:   make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 
@@ -263,6 +265,10 @@ func (w *Writer) Flush(ctx context.Context) error {
 		w.mu.Unlock()
 		if written {
 			return nil
+		}
+		select {
+		case w.hurry <- struct{}{}:
+		default:
 		}
 		select {
 		case <-progress:

@@ -26,6 +26,7 @@ type server struct {
 	born    time.Time
 	delay   func() (there, back time.Duration)
 	hangs   bool
+	each    time.Duration // for an entry
 	says    error
 	calls   int
 	entries [][]string
@@ -41,6 +42,9 @@ func (s *server) Eval(ctx context.Context, call holdfast.Call) ([]string, error)
 	s.calls++
 	hangs, says := s.hangs, s.says
 	there, back := s.delay()
+	if call.Script.Name == "journal_write" {
+		there += s.each * time.Duration(len(call.Args[2:])/10)
+	}
 	s.mu.Unlock()
 	if hangs {
 		time.Sleep(time.Hour) // whatever ctx says
@@ -201,5 +205,27 @@ func TestWriterSparesASlowServer(t *testing.T) {
 		}
 		_ = w.Close()
 		time.Sleep(time.Minute)
+	})
+}
+
+// What a server can't write in the time of a call is sent in smaller parts, and is
+// written at last.
+func TestWriterSendsLessToASlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.each = 50 * time.Millisecond // a batch of 200 takes 10 s
+		w := journal.NewWriter(s, quietly(journal.Options{Every: time.Millisecond}))
+		for range 400 {
+			w.Note(journal.Entry{What: journal.Granted, Name: "n"})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := w.Flush(ctx); err != nil {
+			t.Errorf("Flush = %v; want all written within a minute, without rests of 20 s", err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute) // what is on its way comes back
 	})
 }
