@@ -11,12 +11,12 @@ VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
-test: ## all tests, with the race detector, against real servers
+test: ## all tests, with the race detector, against real servers; what takes longest begins first
 	@scripts/need gcc redis-server redis-cli postgres spin ip promtool chromium python3 curl
-	go test -race -p 4 -parallel 4 -timeout 15m $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$)
+	go test -race -p 4 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$)
 	go test -race -timeout 10m -run Stories ./internal/lab/sim
 	go test -timeout 10m -run '^Test(Allocations|RememberedIDsAreSmall)$$' .
-	go test -p 4 -timeout 15m ./internal/lab/bench/... ./internal/lab/model/... ./internal/lab/sim ./internal/lab/verify
+	go test -p 4 -timeout 15m ./internal/lab/verify ./internal/lab/sim ./internal/lab/model/... ./internal/lab/bench/...
 	go run ./internal/lab/sim/simulate -first 400 -seeds 1600
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
