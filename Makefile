@@ -13,7 +13,7 @@ build: ## every package, and the command in bin/
 
 test: ## all tests, with the race detector, against real servers; what takes longest begins first
 	@scripts/need gcc redis-server redis-cli postgres spin ip promtool chromium python3 curl
-	go test -race -p 4 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$)
+	go test -race -p 3 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$)
 	go test -race -timeout 10m -run Stories ./internal/lab/sim
 	go test -timeout 10m -run '^Test(Allocations|RememberedIDsAreSmall)$$' .
 	go test -p 4 -timeout 15m ./internal/lab/verify ./internal/lab/sim ./internal/lab/model/... ./internal/lab/bench/...

@@ -81,6 +81,10 @@ func newClient(store holdfast.Store, o *holdfast.Options) (client *holdfast.Clie
 
 // openStore dials serverURL and returns within ctx.
 func openStore(ctx context.Context, serverURL string) (*rueidisstore.Store, error) {
+	return openStoreWith(ctx, serverURL, nil)
+}
+
+func openStoreWith(ctx context.Context, serverURL string, options *rueidisstore.Options) (*rueidisstore.Store, error) {
 	type opened struct {
 		store *rueidisstore.Store
 		err   error
@@ -90,7 +94,7 @@ func openStore(ctx context.Context, serverURL string) (*rueidisstore.Store, erro
 	}
 	result := make(chan opened, 1)
 	go func() {
-		store, err := rueidisstore.Open(serverURL, nil)
+		store, err := rueidisstore.Open(serverURL, options)
 		result <- opened{store, err}
 	}()
 	select {

@@ -85,7 +85,7 @@ type buyer struct {
 // newBuyer connects a buyer. Everything that is done once, such as connecting,
 // subscribing and loading scripts, is done here and not in the sale.
 func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
-	store, err := openStore(ctx, s.URL)
+	store, err := openStoreWith(ctx, s.URL, unhurried)
 	if err != nil {
 		return nil, err
 	}

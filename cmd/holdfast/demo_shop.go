@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
 )
 
 const (
@@ -35,7 +37,7 @@ type shop struct {
 }
 
 func openShop(ctx context.Context, s *sale) (*shop, error) {
-	store, err := openStore(ctx, s.URL)
+	store, err := openStoreWith(ctx, s.URL, unhurried)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +76,10 @@ func dismiss(buyers []customer) error {
 		return buyers[i].leave()
 	})
 }
+
+// unhurried waits longer for an answer than a service would: buyers, shop and server
+// may share one busy machine. The locking has times of its own.
+var unhurried = &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnWriteTimeout = 30 * time.Second }}
 
 // play sets out the stock, opens, and returns when every buyer has left.
 func (s *shop) play(ctx context.Context, way string, buyers []customer) ([]*visit, error) {
