@@ -13,7 +13,7 @@ var parts = []part{
 	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { l.Controls = controls{}; return &l.Controls }},
 	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }},
 	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }},
-	{"models", "go run ./internal/lab/model/cmd -o json", func(l *latest) any { l.Models = nil; return &l.Models }},
+	{"models", "go run ./internal/lab/model/cmd -large -o json", func(l *latest) any { l.Models = nil; return &l.Models }},
 	{"soak", "make soak", func(l *latest) any { l.Soak = soak{}; return &l.Soak }},
 	{"mutants", "make mutants", func(l *latest) any { l.Mutants = mutants{}; return &l.Mutants }},
 }
