@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +27,7 @@ type API struct {
 	busy    *crowd // other requests
 	open    *crowd // streams
 	streams atomic.Int64
-	closing chan struct{}   // closed when streams are to end
-	life    context.Context // as closing
+	life    context.Context // ends when streams are to end
 	close   func()
 }
 
@@ -43,15 +41,12 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	closing := make(chan struct{})
+	life, end := context.WithCancel(context.Background())
 	a := &API{
 		client: client, options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(),
-		store: newOutage(client, closing), surveys: newSurveys(client), repeats: newRepeats(false), terraform: newRepeats(true),
-		waiting: newCrowd(v.MaxRequests), busy: newCrowd(v.MaxRequests), open: newCrowd(v.MaxStreams), closing: closing,
+		store: newOutage(client, life.Done()), surveys: newSurveys(client), repeats: newRepeats(false), terraform: newRepeats(true),
+		waiting: newCrowd(v.MaxRequests), busy: newCrowd(v.MaxRequests), open: newCrowd(v.MaxStreams), life: life, close: end,
 	}
-	life, end := context.WithCancel(context.Background())
-	a.life = life
-	a.close = sync.OnceFunc(func() { close(a.closing); end() })
 	a.routes()
 	return a, nil
 }
@@ -102,7 +97,7 @@ func (a *API) Close(ctx context.Context) error {
 // closed tells whether Close was called.
 func (a *API) closed() bool {
 	select {
-	case <-a.closing:
+	case <-a.life.Done():
 		return true
 	default:
 		return false

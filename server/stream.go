@@ -108,7 +108,7 @@ func (s *stream) wait(v *wish) *holdfast.Lease {
 		lease, err := s.api.lock(ctx, v)
 		got <- outcome{lease, err}
 	}()
-	closing, tick := s.api.closing, time.NewTicker(quiet)
+	closing, tick := s.api.life.Done(), time.NewTicker(quiet)
 	defer tick.Stop()
 	s.event("waiting", map[string]string{"name": v.Name})
 	for {
@@ -147,7 +147,7 @@ func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 		case <-lease.Done():
 			s.end(lease, v)
 			return
-		case <-s.api.closing:
+		case <-s.api.life.Done():
 			s.closes(lease, v)
 			return
 		case now := <-tick.C:
@@ -181,7 +181,7 @@ func (s *stream) end(lease *holdfast.Lease, v *wish) {
 		if s.waitsFor(grace, nil) {
 			return
 		}
-		if s.stuck || s.waitsFor(time.Until(s.until), s.api.closing) { // it has not stopped, as far as we know
+		if s.stuck || s.waitsFor(time.Until(s.until), s.api.life.Done()) { // it has not stopped, as far as we know
 			return
 		}
 		_ = lease.Release() // before others hear that it is over
@@ -228,7 +228,7 @@ func (s *stream) linger(lease *holdfast.Lease) {
 	for {
 		select {
 		case <-t.C:
-		case <-s.api.closing:
+		case <-s.api.life.Done():
 		case <-over:
 			var lost *holdfast.LostError
 			if over = nil; errors.As(lease.Err(), &lost) && lost.Cause == holdfast.Revoked {
