@@ -37,13 +37,7 @@ func opened(driver, url string, single bool, t *trap) (closer, error) {
 			o.ForceSingleClient = single
 			dial := o.DialCtxFn
 			o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
-				var conn net.Conn
-				var err error
-				if dial != nil {
-					conn, err = dial(ctx, addr, dialer, config)
-				} else {
-					conn, err = dialer.DialContext(ctx, "tcp", addr)
-				}
+				conn, err := dial(ctx, addr, dialer, config)
 				if err != nil {
 					return nil, err
 				}
