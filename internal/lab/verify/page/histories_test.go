@@ -15,7 +15,11 @@ func in(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		pageFile: "# Verification\n\nBy hand.\n",
+		pageFile:   "# Verification\n\nBy hand.\n",
+		readmeFile: "Above.\n" + figuresBegin + "| old |\n" + figuresEnd + "Below.\n",
+		"m1.json":  `{"tried": 1, "killed": 1, "list": [{"guard": "b", "file": "f.go", "test": "TestB", "seconds": 2.5, "killed": true}]}`,
+		"m2.json": `{"tried": 2, "killed": 1, "list": [{"guard": "c", "file": "f.go", "test": "TestC", "seconds": 3, "killed": false},
+			{"guard": "a", "file": "f.go", "test": "TestA", "seconds": 4, "killed": true}]}`,
 		"a.json": `{"histories": 3, "operations": 1000, "grants": 900, "faults": 20, "ended": 5, "late": 1, "slow": 1, "undecided": 0, "violations": 0,
 			"silent_seconds": 1.5, "command": "one", "date": "2026-11-19", "machine": "m", "seconds": 10.5, "found": null, "broken": ["harness: x"],
 			"cells": {"aof/none": {"histories": 2, "operations": 600}, "netns/link-down": {"histories": 1, "operations": 400, "faults": 20}},

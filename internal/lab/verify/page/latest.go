@@ -12,20 +12,6 @@ type latest struct {
 	Runs     map[string]origin `json:"runs"` // by the flag of page
 }
 
-type mutants struct {
-	Tried  int      `json:"tried"`
-	Killed int      `json:"killed"`
-	List   []mutant `json:"list,omitempty"`
-}
-
-type mutant struct {
-	Guard   string  `json:"guard"`
-	File    string  `json:"file"`
-	Test    string  `json:"test"`
-	Seconds float64 `json:"seconds"`
-	Killed  bool    `json:"killed"`
-}
-
 type stories struct {
 	Stories    int            `json:"stories"`
 	Operations map[string]int `json:"operations,omitempty"`
@@ -38,12 +24,13 @@ type origin struct {
 	Command string  `json:"command"`
 	Date    string  `json:"date"`
 	Machine string  `json:"machine"`
-	Parts   []stage `json:"parts,omitempty"` // of histories that were made in more than one run
+	Parts   []stage `json:"parts,omitempty"` // where it was made in more than one run
 }
 
 // part is one run that ends here.
 type part struct {
 	flag    string
-	command string            // that writes it
-	of      func(*latest) any // nil: see takeHistories
+	command string                                                             // that writes it
+	of      func(*latest) any                                                  // what its file is read into; nil: sum is not
+	sum     func(l *latest, files []string, command string, broken bool) error // takes several files, and adds them up
 }

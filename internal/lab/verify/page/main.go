@@ -1,11 +1,12 @@
 // Page keeps what the verification came to in docs/verification/latest.json, and
 // makes of it the end of docs/verification.md, and docs/verification/mutants.md.
 //
-//	go run ./internal/lab/verify/page [-histories FILE[,FILE…]]… [-mutants FILE] …
+//	go run ./internal/lab/verify/page [-histories FILE[,FILE…]]… [-mutants FILE[,FILE…]] …
 //
 // Each flag takes what one of the runs has written and puts it in place of what was
-// there; without any the pages are made anew. Several files of histories are added
-// up: a long run can be made in parts.
+// there; without any the pages are made anew. Several files of histories, or of
+// mutants, are added up: a long run can be made in parts. The figures in README are
+// of it, too.
 package main
 
 import (
@@ -44,7 +45,7 @@ func run(args []string) error {
 	for _, p := range parts {
 		from[p.flag] = new(files)
 		text := fmt.Sprintf("`file` that %s has written", p.command)
-		if p.many() {
+		if p.sum != nil {
 			text += "; more of them, with commas between or by the flag again, are added up"
 		}
 		flags.Var(from[p.flag], p.flag, text)
@@ -64,7 +65,7 @@ func run(args []string) error {
 			return err
 		}
 	}
-	return errors.Join(l.write(), l.writeMutants(), l.writePage())
+	return errors.Join(l.write(), l.writeMutants(), l.writePage(), l.writeReadme())
 }
 
 // files are names of files, of a flag that may be given again.
@@ -103,8 +104,8 @@ func (l *latest) take(p part, names files, broken bool) error {
 	switch {
 	case len(names) == 0:
 		return nil
-	case p.many():
-		return l.takeHistories(names, p.command, broken)
+	case p.sum != nil:
+		return p.sum(l, names, p.command, broken)
 	case len(names) > 1:
 		return fmt.Errorf("-%s takes one file", p.flag)
 	}

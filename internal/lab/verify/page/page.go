@@ -63,33 +63,6 @@ func (l *latest) simulation(b *strings.Builder) {
 	}
 }
 
-func (l *latest) mutants(b *strings.Builder) {
-	if !l.from(b, "mutants", "Guards taken out") {
-		return
-	}
-	slowest := slices.MaxFunc(l.Mutants.List, func(a, b mutant) int { return int(a.Seconds - b.Seconds) })
-	fmt.Fprintf(b, "%d guards of the client and the scripts, each taken out once: **%d caught**, each by the test that is named for it,\nbuild included in %.0f s at most. [All of them](verification/mutants.md).\n", l.Mutants.Tried, l.Mutants.Killed, slowest.Seconds)
-}
-
-func (l *latest) writeMutants() error {
-	if len(l.Mutants.List) == 0 {
-		return nil
-	}
-	var b strings.Builder
-	b.WriteString("<!-- made by go run ./internal/lab/verify/page -->\n# Guards taken out\n\n")
-	b.WriteString("`make mutants` takes each of these out of the client or a script, one at a time, and runs the test that must fail then.\n\n")
-	b.WriteString("| guard | in | test | caught in |\n|---|---|---|---:|\n")
-	slices.SortFunc(l.Mutants.List, func(a, b mutant) int { return strings.Compare(a.Guard, b.Guard) })
-	for _, m := range l.Mutants.List {
-		word := fmt.Sprintf("%.1f s", m.Seconds)
-		if !m.Killed {
-			word = "**not caught**"
-		}
-		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", strings.ReplaceAll(m.Guard, "|", "\\|"), m.File, m.Test, word)
-	}
-	return os.WriteFile(mutantsFile, []byte(b.String()), 0o644)
-}
-
 // thousands is 1,234,567.
 func thousands(n int) string {
 	s := fmt.Sprint(n)

@@ -9,17 +9,14 @@ import (
 
 // parts are the runs, each with the flag that takes what it has written.
 var parts = []part{
-	{"histories", "make verify-long", nil},
-	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { l.Controls = controls{}; return &l.Controls }},
-	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }},
-	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }},
-	{"models", "go run ./internal/lab/model/cmd -large -o json", func(l *latest) any { l.Models = nil; return &l.Models }},
-	{"soak", "make soak", func(l *latest) any { l.Soak = soak{}; return &l.Soak }},
-	{"mutants", "make mutants", func(l *latest) any { l.Mutants = mutants{}; return &l.Mutants }},
+	{"histories", "make verify-long", nil, (*latest).takeHistories},
+	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { l.Controls = controls{}; return &l.Controls }, nil},
+	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }, nil},
+	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }, nil},
+	{"models", "go run ./internal/lab/model/cmd -large -o json", func(l *latest) any { l.Models = nil; return &l.Models }, nil},
+	{"soak", "make soak", func(l *latest) any { l.Soak = soak{}; return &l.Soak }, nil},
+	{"mutants", "make mutants", nil, (*latest).takeMutants},
 }
-
-// many tells whether files of it can be added up.
-func (p *part) many() bool { return p.of == nil }
 
 // controls are situations outside the promises.
 type controls struct {
