@@ -229,13 +229,31 @@ func (r *run) settings() func(int) client.Setting {
 	if r.random.IntN(2) == 0 && r.place.Quorum == "" {
 		linger = r.ttl / 2
 	}
+	hoard := 0
+	if r.peer == "" && r.random.IntN(6) == 0 {
+		hoard = 32
+	}
 	return func(member int) client.Setting {
 		return client.Setting{
-			URLs: r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
+			Hoard: r.hoard(member, hoard),
+			URLs:  r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
 			Peer: r.peer, TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
 	}
+}
+
+// hoard is n names that only one member wants: what one process holds of many is
+// renewed together, and ends together.
+func (r *run) hoard(member, n int) (targets []client.Target) {
+	kind := history.Mutex
+	if r.place.Quorum != "" {
+		kind = history.Quorum
+	}
+	for i := range n {
+		targets = append(targets, client.Target{Kind: kind, Names: []string{fmt.Sprintf("h%d-%d", member, i)}})
+	}
+	return targets
 }
 
 func (r *run) prefix() string { return fmt.Sprintf("v%d:", r.seed%1_000_000) }

@@ -15,9 +15,14 @@ import (
 // caller locks one thing after the other.
 type caller struct {
 	*process
+	targets  []Target
+	mix      Mix
+	longest  time.Duration // that it works
+	look     time.Duration // how often it looks at its deadline
+	hoards   bool          // nobody else wants what it does
 	random   *rand.Rand
 	resource *resource.Conn
-	first    int64 // its attempts are first + n * Callers
+	first    int64 // its attempts are first + n * all callers
 	attempts int64
 	settled  int64 // the newest round
 }
@@ -27,24 +32,30 @@ func (p *process) newCaller(i int) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &caller{
+	c := &caller{
 		process: p, resource: conn, first: p.Number*Attempts + int64(i),
-		random: rand.New(rand.NewPCG(p.Seed, uint64(i))),
-	}, nil
+		random:  rand.New(rand.NewPCG(p.Seed, uint64(i))),
+		targets: p.Names, mix: p.Mix, longest: p.TTL * 3 / 2, look: 5 * time.Millisecond,
+	}
+	if own := i - p.Callers; own >= 0 {
+		c.hoards, c.targets, c.mix = true, p.Hoard[own:own+1], Mix{Long: 1, Idle: true}
+		c.longest, c.look = 6*p.TTL, p.TTL/8
+	}
+	return c, nil
 }
 
 // live goes on until the process is to finish. An error is one of the harness.
 func (c *caller) live() error {
 	defer c.resource.Close()
 	for c.ctx.Err() == nil {
-		target := &c.Names[c.random.IntN(len(c.Names))]
+		target := &c.targets[c.random.IntN(len(c.targets))]
 		if err := c.attempt(c.wish(target)); err != nil {
 			return err
 		}
-		if c.Mix.Idle {
+		if c.mix.Idle {
 			c.pause(c.TTL / 3)
 		}
-		if round := c.round.Load(); round != c.settled {
+		if round := c.round.Load(); round != c.settled && !c.hoards {
 			c.settled = round
 			if c.unsettled.Add(-1) == 0 {
 				fmt.Println(Settled)
@@ -66,7 +77,7 @@ func (c *caller) note(w *wish, common history.Event) {
 // attempt asks, works and gives back.
 func (c *caller) attempt(w *wish) error {
 	ctx, cancel := c.ctx, context.CancelFunc(func() {})
-	if c.random.Float64() < c.Mix.Cancel {
+	if c.random.Float64() < c.mix.Cancel {
 		ctx, cancel = context.WithTimeout(ctx, upTo(c.random, c.TTL))
 	}
 	defer cancel()
@@ -85,8 +96,9 @@ func (c *caller) attempt(w *wish) error {
 	for i, token := range tokens {
 		w.events[i].Token = token
 	}
-	c.note(w, history.Event{T: now, What: history.Granted, Deadline: max(now, deadline(l))}) // now: over on arrival
-	err = c.hold(w, l)
+	known := max(now, deadline(l)) // now: over on arrival
+	c.note(w, history.Event{T: now, What: history.Granted, Deadline: known})
+	err = c.hold(w, l, known)
 	c.note(w, history.Event{T: history.Now(), What: history.Release})
 	released := l.Release()
 	class, words := classOf(released)
@@ -112,7 +124,7 @@ func (c *caller) pause(longest time.Duration) {
 }
 
 // hold is what is done while the lease is believed in.
-func (c *caller) hold(w *wish, l lease) error {
+func (c *caller) hold(w *wish, l lease, known int64) error {
 	base := make([]resource.State, len(w.events))
 	reads := w.events[0].Mode.Fenced()
 	ok := reads
@@ -127,8 +139,8 @@ func (c *caller) hold(w *wish, l lease) error {
 		}
 	}
 	c.trap.at(InWork)
-	if c.random.Float64() < c.Mix.Long {
-		c.stay(w, l, upTo(c.random, c.TTL*3/2))
+	if c.random.Float64() < c.mix.Long {
+		c.stay(w, l, known, upTo(c.random, c.longest))
 	}
 	for i := range w.events {
 		if !ok || l.Err() != nil {
@@ -168,12 +180,22 @@ func (c *caller) touch(e *history.Event, base *resource.State) (resource.State, 
 	return s, ok, nil
 }
 
-// stay works for so long, or until the lease is over, and follows its deadline.
-func (c *caller) stay(w *wish, l lease, work time.Duration) {
-	look := time.NewTicker(5 * time.Millisecond)
+// stay works for so long, or until the lease is over, and follows its deadline from
+// the one that was noted.
+func (c *caller) stay(w *wish, l lease, known int64, work time.Duration) {
+	if l.Err() != nil {
+		return // it ended while nobody looked: when that was told is not known
+	}
+	look := time.NewTicker(c.look)
 	defer look.Stop()
+	follow := func() {
+		if d := deadline(l); l.Err() == nil && d > known+int64(time.Millisecond) {
+			known = d
+			c.note(w, history.Event{T: history.Now(), What: history.Renewed, Deadline: d})
+		}
+	}
+	follow() // it may have been renewed since
 	done := l.Done()
-	known := deadline(l)
 	for end := time.After(work); ; {
 		select {
 		case <-done:
@@ -186,13 +208,7 @@ func (c *caller) stay(w *wish, l lease, work time.Duration) {
 		case <-c.ctx.Done():
 			return
 		case <-look.C:
-			if l.Err() != nil {
-				continue // done comes
-			}
-			if d := deadline(l); d > known+int64(time.Millisecond) {
-				known = d
-				c.note(w, history.Event{T: history.Now(), What: history.Renewed, Deadline: d})
-			}
+			follow()
 		}
 	}
 }

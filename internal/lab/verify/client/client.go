@@ -147,8 +147,8 @@ func (p *process) beat() {
 // work lets all callers work until the process is to finish.
 func (p *process) work() error {
 	var running sync.WaitGroup
-	errs := make(chan error, p.Callers)
-	for i := range p.Callers {
+	errs := make(chan error, p.Callers+len(p.Hoard))
+	for i := range cap(errs) {
 		running.Go(func() {
 			c, err := p.newCaller(i)
 			if err == nil {

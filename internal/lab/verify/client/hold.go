@@ -28,7 +28,7 @@ type wish struct {
 
 // wish draws what to ask for.
 func (c *caller) wish(target *Target) *wish {
-	w := &wish{target: target, try: c.random.Float64() < c.Mix.Try && target.Kind != history.Election}
+	w := &wish{target: target, try: c.random.Float64() < c.mix.Try && target.Kind != history.Election}
 	e := history.Event{Kind: target.Kind, Mode: history.Exclusive, Weight: 1, Capacity: 1}
 	switch target.Kind {
 	case history.Semaphore:
@@ -45,7 +45,7 @@ func (c *caller) wish(target *Target) *wish {
 	}
 	for _, name := range target.Names {
 		c.attempts++
-		e.Name, e.Attempt = name, c.first+c.attempts*int64(c.Callers)
+		e.Name, e.Attempt = name, c.first+c.attempts*int64(c.Callers+len(c.Hoard))
 		w.events = append(w.events, e)
 	}
 	return w

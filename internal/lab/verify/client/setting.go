@@ -30,6 +30,7 @@ type Setting struct {
 	Names    []Target
 	Callers  int
 	Mix      Mix
+	Hoard    []Target // that nobody else wants, each with one caller more, who holds it for long
 	Seed     uint64
 }
 

@@ -23,12 +23,13 @@ import (
 // done before.
 func Watch(addr, prefix string, notes *history.Writer) (stop func(), err error) {
 	w := &watch{addr: addr, prefix: prefix, notes: notes, done: make(chan struct{}), mark: rand.Text(), marked: make(chan struct{}, 1)}
+	began := history.Now()
 	conn, lines, err := w.open()
 	if err != nil {
 		return nil, err
 	}
 	var running sync.WaitGroup
-	running.Go(func() { w.run(conn, lines) })
+	running.Go(func() { w.run(conn, lines, began) })
 	return func() {
 		w.catchUp()
 		close(w.done)
@@ -101,35 +102,41 @@ func (w *watch) drop() {
 	_ = w.conn.Close()
 }
 
-func (w *watch) run(conn net.Conn, lines *bufio.Reader) {
+// run notes what comes. A gap begins with the last that the server told, not when
+// that was read: the server may have closed long before.
+func (w *watch) run(conn net.Conn, lines *bufio.Reader, last int64) {
 	for {
-		last := history.Now()
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil {
 				break
 			}
-			last = history.Now()
-			w.take(line)
+			if at, ok := w.take(line); ok {
+				last = at
+			}
 		}
 		_ = conn.Close()
+		gap := last
 		for err := net.ErrClosed; err != nil; {
 			select {
 			case <-w.done:
 				return
 			case <-time.After(time.Millisecond):
 			}
+			last = history.Now()
 			conn, lines, err = w.open()
 		}
-		w.notes.Note(history.Event{What: history.Gap, Process: "witness", Deadline: last})
+		w.notes.Note(history.Event{What: history.Gap, Process: "witness", Deadline: gap})
 	}
 }
 
 // take notes a line such as
 //
 //	+1795276800.123456 [0 lua] "SET" "v1:a" "…|m0.1" "PX" "200"
-func (w *watch) take(line string) {
-	head, rest, ok := strings.Cut(strings.TrimPrefix(line, "+"), "] ")
+//
+// and returns when the server did that.
+func (w *watch) take(line string) (t int64, ok bool) {
+	head, rest, _ := strings.Cut(strings.TrimPrefix(line, "+"), "] ")
 	at, from, _ := strings.Cut(head, " ")
 	if strings.Contains(rest, w.mark) {
 		select {
@@ -137,15 +144,27 @@ func (w *watch) take(line string) {
 		default:
 		}
 	}
-	if !ok || !strings.HasSuffix(from, " lua") {
-		return
+	seconds, micros, _ := strings.Cut(at, ".")
+	s, err1 := strconv.ParseInt(seconds, 10, 64)
+	us, err2 := strconv.ParseInt(micros, 10, 64)
+	if err1 != nil || err2 != nil {
+		return 0, false
 	}
-	e := history.Event{What: history.Witness}
-	args := words(rest)
+	t = s*1e9 + us*1e3 - ahead()
+	if e, of := w.event(rest); of && strings.HasSuffix(from, " lua") {
+		e.T = t
+		w.notes.Note(e)
+	}
+	return t, true
+}
+
+// event is what a command did to L of one of the names.
+func (w *watch) event(command string) (e history.Event, ok bool) {
+	args := words(command)
 	if len(args) < 2 || !strings.HasPrefix(args[1], w.prefix) {
-		return
+		return e, false
 	}
-	e.Name = args[1][len(w.prefix):]
+	e = history.Event{What: history.Witness, Name: args[1][len(w.prefix):]}
 	switch command := strings.ToUpper(args[0]); {
 	case command == "SET" && len(args) == 5:
 		e.Detail, e.Version = "set", nanoseconds(args[4])
@@ -155,19 +174,12 @@ func (w *watch) take(line string) {
 	case command == "DEL":
 		e.Detail = "end"
 	default:
-		return
+		return e, false
 	}
 	if e.Process == "" {
 		e.Process = "-"
 	}
-	seconds, micros, _ := strings.Cut(at, ".")
-	s, err1 := strconv.ParseInt(seconds, 10, 64)
-	us, err2 := strconv.ParseInt(micros, 10, 64)
-	if err1 != nil || err2 != nil {
-		return
-	}
-	e.T = s*1e9 + us*1e3 - ahead()
-	w.notes.Note(e)
+	return e, true
 }
 
 // ahead is by how much the wall clock is ahead of the history's. A process that is

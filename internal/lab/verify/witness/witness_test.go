@@ -1,0 +1,80 @@
+package witness_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/witness"
+)
+
+// What a server did after the last line that came is not known, however late that
+// line was read: a gap begins with it.
+func TestGapBeginsWithTheLastLine(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	did := time.Now().Add(-time.Second)
+	again := make(chan struct{})
+	go func() {
+		for n := range 2 {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			_, _ = fmt.Fprint(conn, "+OK\r\n")
+			if n > 0 {
+				close(again)
+				return
+			}
+			_, _ = fmt.Fprintf(conn, "+%d.%06d [0 lua] \"SET\" \"v1:a\" \"c.n.200|m0.1\" \"PX\" \"200\"\r\n", did.Unix(), did.Nanosecond()/1000)
+			_ = conn.Close()
+		}
+	}()
+	file := filepath.Join(t.TempDir(), "witness.jsonl")
+	notes, err := history.NewWriter(file, "witness")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err := witness.Watch(listener.Addr().String(), "v1:", notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-again:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not come back")
+	}
+	listener.Close() // so that stop need not wait for an answer
+	stop()
+	if err := notes.Close(); err != nil {
+		t.Fatal(err)
+	}
+	events, err := history.Merge(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set, gap history.Event
+	for _, e := range events {
+		switch e.What {
+		case history.Witness:
+			set = e
+		case history.Gap:
+			gap = e
+		}
+	}
+	if set.Name != "a" || set.Process != "m0.1" || set.Version != int64(200*time.Millisecond) {
+		t.Errorf("the line: got %+v", set)
+	}
+	if late := time.Duration(gap.Deadline - set.T); gap.What != history.Gap || late < -time.Millisecond || late > time.Millisecond {
+		t.Errorf("the gap begins %v after the last line (%+v)", late, gap)
+	}
+}
