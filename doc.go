@@ -8,7 +8,7 @@
 //     leases of a name never overlap: a holder's own view ends before the lock
 //     can end in Redis. If somebody deletes the key, steals the name, or a
 //     failover loses it, two may believe they hold it until the older one's next
-//     answered renewal.
+//     answered renewal, at the latest its deadline.
 //   - Tokens of a name are unique and rise with every lease, also after a crash,
 //     and after Redis lost its data as long as its clock has not gone back.
 //   - A holder learns of loss: the context from [Lease.Context] ends with its
@@ -32,6 +32,22 @@
 //
 // [Client.RWMutex] locks a name for many readers or one writer, and
 // [Client.Semaphore] gives out permits, with the same leases, waiting and order.
+//
+// [NewQuorum] makes a Client that locks on a majority of independent masters.
+//
+// # Words
+//
+// A name is what the user locks. A tenure is one process's hold of it in Redis, from
+// grant to release or expiry; a lease is what one caller holds, a turn within a tenure.
+// A waiter is a tenure that was asked for and is not granted yet, of a mutex one for each
+// process and name; callers of one process that want the same name stand in its line. A
+// grant is Redis making a waiter the holder; where it is pushed the claim window, 2 s or
+// the ttl if that is shorter, is how long it lasts until its first renewal. The token is
+// the number that a resource checks, a stride a range of tokens that is reserved at once.
+//
+// To hand over is to give the name to the next waiter. A recall tells the holder that
+// another process waits, next tells the new head until when it must wait. A ghost is
+// an id in Redis that nobody is behind. The owner is the label that people read.
 //
 // # Limits
 //
