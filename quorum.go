@@ -22,8 +22,8 @@ const MaxQuorumTTL = time.Minute
 //
 // It does less than a Client of one master. There is no line between processes:
 // who waits looks again every 25 to 100 ms and may be overtaken, and each look
-// asks all nodes. Inspect sees no waiters. Revoke, Steal, Export, Adopt,
-// Mutex.MinHold, Once, Semaphore and RWMutex are refused, by an error;
+// asks all nodes. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
+// Mutex.MinHold, Mutex.Owner, Mutex.TTL, Once, Semaphore and RWMutex are refused, by an error;
 // Options.Details, Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
 // all before as long as not more nodes than a minority lose their data at a time.
 //
