@@ -59,8 +59,8 @@ func (m *Mutex) Name() string { return m.name }
 // Lock waits until the name is ours, first come first served, and returns the
 // lease. ctx bounds the wait only; when it ends Lock returns its error at once
 // and leaves nothing behind. While Redis does not answer, Lock goes on trying
-// for a TTL (1 to 15 s) and then returns ErrUnreachable. Other errors: ErrName,
-// ErrDeadlock, ErrTooSlow, ErrReplicas, ErrClosed, a ServerError that no retry mends.
+// for a TTL (1 to 15 s) and then returns ErrUnreachable. Other errors: ErrName, ErrKind,
+// ErrDeadlock, ErrTooSlow, ErrReplicas, ErrQuorum, ErrClosed, a ServerError that no retry mends.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 
 // TryLock is Lock without waiting for a holder: a name that is held, or wanted
