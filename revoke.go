@@ -47,8 +47,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // does not hold the name any more the error is ErrTenure, and nobody is asked to
 // stop. reason is for people; the holder reads its first 200 bytes, without what
 // can't be printed. heard is how many subscriptions were told at once: 1, or 0
-// where the holder does not listen, because it has not held for a second yet and
-// nobody of its process ever waited. Then it learns of it by its next renewal,
+// where the holder does not listen, because nobody of its process ever waited and it has
+// not held for a second yet, or is in a Cluster. Then it learns of it by its next renewal,
 // within about a third of its ttl.
 //
 // Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
