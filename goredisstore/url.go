@@ -29,7 +29,8 @@ const (
 
 // ParseURL turns a URL into options for a go-redis client, with what suits a
 // lock: 3 s to connect and for an answer, deadlines of contexts obeyed, nothing
-// repeated (holdfast does that), up to 512 connections per server. The forms are
+// repeated (holdfast does that), up to 512 connections per server and 4 for pipelines.
+// The forms are
 //
 //	redis://[user:password@]host[:port][/db]
 //	valkey://[user:password@]host[:port][/db]
