@@ -15,10 +15,10 @@ func (a *app) jobsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
 		Short: "List the commands that were run, and those that never are",
-		Long: `List the names under which 'holdfast run' has run commands, or skipped them, the one
-first whose last success is the oldest: so that a job which is skipped every night, or
-dies every night, or is not even tried any more, stands on top. No exit code of a
-cron job says that.
+		Long: `List the names under which 'holdfast run' and 'elect' have run commands, or 'run' has
+skipped them, the one first whose last success is the oldest: so that a job which is
+skipped every night, or dies every night, or is not even tried any more, stands on
+top. No exit code of a cron job says that.
 
 STATE is the first of these that is true:
   running   its command runs now
@@ -27,7 +27,7 @@ STATE is the first of these that is true:
   failed    the last end had another exit code than 0
   skipped   since the last start it was skipped: somebody else had the name
   late      it is not tried any more: since the last try more than twice the time has
-            passed that lay before that
+            passed that lay before that, and a minute
   ok
 
 What is remembered are the newest 1,000 names, for 400 days, beside the journal and
