@@ -127,7 +127,7 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 	return calls
 }
 
-// undo makes the calls. On a quorum it is done when a majority has.
+// undo makes the calls; see undoAll for a quorum.
 func (c *core) undo(ctx context.Context, chores []chore) error {
 	if c.quorum != nil {
 		return c.quorum.undoAll(ctx, chores)
@@ -198,11 +198,11 @@ func undoOnce(ctx context.Context, store Store, calls []Call) (again []Call, err
 // settle waits until the requests under way have come back, or ctx ends, and
 // returns what undoes those among them that may have run after what undid them.
 func (c *core) settle(ctx context.Context) []chore {
-	for {
+	for began := c.clock.now(); ; {
 		c.mu.Lock()
 		busy, late := c.inflight, c.late
 		if c.quorum != nil {
-			busy = c.quorum.busy()
+			busy = c.quorum.busy(c.clock.now().sub(began))
 		}
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {

@@ -164,15 +164,19 @@ func (q *quorum) pause() time.Duration {
 	return 25*time.Millisecond + q.c.jitter(75*time.Millisecond)
 }
 
-// busy tells whether so many nodes owe answers that the rest is no majority.
-func (q *quorum) busy() int {
-	quiet := 0
+// busy tells whether so many nodes owe answers that the rest is no majority, or some
+// do that have been waited for less than their patience.
+func (q *quorum) busy(waited time.Duration) int {
+	quiet, slow := 0, 0
 	for _, n := range q.nodes {
-		if n.inflight == 0 {
+		switch {
+		case n.inflight == 0:
 			quiet++
+		case !n.silent.Load() && waited < n.patience(&q.c.options):
+			slow++
 		}
 	}
-	return max(0, q.need-quiet)
+	return max(slow, q.need-quiet)
 }
 
 // undo takes an id off all nodes, in the background, until it has expired.

@@ -166,10 +166,15 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 	l.arm(now)
 }
 
-// undoAll makes what Close has to do on each node, side by side, and returns
-// when a majority of them has, or ctx ends.
+// undoAll makes what Close has to do on each node, side by side. It returns when a
+// majority has and the others had their time for it, or ctx ends: what stays behind on
+// a minority would keep the name from a quorum that lacks another node, for a ttl.
 func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
-	done := make(chan error, len(q.nodes))
+	type outcome struct {
+		node *node
+		err  error
+	}
+	done := make(chan outcome, len(q.nodes))
 	for _, n := range q.nodes {
 		var calls []Call
 		for _, c := range chores {
@@ -177,16 +182,46 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 				calls = append(calls, c.call)
 			}
 		}
-		go func() { done <- undoAt(ctx, n.store, calls) }()
+		go func() { done <- outcome{n, undoAt(ctx, n.store, calls)} }()
+	}
+	open := map[*node]bool{}
+	for _, n := range q.nodes {
+		open[n] = true
 	}
 	good := 0
 	var err error
-	for range q.nodes {
-		if e := <-done; e != nil {
-			err = e
-		} else if good++; good >= q.need {
+	var over <-chan time.Time
+	for len(open) > 0 {
+		select {
+		case o := <-done:
+			delete(open, o.node)
+			if o.err == nil {
+				good++
+			} else {
+				err = o.err
+			}
+		case <-over:
 			return nil
 		}
+		if good >= q.need && over == nil {
+			over = time.After(q.grace(open))
+		}
+	}
+	if good >= q.need {
+		return nil
 	}
 	return err
+}
+
+// grace is how long Close waits for these nodes when a majority has confirmed: as
+// long as a ballot would, and for a node that is silent not at all.
+func (q *quorum) grace(nodes map[*node]bool) (longest time.Duration) {
+	q.c.mu.Lock()
+	defer q.c.mu.Unlock()
+	for n := range nodes {
+		if !n.silent.Load() {
+			longest = max(longest, n.patience(&q.c.options))
+		}
+	}
+	return longest
 }

@@ -246,6 +246,27 @@ func TestQuorumLosesWithItsMajority(t *testing.T) {
 	_ = lease.Release()
 }
 
+// What a Client that closes had is gone on all nodes that speak, also on the slowest.
+func TestQuorumCloseLeavesNothing(t *testing.T) {
+	d := deploy(t, 3)
+	d.proxies[2].Delay(20 * time.Millisecond)
+	a := d.client(holdfast.Options{})
+	lease, err := lockIn(t, a, "x", patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all nodes have the lock", func() bool { return d.servers[2].MustDo(t, "EXISTS", keyL("x")) == "1" })
+	if err := bounded(t, "Close", a.Close); err != nil {
+		t.Errorf("Close: got %v", err)
+	}
+	lostBy(t, lease.Err(), holdfast.Closed)
+	for i, s := range d.servers {
+		if got := s.MustDo(t, "EXISTS", keyL("x")); got != "0" {
+			t.Errorf("node %d still has L after Close", i+1)
+		}
+	}
+}
+
 // A frozen node costs nothing: not to lock, not to release, not to close.
 func TestQuorumFrozenNodeCostsNothing(t *testing.T) {
 	d := deploy(t, 5)

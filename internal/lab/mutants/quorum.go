@@ -44,6 +44,8 @@ var quorumMutants = []mutant{
 		edits: []string{"t.until = max(1, l.numbers)", "t.until = 1 << 60", "t.until = min(t.until, w.number+tokensOfTurns-1)", "_ = w"}},
 	{guard: "quorum: who is down does not hide who holds", file: "quorum_ballot.go", name: "TestQuorumHeldBesideTheDead",
 		edits: []string{"case !b.hopeful(now) && b.plain(now):", "case !b.hopeful(now):"}},
+	{guard: "quorum: Close gives the slowest its time", file: "quorum_renew.go", pkg: "./internal/lab", name: "TestQuorumCloseLeavesNothing",
+		edits: []string{"over = time.After(q.grace(open))", "over = time.After(0)"}},
 	{guard: "quorum: split votes come back spread out", file: "quorum_ballot.go", name: "TestQuorumSplitVotesEnd",
 		edits: []string{"l.askAt = now.add(q.c.jitter(spread))", "l.askAt = now.add(spread / 1000)"}},
 }
