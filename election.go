@@ -104,7 +104,7 @@ func (who *candidate) key(name string) string {
 	if who == nil {
 		return name
 	}
-	return name + "\x00" + strconv.FormatInt(who.number, 10)
+	return name + "\x00candidate" + strconv.FormatInt(who.number, 36)
 }
 
 // tail is what the ids of a line end with.

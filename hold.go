@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -32,10 +33,11 @@ func (m *Mutex) checkHold() error {
 // So a turn that asks for one is given only after Redis has set such a life, and
 // only in a tenure of which nothing is under way that could shorten it.
 type minHold struct {
-	until instant // before this nobody else is to get the name; 0: no turn asked for that
-	lives instant // until then L lives, as Redis confirmed last
-	stays instant // by when L is surely gone, as far as least lives go
-	plain bool    // a renewal by the ttl alone was sent: however late, it cuts L to that
+	until instant   // before this nobody else is to get the name; 0: no turn asked for that
+	asked []instant // until when by each who asked for it
+	lives instant   // until then L lives, as Redis confirmed last
+	stays instant   // by when L is surely gone, as far as least lives go
+	plain bool      // a renewal by the ttl alone was sent: however late, it cuts L to that
 }
 
 // sent notes a renewal that goes out.
@@ -118,7 +120,7 @@ func (c *core) remembersRest(t *tenure, now instant) {
 // bound notes how long a turn has to last, and may.
 func (u *turn) bound(w *caller, now instant) {
 	if w.least > 0 {
-		u.tenure.minHold.until = now.add(w.least)
+		u.tenure.minHold.ask(now.add(w.least))
 	}
 	if w.most > 0 {
 		u.until = now.add(w.most)
@@ -128,13 +130,31 @@ func (u *turn) bound(w *caller, now instant) {
 // holdLonger is bound for one who shares a turn: the longest counts.
 func (u *turn) holdLonger(least time.Duration) {
 	if least > 0 {
-		u.tenure.minHold.until = max(u.tenure.minHold.until, u.since.add(least))
+		u.tenure.minHold.ask(u.since.add(least))
 	}
+}
+
+// holdNoLonger takes that back for one who got no lease after all.
+func (u *turn) holdNoLonger(least time.Duration) {
+	h := &u.tenure.minHold
+	if i := slices.Index(h.asked, u.since.add(least)); i >= 0 {
+		h.asked = slices.Delete(h.asked, i, i+1)
+		h.until = 0
+		for _, until := range h.asked {
+			h.until = max(h.until, until)
+		}
+	}
+}
+
+// ask: nobody else is to get the name before that.
+func (h *minHold) ask(until instant) {
+	h.asked = append(h.asked, until)
+	h.until = max(h.until, until)
 }
 
 // waive lets the name go to the next at once, for what was to be done under it
 // was not.
-func (u *turn) waive() { u.tenure.minHold.until = 0 }
+func (u *turn) waive() { u.tenure.minHold.until, u.tenure.minHold.asked = 0, nil }
 
 // ends is the holder's own deadline.
 func (u *turn) ends() instant {

@@ -100,10 +100,19 @@ func (m *Mutex) again(ctx context.Context, u *turn) (*Lease, error) {
 		return lease, err
 	}
 	if err := u.ensure(ctx); err != nil { // or the least time would end with the process
-		_ = lease.Release() // the others have theirs
+		m.unshare(lease)
 		return nil, err
 	}
 	return lease, nil
+}
+
+// unshare gives a shared lease back that nobody gets: the name does not rest for it.
+func (m *Mutex) unshare(lease *Lease) {
+	c := m.client.core
+	c.mu.Lock()
+	lease.turn.holdNoLonger(m.MinHold)
+	c.mu.Unlock()
+	_ = lease.Release() // the others have theirs
 }
 
 // share adds a lease to a turn; sure: L lives for the least time that it asks for.

@@ -146,7 +146,8 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	}()
 	if lost := lease.Err(); lost != nil { // writing that took too long
 		outcome = "did not run"
-		return nil // the release says why
+		lease.waive() // so nothing has to rest
+		return nil    // the release says why
 	}
 	err = f(lease.Context(ctx), lease)
 	outcome = outcomeOf(err)

@@ -74,7 +74,7 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 	}
 	now := c.clock.now()
 	c.shared++
-	l := c.newLine(name+"\x00"+strconv.FormatInt(c.shared, 36), name, k, s) // no name has a control character
+	l := c.newLine(name+"\x00shared"+strconv.FormatInt(c.shared, 36), name, k, s) // no name has a control character
 	l.admit(w, now)
 	l.step(now)
 	c.unlockAndPerform(patient, l.asking, now)

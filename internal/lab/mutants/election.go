@@ -3,7 +3,9 @@ package main
 // electionMutants are the guards of elections and of several names.
 var electionMutants = []mutant{
 	{guard: "election: a candidate is a line of its own", file: "election.go", name: "TestCandidatesOfOneProcess",
-		edits: []string{"return name + \"\\x00\" + strconv.FormatInt(who.number, 10)", "return name + strconv.FormatInt(who.number-who.number, 10)"}},
+		edits: []string{"return name + \"\\x00candidate\" + strconv.FormatInt(who.number, 36)", "return name + strconv.FormatInt(who.number-who.number, 10)"}},
+	{guard: "election: and of no other kind", file: "election.go", name: "TestLeaderBesideASemaphore",
+		edits: []string{"\"\\x00candidate\" +", "\"\\x00shared\" +"}},
 	{guard: "election: no lingering", file: "line.go", name: "TestResignedDoesNotLinger",
 		edits: []string{" || l.candidate != nil", ""}},
 	{guard: "election: a resignation is announced", file: "election.go", name: "TestElectionIsAnnounced",

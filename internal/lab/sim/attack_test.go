@@ -204,5 +204,76 @@ func TestOnceOverBeforeItBegan(t *testing.T) {
 		if !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("got %v, want ErrLost", err)
 		}
+		s.on(func(sim.Step, *sim.Fate) {})
+		time.Sleep(100 * time.Millisecond)
+		ran := false
+		err = s.process("p1", time.Second).Client.Once(t.Context(), "n", 10*time.Second, func(context.Context, *holdfast.Lease) error {
+			ran = true
+			return nil
+		})
+		if !ran || err != nil {
+			t.Errorf("another right after it: got %v, want a run: nobody has run it", err)
+		}
+	})
+}
+
+// Who shares a lease for longer, and gets an error, does not make the name rest.
+func TestSharedMinHoldGivenUp(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		h := s.lock(p0, "n")
+		short := p0.Client.Mutex("n")
+		short.Reentrant, short.MinHold = true, 200*time.Millisecond // within the ttl
+		shared, err := short.Lock(h.Context(t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "renew" })
+		ctx, cancel := context.WithTimeout(h.Context(t.Context()), 50*time.Millisecond)
+		defer cancel()
+		long := p0.Client.Mutex("n")
+		long.Reentrant, long.MinHold = true, time.Hour
+		if _, err := long.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want the error of ctx", err)
+		}
+		s.on(func(sim.Step, *sim.Fate) {})
+		if err := shared.Release(); err != nil {
+			t.Fatal(err)
+		}
+		h.release()
+		next := s.waits(s.process("p1", time.Second), "n")
+		s.notBefore("the next", next, 100*time.Millisecond) // the other's least time counts still
+		s.soon("the next", next, time.Second).release()
+		time.Sleep(2 * time.Second)
+		s.nothingLeft("n")
+	})
+}
+
+// A leader goes on to know when its lease ends, whatever its Client asks of the same
+// name as another kind.
+func TestLeaderBesideASemaphore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		lease, err := p0.Client.Election("n").Campaign(t.Context(), "v")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 200 { // whatever number the candidate has
+			if _, err := p0.Client.Semaphore("n", 3).TryAcquire(t.Context(), 1); !errors.Is(err, holdfast.ErrKind) {
+				t.Fatalf("a semaphore: got %v, want ErrKind", err)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if err := lease.Err(); err != nil {
+			t.Errorf("after three ttl: got %v, want that it leads: it is renewed", err)
+		}
+		s.on(func(_ sim.Step, f *sim.Fate) { f.LoseOut = true })
+		select {
+		case <-lease.Done():
+		case <-time.After(2 * time.Second):
+			t.Error("nothing reaches Redis, and it is not told that its lease is over")
+		}
 	})
 }
