@@ -6,9 +6,9 @@ package place
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -270,8 +270,25 @@ type Left struct {
 	Holds bool          // it is L or H, so these hold; else they wait
 }
 
+// lookScript lists the keys with a prefix: of each its name, its life in ms, whether
+// who is in it holds, and who that is. F and the like, which are meant to last, are not
+// looked into; nor is the L of a shared kind, which has its holders in H.
+const lookScript = `
+local all = {}
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+  local kind, ids, holds = redis.call('TYPE', key).ok, {}, '0'
+  if string.find(key, '^holdfast/queue:') or string.find(key, '^holdfast/holders:') then
+    ids = redis.call('ZRANGE', key, 0, -1)
+    if string.find(key, '^holdfast/holders:') then holds = '1' end
+  elseif not string.find(key, '^holdfast/') then
+    holds = '1'
+    if kind == 'string' then ids = {redis.call('GET', key)} end
+  end
+  all[#all + 1] = key .. ' ' .. redis.call('PTTL', key) .. ' ' .. holds .. ' ' .. table.concat(ids, ' ')
+end
+return all`
+
 // Look lists the keys of names, by their prefix, on all servers that are masters.
-// Those that are meant to last, F and the like, are not looked into.
 func (p *Place) Look(prefix string) ([]Left, error) {
 	var all []Left
 	for _, s := range p.Servers {
@@ -282,53 +299,21 @@ func (p *Place) Look(prefix string) ([]Left, error) {
 		if !strings.HasPrefix(role, "master") {
 			continue
 		}
-		keys, err := s.Do("KEYS", "*"+prefix+"*")
+		keys, err := s.Do("EVAL", lookScript, 0, "*"+prefix+"*")
 		if err != nil {
 			return nil, err
 		}
-		for key := range strings.Lines(keys) {
-			left, err := look(s, strings.TrimSpace(key))
+		for line := range strings.Lines(keys) {
+			words := strings.Fields(line)
+			if len(words) < 3 {
+				return nil, fmt.Errorf("a key that can't be read: %q", line)
+			}
+			ms, err := strconv.ParseInt(words[1], 10, 64)
 			if err != nil {
 				return nil, err
 			}
-			if left.Life != gone {
-				all = append(all, left)
-			}
+			all = append(all, Left{Key: words[0], Life: time.Duration(ms) * time.Millisecond, Holds: words[2] == "1", IDs: words[3:]})
 		}
 	}
 	return all, nil
-}
-
-// gone is the life of a key that is not there any more.
-const gone = -2 * time.Millisecond
-
-func look(s *redistest.Server, key string) (left Left, err error) {
-	left.Key = key
-	commands := []any{"PTTL", key}
-	life, err := s.Do(commands...)
-	if err != nil {
-		return left, err
-	}
-	var ms int64
-	if _, err := fmt.Sscan(life, &ms); err != nil {
-		return left, err
-	}
-	left.Life = time.Duration(ms) * time.Millisecond
-	var text string
-	switch {
-	case strings.HasPrefix(key, "holdfast/queue:"):
-		text, err = s.Do("ZRANGE", key, 0, -1)
-	case strings.HasPrefix(key, "holdfast/holders:"):
-		left.Holds = true
-		text, err = s.Do("ZRANGE", key, 0, -1)
-	case strings.HasPrefix(key, "holdfast/"):
-	default:
-		left.Holds = true
-		text, err = s.Do("GET", key)
-		if wrong := redistest.Error(""); errors.As(err, &wrong) && strings.HasPrefix(string(wrong), "WRONGTYPE") {
-			text, err = "", nil // a shared kind: who holds is in H
-		}
-	}
-	left.IDs = strings.Fields(text)
-	return left, err
 }
