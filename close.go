@@ -36,6 +36,11 @@ func (c *core) close() error {
 	for _, l := range c.lines {
 		calls = append(calls, l.shut()...)
 	}
+	for _, t := range c.tenures {
+		if t.phase == over { // its lease was not released yet
+			calls = append(calls, c.ends(t.id, t.line, scriptUnlock, nil)...)
+		}
+	}
 	for e := range c.errands { // their answers may not come in time
 		calls = append(calls, chore{e.call, e.node})
 	}

@@ -72,7 +72,8 @@ func (e *NotDueError) Error() string {
 func (e *NotDueError) Unwrap() error { return ErrNotDue }
 
 // RunAgain makes of an error that a run of Once returns one that does not count:
-// the name does not rest, and the next Once may run at once. err stays in it.
+// the name does not rest, and the next Once may run at once. err stays in it. It has
+// to come before Client.Close, which makes what is held rest.
 func RunAgain(err error) error {
 	if err == nil {
 		panic("holdfast: RunAgain needs an error")
@@ -150,16 +151,17 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		return nil    // the release says why
 	}
 	err = f(lease.Context(ctx), lease)
-	outcome = outcomeOf(err)
+	outcome = outcomeOf(err, causeOf(lease.Err()) == Closed)
 	return err
 }
 
-func outcomeOf(err error) string {
+// outcomeOf is for the record; rests: Close has made the name rest by then.
+func outcomeOf(err error, rests bool) string {
 	again := (*runAgain)(nil)
 	switch {
 	case err == nil:
 		return Done
-	case errors.As(err, &again):
+	case errors.As(err, &again) && !rests:
 		return "failed, and does not count: " + err.Error()
 	}
 	return "failed: " + err.Error()

@@ -54,6 +54,10 @@ var holdMutants = []mutant{
 		edits: []string{"lease.turn.holdNoLonger(m.MinHold)", "_ = 0"}},
 	{guard: "least time: and the others' stays", file: "hold.go", name: "TestSharedMinHoldGivenUp",
 		edits: []string{"for _, until := range h.asked {", "for _, until := range h.asked[:0] {"}},
+	{guard: "once: behind Close it counts", file: "once.go", name: "TestOnceRunAgainBehindClose",
+		edits: []string{"case errors.As(err, &again) && !rests:", "case errors.As(err, &again):"}},
+	{guard: "greatest time: Close gives back what is over", file: "close.go", name: "TestCloseGivesBackWhatIsOver",
+		edits: []string{"if t.phase == over {", "if false {"}},
 	{guard: "once: what was over before it began does not rest", file: "once.go", name: "TestOnceOverBeforeItBegan",
 		edits: []string{"lease.waive() // so nothing has to rest", "// so nothing has to rest"}},
 	{guard: "least time: F outlasts a holder", file: "internal/script/renew.lua", name: "TestMinHoldOutlastsTheFence",
@@ -83,5 +87,5 @@ var holdMutants = []mutant{
 	{guard: "once: RunAgain does not count", file: "once.go", name: "TestOnceRunAgain",
 		edits: []string{"if again := (*runAgain)(nil); errors.As(err, &again) {\n			lease.waive()", "if again := (*runAgain)(nil); errors.As(err, &again) {"}},
 	{guard: "once: a panic has run", file: "once.go", name: "TestOncePanic",
-		edits: []string{"	defer func() {\n		if lost", "	end := func() {\n		if lost", "	}()\n	if lost", "	}\n	if lost", "	outcome = outcomeOf(err)\n", "	outcome = outcomeOf(err)\n	end()\n"}},
+		edits: []string{"	defer func() {\n		if lost", "	end := func() {\n		if lost", "	}()\n	if lost", "	}\n	if lost", "	outcome = outcomeOf(err, causeOf(lease.Err()) == Closed)\n", "	outcome = outcomeOf(err)\n	end()\n"}},
 }

@@ -197,6 +197,25 @@ func TestMinHoldClose(t *testing.T) {
 	})
 }
 
+// Close gives back also what is over, and was not released by who still stops.
+func TestCloseGivesBackWhatIsOver(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		mutex := p0.Client.Mutex("n")
+		mutex.MaxHold = 100 * time.Millisecond
+		lease, err := mutex.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-lease.Done()
+		if err := p0.Client.Close(); err != nil {
+			t.Error(err)
+		}
+		s.soon("the next", s.waits(p1, "n"), time.Second).release()
+	})
+}
+
 // Who shares a lease and asks for more time gets it.
 func TestMinHoldLargestCounts(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

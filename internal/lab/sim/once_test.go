@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,6 +134,28 @@ func TestOnceRunAgain(t *testing.T) {
 		ran := false
 		if err := s.once(p1, time.Hour, 0, func() { ran = true }); err != nil || !ran {
 			t.Errorf("Once = %v, ran: %v; want a run", err, ran)
+		}
+	})
+}
+
+// Behind Close the name rests, so a run that says that it does not count does.
+func TestOnceRunAgainBehindClose(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		err := p0.Client.Once(t.Context(), "job", time.Minute, func(ctx context.Context, _ *holdfast.Lease) error {
+			go p0.Client.Close() //nolint:errcheck // its work is looked at
+			<-ctx.Done()
+			return holdfast.RunAgain(context.Cause(ctx))
+		})
+		if !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("got %v, want ErrLost", err)
+		}
+		time.Sleep(time.Second)
+		s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("the name does not rest") }))
+		run, err := p1.Client.LastRun(t.Context(), "job")
+		if err != nil || strings.Contains(run.Outcome, "does not count") || !strings.Contains(run.Outcome, "then: failed: ") {
+			t.Errorf("the record says %+v, %v", run, err)
 		}
 	})
 }
