@@ -87,5 +87,5 @@ var holdMutants = []mutant{
 	{guard: "once: RunAgain does not count", file: "once.go", name: "TestOnceRunAgain",
 		edits: []string{"if again := (*runAgain)(nil); errors.As(err, &again) {\n			lease.waive()", "if again := (*runAgain)(nil); errors.As(err, &again) {"}},
 	{guard: "once: a panic has run", file: "once.go", name: "TestOncePanic",
-		edits: []string{"	defer func() {\n		if lost", "	end := func() {\n		if lost", "	}()\n	if lost", "	}\n	if lost", "	outcome = outcomeOf(err, causeOf(lease.Err()) == Closed)\n", "	outcome = outcomeOf(err)\n	end()\n"}},
+		edits: []string{"	defer func() {\n		if lost", "	end := func() {\n		if lost", "	}()\n	if lost", "	}\n	if lost", "	outcome = outcomeOf(err, causeOf(lease.Err()) == Closed)\n", "	outcome = outcomeOf(err, false)\n	end()\n"}},
 }
