@@ -59,7 +59,7 @@ type core struct {
 	rested     map[string]instant   // past ids whose L is to rest, and until when
 	exported   memory               // ids that are somebody else's to end
 	wake       *wake                // the subscription; in Cluster each line has its own
-	bare       map[string]*line     // by name: what is kept of the lines of shared kinds with ids that are remembered
+	bare       bares                // what is kept of the lines of shared kinds with ids that are remembered
 	wakes      wakes                // in Cluster those of the shared kinds, whose lines of a name share one
 	answered   instant              // when the newest answer came
 	troubled   bool                 // a request failed in the network since the last answer

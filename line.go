@@ -233,9 +233,9 @@ func (c *core) end(t *tenure, now instant) {
 		return
 	}
 	if t.phase < holding && t.mayStand() {
-		c.given.add(t.id, t.line.bare(), now, t.line.ttl()+queueLife)
+		c.given.add(t.id, t.line.bare(now), now, t.line.ttl()+queueLife)
 	} else {
-		c.past.add(t.id, t.line.bare(), now, t.line.ttl()+time.Minute)
+		c.past.add(t.id, t.line.bare(now), now, t.line.ttl()+time.Minute)
 	}
 	c.remembersRest(t, now)
 	delete(c.tenures, t.id)

@@ -81,28 +81,6 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 	return nil
 }
 
-// maxBare bounds the names whose bare lines are at hand.
-const maxBare = 1 << 10
-
-// bare is as much of a line as it takes to end an id of it. Ids are remembered by
-// the ten thousand, and in the shared kinds each had a line of its own: theirs
-// have one bare line for a name.
-func (l *line) bare() *line {
-	if l.shared == nil {
-		return l
-	}
-	c := l.c
-	b := c.bare[l.name]
-	if b == nil {
-		if c.bare == nil || len(c.bare) == maxBare {
-			c.bare = make(map[string]*line)
-		}
-		b = &line{c: c, name: l.name, keys: l.keys, shard: l.shard, shared: &shared{keys: l.shared.keys}}
-		c.bare[l.name] = b
-	}
-	return b
-}
-
 // call is a run of a script on a name: of the one that does this for its kind.
 func (l *line) call(s *Script, args []string) Call {
 	if l.shared == nil {

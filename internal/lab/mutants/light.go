@@ -47,7 +47,7 @@ var lightMutants = []mutant{
 		edits: []string{"local over = score and score - above", "local over = score and tonumber(score)"}},
 	{guard: "light: lock reads none of them", file: "internal/script/shared_used.lua", pkg: "./internal/lab", name: "TestSharedGrowth",
 		edits: []string{"if heavy > 0 then", "for _, one in ipairs(redis.call('ZRANGE', H, 0, -1)) do string.match(one, '%.%a(%d+)|') end\nif heavy > 0 then"}},
-	{guard: "light: no line is kept with an id", file: "shared.go", pkg: ".", name: "TestRememberedIDsAreSmall",
+	{guard: "light: no line is kept with an id", file: "bare.go", pkg: ".", name: "TestRememberedIDsAreSmall",
 		edits: []string{"if l.shared == nil {\n\t\treturn l\n", "if true {\n\t\treturn l\n"}},
 	{guard: "cancel: a lock of another kind is no error", file: "internal/script/cancel.lua", name: "TestSharedMutexGivesUpQuietly",
 		edits: []string{"local holder = redis.pcall('GET', L)", "local holder = redis.call('GET', L)"}},

@@ -2,6 +2,10 @@ package main
 
 // sharedMutants are the guards of docs/shared.md.
 var sharedMutants = []mutant{
+	{guard: "shared: lines of names that are not used are forgotten", file: "bare.go", pkg: ".", name: "TestBareLinesAreForgotten",
+		edits: []string{"now.sub(b.since) > bareAge || ", ""}},
+	{guard: "shared: nor are they kept of any number of names", file: "bare.go", pkg: ".", name: "TestBareLinesAreForgotten",
+		edits: []string{" || len(b.newer) == maxBare", ""}},
 	{guard: "shared: nobody overtakes the first", file: "internal/script/shared_survey.lua", name: "TestSharedHeadIsNotOvertaken",
 		edits: []string{"plan.first, plan.more = id, plan.used + weight <= capacity\n        return plan", "plan.first = plan.first or id"}},
 	{guard: "shared: a try does not overtake", file: "internal/script/shared_lock.lua", name: "TestSharedTryDoesNotOvertake",
