@@ -110,7 +110,7 @@ func (w *Writer) written(n int) {
 	defer w.mu.Unlock()
 	if w.trouble {
 		w.trouble, w.refused = false, false
-		go w.options.Logger.Info("holdfast: the journal is written again", "dropped", w.lost)
+		w.tell(slog.LevelInfo, "holdfast: the journal is written again", "dropped", w.lost)
 	}
 	clear(w.buffer[:n])
 	w.buffer = w.buffer[n:]
@@ -128,11 +128,32 @@ func (w *Writer) failed(err error) {
 		if refused {
 			level = slog.LevelWarn
 		}
-		go w.options.Logger.Log(context.Background(), level, "holdfast: the journal can't be written; what does not fit into memory is dropped", "error", explained(err))
+		w.tell(level, "holdfast: the journal can't be written; what does not fit into memory is dropped", "error", explained(err))
 	}
 	w.trouble, w.refused = true, refused
 	if w.closed {
 		time.AfterFunc(impatienceWith(err), w.cancel)
+	}
+}
+
+// tell is for the Logger, which must not hold anything up.
+func (w *Writer) tell(level slog.Level, text string, about ...any) {
+	w.telling.Go(func() { w.options.Logger.Log(context.Background(), level, text, about...) })
+}
+
+// awaitTold waits until the Logger was told all: after Close the process may end. A
+// second at most: it is the user's code.
+func (w *Writer) awaitTold() {
+	told := make(chan struct{})
+	go func() {
+		w.telling.Wait()
+		close(told)
+	}()
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-told:
+	case <-t.C:
 	}
 }
 

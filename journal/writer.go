@@ -115,6 +115,8 @@ type Writer struct {
 	last    moment  // of the newest event
 
 	progress chan struct{} // closed, and made anew, whenever something was written
+
+	telling sync.WaitGroup // of the Logger
 }
 
 // noted is an entry whose time by the server's clock is not known yet.
@@ -284,7 +286,8 @@ var errClosed = errors.New("holdfast: journal: the Writer was closed before that
 
 // Close writes what there is, for two seconds at most, a quarter of one when a call
 // fails, and not again what the server refused for good. The error says how many entries were not
-// written. What is noted afterwards is dropped. Close the Clients first.
+// written. What is noted afterwards is dropped. Close the Clients first. The Logger has been told
+// all when Close returns, unless it takes longer than a second.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	if !w.closed {
@@ -303,6 +306,7 @@ func (w *Writer) Close() error {
 	giveUp := time.AfterFunc(bound, w.cancel)
 	defer giveUp.Stop()
 	<-w.done
+	w.awaitTold()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.buffer); n > 0 {

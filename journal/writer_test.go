@@ -187,6 +187,51 @@ func TestCloseAfterARefusal(t *testing.T) {
 	}
 }
 
+// slowly is a Logger that takes its time.
+type slowly struct {
+	slog.Handler
+	takes time.Duration
+	told  chan string
+}
+
+func (s slowly) Enabled(context.Context, slog.Level) bool { return true }
+
+func (s slowly) Handle(_ context.Context, r slog.Record) error {
+	time.Sleep(s.takes)
+	s.told <- r.Level.String() + " " + r.Message
+	return nil
+}
+
+// What went wrong has been told when Close returns, since the process may end then; but it
+// does not wait for a Logger that hangs.
+func TestCloseHasToldTheLogger(t *testing.T) {
+	for _, takes := range []time.Duration{500 * time.Millisecond, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			s.says = holdfast.ServerError("NOPERM User app has no permissions to run the 'xadd' command")
+			told := make(chan string, 10)
+			w := journal.NewWriter(s, &journal.Options{Logger: slog.New(slowly{slog.DiscardHandler, takes, told})})
+			w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+			began := time.Now()
+			_ = w.Close()
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("Close took %v", took)
+			}
+			if takes == time.Hour {
+				time.Sleep(2 * time.Hour)
+			}
+			select {
+			case got := <-told:
+				if !strings.HasPrefix(got, "WARN holdfast: the journal can't be written") || len(told) > 0 {
+					t.Errorf("told %q and %d more, want one warning", got, len(told))
+				}
+			default:
+				t.Error("it was not told")
+			}
+		})
+	}
+}
+
 // A slow server is asked less often: what takes 100 ms is followed by 2 s of rest.
 func TestWriterSparesASlowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

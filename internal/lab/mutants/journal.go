@@ -48,6 +48,8 @@ var journalMutants = []mutant{
 		edits: []string{"c.busy = answer", "c.busy = nil"}},
 	{guard: "journal: a refusal for good is no reason to wait", file: "journal/flush.go", pkg: "./journal", name: "TestCloseAfterARefusal",
 		edits: []string{"return 0\n	}\n	return impatience", "return patience\n	}\n	return impatience"}},
+	{guard: "journal: Close has told the Logger", file: "journal/writer.go", pkg: "./journal", name: "TestCloseHasToldTheLogger",
+		edits: []string{"	w.awaitTold()\n", ""}},
 	{guard: "journal: what takes too long is sent in parts", file: "journal/flush.go", pkg: "./journal", name: "TestWriterSendsLessToASlowServer",
 		edits: []string{"				most = max(1, min(most, len(batch))/2)\n", ""}},
 	{guard: "journal: a slow server is spared", file: "journal/flush.go", pkg: "./journal", name: "TestWriterSparesASlowServer",
