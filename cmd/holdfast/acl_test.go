@@ -65,6 +65,31 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
+// Who has no right to the journal is told so once, however short the command, and
+// the command runs all the same.
+func TestJournalIsRefused(t *testing.T) {
+	server := startRedis(t)
+	server.do(t, aclLine(t, "app")...)
+	const refused = "the journal can't be written: the server's user lacks a right that the journal needs (+xadd "
+	for flags, want := range map[string][]string{"": {refused}, "-q": nil, "--no-journal": nil} {
+		r := startRun(t, server.urlFor("app"), "touch ran", strings.Fields(flags)...)
+		r.wantExit(0)
+		r.wantLines(want...)
+		if !r.exists("ran") {
+			t.Errorf("with %q nothing was run", flags)
+		}
+	}
+	r := startRun(t, server.urlFor("app"), "sleep 1", "-v")
+	r.wantExit(0)
+	if got := strings.Count(r.stderr.String(), refused); got != 1 {
+		t.Errorf("with -v told %d times, want once, in:\n%s", got, r.stderr.String())
+	}
+	json := startRun(t, server.urlFor("app"), "true", "--log-format", "json")
+	json.wantExit(0)
+	json.wantSaid(`"level":"WARN","msg":"` + refused)
+	json.wantSaid(`; --no-journal does without"}`)
+}
+
 // Who may only look can look, and change nothing.
 func TestRightsOfAWatcher(t *testing.T) {
 	server := startRedis(t)

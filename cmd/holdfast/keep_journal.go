@@ -1,20 +1,19 @@
 package main
 
 import (
+	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
 // keepJournal writes what a Client that is about to be made does to the journal, until
-// after is called. Its trouble is that of the lock, which is told.
+// after is called. That Redis does not answer it is the lock that tells; what the server
+// refuses the journal alone nobody else would.
 func (a *app) keepJournal(store holdfast.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
-	trouble := slog.DiscardHandler
-	if a.verbose {
-		trouble = a.logger()
-	}
-	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(trouble)})
+	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.logger()})})
 	tell := o.OnEvent
 	o.OnEvent = func(e holdfast.Event) {
 		w.OnEvent(e)
@@ -27,4 +26,22 @@ func (a *app) keepJournal(store holdfast.Store, o *holdfast.Options) (w *journal
 			a.detail("%s", reason(err))
 		}
 	}
+}
+
+// refusal is the handler of a journal's Logger. It says in one sentence what the server
+// refuses, and what to do without.
+type refusal struct{ slog.Handler }
+
+func (h refusal) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return h.Handler.Handle(ctx, r)
+	}
+	r.Attrs(func(attr slog.Attr) bool {
+		if err, ok := attr.Value.Any().(error); ok {
+			why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "holdfast: journal: "), ".")
+			r = slog.NewRecord(r.Time, r.Level, "the journal can't be written: "+why+"; --no-journal does without", r.PC)
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
 }
