@@ -15,6 +15,7 @@ import (
 
 const (
 	quiet     = 10 * time.Second // the longest silence of a stream
+	speak     = quiet - quiet/40 // after how much of it a line is sent: timers are late
 	writeTime = 10 * time.Second // the longest that a client may not read
 
 	shuttingDown = "the server is shutting down"
@@ -57,9 +58,10 @@ type stream struct {
 	c     *http.ResponseController
 	ctx   context.Context // the request's
 	name  string
-	begun bool // the header is written
-	ended bool // it can't be written to
-	stuck bool // since the other side takes nothing, and not since it has closed
+	spoke time.Time // when something was last written
+	begun bool      // the header is written
+	ended bool      // it can't be written to
+	stuck bool      // since the other side takes nothing, and not since it has closed
 }
 
 // granted is the first event of a lease, and renewed a later one.
@@ -108,9 +110,9 @@ func (s *stream) wait(v *wish) *holdfast.Lease {
 		lease, err := s.api.lock(ctx, v)
 		got <- outcome{lease, err}
 	}()
-	closing, tick := s.api.life.Done(), time.NewTicker(quiet)
-	defer tick.Stop()
 	s.event("waiting", map[string]string{"name": v.Name})
+	closing, next := s.api.life.Done(), time.NewTimer(s.silence())
+	defer next.Stop()
 	for {
 		select {
 		case o := <-got:
@@ -119,10 +121,11 @@ func (s *stream) wait(v *wish) *holdfast.Lease {
 				return nil
 			}
 			return o.lease
-		case <-tick.C:
+		case <-next.C:
 			if s.comment(); s.ended {
 				cancel(nil)
 			}
+			next.Reset(s.silence())
 		case <-closing:
 			closing = nil
 			cancel(closingProblem(shuttingDown))
@@ -135,10 +138,9 @@ func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 	said := lease.Remaining()
 	s.until = time.Now().Add(said)
 	s.event("granted", granted{v.Name, lease.Token(), v.Owner, v.ttl.Milliseconds(), said.Milliseconds()})
-	every := min(v.ttl/6, quiet)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	spoke := time.Now()
+	every := min(v.ttl/6, speak)
+	next := time.NewTimer(every)
+	defer next.Stop()
 	defer s.linger(lease)
 	for !s.ended {
 		select {
@@ -150,16 +152,16 @@ func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 		case <-s.api.life.Done():
 			s.closes(lease, v)
 			return
-		case now := <-tick.C:
-			left := lease.Remaining()
+		case <-next.C:
+			now, left := time.Now(), lease.Remaining()
 			switch {
 			case now.Add(left).Sub(s.until) > every/2:
-				s.until, spoke = now.Add(left), now
+				s.until = now.Add(left)
 				s.event("renewed", granted{Name: v.Name, Token: lease.Token(), TTLMS: v.ttl.Milliseconds(), Remaining: left.Milliseconds()})
-			case now.Sub(spoke) >= quiet:
-				spoke = now
+			case s.silence() <= 0:
 				s.comment()
 			}
+			next.Reset(min(every, s.silence()))
 		}
 	}
 }
@@ -205,15 +207,22 @@ func (s *stream) closes(lease *holdfast.Lease, v *wish) {
 
 // waitsFor waits until the client has closed the stream; false: it has not.
 func (s *stream) waitsFor(d time.Duration, sooner <-chan struct{}) (closed bool) {
-	t := time.NewTimer(d)
+	t, next := time.NewTimer(d), time.NewTimer(s.silence())
 	defer t.Stop()
-	select {
-	case <-s.ctx.Done():
-		return true
-	case <-sooner:
-	case <-t.C:
+	defer next.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return true
+		case <-next.C:
+			s.comment()
+			next.Reset(s.silence())
+			continue
+		case <-sooner:
+		case <-t.C:
+		}
+		return s.ended
 	}
-	return s.ended
 }
 
 // linger keeps the lease of a client that takes or confirms nothing until the time is over that it was
@@ -250,7 +259,11 @@ func (s *stream) event(kind string, data any) {
 // comment shows the client, and us, that the other side is there.
 func (s *stream) comment() { s.write(": \n\n") }
 
+// silence is how long nothing need be written.
+func (s *stream) silence() time.Duration { return time.Until(s.spoke.Add(speak)) }
+
 func (s *stream) write(text string) {
+	s.spoke = time.Now()
 	if s.ended {
 		return
 	}

@@ -98,6 +98,10 @@ var serverMutants = []mutant{
 		edits: []string{"grace := v.ttl / 2", "grace := v.ttl * 100"}},
 	{guard: "http: Close ends streams", file: "server/stream.go", pkg: "./server", name: "TestCloseEndsStreams",
 		edits: []string{"			s.closes(lease, v)\n			return\n", "			<-s.ctx.Done()\n			return\n"}},
+	{guard: "http: no stream is silent", file: "server/stream.go", pkg: "./internal/lab/sim", name: "TestStreamIsNeverSilent",
+		edits: []string{"next.Reset(min(every, s.silence()))", "next.Reset(every)"}},
+	{guard: "http: nor one that is to stop", file: "server/stream.go", pkg: "./internal/lab/sim", name: "TestStreamIsNeverSilent",
+		edits: []string{"			s.comment()\n			next.Reset(s.silence())\n			continue\n", "			continue\n"}},
 	{guard: "http: streams are bounded", file: "server/crowd.go", pkg: "./server", name: "TestStreamsAreBounded",
 		edits: []string{"case c.all >= c.most:", "case c.all >= c.most+100:"}},
 }
