@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,11 +73,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	f.options.Logger = slog.New(a.logger())
-	if f.tokens != "" {
-		var err error
-		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
-			return usagef("--tokens: %v", err)
-		}
+	pairs, err := a.serveFiles(f)
+	if err != nil {
+		return err
 	}
 	metrics := holdfastprom.New(nil)
 	a.counted = func(store holdfast.Store) holdfast.Store { return metrics.Store(store, "") }
@@ -109,12 +108,13 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	defer endAdmin()
 	web := server.NewServer(api)
+	web.TLSConfig = &tls.Config{Certificates: pairs}
 	web.ErrorLog = slog.NewLogLogger(a.logger(), slog.LevelDebug)
 	failed := make(chan error, 1)
 	go func() {
 		limited := server.Limit(listener, f.maxConnections)
 		if f.cert != "" {
-			failed <- web.ServeTLS(limited, f.cert, f.key)
+			failed <- web.ServeTLS(limited, "", "")
 		} else {
 			failed <- web.Serve(limited)
 		}
@@ -129,6 +129,24 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	stop() // a second ctrl-C ends it at once
 	return a.endServing(api, web, f.options.Grace)
+}
+
+// serveFiles reads the files that flags name, before anything is begun: the tokens into
+// the options, and what TLS needs.
+func (a *app) serveFiles(f *serveFlags) (pairs []tls.Certificate, err error) {
+	if f.tokens != "" {
+		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
+			return nil, &exitError{exitConfig, fmt.Errorf("%s: %s", a.called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: "))}
+		}
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, &exitError{exitConfig, fmt.Errorf("%s %s, %s %s: %w", a.called("tls-cert"), f.cert, a.called("tls-key"), f.key, err)}
+		}
+		pairs = []tls.Certificate{pair}
+	}
+	return pairs, nil
 }
 
 // endServing lets the clients of streams stop, and releases what they held.

@@ -1,0 +1,75 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// issued writes a certificate for 127.0.0.1 that has signed itself, and its key.
+func issued(t *testing.T) (cert, key string, parsed *x509.Certificate) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parsed, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key, parsed
+}
+
+// With a certificate and its key it serves HTTPS; with another's key it does not begin.
+func TestServeTLS(t *testing.T) {
+	cert, key, parsed := issued(t)
+	s := startServe(t, startServer(t).URL(), "--tls-cert", cert, "--tls-key", key)
+	roots := x509.NewCertPool()
+	roots.AddCert(parsed)
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	r, err := client.Get(s.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if !strings.HasPrefix(s.url, "https://") || r.StatusCode != http.StatusOK || r.ProtoMajor != 2 {
+		t.Errorf("%s: %s, %s; want 200 by HTTP/2", s.url, r.Status, r.Proto)
+	}
+	_, other, _ := issued(t)
+	var out bytes.Buffer
+	if got := runHere(t.Context(), &out, &out, "serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", other); got != exitConfig || !strings.Contains(out.String(), "does not match") {
+		t.Errorf("with another's key: exit code %d, want %d, and said %q", got, exitConfig, &out)
+	}
+}
