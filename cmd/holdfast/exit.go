@@ -13,7 +13,7 @@ const (
 	exitUsage         = 64  // the command line is wrong, or the URL does not fit the server
 	exitUnreachable   = 69  // no answer from the server
 	exitSoftware      = 70  // anything else that went wrong
-	exitTempFail      = 75  // the name is held, try later; or by another than was meant
+	exitTempFail      = 75  // the name is held, or by another than was meant, or a quorum has no majority: try later
 	exitNoPerm        = 77  // the server refused: password, user or rights
 	exitConfig        = 78  // a file that a flag names can't be read or written, or holds something else
 	exitLost          = 122 // the lease was lost while the command ran

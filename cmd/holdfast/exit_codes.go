@@ -22,7 +22,7 @@ var exitMeanings = []exitMeaning{
 	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name is another kind of lock"},
 	{"69", "unreachable", "no answer from the server, or too few replicas: whether anybody holds the name is not known"},
 	{"70", "other", "something else went wrong; it was said what"},
-	{"75", "busy", "somebody holds the name (-n, -w; see --busy-code), or another than was meant: try later"},
+	{"75", "busy", "somebody holds the name (-n, -w; see --busy-code), or another than was meant; of quorum status, no majority votes: try later"},
 	{"77", "refused", "the server refused: password, user or rights"},
 	{"78", "config", "a file that a flag names cannot be read or written, or holds something else"},
 	{"122", "lost", "the lease was lost, revoked or stolen, whatever the command's own code was"},
