@@ -23,8 +23,9 @@ PREFIX. With --all also the free ones that were used in the last day.
 Names are found by their tokens' keys, which live a day beyond the last use; a
 key that only others have set under the same prefix is not found. This walks the
 whole keyspace with SCAN: on a large server it takes its time. Each line was true
-at its own moment. Names that the server will not let us look at are left out,
-and said to be: the exit code is then 77.
+at its own moment. Names that can't be looked at are left out; how many, and why the
+first, is said, and the exit code is that of this reason: 77 a right is missing, 69 a
+part of a Cluster is away, 70 anything else, such as a key of another type.
 
 PROBLEM is what somebody should look after: possible-deadlock, no-ttl, starving,
 readers-block-writer, expiring, renewals-late, held-long; 'holdfast show NAME' says
