@@ -31,6 +31,7 @@ type serveFlags struct {
 	maxConnections  int
 	options         server.Options
 	tokensWereAsked bool
+	silent          bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -60,6 +61,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "how long streams have to close when this ends")
 	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "the most streams at a time")
 	flags.IntVar(&f.maxConnections, "max-connections", 8192, "the most connections at a time; others wait")
+	journalFlag(flags, &f.silent)
 	flags.StringVar(&f.admin, "admin-listen", "", "where to serve profiles of this process (pprof), loopback only;\nelse nowhere")
 	cmd.AddCommand(a.serveTokenCommand())
 	return cmd
@@ -80,10 +82,10 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	metrics := holdfastprom.New(nil)
 	a.counted = func(store holdfast.Store) holdfast.Store { return metrics.Store(store, "") }
 	var seen holdfast.Store
+	log := &jobLog{a: a, silent: f.silent}
 	client, closeClient, err := a.connectWith(ctx, holdfast.Options{OnEvent: metrics.OnEvent}, func(store holdfast.Store, o *holdfast.Options) func() {
 		seen = store
-		_, after := a.keepJournal(store, o)
-		return after
+		return log.open(store, o)
 	})
 	if err != nil {
 		return err

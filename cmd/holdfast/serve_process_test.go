@@ -166,6 +166,23 @@ func TestServeEnds(t *testing.T) {
 	a.wantExit(0)
 }
 
+// What it locks stands in the journal, unless that is not wanted.
+func TestServeWritesTheJournal(t *testing.T) {
+	for flags, want := range map[string]int64{"": 1, "--no-journal": 0} {
+		server := startServer(t)
+		s := startServe(t, server.URL(), strings.Fields(flags)...)
+		if status, answer := s.ask("POST", "/v1/leases", `{"name": "n", "ttl": "1m"}`); status != http.StatusCreated {
+			t.Fatalf("acquire: %d %v", status, answer)
+		}
+		s.send(syscall.SIGTERM)
+		s.wantExit(0)
+		got, err := server.Do("EXISTS", "holdfast/journal:holdfast:")
+		if err != nil || got != want {
+			t.Errorf("with %q journals: %v, %v; want %d", flags, got, err, want)
+		}
+	}
+}
+
 // While Redis is frozen requests are answered 503, soon, and afterwards as before.
 func TestServeWithoutRedis(t *testing.T) {
 	redis := startRedis(t)
