@@ -11,8 +11,8 @@
 // server that froze every second call waits for that. A master that froze is
 // given up when its connections are, five to seven seconds later, although
 // Sentinel or Cluster may have another long before; one that died, at once. With
-// Sentinel, subscriptions end as soon as the client goes to another master.
-// Cluster needs Redis 7 or Valkey.
+// Sentinel, subscriptions end as soon as the client goes to another master, but not
+// those of a client with SendToReplicas. Cluster needs Redis 7 or Valkey.
 //
 // The driver holds no lock logic and repeats nothing but what Cluster redirects
 // (MOVED, ASK): what fails is reported, and the core decides. Each subscription

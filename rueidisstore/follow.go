@@ -11,11 +11,14 @@ import (
 const lookEvery = 100 * time.Millisecond
 
 // master is the client for a subscription, and with Sentinel the address of the
-// master that it is bound to.
+// master that it is bound to. A client with SendToReplicas does not tell which of
+// its two nodes that is, but goes there for a connection of one's own.
 func (s *Store) master() (client rueidis.Client, addr string) {
 	if s.client.Mode() == rueidis.ClientModeSentinel {
-		for addr, node := range s.client.Nodes() { // the master alone
-			return node, addr
+		if nodes := s.client.Nodes(); len(nodes) == 1 {
+			for addr, node := range nodes {
+				return node, addr
+			}
 		}
 	}
 	return s.client, ""

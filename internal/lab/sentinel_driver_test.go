@@ -4,11 +4,13 @@ package lab_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/redis/rueidis"
 )
 
 // A subscription to a master that froze ends when the store goes to the next
@@ -42,4 +44,24 @@ func TestDriverLeavesAFrozenMaster(t *testing.T) {
 		}
 	})
 	redistest.ThawAll(t, old)
+}
+
+// A client that reads from a replica hears what the master publishes, and goes on
+// to do so.
+func TestDriverSubscribesOnTheMaster(t *testing.T) {
+	guarded := redistest.Sentinel(t, 1)
+	store := openStore(t, guarded.URL(), func(o *rueidis.ClientOption) {
+		o.SendToReplicas = func(c rueidis.Completed) bool { return c.IsReadOnly() }
+	})
+	for _, channel := range []string{"a", "b", "c", "d"} { // one of them may find the master by chance
+		sub := subscribe(t, store, channel, func(string) {})
+		if said := guarded.Master.MustDo(t, "PUBSUB", "NUMSUB", channel); !strings.HasSuffix(said, "1") {
+			t.Errorf("the master knows %q, want one subscriber", said)
+		}
+		select {
+		case <-sub.Done():
+			t.Errorf("the subscription to %s has ended", channel)
+		case <-time.After(time.Second / 2): // it looks for the master five times meanwhile
+		}
+	}
 }

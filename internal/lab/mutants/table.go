@@ -86,6 +86,8 @@ var mutants = []mutant{
 		edits: []string{"l.c.ghost(a.holder, now)\n", "\n"}},
 	{guard: "rueidis: nothing is read that was not asked for", file: "rueidisstore/dial.go", pkg: "./internal/lab", name: "TestDriverHearsUnasked",
 		edits: []string{"\t<-a.begun\n", ""}},
+	{guard: "rueidis: a client that reads from replicas subscribes on the master", file: "rueidisstore/follow.go", pkg: "./internal/lab", name: "TestDriverSubscribesOnTheMaster",
+		edits: []string{"len(nodes) == 1 {", "true {"}},
 	{guard: "rule 10: WAIT on the connection of the calls", file: "rueidisstore/wait.go", pkg: "./internal/lab", name: "TestDriverEvalWait",
 		edits: []string{"replies := conn.DoMulti(ctx, commands...)", "last := len(commands) - 1\n\treplies := conn.DoMulti(ctx, commands[:last]...)\n\tother, done := s.client.Dedicate()\n\tdefer done()\n\treplies = append(replies, other.Do(ctx, commands[last]))"}},
 	{guard: "rule 10: WAIT takes a third of the life", file: "replicas.go", name: "TestWaitIsShort",
