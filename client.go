@@ -68,6 +68,7 @@ type core struct {
 	muteUntil  instant              // until when nothing is expected to be pushed
 	inflight   int                  // requests that have not come back
 	errands    map[*errand]struct{}
+	cancels    cancels // among them
 	late       []chore // what undoes lock requests that came back after Close
 	missed     int     // events dropped
 

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -109,4 +110,26 @@ func TestRememberedIDsAreSmall(t *testing.T) {
 			t.Errorf("%s: %d bytes for each id that is remembered, want less than 600: no line is kept with it", test.what, per)
 		}
 	}
+}
+
+// While nobody answers, a process goes on to cancel each id that it gave up, but no
+// more of them than it remembers.
+func TestCancelsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 1 << 16
+		store, client := onSilence(func() error { return io.EOF })
+		for range most + 10 {
+			store.giveUp(t, client, func() {})
+		}
+		synctest.Wait()
+		_ = client.Close()
+		if got := len(store.closed); got != most {
+			t.Errorf("Close cancelled %d ids, want the newest %d", got, most)
+		}
+		for id, n := range store.closed {
+			if n > 1 {
+				t.Fatalf("Close cancelled %s %d times: there were as many errands", id, n)
+			}
+		}
+	})
 }

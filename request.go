@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"container/list"
 	"context"
 	"strconv"
 	"time"
@@ -244,15 +245,18 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 // errand is a script that only cleans up. It is sent again and again until it
 // was answered, or until has passed and the keys have expired by themselves.
 type errand struct {
-	c     *core
-	call  Call
-	line  *line
-	node  *node // of a quorum; nil on one master
-	until instant
-	rests instant       // until when L is to rest; 0: it is not
-	wait  time.Duration // before the next try
-	whole bool          // L alone is done
-	done  chan struct{} // closed at its end; nil: nobody waits
+	c      *core
+	call   Call
+	line   *line
+	node   *node // of a quorum; nil on one master
+	until  instant
+	rests  instant       // until when L is to rest; 0: it is not
+	wait   time.Duration // before the next try
+	timer  timer         // of the next try
+	asking *request      // the newest: a lock may have run after one before it
+	whole  bool          // L alone is done
+	place  *list.Element // among the cancels; nil: it is none
+	done   chan struct{} // closed at its end; nil: nobody waits
 }
 
 // errand ends an id: the first of args. On a quorum that is done on each node, and
@@ -267,6 +271,7 @@ func (c *core) errand(s *Script, l *line, now, until instant, args []string) *er
 
 func (c *core) begin(e *errand, now instant) *errand {
 	e.c, e.wait = c, 10*time.Millisecond
+	e.timer = timer{index: -1, fire: e.send}
 	c.errands[e] = struct{}{}
 	e.send(now)
 	return e
@@ -287,19 +292,22 @@ func (e *errand) send(now instant) {
 	if e.c.closed {
 		return
 	}
+	e.c.schedule.stop(&e.timer)
 	if e.rests > 0 {
 		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
 	}
 	if e.node != nil {
-		e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+		e.asking = e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
 	} else {
-		r := e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
-		r.call.Keys, r.whole = e.call.Keys, e.whole
+		e.asking = e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+		e.asking.call.Keys, e.asking.whole = e.call.Keys, e.whole
 	}
 }
 
-func (e *errand) answered(_ *request, a answer, err error, now instant) {
+func (e *errand) answered(r *request, a answer, err error, now instant) {
 	switch {
+	case e.asking != r: // it was sent once more, or is dropped
+		return
 	case err == nil && a.word == "again":
 		e.send(now)
 		return
@@ -307,12 +315,20 @@ func (e *errand) answered(_ *request, a answer, err error, now instant) {
 		e.whole = e.whole || err == nil
 		// However many there are after an outage, some hundred go out per second.
 		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
-		e.c.later(now.add(e.wait/2+e.c.jitter(e.wait)), e.send)
+		e.c.schedule.set(&e.timer, now.add(e.wait/2+e.c.jitter(e.wait)))
 		return
 	case err != nil && (e.node == nil || !passing(err)): // of a quorum some may be down for long
 		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
+	e.end()
+}
+
+// end takes an errand off the list, done or not.
+func (e *errand) end() {
 	delete(e.c.errands, e)
+	e.asking = nil
+	e.c.schedule.stop(&e.timer)
+	e.c.cancels.remove(e)
 	if e.done != nil {
 		close(e.done)
 	}
@@ -328,7 +344,44 @@ func (c *core) cancelID(id string, l *line, now instant) {
 		c.rest(id, l, now, rests)
 		return
 	}
-	c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
+	if e := c.cancels.of[id]; e != nil { // a lock may have run after it
+		e.until = now.add(queueLife)
+		e.send(now)
+		return
+	}
+	e := c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
+	c.cancels.add(e)
+}
+
+// maxCancels bounds the cancels that are not answered, as many ids as are
+// remembered: who locks many names while nobody answers gives up one after the other.
+const maxCancels = 1 << 16
+
+// cancels are the errands that cancel an id, one for each. Of too many the oldest
+// is dropped: its id expires by itself.
+type cancels struct {
+	of    map[string]*errand
+	queue list.List // in the order in which they began
+}
+
+func (s *cancels) add(e *errand) {
+	if e == nil { // of a quorum, where L expires within a minute
+		return
+	}
+	if s.of == nil {
+		s.of = make(map[string]*errand)
+	}
+	s.of[e.call.Args[0]], e.place = e, s.queue.PushBack(e)
+	if len(s.of) > maxCancels {
+		s.queue.Front().Value.(*errand).end()
+	}
+}
+
+func (s *cancels) remove(e *errand) {
+	if e.place != nil {
+		s.queue.Remove(e.place)
+		delete(s.of, e.call.Args[0])
+	}
 }
 
 // moveLine does what is left of an unlock that fell back to L alone.

@@ -58,7 +58,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: the lost are not revived", file: "internal/script/shared_renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"not over or over <= us then", "not over then"}},
 	{guard: "shared: what is given up is remembered", file: "request.go", name: "TestSharedLateLockIsCancelled",
-		edits: []string{"c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})", "if l.shared == nil {\n\t\tc.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})\n\t}"}},
+		edits: []string{"e := c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})", "var e *errand\n\tif l.shared == nil {\n\t\te = c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})\n\t}"}},
 	{guard: "shared: write order under full memory: renew", file: "internal/script/shared_renew.lua", pkg: "./internal/lab", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', L, px) -- first", "redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)\nredis.call('PEXPIRE', L, px) -- first"}},
 	{guard: "shared: write order under full memory: hand-over", file: "internal/script/shared_handover.lua", pkg: "./internal/lab", name: "TestSharedFullMemory",
