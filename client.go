@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -210,10 +211,15 @@ func (c *core) leave() (after []func()) {
 func (c *core) leaveRenewals() {
 	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
 		n := min(c.batch(), len(c.renewals))
-		batch := c.renewals[:n:n]
+		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool {
+			return r.tenure.phase != holding // L is to end: it is left to who stops, or was given away
+		})
 		c.renewals = c.renewals[n:]
+		if len(batch) == 0 {
+			continue
+		}
 		c.pipelines++
-		c.inflight += n
+		c.inflight += len(batch)
 		now := c.clock.now()
 		for _, r := range batch {
 			r.sent, r.waits = now, false

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -85,5 +87,53 @@ func TestPipelinesAreBounded(t *testing.T) {
 		store.closing.Store(true)
 		_ = client.Close()
 		time.Sleep(5 * time.Second) // the pipelines that are under way
+	})
+}
+
+// acknowledged is slow with each renewal but the one that confirms a grant.
+type acknowledged struct {
+	slow
+	late atomic.Int64 // renewals that came after six seconds
+}
+
+func (s *acknowledged) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, _ time.Duration) ([]holdfast.Result, int, error) {
+	if time.Since(s.began) > 6*time.Second {
+		s.late.Add(1)
+	}
+	if time.Since(s.began) > time.Second {
+		return s.EvalAll(ctx, calls), replicas, nil
+	}
+	return []holdfast.Result{{Reply: []string{"renewed 3527400000000063 64 0 0 0"}}}, replicas, nil
+}
+
+func (s *acknowledged) Sharded() bool { return true } // each renewal travels alone
+
+// A renewal that waited for its turn until the lease was over is not sent: L would
+// live for another ttl.
+func TestRenewalOfWhatIsOverIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &acknowledged{slow: slow{began: time.Now()}}
+		client := holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.DiscardHandler), WaitReplicas: 1})
+		var all sync.WaitGroup
+		for i := range 300 {
+			all.Go(func() {
+				mutex := client.Mutex(strconv.Itoa(i))
+				mutex.MaxHold = 6 * time.Second
+				if _, err := mutex.Lock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(20 * time.Second)
+		if got := store.most.Load(); got != 128 {
+			t.Errorf("got %d renewals at once, want 128: none had to wait", got)
+		}
+		if got := store.late.Load(); got > 0 {
+			t.Errorf("%d renewals were sent when their leases were over", got)
+		}
+		store.closing.Store(true)
+		_ = client.Close()
+		time.Sleep(5 * time.Second)
 	})
 }

@@ -134,6 +134,8 @@ var mutants = []mutant{
 		edits: []string{"math.max(1, now + 2000000 - base + 1)", "4096"}},
 	{guard: "a suspend is noticed", file: "schedule.go", name: "TestSuspend",
 		edits: []string{"const tick = 200 * time.Millisecond", "const tick = time.Hour"}},
+	{guard: "no renewal of what has ended while it waited", file: "client.go", pkg: ".", name: "TestRenewalOfWhatIsOverIsNotSent",
+		edits: []string{"return r.tenure.phase != holding //", "return false //"}},
 	{guard: "a reconnect renews all", file: "request.go", name: "TestReconnectRenewsAll",
 		edits: []string{"c.renewAllSoon(now)", "_ = 0"}},
 	{guard: "write order under full memory: unlock", file: "internal/script/unlock.lua", pkg: "./internal/lab", name: "TestFullMemoryHandsOver",
