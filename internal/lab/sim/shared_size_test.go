@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -226,6 +227,10 @@ func TestSharedDeadlock(t *testing.T) {
 				t.Errorf("%s: got %v, want ErrDeadlock", what, err)
 			}
 		}
+		ctx = context.WithoutCancel(ctx)
 		h.release()
+		if _, err := reentrant.Lock(ctx); !errors.Is(err, holdfast.ErrReleased) {
+			t.Errorf("after the release: got %v, want ErrReleased, as of a Mutex", err)
+		}
 	})
 }
