@@ -150,7 +150,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	l.rejectTries(now)
 	l.c.badge.show(now)
 	lonely := !a.heard || moved
-	if lonely && l.wake.up {
+	if lonely && l.wake.heardSince(sent) {
 		l.wake.doubt(now)
 	}
 	l.askAt = now.add(l.lookAgain(a, lonely, now))

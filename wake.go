@@ -22,6 +22,7 @@ type wake struct {
 	since   instant // when the SUBSCRIBE of the present attempt was sent
 	whole   instant // when it was confirmed: what is pushed later is heard
 	attempt int     // counts attempts: what an earlier one still delivers is dropped
+	doubted int     // the one that is to be renewed when it has lasted a second
 	again   chan struct{}
 }
 
@@ -48,9 +49,18 @@ func (w *wake) want() {
 // heardSince tells whether nothing that was pushed after sent can be missing.
 func (w *wake) heardSince(sent instant) bool { return w.up && w.whole <= sent }
 
-// doubt renews a subscription that the server does not seem to know.
+// doubt renews a subscription that the server does not seem to know, once a second
+// at most.
 func (w *wake) doubt(now instant) {
-	if now.sub(w.since) < time.Second {
+	if next := w.since.add(time.Second); now < next {
+		if attempt := w.attempt; w.doubted != attempt {
+			w.doubted = attempt
+			w.c.later(next, func(now instant) {
+				if w.attempt == attempt {
+					w.doubt(now)
+				}
+			})
+		}
 		return
 	}
 	select {

@@ -144,6 +144,56 @@ func TestForgottenSubscriptionIsNoticed(t *testing.T) {
 	})
 }
 
+// Rule 7: also one that is forgotten as soon as it is confirmed, by who stands so far
+// behind that it asks seldom.
+func TestForgottenAtOnce(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		holder := s.lock(p0, "n")
+		_, _, queue := sim.Keys("n")
+		for i := range 60 {
+			s.Do("ZADD", queue, itoa(int64(i)), "dead.n"+itoa(int64(i))+".15000|dead")
+		}
+		s.subscribe(p1)
+		p1.Deafen()
+		next := s.waits(p1, "n")
+		time.Sleep(2 * time.Second)
+		holder.release()
+		s.soon("the waiter", next, 300*time.Millisecond).release() // a poll takes 6 s and more
+	})
+}
+
+// Rule 7: what an answer says of the subscription before counts no more.
+func TestOlderAnswerIsNoDoubt(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		holder := s.lock(p0, "n")
+		s.subscribe(p1)
+		subscribed := 0
+		s.on(func(step sim.Step, f *sim.Fate) {
+			switch {
+			case step.Process != 1:
+			case step.Kind == "subscribe":
+				subscribed++
+			case step.Waits() && subscribed == 0:
+				f.Back = 300 * time.Millisecond
+			}
+		})
+		p1.Deafen()
+		next := s.waits(p1, "n")
+		time.Sleep(10 * time.Millisecond)
+		p1.Cut()
+		time.Sleep(3 * time.Second)
+		s.Guard(func() {
+			if subscribed != 1 {
+				t.Errorf("subscribed anew %d times, want once", subscribed)
+			}
+		})
+		holder.release()
+		s.soon("the waiter", next, 300*time.Millisecond).release()
+	})
+}
+
 // Rule 7: a connection that gives no sign of life for ten seconds is broken.
 func TestSilentSubscriptionIsBroken(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
