@@ -153,7 +153,8 @@ func (r *run) record() ([]history.Event, error) {
 	masters := r.place.Masters()
 	err = r.happen()
 	stop()
-	r.moved = !slices.Equal(masters, r.place.Masters())
+	split := r.place.Kind == place.Sentinel && len(masters) > 1 // a failover had just begun by itself
+	r.moved = split || !slices.Equal(masters, r.place.Masters())
 	if err != nil {
 		return nil, err
 	}
