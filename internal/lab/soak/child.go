@@ -96,13 +96,17 @@ func runChild(text string) error {
 	return nil
 }
 
-// profile writes what the heap is used for.
+// profile writes what the heap is used for, and beside it what goroutines do.
 func profile(file string) error {
 	to, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	return errors.Join(pprof.WriteHeapProfile(to), to.Close())
+	beside, err := os.Create(file + ".goroutines")
+	if err != nil {
+		return errors.Join(err, to.Close())
+	}
+	return errors.Join(pprof.WriteHeapProfile(to), to.Close(), pprof.Lookup("goroutine").WriteTo(beside, 0), beside.Close())
 }
 
 func (c *child) figures() figures {
@@ -210,7 +214,8 @@ func (c *child) turn(ctx context.Context, client *holdfast.Client, random *rand.
 
 // refused counts an error that a fault does not explain.
 func (c *child) refused(ctx context.Context, err error) {
-	if ctx.Err() != nil || errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrUnknown) || errors.Is(err, holdfast.ErrLost) {
+	if ctx.Err() != nil || errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrUnknown) || errors.Is(err, holdfast.ErrLost) ||
+		errors.Is(err, holdfast.ErrTooSlow) { // who was frozen twice in a row while it asked
 		return
 	}
 	c.failed.Add(1)
