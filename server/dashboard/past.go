@@ -206,8 +206,9 @@ func (p *past) end(before, now *lock, h holdfast.Holder, gone time.Time, tell bo
 	if gone.After(before.seen) {
 		at = gone
 	}
-	// Who was not late may have renewed and released since.
-	if expiry := before.seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < life(&h)/3 && expiry.Before(now.seen) {
+	// Who was not late may have renewed and released since. A look takes its time, so
+	// its moment can lie behind that of which it says what remained.
+	if expiry := before.seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < life(&h)/3 && expiry.Before(now.seen.Add(time.Second/2)) {
 		what, at = journal.Lost, expiry
 		if tell {
 			p.point(now.seen).lost++
