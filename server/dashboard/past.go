@@ -208,7 +208,7 @@ func (p *past) end(before, now *lock, h holdfast.Holder, gone time.Time, tell bo
 	}
 	// Who was not late may have renewed and released since. A look takes its time, so
 	// its moment can lie behind that of which it says what remained.
-	if expiry := before.seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < life(&h)/3 && expiry.Before(now.seen.Add(time.Second/2)) {
+	if expiry := before.seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < life(&h)/3 && expiry.Before(now.seen.Add(interval)) {
 		what, at = journal.Lost, expiry
 		if tell {
 			p.point(now.seen).lost++

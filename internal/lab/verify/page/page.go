@@ -52,15 +52,19 @@ func (l *latest) simulation(b *strings.Builder) {
 	if !l.from(b, "simulation", "Simulated time") {
 		return
 	}
-	all := 0
-	for _, n := range l.Stories.Operations {
-		all += n
-	}
-	fmt.Fprintf(b, "%s stories, %s operations: **%d promises broken**. What happened in them, so often:\n\n", thousands(l.Stories.Stories), thousands(all), len(l.Stories.Violations))
+	fmt.Fprintf(b, "%s stories, %s operations: **%d promises broken**. What happened in them, so often:\n\n", thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), len(l.Stories.Violations))
 	b.WriteString("| fault | times |\n|---|---:|\n")
 	for _, what := range slices.Sorted(maps.Keys(l.Stories.Faults)) {
 		fmt.Fprintf(b, "| %s | %s |\n", what, thousands(l.Stories.Faults[what]))
 	}
+}
+
+// total is the sum of what was counted.
+func total(counted map[string]int) (n int) {
+	for _, times := range counted {
+		n += times
+	}
+	return n
 }
 
 // thousands is 1,234,567.

@@ -51,12 +51,8 @@ func (l *latest) figures() string {
 		}
 	}
 	row("other libraries in them", "what can break there is shown, not how often", "peers", "%d of %d, in %s histories", broken, len(l.Peers.Rows), thousands(histories))
-	operations := 0
-	for _, n := range l.Stories.Operations {
-		operations += n
-	}
 	row("simulated time", "the client and its scripts in random stories of lost, late and doubled messages; one that fails becomes short: `make simulate`",
-		"simulation", "%s stories, %s operations: %d promises broken", thousands(l.Stories.Stories), thousands(operations), len(l.Stories.Violations))
+		"simulation", "%s stories, %s operations: %d promises broken", thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), len(l.Stories.Violations))
 	states, guards, found := 0, 0, 0
 	for _, m := range l.Models {
 		switch {
@@ -71,13 +67,9 @@ func (l *latest) figures() string {
 	row("models", "every state of the protocol within bounds, and again without each guard: `make model`",
 		"models", "%s states; %d of %d guards missed", thousands(states), found, guards)
 	row("guards of the code", "each taken out once, and a test must fail: `make mutants`", "mutants", "%d of %d caught", l.Mutants.Killed, l.Mutants.Tried)
-	faults := 0
-	for _, n := range l.Soak.Faults {
-		faults += n
-	}
 	row("hours on end", "200 clients, 2,000 names, and whatever can fail: nothing may grow: `make soak`", "soak",
 		"%.1f h, %s locks, %s faults: memory %+.0f %%, goroutines %+.0f %%",
-		l.Soak.Seconds/3600, thousands(l.Soak.Total.Granted), thousands(faults), l.Soak.grew("resident, bytes"), l.Soak.grew("goroutines"))
+		l.Soak.Seconds/3600, thousands(l.Soak.Total.Granted), thousands(total(l.Soak.Faults)), l.Soak.grew("resident, bytes"), l.Soak.grew("goroutines"))
 	return b.String()
 }
 

@@ -36,12 +36,9 @@ func (l *latest) soak(b *strings.Builder) {
 	if !l.from(b, "soak", "Hours on end") {
 		return
 	}
-	s, faults := &l.Soak, 0
-	for _, n := range s.Faults {
-		faults += n
-	}
+	s := &l.Soak
 	fmt.Fprintf(b, "%d Clients in %d processes, %s names, %.0f s, %s faults: %s locks granted, %d of them lost, **%d times two held a mutex**;\n%d calls failed with what no fault explains, %d keys were left at the end.\n\n",
-		s.Clients, s.Processes, thousands(s.Names), s.Seconds, thousands(faults), thousands(s.Total.Granted), s.Total.Lost, s.Total.Overlaps, s.Total.Failed, len(s.LeftKeys))
+		s.Clients, s.Processes, thousands(s.Names), s.Seconds, thousands(total(s.Faults)), thousands(s.Total.Granted), s.Total.Lost, s.Total.Overlaps, s.Total.Failed, len(s.LeftKeys))
 	b.WriteString("| of the processes that lived all the time, and of Redis | second fifth | last fifth | slope an hour |\n|---|---:|---:|---:|\n")
 	for _, name := range slices.Sorted(maps.Keys(s.Trends)) {
 		t := s.Trends[name]

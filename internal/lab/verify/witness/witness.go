@@ -151,9 +151,11 @@ func (w *watch) take(line string) (t int64, ok bool) {
 		return 0, false
 	}
 	t = s*1e9 + us*1e3 - ahead()
-	if e, of := w.event(rest); of && strings.HasSuffix(from, " lua") {
-		e.T = t
-		w.notes.Note(e)
+	if strings.HasSuffix(from, " lua") { // the rest is not worth taking apart
+		if e, of := w.event(rest); of {
+			e.T = t
+			w.notes.Note(e)
+		}
 	}
 	return t, true
 }
