@@ -89,11 +89,11 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 // again is a Lock under the context of a lease of this very name.
 func (m *Mutex) again(ctx context.Context, u *turn) (*Lease, error) {
-	if u.err() == nil && (!m.Reentrant || u.line.shared != nil) {
-		return nil, ErrDeadlock
-	}
 	if err := u.err(); err != nil {
 		return nil, err
+	}
+	if !m.Reentrant || u.line.shared != nil {
+		return nil, ErrDeadlock
 	}
 	lease, sure, err := m.share(u)
 	if err != nil || sure {
