@@ -24,6 +24,14 @@ type histories struct {
 	LeftOut map[string][]string `json:"left_out,omitempty"` // cells that could not be played, by the reason
 }
 
+// contexts are the leases that ended by their deadline in a process that ran, in
+// histories that were made to count them.
+type contexts struct {
+	Histories int `json:"histories"`
+	Ended     int `json:"ended"`
+	Late      int `json:"late"`
+}
+
 // counts are sums over histories.
 type counts struct {
 	Histories  int `json:"histories"`
@@ -70,75 +78,96 @@ func (c *counts) add(o counts) {
 }
 
 // takeHistories puts the sum of what the files say in place of what was there.
-// Where a promise was broken it refuses, unless that is to be shown.
 func (l *latest) takeHistories(files []string, command string, broken bool) error {
-	l.histories = histories{Cells: map[string]counts{}}
+	sum, of, err := readHistories(files, command, broken)
+	if err != nil {
+		return err
+	}
+	l.histories, l.Runs["histories"] = sum, of
+	return nil
+}
+
+// takeContexts keeps, of such a sum, how many contexts ended, and how many of them
+// late: of histories that were made for it, where the machine had time.
+func (l *latest) takeContexts(files []string, command string, broken bool) error {
+	sum, of, err := readHistories(files, command, broken)
+	if err != nil {
+		return err
+	}
+	l.Contexts = &contexts{Histories: sum.Histories, Ended: sum.Ended, Late: sum.Late}
+	l.Runs["contexts"] = of
+	return nil
+}
+
+// readHistories adds up what the files say. Where a promise was broken it refuses,
+// unless that is to be shown.
+func readHistories(files []string, command string, broken bool) (sum histories, of origin, err error) {
+	sum.Cells = map[string]counts{}
 	var stages []stage
 	var texts [][]byte
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return err
+			return sum, of, err
 		}
 		if i := slices.IndexFunc(texts, func(t []byte) bool { return bytes.Equal(t, text) }); i >= 0 {
-			return fmt.Errorf("%s is the same as %s: it would count twice", file, files[i])
+			return sum, of, fmt.Errorf("%s is the same as %s: it would count twice", file, files[i])
 		}
 		texts = append(texts, text)
 		var h histories
 		s := stage{Command: command, Machine: machine.WithServer()}
 		if err := errors.Join(json.Unmarshal(text, &h), json.Unmarshal(text, &s)); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return sum, of, fmt.Errorf("%s: %w", file, err)
 		}
 		if h.Histories == 0 {
-			return fmt.Errorf("%s has no histories: is it what -result of TestVerify has written?", file)
+			return sum, of, fmt.Errorf("%s has no histories: is it what -result of TestVerify has written?", file)
 		}
 		if h.Violations > 0 && !broken {
-			return fmt.Errorf("%s: %d promises were broken in it; -broken takes it all the same, and shows them", file, h.Violations)
+			return sum, of, fmt.Errorf("%s: %d promises were broken in it; -broken takes it all the same, and shows them", file, h.Violations)
 		}
 		if s.Date == "" {
 			info, err := os.Stat(file)
 			if err != nil {
-				return err
+				return sum, of, err
 			}
 			s.Date = info.ModTime().Format(time.DateOnly)
 		}
-		l.addHistories(h)
+		sum.addRun(h)
 		stages = append(stages, s)
 	}
-	l.Runs["histories"] = originOf(stages)
-	return nil
+	return sum, originOf(stages), nil
 }
 
-// addHistories adds those of one run.
-func (l *latest) addHistories(h histories) {
-	l.add(h.counts)
-	l.Seconds += h.Seconds
-	l.Failed += len(h.Broken)
+// addRun adds those of one run.
+func (sum *histories) addRun(h histories) {
+	sum.add(h.counts)
+	sum.Seconds += h.Seconds
+	sum.Failed += len(h.Broken)
 	for name, c := range h.Cells {
-		sum := l.Cells[name]
-		sum.add(c)
-		l.Cells[name] = sum
+		cell := sum.Cells[name]
+		cell.add(c)
+		sum.Cells[name] = cell
 	}
 	for _, f := range h.Found {
 		f.Violations = slices.DeleteFunc(f.Violations, func(v string) bool { return strings.HasPrefix(v, "harness: ") })
 		if len(f.Violations) > 0 {
-			l.Found = append(l.Found, f)
+			sum.Found = append(sum.Found, f)
 		}
 	}
 	for reason, cells := range h.LeftOut {
-		if l.LeftOut == nil {
-			l.LeftOut = map[string][]string{}
+		if sum.LeftOut == nil {
+			sum.LeftOut = map[string][]string{}
 		}
-		all := slices.Concat(l.LeftOut[reason], cells)
+		all := slices.Concat(sum.LeftOut[reason], cells)
 		slices.Sort(all)
-		l.LeftOut[reason] = slices.Compact(all)
+		sum.LeftOut[reason] = slices.Compact(all)
 	}
 }
 
 // leftOut are the cells that no run has played.
-func (l *latest) leftOut(reason string) (cells []string) {
-	for _, cell := range l.LeftOut[reason] {
-		if l.Cells[cell].Histories == 0 {
+func (sum *histories) leftOut(reason string) (cells []string) {
+	for _, cell := range sum.LeftOut[reason] {
+		if sum.Cells[cell].Histories == 0 {
 			cells = append(cells, cell)
 		}
 	}

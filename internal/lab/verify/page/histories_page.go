@@ -37,6 +37,16 @@ func (l *latest) writeHistories(b *strings.Builder) {
 	}
 }
 
+// contexts says how many ended in time where the machine was asked for nothing else.
+func (l *latest) contexts(b *strings.Builder) {
+	if l.Contexts == nil || !l.from(b, "contexts", "Contexts in time") {
+		return
+	}
+	c := l.Contexts
+	fmt.Fprintf(b, "Of %s leases that ended by their deadline in a process that ran from half a second before until half a second\nbehind it, the context of **%s** came more than 20 ms late. These %s histories are not counted above.\n",
+		thousands(c.Ended), thousands(c.Late), thousands(c.Histories))
+}
+
 // machineOf says what the machine had to do with it.
 func (l *latest) machineOf(b *strings.Builder) {
 	if l.Slow > 0 {

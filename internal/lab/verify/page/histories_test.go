@@ -50,6 +50,26 @@ func kept(t *testing.T) (l latest, page string) {
 	return l, string(text)
 }
 
+// Histories that were made for their contexts are counted for these alone.
+func TestContextsAreCountedApart(t *testing.T) {
+	in(t)
+	if err := run([]string{"-histories", "b.json", "-contexts", "a.json,b.json"}); err != nil {
+		t.Fatal(err)
+	}
+	l, page := kept(t)
+	if got, want := l.Operations, 500; got != want {
+		t.Errorf("attempts: got %d, want %d", got, want)
+	}
+	for _, want := range []string{"Of 6 leases", "the context of **1** came", "These 5 histories", "`two`, 2026-11-20, m: 2 histories in 4 s"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has not %q:\n%s", want, page)
+		}
+	}
+	if err := run([]string{"-contexts", "bad.json"}); err == nil {
+		t.Error("took histories in which promises were broken")
+	}
+}
+
 // A run made in parts counts as the sum of them, cell by cell, and each part's
 // command and date are kept.
 func TestHistoriesAreAddedUp(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 // latest is docs/verification/latest.json.
 type latest struct {
 	histories
+	Contexts *contexts         `json:"contexts,omitempty"`
 	Mutants  mutants           `json:"mutants"`
 	Controls controls          `json:"negative_controls"`
 	Models   []model           `json:"models,omitempty"`

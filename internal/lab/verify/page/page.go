@@ -20,6 +20,7 @@ func (l *latest) writePage() error {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(above, "\n") + "\n\n" + below + "\n## What was run\n")
 	l.writeHistories(&b)
+	l.contexts(&b)
 	l.controls(&b)
 	l.peers(&b)
 	l.soak(&b)

@@ -10,6 +10,7 @@ import (
 // parts are the runs, each with the flag that takes what it has written.
 var parts = []part{
 	{"histories", "make verify-long", nil, (*latest).takeHistories},
+	{"contexts", "go test -run '^TestVerify$' ./internal/lab/verify -args -parallel-histories 2", nil, (*latest).takeContexts},
 	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { l.Controls = controls{}; return &l.Controls }, nil},
 	{"peers", "go test -run '^TestPeers$' ./internal/lab/verify", func(l *latest) any { return &l.Peers }, nil},
 	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }, nil},
