@@ -74,25 +74,34 @@ func (s ringSession) mutex(_ int, name string) (mutex, error) {
 		return nil, err
 	}
 	r := &ring{rc: s.rc, name: name, seat: taken - 1, own: seatOf(name, taken-1), granted: make(chan struct{}, 1), pass: s.pass}
-	dedicated, _ := s.rc.Dedicate() // for as long as the process
-	subscribed := make(chan struct{})
-	var once sync.Once
-	dedicated.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage:      func(rueidis.PubSubMessage) { r.granted <- struct{}{} },
-		OnSubscription: func(rueidis.PubSubSubscription) { once.Do(func() { close(subscribed) }) },
-	})
-	if err := dedicated.Do(context.Background(), s.rc.B().Subscribe().Channel(r.own).Build()).Error(); err != nil {
+	if err := listen(s.rc, r.own, r.granted); err != nil {
 		return nil, err
-	}
-	select {
-	case <-subscribed:
-	case <-time.After(10 * time.Second):
-		return nil, fmt.Errorf("%s: not subscribed after 10s", r.own)
 	}
 	if r.seat == 0 {
 		r.granted <- struct{}{} // it begins here
 	}
 	return r, nil
+}
+
+// listen sends to granted whenever something is published on a channel, for as long
+// as the process lives.
+func listen(rc rueidis.Client, channel string, granted chan<- struct{}) error {
+	dedicated, _ := rc.Dedicate()
+	subscribed := make(chan struct{})
+	var once sync.Once
+	dedicated.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage:      func(rueidis.PubSubMessage) { granted <- struct{}{} },
+		OnSubscription: func(rueidis.PubSubSubscription) { once.Do(func() { close(subscribed) }) },
+	})
+	if err := dedicated.Do(context.Background(), rc.B().Subscribe().Channel(channel).Build()).Error(); err != nil {
+		return err
+	}
+	select {
+	case <-subscribed:
+		return nil
+	case <-time.After(10 * time.Second):
+		return fmt.Errorf("%s: not subscribed after 10s", channel)
+	}
 }
 
 func seatOf(name string, seat int64) string { return fmt.Sprintf("seat:%s:%d", name, seat) }

@@ -115,6 +115,28 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// What the least that keeps the promise does not reach is told apart from what it
+// does.
+func TestVerdictsNameWhatNobodyReaches(t *testing.T) {
+	row := func(who string, ops float64) bench.Row {
+		f := bench.Figures{OpsPerSecond: ops}
+		return bench.Row{Workload: "B2", Who: who, Figures: f, Each: []bench.Round{{Figures: f}}}
+	}
+	key := [3]string{"B2", "holdfast", "locks per second of the best peer"}
+	for _, c := range []struct {
+		own, least float64
+		want       string
+	}{{150, 160, "met"}, {150, 120, "met"}, {110, 160, "not met"}, {110, 120, "not met, nor by the limit"}, {110, 0, "not met"}} {
+		r := &bench.Report{Rows: []bench.Row{row("holdfast", c.own), row("redsync", 100)}}
+		if c.least > 0 {
+			r.Rows = append(r.Rows, row("limit-token-rueidis", c.least))
+		}
+		if got := bench.Verdicts(r)[key]; got != c.want {
+			t.Errorf("%v and the least %v of 100: got %q, want %q", c.own, c.least, got, c.want)
+		}
+	}
+}
+
 func wrongPeer() *bench.Report {
 	r := reportOf(2e6, 2e7)
 	r.Rows[1].Overlaps = 1

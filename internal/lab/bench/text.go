@@ -29,12 +29,12 @@ func printText(out io.Writer, r Report) error {
 	for _, q := range r.ratios() {
 		p.printf("%s\t%s\t× %s\t%s\t× %s\t%s\n", q.workload, q.who, q.ops.text(), q.ops.beside, q.p99.text(), q.p99.beside)
 	}
-	p.printf("\nrequirement\twho\tof\twanted\tfound\tbeside\tverdict\n")
+	p.printf("\nrequirement\twho\tof\twanted\tfound\tbeside\tverdict\tthe least that does it\n")
 	for _, v := range r.verdicts() {
 		if !v.known {
 			continue
 		}
-		p.printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.workload, v.who, v.says, v.want(), v.text(), v.beside, v.word())
+		p.printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.workload, v.who, v.says, v.want(), v.text(), v.beside, v.word(), v.reached())
 	}
 	for _, row := range r.Rows {
 		if row.Failed > 0 {
