@@ -158,7 +158,7 @@ func (r *republic) trouble(chance *rand.Rand, end time.Time) {
 			r.deafen(p, k == 4, k == 5)
 			r.sleep(d)
 			r.deafen(p, false, false)
-		case 6: // S1 is kept while fewer than a majority jump
+		case 6: // fewer than a majority jump: tokens rise all the same
 			step := time.Duration(chance.Int64N(int64(20*time.Second))) - 10*time.Second
 			if forward += max(step, 0); forward < 30*time.Second {
 				r.jump(r.nodes[chance.IntN(len(r.nodes)/2)], step)
@@ -202,6 +202,9 @@ func (r *republic) jump(n *citizen, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n.jumped.Add(int64(d))
+	if d > 0 {
+		r.leapt = time.Now()
+	}
 	r.log("node%d's clock jumps by %v", n.number, d)
 }
 
