@@ -172,6 +172,30 @@ func TestStreamIsRevoked(t *testing.T) {
 	waiter.ends()
 }
 
+// The time that it was promised is its client's, also when the server shuts down meanwhile.
+func TestRevokedStreamKeepsItsTimeInShutdown(t *testing.T) {
+	w := start(t, &server.Options{Grace: 10 * time.Millisecond})
+	s := w.stream(m{"name": "n", "ttl": "40s"})
+	s.next("granted")
+	w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": hashOf(w, "n"), "reason": "drained"}), http.StatusAccepted, "")
+	s.next("revoke-requested")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- w.api.Close(ctx) }()
+	select {
+	case v := <-s.in:
+		t.Errorf("%+v before its holder has stopped", v)
+	case err := <-closed:
+		t.Errorf("Close returns %v before the holder has stopped", err)
+	case <-time.After(time.Second): // that nothing comes can't be polled for
+	}
+	s.close()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
 func hashOf(w *web, name string) string {
 	holder, _ := w.ask("GET", "/v1/locks/"+name, nil).body["holder"].(map[string]any)
 	hash, _ := holder["hash"].(string)
