@@ -72,7 +72,7 @@ var holdMutants = []mutant{
 		edits: []string{"if now >= t.ends() || l.turn != nil && l.turn.over(now) != \"\" {", "if now >= t.ends() {"}},
 	{guard: "most time: at that moment", file: "line.go", name: "TestMaxHoldWhileTheStoreHangs",
 		edits: []string{"if u := l.turn; u != nil && u.until > 0 {", "if u := l.turn; u != nil && u.until < 0 {"}},
-	{guard: "most time: no renewal afterwards", file: "line.go", name: "TestMaxHoldAfterASuspend",
+	{guard: "most time: no renewal afterwards, on a quorum", file: "line.go", name: "TestQuorumMaxHoldAfterASuspend",
 		edits: []string{"now < t.ends() && (l.turn == nil || l.turn.over(now) == \"\") {", "now < t.ends() {"}},
 	{guard: "most time: Err looks at the clock itself", file: "lease.go", name: "TestMaxHoldAfterASuspend",
 		edits: []string{"if cause := u.over(u.line.c.clock.look()); cause != \"\" {", "if cause := u.over(u.line.c.clock.look()); cause == Expired {"}},

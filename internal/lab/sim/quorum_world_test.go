@@ -94,8 +94,9 @@ type party struct {
 	number int
 	client *holdfast.Client
 	rate   float64
-	mute   bool // nothing that it sends arrives
-	deaf   bool // nothing that is sent to it does
+	slept  atomic.Int64 // nanoseconds that its machine was suspended, as it sees it
+	mute   bool         // nothing that it sends arrives
+	deaf   bool         // nothing that is sent to it does
 }
 
 // belief is a lease that somebody was given.
@@ -204,7 +205,9 @@ type road struct {
 func (d *road) Seam() seam.Seam {
 	chance := rand.New(rand.NewPCG(d.r.random.Uint64(), uint64(d.party.number)))
 	return seam.Seam{
-		Now:    func() time.Duration { return time.Duration(float64(time.Since(d.r.began)) * d.party.rate) },
+		Now: func() time.Duration {
+			return time.Duration(float64(time.Since(d.r.began))*d.party.rate) + time.Duration(d.party.slept.Load())
+		},
 		Random: chance.Uint64,
 	}
 }
