@@ -39,8 +39,8 @@ func TestCandidateValues(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if leader, err := e.Leader(t.Context()); err != nil || !leader.None() {
-			t.Errorf("Leader = %+v, %v; want nobody", leader, err)
+		if leader, err := e.Leader(t.Context()); err != nil || leader != (holdfast.Leader{}) {
+			t.Errorf("Leader = %+v, %v; want nobody, the zero Leader", leader, err)
 		}
 		bad := s.process("p1", 15*time.Second).Client.Election("a}b")
 		if _, err := bad.Leader(t.Context()); !errors.Is(err, holdfast.ErrName) {
@@ -75,8 +75,8 @@ func TestLeaderThatIsNone(t *testing.T) {
 			t.Errorf("Leader = %+v, %v; want a foreign one without end", leader, err)
 		}
 		s.Do("SET", lock, "rest|p0", "PX", "10000")
-		if leader, err := p1.Client.Election("n").Leader(t.Context()); err != nil || !leader.None() {
-			t.Errorf("Leader = %+v, %v; want nobody", leader, err)
+		if leader, err := p1.Client.Election("n").Leader(t.Context()); err != nil || leader != (holdfast.Leader{}) {
+			t.Errorf("Leader = %+v, %v; want nobody, the zero Leader", leader, err)
 		}
 		s.Do("DEL", lock)
 	})
