@@ -26,7 +26,7 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	}
 	w := c.newCaller(false)
 	defer w.free(c.core)
-	if err := c.adopt(w, x.name, k, x.id); err != nil {
+	if err := c.adopt(w, &x, k); err != nil {
 		return nil, err
 	}
 	return w.await(ctx, c)
@@ -34,15 +34,15 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 
 // adopt sets out to adopt, in a line of its own: callers of this process that
 // wait for the name stand in Q, where they were.
-func (c *core) adopt(w *caller, name string, k *keys, id string) error {
+func (c *core) adopt(w *caller, x *exported, k *keys) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
 		return ErrClosed
 	}
 	now := c.clock.now()
-	l := c.newLine(name+"\x00adopt"+strconv.FormatUint(c.random(), 36), name, k, nil) // no name has a zero byte
-	l.adopts, l.tenure = id, c.newTenure(l)
+	l := c.newLine(x.name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.name, k, nil) // no name has a zero byte
+	l.adopts, l.tenure = x, c.newTenure(l)
 	l.admit(w, now)
 	l.step(now)
 	return nil

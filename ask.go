@@ -39,8 +39,8 @@ func (l *line) sendLock(now instant) {
 	if l.shared != nil {
 		args[1] = itoa(l.shared.capacity)
 	}
-	if l.adopts != "" {
-		s, args = scriptAdopt, append(args, l.adopts)
+	if x := l.adopts; x != nil {
+		s, args = scriptAdopt, append(args, x.id, itoa(x.last))
 	} else if l.callers.waits() && l.wake.up {
 		t.waits = true
 		arrival := int64(0)

@@ -43,8 +43,8 @@ type line struct {
 	seen    answer  // newest held or queued answer: who has it
 	seenAt  instant // when that came
 	orphan  orphan
-	adopts  string   // the exported id that its only tenure takes the place of; else empty
-	toRenew []string // keys
+	adopts  *exported // what its only tenure takes the place of; else nil
+	toRenew []string  // keys
 
 	unlocking *request     // unlock in flight
 	fresh     *tenure      // the id that it queues again, or nil
@@ -280,7 +280,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 || l.adopts != "" || l.candidate != nil || l.apart != nil || l.shared != nil {
+	if l.c.options.Linger <= 0 || l.adopts != nil || l.candidate != nil || l.apart != nil || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {

@@ -1,6 +1,6 @@
 -- adopt: makes an id the holder in the place of one that was exported.
 -- KEYS L F Q R
--- ARGV id, stride, exported id
+-- ARGV id, stride, exported id, last token that its exporter knew of
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, Q, R = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -17,6 +17,7 @@ end
 local waiting = redis.call('ZCARD', Q)
 local now, fence, base, room
 -- include fence.lua
+if holder ~= mine and fence > tonumber(ARGV[4]) then return {'lost', '', us} end -- others had the name since: L is a ghost
 
 local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
 redis.call('PEXPIRE', L, ttl) -- first: full memory never refuses it, and then nothing that follows

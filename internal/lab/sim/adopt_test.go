@@ -445,6 +445,34 @@ func TestAdoptedGhost(t *testing.T) {
 		if lock, _ := s.left("n"); !lock {
 			t.Fatal("there is no ghost: the test shows nothing")
 		}
+		_, fence, _ := sim.Keys("n")
+		s.Do("DEL", fence) // so that it tells nothing
+		s.adoptionLost(p2, text, holdfast.Gone)
+		time.Sleep(3 * time.Second)
+		s.nothingLeft("n")
+	})
+}
+
+// The same when somebody had ordered who adopted to stop: R says that then, and not
+// what was adopted.
+func TestAdoptedGhostBehindAnOrder(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "lock" && step.Process == 0 {
+				f.Again = 2 * time.Second
+			}
+		})
+		text := s.lock(p0, "n").export()
+		got := s.adopt(p1, "n", text)
+		if _, err := p2.Client.Revoke(t.Context(), "n", s.hash(p2, "n"), "enough"); err != nil {
+			t.Fatal(err)
+		}
+		got.release()
+		time.Sleep(2100 * time.Millisecond)
+		if lock, _ := s.left("n"); !lock {
+			t.Fatal("there is no ghost: the test shows nothing")
+		}
 		s.adoptionLost(p2, text, holdfast.Gone)
 		time.Sleep(3 * time.Second)
 		s.nothingLeft("n")
