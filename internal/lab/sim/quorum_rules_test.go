@@ -88,38 +88,6 @@ func TestQuorumLateVoteIsUndone(t *testing.T) {
 	})
 }
 
-// Who was suspended beyond the end by MaxHold, and beyond a renewal, does not renew any
-// more: the nodes would keep the name for another ttl.
-func TestQuorumMaxHoldAfterASuspend(t *testing.T) {
-	assemble(t, func(t *testing.T, r *republic, id string) {
-		p := r.join(id, time.Minute, 1, 0, 1, 2)
-		mutex := p.client.Mutex("n")
-		mutex.MaxHold = 10 * time.Second
-		b, err := p.lockBy(t.Context(), "n", mutex.Lock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.passing(func(w way) passage {
-			if w.kind == "quorum_renew" {
-				t.Error("it is renewed after its end")
-			}
-			return passage{}
-		})
-		p.slept.Add(int64(25 * time.Second))
-		r.sleep(time.Second)
-		if lost, ok := errors.AsType[*holdfast.LostError](b.lease.Err()); !ok || lost.Cause != holdfast.MaxHold {
-			t.Errorf("Err = %v; want MaxHold", b.lease.Err())
-		}
-		_ = p.release(b)
-		r.sleep(time.Second)
-		for node := range 3 {
-			if got := r.has(node, "n"); got != "" {
-				t.Errorf("node %d has %q, want nothing", node, got)
-			}
-		}
-	})
-}
-
 // No id is asked for twice: a late release of a try would undo the next one.
 func TestQuorumIDServesOneTry(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
