@@ -12,7 +12,7 @@ nearest to it: another library's where there is one, else the recipe that people
 write themselves. The callers are those of the mutex, and so are the columns.
 Wrong is how often somebody was inside while there was no room: another leader,
 more permits than there are, a writer beside others. "The best other" is locks per
-second through the most of those of the others that were never wrong. Cells of F1,
+second divided by the most of those of the others that were never wrong. Cells of F1,
 F3 and F6 are twice as long as the rest.`
 
 func (p *printer) family(r *Report) {

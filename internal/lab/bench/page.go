@@ -103,7 +103,7 @@ func (p *printer) part(r *Report, part Part) {
 
 func (p *printer) verdicts(r *Report) {
 	p.printf("## What was wanted and what was found\n\n")
-	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of a limit\nthat does the least of what is promised there, and nothing besides: where that is not enough either, the bound\nis out of reach on such a machine.\n\n")
+	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of a limit\nthat does the least of what is promised there, and nothing besides: where it is not within the bound either, the\nbound was out of reach there.\n\n")
 	p.printf("| | | figure | wanted | found | beside | | the least that does it |\n|---|---|---|---:|---:|---|---|---|\n")
 	for _, v := range r.verdicts() {
 		word := v.word()

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // command plays the same again.
 func command() string {
-	text := "go test -run '^TestVerify$' ./internal/lab/verify -args"
+	text := "go test -run '^TestVerify$' -timeout " + flag.Lookup("test.timeout").Value.String() + " ./internal/lab/verify -args"
 	flag.Visit(func(f *flag.Flag) {
 		if !strings.HasPrefix(f.Name, "test.") && f.Name != "failures" && f.Name != "result" {
 			value := f.Value.String()

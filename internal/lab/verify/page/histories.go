@@ -77,65 +77,70 @@ func (c *counts) add(o counts) {
 	c.Silent = max(c.Silent, o.Silent)
 }
 
-// takeHistories puts the sum of what the files say in place of what was there.
-func (l *latest) takeHistories(files []string, command string, broken bool) error {
-	sum, of, err := readHistories(files, command, broken)
+// takeHistories puts the sum of what the files say in place of what was there, or
+// adds it.
+func (l *latest) takeHistories(files []string, command string, how taking) error {
+	sum, stages, err := readHistories(files, command, how.broken)
 	if err != nil {
 		return err
 	}
-	l.histories, l.Runs["histories"] = sum, of
+	if how.add {
+		stages = append(stagesOf(l.Runs["histories"], l.histories), stages...)
+		sum.addRun(l.histories)
+		sum.Failed += l.Failed
+	}
+	l.histories, l.Runs["histories"] = sum, originOf(stages)
 	return nil
 }
 
 // takeContexts keeps, of such a sum, how many contexts ended, and how many of them
 // late: of histories that were made for it, where the machine had time.
-func (l *latest) takeContexts(files []string, command string, broken bool) error {
-	sum, of, err := readHistories(files, command, broken)
+func (l *latest) takeContexts(files []string, command string, how taking) error {
+	sum, stages, err := readHistories(files, command, how.broken)
 	if err != nil {
 		return err
 	}
 	l.Contexts = &contexts{Histories: sum.Histories, Ended: sum.Ended, Late: sum.Late}
-	l.Runs["contexts"] = of
+	l.Runs["contexts"] = originOf(stages)
 	return nil
 }
 
 // readHistories adds up what the files say. Where a promise was broken it refuses,
 // unless that is to be shown.
-func readHistories(files []string, command string, broken bool) (sum histories, of origin, err error) {
+func readHistories(files []string, command string, broken bool) (sum histories, stages []stage, err error) {
 	sum.Cells = map[string]counts{}
-	var stages []stage
 	var texts [][]byte
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return sum, of, err
+			return sum, nil, err
 		}
 		if i := slices.IndexFunc(texts, func(t []byte) bool { return bytes.Equal(t, text) }); i >= 0 {
-			return sum, of, fmt.Errorf("%s is the same as %s: it would count twice", file, files[i])
+			return sum, nil, fmt.Errorf("%s is the same as %s: it would count twice", file, files[i])
 		}
 		texts = append(texts, text)
 		var h histories
 		s := stage{Command: command, Machine: machine.WithServer()}
 		if err := errors.Join(json.Unmarshal(text, &h), json.Unmarshal(text, &s)); err != nil {
-			return sum, of, fmt.Errorf("%s: %w", file, err)
+			return sum, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if h.Histories == 0 {
-			return sum, of, fmt.Errorf("%s has no histories: is it what -result of TestVerify has written?", file)
+			return sum, nil, fmt.Errorf("%s has no histories: is it what -result of TestVerify has written?", file)
 		}
 		if h.Violations > 0 && !broken {
-			return sum, of, fmt.Errorf("%s: %d promises were broken in it; -broken takes it all the same, and shows them", file, h.Violations)
+			return sum, nil, fmt.Errorf("%s: %d promises were broken in it; -broken takes it all the same, and shows them", file, h.Violations)
 		}
 		if s.Date == "" {
 			info, err := os.Stat(file)
 			if err != nil {
-				return sum, of, err
+				return sum, nil, err
 			}
 			s.Date = info.ModTime().Format(time.DateOnly)
 		}
 		sum.addRun(h)
 		stages = append(stages, s)
 	}
-	return sum, originOf(stages), nil
+	return sum, stages, nil
 }
 
 // addRun adds those of one run.
@@ -172,6 +177,17 @@ func (sum *histories) leftOut(reason string) (cells []string) {
 		}
 	}
 	return cells
+}
+
+// stagesOf are the runs that a sum is of.
+func stagesOf(o origin, sum histories) []stage {
+	switch {
+	case o.Command == "":
+		return nil
+	case len(o.Parts) > 0:
+		return o.Parts
+	}
+	return []stage{{o.Command, o.Date, o.Machine, sum.Histories, sum.Seconds}}
 }
 
 // originOf is where a sum comes from: of one run, that itself.

@@ -50,6 +50,28 @@ func kept(t *testing.T) (l latest, page string) {
 	return l, string(text)
 }
 
+// What is added to what is there counts as if all were taken at once.
+func TestHistoriesAreAddedLater(t *testing.T) {
+	in(t)
+	if err := run([]string{"-histories", "a.json,b.json"}); err != nil {
+		t.Fatal(err)
+	}
+	want, page := kept(t)
+	if err := run([]string{"-histories", "a.json"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"-add", "-histories", "b.json"}); err != nil {
+		t.Fatal(err)
+	}
+	got, later := kept(t)
+	if got.counts != want.counts || got.Failed != want.Failed || got.Seconds != want.Seconds {
+		t.Errorf("got %+v, want %+v", got.histories, want.histories)
+	}
+	if later != page {
+		t.Errorf("got\n%s\nwant\n%s", later, page)
+	}
+}
+
 // Histories that were made for their contexts are counted for these alone.
 func TestContextsAreCountedApart(t *testing.T) {
 	in(t)
@@ -60,7 +82,7 @@ func TestContextsAreCountedApart(t *testing.T) {
 	if got, want := l.Operations, 500; got != want {
 		t.Errorf("attempts: got %d, want %d", got, want)
 	}
-	for _, want := range []string{"Of 6 leases", "the context of **1** came", "These 5 histories", "`two`, 2026-11-20, m: 2 histories in 4 s"} {
+	for _, want := range []string{"Of 6 leases", "the contexts of **1** came", "These 5 histories", "`two`, 2026-11-20, m: 2 histories in 4 s"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has not %q:\n%s", want, page)
 		}
@@ -92,8 +114,8 @@ func TestHistoriesAreAddedUp(t *testing.T) {
 	}
 	for _, want := range []string{
 		"By hand.", "`one`, 2026-11-19, m: 3 histories in 10 s", "`two`, 2026-11-20, m: 2 histories in 4 s",
-		"5 histories in 15 s, 1,500 attempts", "**0 promises broken**", "| aof | 1 | 3 | 3 | 900 | 0 | 0 |",
-		"| netns | 2 | 2 | 1 | 600 | 27 | 0 |", "silent for 1.5 s at most", "Not played, netem: not allowed here: netns/line-slow.",
+		"5 histories in 15 s, 1,500 attempts", "**0 promises broken**", "| aof | 1 | 3 | 3 | 3 | 900 | 0 | 0 |",
+		"| netns | 2 | 2 | 1 | 1 | 600 | 27 | 0 |", "silent for 1.5 s at most", "Not played: netns/line-slow (netem: not allowed here).",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has not %q:\n%s", want, page)

@@ -28,10 +28,16 @@ type origin struct {
 	Parts   []stage `json:"parts,omitempty"` // where it was made in more than one run
 }
 
+// taking is how files are taken.
+type taking struct {
+	broken bool // also those in which promises were broken
+	add    bool // to what is there
+}
+
 // part is one run that ends here.
 type part struct {
 	flag    string
-	command string                                                             // that writes it
-	of      func(*latest) any                                                  // what its file is read into; nil: sum is not
-	sum     func(l *latest, files []string, command string, broken bool) error // takes several files, and adds them up
+	command string                                                            // that writes it
+	of      func(*latest) any                                                 // what its file is read into; nil: sum is not
+	sum     func(l *latest, files []string, command string, how taking) error // takes several files, and adds them up
 }

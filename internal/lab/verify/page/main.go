@@ -1,7 +1,7 @@
 // Page keeps what the verification came to in docs/verification/latest.json, and
 // makes of it the end of docs/verification.md, and docs/verification/mutants.md.
 //
-//	go run ./internal/lab/verify/page [-histories FILE[,FILE…]]… [-mutants FILE[,FILE…]] …
+//	go run ./internal/lab/verify/page [-add] [-histories FILE[,FILE…]]… [-mutants FILE[,FILE…]] …
 //
 // Each flag takes what one of the runs has written and puts it in place of what was
 // there; without any the pages are made anew. Several files of histories, or of
@@ -50,7 +50,9 @@ func run(args []string) error {
 		}
 		flags.Var(from[p.flag], p.flag, text)
 	}
-	broken := flags.Bool("broken", false, "take histories in which promises were broken, too, and show them")
+	var how taking
+	flags.BoolVar(&how.broken, "broken", false, "take histories in which promises were broken, too, and show them")
+	flags.BoolVar(&how.add, "add", false, "add histories to those that are there, and keep them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func run(args []string) error {
 		return err
 	}
 	for _, p := range parts {
-		if err := l.take(p, *from[p.flag], *broken); err != nil {
+		if err := l.take(p, *from[p.flag], how); err != nil {
 			return err
 		}
 	}
@@ -97,7 +99,7 @@ func (l *latest) read() error {
 }
 
 // take puts a part in place of the one before, if there is one.
-func (l *latest) take(p part, names files, broken bool) error {
+func (l *latest) take(p part, names files, how taking) error {
 	if l.Runs == nil {
 		l.Runs = map[string]origin{}
 	}
@@ -105,7 +107,7 @@ func (l *latest) take(p part, names files, broken bool) error {
 	case len(names) == 0:
 		return nil
 	case p.sum != nil:
-		return p.sum(l, names, p.command, broken)
+		return p.sum(l, names, p.command, how)
 	case len(names) > 1:
 		return fmt.Errorf("-%s takes one file", p.flag)
 	}

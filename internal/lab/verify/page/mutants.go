@@ -28,7 +28,7 @@ type mutant struct {
 
 // takeMutants puts what the files say, which must be of different guards, in place
 // of what was there.
-func (l *latest) takeMutants(files []string, command string, _ bool) error {
+func (l *latest) takeMutants(files []string, command string, _ taking) error {
 	l.Mutants = mutants{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -61,7 +61,7 @@ func (l *latest) mutants(b *strings.Builder) {
 		return
 	}
 	slowest := slices.MaxFunc(l.Mutants.List, func(a, b mutant) int { return int(a.Seconds - b.Seconds) })
-	fmt.Fprintf(b, "%d guards of the client and the scripts, each taken out once: **%d caught**, each by the test that is named for it,\nbuild included in %.0f s at most. [All of them](verification/mutants.md).\n", l.Mutants.Tried, l.Mutants.Killed, slowest.Seconds)
+	fmt.Fprintf(b, "%d guards, each taken out once: **%d caught**, each by the test that is named for it,\nbuild included in %.0f s at most. [All of them](verification/mutants.md).\n", l.Mutants.Tried, l.Mutants.Killed, slowest.Seconds)
 }
 
 func (l *latest) writeMutants() error {
@@ -70,7 +70,7 @@ func (l *latest) writeMutants() error {
 	}
 	var b strings.Builder
 	b.WriteString("<!-- made by go run ./internal/lab/verify/page -->\n# Guards taken out\n\n")
-	b.WriteString("`make mutants` takes each of these out of the client or a script, one at a time, and runs the test that must fail then.\n\n")
+	b.WriteString("`make mutants` takes each of these out of the code, one at a time, and runs the test that must fail then.\n\n")
 	b.WriteString("| guard | in | test | caught in |\n|---|---|---|---:|\n")
 	for _, m := range l.Mutants.List {
 		word := fmt.Sprintf("%.1f s", m.Seconds)

@@ -68,6 +68,14 @@ func total(counted map[string]int) (n int) {
 	return n
 }
 
+// times is "once", "2 times", and so on.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return thousands(n) + " times"
+}
+
 // thousands is 1,234,567.
 func thousands(n int) string {
 	s := fmt.Sprint(n)
