@@ -7,7 +7,7 @@ import (
 
 // Adopt goes on with a hold that another process gave away by Lease.Export, and
 // returns the lease: a tenure of this Client from now on, with its ttl, its owner
-// and a token above all before. Of several that adopt one text, one gets the lease; the
+// and a token above all before. Of several that adopt one text, one at most gets the lease; the
 // others, and who comes after the ttl of the exporter, get ErrLost: cause Taken or Gone,
 // Revoked or Stolen if somebody ordered that meanwhile.
 //

@@ -255,6 +255,7 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 		}
 		l.begin(t, g, now)
 	case holding:
+		t.tokens.reserved(g.base, g.size)
 		if now < t.ends() {
 			if c.options.WaitReplicas == 0 { // else only renewals count
 				t.hold(g.start, g.life, c.jitter)
@@ -286,6 +287,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 		return
 	}
 	t.phase = holding
+	t.tokens.reserved(g.base, g.size)
 	t.heard, t.pushed = g.heard, g.pushed
 	t.fenced = g.start
 	t.minHold.lives = g.start.add(g.life)

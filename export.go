@@ -14,7 +14,7 @@ import (
 // Export gives the hold of the name away: what it returns lets another process
 // go on with it by Client.Adopt, without the name being free in between. This
 // lease ends, with cause Exported, and its contexts do; stop what works under it
-// first. Exactly one process can adopt it, and only within the ttl of this
+// first. One process at most can adopt it, and only within the ttl of this
 // Client, which Export makes whole by asking Redis once; if nobody does, the name
 // goes to the next in line when that has passed. Nothing here can end it before.
 //
@@ -48,10 +48,7 @@ func (l *Lease) Export() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := u.ensure(context.Background()); err != nil {
-		return "", err
-	}
-	last, err := c.export(u)
+	last, err := c.giveAway(u)
 	if err != nil {
 		return "", err
 	}
@@ -64,6 +61,53 @@ func (u *turn) shared() error {
 		return &storeError{u.line.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): it can't be exported before the others are released", u.shares)}
 	}
 	return nil
+}
+
+// giveAway asks Redis once, and then exports; again where a renewal that reserves tokens
+// has set out meanwhile: what it reserves nobody knows before its answer.
+func (c *core) giveAway(u *turn) (last int64, err error) {
+	for range 4 {
+		if err := u.ensure(context.Background()); err != nil {
+			return 0, err
+		}
+		if last, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
+			return last, err
+		}
+		u.settle()
+	}
+	return 0, &storeError{u.line.name, ErrUnreachable, err}
+}
+
+var errReserving = errors.New("a renewal that reserves tokens is not answered")
+
+// settle waits for the renewal that is under way and reserves tokens, if there is one.
+func (u *turn) settle() {
+	c := u.line.c
+	c.mu.Lock()
+	r := u.tenure.reserving()
+	if r == nil || r.asked != nil {
+		c.unlock()
+		return
+	}
+	answered := make(chan error, 1)
+	r.asked = answered
+	c.unlock()
+	late := time.NewTimer(r.attempt) // a driver may not heed its context
+	defer late.Stop()
+	select {
+	case <-answered:
+	case <-late.C:
+	case <-c.stopped:
+	}
+}
+
+// reserving is the renewal under way that reserves tokens, or nil.
+func (t *tenure) reserving() *request {
+	r := t.renewal
+	if r == nil || r.waits || len(r.call.Args) < 2 || r.call.Args[1] == "0" {
+		return nil
+	}
+	return r
 }
 
 // export ends a turn and forgets its tenure: nobody here may end that any more. last is
@@ -84,6 +128,9 @@ func (c *core) export(u *turn) (last int64, err error) {
 	}
 	if t.rests(now) {
 		return 0, &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
+	}
+	if t.reserving() != nil {
+		return 0, errReserving
 	}
 	c.exported.add(t.id, l, now, l.ttl()+time.Minute)
 	c.badge.exported(t.id)

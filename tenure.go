@@ -140,7 +140,8 @@ const (
 // ready, is dropped.
 func (s *tokens) add(base, size int64) {
 	end := base + size
-	s.size, s.last = max(s.size, size), max(s.last, end-1)
+	s.size = max(s.size, size)
+	s.reserved(base, size)
 	base = max(base, s.next, s.end)
 	switch {
 	case base >= end:
@@ -150,6 +151,9 @@ func (s *tokens) add(base, size int64) {
 		s.spare, s.spareEnd = base, end
 	}
 }
+
+// reserved notes that Redis has reserved a stride, whether it is used or not.
+func (s *tokens) reserved(base, size int64) { s.last = max(s.last, base+size-1) }
 
 // take gives the next token; ok is false when none is left.
 func (s *tokens) take() (token int64, ok bool) {

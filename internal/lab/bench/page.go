@@ -103,8 +103,8 @@ func (p *printer) part(r *Report, part Part) {
 
 func (p *printer) verdicts(r *Report) {
 	p.printf("## What was wanted and what was found\n\n")
-	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of a limit\nthat does the least of what is promised there, and nothing besides: where it is not within the bound either, the\nbound was out of reach there.\n\n")
-	p.printf("| | | figure | wanted | found | beside | | the least that does it |\n|---|---|---|---:|---:|---|---|---|\n")
+	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of a limit\nthat does less than is promised, and nothing besides. Where its median is not within the bound either, it says so: such a\nbound was not reached there by doing less.\n\n")
+	p.printf("| | | figure | wanted | found | beside | | what does less |\n|---|---|---|---:|---:|---|---|---|\n")
 	for _, v := range r.verdicts() {
 		word := v.word()
 		if v.known && !v.met {

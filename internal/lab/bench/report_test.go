@@ -115,8 +115,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// What the least that keeps the promise does not reach is told apart from what it
-// does.
+// What a limit that does less does not reach either is told apart from what it does.
 func TestVerdictsNameWhatNobodyReaches(t *testing.T) {
 	row := func(who string, ops float64) bench.Row {
 		f := bench.Figures{OpsPerSecond: ops}

@@ -303,52 +303,6 @@ func TestAdoptAfterAnOrder(t *testing.T) {
 	})
 }
 
-// A lease that several callers share is not exported under their feet.
-func TestExportOfASharedLease(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		holder := s.lock(p0, "n")
-		m := p0.Client.Mutex("n")
-		m.Reentrant = true
-		share, err := m.Lock(holder.Context(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := holder.Export(); err == nil || errors.Is(err, holdfast.ErrLost) || holder.Err() != nil {
-			t.Errorf("Export of a shared lease: %v, Err %v; want an error, and the lease as it was", err, holder.Err())
-		}
-		if err := share.Release(); err != nil {
-			t.Error(err)
-		}
-		s.adopt(p1, "n", holder.export()).release()
-	})
-}
-
-// Export asks Redis: what is lost is not exported, and while Redis does not
-// answer the lease stays.
-func TestExportAsksRedis(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		holder := s.lock(p0, "n")
-		go p0.Silence(4 * time.Second)
-		time.Sleep(time.Millisecond)
-		if _, err := holder.Export(); !errors.Is(err, holdfast.ErrUnreachable) || holder.Err() != nil {
-			t.Errorf("Export while Redis is silent: %v, Err %v; want ErrUnreachable, and the lease as it was", err, holder.Err())
-		}
-		time.Sleep(5 * time.Second)
-		s.Evict("n")
-		if _, err := holder.Export(); !errors.Is(err, holdfast.ErrLost) {
-			t.Errorf("Export of what is lost: %v; want ErrLost", err)
-		}
-		holder.stops()
-		gone := s.lock(p0, "n")
-		gone.release()
-		if _, err := gone.Export(); !errors.Is(err, holdfast.ErrReleased) {
-			t.Errorf("Export after Release: %v; want ErrReleased", err)
-		}
-	})
-}
-
 // With WaitReplicas an adoption counts when the replicas have it.
 func TestAdoptIsConfirmed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

@@ -29,8 +29,8 @@ func (p *party) lockBy(ctx context.Context, name string, take func(context.Conte
 			r.violation("S1: p%d and p%d both hold %s", other.party, p.number, name)
 		}
 	}
-	if lease.Token() <= r.tokens[name] {
-		r.violation("S2: p%d was given token %d of %s after %d", p.number, lease.Token(), name, r.tokens[name])
+	if newest := r.tokens[name]; lease.Token() == newest || lease.Token() < newest && !r.leaping() {
+		r.violation("S2: p%d was given token %d of %s after %d", p.number, lease.Token(), name, newest)
 	}
 	r.tokens[name] = max(r.tokens[name], lease.Token())
 	r.leases[name] = append(r.leases[name], b)
@@ -38,8 +38,9 @@ func (p *party) lockBy(ctx context.Context, name string, take func(context.Conte
 }
 
 // leaping tells that a tenure may have been counted on a node before its clock jumped
-// forward. One of a bare majority may overlap with the next then: S1's exception, see
-// docs/quorum.md. No view lasts longer than a ttl without a majority of later answers.
+// forward. One of a bare majority may overlap with the next then, and go on with tokens below
+// those of the next: S1's exception, see docs/quorum.md. No view lasts longer than a ttl
+// without a majority of later answers.
 func (r *republic) leaping() bool {
 	return !r.leapt.IsZero() && time.Since(r.leapt) <= r.ttl
 }

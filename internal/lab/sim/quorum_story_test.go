@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// Every story of a quorum keeps S1 and S2, and ends with a name that everybody
+// Every story of a quorum keeps S1 and S2, but for a ttl behind a jump, and ends with a name that everybody
 // can lock and that nobody has left behind: nodes freeze, die, restart with and
 // without what they wrote, their clocks are apart and drift; messages are lost,
 // doubled, late, refused; processes fall silent, in one direction or both.
@@ -158,7 +158,7 @@ func (r *republic) trouble(chance *rand.Rand, end time.Time) {
 			r.deafen(p, k == 4, k == 5)
 			r.sleep(d)
 			r.deafen(p, false, false)
-		case 6: // fewer than a majority jump: tokens rise all the same
+		case 6: // fewer than a majority; see leaping
 			step := time.Duration(chance.Int64N(int64(20*time.Second))) - 10*time.Second
 			if forward += max(step, 0); forward < 30*time.Second {
 				r.jump(r.nodes[chance.IntN(len(r.nodes)/2)], step)
