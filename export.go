@@ -95,7 +95,7 @@ func (u *turn) settle() {
 	late := time.NewTimer(r.attempt) // a driver may not heed its context
 	defer late.Stop()
 	select {
-	case <-answered:
+	case <-answered: //nolint:errcheck // it is asked again
 	case <-late.C:
 	case <-c.stopped:
 	}
