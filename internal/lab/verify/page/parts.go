@@ -13,7 +13,7 @@ var parts = []part{
 	{"contexts", "go test -run '^TestVerify$' ./internal/lab/verify -args -parallel-histories 2", nil, (*latest).takeContexts},
 	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", func(l *latest) any { l.Controls = controls{}; return &l.Controls }, nil},
 	{"peers", peersCommand, func(l *latest) any { return &l.Peers }, nil},
-	{"simulation", "make simulate", func(l *latest) any { l.Stories = stories{}; return &l.Stories }, nil},
+	{"simulation", `make simulate SIM="-seeds N"`, func(l *latest) any { l.Stories = stories{}; return &l.Stories }, nil},
 	{"models", "go run ./internal/lab/model/cmd -large -o json", func(l *latest) any { l.Models = nil; return &l.Models }, nil},
 	{"soak", "make soak", func(l *latest) any { l.Soak = soak{}; return &l.Soak }, nil},
 	{"mutants", "make mutants", nil, (*latest).takeMutants},
