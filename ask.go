@@ -248,6 +248,7 @@ type grant struct {
 // ones only prolong it; what has ended is never revived, but ended again.
 func (c *core) granted(t *tenure, g grant, now instant) {
 	l := t.line
+	t.tokens.reserved(g.base, g.size)
 	switch t.phase {
 	case asked, queued:
 		if l.fresh == t { // the unlock that queued it has run
@@ -255,7 +256,6 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 		}
 		l.begin(t, g, now)
 	case holding:
-		t.tokens.reserved(g.base, g.size)
 		if now < t.ends() {
 			if c.options.WaitReplicas == 0 { // else only renewals count
 				t.hold(g.start, g.life, c.jitter)
@@ -287,7 +287,6 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 		return
 	}
 	t.phase = holding
-	t.tokens.reserved(g.base, g.size)
 	t.heard, t.pushed = g.heard, g.pushed
 	t.fenced = g.start
 	t.minHold.lives = g.start.add(g.life)

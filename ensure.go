@@ -41,16 +41,7 @@ func (u *turn) ensure(ctx context.Context) error {
 	r.asked = answered
 	c.unlock()
 
-	late := time.NewTimer(r.attempt) // a driver may not heed its context
-	defer late.Stop()
-	err := errNoAnswer
-	select {
-	case err = <-answered:
-	case <-late.C:
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-c.stopped:
-	}
+	err := c.outcome(ctx, r, answered)
 	said, refused := asServerError(err)
 	switch over := u.err(); {
 	case over != nil:
@@ -63,6 +54,21 @@ func (u *turn) ensure(ctx context.Context) error {
 		return &storeError{l.name, nil, err}
 	}
 	return &storeError{l.name, ErrUnreachable, err}
+}
+
+// outcome waits for how a renewal goes, which answered is told.
+func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) error {
+	late := time.NewTimer(r.attempt) // a driver may not heed its context
+	defer late.Stop()
+	select {
+	case err := <-answered:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+	case <-c.stopped:
+	}
+	return errNoAnswer
 }
 
 // renewApart sends a renewal that waits for no other.

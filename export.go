@@ -85,20 +85,14 @@ func (u *turn) settle() {
 	c := u.line.c
 	c.mu.Lock()
 	r := u.tenure.reserving()
-	if r == nil || r.asked != nil {
+	if r == nil {
 		c.unlock()
 		return
 	}
 	answered := make(chan error, 1)
 	r.asked = answered
 	c.unlock()
-	late := time.NewTimer(r.attempt) // a driver may not heed its context
-	defer late.Stop()
-	select {
-	case <-answered: //nolint:errcheck // it is asked again
-	case <-late.C:
-	case <-c.stopped:
-	}
+	_ = c.outcome(context.Background(), r, answered) // Export asks again
 }
 
 // reserving is the renewal under way that reserves tokens, or nil.

@@ -71,6 +71,7 @@ const fenceEvery = time.Hour
 func (r *request) renewAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
 	slack := t.slack(now)
+	t.tokens.reserved(a.base, a.size)
 	if r.asked != nil {
 		defer func() { r.asked <- err }()
 	}

@@ -59,7 +59,6 @@ func (l *line) acknowledged(t *tenure, r *request) {
 // back; what is held is renewed again until its deadline, and never undone.
 func (l *line) tooFew(r *request, a answer, now instant) {
 	t := r.tenure
-	t.tokens.reserved(a.base, a.size)
 	err := &ReplicasError{Name: l.name, Want: l.c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
 	if a.waiting > 0 {
 		l.recalled(t)

@@ -141,7 +141,6 @@ const (
 func (s *tokens) add(base, size int64) {
 	end := base + size
 	s.size = max(s.size, size)
-	s.reserved(base, size)
 	base = max(base, s.next, s.end)
 	switch {
 	case base >= end:

@@ -64,12 +64,7 @@ func (m *lineMutex) lock(ctx context.Context) error {
 	if err != nil || got == 1 {
 		return err
 	}
-	select {
-	case <-m.granted:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return granted(ctx, m.granted)
 }
 
 func (m *lineMutex) unlock() error {

@@ -107,8 +107,13 @@ func listen(rc rueidis.Client, channel string, granted chan<- struct{}) error {
 func seatOf(name string, seat int64) string { return fmt.Sprintf("seat:%s:%d", name, seat) }
 
 func (r *ring) lock(ctx context.Context) error {
+	return granted(ctx, r.granted)
+}
+
+// granted waits for what listen sends.
+func granted(ctx context.Context, grants <-chan struct{}) error {
 	select {
-	case <-r.granted:
+	case <-grants:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -13,7 +13,7 @@ type requirement struct {
 	atLeast  bool // else at most
 	bound    float64
 	measure  func(r *Report, own *Row) (found, bool)
-	least    string // the limit that does the least of what is promised here; empty: there is none
+	limit    string // one that does less than is promised, and nothing besides; empty: there is none
 }
 
 // found is what a requirement's figure is.
@@ -26,9 +26,9 @@ type found struct {
 type verdict struct {
 	requirement
 	found
-	known bool // there are rows to tell by
-	met   bool // by the median
-	least found
+	known   bool // there are rows to tell by
+	met     bool // by the median
+	atLimit found
 }
 
 // requirements of B1 to B7. Others append theirs.
@@ -36,7 +36,7 @@ var requirements = slices.Concat(
 	uncontended("holdfast", "rueidis"),
 	uncontended("holdfast-goredis", "goredis"),
 	[]requirement{
-		aboveBest("B2", "holdfast", "", 1.4).atLeastAs("limit-token-rueidis"),
+		aboveBest("B2", "holdfast", "", 1.4).withLimit("limit-token-rueidis"),
 		absolute("B3", "turns per second", opsFigure, true, 1e6),
 		aboveBest("B3", "holdfast", "", 60),
 		aboveBest("B4", "holdfast", "", 4),
@@ -44,8 +44,8 @@ var requirements = slices.Concat(
 		belowBest("B4", "holdfast", "", "longest wait", maxFigure, 1.0/20),
 		besideLimit("B5", "locks per second", opsFigure, "limit", opsFigure, true, 0.95),
 		p99OfWork(),
-		besideLimit("B6", "p50 from release to granted", handoverP50Figure, pingBeside, p50Figure, false, 1.5).atLeastAs("limit-line"),
-		besideLimit("B6", "p99 from release to granted, divided by the p50 of the PING", handoverP99Figure, pingBeside, p50Figure, false, 3).atLeastAs("limit-line"),
+		besideLimit("B6", "p50 from release to granted", handoverP50Figure, pingBeside, p50Figure, false, 1.5).withLimit("limit-line"),
+		besideLimit("B6", "p99 from release to granted, divided by the p50 of the PING", handoverP99Figure, pingBeside, p50Figure, false, 3).withLimit("limit-line"),
 		absolute("B6", "commands per acquisition", commandsFigure, false, 2.1),
 		absolute("B7", "locks per second", opsFigure, true, 1e6),
 	},
@@ -56,12 +56,12 @@ const pingBeside = "limit-ping-idle"
 
 // uncontended is B1 on one client library.
 func uncontended(who, library string) []requirement {
-	least := "limit-token-" + library
+	token := "limit-token-" + library
 	return []requirement{
-		aboveBest("B1", who, library, 1).atLeastAs(least),
-		belowBest("B1", who, library, "p99", p99Figure, 1).atLeastAs(least),
+		aboveBest("B1", who, library, 1).withLimit(token),
+		belowBest("B1", who, library, "p99", p99Figure, 1).withLimit(token),
 		{
-			workload: "B1", who: who, bound: 1.15, least: least,
+			workload: "B1", who: who, bound: 1.15, limit: token,
 			says: fmt.Sprintf("time of SET NX and compare-and-delete, on %s", library),
 			measure: func(r *Report, own *Row) (found, bool) {
 				limit := r.row("B1", "limit-"+library)
@@ -74,10 +74,10 @@ func uncontended(who, library string) []requirement {
 	}
 }
 
-// atLeastAs names the limit that shows what can be reached: it does less than is
+// withLimit names the limit that shows what can be reached: it does less than is
 // promised, and nothing besides.
-func (q requirement) atLeastAs(limit string) requirement {
-	q.least = limit
+func (q requirement) withLimit(limit string) requirement {
+	q.limit = limit
 	return q
 }
 
@@ -160,8 +160,8 @@ func (r *Report) verdicts() []verdict {
 		}
 		v.known = v.known && v.mid > 0
 		v.met = v.known && q.holds(v.found)
-		if row := r.row(q.workload, q.least); row != nil {
-			v.least, _ = q.measure(r, row)
+		if row := r.row(q.workload, q.limit); row != nil {
+			v.atLimit, _ = q.measure(r, row)
 		}
 		all = append(all, v)
 	}
@@ -176,12 +176,12 @@ func (q requirement) holds(f found) bool {
 	return f.mid <= q.bound
 }
 
-// reached is what the least reached, for people.
+// reached is the figure of the limit, for people.
 func (v verdict) reached() string {
-	if v.least.mid == 0 {
+	if v.atLimit.mid == 0 {
 		return ""
 	}
-	return v.least.text() + " " + v.requirement.least
+	return v.atLimit.text() + " " + v.limit
 }
 
 // want is the bound for people.
@@ -207,7 +207,7 @@ func (v verdict) word() string {
 		return "not measured"
 	case v.met:
 		return "met"
-	case v.least.mid > 0 && !v.holds(v.least):
+	case v.atLimit.mid > 0 && !v.holds(v.atLimit):
 		return "not met, nor by the limit"
 	}
 	return "not met"

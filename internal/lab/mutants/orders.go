@@ -64,7 +64,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: Export waits for what it reserves", file: "export.go", name: "TestExportBehindAStride",
 		edits: []string{"if t.reserving() != nil {", "if false {"}},
 	{guard: "rule 11: Export knows of strides that are not used", file: "ask.go", name: "TestExportKnowsAllStrides",
-		edits: []string{"	case holding:\n		t.tokens.reserved(g.base, g.size)\n", "	case holding:\n"}},
+		edits: []string{"	t.tokens.reserved(g.base, g.size)\n", ""}},
 	{guard: "rule 11: orders hold for who adopts", file: "internal/script/adopt.lua", name: "TestAdoptAfterAnOrder",
 		edits: []string{"if order then return {order, reason} end", ""}},
 	{guard: "rule 11: what is adopted has its own line", file: "adopt.go", name: "TestAdoptAtHome",

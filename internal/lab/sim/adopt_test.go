@@ -383,22 +383,33 @@ func TestAdoptLostBeforeItBegins(t *testing.T) {
 	})
 }
 
+// locksAgain makes each lock of the first process run once more, later: of an id that it
+// has exported by then that is a ghost.
+func (s stage) locksAgain(after time.Duration) {
+	s.on(func(step sim.Step, f *sim.Fate) {
+		if step.Kind == "lock" && step.Process == 0 {
+			f.Again = after
+		}
+	})
+}
+
+func (s stage) wantGhost(name string) {
+	s.t.Helper()
+	if lock, _ := s.left(name); !lock {
+		s.t.Fatal("there is no ghost: the test shows nothing")
+	}
+}
+
 // A late duplicate of the exporter's lock makes the exported id the holder once
 // more, when who adopted has released: nobody adopts that ghost.
 func TestAdoptedGhost(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "lock" && step.Process == 0 {
-				f.Again = 2 * time.Second
-			}
-		})
+		s.locksAgain(2 * time.Second)
 		text := s.lock(p0, "n").export()
 		s.adopt(p1, "n", text).release()
 		time.Sleep(2100 * time.Millisecond)
-		if lock, _ := s.left("n"); !lock {
-			t.Fatal("there is no ghost: the test shows nothing")
-		}
+		s.wantGhost("n")
 		_, fence, _ := sim.Keys("n")
 		s.Do("DEL", fence) // so that it tells nothing
 		s.adoptionLost(p2, text, holdfast.Gone)
@@ -412,21 +423,13 @@ func TestAdoptedGhost(t *testing.T) {
 func TestAdoptedGhostBehindAnOrder(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "lock" && step.Process == 0 {
-				f.Again = 2 * time.Second
-			}
-		})
+		s.locksAgain(2 * time.Second)
 		text := s.lock(p0, "n").export()
 		got := s.adopt(p1, "n", text)
-		if _, err := p2.Client.Revoke(t.Context(), "n", s.hash(p2, "n"), "enough"); err != nil {
-			t.Fatal(err)
-		}
+		s.revoke(p2, "n", "enough")
 		got.release()
 		time.Sleep(2100 * time.Millisecond)
-		if lock, _ := s.left("n"); !lock {
-			t.Fatal("there is no ghost: the test shows nothing")
-		}
+		s.wantGhost("n")
 		s.adoptionLost(p2, text, holdfast.Gone)
 		time.Sleep(3 * time.Second)
 		s.nothingLeft("n")

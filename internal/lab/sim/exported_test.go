@@ -139,20 +139,14 @@ func TestExportedIsRevoked(t *testing.T) {
 func TestExportedThatWasAdopted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "lock" && step.Process == 0 {
-				f.Again = 2 * time.Second
-			}
-		})
+		s.locksAgain(2 * time.Second)
 		text := s.lock(p0, "n").export()
 		got := s.adopt(p1, "n", text)
 		s.exportedLost(p2, text, holdfast.Taken, "")
 		s.lostBy("ReleaseExported", p2.Client.ReleaseExported(t.Context(), text), holdfast.Taken, "")
 		got.release()
 		time.Sleep(2100 * time.Millisecond)
-		if lock, _ := s.left("n"); !lock {
-			t.Fatal("there is no ghost: the test shows nothing")
-		}
+		s.wantGhost("n")
 		_, fence, _ := sim.Keys("n")
 		s.Do("DEL", fence) // so that it tells nothing
 		s.exportedLost(p2, text, holdfast.Gone, "")
@@ -164,18 +158,12 @@ func TestExportedThatWasAdopted(t *testing.T) {
 func TestExportedGhost(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "lock" && step.Process == 0 {
-				f.Again = 4 * time.Second
-			}
-		})
+		s.locksAgain(4 * time.Second)
 		text := s.lock(p0, "n").export()
 		time.Sleep(3100 * time.Millisecond)
 		s.lock(p1, "n").release()
 		time.Sleep(time.Second)
-		if lock, _ := s.left("n"); !lock {
-			t.Fatal("there is no ghost: the test shows nothing")
-		}
+		s.wantGhost("n")
 		s.exportedLost(p1, text, holdfast.Gone, "")
 	})
 }
