@@ -14,7 +14,7 @@ import (
 // client library could reach at best. Each workload names those that run beside
 // it. "limit" alone is the loop: what callers do, without any lock.
 var limits = slices.Concat(pushLimits, []contender{
-	loopLimit, lineLimit,
+	loopLimit, lineLimit, turnsLimit,
 	{
 		who: "limit-rueidis", library: "rueidis",
 		settings: "SET NX, then the compare-and-delete script of the Redis documentation, through rueidis as it comes: no renewal, no token, no waiting.",

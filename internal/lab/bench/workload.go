@@ -58,11 +58,11 @@ var workloads = []workload{
 	},
 	{
 		name: "B4", says: "one name, 8 processes of 8 callers, no work", processes: 8, callers: 8, shared: true, long: true,
-		limits: []string{"limit", "limit-ping-rueidis"}, guard: "limit-ping-rueidis",
+		limits: []string{"limit", "limit-turns", "limit-ping-rueidis"}, guard: "limit-ping-rueidis",
 	},
 	{
 		name: "B5", says: "one name, 8 processes of 8 callers, 1 ms of work", processes: 8, callers: 8, shared: true, long: true, work: workTime,
-		limits: []string{"limit"}, guard: "limit",
+		limits: []string{"limit", "limit-turns"}, guard: "limit",
 	},
 	{
 		name: "B6", says: "one name, 8 processes of 1 caller, no work", processes: 8, callers: 1, shared: true, long: true, handover: true,
