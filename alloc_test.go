@@ -58,7 +58,7 @@ func TestAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = 13
+	const want = 12
 	for range 100 {
 		lockAndRelease()
 	}

@@ -30,8 +30,8 @@ func newClientID(random func() uint64) string {
 func newID(head string, random func() uint64, tail string) string {
 	var nonce [8]byte
 	binary.LittleEndian.PutUint64(nonce[:], random())
-	id := make([]byte, 0, len(head)+11+len(tail))
-	id = append(id, head...)
+	var room [128]byte // most ids are shorter
+	id := append(room[:0], head...)
 	id = idEncoding.AppendEncode(id, nonce[:])
 	id = append(id, tail...)
 	return string(id)
