@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -75,6 +76,7 @@ type core struct {
 
 	bounds    bounds
 	outbox    []*request // to send
+	gathering gathering
 	renewals  []*request // to send in pipelines, in this order
 	pipelines int        // under way
 	after     []func()   // to run
@@ -94,6 +96,7 @@ func New(store Store, options *Options) *Client {
 	c := newCore(v, store)
 	c.store = store
 	if !store.Sharded() {
+		c.gathering.never = false
 		c.wake = newWake(c, wakePrefix+c.client)
 	}
 	return c.start()
@@ -131,6 +134,8 @@ func newCore(options Options, carrier Store) *core {
 	c.idTail = idTail(c.options.TTL, c.options.Owner)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
+	c.gathering.never = true
+	c.gathering.timer = timer{index: -1, fire: func(instant) { c.leaveGathered(math.MaxInt) }}
 	return c
 }
 
@@ -183,21 +188,28 @@ func (c *core) unlockAndPerform(patient bool, r *request, now instant) {
 	}
 	c.outbox = c.outbox[:n-1]
 	c.inflight++
+	wait := c.gathers(r)
 	c.unlock()
-	c.perform(r)
+	if !wait {
+		c.perform(r)
+	}
 }
 
 // leave releases the mutex, sends what is to be sent, and returns what is to
 // be run.
 func (c *core) leave() (after []func()) {
+	c.leaveGathered(gatherFrom)
 	c.inflight += len(c.outbox)
 	for i, r := range c.outbox { // handing them out is no I/O, and the slice serves again
+		c.outbox[i] = nil
+		if c.gathers(r) {
+			continue
+		}
 		select {
 		case c.work <- r:
 		default:
 			go c.worker(r)
 		}
-		c.outbox[i] = nil
 	}
 	c.outbox = c.outbox[:0]
 	after, c.after = c.after, nil
@@ -226,7 +238,7 @@ func (c *core) leaveRenewals() {
 			r.tenure.expiry = max(r.tenure.expiry, now.add(r.line.ttl()))
 			r.tenure.minHold.sent(r, now)
 		}
-		go c.performAll(batch)
+		go c.performAll(batch, &c.pipelines)
 	}
 	if len(c.renewals) == 0 {
 		c.renewals = nil

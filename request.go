@@ -46,7 +46,7 @@ func (c *core) batch() int {
 }
 
 func (c *core) perform(r *request) {
-	if c.options.WaitReplicas > 0 && renews(r.call.Script) {
+	if c.acknowledges(r) {
 		requests := []*request{r}
 		results := c.evalAcknowledged(requests)
 		c.mu.Lock()
@@ -65,6 +65,7 @@ func (c *core) perform(r *request) {
 		reply, err = c.evalAlone(ctx, r.call, err)
 	}
 	c.mu.Lock()
+	c.back(r)
 	c.came(r, reply, err)
 	c.unlock()
 }
@@ -96,18 +97,23 @@ func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
 	return c.store.Eval(ctx, r.call)
 }
 
-// performAll sends renewals in one pipeline.
-func (c *core) performAll(requests []*request) {
+// acknowledges tells whether replicas are to acknowledge a request: a renewal.
+func (c *core) acknowledges(r *request) bool {
+	return c.options.WaitReplicas > 0 && renews(r.call.Script)
+}
+
+// performAll sends requests in one pipeline, which is one of so many under way.
+func (c *core) performAll(requests []*request, underWay *int) {
 	var results []Result
-	if c.options.WaitReplicas > 0 {
+	if c.acknowledges(requests[0]) {
 		results = c.evalAcknowledged(requests)
 	} else {
 		results = c.evalAll(requests)
 	}
 	c.mu.Lock()
-	c.pipelines--
+	*underWay--
 	for i, r := range requests {
-		c.arrived(r, results[i].Reply, results[i].Err)
+		c.came(r, results[i].Reply, results[i].Err)
 	}
 	c.unlock()
 }

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("HandOver", s.handOver)
 	t.Run("FirstComeFirstServed", s.firstCome)
 	t.Run("Turns", s.turns)
+	t.Run("Crowd", s.crowd)
 	t.Run("GivenUp", s.givenUp)
 	t.Run("Expiry", s.expiry)
 	t.Run("Lost", s.lost)

@@ -18,6 +18,7 @@ var tables = slices.Concat(
 	multiMutants,
 	clockMutants,
 	nearMutants,
+	gatherMutants,
 	apiMutants,
 	serverMutants,
 	inspectMutants,

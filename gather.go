@@ -1,0 +1,67 @@
+package holdfast
+
+import "time"
+
+// A request travels alone while few are under way: nothing is faster. With many under
+// way the client library and the server have enough to do, and one pipeline costs
+// them a fraction of what its requests cost one by one. So who comes then waits until
+// something is back, a millisecond at most, and travels with whoever else waits.
+
+// gathering is the requests that wait for each other. Guarded by the core's mutex.
+type gathering struct {
+	never    bool // in a Cluster, where a pipeline is as slow as its slowest server, and on a quorum
+	underWay int  // requests and pipelines of them that have not come back
+	requests []*request
+	timer    timer // sends them when nothing comes back
+}
+
+const (
+	gatherFrom = 16               // so many under way are enough
+	gatherFor  = time.Millisecond // at most
+	gatherMost = 64               // travel together
+)
+
+// mayGather tells whether a request may travel with others. A renewal with WAIT has a
+// pipeline of its own.
+func (c *core) mayGather(r *request) bool {
+	return !c.gathering.never && !c.acknowledges(r)
+}
+
+// gathers makes a request wait for others, if enough are under way. Else it is to go
+// now.
+func (c *core) gathers(r *request) bool {
+	if !c.mayGather(r) {
+		return false
+	}
+	g := &c.gathering
+	if g.underWay < gatherFrom { // nobody waits then, see leave
+		g.underWay++
+		return false
+	}
+	if g.requests = append(g.requests, r); len(g.requests) == 1 {
+		c.schedule.set(&g.timer, c.clock.now().add(gatherFor))
+	}
+	return true
+}
+
+// back notes that a request which travelled alone has come back.
+func (c *core) back(r *request) {
+	if c.mayGather(r) {
+		c.gathering.underWay--
+	}
+}
+
+// leaveGathered sends those that wait while fewer than so many are under way.
+func (c *core) leaveGathered(underWay int) {
+	g := &c.gathering
+	for len(g.requests) > 0 && g.underWay < underWay {
+		n := min(gatherMost, len(g.requests))
+		batch := g.requests[:n:n]
+		if g.requests = g.requests[n:]; len(g.requests) == 0 {
+			g.requests = nil
+			c.schedule.stop(&g.timer)
+		}
+		g.underWay++
+		go c.performAll(batch, &g.underWay)
+	}
+}

@@ -1,0 +1,246 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/seam"
+)
+
+const away = 100 * time.Millisecond // from sending to the answer
+
+// distant grants and releases whatever it is asked, so much later, and notes what was
+// sent and when.
+type distant struct {
+	began   time.Time
+	sharded bool
+
+	mu   sync.Mutex
+	sent []sent
+}
+
+// sent is a call of the store: so many scripts, so long after the beginning.
+type sent struct {
+	scripts int
+	after   time.Duration
+	method  string
+	first   string // script
+}
+
+func (s *distant) Seam() seam.Seam {
+	return seam.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
+}
+
+func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
+	s.mu.Lock()
+	s.sent = append(s.sent, sent{len(calls), time.Since(s.began), method, calls[0].Script.Name})
+	s.mu.Unlock()
+	time.Sleep(away)
+	results := make([]holdfast.Result, len(calls))
+	for i, call := range calls {
+		switch call.Script.Name {
+		case "lock":
+			results[i].Reply = []string{"granted 3527400000000063 64 0 1763700000 0"}
+		case "multi_lock":
+			for range len(call.Keys) / 3 {
+				results[i].Reply = append(results[i].Reply, "granted 3527400000000063 64 0 1763700000 0")
+			}
+		case "renew":
+			results[i].Reply = []string{"renewed 3527400000000127 64 0 1763700000 0"}
+		case "unlock":
+			results[i].Reply = []string{"released"}
+		case "replicas":
+			results[i].Reply = []string{"1"}
+		default:
+			results[i].Err = errors.New("not known here: " + call.Script.Name)
+		}
+	}
+	return results
+}
+
+func (s *distant) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+	result := s.note("Eval", []holdfast.Call{call})[0]
+	return result.Reply, result.Err
+}
+
+func (s *distant) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Result {
+	return s.note("EvalAll", calls)
+}
+
+func (s *distant) EvalWait(_ context.Context, calls []holdfast.Call, replicas int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return s.note("EvalWait", calls), replicas, nil
+}
+
+func (s *distant) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+	return nil, errors.New("no subscriptions")
+}
+
+func (s *distant) Scan(context.Context, string) iter.Seq2[string, error] { return nil }
+func (s *distant) Sharded() bool                                         { return s.sharded }
+
+// until is what was sent so far, in sizes: those of calls with one script, and of
+// pipelines.
+func (s *distant) until(d time.Duration) (alone int, pipelines []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.sent {
+		switch {
+		case c.after > d:
+		case c.method == "Eval":
+			alone++
+		default:
+			pipelines = append(pipelines, c.scripts)
+		}
+	}
+	slices.Sort(pipelines) // they leave together
+	return alone, pipelines
+}
+
+// crowd lets so many callers lock a name each, all at once, and release it.
+func crowd(t *testing.T, client *holdfast.Client, n int) { crowdOver(t, client, n, 0) }
+
+// crowdOver is a crowd of which one begins after the other, over so long.
+func crowdOver(t *testing.T, client *holdfast.Client, n int, span time.Duration) {
+	var all sync.WaitGroup
+	for i := range n {
+		ctx := context.Background()
+		if i%2 == 0 { // of callers that may end the wait another goroutine asks
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			defer cancel()
+		}
+		all.Go(func() {
+			time.Sleep(span * time.Duration(i) / time.Duration(n))
+			lease, err := client.Mutex(fmt.Sprint("name:", i)).Lock(ctx)
+			if err == nil {
+				err = lease.Release()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func far(t *testing.T, options holdfast.Options) (*distant, *holdfast.Client) {
+	store := &distant{began: time.Now()}
+	options.Logger = slog.New(slog.DiscardHandler)
+	client := holdfast.New(store, &options)
+	t.Cleanup(func() { _ = client.Close() })
+	return store, client
+}
+
+// Sixteen requests travel alone and at once. Those that come then leave a millisecond
+// later at the latest, though nothing has come back, in pipelines of 64.
+func TestRequestsGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		crowd(t, client, 100)
+		if alone, pipelines := store.until(0); alone != 16 || len(pipelines) != 0 {
+			t.Errorf("at once left %d alone and pipelines of %v, want 16 and none", alone, pipelines)
+		}
+		if alone, pipelines := store.until(2 * time.Millisecond); alone != 16 || !slices.Equal(pipelines, []int{20, 64}) {
+			t.Errorf("within 2 ms left %d alone and pipelines of %v, want 16 and 20, 64", alone, pipelines)
+		}
+	})
+}
+
+// Those that wait leave as soon as something is back: here what comes with the answers
+// of the first, half a millisecond after the others had begun to wait.
+func TestGatheredLeaveWithAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		var more sync.WaitGroup
+		more.Go(func() { crowd(t, client, 16) })
+		time.Sleep(away - time.Millisecond/2)
+		for i := range 30 {
+			more.Go(func() { _, _ = client.Mutex(fmt.Sprint("more:", i)).Lock(context.Background()) })
+		}
+		more.Wait()
+		if _, pipelines := store.until(away); !slices.Contains(pipelines, 30) {
+			t.Errorf("with the first answer left pipelines of %v, want one of 30 among them", pipelines)
+		}
+	})
+}
+
+// When all is back requests travel alone again, however many were together before.
+func TestFewRequestsTravelAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		for range 5 {
+			crowd(t, client, 50)
+		}
+		alone, pipelines := store.until(time.Hour)
+		crowd(t, client, 16)
+		later, more := store.until(time.Hour)
+		if later-alone != 32 || len(more) != len(pipelines) {
+			t.Errorf("16 locks and releases made %d calls and %d pipelines, want 32 and none", later-alone, len(more)-len(pipelines))
+		}
+	})
+}
+
+// The request for several names is one among those that travel together.
+func TestMultiGathers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		var others sync.WaitGroup
+		others.Go(func() { crowd(t, client, 20) })
+		defer others.Wait()
+		synctest.Wait()
+		lease, err := client.Multi("x", "y", "z").Lock(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+		if _, pipelines := store.until(2 * time.Millisecond); !slices.Equal(pipelines, []int{5}) {
+			t.Errorf("pipelines of %v, want one of 5", pipelines)
+		}
+	})
+}
+
+// In a Cluster nothing waits for others: they may be on a server that hangs.
+func TestNothingGathersInACluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &distant{began: time.Now(), sharded: true}
+		client := holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.DiscardHandler)})
+		t.Cleanup(func() { _ = client.Close() })
+		crowd(t, client, 100)
+		if alone, pipelines := store.until(0); alone != 100 || len(pipelines) != 0 {
+			t.Errorf("at once left %d alone and pipelines of %v, want 100 and none", alone, pipelines)
+		}
+	})
+}
+
+// A renewal that replicas are to acknowledge is never among them.
+func TestGatheredAndReplicas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{WaitReplicas: 1, TTL: time.Minute})
+		crowdOver(t, client, 500, 5*away)
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		renewals := 0
+		for _, c := range store.sent {
+			if c.first == "renew" {
+				renewals += c.scripts
+			}
+			if (c.first == "renew") != (c.method == "EvalWait") {
+				t.Errorf("%s of %d calls, the first of them %s", c.method, c.scripts, c.first)
+			}
+		}
+		if renewals < 500 {
+			t.Errorf("%d renewals, want one for each grant", renewals)
+		}
+	})
+}
