@@ -5,7 +5,7 @@ import "time"
 // A request travels alone while few are under way: nothing is faster. With many under
 // way the client library and the server have enough to do, and one pipeline costs
 // them a fraction of what its requests cost one by one. So who comes then waits until
-// something is back, a millisecond at most, and travels with whoever else waits.
+// fewer are, a millisecond at most, and travels with whoever else waits.
 
 // gathering is the requests that wait for each other. Guarded by the core's mutex.
 type gathering struct {
@@ -21,10 +21,10 @@ const (
 	gatherMost = 64               // travel together
 )
 
-// mayGather tells whether a request may travel with others. A renewal with WAIT has a
-// pipeline of its own.
+// mayGather tells whether a request may travel with others. A renewal goes by its own
+// rules, see send and renewApart, and one for several names is many already.
 func (c *core) mayGather(r *request) bool {
-	return !c.gathering.never && !c.acknowledges(r)
+	return !c.gathering.never && !renews(r.call.Script) && len(r.carries) == 0
 }
 
 // gathers makes a request wait for others, if enough are under way. Else it is to go

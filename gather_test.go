@@ -30,10 +30,10 @@ type distant struct {
 
 // sent is a call of the store: so many scripts, so long after the beginning.
 type sent struct {
-	scripts int
-	after   time.Duration
-	method  string
-	first   string // script
+	scripts  int
+	renewals int // of these
+	after    time.Duration
+	method   string
 }
 
 func (s *distant) Seam() seam.Seam {
@@ -41,8 +41,14 @@ func (s *distant) Seam() seam.Seam {
 }
 
 func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
+	renewals := 0
+	for _, call := range calls {
+		if call.Script.Name == "renew" {
+			renewals++
+		}
+	}
 	s.mu.Lock()
-	s.sent = append(s.sent, sent{len(calls), time.Since(s.began), method, calls[0].Script.Name})
+	s.sent = append(s.sent, sent{len(calls), renewals, time.Since(s.began), method})
 	s.mu.Unlock()
 	time.Sleep(away)
 	results := make([]holdfast.Result, len(calls))
@@ -189,8 +195,8 @@ func TestFewRequestsTravelAlone(t *testing.T) {
 	})
 }
 
-// The request for several names is one among those that travel together.
-func TestMultiGathers(t *testing.T) {
+// The request for several names is many together already.
+func TestMultiTravelsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		var others sync.WaitGroup
@@ -204,8 +210,8 @@ func TestMultiGathers(t *testing.T) {
 		if err := lease.Release(); err != nil {
 			t.Error(err)
 		}
-		if _, pipelines := store.until(2 * time.Millisecond); !slices.Equal(pipelines, []int{5}) {
-			t.Errorf("pipelines of %v, want one of 5", pipelines)
+		if alone, pipelines := store.until(2 * time.Millisecond); alone != 17 || !slices.Equal(pipelines, []int{4}) {
+			t.Errorf("%d alone and pipelines of %v, want 17 and one of 4", alone, pipelines)
 		}
 	})
 }
@@ -223,7 +229,33 @@ func TestNothingGathersInACluster(t *testing.T) {
 	})
 }
 
-// A renewal that replicas are to acknowledge is never among them.
+// A renewal that somebody waits for does not wait for others, nor share the time of an
+// attempt with them.
+func TestNoRenewalGathers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{TTL: time.Minute})
+		lease, err := client.Mutex("held").Lock(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		others.Go(func() { crowd(t, client, 20) })
+		synctest.Wait()
+		if err := lease.EnsureHeld(context.Background()); err != nil {
+			t.Error(err)
+		}
+		others.Wait()
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		for _, c := range store.sent {
+			if c.method == "EvalAll" && c.renewals > 0 {
+				t.Errorf("%d renewals in a pipeline of %d", c.renewals, c.scripts)
+			}
+		}
+	})
+}
+
+// Neither does one that replicas are to acknowledge.
 func TestGatheredAndReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{WaitReplicas: 1, TTL: time.Minute})
@@ -232,11 +264,9 @@ func TestGatheredAndReplicas(t *testing.T) {
 		defer store.mu.Unlock()
 		renewals := 0
 		for _, c := range store.sent {
-			if c.first == "renew" {
-				renewals += c.scripts
-			}
-			if (c.first == "renew") != (c.method == "EvalWait") {
-				t.Errorf("%s of %d calls, the first of them %s", c.method, c.scripts, c.first)
+			renewals += c.renewals
+			if c.method == "EvalWait" && c.renewals != c.scripts || c.method != "EvalWait" && c.renewals > 0 {
+				t.Errorf("%s of %d calls, of which %d are renewals", c.method, c.scripts, c.renewals)
 			}
 		}
 		if renewals < 500 {

@@ -113,7 +113,7 @@ func (c *core) performAll(requests []*request, underWay *int) {
 	c.mu.Lock()
 	*underWay--
 	for i, r := range requests {
-		c.came(r, results[i].Reply, results[i].Err)
+		c.arrived(r, results[i].Reply, results[i].Err)
 	}
 	c.unlock()
 }

@@ -23,7 +23,7 @@ const (
 	connections = 512             // at most, per server: one command each at a time
 	idle        = 5 * time.Minute // then a connection is closed
 	buffer      = 4 << 10         // per connection and direction; go-redis takes 32 KiB
-	pipelines   = 4               // connections for them, so that renewals do not wait
+	pipelines   = 4               // connections for them, before those of single commands are taken
 	pipeBuffer  = 32 << 10
 )
 

@@ -188,6 +188,7 @@ func TestAHandOverOnARealServer(t *testing.T) {
 		}()
 		b.becomes("it waits", equals(1), "holdfast_waiting")
 		a.becomes("its wait is in Redis", some, "holdfast_inventory_waiting", "mutex")
+		a.becomes("it is recalled", equals(float64(i+1)), "holdfast_recalled_total") // the push may be slower than the release
 		if err := first.Release(); err != nil {
 			t.Fatal(err)
 		}
@@ -197,5 +198,4 @@ func TestAHandOverOnARealServer(t *testing.T) {
 	}
 	b.becomes("each was pushed", equals(rounds), "holdfast_granted_total", "push")
 	b.becomes("none was polled", none, "holdfast_granted_total", "poll")
-	a.becomes("each was recalled", equals(rounds), "holdfast_recalled_total")
 }
