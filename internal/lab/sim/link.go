@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -141,21 +142,29 @@ func (l *Link) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 
 // send is Eval, and with wait the WAIT that follows on the same connection.
 func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Duration, wait func(master int) (int, error)) outcome {
+	return l.leave(ctx, call, timeout, wait)()
+}
+
+// leave sets a call on its way; what it returns waits for its end.
+func (l *Link) leave(ctx context.Context, call holdfast.Call, timeout time.Duration, wait func(master int) (int, error)) func() outcome {
+	stays := func(err error) func() outcome { return func() outcome { return outcome{err: err} } }
 	if err := ctx.Err(); err != nil {
-		return outcome{err: err}
+		return stays(err)
 	}
 	if !l.awake(ctx.Done()) {
-		return outcome{err: context.Cause(ctx)}
+		return stays(context.Cause(ctx))
 	}
 	f := l.fate(Step{Kind: call.Script.Name, ID: about(call), Args: call.Args, WAIT: timeout})
 	came := make(chan outcome, 1)
 	l.world.moving.Go(func() { l.travel(f, call, wait, came) })
-	select {
-	case o := <-came:
-		return o
-	case <-ctx.Done():
-		l.world.sleep(f.Home)
-		return outcome{err: ctx.Err()}
+	return func() outcome {
+		select {
+		case o := <-came:
+			return o
+		case <-ctx.Done():
+			l.world.sleep(f.Home)
+			return outcome{err: ctx.Err()}
+		}
 	}
 }
 
@@ -263,19 +272,22 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 	return reply, err
 }
 
-// EvalAll sends the calls side by side; the answers come together.
+// EvalAll sends the calls in their order; each fares as it may, and the answers come
+// together.
 func (l *Link) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
-	done := make(chan struct{})
+	ends := make([]func() outcome, len(calls))
 	for i, call := range calls {
-		go func() {
-			results[i].Reply, results[i].Err = l.Eval(ctx, call)
-			done <- struct{}{}
-		}()
+		ends[i] = l.leave(ctx, call, 0, nil)
 	}
-	for range calls {
-		<-done
+	results := make([]holdfast.Result, len(calls))
+	var all sync.WaitGroup
+	for i, end := range ends {
+		all.Go(func() {
+			o := end()
+			results[i].Reply, results[i].Err = o.reply, o.err
+		})
 	}
+	all.Wait()
 	return results
 }
 
