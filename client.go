@@ -25,8 +25,8 @@ type Client struct {
 
 // core is the state behind a Client. Everything that changes is guarded by one
 // mutex, which is never held across I/O and never while code of the user runs:
-// what has to happen outside is noted in outbox, renewals and after, and begins
-// when unlock releases it.
+// what has to happen outside is noted in outbox, gathering, renewals and after, and
+// begins when unlock releases it.
 type core struct {
 	store   Store   // nil on a quorum
 	quorum  *quorum // nil on one master
@@ -76,7 +76,7 @@ type core struct {
 
 	bounds    bounds
 	outbox    []*request // to send
-	gathering gathering
+	gathering gathering  // of those, what waits to travel together
 	renewals  []*request // to send in pipelines, in this order
 	pipelines int        // under way
 	after     []func()   // to run
