@@ -96,7 +96,6 @@ func New(store Store, options *Options) *Client {
 	c := newCore(v, store)
 	c.store = store
 	if !store.Sharded() {
-		c.gathering.never = false
 		c.wake = newWake(c, wakePrefix+c.client)
 	}
 	return c.start()
@@ -134,7 +133,6 @@ func newCore(options Options, carrier Store) *core {
 	c.idTail = idTail(c.options.TTL, c.options.Owner)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
-	c.gathering.never = true
 	c.gathering.timer = timer{index: -1, fire: func(instant) { c.leaveGathered(math.MaxInt) }}
 	return c
 }

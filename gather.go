@@ -9,8 +9,7 @@ import "time"
 
 // gathering is the requests that wait for each other. Guarded by the core's mutex.
 type gathering struct {
-	never    bool // in a Cluster, where a pipeline is as slow as its slowest server, and on a quorum
-	underWay int  // requests and pipelines of them that have not come back
+	underWay int // requests and pipelines of them that have not come back
 	requests []*request
 	timer    timer // sends them when nothing comes back
 }
@@ -21,10 +20,11 @@ const (
 	gatherMost = 64               // travel together
 )
 
-// mayGather tells whether a request may travel with others. A renewal goes by its own
-// rules, see send and renewApart, and one for several names is many already.
+// mayGather tells whether a request may travel with others. In a Cluster, as on a
+// quorum, a pipeline is as slow as its slowest server; a renewal goes by its own rules,
+// see send and renewApart; and one for several names is many already.
 func (c *core) mayGather(r *request) bool {
-	return !c.gathering.never && !renews(r.call.Script) && len(r.carries) == 0
+	return c.quorum == nil && !c.store.Sharded() && !renews(r.call.Script) && len(r.carries) == 0
 }
 
 // gathers makes a request wait for others, if enough are under way. Else it is to go

@@ -140,10 +140,14 @@ func crowdOver(t *testing.T, client *holdfast.Client, n int, span time.Duration)
 
 func far(t *testing.T, options holdfast.Options) (*distant, *holdfast.Client) {
 	store := &distant{began: time.Now()}
+	return store, store.client(t, options)
+}
+
+func (s *distant) client(t *testing.T, options holdfast.Options) *holdfast.Client {
 	options.Logger = slog.New(slog.DiscardHandler)
-	client := holdfast.New(store, &options)
+	client := holdfast.New(s, &options)
 	t.Cleanup(func() { _ = client.Close() })
-	return store, client
+	return client
 }
 
 // Sixteen requests travel alone and at once. Those that come then leave a millisecond
@@ -161,8 +165,8 @@ func TestRequestsGather(t *testing.T) {
 	})
 }
 
-// Those that wait leave as soon as something is back: here what comes with the answers
-// of the first, half a millisecond after the others had begun to wait.
+// Those that wait leave as soon as something is back: here the first answers, half a
+// millisecond after they had begun to wait.
 func TestGatheredLeaveWithAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
@@ -220,9 +224,7 @@ func TestMultiTravelsAlone(t *testing.T) {
 func TestNothingGathersInACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &distant{began: time.Now(), sharded: true}
-		client := holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.DiscardHandler)})
-		t.Cleanup(func() { _ = client.Close() })
-		crowd(t, client, 100)
+		crowd(t, store.client(t, holdfast.Options{}), 100)
 		if alone, pipelines := store.until(0); alone != 100 || len(pipelines) != 0 {
 			t.Errorf("at once left %d alone and pipelines of %v, want 100 and none", alone, pipelines)
 		}
