@@ -300,28 +300,48 @@ func (s suite) close(t *testing.T) {
 	release(t, next)
 }
 
+// section is where only one may be at a time, with a higher token than all before.
+type section struct{ inside, last atomic.Int64 }
+
+// enter locks, looks and releases, so many times.
+func (s *section) enter(t *testing.T, m *holdfast.Mutex, times int) {
+	for range times {
+		lease, err := m.Lock(within(t))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if s.inside.Add(1) != 1 || s.last.Swap(lease.Token()) >= lease.Token() {
+			t.Errorf("%s: two inside, or a token that did not rise", m.Name())
+		}
+		s.inside.Add(-1)
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func (s suite) exclusion(t *testing.T) {
-	var inside, last atomic.Int64
+	var all section
 	var wg sync.WaitGroup
 	for range 4 {
 		m := s.client(t, 0).Mutex("all")
 		for range 4 {
-			wg.Go(func() {
-				for range 25 {
-					lease, err := m.Lock(within(t))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
-						t.Error("two inside, or a token that did not rise")
-					}
-					inside.Add(-1)
-					if err := lease.Release(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
+			wg.Go(func() { all.enter(t, m, 25) })
+		}
+	}
+	wg.Wait()
+}
+
+// crowd: so many ask at once that their requests go out by EvalAll, those of two
+// processes that want the same names.
+func (s suite) crowd(t *testing.T) {
+	var sections [100]section
+	var wg sync.WaitGroup
+	for range 2 {
+		c := s.client(t, 0)
+		for i := range sections {
+			wg.Go(func() { sections[i].enter(t, c.Mutex(fmt.Sprint("crowd:", i)), 3) })
 		}
 	}
 	wg.Wait()
