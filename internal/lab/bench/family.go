@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"github.com/redis/rueidis"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -84,13 +86,9 @@ const (
 func ofFamily(settings string, grip func(client *holdfast.Client, name string) (mutex, error)) contender {
 	c := holdfastContender
 	c.settings = settings
-	c.open = func(s setup) (session, error) {
-		rc, err := newRueidis(s.Addr)
-		if err != nil {
-			return nil, err
-		}
-		return familySession{holdfastSession{holdfast.New(rueidisstore.New(rc), nil), rc.Close}, grip}, nil
-	}
+	c.open = onRueidis(func(rc rueidis.Client) session {
+		return familySession{holdfastSession{holdfast.New(rueidisstore.New(rc), nil), rc.Close}, grip}
+	})
 	return c
 }
 

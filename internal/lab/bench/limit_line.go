@@ -33,13 +33,7 @@ var lineLimit = contender{
 	who: "limit-line", library: "rueidis",
 	settings: "The least lock that is handed over in order: SET NX, or a place in a list; a release takes the first from it, makes him the holder and publishes. No token, no renewal, and whoever dies stops the line.",
 	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
-	open: func(s setup) (session, error) {
-		rc, err := newRueidis(s.Addr)
-		if err != nil {
-			return nil, err
-		}
-		return lineSession{rc}, nil
-	},
+	open:     onRueidis(func(rc rueidis.Client) session { return lineSession{rc} }),
 }
 
 type lineSession struct{ rc rueidis.Client }

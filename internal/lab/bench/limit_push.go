@@ -51,13 +51,7 @@ type ring struct {
 }
 
 func openRing(pass func(*ring, string) (int64, error)) func(setup) (session, error) {
-	return func(s setup) (session, error) {
-		rc, err := newRueidis(s.Addr)
-		if err != nil {
-			return nil, err
-		}
-		return ringSession{rc, pass}, nil
-	}
+	return onRueidis(func(rc rueidis.Client) session { return ringSession{rc, pass} })
 }
 
 type ringSession struct {

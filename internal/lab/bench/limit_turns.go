@@ -28,13 +28,7 @@ var turnsLimit = contender{
 	who: "limit-turns", library: "rueidis",
 	settings: "limit-line by processes: the one that has the name gives a turn to each of its callers that waited then, through one channel of Go, and hands over and stands in line again by one script. No token, no renewal, and whoever dies or gives up stops the line.",
 	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
-	open: func(s setup) (session, error) {
-		rc, err := newRueidis(s.Addr)
-		if err != nil {
-			return nil, err
-		}
-		return &turnsSession{rc: rc, names: map[string]*turnsMutex{}}, nil
-	},
+	open:     onRueidis(func(rc rueidis.Client) session { return &turnsSession{rc: rc, names: map[string]*turnsMutex{}} }),
 }
 
 type turnsSession struct {

@@ -78,14 +78,21 @@ type driverSession struct {
 func (s driverSession) mutex(_ int, name string) (mutex, error) { return s.grip(name), nil }
 func (s driverSession) close()                                  { s.end() }
 
-func openRueidis(grip func(rueidis.Client, string) mutex) func(setup) (session, error) {
+// onRueidis opens what needs nothing but a client.
+func onRueidis(begin func(rueidis.Client) session) func(setup) (session, error) {
 	return func(s setup) (session, error) {
 		rc, err := newRueidis(s.Addr)
 		if err != nil {
 			return nil, err
 		}
-		return driverSession{func(name string) mutex { return grip(rc, name) }, rc.Close}, nil
+		return begin(rc), nil
 	}
+}
+
+func openRueidis(grip func(rueidis.Client, string) mutex) func(setup) (session, error) {
+	return onRueidis(func(rc rueidis.Client) session {
+		return driverSession{func(name string) mutex { return grip(rc, name) }, rc.Close}
+	})
 }
 
 func openGoRedis(grip func(*redis.Client, string) mutex) func(setup) (session, error) {
