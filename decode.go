@@ -33,13 +33,12 @@ type answer struct {
 }
 
 // forms lists the fields behind each word, in order. A field in brackets may
-// be missing. Granted and renewed of one master are not here: they are lines, see decodeLine.
+// be missing. What is one line of text is not here, see decodeLine.
 var forms = map[string]string{
 	"granted":   "base size server run", // of a quorum's node; else it is a line
 	"held":      "holder pttl waiting server [refused] [run]",
-	"queued":    "holder pttl position score server inserted heard refused [look]",
 	"again":     "server",
-	"released":  "[refused] [run]",
+	"released":  "refused run", // of a quorum's node; else it is a line
 	"not held":  "holder server [refused] [run]",
 	"cancelled": "server refused",
 	"dropped":   "server",
@@ -69,8 +68,10 @@ func decodeAnswer(reply []string) (answer, error) {
 	if len(reply) == 0 {
 		return answer{}, errors.New("an empty answer")
 	}
-	if a, ok := decodeLine(reply[0]); ok {
-		return a, a.check()
+	if len(reply) == 1 {
+		if a, ok := decodeLine(reply[0]); ok {
+			return a, a.check()
+		}
 	}
 	a := answer{word: reply[0]}
 	form, ok := forms[a.word]
@@ -94,25 +95,55 @@ func decodeAnswer(reply []string) (answer, error) {
 	return a, a.check()
 }
 
-// decodeLine reads "granted <last> <size> <waiting> <seconds> <us> [refused]",
-// and the same of renewed. The two come often, and a line costs less than a
-// list, here and in Redis.
+// decodeLine reads the answers that come often: a line costs less than a list, here
+// and in Redis. They are
+//
+//	granted <last> <size> <waiting> <seconds> <us> [refused]    and the same of renewed
+//	queued <pttl> <position> <score> <seconds> <us> <inserted> <heard> <look> <n> <holder, n bytes>[refused]
+//	released [refused]
 func decodeLine(line string) (a answer, ok bool) {
 	word, rest, _ := strings.Cut(line, " ")
-	if word != "granted" && word != "renewed" {
-		return answer{}, false
-	}
 	a.word = word
-	var last, seconds, micros int64
-	for _, figure := range [...]*int64{&last, &a.size, &a.waiting, &seconds, &micros} {
-		if *figure, rest, ok = cutNumber(rest); !ok {
-			return answer{}, false
+	switch word {
+	case "granted", "renewed":
+		var last, seconds, micros int64
+		rest, ok = cutNumbers(rest, &last, &a.size, &a.waiting, &seconds, &micros)
+		a.base, a.server = last-a.size+1, seconds*1_000_000+micros
+	case "queued":
+		rest, ok = a.queued(rest)
+	case "released":
+		ok = true
+	}
+	a.refused = rest
+	return a, ok
+}
+
+// queued reads what follows the word up to the holder.
+func (a *answer) queued(line string) (rest string, ok bool) {
+	var pttl, seconds, micros, inserted, heard, look, holder int64
+	line, none := strings.CutPrefix(line, "-") // no expiry, or no key
+	line, ok = cutNumbers(line, &pttl, &a.position, &a.score, &seconds, &micros, &inserted, &heard, &look, &holder)
+	if !ok || pttl > maxPTTL || holder > int64(len(line)) {
+		return "", false
+	}
+	if none {
+		pttl = -pttl
+	}
+	a.pttl, a.look = time.Duration(pttl)*time.Millisecond, time.Duration(min(look, maxLook))*time.Millisecond
+	a.server = seconds*1_000_000 + micros
+	a.inserted, a.heard = inserted == 1, heard == 1
+	a.holder = line[:holder]
+	return line[holder:], true
+}
+
+// cutNumbers takes numbers off the front of a line.
+func cutNumbers(line string, numbers ...*int64) (rest string, ok bool) {
+	for _, n := range numbers {
+		if *n, line, ok = cutNumber(line); !ok {
+			return "", false
 		}
 	}
-	a.base = last - a.size + 1
-	a.server = seconds*1_000_000 + micros
-	a.refused = rest
-	return a, true
+	return line, true
 }
 
 // cutNumber takes a number of at most 16 digits, which no sum of two
@@ -166,27 +197,20 @@ func (a *answer) set(field, value string) error {
 	case "server":
 		a.server = n
 	case "pttl":
-		if n > int64(1<<62/time.Millisecond) {
+		if n > maxPTTL {
 			return errors.New("out of range")
 		}
 		a.pttl = time.Duration(n) * time.Millisecond
 	case "told":
 		a.told = n
-	case "look":
-		a.look = time.Duration(min(n, maxLook)) * time.Millisecond
 	case "capacity":
 		a.capacity = n
-	case "position":
-		a.position = n
-	case "score":
-		a.score = n
-	case "inserted":
-		a.inserted = n == 1
-	case "heard":
-		a.heard = n == 1
 	}
 	return nil
 }
+
+// maxPTTL bounds a life in ms, see queued.lua.
+const maxPTTL = int64(1 << 62 / time.Millisecond)
 
 // maxLook bounds, in ms, when to look again.
 const maxLook = 60_000

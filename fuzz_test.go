@@ -103,8 +103,9 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("granted 73 64 0 1 999999")
 	f.Add("renewed 0 0 3 1 0 NOPERM of something")
 	f.Add("leader\x001\x00c.n.15000|o\x00-1\x0077")
-	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00")
-	f.Add("queued\x00h\x00-1\x000\x001\x001\x001\x001\x00\x00667")
+	f.Add("queued -1 0 1 1 5 1 1 0 1 h")
+	f.Add("queued 667 3 1 1 5 0 1 667 3 h uNOPERM of something")
+	f.Add("released NOPERM of something")
 	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
 	f.Fuzz(func(_ *testing.T, text string) {
 		_, _ = decodeAnswer(strings.Split(text, "\x00"))

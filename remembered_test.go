@@ -25,7 +25,7 @@ func (s *yielding) Eval(_ context.Context, call holdfast.Call) ([]string, error)
 		s.before()
 		return []string{"granted 3527400000000063 1 0 1763700000 0"}, nil
 	}
-	return []string{"released", ""}, nil
+	return []string{"released"}, nil
 }
 
 func (s *yielding) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {

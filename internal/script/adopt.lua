@@ -28,4 +28,4 @@ end
 local size = math.min(asked, room)
 local top = base + size - 1
 -- include reserve.lua
-return string.format('granted %s %d %d %s %s', last, size, waiting, t[1], t[2])
+return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

@@ -15,29 +15,31 @@ if type(holder) == 'table' then -- a lock of a shared kind: no place in its line
 end
 local rank = redis.call('ZRANK', Q, id)
 local free = not holder or holder == id
-local now, fence, base, room
 -- include wake.lua
--- include handover.lua
 
 if not free and rank ~= 0 then
   redis.call('ZREM', Q, id)
-  if rank and rank < 16 then near(1, redis.call('PTTL', L)) end
+  if rank and rank < 16 then
+    -- include near.lua
+    near(1, redis.call('PTTL', L))
+  end
   return {'cancelled', us, refused}
 end
 
+local now, fence, base, room
 -- include fence.lua
-local dead, chosen, following, more = survey('', id, true)
+local mine, gone, tolerant, asked = '', id, true, 0
+-- include survey.lua
 dead[#dead + 1] = id
-if more and not chosen then
-  remove(dead)
-  return {'again', us}
-end
+-- include again.lua
 if free then
-  handover(dead, chosen, following, '', 0)
+  local waiting = redis.call('ZCARD', Q)
+  -- include handover.lua
 else
-  local gone, life = redis.call('ZREM', Q, unpack(dead)), redis.call('PTTL', L)
+  local left, life = redis.call('ZREM', Q, unpack(dead)), redis.call('PTTL', L)
   if chosen then -- else Q is empty
-    near(gone, life)
+    -- include near.lua
+    near(left, life)
     publish(chosen, string.format('next %.0f ', life))
   end
 end

@@ -27,7 +27,7 @@ if holder == id or (not holder and waiting == 0) then
     redis.call('SET', L, id, 'PX', ttl)
   end
   -- include reserve.lua
-  return string.format('granted %s %d %d %s %s', last, size, waiting, t[1], t[2])
+  return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]
 end
 
 local mode, kept, suffix = ARGV[3] or 'try', ARGV[4] or '0', ARGV[5] or ''
@@ -36,55 +36,59 @@ if holder and mode == 'try' then
 end
 
 -- include wake.lua
--- include handover.lua
 
+local dead, chosen, following, more, mine
+local survey
+if not holder then
+  survey = function(mine)
+    local gone, tolerant = '', false
+    -- include survey.lua
+    return dead, chosen, following, more
+  end
+end
+
+local inserted, score, heard
 if mode == 'try' then
-  local dead, chosen, following, more = survey('', '')
-  if more and not chosen then
-    remove(dead)
-    return {'again', us}
-  end
-  if chosen then
-    local px, _, left = handover(dead, chosen, following, '', 0)
-    return {'held', chosen, px, left, us, refused}
-  end
-  local _, size, left, last = handover(dead, id, nil, id, asked)
-  return granted(size, left, last)
-end
-
-local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
-local score = tonumber(kept)
-if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
-score = string.format('%.0f', score)
-local heard = listeners({id})(1) and 1 or 0
-if not holder then survey('', '') end -- a waiter of another kind is an error before any write
-
-redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either
-local inserted = redis.call('ZADD', Q, 'NX', score, id)
-if waiting == 0 then redis.call('PEXPIRE', Q, '1800000') end
-if inserted == 0 then score = string.format('%.0f', tonumber(redis.call('ZSCORE', Q, id))) end
-
-local px, chosen
-if holder then
-  px = redis.call('PTTL', L)
+  dead, chosen, following, more = survey('')
+  -- include again.lua
+  mine = chosen and '' or id
+  chosen = chosen or id
 else
-  local dead, following, more
-  dead, chosen, following, more = survey(id, '')
-  if more and not chosen then
-    remove(dead)
-    return {'again', us}
+  local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+  score = tonumber(kept)
+  if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
+  score = string.format('%.0f', score)
+  heard = listeners({}, id)[2] > 0 and '1' or '0'
+  if not holder then survey('') end -- a waiter of another kind is an error before any write
+
+  redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either
+  inserted = redis.call('ZADD', Q, 'NX', score, id)
+  if waiting == 0 then redis.call('PEXPIRE', Q, '1800000') end
+  if inserted == 0 then score = string.format('%.0f', tonumber(redis.call('ZSCORE', Q, id))) end
+  waiting = waiting + inserted
+
+  if not holder then
+    dead, chosen, following, more = survey(id)
+    -- include again.lua
+    mine = id
   end
-  local size, left, last
-  px, size, left, last = handover(dead, chosen, following, id, asked)
-  if chosen == id then return granted(size, left, last) end
-  holder = chosen
 end
 
-local rank = waiting -- the tail
+local life
+if holder then
+  life = math.min(redis.call('PTTL', L), 4000000000000) -- 126 years are enough
+else
+  -- include handover.lua
+  if chosen == mine then return 'granted ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. refused end
+  if mode == 'try' then return {'held', chosen, px, left, us, refused} end
+  holder, life = chosen, px
+end
+
+local px, rank, look = life, waiting - 1, '0' -- the tail
 if inserted == 0 or kept ~= '0' or chosen then rank = redis.call('ZRANK', Q, id) end
 if rank == 0 and channel(holder) then publish(holder, 'recall ') end
 local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes nothing that could be refused
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
-return {'queued', holder, px, rank, score, us, inserted, heard, refused}
+-- include queued.lua

@@ -38,6 +38,6 @@ for i = 1, n do
     redis.call('SET', L, id, 'PX', ttl)
   end
   -- include reserve.lua
-  answers[i] = string.format('granted %s %d %d %s %s', last, size, waiting[i], t[1], t[2])
+  answers[i] = 'granted ' .. last .. ' ' .. size .. ' ' .. waiting[i] .. ' ' .. t[1] .. ' ' .. t[2]
 end
 return answers

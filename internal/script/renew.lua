@@ -43,4 +43,4 @@ if asked > 0 then
 end
 -- include reserve.lua
 if least then redis.call('PEXPIRE', F, string.format('%.0f', life + least)) end
-return string.format('renewed %s %d %d %s %s', last, size, waiting, t[1], t[2])
+return 'renewed ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

@@ -14,20 +14,15 @@ if holder ~= id then
   return {'not held', holder or '', us}
 end
 
-local now, fence, base, room
 -- include wake.lua
--- include handover.lua
+local mine, gone, tolerant = fresh, id, true
+-- include survey.lua
+-- include again.lua
 
-local dead, head, _, more = survey('', id, true)
 local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
 local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
-local heard = fresh ~= '' and listeners({fresh})(1) and 1 or 0
 local known = redis.call('PTTL', F)
 
-if more and not head then
-  remove(dead)
-  return {'again', us}
-end
 redis.call('PEXPIRE', L, left) -- first: full memory never refuses it, and then nothing that follows
 redis.call('SET', L, value, 'PX', left)
 if known < left + 90001000 then
@@ -38,9 +33,11 @@ if fresh ~= '' then
   redis.call('PEXPIRE', Q, '1800000')
 end
 if #dead > 0 then redis.call('ZREM', Q, unpack(dead)) end
-if head then
+if chosen then
+  -- include near.lua
   near(#dead, tonumber(left))
-  publish(head, 'next ' .. left .. ' ')
+  publish(chosen, 'next ' .. left .. ' ')
 end
-if fresh == '' then return {'released', refused} end
-return {'queued', value, left, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}
+if fresh == '' then return 'released ' .. refused end
+local holder, px, rank, inserted, look = value, left, redis.call('ZRANK', Q, fresh), '1', '0'
+-- include queued.lua

@@ -68,7 +68,7 @@ end
 local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
 local score = tonumber(kept)
 if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
-local heard_here = listeners({id})(1) and 1 or 0
+local heard = listeners({id})[2] > 0 and '1' or '0'
 
 redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either
 local inserted = redis.call('ZADD', Q, 'NX', string.format('%.0f', score), id)
@@ -84,14 +84,16 @@ else
     redis.call('ZREM', Q, id)
     return {'other kind', plan.other, 0}
   end
-  local token, heard
-  token, first, left, heard = handover(plan, id, '', capacity)
+  local token, shown
+  token, first, left, shown = handover(plan, id, '', capacity)
   if token then return granted(token) .. ' ' .. refused end
   if plan.more and (not plan.first or plan.first == id) then return {'again', us} end
-  look = plan.first == id and math.min(left, 667) or math.max(0, math.ceil((heard - us) / 1000) + 2000)
+  look = plan.first == id and math.min(left, 667) or math.max(0, math.ceil((shown - us) / 1000) + 2000)
 end
 local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes nothing that could be refused
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
-return {'queued', first or '', left, redis.call('ZRANK', Q, id), string.format('%.0f', score), us, inserted, heard_here, refused, look}
+local holder, px, rank = first or '', math.min(left, 4000000000000), redis.call('ZRANK', Q, id)
+score = string.format('%.0f', score)
+-- include queued.lua

@@ -13,10 +13,10 @@ local function survey(mine, gone, used, capacity)
   local plan = {grants = {}, drop = {}, never = {}, used = used}
   local ids, from, n = redis.call('ZRANGE', Q, '0', '1'), 2, 2
   while true do
-    local listening = listeners(ids)
+    local counts = listeners(ids)
     for i, id in ipairs(ids) do
       local weight = weight_of(id)
-      if id == gone or id ~= mine and not listening(i) then
+      if id == gone or id ~= mine and counts[2 * i] == 0 then
         plan.drop[#plan.drop + 1] = id
       elseif kind_of(id) ~= kind then
         plan.other = kind_of(id)

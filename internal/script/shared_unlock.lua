@@ -19,7 +19,7 @@ local now, fence, base, room
 if other or foreign or not seen[1] then -- L knows nothing of us
   redis.call('ZREM', H, id)
   redis.call('ZREM', Q, id)
-  if held then return {'released', ''} end
+  if held then return 'released' end
   return {'not held', '', us, ''}
 end
 
@@ -41,5 +41,5 @@ if rank and rank < 16 then plan.drop[#plan.drop + 1] = id end
 if rank and rank >= 16 then redis.call('ZREM', Q, id) end -- before others come near
 handover(plan, '', id, capacity)
 if plan.more and not plan.first then return {'again', us} end
-if held then return {'released', refused} end
+if held then return 'released ' .. refused end
 return {'not held', '', us, refused}

@@ -8,12 +8,12 @@ local function channel(id)
   return client and 'holdfast/wake:' .. client .. suffix or ''
 end
 
--- listeners asks for many ids at once; what it returns says it of one of them.
+-- listeners asks for many ids at once: how many listen to the one at i stands at
+-- 2 i.
 local function listeners(ids)
   local names = {}
   for i, id in ipairs(ids) do names[i] = channel(id) end
-  local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
-  return function(i) return counts[2 * i] > 0 end
+  return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
 local function publish(id, message)

@@ -12,19 +12,17 @@ if holder ~= id then
   if redis.call('GET', R) == word then return {'taken', ''} end -- it has run before
   return {'not held', holder or '', us}
 end
+local waiting = redis.call('ZCARD', Q)
 local now, fence, base, room
 -- include fence.lua
 -- include wake.lua
--- include handover.lua
+local mine, gone, tolerant, asked = '', '', true, 0
+-- include survey.lua
+-- include again.lua
 
-local dead, chosen, following, more = survey('', '', true)
-if more and not chosen then
-  remove(dead)
-  return {'again', us}
-end
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
 redis.call('PEXPIRE', R, ttl) -- first: full memory never refuses it, and then nothing that follows
 redis.call('SET', R, word, 'PX', ttl)
-handover(dead, chosen, following, '', 0)
+-- include handover.lua
 publish(id, 'revoked ')
 return {'taken', refused}

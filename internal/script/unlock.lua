@@ -18,41 +18,28 @@ local asked = tonumber(ARGV[4])
 if holder and holder ~= id or not holder and waiting == 0 then
   return {'not held', holder or '', us}
 end
+if not holder then fresh = '' end -- expired: nothing to release, but the line must move
 
 local now, fence, base, room
 -- include fence.lua
 -- include wake.lua
--- include handover.lua
+local mine, gone, tolerant = fresh, '', true
+-- include survey.lua
+-- include again.lua
 
-if not holder then -- expired: nothing to release, but the line must move
-  local dead, chosen, following, more = survey('', '', true)
-  if more and not chosen then
-    remove(dead)
-    return {'again', us}
-  end
-  handover(dead, chosen, following, '', 0)
-  return {'not held', '', us, refused}
-end
-
-local dead, chosen, following, more = survey(fresh, '', true)
-local score, heard
+local score
 if fresh ~= '' then
   local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
   score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
-  heard = listeners({fresh})(1) and 1 or 0
+  if chosen and chosen ~= fresh then
+    redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then nothing that follows
+    waiting = waiting + redis.call('ZADD', Q, 'NX', score, fresh)
+  end
+  chosen = chosen or fresh
 end
-
-if more and not chosen then
-  remove(dead)
-  return {'again', us}
-end
-if fresh ~= '' and chosen and chosen ~= fresh then
-  redis.call('PEXPIRE', L, '2000') -- first: full memory never refuses it, and then nothing that follows
-  redis.call('ZADD', Q, 'NX', score, fresh)
-  redis.call('PEXPIRE', Q, '1800000')
-end
-if fresh ~= '' and not chosen then chosen = fresh end
-local px, size, left, last = handover(dead, chosen, following, fresh, asked)
-if fresh == '' then return {'released', refused} end
-if chosen == fresh then return granted(size, left, last) end
-return {'queued', chosen, px, redis.call('ZRANK', Q, fresh), score, us, 1, heard, refused}
+-- include handover.lua
+if not holder then return {'not held', '', us, refused} end
+if fresh == '' then return 'released ' .. refused end
+if chosen == fresh then return 'granted ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. refused end
+local holder, rank, inserted, look = chosen, left - 1, '1', '0'
+-- include queued.lua

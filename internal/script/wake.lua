@@ -15,24 +15,28 @@ local function channel(id)
   return channels[id]
 end
 
--- listeners asks for many ids at once; what it returns says it of one of them. A
--- living waiter of another kind is an error, unless tolerant: to whoever gives the
--- name back it is dead, like one of another kind that is.
-local function listeners(ids, tolerant)
+-- listeners asks for many ids at once, and one more if that is not '': how many
+-- listen to the one at i stands at 2 i.
+local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
     names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
-  local counts = redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
-  return function(i)
-    if channel(ids[i]) then return counts[2 * i] > 0 end
-    local letter = string.match(ids[i], '%.(%a)%d+|')
-    if not tolerant and (counts[2 * i] > 0 or not letter) then
-      error('HOLDFAST ' .. L .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
-        or 'another kind of lock') .. ', not as a mutex', 0)
-    end
-    return false
+  if more ~= '' then names[#names + 1] = channel(more) end
+  return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
+end
+
+-- lives tells of a waiter to whom so many listen whether it can get the name. One
+-- of another kind can't; if it lives that is an error, unless tolerant: to whoever
+-- gives the name back it is dead.
+local function lives(id, count, tolerant)
+  if channel(id) then return count > 0 end
+  local letter = string.match(id, '%.(%a)%d+|')
+  if not tolerant and (count > 0 or not letter) then
+    error('HOLDFAST ' .. L .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
+      or 'another kind of lock') .. ', not as a mutex', 0)
   end
+  return false
 end
 
 -- publish returns how many heard it.

@@ -19,6 +19,7 @@ var tables = slices.Concat(
 	clockMutants,
 	nearMutants,
 	gatherMutants,
+	handoverMutants,
 	apiMutants,
 	serverMutants,
 	inspectMutants,

@@ -3,11 +3,11 @@ package main
 // nearMutants are what tells waiters that joined far behind, and came near since.
 var nearMutants = []mutant{
 	{guard: "near: a hand-over tells", file: "internal/script/handover.lua", name: "TestNearAfterTurns",
-		edits: []string{"  if left > math.max(0, 16 - gone) then near(gone, tonumber(px)) end\n", ""}},
+		edits: []string{"      near(gone, tonumber(px))\n", ""}},
 	{guard: "near: not of a line that was emptied", file: "internal/script/handover.lua", pkg: "./internal/lab", name: "TestHandOverEmptiesALineThatMoves",
 		edits: []string{"left > math.max(0, 16 - gone)", "left > 16 - gone"}},
-	{guard: "near: five hundred dead tell", file: "internal/script/handover.lua", name: "TestNearBehindManyDead",
-		edits: []string{"  if waiting > gone then near(gone, math.max(0, redis.call('PTTL', L))) end\n", ""}},
+	{guard: "near: five hundred dead tell", file: "internal/script/again.lua", name: "TestNearBehindManyDead",
+		edits: []string{"    near(gone, math.max(0, redis.call('PTTL', L)))\n", ""}},
 	{guard: "near: shared: five hundred dead tell", file: "internal/script/shared_handover.lua", name: "TestNearBehindManyDead",
 		edits: []string{" or waiting > gone", ""}},
 	{guard: "near: shared: who gave up far behind is gone before", file: "internal/script/shared_unlock.lua", name: "TestNearWhenTheHeadIsGrantedAndOneGaveUp",
@@ -20,7 +20,7 @@ var nearMutants = []mutant{
 	{guard: "near: a cancel behind the head tells", file: "internal/script/cancel.lua", name: "TestNearAfterOthersGaveUp",
 		edits: []string{"if rank and rank < 16 then", "if false then"}},
 	{guard: "near: a cancel of the head tells", file: "internal/script/cancel.lua", name: "TestNearAfterTheHeadGaveUp",
-		edits: []string{"    near(gone, life)\n", ""}},
+		edits: []string{"    near(left, life)\n", ""}},
 	{guard: "near: so does a name that rests", file: "internal/script/rest.lua", name: "TestNearWhileItRests",
 		edits: []string{"  near(#dead, tonumber(left))\n", ""}},
 	{guard: "near: shared: a hand-over tells", file: "internal/script/shared_handover.lua", name: "TestNearAfterTurns",

@@ -1,0 +1,112 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
+)
+
+// Rule 7, where a release queues the process again: its answer tells that nobody
+// listens, too.
+func TestForgottenWhenItQueuesAgain(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p1)
+		first := s.lock(p1, "n")
+		second := s.waits(p0, "n")
+		time.Sleep(time.Second)
+		third := s.waits(p1, "n") // behind the recall
+		time.Sleep(time.Second)
+		p1.Deafen()
+		first.release()
+		holder := s.soon("p0", second, 100*time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		holder.release()
+		s.soon("p1", third, 300*time.Millisecond).release() // by itself it would look two seconds after it was queued
+	})
+}
+
+// Who asks for a free name is there, whether the server knows its subscription or not.
+func TestWhoAsksNeedsNoListener(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 5*time.Second), s.process("p1", 15*time.Second)
+		s.lock(p0, "n")
+		next := s.waits(p1, "n")
+		time.Sleep(time.Second)
+		p1.Deafen()
+		p0.Kill()
+		lock, _, queue := sim.Keys("n")
+		s.Do("ZADD", queue, "1", "dead.nonce.15000|dead")
+		s.Do("DEL", lock)
+		s.soon("the waiter", next, 6*time.Second).release()
+	})
+}
+
+// Who gets the name from a release that queues its own process again knows at once
+// that somebody waits.
+func TestReleaseQueuesAndCounts(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p1)
+		first := s.lock(p1, "n")
+		second := s.waits(p0, "n")
+		time.Sleep(time.Second)
+		third := s.waits(p1, "n") // behind the recall
+		first.release()
+		holder := s.soon("p0", second, 100*time.Millisecond)
+		fourth := s.waits(p0, "n") // behind p1
+		holder.release()
+		s.soon("p1", third, 100*time.Millisecond).release()
+		s.soon("p0 again", fourth, 100*time.Millisecond).release()
+	})
+}
+
+// Who gives up while nobody has the name does not get it by that, though its process
+// listens.
+func TestWhoGivesUpGetsNothing(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		s.lock(p0, "n")
+		s.giveUpLater(p1, "n", 2*time.Second)
+		next := s.waits(p2, "n")
+		cancels := 0
+		s.on(func(step sim.Step, _ *sim.Fate) {
+			if step.Kind == "cancel" {
+				cancels++
+			}
+		})
+		time.Sleep(time.Second)
+		p0.Kill()
+		lock, _, _ := sim.Keys("n")
+		s.Do("DEL", lock)
+		s.soon("the next", next, 2*time.Second).release()
+		time.Sleep(time.Second)
+		if cancels != 1 {
+			t.Errorf("%d cancels; want 1: what was given up was granted", cancels)
+		}
+	})
+}
+
+// However many dead stand in front, a script looks at five hundred of them.
+func TestFiveHundredDeadAtATime(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		holder := s.lock(s.process("p0", 15*time.Second), "n")
+		_, _, queue := sim.Keys("n")
+		for i := range 1200 {
+			s.Do("ZADD", queue, itoa(int64(i)), "dead.n"+itoa(int64(i))+".15000|dead")
+		}
+		next := s.waits(s.process("p1", 15*time.Second), "n")
+		unlocks := 0
+		s.on(func(step sim.Step, _ *sim.Fate) {
+			if step.Kind == "unlock" {
+				unlocks++
+			}
+		})
+		holder.release()
+		s.soon("the next", next, 100*time.Millisecond).release()
+		if unlocks < 3 {
+			t.Errorf("%d unlocks took 1,200 dead away; want 3 at least", unlocks)
+		}
+	})
+}

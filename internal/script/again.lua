@@ -1,0 +1,13 @@
+-- again: where survey found nobody before it stopped, takes out the dead, and ends.
+-- Who asks again finds so many less, so those who came near are told now. Straight
+-- code.
+-- needs: L, Q, us, dead, chosen, more, and wake.lua
+if more and not chosen then
+  local waiting = redis.call('ZCARD', Q)
+  local gone = redis.call('ZREM', Q, unpack(dead))
+  if waiting > gone then
+    -- include near.lua
+    near(gone, math.max(0, redis.call('PTTL', L)))
+  end
+  return {'again', us}
+end
