@@ -23,38 +23,77 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])
 return redis.call("PUBLISH", next, "grant")`
 )
 
-var (
-	rueidisStandInLine = rueidis.NewLuaScript(standInLine)
-	rueidisHandToNext  = rueidis.NewLuaScript(handToNext)
+// The same with what is promised of a hand-over: a token above all before, and nobody
+// gets the name whose process is gone.
+const (
+	nextToken = `
+local t = redis.call("TIME")
+local token = math.max((tonumber(redis.call("GET", KEYS[3])) or 0) + 1, 2 * (t[1] * 1000000 + t[2]))
+token = string.format("%.0f", token)
+redis.call("SET", KEYS[3], token, "PX", "86400000")
+`
+	standInLineForToken = `
+if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
+  redis.call("RPUSH", KEYS[2], ARGV[1])
+  return 0
+end` + nextToken + `return 1`
+
+	handTokenToNext = `
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+local next
+repeat next = redis.call("LPOP", KEYS[2]) until not next or redis.call("PUBSUB", "NUMSUB", next)[2] > 0
+if not next then return redis.call("DEL", KEYS[1]) end
+redis.call("SET", KEYS[1], next, "PX", ARGV[2])` + nextToken + `return redis.call("PUBLISH", next, token)`
 )
 
-// lineLimit is the least lock that is handed over in order.
-var lineLimit = contender{
-	who: "limit-line", library: "rueidis",
-	settings: "The least lock that is handed over in order: SET NX, or a place in a list; a release takes the first from it, makes him the holder and publishes. No token, no renewal, and whoever dies stops the line.",
-	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
-	open:     onRueidis(func(rc rueidis.Client) session { return lineSession{rc} }),
+// lineLimits are the least locks that are handed over in order.
+var lineLimits = []contender{
+	{
+		who: "limit-line", library: "rueidis",
+		settings: "The least lock that is handed over in order: SET NX, or a place in a list; a release takes the first from it, makes him the holder and publishes. No token, no renewal, and whoever dies stops the line.",
+		sends:    []string{"evalsha", "eval", "subscribe", "ping"},
+		open:     openLine(standInLine, handToNext),
+	},
+	{
+		who: "limit-line-token", library: "rueidis",
+		settings: "limit-line, where each holder gets a token above all before, and a release passes over those whose process is gone. No renewal, and who gets the name and dies stops the line.",
+		sends:    []string{"evalsha", "eval", "subscribe", "ping"},
+		open:     openLine(standInLineForToken, handTokenToNext, "fence:"),
+	},
 }
 
-type lineSession struct{ rc rueidis.Client }
+func openLine(stand, hand string, besides ...string) func(setup) (session, error) {
+	return onRueidis(func(rc rueidis.Client) session {
+		return lineSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand), besides}
+	})
+}
+
+type lineSession struct {
+	rc          rueidis.Client
+	stand, hand *rueidis.Lua
+	besides     []string // what further keys begin with
+}
 
 func (s lineSession) close() { s.rc.Close() }
 
 // mutex listens when it returns.
 func (s lineSession) mutex(_ int, name string) (mutex, error) {
-	m := &lineMutex{rc: s.rc, keys: []string{name, "line:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
+	m := &lineMutex{lineSession: s, keys: []string{name, "line:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
+	for _, prefix := range s.besides {
+		m.keys = append(m.keys, prefix+name)
+	}
 	return m, listen(s.rc, m.id, m.granted)
 }
 
 type lineMutex struct {
-	rc      rueidis.Client
+	lineSession
 	keys    []string
 	id      string        // and its channel
 	granted chan struct{} // of 1
 }
 
 func (m *lineMutex) lock(ctx context.Context) error {
-	got, err := rueidisStandInLine.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText}).AsInt64()
+	got, err := m.stand.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText}).AsInt64()
 	if err != nil || got == 1 {
 		return err
 	}
@@ -62,5 +101,5 @@ func (m *lineMutex) lock(ctx context.Context) error {
 }
 
 func (m *lineMutex) unlock() error {
-	return rueidisHandToNext.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText}).Error()
+	return m.hand.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText}).Error()
 }

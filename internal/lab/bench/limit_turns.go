@@ -20,7 +20,10 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])
 redis.call("PUBLISH", next, "grant")
 return 0`
 
-var rueidisHandAndStand = rueidis.NewLuaScript(handAndStand)
+var (
+	rueidisStandInLine  = rueidis.NewLuaScript(standInLine)
+	rueidisHandAndStand = rueidis.NewLuaScript(handAndStand)
+)
 
 // turnsLimit is limit-line with turns: a process that has the name gives a turn to each
 // of its callers that waited by then.

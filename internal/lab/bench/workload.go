@@ -66,7 +66,7 @@ var workloads = []workload{
 	},
 	{
 		name: "B6", says: "one name, 8 processes of 1 caller, no work", processes: 8, callers: 1, shared: true, long: true, handover: true,
-		limits: []string{"limit-push", "limit-push-script", "limit-line", "limit-ping-rueidis", "limit-ping-idle"}, guard: "limit-ping-idle",
+		limits: []string{"limit-push", "limit-push-script", "limit-line", "limit-line-token", "limit-ping-rueidis", "limit-ping-idle"}, guard: "limit-ping-idle",
 	},
 	{
 		name: "B7", says: "one name again and again, 1 caller; holdfast lingers", processes: 1, callers: 1, shared: true, linger: time.Second,
