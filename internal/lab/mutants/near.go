@@ -16,7 +16,7 @@ var nearMutants = []mutant{
 			"handover(plan, '', id, capacity)\n", "handover(plan, '', id, capacity)\nif rank and rank >= 16 then redis.call('ZREM', Q, id) end\n",
 		}},
 	{guard: "cancel: F is read only for a hand-over", file: "internal/script/cancel.lua", name: "TestGivenUpWhileTheFenceIsDamaged",
-		edits: []string{"local now, fence, base, room\n", "local now, fence, base, room\n-- include fence.lua\n"}},
+		edits: []string{"-- include wake.lua\n", "local now, fence, base, room\n-- include fence.lua\n-- include wake.lua\n"}},
 	{guard: "near: a cancel behind the head tells", file: "internal/script/cancel.lua", name: "TestNearAfterOthersGaveUp",
 		edits: []string{"if rank and rank < 16 then", "if false then"}},
 	{guard: "near: a cancel of the head tells", file: "internal/script/cancel.lua", name: "TestNearAfterTheHeadGaveUp",
