@@ -123,13 +123,13 @@ func (a *answer) queued(line string) (rest string, ok bool) {
 	var pttl, seconds, micros, inserted, heard, look, holder int64
 	line, none := strings.CutPrefix(line, "-") // no expiry, or no key
 	line, ok = cutNumbers(line, &pttl, &a.position, &a.score, &seconds, &micros, &inserted, &heard, &look, &holder)
-	if !ok || pttl > maxPTTL || holder > int64(len(line)) {
+	if !ok || holder > int64(len(line)) {
 		return "", false
 	}
 	if none {
 		pttl = -pttl
 	}
-	a.pttl, a.look = time.Duration(pttl)*time.Millisecond, time.Duration(min(look, maxLook))*time.Millisecond
+	a.pttl, a.look = time.Duration(min(pttl, maxPTTL))*time.Millisecond, time.Duration(min(look, maxLook))*time.Millisecond
 	a.server = seconds*1_000_000 + micros
 	a.inserted, a.heard = inserted == 1, heard == 1
 	a.holder = line[:holder]
@@ -197,10 +197,7 @@ func (a *answer) set(field, value string) error {
 	case "server":
 		a.server = n
 	case "pttl":
-		if n > maxPTTL {
-			return errors.New("out of range")
-		}
-		a.pttl = time.Duration(n) * time.Millisecond
+		a.pttl = time.Duration(min(n, maxPTTL)) * time.Millisecond
 	case "told":
 		a.told = n
 	case "capacity":
@@ -209,7 +206,7 @@ func (a *answer) set(field, value string) error {
 	return nil
 }
 
-// maxPTTL bounds a life in ms, see queued.lua.
+// maxPTTL bounds a life in ms: a foreign key may have any.
 const maxPTTL = int64(1 << 62 / time.Millisecond)
 
 // maxLook bounds, in ms, when to look again.

@@ -27,13 +27,14 @@ local mine, gone, tolerant = fresh, '', true
 -- include survey.lua
 -- include again.lua
 
-local score
+local score, inserted
 if fresh ~= '' then
   local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
   score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
   if chosen and chosen ~= fresh then
     redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then nothing that follows
-    waiting = waiting + redis.call('ZADD', Q, 'NX', score, fresh)
+    inserted = redis.call('ZADD', Q, 'NX', score, fresh)
+    waiting = waiting + inserted
   end
   chosen = chosen or fresh
 end
@@ -41,5 +42,6 @@ end
 if not holder then return {'not held', '', us, refused} end
 if fresh == '' then return 'released ' .. refused end
 if chosen == fresh then return 'granted ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. refused end
-local holder, rank, inserted, look = chosen, left - 1, '1', '0'
+local holder, rank, look = chosen, left - 1, '0' -- the tail
+if inserted == 0 then rank = redis.call('ZRANK', Q, fresh) end -- a late run, whose answer nobody reads
 -- include queued.lua

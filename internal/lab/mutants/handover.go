@@ -13,7 +13,7 @@ var handoverMutants = []mutant{
 	{guard: "hand-over: whoever stops there says so", file: "internal/script/again.lua", name: "TestStealPastTheDead",
 		edits: []string{"  return {'again', us}\n", ""}},
 	{guard: "hand-over: who was queued just now counts", file: "internal/script/unlock.lua", name: "TestReleaseQueuesAndCounts",
-		edits: []string{"waiting = waiting + redis.call('ZADD'", "local _ = redis.call('ZADD'"}},
+		edits: []string{"    waiting = waiting + inserted\n", ""}},
 	{guard: "rule 7: a release tells that nobody listens", file: "internal/script/survey.lua", name: "TestForgottenWhenItQueuesAgain",
 		edits: []string{"(counts[2 * #ids + 2] or 0) > 0 and '1' or '0'", "'1'"}},
 }
