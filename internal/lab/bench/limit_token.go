@@ -8,9 +8,12 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// setWithToken is SET NX with a fence token: above every token before, and above
-// the server's clock, so that it rises even when the newest was lost.
-const setWithToken = `
+const (
+	// setWithToken is SET NX for a name that nobody stands in line for, with a fence
+	// token: above every token before, and above the server's clock, so that it rises
+	// even when the newest was lost.
+	setWithToken = `
+if redis.call("ZCARD", KEYS[3]) > 0 then return false end
 local t = redis.call("TIME")
 local token = math.max((tonumber(redis.call("GET", KEYS[2])) or 0) + 1, 2 * (t[1] * 1000000 + t[2]))
 if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return false end
@@ -18,20 +21,41 @@ token = string.format("%.0f", token)
 redis.call("SET", KEYS[2], token, "PX", "86400000")
 return token`
 
-var (
-	rueidisSetWithToken = rueidis.NewLuaScript(setWithToken)
-	goRedisSetWithToken = redis.NewScript(setWithToken)
-	ttlText             = strconv.FormatInt(ttl.Milliseconds(), 10)
+	// deleteForNobody is compare-and-delete of a name that nobody stands in line for.
+	deleteForNobody = `
+if redis.call("GET", KEYS[1]) ~= ARGV[1] or redis.call("ZCARD", KEYS[3]) > 0 then return 0 end
+return redis.call("DEL", KEYS[1])`
 )
+
+var (
+	rueidisSetWithToken    = rueidis.NewLuaScript(setWithToken)
+	goRedisSetWithToken    = redis.NewScript(setWithToken)
+	rueidisDeleteForNobody = rueidis.NewLuaScript(deleteForNobody)
+	goRedisDeleteForNobody = redis.NewScript(deleteForNobody)
+	ttlText                = strconv.FormatInt(ttl.Milliseconds(), 10)
+)
+
+// tokenKeys are of one slot, as those of a lock have to be.
+func tokenKeys(name string) []string {
+	return []string{name, "fence:{" + name + "}", "line:{" + name + "}"}
+}
 
 type rueidisToken struct{ rueidisSet }
 
 func (m *rueidisToken) lock(ctx context.Context) error {
-	return rueidisSetWithToken.Exec(ctx, m.rc, []string{m.name, "fence:{" + m.name + "}"}, []string{m.id, ttlText}).Error()
+	return rueidisSetWithToken.Exec(ctx, m.rc, tokenKeys(m.name), []string{m.id, ttlText}).Error()
+}
+
+func (m *rueidisToken) unlock() error {
+	return rueidisDeleteForNobody.Exec(context.Background(), m.rc, tokenKeys(m.name), []string{m.id}).Error()
 }
 
 type goRedisToken struct{ goRedisSet }
 
 func (m *goRedisToken) lock(ctx context.Context) error {
-	return goRedisSetWithToken.Run(ctx, m.rc, []string{m.name, "fence:{" + m.name + "}"}, m.id, ttlText).Err()
+	return goRedisSetWithToken.Run(ctx, m.rc, tokenKeys(m.name), m.id, ttlText).Err()
+}
+
+func (m *goRedisToken) unlock() error {
+	return goRedisDeleteForNobody.Run(context.Background(), m.rc, tokenKeys(m.name), m.id).Err()
 }

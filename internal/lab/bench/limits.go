@@ -29,7 +29,7 @@ var limits = slices.Concat(pushLimits, lineLimits, []contender{
 	},
 	{
 		who: "limit-token-rueidis", library: "rueidis",
-		settings: "The least that gives a token which rises with every lock, also after the data were lost: SET NX and the token in one script of five commands, through rueidis. No renewal, no line.",
+		settings: "The least that goes first come, first served, and gives a token which rises with every lock, also after the data were lost: SET NX and the token if nobody stands in line, in one script of five commands; a release looks whether somebody does, too. Through rueidis. No renewal, and nobody can stand in that line.",
 		sends:    []string{"evalsha", "eval", "ping"},
 		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisToken{rueidisSet{rc, name, rand.Text()}} }),
 	},
