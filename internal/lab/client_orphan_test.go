@@ -3,6 +3,7 @@
 package lab_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -115,5 +116,22 @@ func TestClientLeavesAForeignExpiry(t *testing.T) {
 		t.Errorf("PTTL: got %v, want %v as it was", got, long)
 	}
 	server.MustDo(t, "DEL", keyL(name)) // tells nobody: B looks by itself
+	giveBack(t, waiting.lease(t))
+}
+
+// A foreign key that lives for centuries is a holder like another.
+func TestForeignLifeOfCenturies(t *testing.T) {
+	const name = "centuries"
+	server := redistest.Start(t, redistest.Options{})
+	server.MustDo(t, "SET", keyL(name), "x", "PX", 500_000_000_000_000)
+	j := &journal{}
+	client := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: long, OnEvent: j.note})
+	var held *holdfast.HeldError
+	if _, err := client.Mutex(name).TryLock(t.Context()); !errors.As(err, &held) || !held.Foreign {
+		t.Errorf("TryLock: got %v, want a foreign holder", err)
+	}
+	waiting := asking(t.Context(), client.Mutex(name))
+	more[holdfast.Queued](t, j, 1)
+	server.MustDo(t, "DEL", keyL(name))
 	giveBack(t, waiting.lease(t))
 }

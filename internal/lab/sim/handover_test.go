@@ -1,9 +1,12 @@
 package sim_test
 
 import (
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -82,9 +85,11 @@ func TestWhoGivesUpGetsNothing(t *testing.T) {
 		s.Do("DEL", lock)
 		s.soon("the next", next, 2*time.Second).release()
 		time.Sleep(time.Second)
-		if cancels != 1 {
-			t.Errorf("%d cancels; want 1: what was given up was granted", cancels)
-		}
+		s.Guard(func() {
+			if cancels != 1 {
+				t.Errorf("%d cancels; want 1: what was given up was granted", cancels)
+			}
+		})
 	})
 }
 
@@ -105,8 +110,68 @@ func TestFiveHundredDeadAtATime(t *testing.T) {
 		})
 		holder.release()
 		s.soon("the next", next, 100*time.Millisecond).release()
-		if unlocks < 3 {
-			t.Errorf("%d unlocks took 1,200 dead away; want 3 at least", unlocks)
+		s.Guard(func() {
+			if unlocks < 3 {
+				t.Errorf("%d unlocks took 1,200 dead away; want 3 at least", unlocks)
+			}
+		})
+	})
+}
+
+// What a release tells of the place that its process has in line.
+func TestPlaceOfWhoIsQueuedAgain(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		var mu sync.Mutex
+		var places []int
+		p1 := s.Process("p1", holdfast.Options{TTL: 15 * time.Second, OnEvent: func(e holdfast.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if q, ok := e.(holdfast.Queued); ok && q.Name == "n" {
+				places = append(places, q.Position)
+			}
+		}}, 1)
+		s.subscribe(p1)
+		first := s.lock(p1, "n")
+		second := s.waits(s.process("p0", 15*time.Second), "n")
+		third := s.waits(s.process("p2", 15*time.Second), "n")
+		fourth := s.waits(p1, "n") // behind the recall
+		first.release()
+		holder := s.soon("p0", second, 100*time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		if !slices.Equal(places, []int{1}) {
+			t.Errorf("places of p1: got %v, want [1]: behind p2", places)
 		}
+		mu.Unlock()
+		holder.release()
+		s.soon("p2", third, 100*time.Millisecond).release()
+		s.soon("p1", fourth, 100*time.Millisecond).release()
+	})
+}
+
+// Who is queued again by a release that lets the name rest is heard, and has no reason
+// to subscribe anew.
+func TestRestDoubtsNobody(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.subscribe(p0, p1)
+		first := s.keeps(p1, "n", 5*time.Second)
+		second := s.waits(p0, "n")
+		third := s.waits(p1, "n") // behind the recall
+		time.Sleep(2 * time.Second)
+		subscribed := 0
+		s.on(func(step sim.Step, _ *sim.Fate) {
+			if step.Kind == "subscribe" {
+				subscribed++
+			}
+		})
+		first.release()
+		s.soon("p0", second, 4*time.Second).release()
+		s.soon("p1", third, 100*time.Millisecond).release()
+		s.Guard(func() {
+			if subscribed > 0 {
+				t.Errorf("%d subscriptions were made anew, want none", subscribed)
+			}
+		})
 	})
 }
