@@ -91,6 +91,7 @@ type badge struct {
 	told   bool   // it was sent, less than detailsEvery ago
 	sent   bool   // it was ever sent
 	warned bool
+	order  chan struct{} // of 1: who writes; what is older must not come last
 }
 
 // badgeText is what is written.
@@ -103,7 +104,7 @@ func (c *core) newBadge(d *Details) *badge {
 	if d == nil || c.quorum != nil {
 		return nil
 	}
-	b := &badge{c: c, about: badgeText{Details: *d.clean()}}
+	b := &badge{c: c, about: badgeText{Details: *d.clean()}, order: make(chan struct{}, 1)}
 	b.compose()
 	return b
 }
@@ -145,8 +146,7 @@ func (b *badge) show(now instant) {
 
 func (b *badge) send() {
 	b.sent = true
-	text := b.text
-	b.c.after = append(b.c.after, func() { go b.write(text) })
+	b.c.after = append(b.c.after, func() { go b.write() })
 }
 
 func (b *badge) call(text string) Call {
@@ -155,8 +155,16 @@ func (b *badge) call(text string) Call {
 }
 
 // write tries once; the next time is detailsEvery later.
-func (b *badge) write(text string) {
+func (b *badge) write() {
 	c := b.c
+	b.order <- struct{}{}
+	defer func() { <-b.order }()
+	c.mu.Lock()
+	text, closed := b.text, c.closed
+	c.mu.Unlock()
+	if closed { // takenAway has the last word
+		return
+	}
 	_, err := c.evalWithin(c.ctx, b.call(text), c.options.attempt())
 	c.mu.Lock()
 	defer c.unlock()
@@ -186,6 +194,11 @@ func (b *badge) takenAway(ctx context.Context) <-chan struct{} {
 	b.c.mu.Unlock()
 	go func() {
 		defer close(done)
+		select {
+		case b.order <- struct{}{}:
+			defer func() { <-b.order }()
+		case <-time.After(detailsWait):
+		}
 		_, _ = b.c.evalWithin(ctx, b.call(text), detailsWait) // it expires
 	}()
 	return done

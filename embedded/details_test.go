@@ -106,6 +106,46 @@ func (s *stalled) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast
 	return s.Store.EvalAll(ctx, calls)
 }
 
+// overtaken is a store in which the second note of details overtakes the first, if that
+// is let go before the first has come back.
+type overtaken struct {
+	holdfast.Store
+	notes  atomic.Int32
+	second chan struct{}
+}
+
+func (s *overtaken) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if call.Script.Name != "details_note" {
+		return s.Store.Eval(ctx, call)
+	}
+	switch s.notes.Add(1) {
+	case 1:
+		select {
+		case <-s.second:
+		case <-time.After(100 * time.Millisecond):
+		}
+	case 2:
+		defer close(s.second)
+	}
+	return s.Store.Eval(ctx, call)
+}
+
+// What a Client told of itself first does not come last.
+func TestDetailsComeInOrder(t *testing.T) {
+	store := &overtaken{Store: open(t), second: make(chan struct{})}
+	a := clientOf(t, store, holdfast.Options{Owner: "a", Details: &holdfast.Details{User: "alice"}})
+	if _, err := lock(t, a.Mutex("x")).Export(); err != nil {
+		t.Fatal(err)
+	}
+	b := clientOf(t, store.Store, holdfast.Options{Owner: "b"})
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := b.Inspect(t.Context(), "x"); err != nil || state.Holder == nil || !state.Holder.Exported {
+		t.Errorf("got %+v, %v; want an exported hold", state, err)
+	}
+}
+
 // Of what was exported nobody is told that it renews, or that it should have, also after
 // its Client has gone; who adopts it renews it.
 func TestExportedIsTold(t *testing.T) {
