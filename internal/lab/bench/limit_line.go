@@ -78,11 +78,16 @@ func (s lineSession) close() { s.rc.Close() }
 
 // mutex listens when it returns.
 func (s lineSession) mutex(_ int, name string) (mutex, error) {
-	m := &lineMutex{lineSession: s, keys: []string{name, "line:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
-	for _, prefix := range s.besides {
-		m.keys = append(m.keys, prefix+name)
-	}
+	m := &lineMutex{lineSession: s, keys: s.keys(name), id: rand.Text(), granted: make(chan struct{}, 1)}
 	return m, listen(s.rc, m.id, m.granted)
+}
+
+func (s lineSession) keys(name string) []string {
+	keys := []string{name, "line:" + name}
+	for _, prefix := range s.besides {
+		keys = append(keys, prefix+name)
+	}
+	return keys
 }
 
 type lineMutex struct {

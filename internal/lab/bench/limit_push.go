@@ -77,14 +77,21 @@ func (s ringSession) mutex(_ int, name string) (mutex, error) {
 	return r, nil
 }
 
-// listen sends to granted whenever something is published on a channel, for as long
-// as the process lives.
+// nextMessage tells who stands first now, and is no grant.
+const nextMessage = "next"
+
+// listen sends to granted whenever something else is published on a channel, for as
+// long as the process lives.
 func listen(rc rueidis.Client, channel string, granted chan<- struct{}) error {
 	dedicated, _ := rc.Dedicate()
 	subscribed := make(chan struct{})
 	var once sync.Once
 	dedicated.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage:      func(rueidis.PubSubMessage) { granted <- struct{}{} },
+		OnMessage: func(m rueidis.PubSubMessage) {
+			if m.Message != nextMessage {
+				granted <- struct{}{}
+			}
+		},
 		OnSubscription: func(rueidis.PubSubSubscription) { once.Do(func() { close(subscribed) }) },
 	})
 	if err := dedicated.Do(context.Background(), rc.B().Subscribe().Channel(channel).Build()).Error(); err != nil {

@@ -20,28 +20,69 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])
 redis.call("PUBLISH", next, "grant")
 return 0`
 
-var (
-	rueidisStandInLine  = rueidis.NewLuaScript(standInLine)
-	rueidisHandAndStand = rueidis.NewLuaScript(handAndStand)
+// The same with what is promised of a hand-over: a line by arrival, also when the clock
+// steps back, that does not live for ever; a token above all before; nobody gets the
+// name whose process is gone; and who stands first then is told.
+const (
+	standByArrival = `
+if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
+local t = redis.call("TIME")
+redis.call("ZADD", KEYS[2], string.format("%.0f", t[1] * 1000000 + t[2]), ARGV[1])
+return 0`
+
+	handAndStandByArrival = `
+if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
+local ids, heard
+repeat
+  if ids then redis.call("ZREM", KEYS[2], ids[1]) end
+  ids = redis.call("ZRANGE", KEYS[2], "0", "1")
+  heard = ids[1] and redis.call("PUBSUB", "NUMSUB", unpack(ids))
+until not ids[1] or heard[2] > 0
+if not ids[1] and ARGV[3] == "1" then return 1 end
+if not ids[1] then redis.call("DEL", KEYS[1]) return 0 end
+local t = redis.call("TIME")
+local us = t[1] * 1000000 + t[2]
+if ARGV[3] == "1" then
+  local newest = redis.call("ZRANGE", KEYS[2], "-1", "-1", "WITHSCORES")[2]
+  redis.call("ZADD", KEYS[2], string.format("%.0f", math.max(us, newest + 1)), ARGV[1])
+  redis.call("PEXPIRE", KEYS[2], "1800000")
+end
+redis.call("ZREM", KEYS[2], ids[1])
+redis.call("SET", KEYS[1], ids[1], "PX", ARGV[2])
+local token = math.max((tonumber(redis.call("GET", KEYS[3])) or 0) + 1, 2 * us)
+token = string.format("%.0f", token)
+redis.call("SET", KEYS[3], token, "PX", "86400000")
+if ids[2] then redis.call("PUBLISH", ids[2], "` + nextMessage + `") end
+redis.call("PUBLISH", ids[1], token)
+return 0`
 )
 
-// turnsLimit is limit-line with turns: a process that has the name gives a turn to each
+// turnsLimits are limit-line with turns: a process that has the name gives a turn to each
 // of its callers that waited by then.
-var turnsLimit = contender{
+var turnsLimits = []contender{{
 	who: "limit-turns", library: "rueidis",
 	settings: "limit-line by processes: the one that has the name gives a turn to each of its callers that waited then, through one channel of Go, and hands over and stands in line again by one script. No token, no renewal, and whoever dies or gives up stops the line.",
 	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
-	open:     onRueidis(func(rc rueidis.Client) session { return &turnsSession{rc: rc, names: map[string]*turnsMutex{}} }),
+	open:     openTurns(standInLine, handAndStand),
+}, {
+	who: "limit-turns-token", library: "rueidis",
+	settings: "limit-turns, where the line is by arrival and expires, each hand-over gives a token above all before, a release passes over those whose process is gone, and who stands first then is told. No renewal, nobody can be recalled, and who gets the name and dies stops the line.",
+	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
+	open:     openTurns(standByArrival, handAndStandByArrival, "fence:"),
+}}
+
+func openTurns(stand, hand string, besides ...string) func(setup) (session, error) {
+	return onRueidis(func(rc rueidis.Client) session {
+		return &turnsSession{lineSession: lineSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand), besides}, names: map[string]*turnsMutex{}}
+	})
 }
 
 type turnsSession struct {
-	rc rueidis.Client
+	lineSession
 
 	mu    sync.Mutex
 	names map[string]*turnsMutex
 }
-
-func (s *turnsSession) close() { s.rc.Close() }
 
 // mutex listens when it returns.
 func (s *turnsSession) mutex(_ int, name string) (mutex, error) {
@@ -50,14 +91,14 @@ func (s *turnsSession) mutex(_ int, name string) (mutex, error) {
 	if m := s.names[name]; m != nil {
 		return m, nil
 	}
-	m := &turnsMutex{rc: s.rc, keys: []string{name, "line:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
+	m := &turnsMutex{lineSession: s.lineSession, keys: s.keys(name), id: rand.Text(), granted: make(chan struct{}, 1)}
 	s.names[name] = m
 	return m, listen(s.rc, m.id, m.granted)
 }
 
 // turnsMutex is what the callers of one process that want a name share.
 type turnsMutex struct {
-	rc      rueidis.Client
+	lineSession
 	keys    []string
 	id      string        // and its channel
 	granted chan struct{} // of 1: a turn, for whoever has waited longest
@@ -75,7 +116,7 @@ func (m *turnsMutex) lock(ctx context.Context) error {
 	m.stands = true
 	m.mu.Unlock()
 	if first {
-		got, err := rueidisStandInLine.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText}).AsInt64()
+		got, err := m.stand.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText}).AsInt64()
 		if err != nil {
 			return err
 		}
@@ -110,7 +151,7 @@ func (m *turnsMutex) unlock() error {
 		m.granted <- struct{}{}
 		return nil
 	}
-	alone, err := rueidisHandAndStand.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText, again}).AsInt64()
+	alone, err := m.hand.Exec(context.Background(), m.rc, m.keys, []string{m.id, ttlText, again}).AsInt64()
 	if alone == 1 {
 		m.granted <- struct{}{}
 	}

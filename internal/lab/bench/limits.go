@@ -13,8 +13,8 @@ import (
 // limits are no locks, or poor ones: what a lock on this machine, server and
 // client library could reach at best. Each workload names those that run beside
 // it. "limit" alone is the loop: what callers do, without any lock.
-var limits = slices.Concat(pushLimits, lineLimits, []contender{
-	loopLimit, turnsLimit,
+var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, []contender{
+	loopLimit,
 	{
 		who: "limit-rueidis", library: "rueidis",
 		settings: "SET NX, then the compare-and-delete script of the Redis documentation, through rueidis as it comes: no renewal, no token, no waiting.",

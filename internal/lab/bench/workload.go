@@ -62,7 +62,7 @@ var workloads = []workload{
 	},
 	{
 		name: "B5", says: "one name, 8 processes of 8 callers, 1 ms of work", processes: 8, callers: 8, shared: true, long: true, work: workTime,
-		limits: []string{"limit", "limit-turns"}, guard: "limit",
+		limits: []string{"limit", "limit-turns", "limit-turns-token"}, guard: "limit",
 	},
 	{
 		name: "B6", says: "one name, 8 processes of 1 caller, no work", processes: 8, callers: 1, shared: true, long: true, handover: true,
