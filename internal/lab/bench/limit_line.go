@@ -63,9 +63,7 @@ var lineLimits = []contender{
 }
 
 func openLine(stand, hand string, besides ...string) func(setup) (session, error) {
-	return onRueidis(func(rc rueidis.Client) session {
-		return lineSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand), besides}
-	})
+	return onRueidis(func(rc rueidis.Client) session { return newLineSession(rc, stand, hand, besides) })
 }
 
 type lineSession struct {
@@ -74,20 +72,21 @@ type lineSession struct {
 	besides     []string // what further keys begin with
 }
 
-func (s lineSession) close() { s.rc.Close() }
-
-// mutex listens when it returns.
-func (s lineSession) mutex(_ int, name string) (mutex, error) {
-	m := &lineMutex{lineSession: s, keys: s.keys(name), id: rand.Text(), granted: make(chan struct{}, 1)}
-	return m, listen(s.rc, m.id, m.granted)
+func newLineSession(rc rueidis.Client, stand, hand string, besides []string) lineSession {
+	return lineSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand), besides}
 }
 
-func (s lineSession) keys(name string) []string {
-	keys := []string{name, "line:" + name}
+func (s lineSession) close() { s.rc.Close() }
+
+func (s lineSession) mutex(_ int, name string) (mutex, error) { return s.place(name) }
+
+// place listens when it returns.
+func (s lineSession) place(name string) (*lineMutex, error) {
+	m := &lineMutex{lineSession: s, keys: []string{name, "line:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
 	for _, prefix := range s.besides {
-		keys = append(keys, prefix+name)
+		m.keys = append(m.keys, prefix+name)
 	}
-	return keys
+	return m, listen(s.rc, m.id, m.granted)
 }
 
 type lineMutex struct {

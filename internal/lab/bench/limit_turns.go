@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"crypto/rand"
 	"sync"
 
 	"github.com/redis/rueidis"
@@ -73,7 +72,7 @@ var turnsLimits = []contender{{
 
 func openTurns(stand, hand string, besides ...string) func(setup) (session, error) {
 	return onRueidis(func(rc rueidis.Client) session {
-		return &turnsSession{lineSession: lineSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand), besides}, names: map[string]*turnsMutex{}}
+		return &turnsSession{lineSession: newLineSession(rc, stand, hand, besides), names: map[string]*turnsMutex{}}
 	})
 }
 
@@ -84,24 +83,25 @@ type turnsSession struct {
 	names map[string]*turnsMutex
 }
 
-// mutex listens when it returns.
 func (s *turnsSession) mutex(_ int, name string) (mutex, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m := s.names[name]; m != nil {
 		return m, nil
 	}
-	m := &turnsMutex{lineSession: s.lineSession, keys: s.keys(name), id: rand.Text(), granted: make(chan struct{}, 1)}
+	place, err := s.place(name)
+	if err != nil {
+		return nil, err
+	}
+	m := &turnsMutex{lineMutex: place}
 	s.names[name] = m
-	return m, listen(s.rc, m.id, m.granted)
+	return m, nil
 }
 
-// turnsMutex is what the callers of one process that want a name share.
+// turnsMutex is what the callers of one process that want a name share: one place in
+// line. A grant is a turn there, for whoever has waited longest.
 type turnsMutex struct {
-	lineSession
-	keys    []string
-	id      string        // and its channel
-	granted chan struct{} // of 1: a turn, for whoever has waited longest
+	*lineMutex
 
 	mu      sync.Mutex // guards the rest
 	stands  bool       // has the name, or waits for it

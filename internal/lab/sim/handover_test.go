@@ -10,16 +10,23 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
+// behindARecall lets one process hold a name, another wait for it, and then a caller of
+// the first, who gets no turn any more: the release has to queue its process again.
+func (s stage) behindARecall(holder, other *sim.Link) (first hold, second, third <-chan hold) {
+	s.t.Helper()
+	s.subscribe(holder)
+	first = s.lock(holder, "n")
+	second = s.waits(other, "n")
+	time.Sleep(time.Second)
+	return first, second, s.waits(holder, "n")
+}
+
 // Rule 7, where a release queues the process again: its answer tells that nobody
 // listens, too.
 func TestForgottenWhenItQueuesAgain(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p1)
-		first := s.lock(p1, "n")
-		second := s.waits(p0, "n")
-		time.Sleep(time.Second)
-		third := s.waits(p1, "n") // behind the recall
+		first, second, third := s.behindARecall(p1, p0)
 		time.Sleep(time.Second)
 		p1.Deafen()
 		first.release()
@@ -51,11 +58,7 @@ func TestWhoAsksNeedsNoListener(t *testing.T) {
 func TestReleaseQueuesAndCounts(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.subscribe(p1)
-		first := s.lock(p1, "n")
-		second := s.waits(p0, "n")
-		time.Sleep(time.Second)
-		third := s.waits(p1, "n") // behind the recall
+		first, second, third := s.behindARecall(p1, p0)
 		first.release()
 		holder := s.soon("p0", second, 100*time.Millisecond)
 		fourth := s.waits(p0, "n") // behind p1
