@@ -39,5 +39,5 @@ if chosen then
   publish(chosen, 'next ' .. left .. ' ')
 end
 if fresh == '' then return 'released ' .. refused end
-local holder, px, rank, inserted, look = value, left, redis.call('ZRANK', Q, fresh), '1', '0'
+local holder, px, rank, inserted, look = value, left, redis.call('ZRANK', Q, fresh) or 0, '1', '0'
 -- include queued.lua

@@ -94,6 +94,6 @@ local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
-local holder, px, rank = first or '', math.min(left, 4000000000000), redis.call('ZRANK', Q, id)
+local holder, px, rank = first or '', math.min(left, 4000000000000), redis.call('ZRANK', Q, id) or 0
 score = string.format('%.0f', score)
 -- include queued.lua
