@@ -23,7 +23,7 @@ func growth(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow, e
 	waiters, names, held, times := []int{1, 10, 100, 1000}, []int{1, 10, 100, 1000}, 500, 100
 	if scale == Full {
 		waiters, names = append(waiters, 10_000), []int{1, 10, 100, 1000, 10_000, 100_000, 1_000_000}
-		held, times = 100_000, 2000
+		held, times = 100_000, 10_000
 	}
 	raw, err := newRawLocks(server)
 	if err != nil {
@@ -60,10 +60,12 @@ type grower struct {
 // opCost is one operation, of the client and of Redis in its scripts, in µs.
 type opCost struct{ client, server float64 }
 
-// measure is the best of five runs, since what else runs on the machine only
-// adds; of the single operations in each, the median for the client.
+// measure is the best of fifty runs, since what else runs on the machine only
+// adds, and so does a server on another processor, which is woken for each request:
+// that changes every few hundred operations, by more than what is looked for. Of the
+// single operations in each run it is the median for the client.
 func (g *grower) measure(scripts int, operation func() error) (opCost, error) {
-	const runs = 5
+	const runs = 50
 	var client, server []float64
 	for range runs {
 		from, err := lookAtServer(g.server)
