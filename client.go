@@ -345,6 +345,7 @@ var (
 	scriptRest     = script.Rest
 
 	scriptMultiLock = script.MultiLock
+	scriptCrowd     = script.Crowd
 
 	scriptSharedLock    = script.SharedLock
 	scriptSharedUnlock  = script.SharedUnlock

@@ -101,6 +101,7 @@ func decodeAnswer(reply []string) (answer, error) {
 //	granted <last> <size> <waiting> <seconds> <us> [refused]    and the same of renewed
 //	queued <pttl> <position> <score> <seconds> <us> <inserted> <heard> <look> <n> <holder, n bytes>[refused]
 //	released [refused]
+//	again
 func decodeLine(line string) (a answer, ok bool) {
 	word, rest, _ := strings.Cut(line, " ")
 	a.word = word
@@ -111,7 +112,7 @@ func decodeLine(line string) (a answer, ok bool) {
 		a.base, a.server = last-a.size+1, seconds*1_000_000+micros
 	case "queued":
 		rest, ok = a.queued(rest)
-	case "released":
+	case "released", "again":
 		ok = true
 	}
 	a.refused = rest

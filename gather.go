@@ -11,7 +11,8 @@ import "time"
 type gathering struct {
 	underWay int // requests and pipelines of them that have not come back
 	requests []*request
-	timer    timer // sends them when nothing comes back
+	timer    timer   // sends them when nothing comes back
+	apart    instant // until then each has a script of its own
 }
 
 const (
@@ -62,6 +63,10 @@ func (c *core) leaveGathered(underWay int) {
 			c.schedule.stop(&g.timer)
 		}
 		g.underWay++
-		go c.performAll(batch, &g.underWay)
+		if crowd, rest := crowdOf(batch); len(crowd) >= crowdFrom && c.clock.now() >= g.apart {
+			go c.performCrowd(crowd, rest)
+		} else {
+			go c.performAll(batch, &g.underWay)
+		}
 	}
 }

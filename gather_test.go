@@ -23,6 +23,7 @@ const away = 100 * time.Millisecond // from sending to the answer
 type distant struct {
 	began   time.Time
 	sharded bool
+	crowd   func(holdfast.Call) holdfast.Result // what it answers to a crowd; nil: everybody gets what he asks for
 
 	mu   sync.Mutex
 	sent []sent
@@ -30,8 +31,11 @@ type distant struct {
 
 // sent is a call of the store: so many scripts, so long after the beginning.
 type sent struct {
-	scripts  int
+	scripts  int // a crowd is as many as it does the work of
 	renewals int // of these
+	crowds   int // of these calls
+	kinds    []string
+	ids      []string // that those outside of crowds are about
 	after    time.Duration
 	method   string
 }
@@ -41,14 +45,22 @@ func (s *distant) Seam() seam.Seam {
 }
 
 func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
-	renewals := 0
+	noted := sent{after: time.Since(s.began), method: method}
 	for _, call := range calls {
-		if call.Script.Name == "renew" {
-			renewals++
+		noted.kinds = append(noted.kinds, call.Script.Name)
+		switch call.Script.Name {
+		case "renew":
+			noted.renewals++
+		case "crowd":
+			noted.crowds++
+			noted.scripts += len(call.Keys)/3 - 1
+		}
+		if noted.scripts++; call.Script.Name != "crowd" && len(call.Args) > 0 {
+			noted.ids = append(noted.ids, call.Args[0])
 		}
 	}
 	s.mu.Lock()
-	s.sent = append(s.sent, sent{len(calls), renewals, time.Since(s.began), method})
+	s.sent = append(s.sent, noted)
 	s.mu.Unlock()
 	time.Sleep(away)
 	results := make([]holdfast.Result, len(calls))
@@ -60,10 +72,16 @@ func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
 			for range len(call.Keys) / 3 {
 				results[i].Reply = append(results[i].Reply, "granted 3527400000000063 64 0 1763700000 0")
 			}
+		case "crowd":
+			if results[i] = served(call); s.crowd != nil {
+				results[i] = s.crowd(call)
+			}
 		case "renew":
 			results[i].Reply = []string{"renewed 3527400000000127 64 0 1763700000 0"}
 		case "unlock":
 			results[i].Reply = []string{"released"}
+		case "cancel":
+			results[i].Reply = []string{"cancelled", "1763700000000000", ""}
 		case "replicas":
 			results[i].Reply = []string{"1"}
 		default:
@@ -71,6 +89,18 @@ func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
 		}
 	}
 	return results
+}
+
+// served is a crowd in which everybody gets what he asks for.
+func served(call holdfast.Call) (all holdfast.Result) {
+	for i := 2; i < len(call.Args); i += 2 {
+		word := "released"
+		if call.Args[i] != "" {
+			word = "granted 3527400000000063 64 0 1763700000 0"
+		}
+		all.Reply = append(all.Reply, word)
+	}
+	return all
 }
 
 func (s *distant) Eval(_ context.Context, call holdfast.Call) ([]string, error) {

@@ -42,6 +42,7 @@ type line struct {
 	unsure  instant // since when a grant can't be confirmed; 0: it can, or there is none
 	seen    answer  // newest held or queued answer: who has it
 	seenAt  instant // when that came
+	alone   bool    // it was not so simple that a crowd could have it
 	orphan  orphan
 	adopts  *exported // what its only tenure takes the place of; else nil
 	toRenew []string  // keys

@@ -99,6 +99,7 @@ func TestDocumentedRights(t *testing.T) {
 // enough runs the suite, whose names have a prefix of their own.
 func enough(t *testing.T, p place, rights []string) {
 	ours := append(slices.Clone(rights), "+wait", "+info", // for Options.WaitReplicas, as it says there
+		"+mget",                                                     // for crowds
 		"+hmget", "+hset", "+zcount", "+zremrangebyrank", "+unlink") // for the shared kinds
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.user(t, ours)

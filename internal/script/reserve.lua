@@ -1,9 +1,8 @@
--- reserve: makes top the last token reserved; without a size only prolongs F. F
--- lives a day and a second, and as long as it is further ahead of the clock on
--- top. Straight code.
+-- reserve: makes top the last token reserved; without a size only prolongs F.
+-- Straight code.
 -- needs: F, now, size, top   gives: last, which is top as text
-local last, life = '0', '90001000'
-if top > now + 2000000 then life = string.format('%.0f', 90000000 + math.ceil((top - now) / 2000)) end
+local last = '0'
+-- include fence_life.lua
 if size > 0 then
   last = string.format('%.0f', top)
   redis.call('SET', F, last, 'PX', life)

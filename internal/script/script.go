@@ -45,6 +45,7 @@ var (
 	Rest     = load("rest")
 
 	MultiLock = load("multi_lock")
+	Crowd     = load("crowd")
 
 	DetailsNote = load("details_note")
 	DetailsLook = load("details_look")
@@ -102,7 +103,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported}
 }
 
 // New makes a script from its source.

@@ -7,17 +7,29 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-const multiLock = "multi_lock"
+const multiLock, crowd = "multi_lock", "crowd"
 
 // each are the calls that a call is to the watch: a lock of several names is one
-// of each.
-func each(call holdfast.Call) []holdfast.Call {
-	if call.Script.Name != multiLock {
+// of each, a crowd a lock or an unlock of each.
+func each(call holdfast.Call) (calls []holdfast.Call) {
+	switch call.Script.Name {
+	case multiLock:
+	case crowd:
+		n := len(call.Keys) / 3
+		for i := range n {
+			s, args := script.Lock, []string{call.Args[1+2*i], call.Args[0]}
+			if call.Args[2+2*i] == "" {
+				s, args = script.Unlock, args[:1]
+			}
+			calls = append(calls, holdfast.Call{Script: s, Keys: []string{call.Keys[2*i], call.Keys[2*i+1], call.Keys[2*n+i]}, Args: args})
+		}
+		return calls
+	default:
 		return []holdfast.Call{call}
 	}
-	var calls []holdfast.Call
 	for keys := range slices.Chunk(call.Keys, 3) {
 		calls = append(calls, holdfast.Call{Script: call.Script, Keys: keys, Args: call.Args[len(calls):]})
 	}
@@ -26,7 +38,7 @@ func each(call holdfast.Call) []holdfast.Call {
 
 // answerTo is what the answer says to one of these calls.
 func answerTo(calls []holdfast.Call, i int, reply []string) []string {
-	if len(calls) == 1 || len(reply) != len(calls) {
+	if len(reply) != len(calls) {
 		return reply
 	}
 	return reply[i : i+1]

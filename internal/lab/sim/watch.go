@@ -213,6 +213,12 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		}
 		return
 	}
+	if kind == crowd {
+		for i := 1; i < len(args); i += 2 {
+			w.sent(l, map[bool]string{true: "unlock", false: "lock"}[args[i+1] == ""], args[i], args[i:i+1])
+		}
+		return
+	}
 	switch {
 	case (kind == "lock" || kind == "shared_lock") && w.gone[id]:
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))

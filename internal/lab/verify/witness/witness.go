@@ -152,7 +152,7 @@ func (w *watch) take(line string) (t int64, ok bool) {
 	}
 	t = s*1e9 + us*1e3 - ahead()
 	if strings.HasSuffix(from, " lua") { // the rest is not worth taking apart
-		if e, of := w.event(rest); of {
+		for _, e := range w.events(rest) {
 			e.T = t
 			w.notes.Note(e)
 		}
@@ -160,28 +160,37 @@ func (w *watch) take(line string) (t int64, ok bool) {
 	return t, true
 }
 
-// event is what a command did to L of one of the names.
-func (w *watch) event(command string) (e history.Event, ok bool) {
+// events are what a command did to L of names: DEL may be of several.
+func (w *watch) events(command string) (all []history.Event) {
 	args := words(command)
-	if len(args) < 2 || !strings.HasPrefix(args[1], w.prefix) {
-		return e, false
+	if len(args) < 2 {
+		return nil
 	}
-	e = history.Event{What: history.Witness, Name: args[1][len(w.prefix):]}
+	if strings.EqualFold(args[0], "DEL") {
+		for _, key := range args[1:] {
+			if name, ours := strings.CutPrefix(key, w.prefix); ours {
+				all = append(all, history.Event{What: history.Witness, Name: name, Process: "-", Detail: "end"})
+			}
+		}
+		return all
+	}
+	if !strings.HasPrefix(args[1], w.prefix) {
+		return nil
+	}
+	e := history.Event{What: history.Witness, Name: args[1][len(w.prefix):]}
 	switch command := strings.ToUpper(args[0]); {
-	case command == "SET" && len(args) == 5:
+	case command == "SET" && len(args) >= 5: // with NX, too: one process asks for a name once at a time
 		e.Detail, e.Version = "set", nanoseconds(args[4])
 		_, e.Process, _ = strings.Cut(args[2], "|")
 	case command == "PEXPIRE" && len(args) == 3:
 		e.Detail, e.Version = "prolong", nanoseconds(args[2])
-	case command == "DEL":
-		e.Detail = "end"
 	default:
-		return e, false
+		return nil
 	}
 	if e.Process == "" {
 		e.Process = "-"
 	}
-	return e, true
+	return []history.Event{e}
 }
 
 // ahead is by how much the wall clock is ahead of the history's. A process that is

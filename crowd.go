@@ -1,0 +1,96 @@
+package holdfast
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// What gathers is mostly about names that nobody else wants. One script does all of
+// that, for less than half of what as many scripts cost the server. Of a name that is not
+// so simple it says "again", and has done nothing: then a script of its own is sent.
+
+const (
+	crowdFrom    = 4           // fewer are not worth it
+	crowdRefused = time.Minute // without it where the server refused it: a right may be missing
+)
+
+// inCrowd tells whether a request is about a name that nobody else wants, as far as is
+// known.
+func inCrowd(r *request) bool {
+	switch {
+	case r.line.alone || r.line.seen.word != "":
+		return false
+	case r.call.Script == scriptLock:
+		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in line, if it has one
+	}
+	return r.call.Script == scriptUnlock && len(r.call.Args) == 1
+}
+
+// crowdOf parts what one script may do from the rest. Requests of one line keep their
+// order, so they are of the rest if one is.
+func crowdOf(batch []*request) (crowd, rest []*request) {
+	apart := map[*line]bool{}
+	for _, r := range batch {
+		if !inCrowd(r) {
+			apart[r.line] = true
+		}
+	}
+	for _, r := range batch {
+		if apart[r.line] {
+			rest = append(rest, r)
+		} else {
+			crowd = append(crowd, r)
+		}
+	}
+	return crowd, rest
+}
+
+// callOf is the call that does what all of them ask.
+func callOf(crowd []*request) Call {
+	call := Call{scriptCrowd, make([]string, 0, 3*len(crowd)), append(make([]string, 0, 1+2*len(crowd)), strideText)}
+	for _, r := range crowd {
+		ttl := ""
+		if r.call.Script == scriptLock {
+			ttl = itoa(r.line.ttl().Milliseconds())
+		}
+		call.Keys, call.Args = append(call.Keys, r.call.Keys[:2]...), append(call.Args, r.call.Args[0], ttl)
+	}
+	for _, r := range crowd {
+		call.Keys = append(call.Keys, r.call.Keys[2])
+	}
+	return call
+}
+
+// performCrowd sends a batch of which one script may do a part. It is one of what is
+// under way.
+func (c *core) performCrowd(crowd, rest []*request) {
+	calls, attempt := pipelined(slices.Concat(crowd, rest))
+	calls = append([]Call{callOf(crowd)}, calls[len(crowd):]...)
+	ctx, cancel := context.WithTimeout(c.ctx, attempt)
+	defer cancel()
+	results := c.store.EvalAll(ctx, calls)
+	all := results[0]
+	_, said := asServerError(all.Err)
+	refused := said && !passing(all.Err) // it wrote nothing that may not be asked for again
+	c.mu.Lock()
+	c.gathering.underWay--
+	if refused {
+		c.gathering.apart = c.clock.now().add(crowdRefused)
+	}
+	for i, r := range crowd {
+		reply, err := shareOf(all.Reply, i, len(crowd))
+		err = or(all.Err, err)
+		switch {
+		case refused:
+			reply, err = []string{"again"}, nil
+		case err == nil && reply[0] == "again":
+			r.line.alone = true
+		}
+		c.arrived(r, reply, err)
+	}
+	for i, r := range rest {
+		c.arrived(r, results[1+i].Reply, results[1+i].Err)
+	}
+	c.unlock()
+}

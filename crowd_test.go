@@ -1,0 +1,187 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// kinds are the scripts of each pipeline.
+func (s *distant) kinds() (all [][]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.sent {
+		if c.method == "EvalAll" {
+			all = append(all, c.kinds)
+		}
+	}
+	return all
+}
+
+// count is how often a script was sent in pipelines.
+func (s *distant) count(kind string) (n int) {
+	for _, kinds := range s.kinds() {
+		for _, k := range kinds {
+			if k == kind {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// alone are the ids that had a script of their own.
+func (s *distant) alone() (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.sent {
+		ids = append(ids, c.ids...)
+	}
+	return ids
+}
+
+// What gathers is one script.
+func TestCrowdIsOneScript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		crowd(t, client, 100)
+		for _, kinds := range store.kinds() {
+			if !slices.Equal(kinds, []string{"crowd"}) && len(kinds) >= 4 {
+				t.Errorf("a pipeline of %v, want one crowd", kinds)
+			}
+		}
+		if got := store.count("crowd"); got < 2 {
+			t.Errorf("%d crowds, want two or more", got)
+		}
+	})
+}
+
+// Three are no crowd.
+func TestThreeAreNoCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		crowd(t, client, 19)
+		if got := store.kinds()[0]; !slices.Equal(got, []string{"lock", "lock", "lock"}) {
+			t.Errorf("three were sent as %v, want by themselves", got)
+		}
+	})
+}
+
+// Whoever is left alone is asked for by a script of its own at once, and gets the
+// answer to that.
+func TestLeftAloneByACrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		left := map[string]bool{}
+		store.crowd = func(call holdfast.Call) holdfast.Result {
+			all := served(call)
+			for i := range all.Reply {
+				if i%3 == 0 {
+					all.Reply[i] = "again"
+					left[call.Args[1+2*i]] = true
+				}
+			}
+			return all
+		}
+		crowd(t, client, 80) // fails where somebody gets nothing
+		if len(left) == 0 {
+			t.Fatal("nobody was left alone")
+		}
+		for _, id := range store.alone() {
+			delete(left, id)
+		}
+		if len(left) > 0 {
+			t.Errorf("left alone, and not sent by themselves: %v", left)
+		}
+	})
+}
+
+// A server that refuses it, as it may where a right is missing, has everybody ask by
+// himself, and is not asked again for a minute.
+func TestCrowdIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		store.crowd = func(holdfast.Call) holdfast.Result {
+			return holdfast.Result{Err: holdfast.ServerError("NOPERM User app has no permissions to run the 'mget' command")}
+		}
+		crowd(t, client, 30)
+		refused := store.count("crowd")
+		crowd(t, client, 30)
+		if got := store.count("crowd"); refused == 0 || got != refused {
+			t.Errorf("%d crowds after %d were refused, want none for a minute", got-refused, refused)
+		}
+		time.Sleep(time.Minute)
+		store.crowd = nil
+		crowd(t, client, 30)
+		if got := store.count("crowd"); got == refused {
+			t.Error("no crowd after a minute, want one again")
+		}
+	})
+}
+
+// Nobody knows whether a crowd ran that was not answered: nothing is sent anew in its
+// name, and each asks again by itself, with the same id.
+func TestCrowdWithoutAnAnswer(t *testing.T) {
+	for name, broken := range map[string]holdfast.Result{
+		"an error": {Err: errors.New("connection reset")}, "an answer too short": {Reply: []string{"granted 3527400000000063 64 0 1763700000 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, client := far(t, holdfast.Options{})
+				var first holdfast.Call
+				store.crowd = func(call holdfast.Call) holdfast.Result {
+					if first.Script == nil {
+						first = call
+						return broken
+					}
+					return served(call)
+				}
+				crowd(t, client, 30)
+				if len(first.Keys) != 3*14 {
+					t.Fatalf("the first crowd had %d keys, want those of 14", len(first.Keys))
+				}
+				ids := map[string]bool{}
+				for i := 1; i < len(first.Args); i += 2 {
+					ids[first.Args[i]] = true
+				}
+				for _, id := range store.alone() {
+					delete(ids, id)
+				}
+				if len(ids) > 0 {
+					t.Errorf("never asked for again: %v", ids)
+				}
+			})
+		})
+	}
+}
+
+// The requests of one line keep their order: a lock that was given up while it gathered
+// stays in front of its cancel.
+func TestACrowdKeepsTheOrderOfALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		var others sync.WaitGroup
+		others.Go(func() { crowd(t, client, 16+8) })
+		defer others.Wait()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(context.Background())
+		others.Go(func() {
+			if _, err := client.Mutex("given up").Lock(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want the end of its context", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		time.Sleep(2 * time.Millisecond)
+		if got := store.kinds(); len(got) != 1 || !slices.Equal(got[0], []string{"crowd", "lock", "cancel"}) {
+			t.Errorf("sent %v, want a crowd, the lock and behind it its cancel", got)
+		}
+	})
+}
