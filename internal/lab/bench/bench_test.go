@@ -70,7 +70,7 @@ func TestQuickRunHasAllRows(t *testing.T) {
 	}
 }
 
-// The figure "commands" is a sum over names, see commands.go.
+// The figure "commands" is a sum over names, see counters.go.
 func TestSends(t *testing.T) {
 	for _, who := range bench.Who() {
 		t.Run(who, func(t *testing.T) {

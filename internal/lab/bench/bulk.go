@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,7 +67,7 @@ func Bulk(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []BulkRow, fail
 		if err != nil {
 			err = fmt.Errorf("%s: %w", w.name, err)
 			fmt.Fprintf(talk, "bench: no row: %v\n", err)
-			failed = err
+			failed = errors.Join(failed, err)
 		}
 		rows = append(rows, found...)
 	}

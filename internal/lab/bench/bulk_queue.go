@@ -30,7 +30,7 @@ type waitingCaller struct {
 	asks            chan struct{}
 
 	Client, Caller int
-	At             int64 // when it was granted, ns since 1970
+	At, Until      int64 // when it was granted, and was about to give it back, ns since 1970
 	Token          int64
 	Failure        string
 }
@@ -140,6 +140,7 @@ func (j *queueJob) start(client *holdfast.Client, w *waitingCaller) error {
 			return
 		}
 		w.At, w.Token = time.Now().UnixNano(), lease.Token()
+		w.Until = time.Now().UnixNano()
 		if err := lease.Release(); err != nil {
 			w.Failure = err.Error()
 		}

@@ -110,9 +110,12 @@ func (r *Report) check(out io.Writer) error {
 	failed := 0
 	for _, q := range found {
 		word := ""
-		if q.failed {
+		switch {
+		case q.failed:
 			word = "TOO MUCH"
 			failed++
+		case q.worse > q.tolerance:
+			word = "not in all rounds" // one at least reached the committed median
 		}
 		p.printf("%s\t%s\t%s\t%.3g\t%.3g\t%+.0f %%\t%.0f %%\t%s\n", q.workload, q.who, q.what, q.then, q.now, 100*q.worse, 100*q.tolerance, word)
 	}

@@ -21,8 +21,7 @@ func spreadOf(row *Row, f figure) spread {
 }
 
 // ratio is a figure of one row through one of another, round by round: what
-// slows the machine for a while slows both. The longest of all rounds is
-// compared with the longest of all.
+// slows the machine for a while slows both.
 func ratio(a *Row, f figure, b *Row, g figure) spread {
 	var values []float64
 	for i := range a.Each {
@@ -34,11 +33,7 @@ func ratio(a *Row, f figure, b *Row, g figure) spread {
 			values = append(values, *f.of(&a.Each[i].Figures)/through)
 		}
 	}
-	s := over(values)
-	if f.longest && g.longest && len(values) > 0 {
-		s.mid = *f.of(&a.Figures) / *g.of(&b.Figures)
-	}
-	return s
+	return over(values)
 }
 
 func over(values []float64) spread {

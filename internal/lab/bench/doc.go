@@ -12,10 +12,9 @@
 // benchmark's binary executed again: none for two contenders, so that nothing
 // one left behind (connections, goroutines, garbage) weighs on the next, and a
 // contender that hangs is ended with its process. In each round every workload
-// is given to all contenders one after the other, and every round begins with
-// another contender, so that a machine that gets slower for a while does so for
-// all of them. What is shown is the median of the rounds; a ratio is taken
-// within each round first.
+// is given to all contenders one after the other, in another order in each round,
+// so that a machine that gets slower for a while does so for all of them. What is
+// shown is the median of the rounds; a ratio is taken within each round first.
 //
 // Callers run in a closed loop: lock, work, release, again. They begin before
 // the window that is measured and go on until after it. A wait is the time from
@@ -23,7 +22,8 @@
 // knows more: a wait cut by the end of the cell counts there too, or a caller
 // that never got the lock would look better than one that waited.
 //
-// Limits are measured like contenders, in the same rounds: what no lock on this
-// machine and client library could be faster than. They are what -check divides
-// by, since absolute figures of two days are of two machines.
+// Limits are measured like contenders, in the same rounds: they do less than a lock
+// that keeps what is promised, and show about what can be reached on this machine and
+// client library. They are what -check divides by, since absolute figures of two days
+// are of two machines.
 package bench

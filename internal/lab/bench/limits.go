@@ -39,6 +39,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, []contender{
 		sends:    []string{"evalsha", "eval"},
 		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisToken{goRedisSet{rc, name, rand.Text()}} }),
 	},
+	togetherLimit,
 	rueidisPing("limit-ping-rueidis", "One PING for an acquisition, none for a release, through rueidis.", 0),
 	{
 		who: "limit-ping-goredis", library: "goredis",

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -44,9 +45,8 @@ func Page(report []byte) ([]byte, error) {
 const method = `Read these as shapes, not as promises. One machine, one server, loopback, and
 the server shares the processors with all callers: where a network would add its
 round trip to everybody, here the cost of each library's own code shows most.
-Everything was measured in one run, in turn: each workload by all libraries one
-after the other, in processes of their own, round after round, each round
-beginning with another. Figures are medians of the rounds, but the longest wait
+Each workload was measured in one run: by all libraries one after the other, in
+processes of their own, round after round, each round in another order. Figures are medians of the rounds, but the longest wait
 is the longest of all, and overlaps are added up; ratios are medians of the
 ratios within each round, with the least and the most of them behind.
 
@@ -65,7 +65,7 @@ watched on the holder's side.`
 
 func (p *printer) conditions(r *Report) {
 	p.printf("- machine: %s\n- server: %s\n- date: %s\n", r.Machine, r.Versions["server"], r.Date)
-	p.printf("- command: `%s`, each cell %d × %s, B4 to B6 twice as long\n", r.Command, r.Rounds, r.Window)
+	p.printf("- command: `%s`, each cell %d × %s, B4 to B6 twice as long, B1, B2 and B5 twice as often: there the libraries, or a library and its bound, differ by less than one round from the next\n", r.Command, r.Rounds, r.Window)
 	var versions []string
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		if name != "server" {
@@ -103,7 +103,7 @@ func (p *printer) part(r *Report, part Part) {
 
 func (p *printer) verdicts(r *Report) {
 	p.printf("## What was wanted and what was found\n\n")
-	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of a limit\nthat does less than is promised, and nothing besides. Where its median is not within the bound either, it says so: such a\nbound was not reached there by doing less.\n\n")
+	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of each limit\nthat does less than is promised, and nothing besides; who does least stands first. Where none of them is within the\nbound either, though one is better than holdfast, it says so: such a bound was not reached there by doing less.\n\n")
 	p.printf("| | | figure | wanted | found | beside | | what does less |\n|---|---|---|---:|---:|---|---|---|\n")
 	for _, v := range r.verdicts() {
 		word := v.word()
@@ -116,7 +116,7 @@ func (p *printer) verdicts(r *Report) {
 }
 
 func (p *printer) beside(r *Report) {
-	p.printf("## holdfast beside the best of the others\n\nIn B1 of those on the same client library.\n\n")
+	p.printf("## holdfast beside the best of the others\n\nIn B1 and B1c of those on the same client library.\n\n")
 	p.printf("| workload | | locks per second | the best | p99 wait | the best |\n|---|---|---:|---|---:|---|\n")
 	for _, q := range r.ratios() {
 		if slices.ContainsFunc(family, func(w workload) bool { return w.name == q.workload }) {
@@ -174,8 +174,12 @@ func (p *printer) row(row *Row, w workload) {
 		overlaps = row.overlaps()
 	}
 	s := spreadOf(row, opsFigure)
-	p.printf("| %s | %s | %s–%s | %s | %s | %s | %.2f | %.2f | %.2f | %s | %s | %s |", row.Who, number(row.OpsPerSecond),
-		number(s.least), number(s.most), micros(row.P50), micros(row.P99), micros(row.Max), row.Jain, row.Commands, row.InScripts,
+	commands := fmt.Sprintf("%.2f | %.2f", row.Commands, row.InScripts)
+	if c, _ := contenderNamed(row.Who); c.isPeer() && row.Commands == 0 { // it asks another server
+		commands = "– | –"
+	}
+	p.printf("| %s | %s | %s–%s | %s | %s | %s | %.2f | %s | %s | %s | %s |", row.Who, number(row.OpsPerSecond),
+		number(s.least), number(s.most), micros(row.P50), micros(row.P99), micros(row.Max), row.Jain, commands,
 		micros(row.ClientCPU), micros(row.ServerCPU), overlaps)
 	if w.handover {
 		p.printf(" %s |", row.handover())

@@ -20,7 +20,7 @@ func newRecorder() *recorder { return &recorder{histogram: newHistogram()} }
 // newHistogram holds durations from a nanosecond to the longest, to three digits.
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(longest), 3) }
 
-// encode is what decode reads.
+// encode is the histogram as text, for the parent.
 func (r *recorder) encode() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

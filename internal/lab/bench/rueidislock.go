@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	rueidislockContender       = newRueidislock("rueidislock", "KeyMajority 1, as its README says for a single server.", false)
+	rueidislockContender       = newRueidislock("rueidislock", "KeyMajority 1, as its README says for a single server. Under a context that can't end it now and then waits for ever, so it always has one that ends with the cell.", false)
 	rueidislockNoLoopContender = newRueidislock("rueidislock-noloop", "KeyMajority 1 and NoLoopTracking, which its README names as faster.", true)
 )
 

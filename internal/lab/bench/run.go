@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,8 +60,11 @@ func (r *runner) report(serverPath, command string) (Report, error) {
 func (r *runner) rounds() []Row {
 	type key struct{ workload, who string }
 	rows, numbers := map[key][]Row{}, map[key][]int{}
-	for round := range r.settings.rounds {
+	for round := range 2 * r.settings.rounds {
 		for _, w := range allWorkloads() {
+			if round >= r.settings.of(w) {
+				continue
+			}
 			for _, row := range r.inTurn(w, round) {
 				k := key{row.Workload, row.Who}
 				rows[k], numbers[k] = append(rows[k], row), append(numbers[k], round)
@@ -79,7 +83,7 @@ func (r *runner) rounds() []Row {
 	return all
 }
 
-// inTurn gives a workload to all who run it; another begins in each round. A cell
+// inTurn gives a workload to all who run it, in an order that the round draws. A cell
 // that fails is tried once more, and costs its row and not the figures of others.
 func (r *runner) inTurn(w workload, round int) []Row {
 	if w.once && round > 0 || r.run != nil && !r.run.MatchString(w.name) {
@@ -87,8 +91,8 @@ func (r *runner) inTurn(w workload, round int) []Row {
 	}
 	var rows []Row
 	turn := w.runs()
-	for i := range turn {
-		c := turn[(i+round)%len(turn)]
+	for _, i := range rand.New(rand.NewPCG(uint64(round), 0)).Perm(len(turn)) { // the same in each run
+		c := turn[i]
 		if r.who != nil && !r.who.MatchString(c.who) || c.who == "etcd" && r.etcd == nil {
 			continue
 		}
@@ -105,7 +109,7 @@ func (r *runner) inTurn(w workload, round int) []Row {
 			continue
 		}
 		fmt.Fprintf(r.talk, "bench: %s round %d of %d, %s, %s: %.0f/s\n",
-			time.Now().Format(time.TimeOnly), round+1, r.settings.rounds, w.name, c.who, row.OpsPerSecond)
+			time.Now().Format(time.TimeOnly), round+1, r.settings.of(w), w.name, c.who, row.OpsPerSecond)
 		rows = append(rows, row)
 	}
 	return rows

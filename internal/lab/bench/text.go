@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -79,7 +80,7 @@ func (r *Report) ratios() []beside {
 			continue
 		}
 		library := ""
-		if row.Workload == "B1" {
+		if strings.HasPrefix(row.Workload, "B1") { // B1c, too
 			library = c.library
 		}
 		fastest, calmest := r.best(row.Workload, library, opsFigure, false), r.best(row.Workload, library, p99Figure, true)

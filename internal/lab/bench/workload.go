@@ -19,6 +19,7 @@ type workload struct {
 	cancels   bool          // names of its own: under a context that can be cancelled, not context.Background()
 	handover  bool          // measure from a release to the grant in another process
 	long      bool          // twice the window: who starves is seen late
+	close     bool          // twice the rounds: what is compared differs by less than one round from the next
 	limits    []string      // the rows of limits beside it
 	guard     string        // the limit that -check divides by; empty: that of the contender's own client library
 
@@ -40,7 +41,7 @@ const workTime = time.Millisecond // of B5
 // workloads in the order in which they run.
 var workloads = []workload{
 	{
-		name: "B1", says: "names of its own, 1 caller, under context.Background()", processes: 1, callers: 1, names: 512,
+		name: "B1", says: "names of its own, 1 caller, under context.Background()", processes: 1, callers: 1, names: 512, close: true,
 		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
@@ -49,8 +50,8 @@ var workloads = []workload{
 		limits: []string{"limit-rueidis", "limit-goredis"},
 	},
 	{
-		name: "B2", says: "names of their own, 512 callers", processes: 1, callers: 512,
-		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+		name: "B2", says: "names of their own, 512 callers", processes: 1, callers: 512, close: true,
+		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-token-together", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
 		name: "B3", says: "one name, 1 process of 64 callers, no work", processes: 1, callers: 64, shared: true,
@@ -61,7 +62,7 @@ var workloads = []workload{
 		limits: []string{"limit", "limit-turns", "limit-ping-rueidis"}, guard: "limit-ping-rueidis",
 	},
 	{
-		name: "B5", says: "one name, 8 processes of 8 callers, 1 ms of work", processes: 8, callers: 8, shared: true, long: true, work: workTime,
+		name: "B5", says: "one name, 8 processes of 8 callers, 1 ms of work", processes: 8, callers: 8, shared: true, long: true, close: true, work: workTime,
 		limits: []string{"limit", "limit-turns", "limit-turns-token"}, guard: "limit",
 	},
 	{
@@ -132,6 +133,14 @@ func (w workload) of(c contender) workload {
 type settings struct {
 	rounds int
 	timing timing
+}
+
+// of is how many rounds of this workload there are.
+func (s settings) of(w workload) int {
+	if w.close && s.rounds > 1 {
+		return 2 * s.rounds
+	}
+	return s.rounds
 }
 
 // timing is how a cell's time is spent: first the callers run unmeasured, then
