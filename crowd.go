@@ -12,14 +12,14 @@ import (
 
 const (
 	crowdFrom    = 4           // fewer are not worth it
-	crowdRefused = time.Minute // without it where the server refused it: a right may be missing
+	crowdRefused = time.Minute // without it where the server refused it: a right may be missing, or memory be full
 )
 
 // inCrowd tells whether a request is about a name that nobody else wants, as far as is
 // known.
 func inCrowd(r *request) bool {
 	switch {
-	case r.line.alone || r.line.seen.word != "":
+	case r.line.alone || r.line.seen.word != "" || r.tenure != nil && r.tenure.until > 0: // recalled: somebody waits
 		return false
 	case r.call.Script == scriptLock:
 		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in line, if it has one
@@ -69,10 +69,9 @@ func (c *core) performCrowd(crowd, rest []*request) {
 	calls = append([]Call{callOf(crowd)}, calls[len(crowd):]...)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
-	results := c.store.EvalAll(ctx, calls)
+	results := c.evalCalls(ctx, calls)
 	all := results[0]
-	_, said := asServerError(all.Err)
-	refused := said && !passing(all.Err) // it wrote nothing that may not be asked for again
+	_, refused := asServerError(all.Err) // then nothing was written that may not be asked for again
 	c.mu.Lock()
 	c.gathering.underWay--
 	if refused {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -182,6 +183,25 @@ func TestACrowdKeepsTheOrderOfALine(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		if got := store.kinds(); len(got) != 1 || !slices.Equal(got[0], []string{"crowd", "lock", "cancel"}) {
 			t.Errorf("sent %v, want a crowd, the lock and behind it its cancel", got)
+		}
+	})
+}
+
+// The release of a name that is known to be wanted is no matter for a crowd, which could
+// not hand it over.
+func TestRecalledIsNoCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		store.crowd = func(call holdfast.Call) holdfast.Result {
+			all := served(call)
+			for i, word := range all.Reply { // two wait behind each
+				all.Reply[i] = strings.Replace(word, " 64 0 ", " 64 2 ", 1)
+			}
+			return all
+		}
+		crowd(t, client, 30)
+		if got := store.count("unlock"); got < 10 {
+			t.Errorf("%d names that are waited for were released by scripts of their own, want all that a crowd had locked", got)
 		}
 	})
 }

@@ -122,6 +122,10 @@ func (c *core) evalAll(requests []*request) []Result {
 	calls, attempt := pipelined(requests)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
+	return c.evalCalls(ctx, calls)
+}
+
+func (c *core) evalCalls(ctx context.Context, calls []Call) []Result {
 	results := c.store.EvalAll(ctx, calls)
 	for i, a := range results {
 		if parted(a.Err) {

@@ -170,3 +170,20 @@ func TestCrowdWithANameTwice(t *testing.T) {
 		t.Errorf("one ends and one begins: got %q", got)
 	}
 }
+
+// No token is given twice, not even where there is none left.
+func TestLastToken(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Options{})
+	s.MustDo(t, "SET", "holdfast/fence:{n}", "9007199254740990")
+	lock := func() (string, error) {
+		defer s.MustDo(t, "DEL", "n")
+		return s.Do("EVAL", script.Lock.Source, 3, "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "client.mine.5000|o", "64")
+	}
+	if got, err := lock(); err != nil || !strings.HasPrefix(got, "granted 9007199254740991 1 ") {
+		t.Errorf("got %q, %v, want the last token", got, err)
+	}
+	if got, err := lock(); err == nil {
+		t.Errorf("got %q behind the last token, want an error", got)
+	}
+}

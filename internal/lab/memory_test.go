@@ -3,7 +3,9 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -142,4 +144,41 @@ func TestFullMemoryWaitsAndRenews(t *testing.T) {
 	if err := lease.Release(); err != nil {
 		t.Errorf("Release: %v", err)
 	}
+}
+
+// Many who want new names do not keep from full memory those who release theirs, though
+// their requests travel together.
+func TestFullMemoryCrowd(t *testing.T) {
+	server, client := fullServer(t)
+	c := client(holdfast.Options{TTL: 10 * time.Second})
+	var leases []*holdfast.Lease
+	for i := range 100 {
+		leases = append(leases, take(t, c, fmt.Sprint("held", i)))
+	}
+	server.MustDo(t, "CONFIG", "SET", "maxmemory", "1")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wanting sync.WaitGroup
+	defer wanting.Wait()
+	defer cancel()
+	for i := range 1000 {
+		wanting.Go(func() {
+			for k := 0; ctx.Err() == nil; k++ {
+				short, end := context.WithTimeout(ctx, 50*time.Millisecond)
+				if l, err := c.Mutex(fmt.Sprint("new", i, "-", k)).Lock(short); err == nil {
+					_ = l.Release()
+				}
+				end()
+			}
+		})
+	}
+	time.Sleep(300 * time.Millisecond) // they ask again and again
+	var releasing sync.WaitGroup
+	for _, l := range leases {
+		releasing.Go(func() {
+			if err := l.Release(); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+		})
+	}
+	releasing.Wait()
 }

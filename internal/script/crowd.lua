@@ -22,7 +22,7 @@ for i = 1, n do
   elseif not holder then
     if not fence and redis.call('EXISTS', F) == 0 then fence = '0' end
     local newest = fence and string.find(fence, '^%d+$') and tonumber(fence)
-    if newest and newest < 9007199254740992 and redis.call('SET', L, id, 'PX', ttl, 'NX') then -- NX: it may stand here twice
+    if newest and newest < 9007199254740991 and redis.call('SET', L, id, 'PX', ttl, 'NX') then -- NX: it may stand here twice
       local base = math.max(newest + 1, now)
       if base ~= of then
         local size = math.min(asked, math.max(1, now + 2000000 - base + 1)) -- as in fence.lua

@@ -3,7 +3,7 @@
 -- needs: F, us, and these declared, which it sets: now, fence, base, room
 now = 2 * us
 fence = redis.call('GET', F) or '0'
-if not string.find(fence, '^%d+$') or tonumber(fence) >= 9007199254740992 then
+if not string.find(fence, '^%d+$') or tonumber(fence) >= 9007199254740991 then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. F .. ' holds no token')
 end
 fence = tonumber(fence)
