@@ -153,7 +153,11 @@ func TestFullMemoryCrowd(t *testing.T) {
 	c := client(holdfast.Options{TTL: 10 * time.Second})
 	var leases []*holdfast.Lease
 	for i := range 100 {
-		leases = append(leases, take(t, c, fmt.Sprint("held", i)))
+		l, err := c.Mutex(fmt.Sprint("held", i)).Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, l)
 	}
 	server.MustDo(t, "CONFIG", "SET", "maxmemory", "1")
 	ctx, cancel := context.WithCancel(t.Context())

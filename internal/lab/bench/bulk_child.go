@@ -38,6 +38,7 @@ type bulkJob interface {
 var bulkJobs = map[string]func(bulkOrder) (bulkJob, error){
 	"leases": newLeasesJob,
 	"queue":  newQueueJob,
+	"line":   newLineJob,
 	"poll":   newPollJob,
 	"read":   newReadJob,
 }

@@ -47,6 +47,11 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]Bul
 		}
 		rows = append(rows, row)
 	}
+	least, err := clients.least(server)
+	if err != nil {
+		return rows, err
+	}
+	rows = append(rows, least)
 	callers.who, callers.wait = "redsync, its defaults", min(callers.wait, 5*time.Second)
 	row, err := callers.polling(server)
 	return append(rows, row), err
@@ -241,6 +246,23 @@ func (c crowd) release(f *bulkFigures, all bulkChildren, holder *holder, order [
 	f.atMost(1, "the last one served after the release", after.Seconds(), "s")
 	f.note("a hand-over from client to client", float64(after.Microseconds())/float64(len(order)), "µs")
 	return nil
+}
+
+// least is how fast limit-line-token serves as many.
+func (c crowd) least(server *redistest.Server) (BulkRow, error) {
+	all, err := c.start(server, "line", "bench:least")
+	defer all.end()
+	if err != nil {
+		return BulkRow{}, err
+	}
+	took, err := askAll[float64](all, "go")
+	if err != nil {
+		return BulkRow{}, err
+	}
+	var f bulkFigures
+	f.note("the last one served after the release", took[0], "s")
+	f.note("a hand-over from one to the next", took[0]*1e6/float64(c.size()), "µs")
+	return BulkRow{"B9", "limit-line-token, one connection", f.all}, nil
 }
 
 // servedCaller is what is heard of a waitingCaller.
