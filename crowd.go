@@ -12,14 +12,16 @@ import (
 
 const (
 	crowdFrom    = 4           // fewer are not worth it
+	crowdWanted  = 1024        // names that others want are remembered, and forgotten together
+	crowdForgets = time.Minute // after so long, too: others may have lost interest
 	crowdRefused = time.Minute // without it where the server refused it: a right may be missing, or memory be full
 )
 
 // inCrowd tells whether a request is about a name that nobody else wants, as far as is
 // known.
-func inCrowd(r *request) bool {
+func (g *gathering) inCrowd(r *request) bool {
 	switch {
-	case r.line.alone || r.line.seen.word != "" || r.tenure != nil && r.tenure.until > 0: // recalled: somebody waits
+	case r.line.alone || g.wanted[r.line.name] || r.line.seen.word != "" || r.tenure != nil && r.tenure.until > 0: // recalled: somebody waits
 		return false
 	case r.call.Script == scriptLock:
 		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in line, if it has one
@@ -29,10 +31,13 @@ func inCrowd(r *request) bool {
 
 // crowdOf parts what one script may do from the rest. Requests of one line keep their
 // order, so they are of the rest if one is.
-func crowdOf(batch []*request) (crowd, rest []*request) {
+func (g *gathering) crowdOf(batch []*request, now instant) (crowd, rest []*request) {
+	if now >= g.forgets {
+		g.wanted = nil
+	}
 	apart := map[*line]bool{}
 	for _, r := range batch {
-		if !inCrowd(r) {
+		if !g.inCrowd(r) {
 			apart[r.line] = true
 		}
 	}
@@ -44,6 +49,14 @@ func crowdOf(batch []*request) (crowd, rest []*request) {
 		}
 	}
 	return crowd, rest
+}
+
+// leftAlone notes that others want a name.
+func (g *gathering) leftAlone(l *line, now instant) {
+	if l.alone = true; g.wanted == nil || len(g.wanted) >= crowdWanted {
+		g.wanted, g.forgets = map[string]bool{}, now.add(crowdForgets)
+	}
+	g.wanted[l.name] = true
 }
 
 // callOf is the call that does what all of them ask.
@@ -74,8 +87,9 @@ func (c *core) performCrowd(crowd, rest []*request) {
 	_, refused := asServerError(all.Err) // then nothing was written that may not be asked for again
 	c.mu.Lock()
 	c.gathering.underWay--
+	now := c.clock.now()
 	if refused {
-		c.gathering.apart = c.clock.now().add(crowdRefused)
+		c.gathering.apart = now.add(crowdRefused)
 	}
 	for i, r := range crowd {
 		reply, err := shareOf(all.Reply, i, len(crowd))
@@ -84,7 +98,7 @@ func (c *core) performCrowd(crowd, rest []*request) {
 		case refused:
 			reply, err = []string{"again"}, nil
 		case err == nil && reply[0] == "again":
-			r.line.alone = true
+			c.gathering.leftAlone(r.line, now)
 		}
 		c.arrived(r, reply, err)
 	}

@@ -103,6 +103,34 @@ func TestLeftAloneByACrowd(t *testing.T) {
 	})
 }
 
+// Names that others want are remembered for a minute: they go by scripts of their own.
+func TestWantedNamesAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, client := far(t, holdfast.Options{})
+		asked := 0
+		store.crowd = func(call holdfast.Call) holdfast.Result {
+			all := served(call)
+			for i := range all.Reply {
+				all.Reply[i] = "again"
+			}
+			asked += len(all.Reply)
+			return all
+		}
+		crowd(t, client, 40)
+		once := asked
+		crowd(t, client, 40) // mostly the same: those that are not among the first sixteen
+		if again := asked - once; once < 20 || again > once/2 {
+			t.Errorf("a crowd was asked for %d names, and for %d behind that, want few", once, again)
+		}
+		time.Sleep(time.Minute)
+		before := asked
+		crowd(t, client, 40)
+		if asked == before {
+			t.Error("a minute later no name was in a crowd, want them tried again")
+		}
+	})
+}
+
 // A server that refuses it, as it may where a right is missing, has everybody ask by
 // himself, and is not asked again for a minute.
 func TestCrowdIsRefused(t *testing.T) {

@@ -11,8 +11,10 @@ import "time"
 type gathering struct {
 	underWay int // requests and pipelines of them that have not come back
 	requests []*request
-	timer    timer   // sends them when nothing comes back
-	apart    instant // until then each has a script of its own
+	timer    timer           // sends them when nothing comes back
+	apart    instant         // until then each has a script of its own
+	wanted   map[string]bool // names that were left alone by a crowd
+	forgets  instant         // when these are forgotten
 }
 
 const (
@@ -63,7 +65,8 @@ func (c *core) leaveGathered(underWay int) {
 			c.schedule.stop(&g.timer)
 		}
 		g.underWay++
-		if crowd, rest := crowdOf(batch); len(crowd) >= crowdFrom && c.clock.now() >= g.apart {
+		now := c.clock.now()
+		if crowd, rest := g.crowdOf(batch, now); len(crowd) >= crowdFrom && now >= g.apart {
 			go c.performCrowd(crowd, rest)
 		} else {
 			go c.performAll(batch, &g.underWay)
