@@ -37,14 +37,19 @@ func (s *distant) count(kind string) (n int) {
 	return n
 }
 
-// alone are the ids that had a script of their own.
-func (s *distant) alone() (ids []string) {
+// sentAlone fails where an id never had a script of its own.
+func (s *distant) sentAlone(t *testing.T, ids map[string]bool) {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.sent {
-		ids = append(ids, c.ids...)
+		for _, id := range c.ids {
+			delete(ids, id)
+		}
 	}
-	return ids
+	if len(ids) > 0 {
+		t.Errorf("never sent by themselves: %v", ids)
+	}
 }
 
 // What gathers is one script.
@@ -94,12 +99,7 @@ func TestLeftAloneByACrowd(t *testing.T) {
 		if len(left) == 0 {
 			t.Fatal("nobody was left alone")
 		}
-		for _, id := range store.alone() {
-			delete(left, id)
-		}
-		if len(left) > 0 {
-			t.Errorf("left alone, and not sent by themselves: %v", left)
-		}
+		store.sentAlone(t, left)
 	})
 }
 
@@ -179,12 +179,7 @@ func TestCrowdWithoutAnAnswer(t *testing.T) {
 				for i := 1; i < len(first.Args); i += 2 {
 					ids[first.Args[i]] = true
 				}
-				for _, id := range store.alone() {
-					delete(ids, id)
-				}
-				if len(ids) > 0 {
-					t.Errorf("never asked for again: %v", ids)
-				}
+				store.sentAlone(t, ids)
 			})
 		})
 	}

@@ -65,8 +65,11 @@ func (c *core) leaveGathered(underWay int) {
 			c.schedule.stop(&g.timer)
 		}
 		g.underWay++
-		now := c.clock.now()
-		if crowd, rest := g.crowdOf(batch, now); len(crowd) >= crowdFrom && now >= g.apart {
+		var crowd, rest []*request
+		if now := c.clock.now(); now >= g.apart {
+			crowd, rest = g.crowdOf(batch, now)
+		}
+		if len(crowd) >= crowdFrom {
 			go c.performCrowd(crowd, rest)
 		} else {
 			go c.performAll(batch, &g.underWay)

@@ -60,19 +60,20 @@ type grower struct {
 // opCost is one operation, of the client and of Redis in its scripts, in µs.
 type opCost struct{ client, server float64 }
 
+const bestOf = 50
+
 // measure is the best of fifty runs, since what else runs on the machine only
 // adds, and so does a server on another processor, which is woken for each request:
 // that changes every few hundred operations, by more than what is looked for. Of the
 // single operations in each run it is the median for the client.
 func (g *grower) measure(scripts int, operation func() error) (opCost, error) {
-	const runs = 50
 	var client, server []float64
-	for range runs {
+	for range bestOf {
 		from, err := lookAtServer(g.server)
 		if err != nil {
 			return opCost{}, err
 		}
-		each := make([]float64, max(g.times/runs, 1))
+		each := make([]float64, max(g.times/bestOf, 1))
 		for i := range each {
 			began := time.Now()
 			if err := operation(); err != nil {
@@ -100,8 +101,8 @@ func medianOf(all []float64) float64 {
 func noteGrowth(f *bulkFigures, what string, ns []int, costs []opCost) {
 	worst := opCost{}
 	for i, n := range ns {
-		f.note(fmt.Sprintf("%s at %d, in Redis, least of 50", what, n), costs[i].server, "µs")
-		f.note(fmt.Sprintf("%s at %d, for the client, least of 50", what, n), costs[i].client, "µs")
+		f.note(fmt.Sprintf("%s at %d, in Redis, least of %d", what, n, bestOf), costs[i].server, "µs")
+		f.note(fmt.Sprintf("%s at %d, for the client, least of %d", what, n, bestOf), costs[i].client, "µs")
 		if n > 10 {
 			by := math.Log10(float64(n))
 			worst.server = max(worst.server, costs[i].server/costs[1].server/by)

@@ -46,9 +46,10 @@ const method = `Read these as shapes, not as promises. One machine, one server, 
 the server shares the processors with all callers: where a network would add its
 round trip to everybody, here the cost of each library's own code shows most.
 Each workload was measured in one run: by all libraries one after the other, in
-processes of their own, round after round, each round in another order. Figures are medians of the rounds, but the longest wait
-is the longest of all, and overlaps are added up; ratios are medians of the
-ratios within each round, with the least and the most of them behind.
+processes of their own, round after round, each round in another order. Figures
+are medians of the rounds, but the longest wait is the longest of all, and
+overlaps are added up; ratios are medians of the ratios within each round, with
+the least and the most of them behind.
 
 Callers lock, work, release and ask again at once, as hard as they can, which is
 where queues and polling differ most and which few programs do. Libraries that
@@ -65,7 +66,7 @@ watched on the holder's side.`
 
 func (p *printer) conditions(r *Report) {
 	p.printf("- machine: %s\n- server: %s\n- date: %s\n", r.Machine, r.Versions["server"], r.Date)
-	p.printf("- command: `%s`, each cell %d × %s, B4 to B6 twice as long, B1, B2 and B5 twice as often: there the libraries, or a library and its bound, differ by less than one round from the next\n", r.Command, r.Rounds, r.Window)
+	p.printf("- command: `%s`, each cell %d × %s or more, as its table says, B4 to B6 twice as long\n", r.Command, r.Rounds, r.Window)
 	var versions []string
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		if name != "server" {
@@ -82,7 +83,7 @@ func (p *printer) conditions(r *Report) {
 // part says how workloads were measured that were not measured with the others,
 // and what was different then.
 func (p *printer) part(r *Report, part Part) {
-	p.printf("- measured by themselves: %s, on %s, of holdfast %s, by `%s`, each cell %d × %s",
+	p.printf("- measured by themselves: %s, on %s, of holdfast %s, by `%s`, each cell %d × %s or more",
 		strings.Join(part.Workloads, ", "), part.Date, part.Versions["holdfast-go/holdfast"], part.Command, part.Rounds, part.Window)
 	if part.Machine != r.Machine {
 		p.printf(", on %s", part.Machine)
@@ -140,7 +141,11 @@ func (p *printer) table(r *Report, w workload) {
 	if len(r.of(w.name)) == 0 {
 		return
 	}
-	p.printf("## %s: %s\n\n", w.name, w.says)
+	rounds := 0
+	for _, row := range r.of(w.name) {
+		rounds = max(rounds, len(row.Each))
+	}
+	p.printf("## %s: %s\n\nRounds: %d.\n\n", w.name, w.says, rounds)
 	p.printf("| | per second | spread | p50 | p99 | longest | fairness | commands | in scripts | CPU | server CPU | overlaps |")
 	rule := "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
 	if w.handover {

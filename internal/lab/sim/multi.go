@@ -19,12 +19,9 @@ func each(call holdfast.Call) (calls []holdfast.Call) {
 	case multiLock:
 	case crowd:
 		n := len(call.Keys) / 3
-		for i := range n {
-			s, args := script.Lock, []string{call.Args[1+2*i], call.Args[0]}
-			if call.Args[2+2*i] == "" {
-				s, args = script.Unlock, args[:1]
-			}
-			calls = append(calls, holdfast.Call{Script: s, Keys: []string{call.Keys[2*i], call.Keys[2*i+1], call.Keys[2*n+i]}, Args: args})
+		for i, one := range inCrowd(call.Args) {
+			one.Keys = []string{call.Keys[2*i], call.Keys[2*i+1], call.Keys[2*n+i]}
+			calls = append(calls, one)
 		}
 		return calls
 	default:
@@ -32,6 +29,18 @@ func each(call holdfast.Call) (calls []holdfast.Call) {
 	}
 	for keys := range slices.Chunk(call.Keys, 3) {
 		calls = append(calls, holdfast.Call{Script: call.Script, Keys: keys, Args: call.Args[len(calls):]})
+	}
+	return calls
+}
+
+// inCrowd are the locks and unlocks that a crowd with such arguments does, without keys.
+func inCrowd(args []string) (calls []holdfast.Call) {
+	for one := range slices.Chunk(args[1:], 2) {
+		c := holdfast.Call{Script: script.Lock, Args: []string{one[0], args[0]}}
+		if one[1] == "" {
+			c = holdfast.Call{Script: script.Unlock, Args: one[:1]}
+		}
+		calls = append(calls, c)
 	}
 	return calls
 }

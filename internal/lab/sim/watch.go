@@ -214,8 +214,8 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		return
 	}
 	if kind == crowd {
-		for i := 1; i < len(args); i += 2 {
-			w.sent(l, map[bool]string{true: "unlock", false: "lock"}[args[i+1] == ""], args[i], args[i:i+1])
+		for _, one := range inCrowd(args) {
+			w.sent(l, one.Script.Name, one.Args[0], one.Args)
 		}
 		return
 	}
