@@ -287,6 +287,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 		return
 	}
 	t.phase = holding
+	l.c.schedule.hold(now)
 	t.heard, t.pushed = g.heard, g.pushed
 	t.fenced = g.start
 	t.minHold.lives = g.start.add(g.life)

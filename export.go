@@ -129,7 +129,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 	c.exported.add(t.id, l, now, l.ttl()+time.Minute)
 	c.badge.exported(t.id)
 	delete(c.tenures, t.id)
-	t.phase = over
+	t.become(over)
 	l.turn, l.tenure, l.lingers = nil, nil, 0
 	u.finish(&LostError{Name: l.name, Token: u.token, Cause: Exported}, now)
 	l.step(now)

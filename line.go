@@ -240,7 +240,7 @@ func (c *core) end(t *tenure, now instant) {
 	}
 	c.remembersRest(t, now)
 	delete(c.tenures, t.id)
-	t.phase = past
+	t.become(past)
 	if l := t.line; l.tenure == t {
 		l.tenure, l.lingers = nil, 0
 	}
@@ -343,7 +343,7 @@ func (l *line) recalled(t *tenure) {
 // queued again by the same script.
 func (l *line) depart(now instant) {
 	t := l.tenure
-	t.phase = leaving
+	t.become(leaving)
 	l.lingers = 0
 	l.fresh = nil
 	if l.callers.waits() && l.wake.up && l.c.quorum == nil {
@@ -387,7 +387,7 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 		l.c.end(t, now)
 		l.leaveBehind(t, now)
 	} else {
-		t.phase = over
+		t.become(over)
 		l.tenure, l.lingers = nil, 0
 		l.c.later(t.gone().add(l.ttl()), func(now instant) { l.c.end(t, now) })
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)

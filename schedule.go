@@ -19,12 +19,17 @@ type schedule struct {
 	timers timerHeap
 	kick   chan struct{} // wakes the loop: something earlier was set
 	wakes  instant       // when the loop will look next
+	held   int           // tenures that are held
+	hurry  instant       // until then it looks as if one were
 }
 
-// tick is how often the loop looks while anything is scheduled: a machine that
-// was suspended slept through its timers, and a holder must know within 250 ms
-// of waking up.
-const tick = 200 * time.Millisecond
+// tick and slowTick are how often the loop looks while anything is scheduled: a
+// machine that was suspended slept through its timers, and a holder must know
+// within 250 ms of waking up. Who only waits has time.
+const (
+	tick     = 200 * time.Millisecond
+	slowTick = 2 * time.Second
+)
 
 func newSchedule() schedule { return schedule{kick: make(chan struct{}, 1)} }
 
@@ -39,6 +44,11 @@ func (s *schedule) set(t *timer, when instant) {
 		t.when = when
 		heap.Push(&s.timers, t)
 	}
+	s.look(when)
+}
+
+// look makes the loop look then at the latest.
+func (s *schedule) look(when instant) {
 	if when < s.wakes {
 		s.wakes = when
 		select {
@@ -46,6 +56,22 @@ func (s *schedule) set(t *timer, when instant) {
 		default:
 		}
 	}
+}
+
+// hold notes one more tenure that is held. Who locks again and again does not wake
+// the loop each time: it goes on looking for a while.
+func (s *schedule) hold(now instant) {
+	s.held++
+	s.hurry = now.add(slowTick)
+	s.look(now.add(tick))
+}
+
+// every is how long the loop sleeps at most.
+func (s *schedule) every(now instant) time.Duration {
+	if s.held > 0 || now < s.hurry {
+		return tick
+	}
+	return slowTick
 }
 
 func (s *schedule) stop(t *timer) {
@@ -68,7 +94,7 @@ func (s *schedule) next(now instant) time.Duration {
 		s.wakes = 1<<63 - 1
 		return time.Hour
 	}
-	d := max(0, min(s.timers[0].when.sub(now), tick))
+	d := max(0, min(s.timers[0].when.sub(now), s.every(now)))
 	s.wakes = now.add(d)
 	return d
 }

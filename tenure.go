@@ -61,6 +61,14 @@ type tenure struct {
 	leaving  *farewell // on a quorum: who has answered unlock
 }
 
+// become moves a tenure on in its life.
+func (t *tenure) become(p phase) {
+	if t.phase == holding {
+		t.line.c.schedule.held--
+	}
+	t.phase = p
+}
+
 // exchange is a pair of times: sent here, answered there.
 type exchange struct {
 	sent   instant

@@ -46,7 +46,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: what is exported is renewed first", file: "export.go", name: "TestExportAsksRedis",
 		edits: []string{"if err := u.ensure(context.Background()); err != nil {", "if err := u.ensure(context.Background()); err != nil && false {"}},
 	{guard: "rule 11: what is exported is forgotten", file: "export.go", name: "TestExportedIsNoGhost",
-		edits: []string{"delete(c.tenures, t.id)\n\tt.phase = over", "c.end(t, now)"}},
+		edits: []string{"delete(c.tenures, t.id)\n\tt.become(over)", "c.end(t, now)"}},
 	{guard: "rule 11: Close leaves alone what was exported", file: "request.go", name: "TestExportedIsNotCancelled",
 		edits: []string{" && !c.exported.knows(id)", ""}},
 	{guard: "a shared lease is not exported", file: "export.go", name: "TestExportOfASharedLease",

@@ -243,6 +243,29 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
+// So does one that only waited before, when the scheduler had more time.
+func TestSuspendAfterAWait(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		other := s.lock(p1, "m")
+		next := s.waits(p0, "m")
+		for range 4 { // wherever the scheduler is on its way
+			time.Sleep(4700 * time.Millisecond)
+			holder := s.lock(p0, "n")
+			p0.Leap(20 * time.Second)
+			select {
+			case <-holder.Done():
+			case <-time.After(250 * time.Millisecond):
+				t.Error("its end is not known after 250 ms")
+			}
+			s.Watch.Leaves(holder.held)
+			_ = holder.Release()
+		}
+		other.release()
+		s.soon("p0", next, 25*time.Second).release()
+	})
+}
+
 // After a reconnect everything that is held is renewed at once: a lock that the
 // server does not know any more is known as lost long before a third of its ttl.
 func TestReconnectRenewsAll(t *testing.T) {
