@@ -13,13 +13,13 @@ import (
 )
 
 // hub is a Store for thousands of Clients in one process, who would else need as
-// many subscribed connections: all their channels are subscribed on one. Redis
-// sees as many waiters with listeners of their own as there are Clients, and runs
-// the same scripts for them. What is missing is the pings of their connections;
+// many connections: all of them use one, for their scripts and for their channels.
+// Redis sees as many waiters with listeners of their own as there are Clients, and
+// runs the same scripts for them. What is missing is the pings of their connections;
 // they are counted, and not sent.
 type hub struct {
 	*rueidisstore.Store
-	conn  rueidis.DedicatedClient
+	conn  oneConnection
 	pings atomic.Int64
 
 	mu        sync.Mutex // guards listeners
@@ -31,10 +31,25 @@ func newHub(addr string) (*hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, _ := client.Dedicate()
-	h := &hub{Store: rueidisstore.New(client), conn: conn, listeners: map[string]func(string){}}
-	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: h.hear})
+	dedicated, _ := client.Dedicate()
+	conn := oneConnection{client, dedicated}
+	h := &hub{Store: rueidisstore.New(conn), conn: conn, listeners: map[string]func(string){}}
+	dedicated.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: h.hear})
 	return h, nil
+}
+
+// oneConnection is a client whose commands all travel by one connection.
+type oneConnection struct {
+	rueidis.Client
+	dedicated rueidis.DedicatedClient
+}
+
+func (c oneConnection) Do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+	return c.dedicated.Do(ctx, command)
+}
+
+func (c oneConnection) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+	return c.dedicated.DoMulti(ctx, commands...)
 }
 
 func newBulkRueidis(addr string) (rueidis.Client, error) {

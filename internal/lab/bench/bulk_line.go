@@ -14,7 +14,6 @@ import (
 // connection as they: what it takes at least to serve them one after the other.
 type lineJob struct {
 	hub         *hub
-	client      rueidis.Client
 	stand, hand *rueidis.Lua
 	keys        []string
 	served      sync.WaitGroup
@@ -28,16 +27,13 @@ type lineJob struct {
 const lineTTL = "120000"
 
 func newLineJob(o bulkOrder) (bulkJob, error) {
-	client, err := newBulkRueidis(o.Addr)
+	hub, err := newHub(o.Addr)
 	if err != nil {
 		return nil, err
 	}
 	j := &lineJob{
-		client: client, stand: rueidis.NewLuaScript(standInLineForToken), hand: rueidis.NewLuaScript(handTokenToNext),
+		hub: hub, stand: rueidis.NewLuaScript(standInLineForToken), hand: rueidis.NewLuaScript(handTokenToNext),
 		keys: []string{o.Name, "line:" + o.Name, "fence:" + o.Name},
-	}
-	if j.hub, err = newHub(o.Addr); err != nil {
-		return nil, err
 	}
 	if err := j.enter("holder"); err != nil {
 		return nil, err
@@ -56,30 +52,30 @@ func newLineJob(o bulkOrder) (bulkJob, error) {
 }
 
 func (j *lineJob) enter(id string) error {
-	return j.stand.Exec(context.Background(), j.client, j.keys, []string{id, lineTTL}).Error()
+	return j.stand.Exec(context.Background(), j.hub.conn, j.keys, []string{id, lineTTL}).Error()
 }
 
 // serve is the turn of one.
 func (j *lineJob) serve(id string) {
 	defer j.served.Done()
 	at := time.Now()
-	err := j.hand.Exec(context.Background(), j.client, j.keys, []string{id, lineTTL}).Error()
+	err := j.hand.Exec(context.Background(), j.hub.conn, j.keys, []string{id, lineTTL}).Error()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last, j.failed = at, errors.Join(j.failed, err)
 }
 
-// do lets them go, and answers in how many seconds the last one was served.
+// do lets them go, and answers how long it took until the last one was served.
 func (j *lineJob) do(word string) (any, error) {
 	if word != "go" {
 		return nil, fmt.Errorf("no word %q", word)
 	}
 	released := time.Now()
-	if err := j.hand.Exec(context.Background(), j.client, j.keys, []string{"holder", lineTTL}).Error(); err != nil {
+	if err := j.hand.Exec(context.Background(), j.hub.conn, j.keys, []string{"holder", lineTTL}).Error(); err != nil {
 		return nil, err
 	}
 	j.served.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.last.Sub(released).Seconds(), j.failed
+	return j.last.Sub(released), j.failed
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,17 +40,21 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]Bul
 	var rows []BulkRow
 	for _, c := range []crowd{callers, clients} {
 		fmt.Fprintf(talk, "bench: B9: %s: %d callers wait for %v\n", c.who, c.size(), c.wait)
-		row, err := c.measure(server)
+		f, done, err := c.measure(server)
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, row)
+		if !c.shared {
+			c.judge(&f, []service{done})
+			rows = append(rows, BulkRow{"B9", c.who, f.all})
+			continue
+		}
+		served, err := c.inRounds(server, done, scale, talk)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(append(rows, BulkRow{"B9", c.who, f.all}), served...)
 	}
-	least, err := clients.least(server)
-	if err != nil {
-		return rows, err
-	}
-	rows = append(rows, least)
 	callers.who, callers.wait = "redsync, its defaults", min(callers.wait, 5*time.Second)
 	row, err := callers.polling(server)
 	return append(rows, row), err
@@ -73,45 +76,51 @@ func (c crowd) start(server *redistest.Server, job, name string) (bulkChildren, 
 	return all, nil
 }
 
-func (c crowd) measure(server *redistest.Server) (BulkRow, error) {
-	row := BulkRow{Workload: "B9", Who: c.who}
+// measure is what a crowd costs while it waits, and how it is served after that.
+func (c crowd) measure(server *redistest.Server) (bulkFigures, service, error) {
+	var f bulkFigures
+	done, err := c.stand(server, func(all bulkChildren, idle float64, first queueMemory) error {
+		f.note("callers that wait", float64(c.size()), "")
+		return c.whileTheyWait(&f, server, all, idle, first)
+	})
+	return f, done, err
+}
+
+// stand makes a crowd wait for a name, and lets it go after that.
+func (c crowd) stand(server *redistest.Server, wait func(all bulkChildren, idle float64, first queueMemory) error) (service, error) {
 	const name = "bench:crowd"
 	all, err := c.start(server, "queue", name)
 	defer all.end()
 	if err != nil {
-		return row, err
+		return service{}, err
 	}
 	holder, err := newHolder(server, name)
 	if err != nil {
-		return row, err
+		return service{}, err
 	}
 	defer holder.close()
 	if _, err := askAll[any](all, "open"); err != nil {
-		return row, err
+		return service{}, err
 	}
 	idle, err := idleRate(server, min(c.wait, 10*time.Second))
 	if err != nil {
-		return row, err
+		return service{}, err
 	}
 	order, err := c.enter(all, holder, name)
 	if err != nil {
-		return row, err
+		return service{}, err
 	}
 	first, err := askAll[queueMemory](all, "memory")
 	if err != nil {
-		return row, err
+		return service{}, err
 	}
 	if _, err := askAll[any](all, "rest"); err != nil {
-		return row, err
+		return service{}, err
 	}
-	var f bulkFigures
-	f.note("callers that wait", float64(c.size()), "")
-	if err := c.whileTheyWait(&f, server, all, idle, sumMemory(first)); err != nil {
-		return row, err
+	if err := wait(all, idle, sumMemory(first)); err != nil {
+		return service{}, err
 	}
-	err = c.release(&f, all, holder, order)
-	row.Figures = f.all
-	return row, err
+	return c.release(all, holder, order)
 }
 
 // enter lets the first caller of each client in, and returns the clients in the
@@ -206,77 +215,6 @@ func (c crowd) pings(all bulkChildren) (n int64, err error) {
 		n += k
 	}
 	return n, err
-}
-
-// release lets them go, and judges who was served when.
-func (c crowd) release(f *bulkFigures, all bulkChildren, holder *holder, order []string) error {
-	released := time.Now().UnixNano()
-	if err := holder.release(); err != nil {
-		return err
-	}
-	each, err := askAll[[]*servedCaller](all, "served")
-	if err != nil {
-		return err
-	}
-	served := slices.Concat(each...)
-	for _, s := range served {
-		if s.Failure != "" {
-			return errors.New(s.Failure)
-		}
-	}
-	slices.SortFunc(served, func(a, b *servedCaller) int { return cmp.Compare(a.Token, b.Token) })
-	place := map[string]int{}
-	for i, owner := range order {
-		place[owner] = i
-	}
-	overtaken, together, last := 0.0, 0.0, int64(0)
-	for i, s := range served {
-		last = max(last, s.At)
-		if i > 0 && served[i-1].place(place) >= s.place(place) {
-			overtaken++
-		}
-		if i > 0 && served[i-1].Until > s.At {
-			together++
-		}
-	}
-	after := time.Duration(last - released)
-	f.atLeast(float64(c.size()), "of them served", float64(len(served)), "")
-	f.atMost(0, "served before one who came earlier", overtaken, "")
-	f.atMost(0, "served while another still was", together, "")
-	f.atMost(1, "the last one served after the release", after.Seconds(), "s")
-	f.note("a hand-over from client to client", float64(after.Microseconds())/float64(len(order)), "µs")
-	return nil
-}
-
-// least is how fast limit-line-token serves as many.
-func (c crowd) least(server *redistest.Server) (BulkRow, error) {
-	all, err := c.start(server, "line", "bench:least")
-	defer all.end()
-	if err != nil {
-		return BulkRow{}, err
-	}
-	took, err := askAll[float64](all, "go")
-	if err != nil {
-		return BulkRow{}, err
-	}
-	var f bulkFigures
-	f.note("the last one served after the release", took[0], "s")
-	f.note("a hand-over from one to the next", took[0]*1e6/float64(c.size()), "µs")
-	return BulkRow{"B9", "limit-line-token, one connection", f.all}, nil
-}
-
-// servedCaller is what is heard of a waitingCaller.
-type servedCaller struct {
-	Client, Caller int
-	At, Until      int64 // when it was granted, and was about to give it back, ns since 1970
-	Token          int64
-	Failure        string
-}
-
-// place is where it stood: the client's place in the line, then the caller's
-// among those of the client.
-func (s *servedCaller) place(clients map[string]int) int {
-	return clients[fmt.Sprintf("bench-%d", s.Client)]<<20 | s.Caller
 }
 
 // polling lets as many callers poll.
