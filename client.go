@@ -115,7 +115,6 @@ func newCore(options Options, carrier Store) *core {
 		options:  options,
 		clock:    newClock(lent.Now),
 		random:   lent.Random,
-		schedule: newSchedule(),
 		work:     make(chan *request),
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
@@ -128,6 +127,7 @@ func newCore(options Options, carrier Store) *core {
 		renewedAll: -instant(time.Hour),
 		answered:   -instant(time.Hour),
 	}
+	c.schedule = newSchedule(c.clock)
 	c.client = newClientID(c.random)
 	c.idHead = c.client + "."
 	c.idTail = idTail(c.options.TTL, c.options.Owner)

@@ -16,11 +16,11 @@ type timer struct {
 // schedule is the heap of timers that are set. It is guarded by the Client's
 // mutex like all state of the core.
 type schedule struct {
+	clock  *clock
 	timers timerHeap
-	kick   chan struct{} // wakes the loop: something earlier was set
-	wakes  instant       // when the loop will look next
-	held   int           // tenures that are held
-	hurry  instant       // until then it looks as if one were
+	sleep  *time.Timer // wakes the loop
+	wakes  instant     // when it will
+	held   int         // tenures that are held
 }
 
 // tick and slowTick are how often the loop looks while anything is scheduled: a
@@ -31,7 +31,7 @@ const (
 	slowTick = 2 * time.Second
 )
 
-func newSchedule() schedule { return schedule{kick: make(chan struct{}, 1)} }
+func newSchedule(c *clock) schedule { return schedule{clock: c, sleep: time.NewTimer(0)} }
 
 func (s *schedule) set(t *timer, when instant) {
 	if t.index >= 0 {
@@ -51,24 +51,19 @@ func (s *schedule) set(t *timer, when instant) {
 func (s *schedule) look(when instant) {
 	if when < s.wakes {
 		s.wakes = when
-		select {
-		case s.kick <- struct{}{}:
-		default:
-		}
+		s.sleep.Reset(when.sub(s.clock.now()))
 	}
 }
 
-// hold notes one more tenure that is held. Who locks again and again does not wake
-// the loop each time: it goes on looking for a while.
+// hold notes one more tenure that is held.
 func (s *schedule) hold(now instant) {
 	s.held++
-	s.hurry = now.add(slowTick)
 	s.look(now.add(tick))
 }
 
 // every is how long the loop sleeps at most.
-func (s *schedule) every(now instant) time.Duration {
-	if s.held > 0 || now < s.hurry {
+func (s *schedule) every() time.Duration {
+	if s.held > 0 {
 		return tick
 	}
 	return slowTick
@@ -88,27 +83,25 @@ func (s *schedule) due(now instant) *timer {
 	return heap.Pop(&s.timers).(*timer)
 }
 
-// next says how long the loop may sleep, and notes that it will.
-func (s *schedule) next(now instant) time.Duration {
-	if len(s.timers) == 0 {
-		s.wakes = 1<<63 - 1
-		return time.Hour
+// rest lets the loop sleep until there is something to do.
+func (s *schedule) rest(now instant) {
+	d := time.Hour
+	s.wakes = never
+	if len(s.timers) > 0 {
+		d = max(0, min(s.timers[0].when.sub(now), s.every()))
+		s.wakes = now.add(d)
 	}
-	d := max(0, min(s.timers[0].when.sub(now), s.every(now)))
-	s.wakes = now.add(d)
-	return d
+	s.sleep.Reset(d)
 }
 
 // run is the loop: the one goroutine that acts on time. Timers fire with the
 // mutex held and never block; what they start (requests, cancellations) begins
 // when the mutex is released, outside this loop.
 func (c *core) run() {
-	sleep := time.NewTimer(0)
-	defer sleep.Stop()
+	defer c.schedule.sleep.Stop()
 	for {
 		select {
-		case <-sleep.C:
-		case <-c.schedule.kick:
+		case <-c.schedule.sleep.C:
 		case <-c.stopped:
 			return
 		}
@@ -121,7 +114,7 @@ func (c *core) run() {
 			}
 			t.fire(now)
 		}
-		d := c.schedule.next(now)
+		c.schedule.rest(now)
 		if after := c.leave(); len(after) > 0 {
 			go func() { // contexts end here, which may take long
 				for _, f := range after {
@@ -129,7 +122,6 @@ func (c *core) run() {
 				}
 			}()
 		}
-		sleep.Reset(d)
 	}
 }
 

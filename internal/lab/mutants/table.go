@@ -141,7 +141,7 @@ var mutants = []mutant{
 	{guard: "a suspend is noticed: who waited before looks often again", file: "schedule.go", name: "TestSuspendAfterAWait",
 		edits: []string{"	s.look(now.add(tick))\n", ""}},
 	{guard: "a suspend is noticed: as long as anything is held", file: "schedule.go", pkg: ".", name: "TestWaitingWakesSeldom",
-		edits: []string{"s.held > 0 || ", ""}},
+		edits: []string{"if s.held > 0 {", "if false {"}},
 	{guard: "no renewal of what has ended while it waited", file: "client.go", pkg: ".", name: "TestRenewalOfWhatIsOverIsNotSent",
 		edits: []string{"return r.tenure.phase != holding //", "return false //"}},
 	{guard: "a reconnect renews all", file: "request.go", name: "TestReconnectRenewsAll",
