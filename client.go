@@ -115,6 +115,7 @@ func newCore(options Options, carrier Store) *core {
 		options:  options,
 		clock:    newClock(lent.Now),
 		random:   lent.Random,
+		schedule: newSchedule(),
 		work:     make(chan *request),
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
@@ -127,7 +128,6 @@ func newCore(options Options, carrier Store) *core {
 		renewedAll: -instant(time.Hour),
 		answered:   -instant(time.Hour),
 	}
-	c.schedule = newSchedule(c.clock)
 	c.client = newClientID(c.random)
 	c.idHead = c.client + "."
 	c.idTail = idTail(c.options.TTL, c.options.Owner)
@@ -245,7 +245,7 @@ func (c *core) leaveRenewals() {
 
 // later runs f with the mutex held, at when.
 func (c *core) later(when instant, f func(now instant)) {
-	c.schedule.set(&timer{index: -1, fire: f}, when)
+	c.schedule.set(&timer{index: -1, fire: f}, when, c.clock.now())
 }
 
 // jitter is a random part of d.

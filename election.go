@@ -136,10 +136,10 @@ func (who *candidate) elected(ctx context.Context, lease *Lease) {
 	who.again = timer{index: -1, fire: func(now instant) {
 		if !c.closed && u.ended.Load() == nil {
 			l.announce(u, now)
-			c.schedule.set(&who.again, now.add(announceEvery))
+			c.schedule.set(&who.again, now.add(announceEvery), now)
 		}
 	}}
-	c.schedule.set(&who.again, now.add(announceEvery))
+	c.schedule.set(&who.again, now.add(announceEvery), now)
 	c.unlock()
 	t := time.NewTimer(announceWait)
 	defer t.Stop()

@@ -42,7 +42,8 @@ func (c *core) gathers(r *request) bool {
 		return false
 	}
 	if g.requests = append(g.requests, r); len(g.requests) == 1 {
-		c.schedule.set(&g.timer, c.clock.now().add(gatherFor))
+		now := c.clock.now()
+		c.schedule.set(&g.timer, now.add(gatherFor), now)
 	}
 	return true
 }

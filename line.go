@@ -493,5 +493,5 @@ func (l *line) arm(now instant) {
 		l.c.schedule.stop(&l.timer)
 		return
 	}
-	l.c.schedule.set(&l.timer, max(when, now))
+	l.c.schedule.set(&l.timer, max(when, now), now)
 }

@@ -325,7 +325,7 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 		e.whole = e.whole || err == nil
 		// However many there are after an outage, some hundred go out per second.
 		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
-		e.c.schedule.set(&e.timer, now.add(e.wait/2+e.c.jitter(e.wait)))
+		e.c.schedule.set(&e.timer, now.add(e.wait/2+e.c.jitter(e.wait)), now)
 		return
 	case err != nil && (e.node == nil || !passing(err)): // of a quorum some may be down for long
 		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)

@@ -16,10 +16,9 @@ type timer struct {
 // schedule is the heap of timers that are set. It is guarded by the Client's
 // mutex like all state of the core.
 type schedule struct {
-	clock  *clock
 	timers timerHeap
-	sleep  *time.Timer // wakes the loop
-	wakes  instant     // when it will
+	sleep  *time.Timer // wakes the loop; it stands still in a suspend
+	wakes  instant     // when it will, but for a suspend; or atOnce
 	held   int         // tenures that are held
 }
 
@@ -31,9 +30,12 @@ const (
 	slowTick = 2 * time.Second
 )
 
-func newSchedule(c *clock) schedule { return schedule{clock: c, sleep: time.NewTimer(0)} }
+// atOnce: the loop is on its way, and nothing comes before that.
+const atOnce = -never
 
-func (s *schedule) set(t *timer, when instant) {
+func newSchedule() schedule { return schedule{sleep: time.NewTimer(0), wakes: atOnce} }
+
+func (s *schedule) set(t *timer, when, now instant) {
 	if t.index >= 0 {
 		if t.when == when {
 			return
@@ -44,21 +46,27 @@ func (s *schedule) set(t *timer, when instant) {
 		t.when = when
 		heap.Push(&s.timers, t)
 	}
-	s.look(when)
+	s.look(when, now)
 }
 
-// look makes the loop look then at the latest.
-func (s *schedule) look(when instant) {
-	if when < s.wakes {
-		s.wakes = when
-		s.sleep.Reset(when.sub(s.clock.now()))
+// look makes the loop look then, at the latest.
+func (s *schedule) look(when, now instant) {
+	switch {
+	case s.wakes == atOnce:
+	case s.wakes < now: // it is late, or sleeps on after a suspend
+		s.wakes = atOnce
+		s.sleep.Reset(0)
+	case when < s.wakes:
+		d := min(when.sub(now), s.every())
+		s.wakes = now.add(d)
+		s.sleep.Reset(d)
 	}
 }
 
 // hold notes one more tenure that is held.
 func (s *schedule) hold(now instant) {
 	s.held++
-	s.look(now.add(tick))
+	s.look(now.add(tick), now)
 }
 
 // every is how long the loop sleeps at most.

@@ -9,8 +9,8 @@ import (
 // processor sleep.
 func TestWaitingWakesSeldom(t *testing.T) {
 	now := instant(time.Hour)
-	s := newSchedule(newClock(func() time.Duration { return time.Duration(now) }))
-	s.set(&timer{index: -1}, now.add(time.Minute))
+	s := newSchedule()
+	s.set(&timer{index: -1}, now.add(time.Minute), now)
 	sleeps := func(about string, want time.Duration) {
 		t.Helper()
 		if got := s.wakes.sub(now); got != want {
@@ -27,4 +27,31 @@ func TestWaitingWakesSeldom(t *testing.T) {
 	s.held--
 	s.rest(now)
 	sleeps("waiting again", slowTick)
+}
+
+// Whatever is held is counted, and nothing else.
+func TestWhatIsHeldIsCounted(t *testing.T) {
+	c := &core{past: memory{limit: 9}, given: memory{limit: 9}, tenures: map[string]*tenure{}, rested: map[string]instant{}}
+	held := func(about string, want int) {
+		t.Helper()
+		if got := c.schedule.held; got != want {
+			t.Errorf("%s: %d are held, want %d", about, got, want)
+		}
+	}
+	tenure := func(id string, p phase) *tenure {
+		t := &tenure{id: id, phase: p, line: &line{c: c}}
+		if p == holding {
+			c.schedule.held++
+		}
+		return t
+	}
+	first, second, third := tenure("1", holding), tenure("2", holding), tenure("3", queued)
+	first.become(leaving)
+	held("one is leaving", 1)
+	c.end(first, 0)
+	held("it has left", 1)
+	c.end(third, 0)
+	held("one that waited gave up", 1)
+	c.end(second, 0)
+	held("the other was lost", 0)
 }

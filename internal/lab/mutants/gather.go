@@ -3,7 +3,7 @@ package main
 // gatherMutants are the guards of requests that travel together.
 var gatherMutants = []mutant{
 	{guard: "gather: nobody waits longer than a millisecond", file: "gather.go", pkg: ".", name: "TestRequestsGather",
-		edits: []string{"c.schedule.set(&g.timer, c.clock.now().add(gatherFor))", "_ = gatherFor"}},
+		edits: []string{"c.schedule.set(&g.timer, now.add(gatherFor), now)", "_ = now"}},
 	{guard: "gather: pipelines are bounded", file: "gather.go", pkg: ".", name: "TestRequestsGather",
 		edits: []string{"min(gatherMost, len(g.requests))", "min(2*gatherMost, len(g.requests))"}},
 	{guard: "gather: an answer lets them go", file: "client.go", pkg: ".", name: "TestGatheredLeaveWithAnAnswer",

@@ -266,6 +266,47 @@ func TestSuspendAfterAWait(t *testing.T) {
 	})
 }
 
+// What is locked right after a suspend is renewed in time, and known to be lost in time,
+// though the scheduler of one that only waited would sleep on.
+func TestLockAfterASuspend(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", 15*time.Second)
+		other := s.lock(p1, "m")
+		next := s.waits(p0, "m")
+		for range 4 { // wherever the scheduler is on its way
+			time.Sleep(4700 * time.Millisecond)
+			p0.Leap(20 * time.Second)
+			holder := s.lock(p0, "n")
+			time.Sleep(1500 * time.Millisecond)
+			if err := holder.Err(); err != nil {
+				t.Errorf("it was not renewed: %v", err)
+			}
+			s.Watch.Leaves(holder.held)
+			_ = holder.Release()
+		}
+		other.release()
+		s.soon("p0", next, 25*time.Second).release()
+	})
+}
+
+// A suspend is noticed by who holds one name and has given back another.
+func TestSuspendAfterARelease(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		holder := s.lock(p0, "n")
+		s.lock(p0, "m").release()
+		time.Sleep(5200 * time.Millisecond) // just renewed: nothing is due
+		p0.Leap(20 * time.Second)
+		select {
+		case <-holder.Done():
+		case <-time.After(250 * time.Millisecond):
+			t.Error("its end is not known after 250 ms")
+		}
+		s.Watch.Leaves(holder.held)
+		_ = holder.Release()
+	})
+}
+
 // After a reconnect everything that is held is renewed at once: a lock that the
 // server does not know any more is known as lost long before a third of its ttl.
 func TestReconnectRenewsAll(t *testing.T) {
