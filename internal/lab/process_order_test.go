@@ -31,10 +31,16 @@ func TestProcessesExcludeEachOther(t *testing.T) {
 func warm(t *testing.T, server *redistest.Server, name string, processes []*process) {
 	t.Helper()
 	calls := contend(t, server, name, processes)
-	calls = append(calls, processes[0].lock(name))
-	for _, c := range calls {
-		c.held()
-		c.release()
+	calls = append(calls, processes[0].lock(name)) // before the rest if it came before the first knew that they wait
+	for len(calls) > 0 {
+		var i int
+		eventually(t, "one of them gets the name", func() bool {
+			i = slices.IndexFunc(calls, func(c call) bool { return !c.pending() })
+			return i >= 0
+		})
+		calls[i].held()
+		calls[i].release()
+		calls = slices.Delete(calls, i, i+1)
 	}
 }
 
