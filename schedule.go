@@ -18,7 +18,8 @@ type timer struct {
 type schedule struct {
 	timers timerHeap
 	sleep  *time.Timer // wakes the loop; it stands still in a suspend
-	wakes  instant     // when it will, but for a suspend; or atOnce
+	until  time.Time   // when it will, by its own clock
+	wakes  instant     // the same by ours, but for a suspend
 	held   int         // tenures that are held
 }
 
@@ -30,10 +31,7 @@ const (
 	slowTick = 2 * time.Second
 )
 
-// atOnce: the loop is on its way, and nothing comes before that.
-const atOnce = -never
-
-func newSchedule() schedule { return schedule{sleep: time.NewTimer(0), wakes: atOnce} }
+func newSchedule() schedule { return schedule{sleep: time.NewTimer(0)} }
 
 func (s *schedule) set(t *timer, when, now instant) {
 	if t.index >= 0 {
@@ -51,22 +49,23 @@ func (s *schedule) set(t *timer, when, now instant) {
 
 // look makes the loop look then, at the latest.
 func (s *schedule) look(when, now instant) {
-	switch {
-	case s.wakes == atOnce:
-	case s.wakes < now: // it is late, or sleeps on after a suspend
-		s.wakes = atOnce
-		s.sleep.Reset(0)
-	case when < s.wakes:
-		d := min(when.sub(now), s.every())
-		s.wakes = now.add(d)
-		s.sleep.Reset(d)
+	if when < s.wakes {
+		s.sleeps(min(when.sub(now), s.every()), now)
 	}
 }
 
-// hold notes one more tenure that is held.
+func (s *schedule) sleeps(d time.Duration, now instant) {
+	s.until, s.wakes = time.Now().Add(d), now.add(d)
+	s.sleep.Reset(d)
+}
+
+// hold notes one more tenure that is held. After a suspend the next look is overdue by
+// our clock, while the loop sleeps on.
 func (s *schedule) hold(now instant) {
 	s.held++
-	s.look(now.add(tick), now)
+	if time.Until(s.until) > tick {
+		s.sleeps(tick, now)
+	}
 }
 
 // every is how long the loop sleeps at most.
@@ -94,12 +93,10 @@ func (s *schedule) due(now instant) *timer {
 // rest lets the loop sleep until there is something to do.
 func (s *schedule) rest(now instant) {
 	d := time.Hour
-	s.wakes = never
 	if len(s.timers) > 0 {
 		d = max(0, min(s.timers[0].when.sub(now), s.every()))
-		s.wakes = now.add(d)
 	}
-	s.sleep.Reset(d)
+	s.sleeps(d, now)
 }
 
 // run is the loop: the one goroutine that acts on time. Timers fire with the
