@@ -11,13 +11,13 @@ import (
 
 // onOneProcessor makes the server, and all that f starts, do with one processor of the
 // machine.
-func onOneProcessor[T any](f func(*redistest.Server) (T, error)) func(*redistest.Server) (T, error) {
-	return func(server *redistest.Server) (value T, err error) {
+func onOneProcessor(f func(*redistest.Server) (service, error)) func(*redistest.Server) (service, error) {
+	return func(server *redistest.Server) (done service, err error) {
 		runtime.LockOSThread() // what a thread starts has the processors of the thread
 		defer runtime.UnlockOSThread()
 		var all, one unix.CPUSet
 		if err := unix.SchedGetaffinity(0, &all); err != nil {
-			return value, err
+			return done, err
 		}
 		for i := 0; one.Count() == 0; i++ {
 			if all.IsSet(i) {
@@ -28,8 +28,8 @@ func onOneProcessor[T any](f func(*redistest.Server) (T, error)) func(*redistest
 			return errors.Join(unix.SchedSetaffinity(server.Pid(), processors), unix.SchedSetaffinity(0, processors))
 		}
 		if err = use(&one); err == nil {
-			value, err = f(server)
+			done, err = f(server)
 		}
-		return value, errors.Join(err, use(&all))
+		return done, errors.Join(err, use(&all))
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-func onOneProcessor[T any](func(*redistest.Server) (T, error)) func(*redistest.Server) (T, error) {
-	return func(*redistest.Server) (value T, err error) {
-		return value, errors.New("a process can be kept on one processor on Linux only")
+func onOneProcessor(func(*redistest.Server) (service, error)) func(*redistest.Server) (service, error) {
+	return func(*redistest.Server) (done service, err error) {
+		return done, errors.New("a process can be kept on one processor on Linux only")
 	}
 }

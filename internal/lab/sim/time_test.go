@@ -253,21 +253,15 @@ func TestSuspendAfterAWait(t *testing.T) {
 			time.Sleep(4700 * time.Millisecond)
 			holder := s.lock(p0, "n")
 			p0.Leap(20 * time.Second)
-			select {
-			case <-holder.Done():
-			case <-time.After(250 * time.Millisecond):
-				t.Error("its end is not known after 250 ms")
-			}
-			s.Watch.Leaves(holder.held)
-			_ = holder.Release()
+			s.known(holder, 250*time.Millisecond)
 		}
 		other.release()
 		s.soon("p0", next, 25*time.Second).release()
 	})
 }
 
-// What is locked right after a suspend is renewed in time, and known to be lost in time,
-// though the scheduler of one that only waited would sleep on.
+// What is locked right after a suspend is renewed in time, though the scheduler of one
+// that only waited would sleep on.
 func TestLockAfterASuspend(t *testing.T) {
 	for _, slept := range []time.Duration{time.Second, 20 * time.Second} {
 		play(t, func(t *testing.T, s stage) {
@@ -299,13 +293,7 @@ func TestSuspendAfterARelease(t *testing.T) {
 		s.lock(p0, "m").release()
 		time.Sleep(5200 * time.Millisecond) // just renewed: nothing is due
 		p0.Leap(20 * time.Second)
-		select {
-		case <-holder.Done():
-		case <-time.After(250 * time.Millisecond):
-			t.Error("its end is not known after 250 ms")
-		}
-		s.Watch.Leaves(holder.held)
-		_ = holder.Release()
+		s.known(holder, 250*time.Millisecond)
 	})
 }
 
