@@ -286,8 +286,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 		l.sendLock(now) // it is ours there: the same id again prolongs it
 		return
 	}
-	t.phase = holding
-	l.c.schedule.hold(now)
+	t.become(holding)
 	t.heard, t.pushed = g.heard, g.pushed
 	t.fenced = g.start
 	t.minHold.lives = g.start.add(g.life)

@@ -203,6 +203,7 @@ func (l *line) forget(now instant) {
 		l.giveUp(t, now)
 	}
 	l.c.schedule.stop(&l.timer)
+	l.c.schedule.relax(now)
 	if l.c.lines[l.key] == l {
 		delete(l.c.lines, l.key)
 		l.c.wakes.leave(l)

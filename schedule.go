@@ -17,9 +17,8 @@ type timer struct {
 // mutex like all state of the core.
 type schedule struct {
 	timers timerHeap
-	sleep  *time.Timer // wakes the loop; it stands still in a suspend
-	until  time.Time   // when it will, by its own clock
-	wakes  instant     // the same by ours, but for a suspend
+	sleep  *time.Timer // wakes the loop
+	until  time.Time   // when it will, by a clock that stands still in a suspend as it does
 	held   int         // tenures that are held
 }
 
@@ -34,38 +33,28 @@ const (
 func newSchedule() schedule { return schedule{sleep: time.NewTimer(0)} }
 
 func (s *schedule) set(t *timer, when, now instant) {
-	if t.index >= 0 {
-		if t.when == when {
-			return
-		}
-		t.when = when
-		heap.Fix(&s.timers, t.index)
-	} else {
+	switch {
+	case t.index < 0:
 		t.when = when
 		heap.Push(&s.timers, t)
+	case t.when != when:
+		t.when = when
+		heap.Fix(&s.timers, t.index)
 	}
-	s.look(when, now)
+	s.within(when.sub(now))
 }
 
-// look makes the loop look then, at the latest.
-func (s *schedule) look(when, now instant) {
-	if when < s.wakes {
-		s.sleeps(min(when.sub(now), s.every()), now)
+// within makes the loop look in so long, at the latest. By our clock it would seem, after
+// a suspend, to have looked long ago, while it sleeps on.
+func (s *schedule) within(d time.Duration) {
+	if d = max(0, min(d, s.every())); time.Until(s.until) > d {
+		s.sleeps(d)
 	}
 }
 
-func (s *schedule) sleeps(d time.Duration, now instant) {
-	s.until, s.wakes = time.Now().Add(d), now.add(d)
+func (s *schedule) sleeps(d time.Duration) {
+	s.until = time.Now().Add(d)
 	s.sleep.Reset(d)
-}
-
-// hold notes one more tenure that is held. After a suspend the next look is overdue by
-// our clock, while the loop sleeps on.
-func (s *schedule) hold(now instant) {
-	s.held++
-	if time.Until(s.until) > tick {
-		s.sleeps(tick, now)
-	}
 }
 
 // every is how long the loop sleeps at most.
@@ -90,13 +79,21 @@ func (s *schedule) due(now instant) *timer {
 	return heap.Pop(&s.timers).(*timer)
 }
 
+// relax lets the loop sleep on when nothing is held any more: what was to wake it may be
+// gone.
+func (s *schedule) relax(now instant) {
+	if s.held == 0 {
+		s.rest(now)
+	}
+}
+
 // rest lets the loop sleep until there is something to do.
 func (s *schedule) rest(now instant) {
 	d := time.Hour
 	if len(s.timers) > 0 {
 		d = max(0, min(s.timers[0].when.sub(now), s.every()))
 	}
-	s.sleeps(d, now)
+	s.sleeps(d)
 }
 
 // run is the loop: the one goroutine that acts on time. Timers fire with the

@@ -2,31 +2,44 @@ package holdfast
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // While something is held the loop looks five times a second; who only waits lets the
-// processor sleep.
+// processor sleep, and who has just given back, too.
 func TestWaitingWakesSeldom(t *testing.T) {
-	now := instant(time.Hour)
-	s := newSchedule()
-	s.set(&timer{index: -1}, now.add(time.Minute), now)
-	sleeps := func(about string, want time.Duration) {
-		t.Helper()
-		if got := s.wakes.sub(now); got != want {
-			t.Errorf("%s: sleeps %v, want %v", about, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		now := instant(time.Hour)
+		s := newSchedule()
+		sleeps := func(about string, want time.Duration) {
+			t.Helper()
+			if got := time.Until(s.until); got != want {
+				t.Errorf("%s: sleeps %v, want %v", about, got, want)
+			}
 		}
-	}
-	s.rest(now)
-	sleeps("waiting", slowTick)
-	s.hold(now)
-	sleeps("granted", tick)
-	now += instant(30 * time.Second)
-	s.rest(now)
-	sleeps("holding for long", tick)
-	s.held--
-	s.rest(now)
-	sleeps("waiting again", slowTick)
+		s.rest(now)
+		sleeps("nothing to do", time.Hour)
+		waits := &timer{index: -1}
+		s.set(waits, now.add(time.Minute), now)
+		sleeps("waiting", slowTick)
+		s.held++
+		s.set(waits, now.add(time.Minute), now)
+		sleeps("granted", tick)
+		now += instant(30 * time.Second)
+		s.rest(now)
+		sleeps("holding for long", tick)
+		time.Sleep(tick / 2)
+		s.relax(now)
+		sleeps("one of two given back", tick/2)
+		s.held--
+		s.relax(now)
+		sleeps("waiting again", slowTick)
+		s.set(&timer{index: -1}, now.add(time.Second), now)
+		sleeps("what is to be done sooner", time.Second)
+		s.set(&timer{index: -1}, now.add(2*time.Second), now)
+		sleeps("what is to be done later", time.Second)
+	})
 }
 
 // Whatever is held is counted, and nothing else.
@@ -39,10 +52,8 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 		}
 	}
 	tenure := func(id string, p phase) *tenure {
-		t := &tenure{id: id, phase: p, line: &line{c: c}}
-		if p == holding {
-			c.schedule.held++
-		}
+		t := &tenure{id: id, line: &line{c: c}}
+		t.become(p)
 		return t
 	}
 	first, second, third := tenure("1", holding), tenure("2", holding), tenure("3", queued)

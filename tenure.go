@@ -66,6 +66,9 @@ func (t *tenure) become(p phase) {
 	if t.phase == holding {
 		t.line.c.schedule.held--
 	}
+	if p == holding {
+		t.line.c.schedule.held++
+	}
 	t.phase = p
 }
 

@@ -285,6 +285,24 @@ func TestLockAfterASuspend(t *testing.T) {
 	}
 }
 
+// What had nothing to do before a suspend looks after a wait that begins after it, by
+// the time it would have slept on.
+func TestWaitAfterASuspend(t *testing.T) {
+	for _, slept := range []time.Duration{time.Second, 2 * time.Hour} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 2*time.Second)
+			s.lock(p0, "n").release()
+			time.Sleep(10 * time.Minute)
+			p0.Leap(slept)
+			holder := s.lock(p1, "n")
+			next := s.waits(p0, "n")
+			s.Watch.Leaves(holder.held)
+			p1.Kill()
+			s.soon("who waits", next, 3*time.Second).release()
+		})
+	}
+}
+
 // A suspend is noticed by who holds one name and has given back another.
 func TestSuspendAfterARelease(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
