@@ -17,7 +17,8 @@ const MaxQuorumTTL = time.Minute
 // NewQuorum makes a Client whose names are locked on a quorum: on a majority of
 // an odd number of independent masters, three or more, that share nothing. It
 // goes on while a minority of them is dead, frozen or unreachable, and what
-// hangs costs nothing. Options.Quorum names the quorum, as InitQuorum or
+// hangs costs nothing. Lazy makes stores of nodes that may be off when the program
+// starts. Options.Quorum names the quorum, as InitQuorum or
 // "holdfast quorum init" made it; Options.TTL is at most MaxQuorumTTL.
 //
 // It does less than a Client of one master. There is no line between processes:

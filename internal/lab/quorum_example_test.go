@@ -11,15 +11,11 @@ import (
 
 // It needs three servers, so it is built and not run.
 func Example_quorum() {
-	open := func(url string) holdfast.Store {
-		store, err := rueidisstore.Open(url, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		return store
+	node := func(url string) holdfast.Store { // which may be off when the program starts
+		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
 	}
-	a, b, c := open("redis://a:6379"), open("redis://b:6379"), open("redis://c:6379")
-	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"}, a, b, c)
+	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"},
+		node("redis://a:6379"), node("redis://b:6379"), node("redis://c:6379"))
 	lease, err := client.Mutex("invoice:42").Lock(context.Background())
 	if err != nil {
 		log.Fatal(err)

@@ -1,0 +1,182 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+	"time"
+)
+
+// LazyStore is a Store that is opened when it is first used. See Lazy.
+type LazyStore struct {
+	open func() (Store, error)
+
+	mu     sync.Mutex // guards the rest
+	store  Store      // nil: not open
+	try    *opening   // under way, or nil
+	closed bool
+}
+
+// opening is one call of open. What it gave is there when done is closed.
+type opening struct {
+	done  chan struct{}
+	store Store
+	err   error
+}
+
+var _ Store = (*LazyStore)(nil)
+
+var (
+	errLazyClosed  = errors.New("holdfast: the lazy store is closed")
+	errLazySharded = errors.New("holdfast: Lazy was given a Redis Cluster, which a Client has to know of when it is made: open it at once")
+	errLazyNil     = errors.New("holdfast: the function that Lazy was given returned no store and no error")
+)
+
+// Lazy makes a Store that calls open when it is first used, and with the next use
+// after open failed. So a program starts while a node of its quorum is off, and has
+// that node, too, when it is back:
+//
+//	node := func(url string) holdfast.Store {
+//		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
+//	}
+//
+// Until then each call ends with the error of open, or with its context: open is called
+// in a goroutine of its own, once at a time, however long it takes. A Redis Cluster can't
+// be opened like this. Close the store.
+func Lazy(open func() (Store, error)) *LazyStore {
+	if open == nil {
+		panic("holdfast: Lazy needs a function that opens a store")
+	}
+	return &LazyStore{open: open}
+}
+
+// get is the store, opened if it has to be.
+func (l *LazyStore) get(ctx context.Context) (Store, error) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil, errLazyClosed
+	}
+	if l.store != nil {
+		l.mu.Unlock()
+		return l.store, nil // it does not change
+	}
+	if l.try == nil {
+		l.try = &opening{done: make(chan struct{})}
+		go l.run(l.try)
+	}
+	try := l.try
+	l.mu.Unlock()
+	select {
+	case <-try.done:
+		return try.store, try.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *LazyStore) run(try *opening) {
+	store, err := l.open()
+	switch {
+	case err != nil:
+	case store == nil:
+		err = errLazyNil
+	case store.Sharded():
+		err = errors.Join(errLazySharded, closeStore(store))
+	}
+	l.mu.Lock()
+	if err == nil && l.closed {
+		err = errors.Join(errLazyClosed, closeStore(store))
+	}
+	if err == nil {
+		l.store, try.store = store, store
+	}
+	try.err, l.try = err, nil
+	l.mu.Unlock()
+	close(try.done)
+}
+
+func closeStore(store Store) error {
+	if c, ok := store.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// Close closes what open made, if that can be closed; the store is not opened any
+// more. It may be called more than once.
+func (l *LazyStore) Close() error {
+	l.mu.Lock()
+	store, closed := l.store, l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if store == nil || closed {
+		return nil
+	}
+	return closeStore(store)
+}
+
+// Eval runs one script. See Store.
+func (l *LazyStore) Eval(ctx context.Context, call Call) ([]string, error) {
+	store, err := l.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.Eval(ctx, call)
+}
+
+// EvalAll runs the calls in one pipeline. See Store.
+func (l *LazyStore) EvalAll(ctx context.Context, calls []Call) []Result {
+	store, err := l.get(ctx)
+	if err != nil {
+		return unopened(calls, err)
+	}
+	return store.EvalAll(ctx, calls)
+}
+
+// EvalWait runs the calls, and WAIT behind them. See Store.
+func (l *LazyStore) EvalWait(ctx context.Context, calls []Call, replicas int, timeout time.Duration) ([]Result, int, error) {
+	store, err := l.get(ctx)
+	if err != nil {
+		return unopened(calls, err), 0, err
+	}
+	return store.EvalWait(ctx, calls, replicas, timeout)
+}
+
+func unopened(calls []Call, err error) []Result {
+	results := make([]Result, len(calls))
+	for i := range results {
+		results[i].Err = err
+	}
+	return results
+}
+
+// Subscribe listens to one channel. See Store.
+func (l *LazyStore) Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error) {
+	store, err := l.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.Subscribe(ctx, channel, message)
+}
+
+// Scan yields the keys that match. See Store.
+func (l *LazyStore) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		store, err := l.get(ctx)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for key, err := range store.Scan(ctx, match) {
+			if !yield(key, err) {
+				return
+			}
+		}
+	}
+}
+
+// Sharded is false: see Lazy.
+func (l *LazyStore) Sharded() bool { return false }
