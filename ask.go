@@ -131,7 +131,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 // refused: a lock that does not wait found the name held.
 func (l *line) refused(a answer, now instant) {
 	l.tenure.tried = true
-	l.seen, l.seenAt = a, now
+	l.seen = a.lastSeen(now)
 	l.rejectTries(now)
 	if l.tenure.phase == queued { // while the subscription is broken
 		l.askAt = now.add(l.poll(0))
@@ -143,7 +143,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	moved := a.inserted && t.listed
 	anew := a.inserted && !t.listed
 	t.phase, t.listed, t.keep, t.score = queued, true, false, a.score
-	l.seen, l.seenAt = a, now
+	l.seen = a.lastSeen(now)
 	if l.wake.heardSince(sent) && sent >= t.pair.sent {
 		t.pair = exchange{sent: sent, server: a.server}
 	}

@@ -21,7 +21,7 @@ const (
 // known.
 func (g *gathering) inCrowd(r *request) bool {
 	switch {
-	case r.line.alone || g.wanted[r.line.name] || r.line.seen.word != "" || r.tenure != nil && r.tenure.until > 0: // recalled: somebody waits
+	case r.line.alone || g.wanted[r.line.name] || r.line.seen.known || r.tenure != nil && r.tenure.until > 0: // recalled: somebody waits
 		return false
 	case r.call.Script == scriptLock:
 		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in line, if it has one

@@ -44,7 +44,7 @@ func (l *line) source(w *caller) Source {
 		return InTurn
 	case l.tenure.pushed:
 		return Pushed
-	case l.seenAt > 0 && l.seenAt >= w.since:
+	case l.seen.known && l.seen.at >= w.since:
 		return Polled
 	}
 	return Answered

@@ -39,10 +39,9 @@ type line struct {
 	failing instant  // since when requests fail; 0: they do not
 	trouble error    // how the newest failed
 	backoff time.Duration
-	unsure  instant // since when a grant can't be confirmed; 0: it can, or there is none
-	seen    answer  // newest held or queued answer: who has it
-	seenAt  instant // when that came
-	alone   bool    // it was not so simple that a crowd could have it
+	unsure  instant  // since when a grant can't be confirmed; 0: it can, or there is none
+	seen    lastSeen // who has it, as far as is known
+	alone   bool     // it was not so simple that a crowd could have it
 	orphan  orphan
 	adopts  *exported // what its only tenure takes the place of; else nil
 	toRenew []string  // keys
@@ -122,36 +121,6 @@ func (l *line) busy() bool {
 		return true
 	}
 	return l.tenure != nil && l.tenure.phase < holding
-}
-
-// held is what a TryLock is told, from what is known here.
-func (l *line) held(now instant) error {
-	e := &HeldError{Name: l.name, Waiters: l.callers.n}
-	if t := l.tenure; t != nil && t.phase >= holding {
-		e.Owner, e.Remaining = l.owner(), max(0, t.ends().sub(now))
-		if l.turn == nil && t.rests(now) {
-			e.Resting, e.Remaining = true, t.minHold.until.sub(now)
-		}
-		return e
-	}
-	if l.seen.word != "" {
-		return l.heldBy(l.seen, now)
-	}
-	return e
-}
-
-func (l *line) heldBy(a answer, now instant) error {
-	e := &HeldError{Name: l.name, Waiters: int(a.waiting), Remaining: a.pttl}
-	if id, ours := parseID(a.holder); ours {
-		e.Owner = id.owner
-	} else if e.Owner, e.Resting = restsAfter(a.holder); !e.Resting {
-		e.Foreign = true
-	}
-	if a.word == "queued" {
-		e.Waiters = int(a.position)
-		e.Remaining = max(0, a.pttl-now.sub(l.seenAt))
-	}
-	return e
 }
 
 // abandon takes a caller out that does not want to wait any longer. It returns

@@ -352,7 +352,7 @@ func (b *ballot) contested(now instant) {
 	l.failing = 0
 	holder, most := b.holder()
 	if holder != nil {
-		l.seen, l.seenAt = *holder, now
+		l.seen = holder.lastSeen(now)
 		l.seen.holder = bareID(holder.holder)
 		l.c.emit(Queued{Name: l.name, Holder: labelOf(l.seen.holder), Remaining: holder.pttl})
 	}

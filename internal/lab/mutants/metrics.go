@@ -25,7 +25,7 @@ var metricsMutants = []mutant{
 	{guard: "metrics: a push is told from an answer", file: "wake.go", pkg: "./contrib/prometheus", name: "TestCountsAHandOver",
 		edits: []string{", pushed: true", ""}},
 	{guard: "metrics: a look is told from an answer", file: "event.go", pkg: "./contrib/prometheus", name: "TestCountsSources",
-		edits: []string{"l.seenAt > 0 && l.seenAt >= w.since", "false"}},
+		edits: []string{"l.seen.known && l.seen.at >= w.since", "false"}},
 	{guard: "traces: a loss is told once", file: "contrib/otel/tracing.go", pkg: "./contrib/otel", name: "TestCauseOfLossIsOnTheCallersSpan",
 		edits: []string{"told.Do(func() {", "func(f func()) { f() }(func() {", "var told sync.Once\n", ""}},
 	{guard: "traces: only the own lease's loss is told", file: "contrib/otel/tracing.go", pkg: "./contrib/otel", name: "TestAnotherLeasesLossIsNotTold",

@@ -72,7 +72,7 @@ var orderMutants = []mutant{
 	{guard: "what is adopted does not linger", file: "line.go", name: "TestAdoptedDoesNotLinger",
 		edits: []string{" || l.adopts != nil", ""}},
 	{guard: "an adoption that is lost is no lock", file: "ask.go", name: "TestAdoptLostBeforeItBegins",
-		edits: []string{"if x := l.adopts; x != nil {", "if x := l.adopts; x != nil && l.seen.word == \"\" && now < l.callers.first.since.add(time.Millisecond) {"}},
+		edits: []string{"if x := l.adopts; x != nil {", "if x := l.adopts; x != nil && !l.seen.known && now < l.callers.first.since.add(time.Millisecond) {"}},
 	{guard: "an adoption that comes after Close is undone", file: "request.go", name: "TestAdoptWhileClosing",
 		edits: []string{"scriptQuorumRepair, scriptAdopt:", "scriptQuorumRepair:"}},
 	{guard: "write order under full memory: revoke", file: "internal/script/revoke.lua", pkg: "./internal/lab", name: "TestFullMemoryOrders",

@@ -1,0 +1,52 @@
+package holdfast
+
+import "time"
+
+// lastSeen is what the newest answer said of who has a name. Most lines have none, and an
+// answer is large.
+type lastSeen struct {
+	known    bool
+	queued   bool          // who asked stands in line
+	holder   string        // the value of L
+	pttl     time.Duration // of L; negative: no expiry
+	waiting  int64         // ids in Q, if who asked is not one of them
+	position int64         // in the line, if it is; 0 is the head
+	at       instant       // when the answer came
+}
+
+func (a answer) lastSeen(now instant) lastSeen {
+	return lastSeen{
+		known: true, queued: a.word == "queued", holder: a.holder, pttl: a.pttl,
+		waiting: a.waiting, position: a.position, at: now,
+	}
+}
+
+// held is what a TryLock is told, from what is known here.
+func (l *line) held(now instant) error {
+	e := &HeldError{Name: l.name, Waiters: l.callers.n}
+	if t := l.tenure; t != nil && t.phase >= holding {
+		e.Owner, e.Remaining = l.owner(), max(0, t.ends().sub(now))
+		if l.turn == nil && t.rests(now) {
+			e.Resting, e.Remaining = true, t.minHold.until.sub(now)
+		}
+		return e
+	}
+	if l.seen.known {
+		return l.heldBy(now)
+	}
+	return e
+}
+
+func (l *line) heldBy(now instant) error {
+	e := &HeldError{Name: l.name, Waiters: int(l.seen.waiting), Remaining: l.seen.pttl}
+	if id, ours := parseID(l.seen.holder); ours {
+		e.Owner = id.owner
+	} else if e.Owner, e.Resting = restsAfter(l.seen.holder); !e.Resting {
+		e.Foreign = true
+	}
+	if l.seen.queued {
+		e.Waiters = int(l.seen.position)
+		e.Remaining = max(0, l.seen.pttl-now.sub(l.seen.at))
+	}
+	return e
+}
