@@ -15,15 +15,29 @@ type LazyStore struct {
 
 	mu     sync.Mutex // guards the rest
 	store  Store      // nil: not open
-	try    *opening   // under way, or nil
+	try    *opening   // the newest: under way, or failed; nil before the first
+	again  time.Time  // when to try again after a failure
 	closed bool
 }
+
+// lazyPause is how long a failure to open is the answer: a quorum asks a node that is off
+// thousands of times a second, and a client library that is opened costs a lot.
+const lazyPause = 250 * time.Millisecond
 
 // opening is one call of open. What it gave is there when done is closed.
 type opening struct {
 	done  chan struct{}
 	store Store
 	err   error
+}
+
+func (o *opening) over() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
 }
 
 var _ Store = (*LazyStore)(nil)
@@ -43,8 +57,8 @@ var (
 //	}
 //
 // Until then each call ends with the error of open, or with its context: open is called
-// in a goroutine of its own, once at a time, however long it takes. A Redis Cluster can't
-// be opened like this. Close the store.
+// in a goroutine of its own, once at a time, however long it takes, and not within 250 ms
+// of its last failure. A Redis Cluster can't be opened like this. Close the store.
 func Lazy(open func() (Store, error)) *LazyStore {
 	if open == nil {
 		panic("holdfast: Lazy needs a function that opens a store")
@@ -63,7 +77,7 @@ func (l *LazyStore) get(ctx context.Context) (Store, error) {
 		l.mu.Unlock()
 		return l.store, nil // it does not change
 	}
-	if l.try == nil {
+	if l.try == nil || l.try.over() && !time.Now().Before(l.again) {
 		l.try = &opening{done: make(chan struct{})}
 		go l.run(l.try)
 	}
@@ -87,15 +101,19 @@ func (l *LazyStore) run(try *opening) {
 		err = errors.Join(errLazySharded, closeStore(store))
 	}
 	l.mu.Lock()
-	if err == nil && l.closed {
-		err = errors.Join(errLazyClosed, closeStore(store))
-	}
-	if err == nil {
+	late := err == nil && l.closed
+	switch {
+	case late:
+		err = errLazyClosed
+	case err == nil:
 		l.store, try.store = store, store
 	}
-	try.err, l.try = err, nil
-	l.mu.Unlock()
+	try.err, l.again = err, time.Now().Add(lazyPause)
 	close(try.done)
+	l.mu.Unlock()
+	if late {
+		_ = closeStore(store) // it may take long; nobody asked for it
+	}
 }
 
 func closeStore(store Store) error {

@@ -40,7 +40,9 @@ func askLazy(t *testing.T, store holdfast.Store) error {
 }
 
 // A server that is off is opened by the first use after it is back, and then no more.
-func TestLazyOpensAgain(t *testing.T) {
+func TestLazyOpensAgain(t *testing.T) { synctest.Test(t, lazyOpensAgain) }
+
+func lazyOpensAgain(t *testing.T) {
 	off := errors.New("connection refused")
 	opens, back := 0, false
 	store := holdfast.Lazy(func() (holdfast.Store, error) {
@@ -49,20 +51,35 @@ func TestLazyOpensAgain(t *testing.T) {
 		}
 		return &drawer{}, nil
 	})
-	for range 2 {
+	for range 1000 {
+		time.Sleep(time.Millisecond)
 		if err := askLazy(t, store); !errors.Is(err, off) {
-			t.Errorf("while it is off: %v, want %v", err, off)
+			t.Fatalf("while it is off: %v, want %v", err, off)
 		}
+	}
+	if opens < 3 || opens > 5 {
+		t.Errorf("it was opened %d times in a second, want four at most", opens)
 	}
 	if r := store.EvalAll(t.Context(), make([]holdfast.Call, 2)); len(r) != 2 || !errors.Is(r[1].Err, off) {
 		t.Errorf("a pipeline while it is off: %v", r)
 	}
+	if r, _, err := store.EvalWait(t.Context(), make([]holdfast.Call, 2), 1, time.Second); len(r) != 2 || !errors.Is(r[1].Err, off) || !errors.Is(err, off) {
+		t.Errorf("a pipeline with WAIT while it is off: %v, %v", r, err)
+	}
+	if _, err := store.Subscribe(t.Context(), "x", nil); !errors.Is(err, off) {
+		t.Errorf("a subscription while it is off: %v", err)
+	}
+	said := 0
 	for _, err := range store.Scan(t.Context(), "*") {
-		if !errors.Is(err, off) {
+		if said++; !errors.Is(err, off) {
 			t.Errorf("a scan while it is off: %v", err)
 		}
 	}
+	if said != 1 {
+		t.Errorf("a scan while it is off says %d things, want that it is off", said)
+	}
 	back, opens = true, 0
+	time.Sleep(time.Second)
 	for range 2 {
 		if err := askLazy(t, store); err != nil {
 			t.Error(err)

@@ -1,6 +1,8 @@
 package holdfast
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +41,43 @@ func TestWaitingWakesSeldom(t *testing.T) {
 		sleeps("what is to be done sooner", time.Second)
 		s.set(&timer{index: -1}, now.add(2*time.Second), now)
 		sleeps("what is to be done later", time.Second)
+	})
+}
+
+// quick is a store that grants at once.
+type quick struct{ Store }
+
+func (quick) Sharded() bool { return false }
+func (quick) Eval(_ context.Context, call Call) ([]string, error) {
+	if call.Script == scriptUnlock {
+		return []string{"released"}, nil
+	}
+	return []string{fmt.Sprintf("granted %d 64 0 1763700000 0", 2*1763700000*1000000)}, nil
+}
+
+// Who has given back what it had for a moment wakes up for nothing else.
+func TestSleepsOnAfterAShortLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := New(quick{}, nil)
+		defer func() { _ = client.Close() }()
+		lease, err := client.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sleeps := func() time.Duration {
+			client.mu.Lock()
+			defer client.mu.Unlock()
+			return time.Until(client.schedule.until)
+		}
+		if got := sleeps(); got > tick {
+			t.Errorf("while it holds it sleeps %v, want %v at most", got, tick)
+		}
+		if err := lease.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if got := sleeps(); got < slowTick {
+			t.Errorf("then it sleeps %v, want %v at least", got, slowTick)
+		}
 	})
 }
 
