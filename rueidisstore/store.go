@@ -23,7 +23,10 @@ type Store struct {
 var _ holdfast.Store = (*Store)(nil)
 
 // New uses a client that stays the caller's: it can be shared with other code,
-// and Close does not close it. The client must outlive the store.
+// and Close does not close it. The client must outlive the store. Give it
+// PipelineMultiplex: -1, as Open does: else rueidis has several connections and
+// opens each when chance falls on it, which a server that is full refuses, to a
+// renewal as well.
 func New(client rueidis.Client) *Store {
 	if client == nil {
 		panic("rueidisstore: New needs a client")

@@ -70,6 +70,7 @@ func defaults() rueidis.ClientOption {
 		ReadBufferEachConn:  buffer,
 		WriteBufferEachConn: buffer,
 		BlockingPoolSize:    subscriptions,
+		PipelineMultiplex:   -1, // one connection: of several it opens each when chance falls on it, and a full server lets none in
 		DisableCache:        true,
 		Sentinel: rueidis.SentinelOption{
 			Dialer:                  dialer,

@@ -77,7 +77,6 @@ func opened[S closer](store S, err error) (closer, error) {
 func adjustRueidis(o *rueidis.ClientOption, w way) {
 	o.AlwaysRESP2 = w.resp2
 	if w.dials != nil {
-		o.PipelineMultiplex = -1 // one connection, so that the next is the subscription's
 		o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			w.dials()
 			return dialer.DialContext(ctx, "tcp", addr)

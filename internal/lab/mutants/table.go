@@ -98,6 +98,8 @@ var mutants = []mutant{
 		edits: []string{"l.c.ghost(a.holder, now)\n", "\n"}},
 	{guard: "rueidis: nothing is read that was not asked for", file: "rueidisstore/dial.go", pkg: "./internal/lab", name: "TestDriverHearsUnasked",
 		edits: []string{"\t<-a.begun\n", ""}},
+	{guard: "rueidis: a holder needs no connection that it has not", file: "rueidisstore/url.go", pkg: "./internal/lab", name: "TestRueidisSendsByOneConnection",
+		edits: []string{"PipelineMultiplex:   -1", "PipelineMultiplex:   1"}},
 	{guard: "rueidis: a client that reads from replicas subscribes on the master", file: "rueidisstore/follow.go", pkg: "./internal/lab", name: "TestDriverSubscribesOnTheMaster",
 		edits: []string{"len(nodes) == 1 {", "true {"}},
 	{guard: "rule 10: WAIT on the connection of the calls", file: "rueidisstore/wait.go", pkg: "./internal/lab", name: "TestDriverEvalWait",
