@@ -60,8 +60,9 @@ type peers struct {
 	client, server net.Conn
 }
 
-// connect starts a server at the second address and connects from a line.
-func connect(t *testing.T) peers {
+// connect starts a server at the second address and connects from a line, in which
+// commands may run before.
+func connect(t *testing.T, commands ...string) peers {
 	t.Helper()
 	n := netns.Start(t, 2)
 	listener, err := net.Listen("tcp", net.JoinHostPort(n.Server(1).String(), "0"))
@@ -75,6 +76,11 @@ func connect(t *testing.T) peers {
 	}
 	p := peers{line: l, network: n}
 	err = l.Do(func() (err error) {
+		for _, c := range commands {
+			if out, err := exec.Command("sh", "-c", c).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w: %s", c, err, out)
+			}
+		}
 		p.client, err = net.DialTimeout("tcp", listener.Addr().String(), patience)
 		return err
 	})
@@ -162,6 +168,36 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// A connection that was slow sends again seconds after it was cut, for the first
+// time: CaughtUp waits for that, too.
+func TestCaughtUpWithWhatIsSlow(t *testing.T) {
+	if !allowed(t, netns.Allowed) {
+		return
+	}
+	p := connect(t,
+		"ip route change $(ip -4 route show | grep via) rto_min 5s",
+		"echo 0 > /proc/sys/net/ipv4/tcp_early_retrans") // it would probe sooner
+	if !arrives(t, p.client, p.server, "before", patience) || !arrives(t, p.server, p.client, "before", patience) {
+		t.Fatal("nothing arrives before it is cut")
+	}
+	if err := p.line.Drop(netns.Requests, 1); err != nil {
+		t.Fatal(err)
+	}
+	if arrives(t, p.client, p.server, "request", 100*time.Millisecond) {
+		t.Fatal("it arrives though it is cut")
+	}
+	if err := p.line.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	took, err := p.network.CaughtUp(patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took < time.Second || !arrives(t, p.client, p.server, "", 200*time.Millisecond) {
+		t.Errorf("after %v what was lost has not arrived, or it was not slow", took)
+	}
+}
+
 // A line that loses, delays or is narrow passes what is sent, and is as before
 // when it is healed.
 func TestBad(t *testing.T) {
@@ -173,7 +209,7 @@ func TestBad(t *testing.T) {
 		allowed func() error
 		make    func(*netns.Line) error
 	}{
-		{"loses", netns.Loses, func(l *netns.Line) error { return l.Lose(30) }},
+		{"loses", netns.Loses, func(l *netns.Line) error { return l.Lose(10) }},
 		{"narrow", netns.Narrows, func(l *netns.Line) error { return l.Narrow(256) }},
 		{"late", netns.Delays, func(l *netns.Line) error { return l.Delay(30, 5) }},
 	}
