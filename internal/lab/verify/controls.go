@@ -39,7 +39,7 @@ var Controls = []Control{
 	{Why: "a holder stops between its last look and its write: an update is lost without a fence", Cell: "standalone/client-frozen/before-write", Sees: check.Careless},
 	{Why: "the server's clock jumps forward, so leases end early: two hold", Cell: "clocked/clock-forward", Sees: check.Exclusion},
 	{Why: "the server's clock goes faster than the margin allows for: two hold", Cell: "clocked/clock-fast-client-killed", Sees: check.Exclusion},
-	{Why: "one node's clock jumps forward under a bare majority: two hold", Cell: "clocked-quorum/node-clock-forward", Sees: check.Exclusion},
+	{Why: "one node's clock jumps forward under a bare majority: two hold", Cell: "clocked-quorum/node-clock-forward-bare-majority", Sees: check.Exclusion},
 	{Why: "the clocks of a majority jump forward: two hold", Cell: "clocked-quorum/majority-clocks-jump", Sees: check.Exclusion},
 	{Why: "data is lost and the clock is behind the newest token: tokens fall", Cell: "clocked/flushall-clock-behind", Sees: check.Tokens},
 	{Why: "a deadline counted from the answer: two hold", Cell: "standalone/answers-held", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},

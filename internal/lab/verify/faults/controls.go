@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -23,6 +24,7 @@ func Controls() []Fault {
 		{Name: "restarted-empty-client-frozen", Places: plain, Loses: true, TTL: 2 * time.Second, Lasts: briefly, Strike: unawares(strikeOf("server-restarted-empty"))},
 		{Name: "flushall-clock-behind", Places: clocked, Loses: true, Lasts: briefly, Strike: behind},
 		{Name: "clock-fast-client-killed", Places: clocked, Loses: true, Strike: drift(300_000)},
+		{Name: "node-clock-forward-bare-majority", Places: clockedQuorum, Loses: true, Lasts: briefly, Strike: barely},
 		{Name: "majority-clocks-jump", Places: clockedQuorum, Loses: true, Strike: jump(2, 1), Lasts: briefly},
 	}
 }
@@ -106,4 +108,16 @@ func behind(s *Scene) (string, func() error, error) {
 	server := s.server()
 	_, err := server.Do("FLUSHALL")
 	return server.Addr(), nil, err
+}
+
+// barely lets one node's clock jump when tenures have begun on a bare majority, since
+// another node stood still; that one and the one whose clock jumped give the names away.
+func barely(s *Scene) (string, func() error, error) {
+	still := s.Place.Servers[len(s.Place.Servers)-1]
+	if err := still.Freeze(); err != nil {
+		return "", nil, err
+	}
+	time.Sleep(s.TTL / 4)
+	hit, heal, err := jump(1, 1)(s)
+	return hit, heal, errors.Join(err, still.Thaw())
 }
