@@ -65,7 +65,11 @@ func (j *lineJob) serve(id string) {
 	j.last, j.failed = at, errors.Join(j.failed, err)
 }
 
-// do lets them go, and answers how long it took until the last one was served.
+// lineDone is how long it took until the last one was served, and what a PING in turn
+// takes on the same connection: a processor woken at either end, and some 20 µs.
+type lineDone struct{ Took, Ping time.Duration }
+
+// do lets them go.
 func (j *lineJob) do(word string) (any, error) {
 	if word != "go" {
 		return nil, fmt.Errorf("no word %q", word)
@@ -77,5 +81,20 @@ func (j *lineJob) do(word string) (any, error) {
 	j.served.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.last.Sub(released), j.failed
+	if j.failed != nil {
+		return nil, j.failed
+	}
+	ping, err := j.ping()
+	return lineDone{Took: j.last.Sub(released), Ping: ping}, err
+}
+
+func (j *lineJob) ping() (each time.Duration, err error) {
+	const times = 2000
+	began := time.Now()
+	for range times {
+		if err := j.hub.conn.Do(context.Background(), j.hub.conn.B().Ping().Build()).Error(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began) / times, nil
 }

@@ -64,6 +64,7 @@ type service struct {
 	overtaken int           // served before one who came earlier
 	together  int           // served while another still was
 	took      time.Duration // from the release to the last one
+	ping      time.Duration // in turn, of the limit
 }
 
 // judge says how a crowd was served, by the worst of several rounds, but for the time,
@@ -86,6 +87,11 @@ func (c crowd) judge(f *bulkFigures, rounds []service) {
 func (c crowd) noteTime(f *bulkFigures, rounds []service) {
 	f.note("the last one served after the release", median(seconds(rounds)), "s")
 	c.noteRounds(f, seconds(rounds))
+	var pings []float64
+	for _, s := range rounds {
+		pings = append(pings, float64(s.ping.Nanoseconds())/1e3)
+	}
+	f.note("a PING in turn, on the same connection", median(pings), "µs")
 }
 
 func (c crowd) noteRounds(f *bulkFigures, took []float64) {
@@ -150,11 +156,11 @@ func (c crowd) least(server *redistest.Server) (service, error) {
 	if err != nil {
 		return service{}, err
 	}
-	took, err := askAll[time.Duration](all, "go")
+	done, err := askAll[lineDone](all, "go")
 	if err != nil {
 		return service{}, err
 	}
-	return service{took: took[0]}, nil
+	return service{took: done[0].Took, ping: done[0].Ping}, nil
 }
 
 // servedCaller is what is heard of a waitingCaller.
