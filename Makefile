@@ -14,11 +14,11 @@ build: ## every package, and the command in bin/
 test: ## all tests, with the race detector, against real servers; what takes longest begins first
 	@scripts/need gcc redis-server redis-cli postgres spin ip promtool chromium python3 curl
 	nice -n 19 go run ./internal/lab/sim/simulate -first 400 -seeds 1600 & playing=$$!; \
-	go test -race -p 3 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$); tested=$$?; \
+	go test -race -p 2 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$); tested=$$?; \
 	wait $$playing && exit $$tested
 	go test -race -timeout 10m -run Stories ./internal/lab/sim
 	go test -timeout 10m -run '^Test(Allocations|RememberedIDsAreSmall|CancelsAreBounded)$$' .
-	go test -p 4 -timeout 15m ./internal/lab/verify ./internal/lab/sim ./internal/lab/model/... ./internal/lab/bench/...
+	go test -p 2 -timeout 15m ./internal/lab/verify ./internal/lab/sim ./internal/lab/model/... ./internal/lab/bench/...
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli

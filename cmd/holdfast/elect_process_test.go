@@ -27,9 +27,9 @@ func startElect(t *testing.T, serverURL, script string, flags ...string) *runner
 // candidate runs its own when the ttl has ended.
 func TestElectLeaderKilled(t *testing.T) {
 	server := startServer(t)
-	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "a")
+	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "a")
 	pid := a.pid("pid")
-	b := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "b")
+	b := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "b")
 	until(t, "b waits", func() bool { return strings.Contains(b.stderr.String(), "waiting: job is held by a") })
 	a.send(syscall.SIGKILL)
 	next := b.pid("pid")
@@ -43,9 +43,9 @@ func TestElectLeaderKilled(t *testing.T) {
 // runs; when it wakes up it says so and campaigns again.
 func TestElectLeaderFrozen(t *testing.T) {
 	server := startServer(t)
-	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "a")
+	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "a")
 	pid := a.pid("pid")
-	b := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--value", "b")
+	b := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "b")
 	until(t, "b waits", func() bool { return strings.Contains(b.stderr.String(), "waiting: job is held by a") })
 	a.send(syscall.SIGSTOP)
 	b.pid("pid")
@@ -67,7 +67,7 @@ func TestElectLeaderFrozen(t *testing.T) {
 // once; with --once it is the end.
 func TestElectLost(t *testing.T) {
 	server := startServer(t)
-	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s")
+	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s")
 	first := a.pid("pid")
 	if err := os.Remove(a.dir + "/pid"); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestElectLost(t *testing.T) {
 	a.send(syscall.SIGTERM)
 	a.wantExit(128 + int(syscall.SIGTERM))
 
-	once := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "2s", "--once")
+	once := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--once")
 	once.pid("pid")
 	deleteKey(t, server)
 	once.wantExit(exitLost)

@@ -26,7 +26,7 @@ func overlap(pids ...int) string {
 
 func TestRunKilled(t *testing.T) {
 	server := startServer(t)
-	r := startRun(t, server.URL(), stubborn, "--ttl", "2s")
+	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	next := startRun(t, server.URL(), overlap(pid, escaped))
 	r.send(syscall.SIGKILL)
@@ -36,7 +36,7 @@ func TestRunKilled(t *testing.T) {
 
 func TestRunFrozen(t *testing.T) {
 	server := startServer(t)
-	r := startRun(t, server.URL(), stubborn, "--ttl", "2s")
+	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	next := startRun(t, server.URL(), overlap(pid, escaped))
 	r.send(syscall.SIGSTOP)
@@ -81,7 +81,7 @@ func TestRunGuardKilledWhileFrozen(t *testing.T) {
 // A frozen guard can't stop anything: then we do.
 func TestRunGuardFrozen(t *testing.T) {
 	server := startServer(t)
-	r := startRun(t, server.URL(), stubborn, "--ttl", "1s")
+	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
 	if err := syscall.Kill(r.pid("guard"), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

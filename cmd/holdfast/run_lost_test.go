@@ -11,7 +11,7 @@ import (
 // Somebody deletes the key: the command is asked to stop, and has time to.
 func TestRunLost(t *testing.T) {
 	server := startServer(t)
-	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "2s")
+	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
 	deleteKey(t, server)
 	r.wantExit(exitLost)
@@ -27,7 +27,7 @@ func TestRunLost(t *testing.T) {
 // gets the TERM too.
 func TestRunLostStubborn(t *testing.T) {
 	server := startServer(t)
-	r := startRun(t, server.URL(), "trap '' TERM\n(trap '' TERM; "+note("child", "$PPID")+idle+") &\n"+note("pid", "$$")+idle, "--ttl", "2s")
+	r := startRun(t, server.URL(), "trap '' TERM\n(trap '' TERM; "+note("child", "$PPID")+idle+") &\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
 	r.pid("child")
 	deleteKey(t, server)
@@ -52,7 +52,7 @@ func TestRunLostWhileStopped(t *testing.T) {
 // The server is gone for good: the command ends in time, without an answer.
 func TestRunServerGone(t *testing.T) {
 	server := startServer(t)
-	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "1s")
+	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
 	server.Close()
 	r.wantExit(exitLost)
@@ -65,7 +65,7 @@ func TestRunServerGone(t *testing.T) {
 
 // A command that lives longer than the ttl is renewed.
 func TestRunRenews(t *testing.T) {
-	r := startRun(t, startServer(t).URL(), "sleep 2; exit 5", "--ttl", "500ms")
+	r := startRun(t, startServer(t).URL(), "sleep 9; exit 5", "--ttl", "4s")
 	r.wantExit(5)
 	if got := r.stderr.String(); strings.Contains(got, "holdfast:") {
 		t.Errorf("said %q, want nothing", got)

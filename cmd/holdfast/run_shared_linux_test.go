@@ -89,7 +89,7 @@ func TestRunSharedKilled(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			url := startRedis(t).url()
-			r := startRun(t, url, stubborn, "--ttl", "2s", kind.holds)
+			r := startRun(t, url, stubborn, "--ttl", "4s", kind.holds)
 			pid, escaped := r.pid("pid"), r.pid("escaped")
 			next := startRun(t, url, overlap(pid, escaped), kind.waits)
 			r.send(syscall.SIGKILL)
@@ -105,7 +105,7 @@ func TestRunSharedFrozen(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			url := startRedis(t).url()
-			r := startRun(t, url, stubborn, "--ttl", "2s", kind.holds)
+			r := startRun(t, url, stubborn, "--ttl", "4s", kind.holds)
 			pid, escaped := r.pid("pid"), r.pid("escaped")
 			next := startRun(t, url, overlap(pid, escaped), kind.waits)
 			r.send(syscall.SIGSTOP)
@@ -138,7 +138,7 @@ func TestRunSharedLost(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			server := startRedis(t)
-			r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "2s", kind.holds)
+			r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "4s", kind.holds)
 			pid := r.pid("pid")
 			server.do(t, "DEL", "holdfast:job", "holdfast/holders:{holdfast:job}")
 			r.wantExit(exitLost)

@@ -43,7 +43,7 @@ func (r *runner) says(want string) {
 // With -v a holder is told of a recall, and a waiter of its place and its grant.
 func TestRunTellsEvents(t *testing.T) {
 	server := startServer(t)
-	first := startRun(t, server.URL(), note("pid", "$$")+idle, "-v", "--owner", "first", "--ttl", "1s")
+	first := startRun(t, server.URL(), note("pid", "$$")+idle, "-v", "--owner", "first", "--ttl", "4s")
 	first.pid("pid")
 	second := startRun(t, server.URL(), "true", "-v", "--owner", "second")
 	first.says("recalled: another process waits for job")

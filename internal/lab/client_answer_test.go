@@ -10,16 +10,13 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/redis/rueidis"
 )
 
 // distant starts a client A behind a proxy, with its connection made.
 func distant(t *testing.T, server *redistest.Server) (*holdfast.Client, *redistest.Proxy) {
 	t.Helper()
 	proxy := redistest.StartProxy(t, server.Addr())
-	store := openStore(t, "redis://"+proxy.Addr(), func(option *rueidis.ClientOption) {
-		option.PipelineMultiplex = -1 // one: a second could not be made while replies are held
-	})
+	store := openStore(t, "redis://"+proxy.Addr(), nil)
 	client := holdfast.New(store, &holdfast.Options{Owner: "A", TTL: long})
 	t.Cleanup(func() { _ = client.Close() }) // the proxy may not let anything through
 	giveBack(t, take(t, client, "warm"))

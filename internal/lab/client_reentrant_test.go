@@ -124,7 +124,7 @@ func TestReentrant(t *testing.T) {
 func TestReentrantLoss(t *testing.T) {
 	const name = "n"
 	server := redistest.Start(t, redistest.Options{})
-	a := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: 600 * time.Millisecond})
+	a := open(t, server.URL(), holdfast.Options{Owner: "A", TTL: 3 * time.Second})
 	mutex := a.Mutex(name)
 	mutex.Reentrant = true
 	outer, err := mutex.Lock(t.Context())

@@ -18,7 +18,7 @@ func TestClusterWithoutShardedChannels(t *testing.T) {
 	nodes := cluster(redistest.ClusterOf(t, 3, 0, `rename-command SSUBSCRIBE ""`, `rename-command SPUBLISH ""`))
 	eachDriver(t, func(t *testing.T, d driver) {
 		client := func(owner string) *holdfast.Client {
-			c := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{Owner: owner, TTL: time.Second})
+			c := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{Owner: owner, TTL: 3 * time.Second})
 			t.Cleanup(func() { _ = c.Close() })
 			return c
 		}

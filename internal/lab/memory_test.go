@@ -119,7 +119,7 @@ func TestFullMemoryHandsOver(t *testing.T) {
 // keeping what he has.
 func TestFullMemoryWaitsAndRenews(t *testing.T) {
 	server, client := fullServer(t)
-	holder, waiter := client(holdfast.Options{TTL: 300 * time.Millisecond}), client(holdfast.Options{})
+	holder, waiter := client(holdfast.Options{TTL: 3 * time.Second}), client(holdfast.Options{})
 	lease, err := holder.Mutex("n").Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestFullMemoryWaitsAndRenews(t *testing.T) {
 		gone <- err
 	}()
 	queueLength(t, server, "n", "1")
-	time.Sleep(time.Second) // three times the ttl
+	time.Sleep(7 * time.Second) // two ttls, and more
 	if err := lease.Err(); err != nil {
 		t.Errorf("the lease with full memory: %v", err)
 	}

@@ -96,7 +96,7 @@ func TestMultiContenders(t *testing.T) {
 // repeated, and leaves nothing.
 func TestMultiFullMemory(t *testing.T) {
 	server, client := fullServer(t)
-	c := client(holdfast.Options{TTL: time.Second})
+	c := client(holdfast.Options{TTL: 3 * time.Second})
 	multi := c.Multi("m1", "m2", "m3")
 	server.MustDo(t, "CONFIG", "SET", "maxmemory", "1", "maxmemory-policy", "noeviction")
 	for what, lock := range map[string]func(context.Context) (*holdfast.MultiLease, error){"Lock": multi.Lock, "TryLock": multi.TryLock} {

@@ -207,7 +207,7 @@ func TestQuorumRestartedEmptyInATenure(t *testing.T) {
 // all goes on when they are back.
 func TestQuorumWithoutMajority(t *testing.T) {
 	d := deploy(t, 3)
-	a := d.client(holdfast.Options{TTL: time.Second})
+	a := d.client(holdfast.Options{TTL: 3 * time.Second})
 	for _, p := range d.proxies[:2] {
 		p.Refuse()
 	}

@@ -45,7 +45,7 @@ func TestQuorumLocks(t *testing.T) {
 // A tenure on a quorum outlives its ttl by renewals, with one node frozen too.
 func TestQuorumRenews(t *testing.T) {
 	d := deploy(t, 3)
-	a, b := d.client(holdfast.Options{TTL: time.Second}), d.client(holdfast.Options{TTL: time.Second})
+	a, b := d.client(holdfast.Options{TTL: 3 * time.Second}), d.client(holdfast.Options{TTL: 3 * time.Second})
 	lease, err := lockIn(t, a, "x", patience)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestQuorumRenews(t *testing.T) {
 	if err := d.servers[2].Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	for begun := time.Now(); time.Since(begun) < 3*time.Second; time.Sleep(20 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 7*time.Second; time.Sleep(20 * time.Millisecond) {
 		if err := lease.Err(); err != nil {
 			t.Fatalf("lease after %v: got %v, want held", time.Since(begun), err)
 		}

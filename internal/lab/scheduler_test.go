@@ -160,8 +160,8 @@ func TestGocronElector(t *testing.T) {
 func TestGocronLoss(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	locker := gocronlock.NewLocker(open(t, server.URL(), holdfast.Options{TTL: 600 * time.Millisecond}), nil)
-	elector := gocronlock.NewElector(open(t, server.URL(), holdfast.Options{TTL: 600 * time.Millisecond}), "leader")
+	locker := gocronlock.NewLocker(open(t, server.URL(), holdfast.Options{TTL: 3 * time.Second}), nil)
+	elector := gocronlock.NewElector(open(t, server.URL(), holdfast.Options{TTL: 3 * time.Second}), "leader")
 	t.Cleanup(func() { _ = elector.Close() })
 	eventually(t, "it leads", func() bool { return elector.IsLeader(t.Context()) == nil })
 	work := func(key string) func(context.Context, *holdfast.Lease) error {
@@ -280,7 +280,7 @@ func TestCronWrappers(t *testing.T) {
 // A Func of cron hears of the loss of its lease, and is not run without one.
 func TestCronLoss(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	client := open(t, server.URL(), holdfast.Options{TTL: 600 * time.Millisecond})
+	client := open(t, server.URL(), holdfast.Options{TTL: 3 * time.Second})
 	ended := make(chan error, 1)
 	job := cronlock.Func(func(ctx context.Context, _ *holdfast.Lease) error {
 		server.MustDo(t, "DEL", keyL("n"))

@@ -130,7 +130,7 @@ func TestSharedFullMemory(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	d := drivers[0]
 	client := func() *holdfast.Client {
-		c := holdfast.New(d.open(t, server.URL(), way{}), &holdfast.Options{TTL: time.Second})
+		c := holdfast.New(d.open(t, server.URL(), way{}), &holdfast.Options{TTL: 3 * time.Second})
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}

@@ -168,9 +168,9 @@ func TestRightsOfSomeNames(t *testing.T) {
 	}
 	book := &logbook{}
 	server, url := limited(t, string(found[1])+" &holdfast/wake:* +@all")
-	client := open(t, url, holdfast.Options{Owner: "A", TTL: time.Second, Logger: book.logger(), Details: &holdfast.Details{User: "alice"}})
+	client := open(t, url, holdfast.Options{Owner: "A", TTL: 3 * time.Second, Logger: book.logger(), Details: &holdfast.Details{User: "alice"}})
 	lease := take(t, client, "web:1")
-	time.Sleep(2 * time.Second) // two ttls
+	time.Sleep(7 * time.Second)
 	if err := lease.Err(); err != nil {
 		t.Fatalf("after two ttls: %v", err)
 	}
