@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -133,7 +132,7 @@ func newCore(options Options, carrier Store) *core {
 	c.idTail = idTail(c.options.TTL, c.options.Owner)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
-	c.gathering.timer = timer{index: -1, fire: func(instant) { c.leaveGathered(math.MaxInt) }}
+	c.gathering.timer = c.gatheringTimer(&c.gathering)
 	return c
 }
 

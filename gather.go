@@ -1,13 +1,17 @@
 package holdfast
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A request travels alone while few are under way: nothing is faster. With many under
 // way the client library and the server have enough to do, and one pipeline costs
 // them a fraction of what its requests cost one by one. So who comes then waits until
 // fewer are, a millisecond at most, and travels with whoever else waits.
 
-// gathering is the requests that wait for each other. Guarded by the core's mutex.
+// gathering is the requests to one server that wait for each other: of a Client of one
+// master all, of a quorum those to a node. Guarded by the core's mutex.
 type gathering struct {
 	underWay int // requests and pipelines of them that have not come back
 	requests []*request
@@ -23,20 +27,26 @@ const (
 	gatherMost = 64               // travel together
 )
 
-// mayGather tells whether a request may travel with others. In a Cluster, as on a
-// quorum, a pipeline is as slow as its slowest server; a renewal goes by its own rules,
-// see send and renewApart; and one for several names is many already.
-func (c *core) mayGather(r *request) bool {
-	return c.quorum == nil && !c.store.Sharded() && !renews(r.call.Script) && len(r.carries) == 0
+// gatheringOf is where a request may wait for others; nil: nowhere. In a Cluster a
+// pipeline is as slow as its slowest server; a renewal goes by its own rules, see send
+// and renewApart, on one master; and one for several names is many already.
+func (c *core) gatheringOf(r *request) *gathering {
+	switch {
+	case r.node != nil:
+		return &r.node.gathering
+	case c.store.Sharded() || renews(r.call.Script) || len(r.carries) > 0:
+		return nil
+	}
+	return &c.gathering
 }
 
 // gathers makes a request wait for others, if enough are under way. Else it is to go
 // now.
 func (c *core) gathers(r *request) bool {
-	if !c.mayGather(r) {
+	g := c.gatheringOf(r)
+	if g == nil {
 		return false
 	}
-	g := &c.gathering
 	if g.underWay < gatherFrom { // nobody waits then, see leave
 		g.underWay++
 		return false
@@ -50,14 +60,29 @@ func (c *core) gathers(r *request) bool {
 
 // back notes that a request which travelled alone has come back.
 func (c *core) back(r *request) {
-	if c.mayGather(r) {
-		c.gathering.underWay--
+	if g := c.gatheringOf(r); g != nil {
+		g.underWay--
 	}
 }
 
-// leaveGathered sends those that wait while fewer than so many are under way.
+// leaveGathered sends those that wait for a server while fewer than so many are under way
+// to it.
 func (c *core) leaveGathered(underWay int) {
-	g := &c.gathering
+	if c.quorum == nil {
+		c.leaveGathering(&c.gathering, underWay)
+		return
+	}
+	for _, n := range c.quorum.nodes {
+		c.leaveGathering(&n.gathering, underWay)
+	}
+}
+
+// gatheringTimer sends what has waited long enough.
+func (c *core) gatheringTimer(g *gathering) timer {
+	return timer{index: -1, fire: func(instant) { c.leaveGathering(g, math.MaxInt) }}
+}
+
+func (c *core) leaveGathering(g *gathering, underWay int) {
 	for len(g.requests) > 0 && g.underWay < underWay {
 		n := min(gatherMost, len(g.requests))
 		batch := g.requests[:n:n]
@@ -67,7 +92,7 @@ func (c *core) leaveGathered(underWay int) {
 		}
 		g.underWay++
 		var crowd, rest []*request
-		if now := c.clock.now(); now >= g.apart {
+		if now := c.clock.now(); c.quorum == nil && now >= g.apart {
 			crowd, rest = g.crowdOf(batch, now)
 		}
 		if len(crowd) >= crowdFrom {

@@ -24,6 +24,7 @@ type distant struct {
 	began   time.Time
 	sharded bool
 	crowd   func(holdfast.Call) holdfast.Result // what it answers to a crowd; nil: everybody gets what he asks for
+	run     string                              // of a quorum's node
 
 	mu   sync.Mutex
 	sent []sent
@@ -82,6 +83,12 @@ func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
 			results[i].Reply = []string{"released"}
 		case "cancel":
 			results[i].Reply = []string{"cancelled", "1763700000000000", ""}
+		case "quorum_lock":
+			results[i].Reply = []string{"granted", "3527400000000000", "64", "1763700000000000", s.run}
+		case "quorum_unlock":
+			results[i].Reply = []string{"released", "", s.run}
+		case "quorum_renew":
+			results[i].Reply = []string{"renewed", "1763700000000000", s.run}
 		case "replicas":
 			results[i].Reply = []string{"1"}
 		default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,9 @@ func NewQuorum(options *Options, stores ...Store) *Client {
 	}
 	c := newCore(v, stores[0])
 	q.c, c.quorum = c, q
+	for _, n := range q.nodes {
+		n.gathering.timer = c.gatheringTimer(&n.gathering)
+	}
 	// Nothing is pushed: no line waits for a subscription, none is opened.
 	c.wake = newWake(c, "")
 	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -instant(time.Hour)
@@ -93,6 +97,8 @@ type node struct {
 	inflight int           // requests that have not come back
 	spoke    instant       // when it last answered
 
+	gathering gathering
+
 	silent atomic.Bool  // it did not answer in time: nobody waits for it until it does
 	busy   atomic.Int64 // calls in the driver
 }
@@ -107,11 +113,24 @@ var errSilent = errors.New("the node has not answered for some time")
 // eval runs a call. A node that hangs must not gather goroutines.
 func (n *node) eval(ctx context.Context, call Call) ([]string, error) {
 	defer n.busy.Add(-1)
-	if n.busy.Add(1) > crowd && n.silent.Load() {
+	if n.hangs() {
 		return nil, errSilent
 	}
 	return n.store.Eval(ctx, call)
 }
+
+// evalAll is eval for calls that travel together.
+func (n *node) evalAll(ctx context.Context, calls []Call) []Result {
+	defer n.busy.Add(-1)
+	if n.hangs() {
+		return slices.Repeat([]Result{{Err: errSilent}}, len(calls))
+	}
+	return n.store.EvalAll(ctx, calls)
+}
+
+// hangs tells whether so many calls hang in the driver that one more is not begun. It
+// counts one more.
+func (n *node) hangs() bool { return n.busy.Add(1) > crowd && n.silent.Load() }
 
 // heard notes how a request to the node went.
 func (n *node) heard(r *request, err error, now instant) {

@@ -122,6 +122,9 @@ func (c *core) evalAll(requests []*request) []Result {
 	calls, attempt := pipelined(requests)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
+	if n := requests[0].node; n != nil {
+		return n.evalAll(ctx, calls)
+	}
 	return c.evalCalls(ctx, calls)
 }
 

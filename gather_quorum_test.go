@@ -1,0 +1,144 @@
+package holdfast_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// quorumOf makes a Client of three nodes.
+func quorumOf(t *testing.T, options holdfast.Options, nodes ...holdfast.Store) *holdfast.Client {
+	options.Quorum, options.Logger = "orders/1/3-5f3a9c0d1e", slog.New(slog.DiscardHandler)
+	client := holdfast.NewQuorum(&options, nodes...)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func farNodes() (nodes []*distant, stores []holdfast.Store) {
+	for i := range 3 {
+		nodes = append(nodes, &distant{began: time.Now(), run: fmt.Sprint("a", i)})
+		stores = append(stores, nodes[i])
+	}
+	return nodes, stores
+}
+
+// On a quorum requests wait for others to the same node: sixteen travel to each alone and
+// at once, those that come then in pipelines.
+func TestQuorumRequestsGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes, stores := farNodes()
+		crowd(t, quorumOf(t, holdfast.Options{}, stores...), 100)
+		for i, node := range nodes {
+			if alone, pipelines := node.until(0); alone != 16 || len(pipelines) != 0 {
+				t.Errorf("to node %d left %d alone at once and pipelines of %v, want 16 and none", i+1, alone, pipelines)
+			}
+			if alone, pipelines := node.until(2 * time.Millisecond); alone != 16 || !slices.Equal(pipelines, []int{20, 64}) {
+				t.Errorf("to node %d left within 2 ms %d alone and pipelines of %v, want 16 and 20, 64", i+1, alone, pipelines)
+			}
+		}
+	})
+}
+
+// Those that wait for a node leave as soon as something of it is back.
+func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes, stores := farNodes()
+		client := quorumOf(t, holdfast.Options{}, stores...)
+		var more sync.WaitGroup
+		more.Go(func() { crowd(t, client, 16) })
+		time.Sleep(away - time.Millisecond/2)
+		for i := range 30 {
+			more.Go(func() { _, _ = client.Mutex(fmt.Sprint("more:", i)).Lock(context.Background()) })
+		}
+		more.Wait()
+		for i, node := range nodes {
+			if _, pipelines := node.until(away); !slices.Contains(pipelines, 30) {
+				t.Errorf("to node %d left pipelines of %v with the first answer, want one of 30 among them", i+1, pipelines)
+			}
+		}
+	})
+}
+
+// Renewals on a quorum have no pipelines of their own, so they wait for others, too.
+func TestQuorumRenewalsGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes, stores := farNodes()
+		client := quorumOf(t, holdfast.Options{TTL: 9 * time.Second}, stores...)
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				if _, err := client.Mutex(fmt.Sprint("name:", i)).Lock(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(6 * time.Second)
+		together := 0
+		nodes[0].mu.Lock()
+		defer nodes[0].mu.Unlock()
+		for _, c := range nodes[0].sent {
+			if c.method == "EvalAll" && slices.Contains(c.kinds, "quorum_renew") {
+				together += c.scripts
+			}
+		}
+		if together == 0 {
+			t.Error("no renewals travelled together")
+		}
+	})
+}
+
+// deaf is a node that never answers, and notes how many calls hang in it.
+type deaf struct {
+	hanging
+	now, most atomic.Int64
+}
+
+func (s *deaf) hang(ctx context.Context) error {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *deaf) Eval(ctx context.Context, _ holdfast.Call) ([]string, error) {
+	return nil, s.hang(ctx)
+}
+
+func (s *deaf) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	return slices.Repeat([]holdfast.Result{{Err: s.hang(ctx)}}, len(calls))
+}
+
+// A node that hangs costs those who lock nothing, and however many they are, no more
+// calls hang in it than may.
+func TestQuorumGathersNothingInANodeThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, stores := farNodes()
+		silent := &deaf{}
+		stores[2] = silent
+		client := quorumOf(t, holdfast.Options{}, stores...)
+		if _, err := client.Mutex("first").Lock(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for range 20 {
+			crowd(t, client, 500)
+		}
+		if took := time.Since(began); took > 20*(4*away) {
+			t.Errorf("20 rounds of lock and release took %v, with a way of %v to nodes that answer", took, away)
+		}
+		if most := silent.most.Load(); most < 16 || most > 64+16 {
+			t.Errorf("%d calls hung in a node that does not answer, want 64 or a few more", most)
+		}
+	})
+}

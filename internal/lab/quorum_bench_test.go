@@ -1,0 +1,50 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// BenchmarkQuorum is lock and release on a quorum of three servers, each of a name of
+// its own.
+func BenchmarkQuorum(b *testing.B) {
+	d := deploy(b, 3)
+	for _, driver := range drivers {
+		stores := make([]holdfast.Store, len(d.servers))
+		for i, server := range d.servers {
+			stores[i] = driver.open(b, "redis://"+server.Addr(), way{})
+		}
+		client := holdfast.NewQuorum(&holdfast.Options{Quorum: d.id}, stores...)
+		for _, callers := range []int{1, 8, 64, 512} {
+			b.Run(fmt.Sprintf("%s/callers=%d", driver.name, callers), func(b *testing.B) {
+				var number atomic.Int64
+				var all sync.WaitGroup
+				for range callers {
+					all.Go(func() {
+						for i := number.Add(1); i <= int64(b.N); i = number.Add(1) {
+							lease, err := client.Mutex(fmt.Sprint(i)).Lock(b.Context())
+							if err == nil {
+								err = lease.Release()
+							}
+							if err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+			})
+		}
+		if err := client.Close(); err != nil {
+			b.Error(err)
+		}
+	}
+}
