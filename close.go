@@ -32,6 +32,7 @@ func (c *core) close() error {
 		return nil
 	}
 	c.closed = true
+	c.dropGathered() // or it would leave after what undoes it
 	var calls []chore
 	for _, l := range c.lines {
 		calls = append(calls, l.shut()...)

@@ -71,7 +71,7 @@ func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) e
 	return errNoAnswer
 }
 
-// renewApart sends a renewal that waits for no other.
+// renewApart sends a renewal that waits for no other; on a quorum as any.
 func (l *line) renewApart(t *tenure, now instant) *request {
 	attempt := l.patienceToRenew(t, now)
 	t.expiry = max(t.expiry, now.add(l.ttl()))

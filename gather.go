@@ -102,3 +102,22 @@ func (c *core) leaveGathering(g *gathering, underWay int) {
 		}
 	}
 }
+
+// dropGathered forgets what waits: it was never sent.
+func (c *core) dropGathered() {
+	c.gathering.drop(c)
+	if c.quorum == nil {
+		return
+	}
+	for _, n := range c.quorum.nodes {
+		n.inflight -= n.gathering.drop(c)
+	}
+}
+
+func (g *gathering) drop(c *core) (dropped int) {
+	dropped = len(g.requests)
+	g.requests = nil
+	c.inflight -= dropped
+	c.schedule.stop(&g.timer)
+	return dropped
+}

@@ -142,3 +142,67 @@ func TestQuorumGathersNothingInANodeThatHangs(t *testing.T) {
 		}
 	})
 }
+
+// What waits when Close begins is never sent: it would come after what undoes it.
+func TestCloseDropsWhatGathered(t *testing.T) {
+	for _, quorum := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			nodes, stores := farNodes()
+			var client *holdfast.Client
+			if quorum {
+				client = quorumOf(t, holdfast.Options{}, stores...)
+			} else {
+				client, nodes = nodes[0].client(t, holdfast.Options{}), nodes[:1]
+			}
+			var all sync.WaitGroup
+			for i := range 20 {
+				all.Go(func() { _, _ = client.Mutex(fmt.Sprint("name:", i)).Lock(context.Background()) })
+			}
+			time.Sleep(time.Millisecond / 2)
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+			all.Wait()
+			time.Sleep(time.Second)
+			for i, node := range nodes {
+				node.mu.Lock()
+				for _, c := range node.sent {
+					if c.after > 0 && (slices.Contains(c.kinds, "quorum_lock") || slices.Contains(c.kinds, "lock")) {
+						t.Errorf("node %d of %d was asked for a name %v after the beginning, when the Client was closed", i+1, len(nodes), c.after)
+					}
+				}
+				node.mu.Unlock()
+			}
+		})
+	}
+}
+
+// However many requests come at once after a time without any, the nodes are not taken
+// for silent before they could answer.
+func TestQuorumBurstIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, stores := farNodes()
+		client := quorumOf(t, holdfast.Options{TTL: 30 * time.Second}, stores...)
+		const n = 5000
+		var failed atomic.Int64
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() {
+				lease, err := client.Mutex(fmt.Sprint("name:", i)).Lock(context.Background())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				if lease.EnsureHeld(context.Background()) != nil {
+					failed.Add(1)
+				}
+				_ = lease.Release()
+			})
+		}
+		all.Wait()
+		if failed.Load() > 0 {
+			t.Errorf("EnsureHeld failed for %d of %d leases at once", failed.Load(), n)
+		}
+	})
+}

@@ -95,7 +95,7 @@ type node struct {
 	store    Store
 	usual    time.Duration // round trip, lately; 0: not known
 	inflight int           // requests that have not come back
-	spoke    instant       // when it last answered
+	spoke    instant       // when it last answered, or was first asked of what it owes
 
 	gathering gathering
 
@@ -170,6 +170,9 @@ func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args 
 	r := &request{
 		call: Call{s, keys, args}, line: l, tenure: t, node: n,
 		sent: now, attempt: q.c.options.attempt(), answered: answered,
+	}
+	if n.inflight == 0 {
+		n.spoke = max(n.spoke, now) // it owes nothing from before
 	}
 	if n.inflight++; n.inflight > crowd && now.sub(n.spoke) > n.patience(&q.c.options) {
 		n.silent.Store(true)

@@ -399,7 +399,8 @@ func (b *ballot) holder() (held *answer, most int) {
 // undo takes the id off every node that may have it.
 func (b *ballot) undo(now instant) {
 	for i, v := range b.votes {
-		if v.stand != against && v.err != errSilent { //nolint:errorlint // made here; it was not sent then
+		sent := v.token > 0 || v.err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
+		if v.stand != against && sent {
 			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.q.c.options.TTL))
 		}
 	}
