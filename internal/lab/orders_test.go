@@ -39,7 +39,7 @@ func TestProcessStolenWhileFrozen(t *testing.T) {
 			processes[0], processes[i] = processes[i], processes[0]
 			calls := contend(t, server, name, processes)
 			first := calls[0].held()
-			time.Sleep(1100 * time.Millisecond) // it subscribes a second after the grant; unheard it would take a third of the ttl
+			holderListens(t, server, name) // unheard it would take a third of the ttl
 			calls[0].about("watch")
 			processes[0].freeze()
 			if err := operator.Steal(t.Context(), name, hashOf(t, operator, name), "it hangs"); err != nil {

@@ -91,6 +91,16 @@ func listening(t *testing.T, server *redistest.Server, name string, want ...stri
 	})
 }
 
+// holderListens waits until the server knows that the holder listens, which it does a
+// second after it got the name, or earlier if its process waited.
+func holderListens(t *testing.T, server *redistest.Server, name string) {
+	t.Helper()
+	client, _, _ := strings.Cut(server.MustDo(t, "GET", keyL(name)), ".")
+	eventually(t, "the holder listens", func() bool {
+		return server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/wake:"+client) != ""
+	})
+}
+
 // The first in line is frozen, is granted the name all the same, and dies before
 // it can claim it. The one behind it gets the name after one claim window.
 func TestProcessKilledBeforeItClaims(t *testing.T) {

@@ -3,12 +3,15 @@ package dashboard_test
 import (
 	"bufio"
 	"context"
+	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -145,6 +148,28 @@ func lock(t *testing.T, client *holdfast.Client, name string) *holdfast.Lease {
 	return lease
 }
 
+// listens waits until the store knows that the holder of the name listens, which it does
+// a second after it got the name: an order before that is not heard at once.
+func listens(t *testing.T, s *lab.Stage, name string) {
+	t.Helper()
+	const source = `return redis.call('PUBSUB', 'NUMSUB', 'holdfast/wake:' .. string.match(redis.call('GET', KEYS[1]), '^([%w_-]+)%.'))`
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	call := holdfast.Call{
+		Script: &holdfast.Script{Name: "listens", Source: source, SHA: hex.EncodeToString(sum[:])},
+		Keys:   []string{"holdfast:" + name},
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		reply, err := s.Store.Eval(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Equal(reply[1:], []string{"1"}) {
+			return
+		}
+	}
+	t.Fatalf("the holder of %s does not listen", name)
+}
+
 // What happens shows in every tab by itself, and soon: within about a second, of which
 // a busy machine makes more.
 func TestLive(t *testing.T) {
@@ -239,6 +264,7 @@ func TestRevoke(t *testing.T) {
 	other.until("the page", has("There is no journal"))
 	p.until("the holder", has("alice"))
 	p.do("open the form", chromedp.Click("details summary"))
+	listens(t, s, "invoice:42")
 	const button = "document.querySelector('.button.revoke')"
 	if !ask[bool](p, button+".disabled") {
 		t.Error("the button can be pressed before anything is typed")
