@@ -47,7 +47,8 @@ func TestQuorumRequestsGather(t *testing.T) {
 	})
 }
 
-// Those that wait for a node leave as soon as something of it is back.
+// Those that wait for a node leave as soon as something of it is back; with them leaves
+// what the answers of the others have brought on at that moment.
 func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
@@ -60,8 +61,8 @@ func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
 		}
 		more.Wait()
 		for i, node := range nodes {
-			if _, pipelines := node.until(away); !slices.Contains(pipelines, 30) {
-				t.Errorf("to node %d left pipelines of %v with the first answer, want one of 30 among them", i+1, pipelines)
+			if _, pipelines := node.until(away); len(pipelines) == 0 || slices.Max(pipelines) < 30 {
+				t.Errorf("to node %d left pipelines of %v with the first answer, want one of 30 or more among them", i+1, pipelines)
 			}
 		}
 	})
