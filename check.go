@@ -104,7 +104,7 @@ func (c *core) servers(ctx context.Context, t *trial) ([]server, error) {
 		calls[i] = Call{script.Check, other.keys[:], other.facts()}
 	}
 	known := map[string]bool{all[0].info["run_id"]: true}
-	for _, result := range c.evalAllBounded(ctx, calls) {
+	for _, result := range c.evalPipeline(ctx, calls, c.options.patience()) {
 		if result.Err != nil {
 			continue // the coverage says it, and the trial
 		}
@@ -114,21 +114,6 @@ func (c *core) servers(ctx context.Context, t *trial) ([]server, error) {
 		}
 	}
 	return all, nil
-}
-
-// evalAllBounded returns when ctx ends, whatever the driver does; then without
-// results.
-func (c *core) evalAllBounded(ctx context.Context, calls []Call) []Result {
-	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
-	defer cancel()
-	done := make(chan []Result, 1)
-	go func() { done <- c.store.EvalAll(ctx, calls) }()
-	select {
-	case results := <-done:
-		return results
-	case <-ctx.Done():
-		return nil
-	}
 }
 
 func decodeServer(reply []string) server {

@@ -121,22 +121,7 @@ func (c *core) evalWithin(callers context.Context, call Call, limit time.Duratio
 		}
 	}()
 	defer cancel()
-	return evalWithin(ctx, c.store, call)
-}
-
-// evalWithin runs a script and returns when ctx ends, whatever the driver does.
-func evalWithin(ctx context.Context, store Store, call Call) ([]string, error) {
-	done := make(chan Result, 1)
-	go func() {
-		reply, err := store.Eval(ctx, call)
-		done <- Result{reply, err}
-	}()
-	select {
-	case r := <-done:
-		return r.Reply, r.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return evalWithin(ctx, c.ctx, c.store, call)
 }
 
 var errState = errors.New("inspect gave an answer of another form")

@@ -46,16 +46,9 @@ func answeredAtAll(r Result) bool {
 	return r.Err == nil || said
 }
 
-// evalPipeline is EvalAll that returns in time: nothing, if the driver does not.
+// evalPipeline is evalAllWithin a limit.
 func (c *core) evalPipeline(callers context.Context, calls []Call, limit time.Duration) []Result {
 	ctx, cancel := context.WithTimeout(callers, limit)
 	defer cancel()
-	done := make(chan []Result, 1)
-	go func() { done <- c.store.EvalAll(ctx, calls) }()
-	select {
-	case got := <-done:
-		return got
-	case <-ctx.Done():
-		return nil
-	}
+	return evalAllWithin(ctx, c.ctx, c.store, calls)
 }

@@ -68,7 +68,7 @@ func (m QuorumMember) eval(ctx context.Context, s *Script, args ...string) ([]st
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	reply, err := evalWithin(ctx, m.Store, Call{s, []string{markerKey}, args})
+	reply, err := evalWithin(ctx, context.Background(), m.Store, Call{s, []string{markerKey}, args})
 	if said, ok := asServerError(err); ok {
 		return nil, explain(said, markerKey)
 	}

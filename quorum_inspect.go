@@ -23,6 +23,8 @@ func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State,
 	came := make(chan result, len(q.nodes))
 	for i, n := range q.nodes {
 		go func() {
+			ctx, cancel := ample(ctx, q.c.ctx)
+			defer cancel()
 			reply, err := n.eval(ctx, Call{scriptInspect, k[:], []string{strconv.Itoa(listed), ""}})
 			var s *State
 			if err == nil {

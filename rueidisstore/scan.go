@@ -30,16 +30,35 @@ func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error]
 // without a deadline for ever.
 const pageTimeout = 5 * time.Second
 
-func ask(ctx context.Context, node rueidis.Client, cmd rueidis.Completed) rueidis.RedisResult {
-	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
-	defer cancel()
-	return node.Do(ctx, cmd)
+// ask sends one command, and returns when ctx ends. The command has its whole time all
+// the same: rueidis may close the connection when that is over, and others are on it.
+func ask(ctx context.Context, node rueidis.Client, cmd rueidis.Completed) (result rueidis.RedisResult, err error) {
+	if ctx.Err() != nil {
+		return result, ctx.Err()
+	}
+	done := make(chan rueidis.RedisResult, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)
+		defer cancel()
+		done <- node.Do(ctx, cmd)
+	}()
+	select {
+	case result = <-done:
+		_, err = answer(result)
+		return result, err
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
 }
 
 // replica reports whether node said that it is one. One that does not say is
 // scanned: its keys may then come twice.
 func replica(ctx context.Context, node rueidis.Client) bool {
-	role, err := ask(ctx, node, node.B().Role().Build()).ToArray()
+	result, err := ask(ctx, node, node.B().Role().Build())
+	if err != nil {
+		return false
+	}
+	role, err := result.ToArray()
 	if err != nil || len(role) == 0 {
 		return false
 	}
@@ -50,8 +69,8 @@ func replica(ctx context.Context, node rueidis.Client) bool {
 // scan yields the keys of one node and reports whether to go on.
 func scan(ctx context.Context, node rueidis.Client, match string, yield func(string, error) bool) bool {
 	for cursor := uint64(0); ; {
-		result := ask(ctx, node, node.B().Scan().Cursor(cursor).Match(match).Count(512).Build())
-		if _, err := answer(result); err != nil {
+		result, err := ask(ctx, node, node.B().Scan().Cursor(cursor).Match(match).Count(512).Build())
+		if err != nil {
 			yield("", err)
 			return false
 		}

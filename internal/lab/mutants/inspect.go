@@ -3,6 +3,16 @@ package main
 // inspectMutants are the guards of what is said of a name: of Survey, Diagnose and
 // Details.
 var inspectMutants = []mutant{
+	{guard: "within: a driver has its time, however soon the caller leaves", file: "within.go", pkg: "./internal/lab", name: "TestHastyCallers",
+		edits: []string{"\t\tctx, cancel := ample(ctx, life)\n\t\tdefer cancel()\n", ""}},
+	{guard: "within: so has the driver of a node", file: "quorum_inspect.go", pkg: "./internal/lab", name: "TestHastyCallersOfAQuorum",
+		edits: []string{"\t\t\tctx, cancel := ample(ctx, q.c.ctx)\n\t\t\tdefer cancel()\n", ""}},
+	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab", name: "TestHastyCallers",
+		edits: []string{"context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)", "context.WithTimeout(ctx, pageTimeout)"}},
+	{guard: "within: what goes on behind its caller ends with the Client", file: "within.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",
+		edits: []string{"context.AfterFunc(life, cancel)", "context.AfterFunc(context.Background(), cancel)"}},
+	{guard: "within: one that has ended begins nothing", file: "within.go", pkg: ".", name: "TestEndedContextBeginsNothing",
+		edits: []string{"\tif ctx.Err() != nil {\n\t\treturn result, ctx.Err()\n\t}\n", ""}},
 	{guard: "inspect: a term is its leader's", file: "internal/script/inspect.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
 		edits: []string{"if whose == holder then term = newest end", "term = newest or term"}},
 	{guard: "inspect: an order is about one tenure", file: "internal/script/order.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",

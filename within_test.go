@@ -1,0 +1,88 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// A context that has ended sends nothing: neither a look nor an order. One that ends
+// soon leaves the driver its time, and the caller does not wait for that.
+func TestEndedContextBeginsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hanging{free: make(chan struct{}), began: time.Now()}
+		client := holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		calls := map[string]func(context.Context) error{
+			"Inspect": func(ctx context.Context) error { _, err := client.Inspect(ctx, "n"); return err },
+			"Steal":   func(ctx context.Context) error { return client.Steal(ctx, "n", "0123456789", "why") },
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for what, call := range calls {
+			if err := call(ended); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v, want the end of its context", what, err)
+			}
+		}
+		synctest.Wait()
+		if sent := -store.answers.Load(); sent != 0 {
+			t.Errorf("%d were sent", sent)
+		}
+		for what, call := range calls {
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: got %v, want the end of its context", what, err)
+			}
+			cancel()
+			if took := time.Since(began); took != 5*time.Millisecond {
+				t.Errorf("%s: returned after %v", what, took)
+			}
+		}
+		close(store.free)
+		_ = client.Close()
+	})
+}
+
+// heeding never answers, but returns when ctx ends.
+type heeding struct {
+	*hanging
+	asked atomic.Int64
+}
+
+func (s *heeding) Eval(ctx context.Context, _ holdfast.Call) ([]string, error) {
+	s.asked.Add(1)
+	defer s.asked.Add(-1)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A call that goes on behind its caller ends with the Client at the latest.
+func TestCloseEndsCallsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &heeding{hanging: &hanging{began: time.Now()}}
+		client := holdfast.New(store, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		if _, err := client.Inspect(ctx, "n"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the end of its context", err)
+		}
+		synctest.Wait()
+		if left := store.asked.Load(); left != 1 {
+			t.Errorf("%d calls go on, want one", left)
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if left := store.asked.Load(); left != 0 {
+			t.Errorf("%d calls go on behind Close", left)
+		}
+	})
+}
