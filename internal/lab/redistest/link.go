@@ -3,6 +3,7 @@ package redistest
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,6 +13,8 @@ type link struct {
 	stalled        bool // guarded by the proxy's mutex
 	once           sync.Once
 	done           chan struct{} // closed by close
+	ended          atomic.Int32  // sides that have closed it
+	over           chan struct{} // closed when both have: what is held back then is for nobody
 }
 
 // close resets both halves, so that what is in the buffers is lost.
@@ -54,6 +57,9 @@ func (p *Proxy) pump(c *link, to, from *net.TCPConn, held mode) {
 		if err != nil {
 			break
 		}
+	}
+	if c.ended.Add(1) == 2 {
+		close(c.over)
 	}
 	close(chunks)
 	wg.Wait()

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -52,6 +53,10 @@ func RunProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redistest: proxy: %w", err)
 	}
+	return proxyOn(listener, target), nil
+}
+
+func proxyOn(listener net.Listener, target string) *Proxy {
 	p := &Proxy{
 		listener: listener,
 		target:   target,
@@ -59,7 +64,7 @@ func RunProxy(target string) (*Proxy, error) {
 		conns:    map[*link]struct{}{},
 	}
 	p.wg.Go(p.accept)
-	return p, nil
+	return p
 }
 
 // StartProxy runs a proxy for the length of a test.
@@ -173,8 +178,12 @@ func (p *Proxy) Close() {
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
-		if err != nil {
-			return // closed
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // too many are open
+			time.Sleep(10 * time.Millisecond)
+			continue
 		}
 		p.wg.Go(func() { p.serve(client) })
 	}
@@ -187,7 +196,7 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	c := &link{client: client.(*net.TCPConn), server: server.(*net.TCPConn), done: make(chan struct{})}
+	c := &link{client: client.(*net.TCPConn), server: server.(*net.TCPConn), done: make(chan struct{}), over: make(chan struct{})}
 	if p.add(c) {
 		var wg sync.WaitGroup
 		wg.Go(func() { p.pump(c, c.server, c.client, hold) })
@@ -212,7 +221,7 @@ func (p *Proxy) add(c *link) bool {
 }
 
 // await blocks while the mode is at least from, and reports whether the
-// connection still lives then.
+// connection still lives then, on either side.
 func (p *Proxy) await(c *link, from mode) bool {
 	for {
 		p.mu.Lock()
@@ -224,6 +233,8 @@ func (p *Proxy) await(c *link, from mode) bool {
 		select {
 		case <-changed:
 		case <-c.done:
+			return false
+		case <-c.over:
 			return false
 		}
 	}

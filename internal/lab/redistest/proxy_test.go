@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -259,5 +261,56 @@ func TestProxyLosesTheNthAnswer(t *testing.T) {
 	send(t, again, "c")
 	if got, err := receive(again, long, 1); got != "c" {
 		t.Errorf("after that: got %q, %v, want %q", got, err, "c")
+	}
+}
+
+// Clients that give up on a silent server and come again leave nothing behind: else a
+// long silence would use up what a process may have open.
+func TestProxyForgetsWhoLeft(t *testing.T) {
+	addr, read := echo(t)
+	p := redistest.StartProxy(t, addr)
+	p.HoldReplies()
+	conn := dial(t, p)
+	send(t, conn, "a")
+	<-read // the answer is held back
+	if n := p.Links(); n != 1 {
+		t.Fatalf("%d connections, want one", n)
+	}
+	_ = conn.Close()
+	for began := time.Now(); p.Links() > 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the connection is still there")
+		}
+	}
+}
+
+// exhausted is a listener of a process that at first has too many files open.
+type exhausted struct {
+	net.Listener
+	times atomic.Int32
+}
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	if l.times.Add(-1) >= 0 {
+		return nil, syscall.EMFILE
+	}
+	return l.Listener.Accept()
+}
+
+func TestProxyGoesOnAfterTooManyFiles(t *testing.T) {
+	addr, read := echo(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := &exhausted{Listener: l}
+	full.times.Store(3)
+	p := redistest.ProxyOn(full, addr)
+	t.Cleanup(p.Close)
+	send(t, dial(t, p), "a")
+	select {
+	case <-read:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody is let in any more")
 	}
 }
