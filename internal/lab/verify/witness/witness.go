@@ -31,26 +31,32 @@ func Watch(addr, prefix string, notes *history.Writer) (stop func(), err error) 
 	var running sync.WaitGroup
 	running.Go(func() { w.run(conn, lines, began) })
 	return func() {
-		w.catchUp()
+		w.lags = !w.catchUp()
 		close(w.done)
 		w.drop()
 		running.Wait()
 	}, nil
 }
 
-// catchUp waits until all was noted that the server has done so far.
-func (w *watch) catchUp() {
+// patience is how long is waited for what a slow server has still to tell.
+var patience = 20 * time.Second
+
+// catchUp waits until all was noted that the server has done so far, and reports
+// whether it was.
+func (w *watch) catchUp() bool {
 	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
 	if err != nil {
-		return
+		return false
 	}
 	defer conn.Close()
 	if _, err := fmt.Fprintf(conn, "PING %s\r\n", w.mark); err != nil {
-		return
+		return false
 	}
 	select {
 	case <-w.marked:
-	case <-time.After(5 * time.Second):
+		return true
+	case <-time.After(patience):
+		return false
 	}
 }
 
@@ -60,6 +66,7 @@ type watch struct {
 	done         chan struct{}
 	mark         string
 	marked       chan struct{} // sent to when the mark was seen
+	lags         bool          // it was not; set before done is closed
 
 	mu     sync.Mutex // guards the rest
 	conn   net.Conn
@@ -120,6 +127,9 @@ func (w *watch) run(conn net.Conn, lines *bufio.Reader, last int64) {
 		for err := net.ErrClosed; err != nil; {
 			select {
 			case <-w.done:
+				if w.lags {
+					w.notes.Note(history.Event{What: history.Gap, Process: "witness", Deadline: gap})
+				}
 				return
 			case <-time.After(time.Millisecond):
 			}

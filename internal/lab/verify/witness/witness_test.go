@@ -76,3 +76,47 @@ func TestGapBeginsWithTheLastLine(t *testing.T) {
 		t.Errorf("the gap begins %v after the last line (%+v)", late, gap)
 	}
 }
+
+// What a server has not told when its watch ends was not seen: it is a gap, too.
+func TestGapAtTheEnd(t *testing.T) {
+	witness.Impatient(t, 50*time.Millisecond)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			go func() {
+				if line, _ := bufio.NewReader(conn).ReadString('\n'); line == "MONITOR\r\n" {
+					_, _ = fmt.Fprint(conn, "+OK\r\n") // and nothing that comes then
+				}
+			}()
+		}
+	}()
+	file := filepath.Join(t.TempDir(), "witness.jsonl")
+	notes, err := history.NewWriter(file, "witness")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err := witness.Watch(listener.Addr().String(), "v1:", notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := notes.Close(); err != nil {
+		t.Fatal(err)
+	}
+	events, err := history.Merge(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(events) != 1 || events[0].What != history.Gap {
+		t.Errorf("got %+v, want a gap", events)
+	}
+}
