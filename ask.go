@@ -83,13 +83,14 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	switch {
 	case err != nil:
 		_, refused := asServerError(err)
+		t.lost = t.lost || late(err)
 		if newest && asking {
 			if together := refused && l.unbundle(); !together || passing(err) { // else it may be about another name
 				l.failed(err, r.sent, now)
 			}
 			l.step(now)
 		} else if ended && !refused {
-			l.c.cancelID(t.id, l, now)
+			l.c.cancelFor(t, now)
 		}
 		return
 	case a.word == "granted":

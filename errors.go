@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
@@ -235,6 +236,11 @@ func doubtful(err error) bool {
 	}
 	word, _, _ := strings.Cut(string(said), " ")
 	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED" || strings.Contains(string(said), demotedWhileWaiting)
+}
+
+// late tells an error after which the request may still run.
+func late(err error) bool {
+	return errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // notTheCallers replaces the end of a context of ours, which bounds one attempt:

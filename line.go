@@ -188,7 +188,7 @@ func (l *line) giveUp(t *tenure, now instant) {
 	l.c.end(t, now)
 	l.asking, l.askAt, l.bundle = nil, 0, nil
 	if t.mayStand() {
-		l.c.cancelID(t.id, l, now)
+		l.c.cancelFor(t, now)
 	}
 }
 

@@ -268,6 +268,7 @@ type errand struct {
 	timer  timer         // of the next try
 	asking *request      // the newest: a lock may have run after one before it
 	whole  bool          // L alone is done
+	echo   time.Duration // until it is sent once more though it was answered; 0: it is not
 	place  *list.Element // among the cancels; nil: it is none
 	done   chan struct{} // closed at its end; nil: nobody waits
 }
@@ -330,6 +331,13 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
 		e.c.schedule.set(&e.timer, now.add(e.wait/2+e.c.jitter(e.wait)), now)
 		return
+	case err == nil && e.echo > 0:
+		c := e.c
+		c.schedule.set(&e.timer, now.add(e.echo+time.Duration(len(c.errands))*2*time.Millisecond), now)
+		if e.echo *= 2; e.echo > lastEcho {
+			e.echo = 0
+		}
+		return
 	case err != nil && (e.node == nil || !passing(err)): // of a quorum some may be down for long
 		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
@@ -351,19 +359,35 @@ func (e *errand) end() {
 // longer than L does.
 const queueLife = 30 * time.Minute
 
-// cancelID ends an id of ours that we neither hold nor wait for.
-func (c *core) cancelID(id string, l *line, now instant) {
+// lastEcho is the longest pause before a cancel goes out again though it was answered:
+// two minutes in all, in which TCP has caught up with a silence of one.
+const lastEcho = 64 * time.Second
+
+// cancelFor is cancelID for a tenure that was given up. Where a lock of it was not
+// answered in time the cancel goes out again and again though it is answered: TCP may
+// bring that lock later, by a connection which the client library has long closed, so
+// that nothing is heard of it.
+func (c *core) cancelFor(t *tenure, now instant) {
+	if e := c.cancelID(t.id, t.line, now); e != nil && t.lost {
+		e.echo = time.Second
+	}
+}
+
+// cancelID ends an id of ours that we neither hold nor wait for. The errand is nil where
+// none is needed but what there is.
+func (c *core) cancelID(id string, l *line, now instant) *errand {
 	if rests := c.restsUntil(id); rests > now {
 		c.rest(id, l, now, rests)
-		return
+		return nil
 	}
 	if e := c.cancels.of[id]; e != nil { // a lock may have run after it
 		e.until = now.add(queueLife)
 		e.send(now)
-		return
+		return e
 	}
 	e := c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
 	c.cancels.add(e)
+	return e
 }
 
 // maxCancels bounds the cancels that are not answered, as many ids as are

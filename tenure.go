@@ -33,6 +33,7 @@ type tenure struct {
 	listed bool     // Redis said that it stands in line; a new place has no reason then
 	tried  bool     // a lock that does not wait found the name held
 	waits  bool     // a lock that waits was sent
+	lost   bool     // a lock was not answered in time, so it may run late
 	open   int      // locks whose answer has not come
 	late   int      // grants in a row that were over on arrival
 	next   instant  // when to look, as the newest push said

@@ -197,7 +197,7 @@ var mutants = []mutant{
 	{guard: "a forged grant is short", file: "decode.go", name: "TestForgedGrantIsShort",
 		edits: []string{"life > window.Milliseconds()", "life > MaxTTL.Milliseconds()"}},
 	{guard: "a refused TryLock needs no cancel", file: "line.go", name: "TestRefusedTryLockNeedsNoCancel",
-		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelID", "if true {\n\t\tl.c.cancelID"}},
+		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelFor", "if true {\n\t\tl.c.cancelFor"}},
 	{guard: "no storm of renewals", file: "renew.go", name: "TestNoStormOfRenewals",
 		edits: []string{"c.renewedAll.add(min(apart, c.options.TTL/6))", "c.renewedAll.add(min(apart, 5*time.Millisecond))"}},
 	{guard: "a log handler can't block", file: "client.go", name: "TestLoggerCanNotBlock",
