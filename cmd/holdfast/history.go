@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -175,6 +176,7 @@ func (s *story) exported(e journal.Entry, key string) bool {
 }
 
 func (s *story) print(screen screen, n int) {
+	slices.SortStableFunc(s.rows, func(a, b *chapter) int { return b.at.Compare(a.at) }) // they came by their ends
 	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
 	for _, c := range s.rows[:min(n, len(s.rows))] {
 		rows = append(rows, []string{stamp(c.at), visible(c.owner), c.waited, c.held, tokenText(c.token), visible(c.ending) + c.code})

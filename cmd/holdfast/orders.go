@@ -142,11 +142,15 @@ func isHash(text string) bool {
 
 // order gives an order and says what came of it.
 func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client) (heard *int, err error)) error {
-	switch {
-	case !isHash(o.tenure):
-		return usagef("--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
-	case strings.TrimSpace(o.reason) == "":
-		return usagef("--reason wants to be said: whoever loses the name reads it")
+	var wrong []string
+	if !isHash(o.tenure) {
+		wrong = append(wrong, "--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
+	}
+	if strings.TrimSpace(o.reason) == "" {
+		wrong = append(wrong, "--reason wants to be said: whoever loses the name reads it")
+	}
+	if len(wrong) > 0 {
+		return usagef("%s", strings.Join(wrong, "; "))
 	}
 	client, closeClient, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
