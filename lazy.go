@@ -56,7 +56,8 @@ var (
 //		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
 //	}
 //
-// Until then each call ends with the error of open, or with its context: open is called
+// Until then each call ends with the error of open, or with its context (one that wraps a
+// ServerError, as those of the drivers do where a password is wrong, is told to callers at once): open is called
 // in a goroutine of its own, once at a time, however long it takes, and not within 250 ms
 // of its last failure. A Redis Cluster can't be opened like this. Close the store.
 func Lazy(open func() (Store, error)) *LazyStore {

@@ -57,6 +57,9 @@ func Open(url string, options *Options) (*Store, error) {
 		if client != nil { // rueidis can return both
 			client.Close()
 		}
+		if said, ok := rueidis.IsRedisErr(err); ok {
+			err = holdfast.ServerError(said.Error())
+		}
 		return nil, fmt.Errorf("rueidisstore: cannot connect to %s: %w", strings.Join(option.InitAddress, ", "), err)
 	}
 	if strings.HasPrefix(url, "cluster") && client.Mode() != rueidis.ClientModeCluster {

@@ -4,6 +4,8 @@ package lab_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +31,24 @@ func TestLazyConforms(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	eachDriver(t, func(t *testing.T, d driver) {
 		storetest.Run(t, func(t *testing.T) holdfast.Store { return lazy(t, d, server.URL()) })
+	})
+}
+
+// A password that is wrong will not be right at the next try: that is said at once.
+func TestLazyTellsARefusal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{Password: "right"})
+	url := strings.Replace(server.URL(), "right", "wrong", 1)
+	eachDriver(t, func(t *testing.T, d driver) {
+		if _, err := d.try(url, way{}); !errors.Is(err, holdfast.ServerError("WRONGPASS invalid username-password pair or user is disabled.")) {
+			t.Errorf("opened with a wrong password: %v, want what the server said", err)
+		}
+		client := holdfast.New(lazy(t, d, url), nil)
+		t.Cleanup(func() { _ = client.Close() })
+		_, err := lockIn(t, client, "x", patience)
+		if _, refused := errors.AsType[holdfast.ServerError](err); !refused || errors.Is(err, holdfast.ErrUnreachable) {
+			t.Errorf("locked with a wrong password: %v, want what the server said", err)
+		}
 	})
 }
 
