@@ -13,6 +13,9 @@ import (
 // majority; votes of a try that goes on are nobody's. Nodes that do not answer
 // are waited for only until that is known.
 func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State, error) {
+	if callers.Err() != nil {
+		return nil, callers.Err()
+	}
 	ctx, cancel := context.WithTimeout(callers, q.c.options.patience())
 	defer cancel()
 	type result struct {

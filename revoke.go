@@ -51,8 +51,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // not held for a second yet, or is in a Cluster. Then it learns of it by its next renewal,
 // within about a third of its ttl.
 //
-// Other errors: ErrName, ErrUnreachable (nobody knows whether it was asked; ask
-// again), a ServerError, that of ctx, and those of a reason or hash that is
+// Other errors: ErrName, ErrUnreachable or that of ctx (nobody knows whether it was
+// asked, or will be within two seconds; ask again), a ServerError, and those of a reason or hash that is
 // none. A Client of a quorum can't. It costs two round trips: a look, and the order.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)

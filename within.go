@@ -12,8 +12,8 @@ import (
 const leastForDriver = 2 * time.Second
 
 // within runs a call of a driver, and returns when ctx ends, whatever the driver does.
-// One that has ended begins nothing. When life ends, which is a Client's, so does a call
-// that goes on without its caller.
+// One that has ended begins nothing. A call that goes on without its caller ends with life,
+// which is a Client's.
 func within[T any](ctx, life context.Context, call func(context.Context) T) (result T, err error) {
 	if ctx.Err() != nil {
 		return result, ctx.Err()
@@ -32,14 +32,18 @@ func within[T any](ctx, life context.Context, call func(context.Context) T) (res
 	}
 }
 
-// ample returns ctx, or one that ends later where ctx leaves a driver too little time.
+// ample returns ctx, or one that ends later where ctx leaves a driver too little time: but
+// behind its caller no later than life.
 func ample(ctx, life context.Context) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) >= leastForDriver {
 		return ctx, func() {}
 	}
 	longer, cancel := context.WithTimeout(context.WithoutCancel(ctx), leastForDriver)
-	stop := context.AfterFunc(life, cancel)
-	return longer, func() { stop(); cancel() }
+	stay := context.AfterFunc(ctx, func() {
+		stop := context.AfterFunc(life, cancel)
+		context.AfterFunc(longer, func() { stop() })
+	})
+	return longer, func() { stay(); cancel() }
 }
 
 // evalWithin runs a script within ctx.

@@ -50,6 +50,32 @@ func TestEndedContextBeginsNothing(t *testing.T) {
 	})
 }
 
+// On a quorum, too.
+func TestEndedContextAsksNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := make([]*hanging, 3)
+		stores := make([]holdfast.Store, 3)
+		for i := range nodes {
+			nodes[i] = &hanging{free: make(chan struct{}), began: time.Now()}
+			stores[i] = nodes[i]
+		}
+		client := holdfast.NewQuorum(&holdfast.Options{Quorum: "q/1/3-0123456789"}, stores...)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := client.Inspect(ended, "n"); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+		synctest.Wait()
+		for i, n := range nodes {
+			if sent := -n.answers.Load(); sent != 0 {
+				t.Errorf("node %d was asked %d times", i, sent)
+			}
+			close(n.free)
+		}
+		_ = client.Close()
+	})
+}
+
 // heeding never answers, but returns when ctx ends.
 type heeding struct {
 	*hanging

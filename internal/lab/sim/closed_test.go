@@ -1,0 +1,56 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
+)
+
+// The work of a Once takes longer to stop than Close: the record has its end at once.
+func TestOnceEndsBehindClose(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 1500*time.Millisecond), s.process("p1", 15*time.Second)
+		s.on(func(sim.Step, *sim.Fate) {})
+		var stopped time.Time
+		err := p0.Client.Once(t.Context(), "job", time.Minute, func(ctx context.Context, _ *holdfast.Lease) error {
+			go p0.Client.Close()
+			<-ctx.Done()
+			time.Sleep(100 * time.Millisecond)
+			stopped = time.Now()
+			return context.Cause(ctx)
+		})
+		if took := time.Since(stopped); took > 100*time.Millisecond || !errors.Is(err, holdfast.ErrLost) || errors.Is(err, holdfast.ErrUnreachable) {
+			t.Errorf("Once = %v, %v after the work had stopped; want ErrLost alone, at once", err, took)
+		}
+		if run, err := p1.Client.LastRun(t.Context(), "job"); err != nil || run.Ended.IsZero() {
+			t.Errorf("the record says %+v, %v; want an end", run, err)
+		}
+	})
+}
+
+// Close ends no look whose caller waits, whatever time that one has.
+func TestLookWhileClosing(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Process == 1 {
+				f.Back = 500 * time.Millisecond
+			}
+		})
+		s.lock(p0, "n")
+		look := func(during string) {
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			if state, err := p1.Client.Inspect(ctx, "n"); err != nil || state.Holder == nil {
+				t.Errorf("a look %s Close: %v, %v; want the holder", during, state, err)
+			}
+		}
+		time.AfterFunc(100*time.Millisecond, func() { _ = p1.Client.Close() })
+		look("during")
+		look("after")
+	})
+}
