@@ -33,7 +33,7 @@ func (c *core) close() error {
 	}
 	c.closed = true
 	c.dropGathered() // or it would leave after what undoes it
-	var calls []chore
+	var calls, echoes []chore
 	for _, l := range c.lines {
 		calls = append(calls, l.shut()...)
 	}
@@ -42,8 +42,12 @@ func (c *core) close() error {
 			calls = append(calls, c.ends(t.id, t.line, scriptUnlock, nil)...)
 		}
 	}
-	for e := range c.errands { // their answers may not come in time
-		calls = append(calls, chore{e.call, e.node})
+	for e := range c.errands {
+		if e.heard {
+			echoes = append(echoes, chore{e.call, e.node})
+		} else { // its answer may not come in time
+			calls = append(calls, chore{e.call, e.node})
+		}
 	}
 	c.unlock()
 
@@ -57,6 +61,7 @@ func (c *core) close() error {
 	if err == nil {
 		err = ctx.Err() // something was still on its way
 	}
+	c.repeat(ctx, echoes)
 	<-away
 	c.cancel()
 	c.awaitTold()
@@ -65,6 +70,16 @@ func (c *core) close() error {
 		return &storeError{"close", ErrUnknown, err}
 	}
 	return nil
+}
+
+// repeat sends once more what was answered before, in a quarter of a second. It is owed to
+// nobody: whether it was done does not matter.
+func (c *core) repeat(ctx context.Context, echoes []chore) {
+	if len(echoes) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
+		defer cancel()
+		_ = c.undo(ctx, echoes)
+	}
 }
 
 // awaitTold waits until OnEvent was told what happened, so that who writes it

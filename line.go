@@ -210,7 +210,11 @@ func (c *core) end(t *tenure, now instant) {
 	}
 	c.remembersRest(t, now)
 	delete(c.tenures, t.id)
+	held := t.phase >= holding
 	t.become(past)
+	if held && t.lost && c.quorum == nil { // an earlier lock may yet come
+		c.cancelFor(t, now)
+	}
 	if l := t.line; l.tenure == t {
 		l.tenure, l.lingers = nil, 0
 	}

@@ -269,6 +269,7 @@ type errand struct {
 	asking *request      // the newest: a lock may have run after one before it
 	whole  bool          // L alone is done
 	echo   time.Duration // until it is sent once more though it was answered; 0: it is not
+	heard  bool          // it was answered, and is sent once more for that alone
 	place  *list.Element // among the cancels; nil: it is none
 	done   chan struct{} // closed at its end; nil: nobody waits
 }
@@ -333,6 +334,7 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 		return
 	case err == nil && e.echo > 0:
 		c := e.c
+		e.heard = true
 		c.schedule.set(&e.timer, now.add(e.echo+time.Duration(len(c.errands))*2*time.Millisecond), now)
 		if e.echo *= 2; e.echo > lastEcho {
 			e.echo = 0
@@ -363,7 +365,7 @@ const queueLife = 30 * time.Minute
 // two minutes in all, in which TCP has caught up with a silence of one.
 const lastEcho = 64 * time.Second
 
-// cancelFor is cancelID for a tenure that was given up. Where a lock of it was not
+// cancelFor is cancelID for a tenure that was given up, or is over. Where a lock of it was not
 // answered in time the cancel goes out again and again though it is answered: TCP may
 // bring that lock later, by a connection which the client library has long closed, so
 // that nothing is heard of it.
@@ -381,7 +383,7 @@ func (c *core) cancelID(id string, l *line, now instant) *errand {
 		return nil
 	}
 	if e := c.cancels.of[id]; e != nil { // a lock may have run after it
-		e.until = now.add(queueLife)
+		e.until, e.heard = now.add(queueLife), false
 		e.send(now)
 		return e
 	}

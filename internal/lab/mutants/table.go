@@ -21,7 +21,7 @@ var mutants = []mutant{
 	{guard: "rule 3: one errand cancels an id", file: "request.go", pkg: ".", name: "TestOneErrandForACancel",
 		edits: []string{"e := c.cancels.of[id]; e != nil {", "e := c.cancels.of[id]; e != nil && false {"}},
 	{guard: "rule 3: it does so again after a late lock", file: "request.go", pkg: ".", name: "TestOneErrandForACancel",
-		edits: []string{"		e.until = now.add(queueLife)\n		e.send(now)\n", "		e.until = now.add(queueLife)\n"}},
+		edits: []string{"e.until, e.heard = now.add(queueLife), false\n\t\te.send(now)\n", "e.until, e.heard = now.add(queueLife), false\n"}},
 	{guard: "rule 3: an answer to what was sent before is not enough", file: "request.go", pkg: ".", name: "TestOneErrandForACancel",
 		edits: []string{"case e.asking != r:", "case e.asking == nil:"}},
 	{guard: "rule 3: cancels are bounded", file: "request.go", pkg: ".", name: "TestCancelsAreBounded",
