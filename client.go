@@ -50,6 +50,8 @@ type core struct {
 
 	mu         sync.Mutex
 	closed     bool
+	gone       chan struct{} // made by Close, and closed when all of it is done
+	left       error         // what it returns
 	schedule   schedule
 	lines      map[string]*line     // by name; a candidate, an adopter and an acquisition of a shared kind have one each
 	shared     int64                // the newest number of such an acquisition

@@ -22,17 +22,33 @@ func dropped(c *core) {
 // released, waiting calls return ErrClosed, and what it began is undone, all
 // within about two seconds. The error is ErrUnknown if Redis did not confirm
 // that in time; what is left then ends by its TTL. The store stays open. OnEvent
-// has been told all when Close returns, unless it takes longer than a second.
+// has been told all when Close returns, unless it takes longer than a second. A second
+// Close waits for the first, and returns the same.
 func (c *Client) Close() error { return c.close() }
 
 func (c *core) close() error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil
+		<-c.gone
+		return c.left
 	}
-	c.closed = true
+	c.closed, c.gone = true, make(chan struct{})
+	err := c.shutDown()
+	if err != nil {
+		c.left = &storeError{"close", ErrUnknown, err}
+	}
+	close(c.gone)
+	if err != nil {
+		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
+	}
+	return c.left
+}
+
+// shutDown is called with the mutex held, and releases it.
+func (c *core) shutDown() error {
 	c.dropGathered() // or it would leave after what undoes it
+	now := c.clock.now()
 	var calls, echoes []chore
 	for _, l := range c.lines {
 		calls = append(calls, l.shut()...)
@@ -43,6 +59,7 @@ func (c *core) close() error {
 		}
 	}
 	for e := range c.errands {
+		e.bringUpToDate(now)
 		if e.heard {
 			echoes = append(echoes, chore{e.call, e.node})
 		} else { // its answer may not come in time
@@ -65,11 +82,7 @@ func (c *core) close() error {
 	<-away
 	c.cancel()
 	c.awaitTold()
-	if err != nil {
-		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
-		return &storeError{"close", ErrUnknown, err}
-	}
-	return nil
+	return err
 }
 
 // repeat sends once more what was answered before, in a quarter of a second. It is owed to

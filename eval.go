@@ -123,6 +123,6 @@ func (l *Lease) doubt() {
 		return
 	}
 	now := c.clock.now()
-	u.line.renewSoon(t, now)
+	u.line.renew(t, now) // also where one is under way: it may have run before that
 	u.line.arm(now)
 }

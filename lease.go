@@ -145,7 +145,8 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 
 // Context derives a context that ends when the lease is over; context.Cause
 // then tells why. Locking the same name under it is ErrDeadlock. It has no
-// deadline of its own, since that of the lease moves.
+// deadline of its own, since that of the lease moves. A lease that lasts keeps what was
+// derived from parents that never end: who works through many jobs under one derives once.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c

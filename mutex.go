@@ -11,7 +11,8 @@ import (
 type Mutex struct {
 	// Reentrant lets a caller whose context belongs to a lease of this name
 	// share that lease, with its token, instead of getting ErrDeadlock. The
-	// last Release ends it. Set it before the first use.
+	// last Release ends it: until then Done and Context go on, also those of a share
+	// that was given back, of which Err says so. Set it before the first use.
 	Reentrant bool
 
 	// MinHold makes whoever gets the name by this Mutex keep it for at least

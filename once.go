@@ -124,6 +124,9 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	life := millis(max(2*interval, 25*time.Hour))
 	err = c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life)
 	if err != nil { // f has not run, so nothing has to rest
+		if _, refused := asServerError(err); !refused { // the record may say that it began
+			_ = c.noteRun(context.WithoutCancel(ctx), lease, scriptOnceEnd, didNotRun, life)
+		}
 		lease.waive()
 		if released := lease.Release(); errors.Is(released, ErrLost) {
 			err = errors.Join(err, released)
@@ -146,7 +149,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		}
 	}()
 	if lost := lease.Err(); lost != nil { // writing that took too long
-		outcome = "did not run"
+		outcome = didNotRun
 		lease.waive() // so nothing has to rest
 		return nil    // the release says why
 	}
@@ -154,6 +157,8 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	outcome = outcomeOf(err, causeOf(lease.Err()) == Closed)
 	return err
 }
+
+const didNotRun = "did not run"
 
 // outcomeOf is for the record; rests: Close has made the name rest by then.
 func outcomeOf(err error, rests bool) string {

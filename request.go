@@ -308,14 +308,19 @@ func (e *errand) send(now instant) {
 		return
 	}
 	e.c.schedule.stop(&e.timer)
-	if e.rests > 0 {
-		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
-	}
+	e.bringUpToDate(now)
 	if e.node != nil {
 		e.asking = e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
 	} else {
 		e.asking = e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
 		e.asking.call.Keys, e.asking.whole = e.call.Keys, e.whole
+	}
+}
+
+// bringUpToDate reckons anew for how long L is to rest.
+func (e *errand) bringUpToDate(now instant) {
+	if e.rests > 0 {
+		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
 	}
 }
 
@@ -375,12 +380,11 @@ func (c *core) cancelFor(t *tenure, now instant) {
 	}
 }
 
-// cancelID ends an id of ours that we neither hold nor wait for. The errand is nil where
-// none is needed but what there is.
+// cancelID ends an id of ours that we neither hold nor wait for. The errand is nil on a
+// quorum.
 func (c *core) cancelID(id string, l *line, now instant) *errand {
 	if rests := c.restsUntil(id); rests > now {
-		c.rest(id, l, now, rests)
-		return nil
+		return c.rest(id, l, now, rests)
 	}
 	if e := c.cancels.of[id]; e != nil { // a lock may have run after it
 		e.until, e.heard = now.add(queueLife), false

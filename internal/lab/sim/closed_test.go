@@ -54,3 +54,31 @@ func TestLookWhileClosing(t *testing.T) {
 		look("after")
 	})
 }
+
+// Main's deferred Close comes while that of a signal is under way: it waits for it, or the
+// process would end before anything is released.
+func TestCloseTwice(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		silent := false
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "unlock" {
+				f.Out, f.LoseOut = 300*time.Millisecond, silent
+			}
+		})
+		s.Watch.Leaves(s.lock(p0, "n").held)
+		go func() { _ = p0.Client.Close() }()
+		time.Sleep(10 * time.Millisecond)
+		if err := p0.Client.Close(); err != nil || s.locked("n") {
+			t.Errorf("the second Close = %v, and locked is %v; want it to wait for the first", err, s.locked("n"))
+		}
+		p1 := s.process("p1", 15*time.Second)
+		s.Watch.Leaves(s.lock(p1, "n").held)
+		silent = true
+		for range 2 {
+			if err := p1.Client.Close(); !errors.Is(err, holdfast.ErrUnknown) {
+				t.Errorf("Close while nothing is answered = %v; want ErrUnknown, each time", err)
+			}
+		}
+	})
+}

@@ -151,6 +151,35 @@ func TestEvalKeyGone(t *testing.T) {
 	})
 }
 
+// The same beside a renewal that ran before the loss: its answer proves nothing, and another
+// is sent.
+func TestEvalKeyGoneBesideARenewal(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		slow := false
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" && !slow {
+				slow, f.Back = true, 300*time.Millisecond
+			}
+		})
+		h := s.lock(p0, "n")
+		for !slow {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond)
+		s.Evict("n")
+		if _, err := h.eval(setStock, "after"); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("Eval: %v; want ErrLost", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if err := h.Err(); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("a moment later: %v; want ErrLost", err)
+		}
+		s.Watch.Leaves(h.held)
+		_ = h.Release()
+	})
+}
+
 // W outlives the last script of a lease by a day, however long the tenure lasts
 // and whatever ran before.
 func TestEvalTokenIsKept(t *testing.T) {

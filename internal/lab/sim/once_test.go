@@ -254,3 +254,28 @@ func TestOncePanic(t *testing.T) {
 		}
 	})
 }
+
+// Its context ends while the beginning is noted: the record does not go on saying that it
+// began.
+func TestOnceIsGivenUpAtItsBeginning(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "once_begin" {
+				f.Back = 200 * time.Millisecond
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		err := p0.Client.Once(ctx, "job", time.Hour, func(context.Context, *holdfast.Lease) error {
+			t.Error("it runs")
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Once = %v; want the end of its context", err)
+		}
+		if run, err := p1.Client.LastRun(t.Context(), "job"); err != nil || run.Outcome != "did not run" {
+			t.Errorf("the record says %v, %v; want that it did not run", run, err)
+		}
+	})
+}
