@@ -236,6 +236,7 @@ func (c *core) leaveRenewals() {
 			r.sent, r.waits = now, false
 			r.tenure.expiry = max(r.tenure.expiry, now.add(r.line.ttl()))
 			r.tenure.minHold.sent(r, now)
+			r.tenure.reserves(r)
 		}
 		go c.performAll(batch, &c.pipelines)
 	}

@@ -45,6 +45,7 @@ var forms = map[string]string{
 	"renewed":   "server run", // of a quorum's node; else it is a line
 	"kept":      "server",
 	"lost":      "holder server [run]",
+	"adopted":   "holder server",
 	"revoked":   "reason",
 	"stolen":    "reason",
 	"told":      "told refused",

@@ -84,6 +84,7 @@ func (l *line) renewApart(t *tenure, now instant) *request {
 		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered,
 	}
 	t.minHold.sent(r, now)
+	t.reserves(r)
 	l.c.outbox = append(l.c.outbox, r)
 	return r
 }

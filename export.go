@@ -80,28 +80,30 @@ func (c *core) giveAway(u *turn) (last int64, err error) {
 
 var errReserving = errors.New("a renewal that reserves tokens is not answered")
 
-// settle waits for the renewal that is under way and reserves tokens, if there is one.
+// settle waits until no renewal that reserves tokens is under way, for as long as one may
+// take.
 func (u *turn) settle() {
 	c := u.line.c
-	c.mu.Lock()
-	r := u.tenure.reserving()
-	if r == nil {
-		c.unlock()
-		return
+	for late := time.Now().Add(longestRenewal); time.Now().Before(late); {
+		c.mu.Lock()
+		settled := c.closed || u.tenure.strides == 0
+		c.mu.Unlock()
+		if settled {
+			return // Export asks again
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-c.stopped:
+		}
 	}
-	answered := make(chan error, 1)
-	r.asked = answered
-	c.unlock()
-	_ = c.outcome(context.Background(), r, answered) // Export asks again
 }
 
-// reserving is the renewal under way that reserves tokens, or nil.
-func (t *tenure) reserving() *request {
-	r := t.renewal
-	if r == nil || r.waits || len(r.call.Args) < 2 || r.call.Args[1] == "0" {
-		return nil
+// reserves counts a renewal that goes out, if it reserves tokens.
+func (t *tenure) reserves(r *request) {
+	if args := r.call.Args; len(args) > 1 && args[1] != "0" {
+		r.reserving = true
+		t.strides++
 	}
-	return r
 }
 
 // export ends a turn and forgets its tenure: nobody here may end that any more. last is
@@ -123,7 +125,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 	if t.rests(now) {
 		return 0, &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
 	}
-	if t.reserving() != nil {
+	if t.strides > 0 {
 		return 0, errReserving
 	}
 	c.exported.add(t.id, l, now, l.ttl()+time.Minute)

@@ -44,7 +44,7 @@ func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold,
 // CheckExported tells whether a hold that Lease.Export gave away still has its name, and changes
 // nothing. Its errors are those of RenewExported, but for ErrReplicas. It costs one round trip.
 func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
-	_, hold, err := c.lookExported(ctx, text, "CheckExported", "")
+	_, hold, err := c.lookExported(ctx, text, "CheckExported")
 	return hold, err
 }
 
@@ -56,7 +56,7 @@ func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold,
 // Other errors are those of RenewExported; after ErrUnreachable, or the end of ctx,
 // nobody knows whether it was released: call it again. It costs two round trips.
 func (c *Client) ReleaseExported(ctx context.Context, text string) error {
-	x, _, err := c.lookExported(ctx, text, "ReleaseExported", "")
+	x, _, err := c.lookExported(ctx, text, "ReleaseExported")
 	var lost *LostError
 	standing := errors.As(err, &lost) && (lost.Cause == Revoked || lost.Cause == Expired)
 	if err != nil && !standing {
@@ -80,7 +80,9 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 		switch {
 		case unlockErr != nil:
 			return &storeError{x.name, nil, unlockErr}
-		case a.word == "released" || a.word == "not held": // it stood a moment ago: this call may have run twice
+		case a.word == "not held" && err == nil: // it stood a moment ago
+			return c.overtaken(ctx, x, k)
+		case a.word == "released" || a.word == "not held":
 			return err
 		case a.word != "again":
 			return &storeError{x.name, nil, fmt.Errorf("unlock was answered %q", a.word)}
@@ -88,8 +90,26 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	}
 }
 
+// overtaken tells of an exported hold whose L is another's by now whether that was brought
+// about by who adopted or stole it. Else an unlock has run twice, and was the first to end it.
+func (c *core) overtaken(ctx context.Context, x exported, k *keys) error {
+	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, exportedCall(x, k))
+	if err != nil {
+		return err
+	}
+	if a, err := decodeAnswer(reply); err == nil && a.word != "adopted" && a.word != "stolen" {
+		return nil
+	}
+	_, err = c.standing(x, reply, sent)
+	return err
+}
+
+func exportedCall(x exported, k *keys, word ...string) Call {
+	return Call{scriptExported, k.withOrder(), append([]string{x.id, itoa(x.last)}, word...)}
+}
+
 // lookExported runs the script, with word to prolong.
-func (c *core) lookExported(ctx context.Context, text, what, word string) (exported, *ExportedHold, error) {
+func (c *core) lookExported(ctx context.Context, text, what string, word ...string) (exported, *ExportedHold, error) {
 	x, k, err := c.readExport(text, what)
 	if err == nil {
 		err = ctx.Err()
@@ -103,11 +123,7 @@ func (c *core) lookExported(ctx context.Context, text, what, word string) (expor
 	if closed {
 		return x, nil, ErrClosed
 	}
-	call := Call{scriptExported, k.withOrder(), []string{x.id, itoa(x.last)}}
-	if word != "" {
-		call.Args = append(call.Args, word)
-	}
-	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, call)
+	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, exportedCall(x, k, word...))
 	if err != nil {
 		return x, nil, err
 	}
@@ -122,18 +138,18 @@ func (c *core) standing(x exported, reply []string, sent instant) (*ExportedHold
 		return nil, &storeError{x.name, nil, err}
 	}
 	lost := &LostError{Name: x.name, Token: x.token, Cause: Gone, Reason: a.reason}
-	switch {
-	case a.word == "stands":
-	case a.word == "revoked":
+	switch a.word {
+	case "stands":
+	case "revoked":
 		lost.Cause = Revoked
 		return nil, lost
-	case a.word == "stolen":
+	case "stolen":
 		lost.Cause = Stolen
 		return nil, lost
-	case a.word == "lost" && a.holder != "":
-		lost.Cause = Taken
-		return nil, lost
-	case a.word == "lost":
+	case "lost", "adopted":
+		if a.holder != "" {
+			lost.Cause = Taken
+		}
 		return nil, lost
 	default:
 		return nil, &storeError{x.name, nil, fmt.Errorf("exported was answered %q", a.word)}
@@ -165,7 +181,7 @@ func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHo
 	if err != nil {
 		return nil, err
 	}
-	call := Call{scriptExported, k.withOrder(), []string{x.id, itoa(x.last), "renew"}}
+	call := exportedCall(x, k, "renew")
 	callers := ctx
 	wait := max(min(longestWait, hold.Remaining/3).Truncate(time.Millisecond), time.Millisecond)
 	ctx, cancel := context.WithTimeout(ctx, wait+c.options.attempt())

@@ -30,14 +30,19 @@ func (l *line) renew(t *tenure, now instant) {
 
 // patienceToRenew is how long one renewal may take.
 func (l *line) patienceToRenew(t *tenure, now instant) time.Duration {
-	return min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), 3*time.Second)
+	return min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), longestRenewal)
 }
+
+const longestRenewal = 3 * time.Second
 
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
 	args, least := l.renewArgs(t, now)
 	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
 	r.least = least
+	if !r.waits {
+		t.reserves(r)
+	}
 	return r
 }
 
@@ -71,6 +76,9 @@ const fenceEvery = time.Hour
 func (r *request) renewAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
 	slack := t.slack(now)
+	if r.reserving {
+		t.strides--
+	}
 	t.tokens.reserved(a.base, a.size)
 	if r.asked != nil {
 		defer func() { r.asked <- err }()

@@ -11,19 +11,20 @@ import (
 // after seconds, twice or never, the state decides what it still means; the
 // request only carries what it was about.
 type request struct {
-	call     Call
-	line     *line
-	tenure   *tenure       // whose id it speaks of
-	least    time.Duration // a renewal: how long L is to live, beyond the ttl
-	node     *node         // of a quorum; nil on one master
-	sent     instant       // read before it was sent: what the answer proves begins here
-	attempt  time.Duration
-	ctx      context.Context // bounds the attempt; nil: perform makes one
-	waits    bool            // a renewal that no pipeline has taken yet
-	asked    chan<- error    // of a renewal: who wants to know how it went; nil: nobody
-	whole    bool            // it does not fall back to L alone
-	answered func(r *request, a answer, err error, now instant)
-	carries  []*request // locks of several names that travel as this one; see bundle
+	call      Call
+	line      *line
+	tenure    *tenure       // whose id it speaks of
+	least     time.Duration // a renewal: how long L is to live, beyond the ttl
+	node      *node         // of a quorum; nil on one master
+	sent      instant       // read before it was sent: what the answer proves begins here
+	attempt   time.Duration
+	ctx       context.Context // bounds the attempt; nil: perform makes one
+	waits     bool            // a renewal that no pipeline has taken yet
+	reserving bool            // counted among the strides of its tenure
+	whole     bool            // it does not fall back to L alone
+	asked     chan<- error    // of a renewal: who wants to know how it went; nil: nobody
+	answered  func(r *request, a answer, err error, now instant)
+	carries   []*request // locks of several names that travel as this one; see bundle
 
 	acked, connected int // replicas: of a renewal with WaitReplicas
 }

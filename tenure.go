@@ -26,18 +26,19 @@ type tenure struct {
 	phase phase
 
 	// While it is asked for.
-	first  instant  // the first request for this id was sent
-	pair   exchange // newest answered request on the present subscription
-	score  int64    // arrival, as the server gave it; 0: not in Q yet
-	keep   bool     // the next lock carries the arrival: the subscription is new
-	listed bool     // Redis said that it stands in line; a new place has no reason then
-	tried  bool     // a lock that does not wait found the name held
-	waits  bool     // a lock that waits was sent
-	lost   bool     // a lock was not answered in time, so it may run late
-	open   int      // locks whose answer has not come
-	late   int      // grants in a row that were over on arrival
-	next   instant  // when to look, as the newest push said
-	recall bool     // a recall came before the answer that says we hold it
+	first   instant  // the first request for this id was sent
+	pair    exchange // newest answered request on the present subscription
+	score   int64    // arrival, as the server gave it; 0: not in Q yet
+	keep    bool     // the next lock carries the arrival: the subscription is new
+	listed  bool     // Redis said that it stands in line; a new place has no reason then
+	tried   bool     // a lock that does not wait found the name held
+	waits   bool     // a lock that waits was sent
+	lost    bool     // a lock was not answered in time, so it may run late
+	strides int16    // renewals on their way that reserve tokens
+	open    int      // locks whose answer has not come
+	late    int      // grants in a row that were over on arrival
+	next    instant  // when to look, as the newest push said
+	recall  bool     // a recall came before the answer that says we hold it
 
 	ordered bool // and so did a push that something was ordered of it
 

@@ -6,7 +6,11 @@ local us = t[1] * 1000000 + t[2]
 local L, F, Q, R = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine, asked = ARGV[1], tonumber(ARGV[2])
 
-local holder = redis.call('GET', L)
+local holder = redis.pcall('GET', L)
+if type(holder) == 'table' then
+  if string.find(holder.err, 'WRONGTYPE', 1, true) then return {'lost', '', us} end -- another kind of lock, or another program
+  return holder
+end
 if holder ~= mine then
   local id, order, reason = ARGV[3], nil, nil
   -- include order.lua
@@ -20,7 +24,9 @@ local now, fence, base, room
 if holder ~= mine and fence > tonumber(ARGV[4]) then return {'lost', '', us} end -- others had the name since: L is a ghost
 
 local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
-redis.call('PEXPIRE', L, ttl) -- first: full memory never refuses it, and then nothing that follows
+local life = tonumber(ttl)
+if holder == mine then life = math.max(life, redis.call('PTTL', L)) end -- a least life is not cut
+redis.call('PEXPIRE', L, string.format('%.0f', life)) -- first: full memory never refuses it, and then nothing that follows
 if holder ~= mine then
   redis.call('SET', L, mine, 'PX', ttl)
   redis.call('SET', R, 'adopted ' .. ARGV[3] .. '|', 'PX', '1800000')

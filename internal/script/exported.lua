@@ -13,7 +13,7 @@ if type(holder) == 'table' then
   return holder
 end
 -- include order.lua
-if order == 'adopted' then return {'lost', holder ~= id and holder or '', us} end -- L can be a ghost
+if order == 'adopted' then return {'adopted', holder ~= id and holder or '', us} end -- L can be a ghost
 if order then return {order, reason} end
 if holder ~= id then return {'lost', holder or '', us} end
 local now, fence, base, room

@@ -435,3 +435,47 @@ func TestAdoptedGhostBehindAnOrder(t *testing.T) {
 		s.nothingLeft("n")
 	})
 }
+
+// Another kind of lock has the name by now: what was exported is over.
+func TestAdoptWhatIsAnotherKindNow(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", time.Second), s.process("p1", 15*time.Second)
+		text := s.lock(p0, "n").export()
+		time.Sleep(2 * time.Second)
+		lease, err := p1.Client.RWMutex("n").RLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p1.Client.Adopt(t.Context(), text); !errors.Is(err, holdfast.ErrLost) {
+			t.Errorf("Adopt: %v; want ErrLost", err)
+		}
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A late run of an adoption does not cut the life that a least time of holding has got
+// since: the holder dies, and the name rests on.
+func TestAdoptCutsNoLeastTime(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 3*time.Second)
+		text := s.lock(p0, "n").export()
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "adopt" {
+				f.Again = 2 * time.Second
+			}
+		})
+		h := s.adopt(p1, "n", text)
+		m := p1.Client.Mutex("n")
+		m.Reentrant, m.MinHold = true, time.Minute
+		if _, err := m.Lock(h.Context(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		p1.Kill()
+		time.Sleep(20 * time.Second)
+		if !s.locked("n") {
+			t.Error("after 20 s the name is free; want it to rest for a minute")
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -108,5 +109,56 @@ func TestExportKnowsAllStrides(t *testing.T) {
 		}
 		s.adopt(p2, "n", held.export()).release()
 		s.nothingLeft("n")
+	})
+}
+
+// A renewal that reserves tokens is overtaken by one that is answered: Export waits for
+// it, too, or what it reserves would say that others had the name since.
+func TestExportBehindAnOlderRenewal(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.Process("p0", holdfast.Options{TTL: 3 * time.Second, Linger: time.Minute}, 1)
+		p1 := s.process("p1", 3*time.Second)
+		slow := false
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" && step.Process == 0 && len(step.Args) > 1 && step.Args[1] != "0" && !slow {
+				slow, f.Out = true, 900*time.Millisecond
+			}
+		})
+		held := s.lock(p0, "n")
+		for time.Sleep(time.Millisecond); !slow; time.Sleep(time.Millisecond) {
+			held.release()
+			held = s.lock(p0, "n")
+		}
+		time.Sleep(700 * time.Millisecond) // the next is due a sixth of the life later
+		text := held.export()
+		time.Sleep(300 * time.Millisecond)
+		s.adopt(p1, "n", text).release()
+	})
+}
+
+// EnsureHeld's reserves tokens, too, and is waited for though who asked has left.
+func TestExportBehindEnsureHeld(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
+		p1 := s.process("p1", 15*time.Second)
+		slow := false
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" && len(step.Args) > 1 && step.Args[1] != "0" && !slow {
+				slow, f.Out = true, 200*time.Millisecond
+			}
+		})
+		held := s.lock(p0, "n")
+		ensure := func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			defer cancel()
+			_ = held.EnsureHeld(ctx)
+		}
+		for ensure(); !slow; ensure() {
+			held.release()
+			held = s.lock(p0, "n")
+		}
+		text := held.export()
+		time.Sleep(300 * time.Millisecond)
+		s.adopt(p1, "n", text).release()
 	})
 }

@@ -305,3 +305,33 @@ func TestExportedUnreachable(t *testing.T) {
 		}
 	})
 }
+
+// Somebody adopts or steals it between the look of ReleaseExported and its unlock: it was
+// not released, and goes on or is another's.
+func TestExportedIsOvertaken(t *testing.T) {
+	for _, cause := range []holdfast.Cause{holdfast.Taken, holdfast.Stolen} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+			text := s.lock(p0, "n").export()
+			s.on(func(step sim.Step, f *sim.Fate) {
+				if step.Kind == "unlock" && step.Process == 1 {
+					f.Out = 100 * time.Millisecond
+				}
+			})
+			got := make(chan error, 1)
+			go func() { got <- p1.Client.ReleaseExported(t.Context(), text) }()
+			time.Sleep(50 * time.Millisecond)
+			var next hold
+			reason := ""
+			if cause == holdfast.Taken {
+				next = s.adopt(p2, "n", text)
+			} else {
+				reason = "stuck"
+				s.steal(p2, "n", reason)
+				next = s.lock(p2, "n")
+			}
+			s.lostBy("ReleaseExported", <-got, cause, reason)
+			next.release()
+		})
+	}
+}
