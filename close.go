@@ -23,7 +23,7 @@ func dropped(c *core) {
 // within about two seconds. The error is ErrUnknown if Redis did not confirm
 // that in time; what is left then ends by its TTL. The store stays open. OnEvent
 // has been told all when Close returns, unless it takes longer than a second. A second
-// Close waits for the first, and returns the same.
+// Close waits until the first has undone all, and returns the same.
 func (c *Client) Close() error { return c.close() }
 
 func (c *core) close() error {
@@ -38,7 +38,8 @@ func (c *core) close() error {
 	if err != nil {
 		c.left = &storeError{"close", ErrUnknown, err}
 	}
-	close(c.gone)
+	close(c.gone) // before OnEvent is waited for, which may call Close
+	c.awaitTold()
 	if err != nil {
 		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
 	}
@@ -81,7 +82,6 @@ func (c *core) shutDown() error {
 	c.repeat(ctx, echoes)
 	<-away
 	c.cancel()
-	c.awaitTold()
 	return err
 }
 

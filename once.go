@@ -124,8 +124,8 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	life := millis(max(2*interval, 25*time.Hour))
 	err = c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life)
 	if err != nil { // f has not run, so nothing has to rest
-		if _, refused := asServerError(err); !refused { // the record may say that it began
-			_ = c.noteRun(context.WithoutCancel(ctx), lease, scriptOnceEnd, didNotRun, life)
+		if said, refused := asServerError(err); !refused || passing(said) { // the record may say that it began
+			c.noteThatItDidNotRun(context.WithoutCancel(ctx), lease, life)
 		}
 		lease.waive()
 		if released := lease.Release(); errors.Is(released, ErrLost) {
@@ -159,6 +159,14 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 }
 
 const didNotRun = "did not run"
+
+// noteThatItDidNotRun follows a beginning that nobody answered. That may run yet, so it is
+// written once more first: behind it a late one writes nothing.
+func (c *Client) noteThatItDidNotRun(ctx context.Context, lease *Lease, life string) {
+	if c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life) == nil {
+		_ = c.noteRun(ctx, lease, scriptOnceEnd, didNotRun, life)
+	}
+}
 
 // outcomeOf is for the record; rests: Close has made the name rest by then.
 func outcomeOf(err error, rests bool) string {

@@ -82,3 +82,30 @@ func TestCloseTwice(t *testing.T) {
 		}
 	})
 }
+
+// What hears that a lease was lost may close the Client itself: that ends nothing sooner or
+// later, and what is to be told is told.
+func TestCloseFromOnEvent(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		var p0 *sim.Link
+		lost := 0
+		p0 = s.Process("p0", holdfast.Options{TTL: 15 * time.Second, OnEvent: func(e holdfast.Event) {
+			if _, over := e.(holdfast.Lost); over {
+				lost++
+				if err := p0.Client.Close(); err != nil {
+					t.Errorf("Close from OnEvent: %v", err)
+				}
+			}
+		}}, 1)
+		for _, name := range []string{"a", "b", "c"} {
+			s.Watch.Leaves(s.lock(p0, name).held)
+		}
+		began := time.Now()
+		if err := p0.Client.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if took := time.Since(began); took > 500*time.Millisecond || lost != 3 {
+			t.Errorf("%d were told of after %v; want 3 at once", lost, took)
+		}
+	})
+}

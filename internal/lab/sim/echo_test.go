@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,11 +94,13 @@ func TestCloseOwesNoEcho(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s stage) {
 				p0 := s.process("p0", 15*time.Second)
-				silent, sent := true, 0
+				var silent atomic.Bool
+				var sent atomic.Int64
+				silent.Store(true)
 				s.on(func(step sim.Step, f *sim.Fate) {
 					f.Out, f.Back = 10*time.Millisecond, 10*time.Millisecond
-					f.LoseOut = silent && step.Kind != "subscribe"
-					sent++
+					f.LoseOut = silent.Load() && step.Kind != "subscribe"
+					sent.Add(1)
 				})
 				done := make(chan struct{})
 				for i := range what.many {
@@ -111,14 +114,15 @@ func TestCloseOwesNoEcho(t *testing.T) {
 				for range what.many {
 					<-done
 				}
-				silent = false
+				silent.Store(false)
 				time.Sleep(time.Minute)
-				silent, sent = what.silent, 0
+				silent.Store(what.silent)
+				sent.Store(0)
 				began := time.Now()
 				if err, took := p0.Client.Close(), time.Since(began); err != nil || took > 300*time.Millisecond {
 					t.Errorf("Close = %v after %v; want nil, soon", err, took)
 				}
-				if sent == 0 {
+				if sent.Load() == 0 {
 					t.Error("nothing went out once more")
 				}
 			})

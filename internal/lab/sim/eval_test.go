@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,14 +157,14 @@ func TestEvalKeyGone(t *testing.T) {
 func TestEvalKeyGoneBesideARenewal(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
-		slow := false
+		var slow atomic.Bool
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" && !slow {
-				slow, f.Back = true, 300*time.Millisecond
+			if step.Kind == "renew" && !slow.Swap(true) {
+				f.Back = 300 * time.Millisecond
 			}
 		})
 		h := s.lock(p0, "n")
-		for !slow {
+		for !slow.Load() {
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -258,24 +258,56 @@ func TestOncePanic(t *testing.T) {
 // Its context ends while the beginning is noted: the record does not go on saying that it
 // began.
 func TestOnceIsGivenUpAtItsBeginning(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "once_begin" {
-				f.Back = 200 * time.Millisecond
-			}
+	const late = 200 * time.Millisecond
+	for what, fate := range map[string]sim.Fate{"begun": {Back: late}, "it begins behind that": {Out: late}} {
+		t.Run(what, func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) {
+				p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+				begun := false
+				s.on(func(step sim.Step, f *sim.Fate) {
+					if step.Kind == "once_begin" && !begun {
+						begun, *f = true, fate
+					}
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(late/2, cancel)
+				s.doesNotRun(ctx, p0, context.Canceled)
+				time.Sleep(late)
+				s.saysThatItDidNotRun(p1)
+			})
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
-		err := p0.Client.Once(ctx, "job", time.Hour, func(context.Context, *holdfast.Lease) error {
-			t.Error("it runs")
-			return nil
+	}
+	t.Run("nobody answered but servers that will not do", func(t *testing.T) {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+			begun := time.Time{}
+			s.on(func(step sim.Step, f *sim.Fate) {
+				switch {
+				case step.Kind != "once_begin":
+				case begun.IsZero():
+					begun, f.LoseBack, f.Reset = time.Now(), true, true
+				case time.Since(begun) < 2100*time.Millisecond:
+					f.Refuse = "LOADING Redis is loading the dataset in memory"
+				}
+			})
+			s.doesNotRun(t.Context(), p0, holdfast.ErrUnreachable)
+			s.saysThatItDidNotRun(p1)
 		})
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Once = %v; want the end of its context", err)
-		}
-		if run, err := p1.Client.LastRun(t.Context(), "job"); err != nil || run.Outcome != "did not run" {
-			t.Errorf("the record says %v, %v; want that it did not run", run, err)
-		}
 	})
+}
+
+func (s stage) doesNotRun(ctx context.Context, p *sim.Link, want error) {
+	err := p.Client.Once(ctx, "job", time.Hour, func(context.Context, *holdfast.Lease) error {
+		s.t.Error("it runs")
+		return nil
+	})
+	if !errors.Is(err, want) {
+		s.t.Errorf("Once = %v; want %v", err, want)
+	}
+}
+
+func (s stage) saysThatItDidNotRun(p *sim.Link) {
+	if run, err := p.Client.LastRun(s.t.Context(), "job"); err != nil || run.Outcome != "did not run" {
+		s.t.Errorf("the record says %v, %v; want that it did not run", run, err)
+	}
 }
