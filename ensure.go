@@ -21,10 +21,11 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	return l.turn.ensure(ctx)
+	return l.turn.ensure(ctx, 0)
 }
 
-func (u *turn) ensure(ctx context.Context) error {
+// ensure reserves at least so many tokens.
+func (u *turn) ensure(ctx context.Context, tokens int64) error {
 	l := u.line
 	c := l.c
 	c.mu.Lock()
@@ -37,7 +38,7 @@ func (u *turn) ensure(ctx context.Context) error {
 		return e.err
 	}
 	answered := make(chan error, 1)
-	r := l.renewApart(u.tenure, now)
+	r := l.renewApart(u.tenure, now, tokens)
 	r.asked = answered
 	c.unlock()
 
@@ -72,13 +73,13 @@ func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) e
 }
 
 // renewApart sends a renewal that waits for no other; on a quorum as any.
-func (l *line) renewApart(t *tenure, now instant) *request {
+func (l *line) renewApart(t *tenure, now instant, tokens int64) *request {
 	attempt := l.patienceToRenew(t, now)
 	t.expiry = max(t.expiry, now.add(l.ttl()))
 	if q := l.c.quorum; q != nil {
 		return q.renew(l, t, now, attempt)
 	}
-	args, least := l.renewArgs(t, now)
+	args, least := l.renewArgs(t, now, tokens)
 	r := &request{
 		call: l.call(scriptRenew, args), least: least,
 		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered,

@@ -67,7 +67,7 @@ func (u *turn) shared() error {
 // has set out meanwhile: what it reserves nobody knows before its answer.
 func (c *core) giveAway(u *turn) (last int64, err error) {
 	for range 4 {
-		if err := u.ensure(context.Background()); err != nil {
+		if err := u.ensure(context.Background(), 1); err != nil { // a token tells of all that ran before it
 			return 0, err
 		}
 		if last, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
@@ -86,7 +86,7 @@ func (u *turn) settle() {
 	c := u.line.c
 	for late := time.Now().Add(longestRenewal); time.Now().Before(late); {
 		c.mu.Lock()
-		settled := c.closed || u.tenure.strides == 0
+		settled := c.closed || u.tenure.strides == 0 || u.ended.Load() != nil
 		c.mu.Unlock()
 		if settled {
 			return // Export asks again

@@ -100,7 +100,7 @@ func (m *Mutex) again(ctx context.Context, u *turn) (*Lease, error) {
 	if err != nil || sure {
 		return lease, err
 	}
-	if err := u.ensure(ctx); err != nil { // or the least time would end with the process
+	if err := u.ensure(ctx, 0); err != nil { // or the least time would end with the process
 		m.unshare(lease)
 		return nil, err
 	}

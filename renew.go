@@ -37,7 +37,7 @@ const longestRenewal = 3 * time.Second
 
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
-	args, least := l.renewArgs(t, now)
+	args, least := l.renewArgs(t, now, 0)
 	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
 	r.least = least
 	if !r.waits {
@@ -46,10 +46,11 @@ func (l *line) renewHere(t *tenure, now instant) *request {
 	return r
 }
 
-// renewArgs are the arguments of a renewal, and the least life among them.
-func (l *line) renewArgs(t *tenure, now instant) (args []string, least time.Duration) {
+// renewArgs are the arguments of a renewal that reserves at least so many tokens, and the
+// least life among them.
+func (l *line) renewArgs(t *tenure, now instant, tokens int64) (args []string, least time.Duration) {
 	args = []string{t.id}
-	wanted, least := t.tokens.wanted(), l.least(t, now)
+	wanted, least := max(t.tokens.wanted(), tokens), l.least(t, now)
 	if l.shared != nil && t.turns > 0 {
 		wanted = 0 // it has one turn
 	}

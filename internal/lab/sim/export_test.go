@@ -89,7 +89,11 @@ func TestExportKnowsAllStrides(t *testing.T) {
 		options := holdfast.Options{TTL: 3 * time.Second, WaitReplicas: 1}
 		p0, p1, p2 := s.Process("p0", options, 1), s.Process("p1", options, 1), s.Process("p2", options, 1)
 		var waits atomic.Int32
+		var exporting atomic.Bool
 		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" && exporting.Load() {
+				f.Back = 1300 * time.Millisecond
+			}
 			if step.Kind == "lock" && step.Process == 1 && len(step.Args) > 2 && step.Args[2] == "wait" && waits.Add(1) == 2 {
 				f.Out = time.Second
 			}
@@ -103,11 +107,13 @@ func TestExportKnowsAllStrides(t *testing.T) {
 		}
 		first.release()
 		held := <-next
-		time.Sleep(1500 * time.Millisecond)
+		exporting.Store(true)
+		text := held.export()
+		exporting.Store(false)
 		if n := waits.Load(); n != 2 {
 			t.Fatalf("it asked %d times: the test shows nothing", n)
 		}
-		s.adopt(p2, "n", held.export()).release()
+		s.adopt(p2, "n", text).release()
 		s.nothingLeft("n")
 	})
 }
@@ -118,14 +124,14 @@ func TestExportBehindAnOlderRenewal(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: 3 * time.Second, Linger: time.Minute}, 1)
 		p1 := s.process("p1", 3*time.Second)
-		slow := false
+		var slow atomic.Bool
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" && step.Process == 0 && len(step.Args) > 1 && step.Args[1] != "0" && !slow {
-				slow, f.Out = true, 900*time.Millisecond
+			if step.Kind == "renew" && step.Process == 0 && len(step.Args) > 1 && step.Args[1] != "0" && !slow.Swap(true) {
+				f.Out = 900 * time.Millisecond
 			}
 		})
 		held := s.lock(p0, "n")
-		for time.Sleep(time.Millisecond); !slow; time.Sleep(time.Millisecond) {
+		for time.Sleep(time.Millisecond); !slow.Load(); time.Sleep(time.Millisecond) {
 			held.release()
 			held = s.lock(p0, "n")
 		}
@@ -141,10 +147,10 @@ func TestExportBehindEnsureHeld(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
 		p1 := s.process("p1", 15*time.Second)
-		slow := false
+		var slow atomic.Bool
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "renew" && len(step.Args) > 1 && step.Args[1] != "0" && !slow {
-				slow, f.Out = true, 200*time.Millisecond
+			if step.Kind == "renew" && len(step.Args) > 1 && step.Args[1] != "0" && !slow.Swap(true) {
+				f.Out = 200 * time.Millisecond
 			}
 		})
 		held := s.lock(p0, "n")
@@ -153,12 +159,40 @@ func TestExportBehindEnsureHeld(t *testing.T) {
 			defer cancel()
 			_ = held.EnsureHeld(ctx)
 		}
-		for ensure(); !slow; ensure() {
+		for ensure(); !slow.Load(); ensure() {
 			held.release()
 			held = s.lock(p0, "n")
 		}
 		text := held.export()
 		time.Sleep(300 * time.Millisecond)
 		s.adopt(p1, "n", text).release()
+	})
+}
+
+// A renewal that reserves tokens runs behind a later one, and nobody hears of it. Export's
+// own tells of what it has reserved.
+func TestExportBehindAnUnansweredStride(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
+		p1 := s.process("p1", 15*time.Second)
+		var slow atomic.Bool
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "renew" && len(step.Args) > 1 && step.Args[1] != "0" && !slow.Swap(true) {
+				f.Out, f.LoseBack = 200*time.Millisecond, true
+			}
+		})
+		held := s.lock(p0, "n")
+		ensure := func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			defer cancel()
+			_ = held.EnsureHeld(ctx)
+		}
+		for ensure(); !slow.Load(); ensure() {
+			held.release()
+			held = s.lock(p0, "n")
+		}
+		ensure() // overtakes it
+		time.Sleep(4 * time.Second)
+		s.adopt(p1, "n", held.export()).release()
 	})
 }
