@@ -49,9 +49,11 @@ func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold,
 }
 
 // ReleaseExported ends a hold that Lease.Export gave away, and hands the name to the
-// next in line as Lease.Release does. nil: it was held, and is released. ErrLost: it was
-// over before, with the cause as RenewExported says; so is a second call. What was revoked is
-// released, and the error says that it had been.
+// next in line as Lease.Release does. nil: it was held, and is over. That this call has
+// ended it is not certain where a connection broke under it: what it asked for is then
+// asked again, and finds it over either way. ErrLost: it was over before, with the cause as
+// RenewExported says; so is a second call. What was revoked is released, and the error says
+// that it had been.
 //
 // Other errors are those of RenewExported; after ErrUnreachable, or the end of ctx,
 // nobody knows whether it was released: call it again. It costs two round trips.

@@ -6,11 +6,7 @@ local us = t[1] * 1000000 + t[2]
 local L, F, Q, R = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine, asked = ARGV[1], tonumber(ARGV[2])
 
-local holder = redis.pcall('GET', L)
-if type(holder) == 'table' then
-  if string.find(holder.err, 'WRONGTYPE', 1, true) then return {'lost', '', us} end -- another kind of lock, or another program
-  return holder
-end
+-- include holder.lua
 if holder ~= mine then
   local id, order, reason = ARGV[3], nil, nil
   -- include order.lua
@@ -34,4 +30,5 @@ end
 local size = math.min(asked, room)
 local top = base + size - 1
 -- include reserve.lua
+if holder == mine then redis.call('PEXPIRE', F, string.format('%.0f', life + redis.call('PTTL', L))) end -- F outlives a least life
 return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

@@ -4,12 +4,15 @@
 -- ARGV id, then, where L must rest: what is left in ms, owner
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-if redis.call('GET', KEYS[1]) == ARGV[1] then
+local L, id = KEYS[1], ARGV[1]
+
+-- include holder.lua
+if holder == id then
   if ARGV[2] then
-    redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- first: full memory never refuses it
-    redis.call('SET', KEYS[1], 'rest|' .. ARGV[3], 'PX', ARGV[2])
+    redis.call('PEXPIRE', L, ARGV[2]) -- first: full memory never refuses it
+    redis.call('SET', L, 'rest|' .. ARGV[3], 'PX', ARGV[2])
   else
-    redis.call('DEL', KEYS[1])
+    redis.call('DEL', L)
   end
 end
 return {'dropped', us}

@@ -7,11 +7,7 @@ local L, F, Q, R = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id = ARGV[1]
 
 local order, reason
-local holder = redis.pcall('GET', L)
-if type(holder) == 'table' then
-  if string.find(holder.err, 'WRONGTYPE', 1, true) then return {'lost', '', us} end -- another kind of lock, or another program
-  return holder
-end
+-- include holder.lua
 -- include order.lua
 if order == 'adopted' then return {'adopted', holder ~= id and holder or '', us} end -- L can be a ghost
 if order then return {order, reason} end

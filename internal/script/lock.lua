@@ -27,6 +27,7 @@ if holder == id or (not holder and waiting == 0) then
     redis.call('SET', L, id, 'PX', ttl)
   end
   -- include reserve.lua
+  if holder then redis.call('PEXPIRE', F, string.format('%.0f', life + redis.call('PTTL', L))) end -- F outlives a least life
   return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]
 end
 

@@ -5,11 +5,7 @@
 local L, Q, R, F = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id = ARGV[1]
 
-local holder = redis.pcall('GET', L)
-if type(holder) == 'table' then
-  if string.find(holder.err, 'WRONGTYPE', 1, true) then return {'lost', '', 0} end -- another kind of lock, or another program
-  return holder
-end
+-- include holder.lua
 local waiting, order, reason = 0, nil, nil
 if holder ~= id or redis.call('EXISTS', Q, R) > 0 then -- most often one look says that nobody waits, and that nothing was ordered
   -- include order.lua

@@ -8,7 +8,7 @@ local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
 local id, left, suffix, fresh = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
 local value = 'rest|' .. ARGV[3]
 
-local holder = redis.call('GET', L)
+-- include holder.lua
 if holder ~= id then
   redis.call('ZREM', Q, id)
   return {'not held', holder or '', us}

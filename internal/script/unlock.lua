@@ -6,7 +6,7 @@
 local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix, fresh = ARGV[1], ARGV[2] or '', ARGV[3] or ''
 
-local holder = redis.call('GET', L)
+-- include holder.lua
 local waiting = redis.call('ZCARD', Q)
 if holder == id and waiting == 0 and fresh == '' then
   redis.call('DEL', L)

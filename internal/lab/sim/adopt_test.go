@@ -454,28 +454,3 @@ func TestAdoptWhatIsAnotherKindNow(t *testing.T) {
 		}
 	})
 }
-
-// A late run of an adoption does not cut the life that a least time of holding has got
-// since: the holder dies, and the name rests on.
-func TestAdoptCutsNoLeastTime(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 3*time.Second)
-		text := s.lock(p0, "n").export()
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "adopt" {
-				f.Again = 2 * time.Second
-			}
-		})
-		h := s.adopt(p1, "n", text)
-		m := p1.Client.Mutex("n")
-		m.Reentrant, m.MinHold = true, time.Minute
-		if _, err := m.Lock(h.Context(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		p1.Kill()
-		time.Sleep(20 * time.Second)
-		if !s.locked("n") {
-			t.Error("after 20 s the name is free; want it to rest for a minute")
-		}
-	})
-}

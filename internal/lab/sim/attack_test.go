@@ -133,6 +133,36 @@ func TestKeyIsAnotherKindNow(t *testing.T) {
 	})
 }
 
+// Who gives back what another kind of lock has by now has given it back: to ask again
+// for it would be in vain, and so does what rests on.
+func TestReleaseOfAnotherKindNow(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		for name, lock := range map[string]func() hold{
+			"at once": func() hold { return s.lock(p0, "at once") },
+			"rests":   func() hold { return s.keeps(p0, "rests", time.Second) },
+		} {
+			key, _, _ := sim.Keys(name)
+			h := lock()
+			s.Watch.Leaves(h.held)
+			s.Do("DEL", key)
+			lease, err := p1.Client.RWMutex(name).RLock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Release(); err != nil {
+				t.Errorf("%s: %v; want nil", name, err)
+			}
+			if err := lease.Err(); err != nil {
+				t.Error(err)
+			}
+			if err := lease.Release(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // A late renewal of what is over leaves alone what is none of ours.
 func TestSharedLateRenewalOfAnotherProgramsHash(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {

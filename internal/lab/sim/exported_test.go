@@ -335,3 +335,20 @@ func TestExportedIsOvertaken(t *testing.T) {
 		})
 	}
 }
+
+// What was stolen and is another kind's by now is told as stolen.
+func TestExportedIsStolenByAnotherKind(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		text := s.lock(p0, "n").export()
+		s.steal(p1, "n", "why")
+		lease, err := p1.Client.RWMutex("n").RLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.exportedLost(p1, text, holdfast.Stolen, "why")
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
