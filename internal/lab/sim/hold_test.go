@@ -65,7 +65,7 @@ func TestMinHoldRests(t *testing.T) {
 		if err != nil || state.Holder == nil || !state.Holder.Resting || state.Holder.Owner != "p0" || state.Holder.Remaining < 58*time.Second {
 			t.Errorf("Inspect = %+v, %v; want that it rests after p0", state.Holder, err)
 		}
-		if len(state.Waiters) != 2 || state.Waiters[0].Owner != "p1" {
+		if len(state.Waiters) != 2 || state.Waiters[0].Owner != "p1" || state.Waiters[1].Owner != "p0" {
 			t.Errorf("got %+v in line; want p1, p0", state.Waiters)
 		}
 		s.rested(next, began, time.Minute).release()
