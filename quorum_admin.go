@@ -93,7 +93,7 @@ func (n *QuorumNode) read(reply []string) error {
 		return nil
 	}
 	n.Restarted = reply[6] != n.Run
-	n.SitsOut = max(0, time.Duration(till-us)*time.Microsecond)
+	n.SitsOut = min(max(0, time.Duration(till-us)*time.Microsecond), MaxQuorumTTL)
 	if n.Restarted {
 		n.SitsOut = MaxQuorumTTL
 	}

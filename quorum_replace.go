@@ -11,10 +11,12 @@ import (
 // for Options.Quorum, with the epoch one higher. from are all members it has
 // now, those that can't be reached with a nil Store; to are those it is to have.
 // gone are addresses of old members that are off and will never come back with
-// their data: whoever names one answers for that.
+// their data: whoever names one answers for that. An old member that does not
+// answer, and is to leave, must be among them; else nothing is done.
 //
-// First a majority of the old members is taken out of the old quorum: from then
-// on nobody wins a name there, or renews a lease. Then the new members are given
+// First all old members are taken out of the old quorum: from then
+// on nobody wins a name there, or renews a lease, also where a minority loses its data
+// later, and with it what it was told here. Then the new members are given
 // the new id, and vote after MaxQuorumTTL, when the last old lease has ended. An
 // error in between leaves a quorum that gives no votes: repeat it, with the same
 // members. Clients with the old id are refused from the first moment.
@@ -43,7 +45,10 @@ func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string)
 			return "", fmt.Errorf("holdfast: %s is a node of %s", n.Address, n.Quorum)
 		}
 	}
-	if err := fence(ctx, old, next, from, gone); err != nil {
+	if err := unreached(nodes, to, gone); err != nil {
+		return "", err
+	}
+	if err := fence(ctx, old, next, from, to, gone); err != nil {
 		return "", err
 	}
 	if err := mark(ctx, to, next.String(), MaxQuorumTTL, "", old.String(), fenced(old, next)); err != nil {
@@ -93,9 +98,23 @@ func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []Quor
 	return mark(ctx, members, id.String(), MaxQuorumTTL, "")
 }
 
-// fence takes a majority of the old members out of the old quorum. One that
+// unreached is an error where an old member may come back that knows nothing of its
+// successors: with one more that has lost its mark since it would be the old quorum.
+// Who stays a member is marked, or there is none that is new.
+func unreached(nodes []QuorumNode, to []QuorumMember, gone []string) error {
+	for _, n := range nodes {
+		stays := slices.ContainsFunc(to, func(m QuorumMember) bool { return m.Address == n.Address })
+		var other *noMember
+		if n.Err != nil && !errors.As(n.Err, &other) && !stays && !slices.Contains(gone, n.Address) {
+			return fmt.Errorf("holdfast: the old member %s can't be told that it is none any more: if it is off and will never come back with its data, name it as gone, else wait until it answers: %w", n.Address, n.Err)
+		}
+	}
+	return nil
+}
+
+// fence takes the old members out of the old quorum, a majority at least. One that
 // bears the new id already is out.
-func fence(ctx context.Context, old, next quorumID, from []QuorumMember, gone []string) error {
+func fence(ctx context.Context, old, next quorumID, from, to []QuorumMember, gone []string) error {
 	nodes := eachMember(from, func(m QuorumMember) QuorumNode {
 		run, err := m.mark(ctx, fenced(old, next), 0, old.String())
 		var other *noMember
@@ -118,5 +137,5 @@ func fence(ctx context.Context, old, next quorumID, from []QuorumMember, gone []
 	if need := old.size/2 + 1; out < need {
 		return fmt.Errorf("holdfast: only %d of the %d old members could be taken out of %s, %d are needed: %w", out, old.size, old, need, errors.Join(bad...))
 	}
-	return nil
+	return unreached(nodes, to, gone)
 }

@@ -103,16 +103,17 @@ func (a *app) quorumReplaceCommand() *cobra.Command {
 are off, and the arguments all it is to have. It prints the new quorum-id, whose
 epoch is one higher.
 
-First a majority of the old members leaves the old quorum, then the new ones are
-given the new id. From the first moment programs with the old id win nothing more,
-and lose what they hold at its deadline; a minute later those with the new id can
-lock. So old and new lists, mixed, never give a name to two. Give the programs the
-new id and URLs next.
+First the old members leave the old quorum, then the new ones are given the new
+id. From the first moment programs with the old id win nothing more, and lose what
+they hold at its deadline; a minute later those with the new id can lock. So old
+and new lists, mixed, never give a name to two. Give the programs the new id and
+URLs next.
 
 If it fails half-way nobody can lock: repeat it, with the same URLs.
 
-Where a majority of the old members is off for good, --gone vouches for those that
-will never come back with their data. Who is wrong there makes two quorums of one.
+An old member that does not answer, and is not to stay, must be named by --gone:
+that vouches for it that it is off and will never come back with its data. Who is
+wrong there makes two quorums of one.
 
 With the same members on both sides, a node that has lost its data joins again;
 the id stays, and only that node sits out a minute.
@@ -120,7 +121,12 @@ the id stays, and only that node sits out a minute.
 -o json prints an object: quorum (the id), members (their addresses), votes_in_ms.`,
 		Example: `  # c is replaced by d
   holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
-      --from redis://c:6379 redis://a:6379 redis://b:6379 redis://d:6379`,
+      --from redis://c:6379 redis://a:6379 redis://b:6379 redis://d:6379
+
+  # the same, where c has burnt down
+  holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
+      --from redis://c:6379 --gone redis://c:6379 \
+      redis://a:6379 redis://b:6379 redis://d:6379`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 || len(from) < 3 {
 				return usagef("%s wants three URLs or more, each behind a --from, and three or more as arguments", cmd.CommandPath())

@@ -3,9 +3,11 @@
 package lab_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -249,6 +251,27 @@ func TestQuorumScriptRestarted(t *testing.T) {
 	n.server.MustDo(t, "DEL", "L")
 	n.expect("sits out", n.lock(voterB, n.now()))
 	n.expect("repaired", n.eval(script.QuorumRepair, voterA, token, quorumOfTests))
+}
+
+// A node whose clock was ahead when it was restarted, and was set back, sits out a minute
+// and not until it is as late as it was.
+func TestQuorumScriptClockSetBack(t *testing.T) {
+	n := startNode(t, redistest.Options{})
+	run, rest, _ := strings.Cut(n.server.MustDo(t, "GET", keyM), ":")
+	_, quorum, _ := strings.Cut(rest, ":")
+	ahead := n.now()/2 + (2 * time.Hour).Microseconds()
+	n.server.MustDo(t, "SET", keyM, fmt.Sprintf("%s:%d:%s", run, ahead, quorum))
+	for range 2 {
+		reply := n.expect("sits out", n.lock(voterA, n.now()))
+		if left := number(t, reply[1]); left < 50_000 || left > 60_000 {
+			t.Errorf("sits out %d ms, want about 60,000", left)
+		}
+	}
+	_, rest, _ = strings.Cut(n.server.MustDo(t, "GET", keyM), ":")
+	till, _, _ := strings.Cut(rest, ":")
+	if left := number(t, till) - n.now()/2; left > time.Minute.Microseconds() {
+		t.Errorf("the marker says for %d us more, want a minute", left)
+	}
 }
 
 // A node restarted without its data has no marker, and takes part in nothing.

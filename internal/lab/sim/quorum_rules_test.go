@@ -474,26 +474,3 @@ func TestQuorumRejoins(t *testing.T) {
 		_ = p.release(p.must(t, "n"))
 	})
 }
-
-// A replacement of which too few old members hear changes nothing that votes.
-func TestQuorumReplaceNeedsAMajority(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRepublic(t, 7, 4)
-		defer r.close()
-		old := r.init(0, 1, 2)
-		from := r.members(0, 1, 2)
-		from[0].Store, from[1].Store = nil, nil
-		if _, err := holdfast.ReplaceQuorum(t.Context(), from, r.members(1, 2, 3)); err == nil {
-			t.Error("with one old member of three: got no error")
-		}
-		p := r.join(old, 5*time.Second, 1, 0, 1, 2)
-		_ = p.release(p.must(t, "n")) // by the two others
-		next, err := holdfast.ReplaceQuorum(t.Context(), from, r.members(1, 2, 3), "node0")
-		if err != nil {
-			t.Fatalf("with one old member, and one that is gone for good: %v", err)
-		}
-		q := r.join(next, 5*time.Second, 1, 1, 2, 3)
-		r.sleep(61 * time.Second)
-		_ = q.release(q.must(t, "n"))
-	})
-}
