@@ -53,8 +53,14 @@ func TestLeastRights(t *testing.T) {
 	holder.pid("pid")
 	waiter := startRun(t, url, "true", "-v", "--owner", "second")
 	waiter.says("queued: job is held by first; 1st in line")
-	for _, args := range [][]string{{"ls"}, {"show", "job"}, {"history", "job"}, {"jobs"}} {
+	for _, args := range [][]string{{"ls"}, {"show", "job"}} {
 		wantShown(t, 0, "first", append(args, "--redis", url)...)
+	}
+	for _, args := range [][]string{{"history", "job"}, {"jobs"}} { // the journal is written in the background
+		until(t, args[0]+" tells of the first", func() bool {
+			var out bytes.Buffer
+			return runHere(t.Context(), &out, &out, append(args, "--redis", url)...) == 0 && strings.Contains(out.String(), "first")
+		})
 	}
 	wantShown(t, 0, "OK ", "doctor", "--redis", url)
 	holder.write("stop")
