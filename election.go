@@ -172,9 +172,7 @@ func (who *candidate) resigned(lease *Lease) {
 // announce is an errand: whether it is heard or not, observers look by
 // themselves in time.
 func (l *line) announce(u *turn, now instant) (done <-chan struct{}) {
-	e := &errand{call: l.announcement(u), line: l, until: now.add(l.c.options.TTL), done: make(chan struct{})}
-	l.c.begin(e, now)
-	return e.done
+	return l.c.begin(&errand{call: l.announcement(u), line: l, until: now.add(l.c.options.TTL)}, now).ended()
 }
 
 func (l *line) announcement(u *turn) Call {

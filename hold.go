@@ -86,12 +86,16 @@ func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string)
 	return scriptUnlock, l.unlockArgs(id, fresh)
 }
 
-// leaveBehind ends, in the background, what a tenure has left in Redis.
-func (l *line) leaveBehind(t *tenure, now instant) *errand {
+// leaveBehind ends, in the background, what a tenure has left in Redis. What it returns
+// is closed when that is done.
+func (l *line) leaveBehind(t *tenure, now instant) <-chan struct{} {
 	if t.rests(now) {
-		return l.c.rest(t.id, l, now, t.minHold.until)
+		return l.c.rest(t.id, l, now, t.minHold.until).ended()
 	}
-	return l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, ""))
+	if q := l.c.quorum; q != nil {
+		return q.undo(t.id, l, now, t.gone())
+	}
+	return l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, "")).ended()
 }
 
 // rest makes L rest where an id still holds it.

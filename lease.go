@@ -234,7 +234,7 @@ func (c *core) release(lease *Lease) error {
 		if t := u.tenure; t.phase == over && u.shares == 0 {
 			c.end(t, now)
 			if left := l.leaveBehind(t, now); now < t.ends() {
-				given = left.ended()
+				given = left
 			}
 		}
 		c.unlock()

@@ -202,16 +202,19 @@ func (q *quorum) busy(waited time.Duration) int {
 	return max(slow, q.need-quiet)
 }
 
-// undo takes an id off all nodes, in the background, until it has expired.
-func (q *quorum) undo(id string, l *line, now, until instant) {
+// undo takes an id off all nodes, in the background, until it has expired. What it
+// returns is closed when that is done on a majority.
+func (q *quorum) undo(id string, l *line, now, until instant) <-chan struct{} {
 	until = min(until, now.add(q.c.options.TTL)) // there is no Q in which it could stand longer
+	u := &undoing{open: q.need, done: make(chan struct{})}
 	for _, n := range q.nodes {
-		q.undoOn(n, id, l, now, until)
+		q.undoOn(n, id, l, now, until).of = u
 	}
+	return u.done
 }
 
-func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) {
-	q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, line: l, node: n, until: until}, now)
+func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) *errand {
+	return q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, line: l, node: n, until: until}, now)
 }
 
 // distinct counts servers: two nodes of one run are one. has says which count.

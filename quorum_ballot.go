@@ -23,6 +23,7 @@ type vote struct {
 	token  int64 // that it gave
 	answer answer
 	err    error
+	owed   bool // it was on its way when the ballot was undone
 }
 
 type stand int
@@ -98,6 +99,7 @@ func (b *ballot) answered(n *node, a answer, err error, now instant) {
 		v.stand = against
 		if token := tokenOf(a.holder); a.word == "held" && token > 0 {
 			q.seen = max(q.seen, token+tokensOfTurns-1)
+			q.c.ghost(bareID(a.holder), now)
 		}
 	}
 	b.decide(now)
@@ -396,9 +398,14 @@ func (b *ballot) holder() (held *answer, most int) {
 	return held, most
 }
 
-// undo takes the id off every node that may have it.
+// undo takes the id off every node that may have it. Of one that is silent it is not known
+// whether it was asked at all before that has come back, see late.
 func (b *ballot) undo(now instant) {
 	for i, v := range b.votes {
+		if v.stand == pending && b.q.nodes[i].silent.Load() {
+			b.votes[i].owed = true
+			continue
+		}
 		sent := v.token > 0 || v.err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
 		if v.stand != against && sent {
 			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.q.c.options.TTL))
@@ -419,8 +426,10 @@ func (b *ballot) late(n *node, a answer, err error, now instant) {
 	holds := b.t.phase == holding || b.t.phase == over
 	_, refused := asServerError(err)
 	switch {
-	case holds || refused:
-	case err != nil: // it may still run: once more, besides what is repeated since
+	case holds || refused || err == errSilent: //nolint:errorlint // made here: it was not asked
+	case err != nil && b.votes[n.number].owed: // it may still run
+		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.q.c.options.TTL))
+	case err != nil: // once more, besides what is repeated since
 		b.q.undoOn(n, b.t.id, b.line, now, now)
 	case a.word == "granted":
 		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.q.c.options.TTL))

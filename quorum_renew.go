@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -146,7 +147,7 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 	if err != nil && l.unlocking == round {
 		f.err = err
 	}
-	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need {
+	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
 		l.departed(nil, now)
 		l.askAt = now.add(q.pause())
 		l.step(now)

@@ -1,6 +1,9 @@
 package holdfast
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A node that granted is sent unlock, also when a later request to it was not sent; one to
 // which lock was not sent is not.
@@ -30,5 +33,42 @@ func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 	}
 	if len(c.outbox) != 1 {
 		t.Errorf("%d requests, want the unlock of the node that granted", len(c.outbox))
+	}
+}
+
+// A node that is silent may not have been asked: it is sent unlock when it turns out that it
+// was, and then until a ttl has passed.
+func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
+	c := newCore((&Options{}).withDefaults(), nil)
+	defer c.cancel()
+	q := &quorum{c: c, need: 2}
+	for i := range 3 {
+		q.nodes = append(q.nodes, &node{number: i})
+	}
+	c.quorum = q
+	silent := q.nodes[2]
+	silent.silent.Store(true)
+	k, err := keysOf("", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err, want := range map[error]bool{errSilent: false, errNoAnswer: true} {
+		c.outbox, c.errands = nil, map[*errand]struct{}{}
+		l := &line{c: c, name: "x", keys: k}
+		b := &ballot{q: q, line: l, t: c.newTenure(l), over: true, votes: []vote{{stand: against}, {stand: against}, {stand: pending}}}
+		now := c.clock.now()
+		b.undo(now)
+		if len(c.outbox) > 0 {
+			t.Errorf("%d requests to a node of which nobody knows whether it was asked, want none yet", len(c.outbox))
+		}
+		b.answered(silent, answer{}, err, now)
+		if owes := len(c.outbox) == 1; owes != want {
+			t.Errorf("behind %v: sent unlock %v, want %v", err, owes, want)
+		}
+		for e := range c.errands {
+			if e.until.sub(now) < time.Second {
+				t.Errorf("behind %v: sent unlock for %v, want a ttl", err, e.until.sub(now))
+			}
+		}
 	}
 }

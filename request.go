@@ -272,7 +272,7 @@ type errand struct {
 	echo   time.Duration // until it is sent once more though it was answered; 0: it is not
 	heard  bool          // it was answered, and is sent once more for that alone
 	place  *list.Element // among the cancels; nil: it is none
-	done   chan struct{} // closed at its end; nil: nobody waits
+	of     *undoing      // what it is a part of; nil: nobody waits
 }
 
 // errand ends an id: the first of args. On a quorum that is done on each node, and
@@ -293,15 +293,25 @@ func (c *core) begin(e *errand, now instant) *errand {
 	return e
 }
 
-// ended is closed when an errand, not a nil one, has ended.
+// undoing is errands that do one thing, one on each node of a quorum, and who waits for it.
+type undoing struct {
+	open int           // when as many more have ended it is done
+	done chan struct{} // closed then
+}
+
+func (u *undoing) oneLess() {
+	if u == nil {
+		return
+	}
+	if u.open--; u.open == 0 {
+		close(u.done)
+	}
+}
+
+// ended is closed when a new errand has ended.
 func (e *errand) ended() <-chan struct{} {
-	if e == nil {
-		return nil
-	}
-	if e.done == nil {
-		e.done = make(chan struct{})
-	}
-	return e.done
+	e.of = &undoing{1, make(chan struct{})}
+	return e.of.done
 }
 
 func (e *errand) send(now instant) {
@@ -358,9 +368,7 @@ func (e *errand) end() {
 	e.asking = nil
 	e.c.schedule.stop(&e.timer)
 	e.c.cancels.remove(e)
-	if e.done != nil {
-		close(e.done)
-	}
+	e.of.oneLess()
 }
 
 // queueLife is how long Q outlives its last lock, see lock.lua: it holds ids for

@@ -123,10 +123,7 @@ the id stays, and only that node sits out a minute.
   holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
       --from redis://c:6379 redis://a:6379 redis://b:6379 redis://d:6379
 
-  # the same, where c has burnt down
-  holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
-      --from redis://c:6379 --gone redis://c:6379 \
-      redis://a:6379 redis://b:6379 redis://d:6379`,
+  # the same, where c has burnt down: with --gone redis://c:6379`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 || len(from) < 3 {
 				return usagef("%s wants three URLs or more, each behind a --from, and three or more as arguments", cmd.CommandPath())

@@ -95,7 +95,7 @@ var mutants = []mutant{
 	{guard: "an own ghost that holds is ended", file: "ask.go", name: "TestOwnGhostAfterAFailover",
 		edits: []string{"l.c.ghost(a.holder, now) // a failover", "// a failover"}},
 	{guard: "an own ghost that took the name is ended", file: "renew.go", name: "TestOwnGhostAfterAFailover",
-		edits: []string{"l.c.ghost(a.holder, now)\n", "\n"}},
+		edits: []string{"l.c.ghost(bareID(a.holder), now)\n", "\n"}},
 	{guard: "rueidis: nothing is read that was not asked for", file: "rueidisstore/dial.go", pkg: "./internal/lab", name: "TestDriverHearsUnasked",
 		edits: []string{"\t<-a.begun\n", ""}},
 	{guard: "rueidis: a holder needs no connection that it has not", file: "rueidisstore/url.go", pkg: "./internal/lab", name: "TestRueidisSendsByOneConnection",
