@@ -453,3 +453,20 @@ func TestRedisGone(t *testing.T) {
 	}
 	b.shows("/redis", "FAIL")
 }
+
+// Before anything was seen no page says that all is well, nor that a name is not there.
+func TestRedisGoneFromTheStart(t *testing.T) {
+	b := open(t, nil)
+	if err := b.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/locks", "/processes", "/problems", "/elections", "/lock?name=invoice:42"} {
+		body := b.shows(path, "Redis does not answer", "Nothing was seen yet.", "<h1")
+		for _, well := range []string{"in time", "No name", "No process", "No election", "No problems", "was not used"} {
+			if strings.Contains(body, well) {
+				t.Errorf("%s: says %q of what nobody has seen", path, well)
+			}
+		}
+	}
+	b.shows("/redis", "FAIL")
+}

@@ -23,5 +23,5 @@ func (d *board) elections(r *http.Request, p *picture) view {
 			page.Elections = append(page.Elections, electionRow{d.row(l), l.Term})
 		}
 	}
-	return view{template: "elections", title: "Elections", active: "Elections", data: page}
+	return view{template: "elections", title: "Elections", active: "Elections", look: true, data: page}
 }

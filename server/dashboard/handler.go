@@ -71,6 +71,7 @@ type view struct {
 	title    string
 	active   string // of the navigation
 	charts   bool
+	look     bool // it is of what a look saw, and before the first says nothing
 	data     any
 }
 
@@ -82,6 +83,7 @@ type page struct {
 	Nav           []navItem
 	Trouble       *trouble
 	First         bool // the first look is still under way
+	Blind         bool // there is nothing to be shown before a look has seen it
 	Seen          *stamp
 	Number        int64
 	Charts        bool
@@ -122,7 +124,7 @@ func (d *board) render(v view, p *picture) (status int, body []byte) {
 		Title: v.title, Active: v.active, Base: d.options.BasePath, Assets: d.assets.base(d.options.BasePath),
 		Nav: d.nav(v.active, p), Number: p.number, Charts: v.charts, ReadOnly: !d.options.mayAct(), Content: v.data,
 	}
-	frame.Seen, frame.First = ago(p.at), p.number == 0
+	frame.Seen, frame.First, frame.Blind = ago(p.at), p.number == 0, v.look && p.blind()
 	if p.err != nil {
 		frame.Trouble = &trouble{Sentence: whyNot(p.err), Since: frame.Seen}
 	}

@@ -89,7 +89,7 @@ func (d *board) locks(r *http.Request, p *picture) view {
 	for _, lock := range some[from:to] {
 		l.Rows = append(l.Rows, d.row(lock))
 	}
-	return view{template: "locks", title: "Locks", active: "Locks", data: l}
+	return view{template: "locks", title: "Locks", active: "Locks", look: true, data: l}
 }
 
 func inState(l *lock, state string) bool {

@@ -15,6 +15,7 @@ import (
 type lockPage struct {
 	Name     string
 	Unknown  bool
+	Blind    bool // of no name anything was seen yet
 	Row      lockRow
 	Kind     string
 	Use      string // of a shared kind: how much of it is used
@@ -127,12 +128,12 @@ func (d *board) lockView(p *picture, name string) view {
 		page.Timeline, page.Journal = d.timeline(name, l)
 	}
 	if l == nil {
-		page.Unknown = true
+		page.Unknown, page.Blind = true, name != "" && p.blind()
 		if name == "" {
 			v.title, v.status = "Which lock?", http.StatusNotFound
 			return v
 		}
-		if len(page.Timeline.Holds) == 0 && p.err == nil {
+		if len(page.Timeline.Holds) == 0 && p.err == nil && !page.Blind {
 			v.status = http.StatusNotFound
 		}
 		return v

@@ -86,7 +86,7 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 			o.ReadFrom = "Hand-overs, waits and losses are the journal's."
 		}
 	})
-	return view{template: "overview", title: "Overview", active: "Overview", charts: true, data: o}
+	return view{template: "overview", title: "Overview", active: "Overview", charts: true, look: true, data: o}
 }
 
 // waitTile shows a quantile of waits.

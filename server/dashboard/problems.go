@@ -62,5 +62,5 @@ func (d *board) problems(r *http.Request, p *picture) view {
 			page.Problems = append(page.Problems, one)
 		}
 	}
-	return view{template: "problems", title: "Problems", active: "Problems", data: page}
+	return view{template: "problems", title: "Problems", active: "Problems", look: true, data: page}
 }

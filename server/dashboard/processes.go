@@ -95,7 +95,7 @@ func (d *board) processes(r *http.Request, p *picture) view {
 		group := &page.Hosts[len(page.Hosts)-1]
 		group.Processes = append(group.Processes, *row)
 	}
-	return view{template: "processes", title: "Processes", active: "Processes", data: page}
+	return view{template: "processes", title: "Processes", active: "Processes", look: true, data: page}
 }
 
 // hostOf is the host of a label that is host:pid; else the label has none.

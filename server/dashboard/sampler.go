@@ -154,6 +154,9 @@ func (s *sampler) remembers(f func(*past)) {
 // empty reports that there is nothing to be shown because nothing was ever locked.
 func (p *picture) empty() bool { return len(p.locks) == 0 && p.err == nil && p.number > 0 }
 
+// blind reports that no look has seen anything yet, so that nothing can be said.
+func (p *picture) blind() bool { return p.at.IsZero() }
+
 // pause is how long to sleep after a look: long looks cost Redis something, so they get
 // a fifth of the time, or at worst a third.
 func pause(took time.Duration) time.Duration {
