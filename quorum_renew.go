@@ -106,7 +106,8 @@ func (p *renewal) denied() error {
 type farewell struct {
 	runs []string
 	done []bool
-	open int // requests of the newest round that have not come back
+	owed []bool // of the newest round: to whom it may not have come
+	open int    // requests of the newest round that have not come back
 	err  error
 }
 
@@ -115,7 +116,7 @@ type farewell struct {
 func (q *quorum) leave(l *line, now instant) {
 	t := l.tenure
 	if t.leaving == nil {
-		t.leaving = &farewell{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes))}
+		t.leaving = &farewell{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes)), owed: make([]bool, len(q.nodes))}
 	}
 	f := t.leaving
 	round := &request{line: l, tenure: t, sent: now, attempt: q.c.options.attempt()}
@@ -125,6 +126,7 @@ func (q *quorum) leave(l *line, now instant) {
 			continue
 		}
 		f.open++
+		f.owed[i] = false
 		q.send(n, scriptQuorumUnlock, l, t, now, []string{t.id}, func(_ *request, a answer, err error, now instant) {
 			q.left(n, round, a, err, now)
 		})
@@ -139,16 +141,16 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 		f.done[n.number], f.runs[n.number] = true, a.run
 	}
 	if l.tenure != t || t.phase != leaving { // the others have sufficed
-		if err != nil && passing(err) && now < t.expiry {
-			q.undoOn(n, t.id, l, now, t.expiry)
-		}
+		f.owed[n.number] = err != nil && passing(err)
+		q.owe(t, now)
 		return
 	}
 	if err != nil && l.unlocking == round {
-		f.err = err
+		f.err, f.owed[n.number] = err, passing(err)
 	}
 	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
 		l.departed(nil, now)
+		q.owe(t, now)
 		l.askAt = now.add(q.pause())
 		l.step(now)
 		return
@@ -165,6 +167,17 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 	}
 	l.failedLeaving(or(f.err, errNoAnswer), round.sent, now)
 	l.arm(now)
+}
+
+// owe repeats unlock, in the background, on the nodes that were left owed it.
+func (q *quorum) owe(t *tenure, now instant) {
+	f := t.leaving
+	for i, n := range q.nodes {
+		if f.owed[i] && !f.done[i] && now < t.expiry {
+			q.undoOn(n, t.id, t.line, now, t.expiry)
+		}
+		f.owed[i] = false
+	}
 }
 
 // undoAll makes what Close has to do on each node, side by side. It returns when a

@@ -40,6 +40,8 @@ var quorumMutants = []mutant{
 		edits: []string{"case err != nil && b.votes[n.number].owed:", "case false:"}},
 	{guard: "quorum: what was not asked is not", file: "quorum_ballot.go", pkg: ".", name: "TestQuorumOwesASilentNodeOnlyWhatItWasAsked",
 		edits: []string{"case holds || refused || err == errSilent:", "case holds || refused:"}},
+	{guard: "quorum: unlock that was refused first is owed", file: "quorum_renew.go", name: "TestQuorumUnlockRefusedFirst",
+		edits: []string{"f.err, f.owed[n.number] = err, passing(err)", "f.err = err"}},
 	{guard: "quorum: our ghosts are ended", file: "quorum_ballot.go", name: "TestQuorumEndsItsGhosts",
 		edits: []string{"q.c.ghost(bareID(a.holder), now)", "_ = now"}},
 	{guard: "quorum: MaxHold, too, is told when the name is given back", file: "hold.go", name: "TestQuorumReleaseAfterMaxHold",

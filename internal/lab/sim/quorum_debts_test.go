@@ -62,3 +62,30 @@ func TestQuorumReleaseAfterMaxHold(t *testing.T) {
 		}
 	})
 }
+
+// A node that refuses unlock at once, before the others have answered, is sent it again: a
+// lock that stays there would, with one more node down, keep the name for a ttl.
+func TestQuorumUnlockRefusedFirst(t *testing.T) {
+	assemble(t, func(t *testing.T, r *republic, id string) {
+		p := r.join(id, 15*time.Second, 1, 0, 1, 2)
+		var unlocks atomic.Int64
+		r.passing(func(w way) (f passage) {
+			switch {
+			case w.kind == "quorum_unlock" && w.node == 1 && unlocks.Add(1) == 1:
+				f.loseOut, f.reset = true, true
+			case w.kind == "quorum_unlock":
+				f.out = 20 * time.Millisecond
+			}
+			return f
+		})
+		b := p.must(t, "n")
+		r.sleep(time.Second) // the last answer to lock has come
+		if err := p.release(b); err != nil {
+			t.Fatal(err)
+		}
+		r.sleep(2 * time.Second)
+		if r.has(1, "n") != "" {
+			t.Error("the node that refused unlock still has the lock")
+		}
+	})
+}
