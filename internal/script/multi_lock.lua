@@ -38,6 +38,7 @@ for i = 1, n do
     redis.call('SET', L, id, 'PX', ttl)
   end
   -- include reserve.lua
+  if ours[i] then redis.call('PEXPIRE', F, string.format('%.0f', life + redis.call('PTTL', L))) end -- F outlives a least life
   answers[i] = 'granted ' .. last .. ' ' .. size .. ' ' .. waiting[i] .. ' ' .. t[1] .. ' ' .. t[2]
 end
 return answers

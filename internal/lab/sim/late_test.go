@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestAdoptCutsNoLeastTime(t *testing.T) {
 // A late run of what made a hold leaves the fence key at least the life that a least time
 // of holding has given it: the tokens outlive the lock.
 func TestLateRunCutsNoFence(t *testing.T) {
-	for _, kind := range []string{"lock", "adopt"} {
+	for _, kind := range []string{"lock", "adopt", "multi_lock"} {
 		play(t, func(t *testing.T, s stage) {
 			p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 3*time.Second)
 			s.on(func(step sim.Step, f *sim.Fate) {
@@ -43,11 +44,16 @@ func TestLateRunCutsNoFence(t *testing.T) {
 					f.Again = 2 * time.Second
 				}
 			})
-			var h hold
-			if kind == "lock" {
+			var h interface {
+				Context(context.Context) context.Context
+			}
+			switch kind {
+			case "lock":
 				h = s.lock(p1, "n")
-			} else {
+			case "adopt":
 				h = s.adopt(p1, "n", s.lock(p0, "n").export())
+			case "multi_lock":
+				h, _ = s.multi(p1, time.Minute, "n", "o")
 			}
 			m := p1.Client.Mutex("n")
 			m.Reentrant, m.MinHold = true, 48*time.Hour
