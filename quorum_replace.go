@@ -19,7 +19,8 @@ import (
 // later, and with it what it was told here. Then the new members are given
 // the new id, and vote after MaxQuorumTTL, when the last old lease has ended. An
 // error in between leaves a quorum that gives no votes: repeat it, with the same
-// members. Clients with the old id are refused from the first moment.
+// members. Clients with the old id are refused from the first moment. Repeated when
+// all was done, it tells those old members of it that answer, and returns the same.
 //
 // With from and to the same it lets members join again that have lost their
 // data, as long as a majority has not: the id stays, and only they sit out.
@@ -44,6 +45,10 @@ func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string)
 		if n.Quorum != "" && n.Quorum != old.String() && n.Quorum != next.String() {
 			return "", fmt.Errorf("holdfast: %s is a node of %s", n.Address, n.Quorum)
 		}
+	}
+	if !slices.ContainsFunc(joining, func(n QuorumNode) bool { return n.Quorum != next.String() || n.Successor != "" }) {
+		_ = fence(ctx, old, next, from, to, gone) // it was done; an old member that was vouched for may answer now
+		return next.String(), nil
 	}
 	if err := unreached(nodes, to, gone); err != nil {
 		return "", err
@@ -106,7 +111,7 @@ func unreached(nodes []QuorumNode, to []QuorumMember, gone []string) error {
 		stays := slices.ContainsFunc(to, func(m QuorumMember) bool { return m.Address == n.Address })
 		var other *noMember
 		if n.Err != nil && !errors.As(n.Err, &other) && !stays && !slices.Contains(gone, n.Address) {
-			return fmt.Errorf("holdfast: the old member %s can't be told that it is none any more: if it is off and will never come back with its data, name it as gone, else wait until it answers: %w", n.Address, n.Err)
+			return fmt.Errorf("holdfast: the old member %s can't be told that it is none any more: if it was told before, or is off and will never come back with its data, name it as gone, else wait until it answers: %w", n.Address, n.Err)
 		}
 	}
 	return nil

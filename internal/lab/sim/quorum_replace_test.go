@@ -96,6 +96,46 @@ func TestQuorumReplacesTheForgetful(t *testing.T) {
 	})
 }
 
+// What was replaced may be replaced again, with the old member switched off since.
+func TestQuorumReplaceDoneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRepublic(t, 7, 4)
+		defer r.close()
+		r.init(0, 1, 2)
+		from, to := r.members(0, 1, 2), r.members(0, 1, 3)
+		next, err := holdfast.ReplaceQuorum(t.Context(), from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from[2].Store = nil
+		if again, err := holdfast.ReplaceQuorum(t.Context(), from, to); again != next || err != nil {
+			t.Errorf("got %q, %v, want %q", again, err, next)
+		}
+	})
+}
+
+// A member that was vouched for and comes back hears of it when it is said once more.
+func TestQuorumReplaceTellsWhoComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRepublic(t, 7, 4)
+		defer r.close()
+		r.init(0, 1, 2)
+		from, to := r.members(0, 1, 2), r.members(0, 1, 3)
+		back := from[2].Store
+		from[2].Store = nil
+		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to, "node2"); err != nil {
+			t.Fatal(err)
+		}
+		from[2].Store = back
+		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to); err != nil {
+			t.Fatal(err)
+		}
+		if n := holdfast.InspectQuorum(t.Context(), from[2])[0]; n.Successor == "" {
+			t.Errorf("it bears %q, want that it knows its successor", n.Quorum)
+		}
+	})
+}
+
 // onceSpoken is a node that can be reached once.
 type onceSpoken struct {
 	holdfast.Store
