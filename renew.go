@@ -162,7 +162,9 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	u := l.turn
 	l.turn = nil
 	l.c.end(t, now)
-	l.c.ghost(bareID(a.holder), now)
+	if l.c.quorum == nil {
+		l.c.ghost(a.holder, now)
+	}
 	if cause != Stolen {
 		l.c.renewAllSoon(now) // it may not be alone
 	}

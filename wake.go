@@ -336,11 +336,15 @@ func (l *line) nextIn(t *tenure, m message, now instant) {
 // that this process remembers having made: a cloned machine bears our client
 // and has leases of its own.
 func (c *core) ghost(id string, now instant) {
-	l := c.given.known[id]
-	if l == nil {
-		l = c.past.known[id]
-	}
-	if l != nil {
+	if l := c.lineOf(id); l != nil {
 		c.cancelID(id, l, now)
 	}
+}
+
+// lineOf is the line of an id that nobody here is behind any more, as far as is remembered.
+func (c *core) lineOf(id string) *line {
+	if l := c.given.known[id]; l != nil {
+		return l
+	}
+	return c.past.known[id]
 }

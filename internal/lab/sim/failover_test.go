@@ -121,7 +121,7 @@ func TestForgottenWhileThePingHangs(t *testing.T) {
 // holds the name under an id of its own past gives that back.
 func TestOwnGhostAfterAFailover(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		p0, p1 := s.process("web-7:123", 15*time.Second), s.process("p1", 15*time.Second) // as owners are called
 		lock, _, _ := sim.Keys("n")
 		released := func() (id string) {
 			holder := s.lock(p0, "n")
