@@ -59,6 +59,7 @@ func (c *core) shutDown() error {
 			calls = append(calls, c.ends(t.id, t.line, scriptUnlock, nil)...)
 		}
 	}
+	calls = append(calls, c.owed()...)
 	for e := range c.errands {
 		e.bringUpToDate(now)
 		if e.heard {
@@ -157,6 +158,19 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
 	default:
 		calls = append(calls, chore{l.call(s, []string{id, l.shard}), nil})
+	}
+	return calls
+}
+
+// owed is what silent nodes of a quorum may yet hear of.
+func (c *core) owed() (calls []chore) {
+	if c.quorum == nil {
+		return nil
+	}
+	for _, n := range c.quorum.nodes {
+		for id, l := range n.owed {
+			calls = append(calls, c.ends(id, l, scriptUnlock, n)...)
+		}
 	}
 	return calls
 }

@@ -103,13 +103,19 @@ func (c *core) leaveGathering(g *gathering, underWay int) {
 	}
 }
 
-// dropGathered forgets what waits: it was never sent.
+// dropGathered forgets what waits: it was never sent. Of a quorum an unlock may be all that is
+// left of a lease that was released, since others have sufficed.
 func (c *core) dropGathered() {
 	c.gathering.drop(c)
 	if c.quorum == nil {
 		return
 	}
 	for _, n := range c.quorum.nodes {
+		for _, r := range n.gathering.requests {
+			if r.call.Script == scriptQuorumUnlock {
+				c.late = append(c.late, chore{r.call, n})
+			}
+		}
 		n.inflight -= n.gathering.drop(c)
 	}
 }

@@ -98,6 +98,8 @@ type node struct {
 	spoke    instant       // when it last answered, or was first asked of what it owes
 
 	gathering gathering
+	ghosts    map[string]bool  // ids that are being ended here, for they were seen
+	owed      map[string]*line // ids of lost ballots that it may yet hear of: it was silent
 
 	silent atomic.Bool  // it did not answer in time: nobody waits for it until it does
 	busy   atomic.Int64 // calls in the driver
@@ -131,6 +133,14 @@ func (n *node) evalAll(ctx context.Context, calls []Call) []Result {
 // hangs tells whether so many calls hang in the driver that one more is not begun. It
 // counts one more.
 func (n *node) hangs() bool { return n.busy.Add(1) > crowd && n.silent.Load() }
+
+// owes notes an id that may have to be taken off it.
+func (n *node) owes(id string, l *line) {
+	if n.owed == nil {
+		n.owed = map[string]*line{}
+	}
+	n.owed[id] = l
+}
 
 // heard notes how a request to the node went.
 func (n *node) heard(r *request, err error, now instant) {
@@ -203,7 +213,7 @@ func (q *quorum) busy(waited time.Duration) int {
 }
 
 // undo takes an id off all nodes, in the background, until it has expired. What it
-// returns is closed when that is done on a majority.
+// returns is closed when that has ended on a majority: done, or refused for good.
 func (q *quorum) undo(id string, l *line, now, until instant) <-chan struct{} {
 	until = min(until, now.add(q.c.options.TTL)) // there is no Q in which it could stand longer
 	u := &undoing{open: q.need, done: make(chan struct{})}
@@ -215,6 +225,19 @@ func (q *quorum) undo(id string, l *line, now, until instant) <-chan struct{} {
 
 func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) *errand {
 	return q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, line: l, node: n, until: until}, now)
+}
+
+// ghost is core.ghost for one node: others need not have it.
+func (q *quorum) ghost(n *node, id string, now instant) {
+	l := q.c.lineOf(id)
+	if l == nil || n.ghosts[id] {
+		return
+	}
+	if n.ghosts == nil {
+		n.ghosts = map[string]bool{}
+	}
+	n.ghosts[id] = true
+	q.undoOn(n, id, l, now, now.add(q.c.options.TTL))
 }
 
 // distinct counts servers: two nodes of one run are one. has says which count.

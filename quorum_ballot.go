@@ -23,7 +23,6 @@ type vote struct {
 	token  int64 // that it gave
 	answer answer
 	err    error
-	owed   bool // it was on its way when the ballot was undone
 }
 
 type stand int
@@ -99,7 +98,7 @@ func (b *ballot) answered(n *node, a answer, err error, now instant) {
 		v.stand = against
 		if token := tokenOf(a.holder); a.word == "held" && token > 0 {
 			q.seen = max(q.seen, token+tokensOfTurns-1)
-			q.c.ghost(bareID(a.holder), now)
+			q.ghost(n, bareID(a.holder), now)
 		}
 	}
 	b.decide(now)
@@ -402,8 +401,8 @@ func (b *ballot) holder() (held *answer, most int) {
 // whether it was asked at all before that has come back, see late.
 func (b *ballot) undo(now instant) {
 	for i, v := range b.votes {
-		if v.stand == pending && b.q.nodes[i].silent.Load() {
-			b.votes[i].owed = true
+		if n := b.q.nodes[i]; v.stand == pending && n.silent.Load() {
+			n.owes(b.t.id, b.line)
 			continue
 		}
 		sent := v.token > 0 || v.err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
@@ -425,9 +424,11 @@ func (b *ballot) again(now instant) {
 func (b *ballot) late(n *node, a answer, err error, now instant) {
 	holds := b.t.phase == holding || b.t.phase == over
 	_, refused := asServerError(err)
+	owed := n.owed[b.t.id] != nil
+	delete(n.owed, b.t.id)
 	switch {
 	case holds || refused || err == errSilent: //nolint:errorlint // made here: it was not asked
-	case err != nil && b.votes[n.number].owed: // it may still run
+	case err != nil && owed: // it may still run
 		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.q.c.options.TTL))
 	case err != nil: // once more, besides what is repeated since
 		b.q.undoOn(n, b.t.id, b.line, now, now)

@@ -72,3 +72,22 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 		}
 	}
 }
+
+// An unlock that was to travel with others when Close began may be the last of a lease that was
+// released: it is sent.
+func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
+	c := newCore((&Options{}).withDefaults(), nil)
+	defer c.cancel()
+	n := &node{inflight: 2}
+	c.quorum = &quorum{c: c, need: 1, nodes: []*node{n}}
+	c.inflight = 2
+	n.gathering.timer = timer{index: -1}
+	n.gathering.requests = []*request{
+		{call: Call{Script: scriptQuorumLock, Args: []string{"one"}}, node: n},
+		{call: Call{Script: scriptQuorumUnlock, Args: []string{"two"}}, node: n},
+	}
+	c.dropGathered()
+	if c.inflight != 0 || n.inflight != 0 || len(c.late) != 1 || c.late[0].call.Args[0] != "two" || c.late[0].node != n {
+		t.Errorf("late: %v, under way %d and %d; want the unlock to be sent, and none under way", c.late, c.inflight, n.inflight)
+	}
+}

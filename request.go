@@ -161,8 +161,11 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		r.node.heard(r, err, now)
 	}
 	if c.closed {
-		if id := r.asksFor(); id != "" && !c.exported.knows(id) { // it may have run after its cancel
+		switch id := r.asksFor(); {
+		case id != "" && !c.exported.knows(id): // it may have run after its cancel
 			c.late = append(c.late, c.ends(id, r.line, scriptCancel, r.node)...)
+		case r.call.Script == scriptQuorumUnlock && err != nil && passing(err): // others have sufficed
+			c.late = append(c.late, chore{r.call, r.node})
 		}
 		return
 	}
@@ -369,6 +372,9 @@ func (e *errand) end() {
 	e.c.schedule.stop(&e.timer)
 	e.c.cancels.remove(e)
 	e.of.oneLess()
+	if e.node != nil {
+		delete(e.node.ghosts, e.call.Args[0])
+	}
 }
 
 // queueLife is how long Q outlives its last lock, see lock.lua: it holds ids for

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,6 +87,102 @@ func TestQuorumUnlockRefusedFirst(t *testing.T) {
 		r.sleep(2 * time.Second)
 		if r.has(1, "n") != "" {
 			t.Error("the node that refused unlock still has the lock")
+		}
+	})
+}
+
+// Who closes leaves nothing to a node that was silent and may yet hear of a lock.
+func TestQuorumCloseUndoesWhatTheSilentMayHear(t *testing.T) {
+	assemble(t, func(t *testing.T, r *republic, id string) {
+		r.join(id, 60*time.Second, 1, 0, 1, 2).must(t, "n")
+		p := r.join(id, 60*time.Second, 1, 0, 1, 2)
+		r.nodes[2].do(t, "DEL", "sim:n") // the other has it on a bare majority
+		r.passing(func(w way) (f passage) {
+			if w.party == 1 && w.node == 2 { // it hangs, and then does what came, in this order
+				f.out = 5 * time.Second
+				if w.kind != "quorum_lock" {
+					f.out += time.Millisecond
+				}
+			}
+			return f
+		})
+		for range 2 { // the second finds it silent
+			if _, err := p.client.Mutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
+				t.Fatalf("got %v, want ErrHeld", err)
+			}
+			r.sleep(3 * time.Second)
+		}
+		if _, err := p.client.Mutex("n").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
+			t.Fatalf("got %v, want ErrHeld", err)
+		}
+		if err := p.client.Close(); err != nil {
+			t.Error(err)
+		}
+		r.sleep(8 * time.Second)
+		if has := r.has(2, "n"); has != "" {
+			t.Errorf("a closed Client has left %q", has)
+		}
+	})
+}
+
+// Who closes behind Release repeats the unlock that a minority has not answered yet.
+func TestQuorumCloseBehindRelease(t *testing.T) {
+	for name, out := range map[string]time.Duration{"on its way": 10 * time.Millisecond, "refused at once": 0} {
+		t.Run(name, func(t *testing.T) {
+			assemble(t, func(t *testing.T, r *republic, id string) {
+				p := r.join(id, 60*time.Second, 1, 0, 1, 2)
+				b := p.must(t, "n")
+				r.sleep(time.Second)
+				var unlocks atomic.Int64
+				r.passing(func(w way) (f passage) {
+					if w.node == 2 && w.kind == "quorum_unlock" && unlocks.Add(1) == 1 {
+						f.out, f.loseOut, f.reset = out, true, true
+					}
+					return f
+				})
+				if err := errors.Join(p.release(b), p.client.Close()); err != nil {
+					t.Error(err)
+				}
+				r.sleep(3 * time.Second)
+				if has := r.has(2, "n"); has != "" {
+					t.Errorf("a closed Client has left %q", has)
+				}
+			})
+		})
+	}
+}
+
+// A ghost that can't be ended is tried to be where it is, and once at a time, however often
+// it is seen.
+func TestQuorumGhostIsEndedOnce(t *testing.T) {
+	assemble(t, func(t *testing.T, r *republic, id string) {
+		p := r.join(id, 60*time.Second, 1, 0, 1, 2)
+		var seen, there, elsewhere atomic.Int64
+		var ghost atomic.Value
+		ghost.Store("none")
+		r.passing(func(w way) (f passage) {
+			switch {
+			case w.kind == "quorum_lock":
+				f.back = time.Millisecond
+			case w.kind != "quorum_unlock" || w.args[0] != ghost.Load():
+			case w.node == 2:
+				there.Add(1)
+				f.refuse = "READONLY You can't write against a read only replica."
+			default:
+				elsewhere.Add(1)
+			}
+			return f
+		})
+		b := p.must(t, "n")
+		r.sleep(time.Second)
+		value := r.has(2, "n")
+		ghost.Store(value[:strings.LastIndexByte(value, ':')])
+		_ = p.release(b)
+		for end := time.Now().Add(time.Second); time.Now().Before(end); seen.Add(1) {
+			_ = p.release(p.must(t, "n"))
+		}
+		if seen.Load() < 100 || there.Load() > 20 || elsewhere.Load() > 2 {
+			t.Errorf("a ghost, seen %d times: %d unlocks where it is and %d elsewhere", seen.Load(), there.Load(), elsewhere.Load())
 		}
 	})
 }
