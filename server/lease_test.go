@@ -184,12 +184,15 @@ func TestBadRequests(t *testing.T) {
 	w.want("a form", w.ask("POST", "/v1/leases", m{"name": "n"}, "Content-Type", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType, "media-type")
 	w.want("too large", w.ask("POST", "/v1/leases", m{"name": strings.Repeat("n", 20_000)}), http.StatusRequestEntityTooLarge, "too-large")
 	w.want("no lease", w.ask("PUT", "/v1/lease", nil), http.StatusBadRequest, "bad-lease")
-	w.want("a wrong lease", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", "holdfast1-AAAA"), http.StatusBadRequest, "bad-lease")
+	wrong := w.want("a wrong lease", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", "holdfast1-AAAA"), http.StatusBadRequest, "bad-lease")
+	if detail := wrong.str("detail"); strings.Contains(strings.ToLower(detail), "export") {
+		t.Errorf("a wrong lease: got %q, which speaks of the library", detail)
+	}
 	w.want("a long key", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", strings.Repeat("k", 300)), http.StatusBadRequest, "bad-request")
 	w.want("limit", w.ask("GET", "/v1/locks?limit=0", nil), http.StatusBadRequest, "bad-request")
 	w.want("a parameter", w.ask("GET", "/v1/locks?prefx=a", nil), http.StatusBadRequest, "bad-request")
 	w.want("no path", w.ask("GET", "/v2/locks", nil), http.StatusNotFound, "not-found")
-	wrong := w.want("a method", w.ask("PATCH", "/v1/lease", nil), http.StatusMethodNotAllowed, "method")
+	wrong = w.want("a method", w.ask("PATCH", "/v1/lease", nil), http.StatusMethodNotAllowed, "method")
 	if got := wrong.header.Get("Allow"); got != "DELETE, GET, PUT" {
 		t.Errorf("Allow: %s", got)
 	}

@@ -106,7 +106,7 @@ func problemOf(err error) *problem {
 	case errors.Is(err, holdfast.ErrName):
 		return newProblem(http.StatusBadRequest, "bad-name", "%s", text)
 	case errors.Is(err, holdfast.ErrExport):
-		return newProblem(http.StatusBadRequest, "bad-lease", "the header %s holds no whole lease: %s", leaseHeader, text)
+		return newProblem(http.StatusBadRequest, "bad-lease", "the header %s holds no whole lease, as POST /v1/leases answers it, or one of another prefix than this server's", leaseHeader)
 	case errors.Is(err, holdfast.ErrKind):
 		return newProblem(http.StatusConflict, "kind", "%s", text)
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas), errors.Is(err, holdfast.ErrTooSlow), errors.Is(err, holdfast.ErrUnknown):
