@@ -55,6 +55,7 @@ type Outcome struct {
 	Faults     int           // that hit somebody
 	Ended      int           // leases that ended by their deadline in a process that ran
 	Late       int           // of them, those whose context came late
+	Moments    int           // when that was
 	Slow       bool          // the machine was too busy for the checks of times
 	Undecided  int           // names for which the search for an order took too long
 	Silent     time.Duration // TCP was silent for so long when the faults were over
@@ -88,7 +89,7 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	s := check.Read(events)
 	o.Operations, o.Grants, o.Faults = len(s.Asks), len(s.Leases), r.struck
 	ended, late := check.Contexts(s)
-	o.Ended, o.Late, o.Slow, o.Silent = ended, len(late), check.Slow(s), r.silent
+	o.Ended, o.Late, o.Moments, o.Slow, o.Silent = ended, len(late), check.Moments(late), check.Slow(s), r.silent
 	f := r.cell.Fault
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,

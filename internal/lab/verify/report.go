@@ -43,6 +43,7 @@ type Counts struct {
 	Faults     int `json:"faults"`    // that hit somebody
 	Ended      int `json:"ended"`     // leases that ended by their deadline in a process that ran
 	Late       int `json:"late"`      // of them, those whose context came more than 20 ms later
+	Moments    int `json:"moments"`   // when that was: those of one process that came together are one
 	Slow       int `json:"slow"`      // histories in which the machine was too busy for the checks of times
 	Undecided  int `json:"undecided"` // names for which the search for an order of a lock took too long
 	Violations int `json:"violations"`
@@ -73,6 +74,7 @@ func (c *Counts) add(o Outcome) {
 	c.Faults += o.Faults
 	c.Ended += o.Ended
 	c.Late += o.Late
+	c.Moments += o.Moments
 	if o.Slow {
 		c.Slow++
 	}

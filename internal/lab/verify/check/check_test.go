@@ -231,3 +231,18 @@ func TestContexts(t *testing.T) {
 		}
 	}
 }
+
+// Contexts that end late together are one case; those of another process, or of another
+// time, are others.
+func TestMoments(t *testing.T) {
+	at := func(process string, ms int64) *check.Lease {
+		return &check.Lease{Event: history.Event{Process: process}, Over: ms * int64(time.Millisecond)}
+	}
+	late := []*check.Lease{at("A", 900), at("A", 30), at("A", 10), at("B", 20), at("A", 20)}
+	if got := check.Moments(late); got != 3 {
+		t.Errorf("got %d, want 3: A at 10 to 30 ms and at 900, B at 20", got)
+	}
+	if got := check.Moments(nil); got != 0 {
+		t.Errorf("of none: got %d", got)
+	}
+}

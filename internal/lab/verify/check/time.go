@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,22 @@ func Contexts(s *Story) (ended int, late []*Lease) {
 		}
 	}
 	return ended, late
+}
+
+// together is how long a thread that stands still makes contexts late.
+const together = 100 * time.Millisecond
+
+// Moments counts when contexts were late: those of one process that end together are one
+// case, for what kept one of them kept all.
+func Moments(late []*Lease) (n int) {
+	last := map[string]int64{}
+	for _, l := range slices.SortedFunc(slices.Values(late), func(a, b *Lease) int { return cmp.Compare(a.Over, b.Over) }) {
+		if at, seen := last[l.Process]; !seen || l.Over-at > int64(together) {
+			n++
+			last[l.Process] = l.Over
+		}
+	}
+	return n
 }
 
 // Slow tells whether a process or a server did not run for a moment once all faults
