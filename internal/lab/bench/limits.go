@@ -13,7 +13,7 @@ import (
 // limits are no locks, or poor ones: what a lock on this machine, server and
 // client library could reach at best. Each workload names those that run beside
 // it. "limit" alone is the loop: what callers do, without any lock.
-var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, []contender{
+var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []contender{
 	loopLimit,
 	{
 		who: "limit-rueidis", library: "rueidis",

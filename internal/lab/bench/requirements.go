@@ -67,12 +67,12 @@ const pingBeside = "limit-ping-idle"
 
 // uncontended is B1 on one client library.
 func uncontended(who, library string) []requirement {
-	set, token := "limit-"+library, "limit-token-"+library
+	set, token, lease := "limit-"+library, "limit-token-"+library, "limit-lease-"+library
 	return []requirement{
-		aboveBest("B1", who, library, 1).besides(set, token),
-		belowBest("B1", who, library, "p99", p99Figure, 1).besides(set, token),
+		aboveBest("B1", who, library, 1).besides(set, token, lease),
+		belowBest("B1", who, library, "p99", p99Figure, 1).besides(set, token, lease),
 		{
-			workload: "B1", who: who, bound: 1.15, limits: []string{token},
+			workload: "B1", who: who, bound: 1.15, limits: []string{token, lease},
 			says: fmt.Sprintf("time of SET NX and compare-and-delete, on %s", library),
 			measure: func(r *Report, own *Row) (found, bool) {
 				limit := r.row("B1", set)

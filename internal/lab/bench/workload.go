@@ -42,7 +42,7 @@ const workTime = time.Millisecond // of B5
 var workloads = []workload{
 	{
 		name: "B1", says: "names of its own, 1 caller, under context.Background()", processes: 1, callers: 1, names: 512, close: true,
-		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-lease-rueidis", "limit-lease-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
 		name: "B1c", says: "as B1, under a context that can be cancelled", processes: 1, callers: 1, names: 512, cancels: true,
