@@ -326,6 +326,36 @@ func TestQuorumScriptForeignKeys(t *testing.T) {
 	}
 }
 
+// A key that another program made something else is not ours any more: nobody has the
+// lock there, nothing is written, and giving it back is no error.
+func TestQuorumScriptAnotherKindNow(t *testing.T) {
+	n := startNode(t, redistest.Options{})
+	token := n.expect("granted", n.lock(voterA, n.now()))[1]
+	before := n.fence()
+	for _, theirs := range [][]any{{"RPUSH", "L", "theirs"}, {"HSET", "L", "their", "data"}} {
+		n.server.MustDo(t, "DEL", "L")
+		n.server.MustDo(t, theirs...)
+		for word, reply := range map[string][]string{
+			"renew":  n.eval(script.QuorumRenew, voterA, token, quorumOfTests),
+			"repair": n.eval(script.QuorumRepair, voterA, token, quorumOfTests),
+			"raise":  n.eval(script.QuorumRaise, voterA, token, token),
+		} {
+			if n.expect("lost", reply); reply[1] != "" {
+				t.Errorf("%s: lost to %q, want nobody", word, reply[1])
+			}
+		}
+		if reply := n.expect("not held", n.eval(script.QuorumUnlock, voterA)); reply[1] != "" {
+			t.Errorf("unlock: held by %q, want nobody", reply[1])
+		}
+		if _, err := n.try(script.QuorumLock, voterB, "1", quorumOfTests); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("lock: got %v, want WRONGTYPE", err)
+		}
+		if got := n.server.MustDo(t, "EXISTS", "L"); got != "1" || n.fence() != before {
+			t.Errorf("L exists: %s, F: %d; want 1, %d: nothing is written", got, n.fence(), before)
+		}
+	}
+}
+
 // Full memory refuses new votes, and neither renewals nor releases.
 func TestQuorumScriptFullMemory(t *testing.T) {
 	n := startNode(t, redistest.Options{})

@@ -8,7 +8,7 @@ local L, F = KEYS[1], KEYS[2]
 local id, given, token = ARGV[1], ARGV[2], tonumber(ARGV[3])
 -- include quorum_run.lua
 
-local holder = redis.call('GET', L)
+-- include holder.lua
 if holder ~= id .. ':' .. given then
   return {'lost', holder or '', us, run}
 end

@@ -9,7 +9,7 @@ local L, F, M = KEYS[1], KEYS[2], KEYS[3]
 local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include quorum_guard.lua
 
-local holder = redis.call('GET', L)
+-- include holder.lua
 -- include quorum_fence.lua
 
 if holder then return {'lost', holder, us, run} end

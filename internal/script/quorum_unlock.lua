@@ -6,7 +6,7 @@ local us = t[1] * 1000000 + t[2]
 local L, id = KEYS[1], ARGV[1]
 -- include quorum_run.lua
 
-local holder = redis.call('GET', L)
+-- include holder.lua
 if holder and string.match(holder, '^(.*):%d+$') == id then
   redis.call('DEL', L)
   return {'released', '', run}

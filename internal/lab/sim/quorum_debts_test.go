@@ -186,3 +186,60 @@ func TestQuorumGhostIsEndedOnce(t *testing.T) {
 		}
 	})
 }
+
+// A node where another program has made the key something else does not have the lock: of
+// a minority that harms nobody, of a majority it is the end at the next renewal, and who
+// gives back has nothing there to wait for. What is not ours stays.
+func TestQuorumKeyIsAnotherKindNow(t *testing.T) {
+	assemble(t, func(t *testing.T, r *republic, id string) {
+		spoil := func(n *citizen) {
+			n.do(t, "DEL", "sim:n")
+			n.do(t, "RPUSH", "sim:n", "theirs")
+		}
+		p := r.join(id, 6*time.Second, 1, 0, 1, 2)
+		b := p.must(t, "n")
+		r.sleep(200 * time.Millisecond) // all three have heard of it
+		spoil(r.nodes[0])
+		r.sleep(7 * time.Second)
+		if err := b.lease.Err(); err != nil {
+			t.Errorf("a minority is spoilt, a ttl later: got %v, want held", err)
+		}
+		spoil(r.nodes[1])
+		r.sleep(3 * time.Second)
+		var lost *holdfast.LostError
+		if err := b.lease.Err(); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {
+			t.Errorf("a majority is spoilt, half a ttl later: got %v, want lost: gone", err)
+		}
+		r.sleep(time.Second)
+		theirs := 0
+		for _, n := range r.nodes {
+			if n.do(t, "TYPE", "sim:n") == "list" {
+				theirs++
+			}
+		}
+		if theirs != 2 {
+			t.Errorf("%d nodes have the list of another program, want both", theirs)
+		}
+	})
+}
+
+// Who gives back what became something else on a majority has given it back.
+func TestQuorumReleaseOfAnotherKindNow(t *testing.T) {
+	assemble(t, func(t *testing.T, r *republic, id string) {
+		p := r.join(id, 15*time.Second, 1, 0, 1, 2)
+		b := p.must(t, "n")
+		r.sleep(200 * time.Millisecond) // all three have heard of it
+		for _, n := range r.nodes {
+			n.do(t, "DEL", "sim:n")
+			n.do(t, "RPUSH", "sim:n", "theirs")
+		}
+		if err := p.release(b); err != nil {
+			t.Errorf("Release: %v, want nil", err)
+		}
+		for i, n := range r.nodes {
+			if n.do(t, "EXISTS", "sim:n") != int64(1) {
+				t.Errorf("the list on node %d was deleted", i)
+			}
+		}
+	})
+}
