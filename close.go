@@ -148,7 +148,7 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 	case c.quorum != nil:
 		for _, n := range c.quorum.nodes {
 			if only == nil || only == n {
-				calls = append(calls, chore{Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, n})
+				calls = append(calls, chore{Call{scriptQuorumUnlock, l.onNodes().leave[:], []string{id}}, n})
 			}
 		}
 	case c.restsUntil(id) > 0:

@@ -17,7 +17,7 @@ type answer struct {
 	waiting  int64         // granted, renewed, held: ids in Q
 	server   int64         // the server's time in microseconds
 	holder   string        // held, queued, lost, not held: the value of L; empty: none
-	pttl     time.Duration // held, queued: of L; negative: no expiry
+	pttl     time.Duration // held, queued: of L; negative: no expiry. released, of a quorum's node: of the mark of a waiter
 	position int64         // queued: 0 is the head
 	score    int64         // queued: arrival in microseconds
 	inserted bool          // queued: by this very request
@@ -38,7 +38,7 @@ var forms = map[string]string{
 	"granted":   "base size server run", // of a quorum's node; else it is a line
 	"held":      "holder pttl waiting server [refused] [run]",
 	"again":     "server",
-	"released":  "refused run", // of a quorum's node; else it is a line
+	"released":  "refused run [pttl]", // of a quorum's node; else it is a line
 	"not held":  "holder server [refused] [run]",
 	"cancelled": "server refused",
 	"dropped":   "server",

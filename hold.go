@@ -93,7 +93,7 @@ func (l *line) leaveBehind(t *tenure, now instant) <-chan struct{} {
 		return l.c.rest(t.id, l, now, t.minHold.until).ended()
 	}
 	if q := l.c.quorum; q != nil {
-		return q.undo(t.id, l, now, t.gone())
+		return q.undo(t.id, l, true, now, t.gone())
 	}
 	return l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, "")).ended()
 }

@@ -37,6 +37,7 @@ const (
 	termPrefix  = reserved + "term" // and the shard suffix
 	maxKey      = 512
 
+	wantedPrefix  = reserved + "wanted:"
 	holdersPrefix = reserved + "holders:" // H: the holders of a shared kind
 )
 

@@ -51,6 +51,7 @@ type line struct {
 	told      chan outcome // tells the one who released
 	tellBy    instant      // when the one who released is told that nobody knows
 	ballot    *ballot      // on a quorum: the try in flight
+	nodeKeys  *nodeKeys    // on a quorum; nil until they are needed
 	contest   contest
 	shared    *shared // of a shared kind; nil for a mutex
 
@@ -82,7 +83,7 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 			return err
 		}
 		l = c.newLine(key, m.name, k, nil)
-		l.candidate, l.apart = m.candidate, apart
+		l.candidate, l.apart, l.askAt = m.candidate, apart, c.quorum.yieldsUntil(m.name)
 	} else if w.try && l.busy() {
 		defer c.unlock()
 		return l.held(now)
@@ -212,6 +213,9 @@ func (c *core) end(t *tenure, now instant) {
 	delete(c.tenures, t.id)
 	held := t.phase >= holding
 	t.become(past)
+	if t.wanted > now {
+		c.quorum.leaveUntil(t.line.name, t.wanted)
+	}
 	if held && t.lost && c.quorum == nil { // an earlier lock may yet come
 		c.cancelFor(t, now)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,9 +23,10 @@ const MaxQuorumTTL = time.Minute
 // starts. Options.Quorum names the quorum, as InitQuorum or
 // "holdfast quorum init" made it; Options.TTL is at most MaxQuorumTTL.
 //
-// It does less than a Client of one master. There is no line between processes:
-// who waits looks again every 25 to 100 ms and may be overtaken, and each look
-// asks all nodes. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
+// It does less than a Client of one master. There is no queue: a waiter polls all
+// nodes every 25 to 100 ms and is not served in order. A Client that releases a name
+// which another waits for lets that one poll first: its next Lock or TryLock of the name
+// takes up to 150 ms and two round trips more. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
 // Mutex.MinHold, Mutex.Owner, Mutex.TTL, Once, Semaphore and RWMutex are refused, by an error;
 // Options.Details, Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
 // all before as long as not more nodes than a minority lose their data at a time.
@@ -86,6 +88,8 @@ type quorum struct {
 	need  int // a majority
 	nodes []*node
 	seen  int64 // newest token heard of
+
+	yields map[string]instant // by name: until when it is left to a waiter elsewhere
 }
 
 // node is one master of a quorum. Guarded by the core's mutex, but for the
@@ -168,14 +172,31 @@ func (n *node) patience(o *Options) time.Duration {
 	return min(4*n.usual+25*time.Millisecond, o.attempt())
 }
 
+// nodeKeys are the keys of a name on each node, as scripts want them.
+type nodeKeys struct {
+	lock  [4]string // L, F, M and wanted; most scripts take fewer
+	leave [2]string // L and wanted
+}
+
+func (l *line) onNodes() *nodeKeys {
+	if l.nodeKeys == nil {
+		lock := l.keys.lock()
+		wanted := wantedPrefix + beside(lock, strings.HasPrefix(lock, "{"))
+		l.nodeKeys = &nodeKeys{[4]string{lock, l.keys.fence(), markerKey, wanted}, [2]string{lock, wanted}}
+	}
+	return l.nodeKeys
+}
+
 // send notes a request to one node; see core.send.
 func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
-	keys := []string{l.keys.lock(), l.keys.fence(), markerKey}
+	keys := l.onNodes().lock[:3]
 	switch s {
+	case scriptQuorumLock:
+		keys = l.nodeKeys.lock[:]
 	case scriptQuorumRaise:
 		keys = keys[:2]
 	case scriptQuorumUnlock:
-		keys = keys[:1]
+		keys = l.nodeKeys.leave[:]
 	}
 	r := &request{
 		call: Call{s, keys, args}, line: l, tenure: t, node: n,
@@ -189,12 +210,6 @@ func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args 
 	}
 	q.c.outbox = append(q.c.outbox, r)
 	return r
-}
-
-// pause is how long a process waits between two tries: the same for one that
-// found the name held and for one that has just released it.
-func (q *quorum) pause() time.Duration {
-	return 25*time.Millisecond + q.c.jitter(75*time.Millisecond)
 }
 
 // busy tells whether so many nodes owe answers that the rest is no majority, or some
@@ -212,19 +227,21 @@ func (q *quorum) busy(waited time.Duration) int {
 	return max(slow, q.need-quiet)
 }
 
-// undo takes an id off all nodes, in the background, until it has expired. What it
-// returns is closed when that has ended on a majority: done, or refused for good.
-func (q *quorum) undo(id string, l *line, now, until instant) <-chan struct{} {
+// undo takes an id off all nodes, in the background, until it has expired; held: the name
+// was ours by it. What it returns is closed when that has ended on a majority: done, or
+// refused for good.
+func (q *quorum) undo(id string, l *line, held bool, now, until instant) <-chan struct{} {
 	until = min(until, now.add(q.c.options.TTL)) // there is no Q in which it could stand longer
 	u := &undoing{open: q.need, done: make(chan struct{})}
 	for _, n := range q.nodes {
-		q.undoOn(n, id, l, now, until).of = u
+		e := q.undoOn(n, id, l, now, until)
+		e.of, e.held = u, held
 	}
 	return u.done
 }
 
 func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) *errand {
-	return q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.keys[:1], []string{id}}, line: l, node: n, until: until}, now)
+	return q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.onNodes().leave[:], []string{id}}, line: l, node: n, until: until}, now)
 }
 
 // ghost is core.ghost for one node: others need not have it.

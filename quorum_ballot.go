@@ -65,7 +65,10 @@ func (q *quorum) ask(l *line, now instant) {
 	b := &ballot{q: q, line: l, t: t, sent: now, votes: make([]vote, len(q.nodes))}
 	l.ballot = b
 	l.asking = &request{line: l, tenure: t, sent: now}
-	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.seen+1)), q.id}
+	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.seen+1)), q.id, "0"}
+	if l.callers.waits() {
+		args[3] = millis(q.comesBack())
+	}
 	for _, n := range q.nodes {
 		q.send(n, scriptQuorumLock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
 			b.answered(n, a, err, now)
@@ -99,6 +102,7 @@ func (b *ballot) answered(n *node, a answer, err error, now instant) {
 		if token := tokenOf(a.holder); a.word == "held" && token > 0 {
 			q.seen = max(q.seen, token+tokensOfTurns-1)
 			q.ghost(n, bareID(a.holder), now)
+			q.wants(b.line, bareID(a.holder), now)
 		}
 	}
 	b.decide(now)

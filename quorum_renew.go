@@ -139,6 +139,7 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 	f := t.leaving
 	if err == nil {
 		f.done[n.number], f.runs[n.number] = true, a.run
+		q.yield(l, a, now)
 	}
 	if l.tenure != t || t.phase != leaving { // the others have sufficed
 		f.owed[n.number] = err != nil && passing(err)
@@ -151,7 +152,7 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
 		l.departed(nil, now)
 		q.owe(t, now)
-		l.askAt = now.add(q.pause())
+		l.askAt = q.yields[l.name]
 		l.step(now)
 		return
 	}

@@ -169,7 +169,7 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 		l.c.renewAllSoon(now) // it may not be alone
 	}
 	if q := l.c.quorum; q != nil {
-		q.undo(t.id, l, now, t.expiry) // a minority still has it
+		q.undo(t.id, l, true, now, t.expiry) // a minority still has it
 	}
 	if u != nil {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.reason}, now)

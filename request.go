@@ -276,13 +276,14 @@ type errand struct {
 	heard  bool          // it was answered, and is sent once more for that alone
 	place  *list.Element // among the cancels; nil: it is none
 	of     *undoing      // what it is a part of; nil: nobody waits
+	held   bool          // on a quorum: the name was ours by this id
 }
 
 // errand ends an id: the first of args. On a quorum that is done on each node, and
 // nil is returned.
 func (c *core) errand(s *Script, l *line, now, until instant, args []string) *errand {
 	if c.quorum != nil {
-		c.quorum.undo(args[0], l, now, until)
+		c.quorum.undo(args[0], l, false, now, until)
 		return nil
 	}
 	return c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
@@ -339,6 +340,9 @@ func (e *errand) bringUpToDate(now instant) {
 }
 
 func (e *errand) answered(r *request, a answer, err error, now instant) {
+	if e.held && err == nil {
+		e.c.quorum.yield(e.line, a, now)
+	}
 	switch {
 	case e.asking != r: // it was sent once more, or is dropped
 		return

@@ -40,10 +40,15 @@ func startNode(t *testing.T, options redistest.Options) *quorumNode {
 func (n *quorumNode) try(s *script.Script, args ...string) ([]string, error) {
 	keys := []string{"L", "F", keyM}
 	switch s {
+	case script.QuorumLock:
+		keys = append(keys, "wanted")
+		if len(args) == 3 {
+			args = append(args, "0") // nobody waits
+		}
 	case script.QuorumRaise:
 		keys = keys[:2]
 	case script.QuorumUnlock:
-		keys = keys[:1]
+		keys = []string{"L", "wanted"}
 	case script.QuorumMark, script.QuorumLook:
 		keys = keys[2:]
 	}
@@ -362,8 +367,10 @@ func TestQuorumScriptFullMemory(t *testing.T) {
 	token := n.expect("granted", n.lock(voterA, n.now()))[1]
 	n.server.MustDo(t, "CONFIG", "SET", "maxmemory", "1")
 	n.expect("renewed", n.eval(script.QuorumRenew, voterA, token, quorumOfTests))
-	if _, err := n.try(script.QuorumLock, voterB, "1", quorumOfTests); err != nil {
-		t.Errorf("a vote that is held: got %v, want held", err)
+	for _, waits := range []string{"0", "100"} {
+		if _, err := n.try(script.QuorumLock, voterB, "1", quorumOfTests, waits); err != nil {
+			t.Errorf("a vote that is held, waits for %s ms: got %v, want held", waits, err)
+		}
 	}
 	n.expect("released", n.eval(script.QuorumUnlock, voterA))
 	if _, err := n.try(script.QuorumLock, voterB, "1", quorumOfTests); err == nil {

@@ -1,6 +1,6 @@
 -- quorum_lock: one node's vote for an id.
--- KEYS L F M
--- ARGV id, proposed token, quorum-id
+-- KEYS L F M wanted
+-- ARGV id, proposed token, quorum-id, ms within which a caller that waits asks again (0: none waits)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, M = KEYS[1], KEYS[2], KEYS[3]
@@ -21,6 +21,11 @@ end
 if holder then
   local whose, token = string.match(holder, '^(.*):(%d+)$')
   if whose == id then return {'granted', token, 64, us, run} end
+  local wanted, comes = KEYS[4], tonumber(ARGV[4])
+  local ours = string.match(holder, '^[^.]*%.') == string.match(id, '^[^.]*%.') -- an unlock of its own is on its way
+  if not ours and comes > redis.call('PTTL', wanted) then
+    redis.pcall('SET', wanted, '', 'PX', comes) -- full memory refuses it: held is held all the same
+  end
   return {'held', holder, redis.call('PTTL', L), 0, us, '', run}
 end
 local base = math.max(fence + 1, math.min(math.max(proposed, now - 2000000), now + 2000000))

@@ -1,0 +1,87 @@
+package holdfast
+
+import "time"
+
+// On a quorum nobody hands a name over: a waiter polls. So a process that has released a
+// name has to leave it alone until the waiters of other processes have polled once, or it
+// would take it again before they come. A waiter that finds the name held marks it as
+// wanted for as long as it takes to come back; the release is told how long that still
+// is. A name that nobody wants costs its holder no pause. A mark is a hint: lost, late or
+// doubled it makes somebody wait for less, or for comesBackMost more, once.
+
+// The pause of a waiter between two polls.
+const (
+	pauseLeast = 25 * time.Millisecond
+	pauseMost  = 100 * time.Millisecond
+)
+
+// pause is how long a waiter that found the name held waits before it polls again.
+func (q *quorum) pause() time.Duration {
+	return pauseLeast + q.c.jitter(pauseMost-pauseLeast)
+}
+
+// A poll's round trip, as far as marks count on it. The answers of the slowest node that
+// is not silent may have to be waited for.
+const (
+	tripUnknown   = 50 * time.Millisecond
+	tripMost      = 250 * time.Millisecond
+	comesBackMost = pauseMost + pauseLeast + 2*tripMost
+)
+
+// comesBack is the time within which the poll that follows one which is sent now reaches
+// the nodes: what is left of this one's round trip, the pause, and the way there.
+func (q *quorum) comesBack() time.Duration {
+	slowest := time.Duration(0)
+	for _, n := range q.nodes {
+		switch {
+		case n.silent.Load():
+		case n.usual == 0:
+			slowest = max(slowest, tripUnknown)
+		default:
+			slowest = max(slowest, n.usual)
+		}
+	}
+	return pauseMost + pauseLeast + 2*min(slowest, tripMost)
+}
+
+// yield notes that a waiter elsewhere comes for a name that was given back here.
+func (q *quorum) yield(l *line, a answer, now instant) {
+	if a.word != "released" || a.pttl <= 0 {
+		return
+	}
+	q.leaveUntil(l.name, now.add(min(a.pttl, comesBackMost)))
+}
+
+// wants does for a holder of this Client what the mark does for others: nodes do not mark
+// what is held by the Client that asks, since an unlock of its own may be on its way.
+func (q *quorum) wants(l *line, holder string, now instant) {
+	if t := q.c.tenures[holder]; t != nil && t.line != l && l.callers.waits() {
+		t.wanted = now.add(q.comesBack())
+	}
+}
+
+// leaveUntil lets nobody here ask for a name who does not already.
+func (q *quorum) leaveUntil(name string, until instant) {
+	until = until.add(q.c.jitter(pauseLeast)) // others, too, may have paused for this mark
+	if until <= q.yields[name] {
+		return
+	}
+	if q.yields == nil {
+		q.yields = map[string]instant{}
+	}
+	q.yields[name] = until
+	q.c.later(until, func(now instant) {
+		if q.yields[name] <= now {
+			delete(q.yields, name)
+		}
+	})
+}
+
+// yieldsUntil is until when a name is left to a waiter elsewhere; 0: it is not, or this is
+// no quorum.
+func (q *quorum) yieldsUntil(name string) instant {
+	if q == nil {
+		return 0
+	}
+	return q.yields[name]
+}
