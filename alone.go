@@ -22,9 +22,9 @@ func alone(call Call) (Call, bool) {
 		}
 		return Call{scriptKeep, call.Keys[:1], call.Args[:1]}, true
 	case scriptSharedUnlock:
-		return Call{scriptSharedDrop, call.Keys[3:], call.Args[:1]}, true
+		return Call{scriptSharedDrop, call.Keys[3:4], call.Args[:1]}, true
 	case scriptSharedRenew:
-		return Call{scriptSharedKeep, call.Keys[3:], call.Args[:1]}, true
+		return Call{scriptSharedKeep, call.Keys[3:4], call.Args[:1]}, true
 	}
 	return Call{}, false
 }

@@ -74,6 +74,9 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	if err == nil {
 		t.open--
 	}
+	if l.shared != nil && a.capacity > 0 {
+		l.sized(a)
+	}
 	newest := l.asking == r
 	if newest {
 		l.asking = nil
@@ -123,6 +126,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.notAdopted(a)
 	case "other kind":
 		l.otherKind(a)
+	case "too many":
+		l.tooMany(a)
 	default:
 		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
 	}

@@ -63,6 +63,7 @@ type core struct {
 	exported   memory               // ids that are somebody else's to end
 	wake       *wake                // the subscription; in Cluster each line has its own
 	bare       bares                // what is kept of the lines of shared kinds with ids that are remembered
+	sizes      map[string]int64     // of semaphores: what was told as another size than stated
 	wakes      wakes                // in Cluster those of the shared kinds, whose lines of a name share one
 	answered   instant              // when the newest answer came
 	troubled   bool                 // a request failed in the network since the last answer

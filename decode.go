@@ -28,7 +28,7 @@ type answer struct {
 	run      string        // a quorum's node: which run of which server answered
 	mark     string        // no member: the quorum-id that the node bears
 	kind     string        // other kind: which one the name is
-	capacity int64         // other kind: its size; 0: it has none, or it is not known
+	capacity int64         // other kind, too many: its size; 0: it has none, or it is not known. Else its size where we said another
 	look     time.Duration // queued, of a shared kind: when to look again
 }
 
@@ -36,7 +36,7 @@ type answer struct {
 // be missing. What is one line of text is not here, see decodeLine.
 var forms = map[string]string{
 	"granted":   "base size server run", // of a quorum's node; else it is a line
-	"held":      "holder pttl waiting server [refused] [run]",
+	"held":      "holder pttl waiting server [refused] [run] [capacity]",
 	"again":     "server",
 	"released":  "refused run [pttl]", // of a quorum's node; else it is a line
 	"not held":  "holder server [refused] [run]",
@@ -60,6 +60,7 @@ var forms = map[string]string{
 	"marked":    "mark server run",
 
 	"other kind": "kind capacity",
+	"too many":   "capacity",
 	"resized":    "",
 
 	"passed": "", // what the answer for several names says of one that did not matter; see shareOf
@@ -70,7 +71,9 @@ func decodeAnswer(reply []string) (answer, error) {
 		return answer{}, errors.New("an empty answer")
 	}
 	if len(reply) == 1 {
-		if a, ok := decodeLine(reply[0]); ok {
+		line, size := cutSize(reply[0])
+		if a, ok := decodeLine(line); ok {
+			a.capacity = size
 			return a, a.check()
 		}
 	}
@@ -96,6 +99,16 @@ func decodeAnswer(reply []string) (answer, error) {
 	return a, a.check()
 }
 
+// cutSize takes off a line that a semaphore has another size than the request said.
+func cutSize(line string) (rest string, size int64) {
+	if rest, ok := strings.CutPrefix(line, "sized "); ok {
+		if rest, ok = cutNumbers(rest, &size); ok {
+			return rest, min(size, MaxSize)
+		}
+	}
+	return line, 0
+}
+
 // decodeLine reads the answers that come often: a line costs less than a list, here
 // and in Redis. They are
 //
@@ -103,6 +116,8 @@ func decodeAnswer(reply []string) (answer, error) {
 //	queued <pttl> <position> <score> <seconds> <us> <inserted> <heard> <look> <n> <holder, n bytes>[refused]
 //	released [refused]
 //	again
+//
+// Before granted and queued stands "sized <capacity> ", see cutSize.
 func decodeLine(line string) (a answer, ok bool) {
 	word, rest, _ := strings.Cut(line, " ")
 	a.word = word

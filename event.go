@@ -96,6 +96,14 @@ type Wake struct {
 	Err error // why it broke, where known
 }
 
+// OtherSize tells: a semaphore has another size than this program stated, and it is the
+// one that counts. It is told once for each size of a name; see Semaphore.
+type OtherSize struct {
+	Name   string
+	Stated int
+	Size   int
+}
+
 // Repaired tells: a key without expiry was given one.
 type Repaired struct{ Name string }
 
@@ -110,5 +118,6 @@ func (Renewed) event()     {}
 func (RenewFailed) event() {}
 func (Recalled) event()    {}
 func (Wake) event()        {}
+func (OtherSize) event()   {}
 func (Repaired) event()    {}
 func (Dropped) event()     {}

@@ -39,6 +39,7 @@ const (
 
 	wantedPrefix  = reserved + "wanted:"
 	holdersPrefix = reserved + "holders:" // H: the holders of a shared kind
+	sizePrefix    = reserved + "size:"    // the size of a semaphore
 )
 
 // keysOf makes the keys of a name.
@@ -92,6 +93,12 @@ func beside(l string, tagged bool) string {
 func (k *keys) withHolders() []string {
 	l := k.lock()
 	return []string{l, k.fence(), k.queue(), holdersPrefix + beside(l, strings.HasPrefix(l, "{"))}
+}
+
+// withSize are those and the size key, as the scripts want them that set a size.
+func (k *keys) withSize() []string {
+	l := k.lock()
+	return append(k.withHolders(), sizePrefix+beside(l, strings.HasPrefix(l, "{")))
 }
 
 // shardOf is the shard suffix of a name, empty where channels are not sharded.

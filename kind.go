@@ -33,15 +33,15 @@ func kindOf(letter byte) Kind {
 	return KindMutex
 }
 
-// ErrKind tells that the name is in use as another kind of lock, or as a semaphore of
-// another size. A *KindError names both.
+// ErrKind tells that the name is in use as another kind of lock. A *KindError names
+// both.
 var ErrKind = errors.New("holdfast: used as another kind of lock")
 
 // KindError says what a name was asked for as, and what it is.
 type KindError struct {
 	Name     string
 	Kind     Kind // asked for
-	Size     int  // of a semaphore; else 0
+	Size     int  // that was stated for a semaphore; else 0
 	UsedAs   Kind
 	UsedSize int // of a semaphore, where known; else 0
 }
@@ -73,15 +73,20 @@ func (l *line) kind() Kind {
 
 // otherKind: the name is in use as something else. Nobody here can have it.
 func (l *line) otherKind(a answer) {
-	if l.tenure.phase == asked && l.tenure.open == 0 {
-		l.tenure.waits = false // so nothing stands in Redis
-	}
+	l.standsNowhere()
 	e := &KindError{Name: l.name, Kind: KindMutex}
 	if s := l.shared; s != nil {
 		e.Kind, e.Size = kindOf(s.letter), s.size()
 	}
 	e.usedAs(a)
 	l.reject(e)
+}
+
+// standsNowhere: nothing of the tenure that was refused stands in Redis.
+func (l *line) standsNowhere() {
+	if l.tenure.phase == asked && l.tenure.open == 0 {
+		l.tenure.waits = false
+	}
 }
 
 func (e *KindError) usedAs(a answer) {

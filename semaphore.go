@@ -20,8 +20,10 @@ const MaxSize = 1 << 30
 // own token and its own expiry, so the permits of a process that dies come back
 // one TTL after it was last heard of.
 //
-// Whoever uses a name must agree on its size: while anybody holds permits,
-// another size is ErrKind. Nobody remembers a size when nobody holds.
+// The size belongs to the name, and Redis keeps it for 30 days from each use. The
+// first use sets it, and only Resize changes it. A program that states another size is
+// served by the stored one. Its Client says so once for each size, by the event
+// OtherSize and a warning in the log.
 //
 // Tokens are unique and rise with each lease, but several are held at a time: a
 // resource that refuses every token below the highest it has seen refuses
@@ -40,8 +42,8 @@ type Semaphore struct {
 	size   atomic.Int64
 }
 
-// Semaphore makes the semaphore of a name, with size permits in all, from 1 to
-// MaxSize; else it panics. A name that can't be a key is told by Acquire.
+// Semaphore makes the semaphore of a name. size is how many permits it has in all if
+// the name has no size yet, from 1 to MaxSize; else it panics. A name that can't be a key is told by Acquire.
 func (c *Client) Semaphore(name string, size int) *Semaphore {
 	checkSize(size)
 	s := &Semaphore{client: c, name: name}
@@ -58,15 +60,16 @@ func checkSize(size int) {
 // Name is the name whose permits these are.
 func (s *Semaphore) Name() string { return s.name }
 
-// Size is the size with which this Semaphore asks.
+// Size is the size that this Semaphore states: that of Client.Semaphore, or of the
+// newest Resize by it. The name may have another one; State.Size says which.
 func (s *Semaphore) Size() int { return int(s.size.Load()) }
 
 // Acquire waits until n permits are ours, first come first served, and returns
 // the lease that has them: they are given back together. ctx bounds the wait
 // only; when it ends Acquire returns its error at once and leaves nothing behind.
-// n below 1 or above the size is ErrSize at once. Other errors: ErrKind where
-// others use the name with another size, or otherwise; ErrDeadlock under the
-// context of a lease of the same name; and those of Mutex.Lock.
+// More permits than the name has are ErrSize, also when Resize made it smaller
+// during the wait. Other errors: ErrKind where others use the name otherwise;
+// ErrDeadlock under the context of a lease of the same name; and those of Mutex.Lock.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Lease, error) {
 	return s.acquire(ctx, n, false)
 }
@@ -80,19 +83,17 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
 
 func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error) {
 	size := s.size.Load()
-	if n < 1 || int64(n) > size {
-		return nil, fmt.Errorf("%w: asked for %d of %s, which has %d", ErrSize, n, s.name, size)
+	if n < 1 || n > MaxSize {
+		return nil, tooMany(s.name, int64(n), size)
 	}
 	return shared{letter: permits, weight: int64(n), capacity: size}.acquire(ctx, s.client, s.name, try)
 }
 
-// Resize changes the size for all who hold and wait now, and with which this
-// Semaphore asks from now on. When it returns nil, those who fit in a larger
+// Resize sets the size of the name, whether anybody holds permits or not, and the
+// size that this Semaphore states. When it returns nil, those who fit in a larger
 // size hold. A smaller one takes nothing away: until enough is given back nobody
-// gets any. Who waits for more permits than there are now gets ErrKind, and so
-// does everybody who comes with the old size. Where nobody holds there is nothing
-// to change, and the next to come says the size. size must be from 1 to MaxSize,
-// else Resize panics.
+// gets any. A caller that waits for more permits than there are now gets ErrSize.
+// size must be from 1 to MaxSize, else Resize panics.
 //
 // Errors: ErrKind; ErrUnreachable, after which it may have been done or not:
 // it can be called again.
@@ -107,7 +108,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.evalBounded(ctx, Call{scriptSharedResize, k.withHolders(), []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.evalBounded(ctx, Call{scriptSharedResize, k.withSize(), []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return unanswered(s.name, k.lock(), err)
 		}
@@ -126,4 +127,32 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 			return &storeError{s.name, nil, fmt.Errorf("resize was answered %q", a.word)}
 		}
 	}
+}
+
+func tooMany(name string, n, size int64) error {
+	return fmt.Errorf("%w: asked for %d of %s, which has %d", ErrSize, n, name, size)
+}
+
+// tooMany: the caller asks for more permits than there are.
+func (l *line) tooMany(a answer) {
+	l.standsNowhere()
+	l.reject(tooMany(l.name, l.shared.weight, a.capacity))
+}
+
+// maxSizes bounds for how many names a Client remembers which size it has told.
+const maxSizes = 1024
+
+// sized tells, once for each size of a name, that another one counts than was stated.
+func (l *line) sized(a answer) {
+	c := l.c
+	if l.shared.letter != permits || a.capacity == l.shared.capacity || c.sizes[l.name] == a.capacity ||
+		a.word != "granted" && a.word != "queued" && a.word != "held" {
+		return
+	}
+	if c.sizes == nil || len(c.sizes) >= maxSizes {
+		c.sizes = map[string]int64{}
+	}
+	c.sizes[l.name] = a.capacity
+	c.warn("holdfast: the semaphore has another size than this program states; Resize changes it for all", "name", l.name, "stated", l.shared.capacity, "size", a.capacity)
+	c.emit(OtherSize{Name: l.name, Stated: int(l.shared.capacity), Size: int(a.capacity)})
 }

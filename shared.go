@@ -17,7 +17,7 @@ type shared struct {
 	letter   byte
 	weight   int64
 	capacity int64
-	keys     []string // L F Q H
+	keys     []string // L F Q H, and of a semaphore the size key
 	tail     string   // of its id
 }
 
@@ -66,6 +66,9 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 		return err
 	}
 	s.keys = k.withHolders()
+	if s.letter == permits {
+		s.keys = k.withSize()
+	}
 	s.tail = "." + itoa(c.options.TTL.Milliseconds()) + "." + string(rune(s.letter)) + itoa(s.weight) + "|" + c.options.Owner
 	c.mu.Lock()
 	if c.closed {
@@ -88,13 +91,13 @@ func (l *line) call(s *Script, args []string) Call {
 	}
 	switch s {
 	case scriptLock:
-		s = scriptSharedLock
+		return Call{scriptSharedLock, l.shared.keys, args}
 	case scriptUnlock, scriptCancel:
 		s = scriptSharedUnlock
 	case scriptRenew:
 		s = scriptSharedRenew
 	}
-	return Call{s, l.shared.keys, args}
+	return Call{s, l.shared.keys[:4], args}
 }
 
 // renews tells the scripts that prolong a tenure.

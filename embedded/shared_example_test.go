@@ -67,9 +67,13 @@ func ExampleSemaphore_Resize() {
 	}
 	defer func() { _ = more.Release() }()
 
-	_, err = client.Semaphore("exports", 10).TryAcquire(ctx, 1) // it has not heard of that
+	old := client.Semaphore("exports", 10) // it has not heard of that, and is served by the new size
+	if err := more.Release(); err != nil {
+		fmt.Println(err)
+	}
+	more, err = old.TryAcquire(ctx, 2)
 	fmt.Println(err)
-	// Output: holdfast: exports is a semaphore of 12, not a semaphore of 10
+	// Output: <nil>
 }
 
 // Any number of readers, or one writer.

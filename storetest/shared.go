@@ -315,14 +315,13 @@ func (s suite) enter(t *testing.T, order chan<- string, who string, lock func(co
 	}
 }
 
-// kinds: a name that is used as two kinds, or sizes, is an error that names both.
+// kinds: a name that is used as two kinds is an error that names both.
 func (s suite) kinds(t *testing.T) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	locks := map[string]func(c *holdfast.Client) (*holdfast.Lease, error){
 		"a mutex":          func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("kind").Lock(within(t)) },
 		"an RWMutex":       func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("kind").RLock(within(t)) },
 		"a semaphore of 2": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Semaphore("kind", 2).Acquire(within(t), 1) },
-		"a semaphore of 3": func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Semaphore("kind", 3).Acquire(within(t), 1) },
 	}
 	for is, hold := range locks {
 		lease, err := hold(a)

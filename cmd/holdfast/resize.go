@@ -13,15 +13,15 @@ func (a *app) resizeCommand() *cobra.Command {
 		Use:   "resize NAME SIZE",
 		Short: "Change how many permits a semaphore has",
 		Long: `Change how many permits the semaphore NAME has in all, for those who hold some and
-those who wait. Of a larger size those who fit run at once. A smaller one takes
-nothing away: nobody gets any before enough were given back. Who waits for more
-than there are now is refused.
+those who wait, and for all who come. Of a larger size those who fit run at once.
+A smaller one takes nothing away: nobody gets any before enough were given back. A
+command that waits for more than there are now is refused.
 
-From then on whoever comes must say the new size ('holdfast run --of SIZE'), as
-long as anybody holds permits. Nobody remembers a size when nobody does: then there
-is nothing to change, which is said, and no error.
+Redis keeps the size for 30 days from each use of NAME, also while nobody holds
+permits. A command that says another size ('holdfast run --of SIZE') is served by
+this one, and told so.
 
-Exit codes: 0 done, or nothing to do; 64 the command line is wrong, or NAME is
+Exit codes: 0 done; 64 the command line is wrong, or NAME is
 another kind of lock; 69, 70 and 77 as of 'holdfast run'.`,
 		Example: `  holdfast resize builds 8`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +54,7 @@ func (a *app) resize(ctx context.Context, name string, size int) error {
 	case err != nil:
 		return err
 	case state.Kind != holdfast.KindSemaphore:
-		a.say("nobody holds %s, so there is nothing to change: whoever comes next says how many permits it has", name)
+		a.say("%s has %s; nobody holds any", name, several(size, "permit"))
 	default:
 		a.say("%s: %s are held", name, useText(state))
 	}

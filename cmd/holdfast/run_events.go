@@ -13,6 +13,7 @@ import (
 type narrator struct {
 	outage *outage
 	detail func(format string, args ...any)
+	say    func(format string, args ...any)
 	over   chan struct{} // gets one when the end of the lease was told
 
 	line    holdfast.Queued // the newest that was told
@@ -20,7 +21,7 @@ type narrator struct {
 }
 
 func (a *app) newNarrator() *narrator {
-	return &narrator{outage: &outage{say: a.say}, detail: a.detail, over: make(chan struct{}, 1)}
+	return &narrator{outage: &outage{say: a.say}, say: a.say, detail: a.detail, over: make(chan struct{}, 1)}
 }
 
 // end ends the telling, after the last event of a lease that was given back, if
@@ -53,6 +54,8 @@ func (n *narrator) event(e holdfast.Event) {
 			n.detail("renewed %s again, %s left", e.Name, duration(e.Remaining))
 		}
 		n.trouble = false
+	case holdfast.OtherSize:
+		n.say("%s has %d permits, not %d as --of says: 'holdfast resize' changes that", e.Name, e.Size, e.Stated)
 	case holdfast.Recalled:
 		n.detail("recalled: another process waits for %s", e.Name)
 	case holdfast.Lost:

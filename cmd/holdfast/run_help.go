@@ -34,7 +34,9 @@ All who use NAME must say the same of it, else nothing is run (exit code 64):
   -s, --shared      a reader: beside other readers
   -x, --exclusive   the writer of those: alone
   --of SIZE         beside others, together at most SIZE permits; --permits N
-                    takes more than one, 'holdfast resize' changes SIZE for all
+                    takes more than one. The first use sets SIZE, and Redis
+                    keeps it for 30 days from each use. 'holdfast resize'
+                    changes it; a command that says another is told so
 
 First come, first served: a reader waits behind a writer that waits. All flags go
 with each, but --min-hold with none. Several tokens are in use at a time with

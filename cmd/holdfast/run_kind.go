@@ -22,7 +22,7 @@ func (k *kindOptions) flags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&k.shared, "shared", "s", false, "run beside others that are --shared, see above")
 	flags.BoolVarP(&k.exclusive, "exclusive", "x", false, "run alone, where others are --shared")
 	flags.IntVar(&k.permits, "permits", 1, "how many of the permits of --of to take")
-	flags.IntVar(&k.size, "of", 0, "`SIZE` of a semaphore: the permits there are in all")
+	flags.IntVar(&k.size, "of", 0, "`SIZE` of a semaphore: the permits there are in all, if the\nname has no size yet")
 }
 
 // check says which flags exclude each other, and what the library can't.
@@ -34,7 +34,7 @@ func (k *kindOptions) check(given func(flag string) bool, minHold bool) error {
 	case (k.shared || k.exclusive) && (given("of") || given("permits")):
 		return usagef("%s and %s exclude each other: NAME is one kind of lock", first, map[bool]string{true: "--of", false: "--permits"}[given("of")])
 	case given("permits") && !given("of"):
-		return usagef("--permits wants --of SIZE beside it: how many permits NAME has in all, the same number for all who use it")
+		return usagef("--permits wants --of SIZE beside it: how many permits NAME has in all")
 	case given("of") && (k.size < 1 || k.size > holdfast.MaxSize):
 		return usagef("--of is %d: it must be from 1 to %d", k.size, holdfast.MaxSize)
 	case given("of") && (k.permits < 1 || k.permits > k.size):
@@ -74,8 +74,12 @@ func (o *runOptions) taker(client *holdfast.Client, name string) taker {
 	return taker{name, m.Lock, m.TryLock}
 }
 
-// withFlags says of a name that is another kind of lock which flags fit it.
+// withFlags says of a name that is another kind of lock which flags fit it, and how to
+// get more permits than there are.
 func withFlags(err error) error {
+	if errors.Is(err, holdfast.ErrSize) {
+		return &exitError{exitUsage, fmt.Errorf("%w: 'holdfast resize' changes that", err)}
+	}
 	var other *holdfast.KindError
 	if !errors.As(err, &other) {
 		return err
@@ -86,8 +90,6 @@ func withFlags(err error) error {
 		hint = "--shared or --exclusive takes it as that"
 	case other.UsedAs == holdfast.KindMutex:
 		hint = "leave out --shared, --exclusive and --of"
-	case other.Kind == holdfast.KindSemaphore && other.UsedSize > 0:
-		hint = fmt.Sprintf("say --of %d, or change it for all with 'holdfast resize'", other.UsedSize)
 	case other.UsedAs == holdfast.KindSemaphore:
 		hint = "--of SIZE takes it as that"
 	}

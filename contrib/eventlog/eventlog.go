@@ -20,10 +20,10 @@ type Options struct {
 // New makes a function for holdfast.Options.OnEvent, or to be called from there, that
 // logs every event. What went wrong is a warning: a lease lost, but for one that this
 // program ended by Close, Export or MaxHold; a renewal that failed, a subscription that
-// broke, a key repaired, events dropped. Leases that begin and end are of level Info, all
+// broke, a key repaired, a semaphore of another size than was stated, events dropped. Leases that begin and end are of level Info, all
 // else of level Debug. Nil options are good defaults.
 //
-// Fields: name, class, token, source, cause, reason, position, holder, replicas, error, n;
+// Fields: name, class, token, source, cause, reason, position, holder, replicas, error, n, stated, size;
 // waited, held, remaining as a slog duration; slack, the share of the life that was left.
 func New(logger *slog.Logger, options *Options) func(holdfast.Event) {
 	var class func(string) string
@@ -66,6 +66,8 @@ func describe(event holdfast.Event) (level slog.Level, message, name string, fie
 		return slog.LevelWarn, "renewal failed", e.Name, []slog.Attr{slog.Duration("remaining", e.Remaining), slog.Float64("slack", e.Slack), slog.Any("error", e.Err)}
 	case holdfast.Recalled:
 		return slog.LevelDebug, "another process waits", e.Name, nil
+	case holdfast.OtherSize:
+		return slog.LevelWarn, "a semaphore has another size than was stated", e.Name, []slog.Attr{slog.Int("stated", e.Stated), slog.Int("size", e.Size)}
 	case holdfast.Repaired:
 		return slog.LevelWarn, "a key without expiry was given one", e.Name, nil
 	case holdfast.Wake:

@@ -1,5 +1,5 @@
 -- shared_handover: makes holders of those whom survey has found. A function.
--- needs: L, F, Q, H, t, us, kind, seen, now, base, shared_state.lua,
+-- needs: L, F, Q, H, sized (or nil), t, us, kind, seen, now, base, shared_state.lua,
 --   shared_survey.lua, and shared_ends.lua
 
 -- handover does what plan says, tells the new holders but mine, whose request is
@@ -57,6 +57,7 @@ local function handover(plan, mine, leaving, capacity)
   local gone = plan.silent and plan.silent ~= plan.first and 1 or 0
   if #out > 0 then gone = gone + redis.call('ZREM', Q, unpack(out)) end
 
+  -- include shared_size.lua
   local token
   local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0
   if plan.first or waiting > gone then near(gone, math.min(left, 2000)) end

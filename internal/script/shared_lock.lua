@@ -1,9 +1,9 @@
 -- shared_lock: asks for a part of what a name has, or asks again.
--- KEYS L F Q H
--- ARGV id, capacity, 'try' or 'wait', kept arrival in us or 0, shard suffix
+-- KEYS L F Q H, of a semaphore the size key
+-- ARGV id, the capacity that counts if none is stored, 'try' or 'wait', kept arrival in us or 0, shard suffix
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local L, F, Q, H, sized = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, capacity, mode, kept, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 
 -- include shared_ids.lua
@@ -14,12 +14,13 @@ local over = redis.call('ZSCORE', H, id)
 local now, fence, base, room
 -- include fence.lua
 if other then return {'other kind', other, seen[2] or 0} end
+-- include shared_capacity.lua
 
-local function granted(token) return string.format('granted %s 1 0 %s %s', token, t[1], t[2]) end
+local function granted(token) return string.format('%sgranted %s 1 0 %s %s', differs, token, t[1], t[2]) end
 
 if over_of(over) > us and not foreign then -- ours already
   local ttl, size, top = ttl_of(id), 1, base
-  if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', ARGV[2]) end
+  if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
   local px = math.max(ttl, redis.call('PTTL', L), redis.call('PTTL', H)) -- L may have been made anew, and H has what others live
   redis.call('PEXPIRE', L, px)
   redis.call('ZADD', H, score_of(id, us + 1000 * ttl), id)
@@ -28,24 +29,21 @@ if over_of(over) > us and not foreign then -- ours already
   return granted(last)
 end
 
-if seen[2] and tonumber(seen[2]) ~= capacity then -- whoever stands in line saw it change
-  local place = redis.call('ZSCORE', Q, id)
-  if not place or weight > tonumber(seen[2]) then
-    if place then redis.call('ZREM', Q, id) end
-    return {'other kind', kind, seen[2]}
-  end
-  capacity = tonumber(seen[2])
+if weight > capacity then
+  redis.call('ZREM', Q, id) -- it fitted when it was queued, and the size was changed
+  return {'too many', string.format('%.0f', capacity)}
 end
 -- include shared_used.lua
 local fits = not foreign and used + weight <= capacity
-if mode == 'try' and foreign then return {'held', foreign, redis.call('PTTL', L), waiting, us} end
+-- include shared_wake.lua
+local function held(by, ms, n) return {'held', by, ms, n, us, refused, '', differs ~= '' and capacity or 0} end
+if mode == 'try' and foreign then return held(foreign, redis.call('PTTL', L), waiting) end
 -- include shared_ends.lua
 if mode == 'try' and waiting == 0 and not fits then
   local first, soonest = ends('')
-  return {'held', first, math.ceil((soonest - us) / 1000), waiting, us}
+  return held(first, math.ceil((soonest - us) / 1000), waiting)
 end
 
--- include shared_wake.lua
 -- include shared_survey.lua
 -- include shared_handover.lua
 
@@ -62,7 +60,7 @@ if mode == 'try' then
   local token, first, left = handover(plan, id, '', capacity)
   if token then return granted(token) .. ' ' .. refused end
   if plan.more then return {'again', us} end
-  return {'held', first or '', left, redis.call('ZCARD', Q), us, refused}
+  return held(first or '', left, redis.call('ZCARD', Q))
 end
 
 local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
@@ -96,4 +94,7 @@ if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', c
 end
 local holder, px, rank = first or '', math.min(left, 4000000000000), redis.call('ZRANK', Q, id) or 0
 score = string.format('%.0f', score)
--- include queued.lua
+local function queued()
+  -- include queued.lua
+end
+return differs .. queued()

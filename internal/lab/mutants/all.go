@@ -13,6 +13,7 @@ var tables = slices.Concat(
 	orderMutants,
 	holdMutants,
 	sharedMutants,
+	sizeMutants,
 	lightMutants,
 	contribMutants,
 	attackMutants,

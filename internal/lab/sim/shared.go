@@ -76,6 +76,9 @@ const Light = 1 << 52
 // KeyH is the key of a name's holders.
 func KeyH(name string) string { return "holdfast/holders:{" + Prefix + name + "}" }
 
+// KeySize is the key of a semaphore's size.
+func KeySize(name string) string { return "holdfast/size:{" + Prefix + name + "}" }
+
 // rises: who holds alone has a token above all before it, and whoever comes after
 // that one above its.
 func (n *watched) rises(h *Held, token int64) bool {

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,21 +15,185 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// More permits than there are, and none, are refused at once.
+// More permits than there are, and none, are refused at once. The stored size says how
+// many there are, whatever size was stated.
 func TestSharedTooMany(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
-		s.on(func(step sim.Step, _ *sim.Fate) { t.Errorf("%s is sent", step.Kind) })
-		for _, n := range []int{5, 0, -1} {
-			if _, err := p0.Client.Semaphore("n", 4).Acquire(t.Context(), n); !errors.Is(err, holdfast.ErrSize) {
-				t.Errorf("Acquire of %d of 4: got %v, want ErrSize", n, err)
+		many := func(n, stated int, want string) {
+			t.Helper()
+			began := time.Now()
+			_, err := p0.Client.Semaphore("n", stated).Acquire(t.Context(), n)
+			if !errors.Is(err, holdfast.ErrSize) || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("Acquire of %d of %d: got %v, want ErrSize, %s", n, stated, err, want)
+			}
+			if took := time.Since(began); took > 50*time.Millisecond {
+				t.Errorf("it took %v", took)
+			}
+		}
+		many(5, 4, "asked for 5 of n, which has 4")
+		many(0, 4, "asked for 0 of n, which has 4")
+		many(-1, 4, "asked for -1 of n, which has 4")
+		many(holdfast.MaxSize+1, holdfast.MaxSize, "which has 1073741824")
+		s.none("n")
+		if err := p0.Client.Semaphore("n", 4).Resize(t.Context(), 6); err != nil {
+			t.Fatal(err)
+		}
+		lease, err := p0.Client.Semaphore("n", 4).Acquire(t.Context(), 5)
+		if err != nil {
+			t.Fatalf("Acquire of 5 of 6, 4 stated: %v", err)
+		}
+		many(7, 8, "asked for 7 of n, which has 6")
+		if err := lease.Release(); err != nil {
+			t.Error(err)
+		}
+		many(7, 8, "asked for 7 of n, which has 6")
+	})
+}
+
+// The size of a name outlives its holders, and programs that state another one are
+// served by it and told once.
+func TestSharedSizeIsKept(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		told := make(chan holdfast.OtherSize, 100)
+		p0 := s.process("p0", 15*time.Second)
+		p1 := s.Process("p1", holdfast.Options{TTL: 15 * time.Second, Logger: slog.New(slog.DiscardHandler), OnEvent: func(e holdfast.Event) {
+			if e, ok := e.(holdfast.OtherSize); ok {
+				told <- e
+			}
+		}}, 1)
+		s.take(p0, "n", permits(1, 2)).release() // the first use sets it
+		size := sim.KeySize("n")
+		if got := s.Do("GET", size); got != "2" {
+			t.Fatalf("the stored size: got %v, want 2", got)
+		}
+		s.Watch.CalledFor(p0, "n", permits(1, 2))
+		first := s.take(p1, "n", permits(1, 2))
+		second := s.take(p0, "n", permits(1, 2))
+		_, err := p1.Client.Semaphore("n", 8).TryAcquire(t.Context(), 1)
+		if !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("a third of 2, 8 stated: got %v, want ErrHeld", err)
+		}
+		next := make(chan *holdfast.Lease, 1)
+		go func() {
+			lease, err := p1.Client.Semaphore("n", 8).Acquire(t.Context(), 1)
+			if err != nil {
+				t.Error(err)
+			}
+			next <- lease
+		}()
+		time.Sleep(100 * time.Millisecond)
+		first.release()
+		if err := (<-next).Release(); err != nil {
+			t.Error(err)
+		}
+		second.release()
+		time.Sleep(time.Second)
+		s.none("n")
+		for range 3 {
+			lease, err := p1.Client.Semaphore("n", 8).TryAcquire(t.Context(), 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lease.Release(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := p1.Client.Semaphore("n", 8).TryAcquire(t.Context(), 3); !errors.Is(err, holdfast.ErrSize) {
+			t.Errorf("3 of 2, 8 stated: got %v, want ErrSize", err)
+		}
+		time.Sleep(time.Second)
+		if want := (holdfast.OtherSize{Name: "n", Stated: 8, Size: 2}); len(told) != 1 || <-told != want {
+			t.Errorf("told %d times, want once: %v", len(told), want)
+		}
+		if got := s.Do("PTTL", size).(int64); got < 29*24*3600*1000 || got > 30*24*3600*1000 {
+			t.Errorf("the stored size lives for %d ms, want 30 days from the last use", got)
+		}
+	})
+}
+
+// A size that was lost, or makes no sense, is stored anew: what holders have counts, else
+// what is stated.
+func TestSharedSizeIsLost(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		size := sim.KeySize("n")
+		first := s.take(p0, "n", permits(1, 2))
+		s.Do("DEL", size)
+		if _, err := p0.Client.Semaphore("n", 9).TryAcquire(t.Context(), 2); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("2 of 2 beside a holder, 9 stated: got %v, want ErrHeld", err)
+		}
+		second := s.take(p0, "n", permits(1, 2))
+		if got := s.Do("GET", size); got != "2" {
+			t.Errorf("the stored size: got %v, want that of the holders, 2", got)
+		}
+		first.release()
+		second.release()
+		for _, bad := range []string{"0", "x", "1e300", "-3"} {
+			s.Do("SET", size, bad)
+			lease, err := p0.Client.Semaphore("n", 2).TryAcquire(t.Context(), 2)
+			if err != nil {
+				t.Fatalf("beside a stored size of %s: %v", bad, err)
+			}
+			if err := lease.Release(); err != nil {
+				t.Error(err)
 			}
 		}
 	})
 }
 
-// The size is changed for who holds and waits; who comes with the old one is told
-// both, and so is a waiter for whom it became too small.
+// A rolling deploy from one size to another: no call fails for the size, before Resize
+// or after it, and never are more permits held than there are.
+func TestSharedRollingResize(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		var inside, most atomic.Int64
+		var wg sync.WaitGroup
+		until := time.Now().Add(10 * time.Second)
+		old, young := s.process("old", 15*time.Second), s.process("young", 15*time.Second)
+		limit := atomic.Int64{}
+		limit.Store(4)
+		for i, p := range []*sim.Link{old, young, old, young, old, young, old, young, old, young, old, young} {
+			stated := []int{4, 8}[i%2]
+			if i == 0 {
+				s.take(p, "n", permits(1, 4)).release()
+			}
+			wg.Go(func() {
+				for time.Now().Before(until) {
+					lease, err := p.Client.Semaphore("n", stated).Acquire(t.Context(), 1)
+					if err != nil {
+						t.Errorf("stating %d: %v", stated, err)
+						return
+					}
+					now := inside.Add(1)
+					if now > limit.Load() {
+						t.Errorf("%d hold, of %d", now, limit.Load())
+					}
+					most.Store(max(most.Load(), now))
+					time.Sleep(20 * time.Millisecond)
+					inside.Add(-1)
+					if err := lease.Release(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		time.Sleep(5 * time.Second)
+		if got := most.Load(); got != 4 {
+			t.Errorf("before Resize %d held at once, want 4", got)
+		}
+		limit.Store(8)
+		if err := young.Client.Semaphore("n", 8).Resize(t.Context(), 8); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		if got := most.Load(); got != 8 {
+			t.Errorf("after Resize %d held at once, want 8", got)
+		}
+	})
+}
+
+// The size is changed for all who hold, wait and come. A waiter for whom it became too
+// small is told.
 func TestSharedResize(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
@@ -40,10 +208,9 @@ func TestSharedResize(t *testing.T) {
 		if got := sem.Size(); got != 3 {
 			t.Errorf("Size: got %d, want 3", got)
 		}
-		kind(t, "holdfast: n is a semaphore of 3, not a semaphore of 2", func() error {
-			_, err := p2.Client.Semaphore("n", 2).TryAcquire(t.Context(), 1)
-			return err
-		})
+		if _, err := p2.Client.Semaphore("n", 2).TryAcquire(t.Context(), 1); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("by the old size: got %v, want ErrHeld", err)
+		}
 
 		refused := make(chan error, 1)
 		go func() {
@@ -55,14 +222,14 @@ func TestSharedResize(t *testing.T) {
 		if err := sem.Resize(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
-		kind(t, "holdfast: n is a semaphore of 1, not a semaphore of 3", func() error {
-			select {
-			case err := <-refused:
-				return err
-			case <-time.After(100 * time.Millisecond):
-				return errors.New("nothing")
+		select {
+		case err := <-refused:
+			if want := "holdfast: the semaphore has not so many permits: asked for 3 of n, which has 1"; !errors.Is(err, holdfast.ErrSize) || err.Error() != want {
+				t.Errorf("too many now: got %v, want %s", err, want)
 			}
-		})
+		case <-time.After(100 * time.Millisecond):
+			t.Error("a waiter for which the size is too small was not told")
+		}
 		first.release()
 		s.notBefore("one more than there are now", small, time.Second)
 		second.release()
@@ -83,10 +250,18 @@ func kind(t *testing.T, want string, f func() error) {
 func TestSharedResizeOfNothing(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
+		s.take(p0, "n", permits(1, 2)).release()
 		if err := p0.Client.Semaphore("n", 2).Resize(t.Context(), 5); err != nil {
 			t.Errorf("Resize where nobody holds: %v", err)
 		}
 		s.none("n")
+		all, err := p0.Client.Semaphore("n", 2).TryAcquire(t.Context(), 5)
+		if err != nil {
+			t.Fatalf("5 of 5, 2 stated: %v", err)
+		}
+		if err := all.Release(); err != nil {
+			t.Error(err)
+		}
 		h := s.take(p0, "n", read)
 		kind(t, "holdfast: n is an RWMutex, not a semaphore of 5", func() error {
 			return p0.Client.Semaphore("n", 2).Resize(t.Context(), 5)
