@@ -27,4 +27,5 @@ var tables = slices.Concat(
 	inspectMutants,
 	journalMutants,
 	cliMutants,
+	waitingMutants,
 )

@@ -38,9 +38,11 @@ type Link struct {
 	subs       map[*subscription]struct{}
 	silent     bool // nothing arrives anywhere, and nobody is told
 	dead       bool
-	mute, deaf bool          // nothing that it sends, or that is sent to it, arrives
-	severed    int           // times that all its connections were cut
-	resumed    chan struct{} // closed when it goes on; nil: it is not paused
+	mute, deaf bool           // nothing that it sends, or that is sent to it, arrives
+	severed    int            // times that all its connections were cut
+	resumed    chan struct{}  // closed when it goes on; nil: it is not paused
+	died       time.Time      // when it was killed
+	pauses     [][2]time.Time // from when until when it was paused; the end of one that lasts is zero
 }
 
 var _ holdfast.Store = (*Link)(nil)
@@ -65,7 +67,7 @@ func (l *Link) hush(silent bool) {
 func (l *Link) Kill() {
 	l.world.mu.Lock()
 	l.world.note("%s is killed", l.Owner)
-	l.dead, l.silent = true, true
+	l.dead, l.silent, l.died = true, true, time.Now()
 	l.world.Watch.killed(l)
 	l.world.mu.Unlock()
 	l.cut()

@@ -14,6 +14,7 @@ func (l *Link) Pause(d time.Duration) {
 	}
 	resumed := make(chan struct{})
 	l.resumed = resumed
+	l.pauses = append(l.pauses, [2]time.Time{time.Now()})
 	l.stopped.Store(int64(l.now()) + 1)
 	w.note("%s is paused", l.Owner)
 	w.mu.Unlock()
@@ -21,6 +22,7 @@ func (l *Link) Pause(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note("%s goes on", l.Owner)
+	l.pauses[len(l.pauses)-1][1] = time.Now()
 	l.stopped.Store(0)
 	l.resumed = nil
 	for name := range w.Watch.names {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,15 +115,22 @@ func (s *Story) Run() []string {
 	close(stop)
 	troubles.Wait()
 	s.settle()
-	switch {
-	case s.kind != Calm || s.orders.on || s.several:
-	case !s.shared && !s.mixed:
-		s.Watch.order()
-	case s.copies == 0: // else tokens come with the confirmation, whose order is another
-		s.Watch.orderShared()
-	}
+	s.judgeOrder()
 	s.Tally.Stories++
 	return s.Watch.Violations()
+}
+
+// judgeOrder checks how long callers waited, and behind whom: L1.
+func (s *Story) judgeOrder() {
+	switch {
+	case s.kind != Calm || s.orders.on || s.several || s.mixed:
+	case !s.shared:
+		s.Watch.order()
+		s.Watch.Waits(slices.Max(s.ttls))
+	case s.copies == 0: // else tokens come with the confirmation, whose order is another
+		s.Watch.orderShared()
+		s.Watch.Waits(slices.Max(s.ttls))
+	}
 }
 
 // settle checks that nothing is left behind: L2.

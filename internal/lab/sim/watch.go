@@ -81,9 +81,11 @@ type Held struct {
 	Left    time.Time // when the caller gave up or was done
 	Lease   Belief
 	name    string
-	tenure  string // its id, when known
-	part    Part   // of a shared kind
-	stays   bool   // a term, or one with a least time: not to be exported
+	tenure  string        // its id, when known
+	part    Part          // of a shared kind
+	stays   bool          // a term, or one with a least time: not to be exported
+	own     bool          // it has a tenure, and a place in the queue, of its own
+	least   time.Duration // that its name is kept from others since it was granted
 }
 
 func (w *Watch) name(name string) *watched {

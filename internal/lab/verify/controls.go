@@ -42,6 +42,7 @@ var Controls = []Control{
 	{Why: "one node's clock jumps forward under a bare majority: two hold", Cell: "clocked-quorum/node-clock-forward-bare-majority", Sees: check.Exclusion},
 	{Why: "the clocks of a majority jump forward: two hold", Cell: "clocked-quorum/majority-clocks-jump", Sees: check.Exclusion},
 	{Why: "data is lost and the clock is behind the newest token: tokens fall", Cell: "clocked/flushall-clock-behind", Sees: check.Tokens},
+	{Why: "waiters that poll have no order: they are overtaken", Cell: "standalone/none", Peer: client.Recipe, Sees: check.InOrder},
 	{Why: "a deadline counted from the answer: two hold", Cell: "standalone/answers-held", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
 	{Why: "a deadline counted from an answer that TCP had to send again: two hold", Cell: "netns/answers-vanish", Peer: client.RecipeLate, Right: client.Recipe, Sees: check.Exclusion},
 }
@@ -118,7 +119,7 @@ func (p *Controlled) history(cell Cell, peer client.Peer, seed uint64) (*check.S
 	if err != nil {
 		return nil, check.Rules{}, fmt.Errorf("%v, seed %d: %w", cell, seed, err)
 	}
-	return check.Read(events), check.Rules{TTL: r.ttl, Slack: r.slack}, nil
+	return check.Read(events), check.Rules{TTL: r.ttl, Slack: r.slack, Calm: cell.Fault.Calm}, nil
 }
 
 // controlCell finds a cell by its name, among those of controls, too.

@@ -34,16 +34,18 @@ type run struct {
 	slack  time.Duration
 	length time.Duration
 
-	dir    string
-	ttl    time.Duration
-	ways   []place.Way
-	crew   *crew.Crew
-	locked []string // names
-	struck int
-	each   int  // callers of a client
-	moved  bool // another server is a master now
-	peer   client.Peer
-	silent time.Duration // for so long TCP was silent when all was well again
+	dir     string
+	ttl     time.Duration
+	ways    []place.Way
+	crew    *crew.Crew
+	locked  []string // names
+	struck  int
+	each    int           // callers of a client
+	callers int           // of all together
+	windows time.Duration // see check.Rules
+	moved   bool          // another server is a master now
+	peer    client.Peer
+	silent  time.Duration // for so long TCP was silent when all was well again
 }
 
 // Outcome is what a history was.
@@ -54,6 +56,7 @@ type Outcome struct {
 	Grants     int
 	Faults     int           // that hit somebody
 	Ended      int           // leases that ended by their deadline in a process that ran
+	Idle       time.Duration // that a free name was, at most
 	Late       int           // of them, those whose context came late
 	Moments    int           // when that was
 	Slow       bool          // the machine was too busy for the checks of times
@@ -94,7 +97,9 @@ func (r *run) judge(o *Outcome, events []history.Event) {
 	rules := check.Rules{
 		TTL: r.ttl, Slack: r.slack, Loses: f.Loses || r.moved && !f.Once, Split: f.Splits || r.moved && !f.Once, Replicas: f.Replicas > 0,
 		Jumps: f.Jumps, Lags: f.Lags, Quiet: f.Name == faults.None.Name,
+		Calm: f.Calm && !r.moved, Polled: r.place.Quorum != "", Windows: r.windows,
 	}
+	_, o.Idle = check.Idleness(s, rules)
 	o.Violations = check.All(s, rules)
 	linear, unknown := check.Linear(s, rules, 5*time.Second, func(name string, info porcupine.LinearizationInfo, model porcupine.Model) {
 		var page bytes.Buffer
@@ -128,6 +133,9 @@ func (r *run) record() ([]history.Event, error) {
 		r.ttl = min(r.ttl, 500*time.Millisecond) // else renewals are rare
 	}
 	members := 3 + r.random.IntN(4)
+	if shape := r.cell.Fault.Shape; shape != nil {
+		members = shape.Members
+	}
 	defer func() {
 		for _, way := range r.ways {
 			way.Close()
@@ -166,6 +174,9 @@ func (r *run) record() ([]history.Event, error) {
 func (r *run) happen() error {
 	c := r.crew
 	length := cmp.Or(r.length, 3*time.Second)
+	if shape := r.cell.Fault.Shape; shape != nil {
+		length = max(length, shape.Length*3/2)
+	}
 	if err := r.strikes(length*2/3 + time.Duration(r.random.Int64N(int64(length*2/3)))); err != nil {
 		return err
 	}
@@ -174,7 +185,7 @@ func (r *run) happen() error {
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
 	defer r.pulse()()
-	c.Settle(r.ttl + 100*time.Millisecond + r.slack) // so that who waits in vain is seen to
+	c.Settle(r.ttl + time.Second + time.Duration(r.callers)*250*time.Millisecond + r.slack) // so that who waits in vain is seen to
 	if err := c.Finish(); err != nil {
 		return err
 	}
@@ -209,6 +220,9 @@ func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl"
 
 // settings draws what the members of the crew are.
 func (r *run) settings() func(int) client.Setting {
+	if shape := r.cell.Fault.Shape; shape != nil {
+		return r.shaped(shape)
+	}
 	mix := client.Mix{Long: 0.0005, Cancel: 0.1, Try: 0.1}
 	switch r.random.IntN(6) {
 	case 0:
@@ -224,7 +238,7 @@ func (r *run) settings() func(int) client.Setting {
 	if r.random.IntN(3) == 0 {
 		callers *= 3 // long lines
 	}
-	r.each = callers
+	r.each, r.callers = callers, callers*len(r.ways)
 	names := r.names()
 	replicas := r.cell.Fault.Replicas
 	var linger time.Duration
@@ -240,6 +254,37 @@ func (r *run) settings() func(int) client.Setting {
 			Hoard: r.hoard(member, hoard),
 			URLs:  r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
 			Peer: r.peer, TTL: r.ttl, Linger: linger, Replicas: replicas, Prefix: r.prefix(), Names: names, Callers: callers, Mix: mix,
+			Seed: r.seed ^ uint64(member)<<16,
+		}
+	}
+}
+
+// shaped are the settings of a cell that has a shape.
+func (r *run) shaped(shape *faults.Shape) func(int) client.Setting {
+	kind := history.Quorum
+	if r.place.Quorum == "" {
+		kind = history.Mutex
+		if len(shape.Kinds) > 0 {
+			kind = shape.Kinds[r.random.IntN(len(shape.Kinds))]
+		}
+	}
+	target := client.Target{Kind: kind, Names: []string{"a"}, Writes: true}
+	if kind == history.Semaphore {
+		target.Capacity = 2
+	}
+	r.locked = target.Names
+	each := shape.Clients / shape.Members
+	r.each = each * max(1, shape.Callers)
+	r.callers = r.each * shape.Members
+	first := r.random.IntN(2)
+	return func(member int) client.Setting {
+		mix := shape.Mix
+		if member > 0 && shape.Others != (client.Mix{}) {
+			mix = shape.Others
+		}
+		return client.Setting{
+			URLs: r.ways[member].URLs, Netns: r.ways[member].Namespace(), Quorum: r.place.Quorum, Driver: []string{"rueidis", "goredis"}[(member+first)%2],
+			Peer: r.peer, TTL: r.ttl, Prefix: r.prefix(), Names: []client.Target{target}, Clients: each, Callers: r.each, Mix: mix,
 			Seed: r.seed ^ uint64(member)<<16,
 		}
 	}
@@ -294,7 +339,7 @@ func (r *run) strikes(length time.Duration) error {
 		Place: r.place, Crew: r.crew, Ways: r.ways, Step: r.cell.Step, Random: r.random, TTL: r.ttl,
 		Prefix: r.prefix(), Names: r.locked, T: r.t, Callers: r.each,
 	}
-	defer func() { r.slack += scene.Windows }()
+	defer func() { r.slack, r.windows = r.slack+scene.Windows, scene.Windows }()
 	f := r.cell.Fault
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		time.Sleep(20*time.Millisecond + time.Duration(r.random.Int64N(int64(200*time.Millisecond))))

@@ -37,16 +37,17 @@ type Report struct {
 
 // Counts are sums over histories.
 type Counts struct {
-	Histories  int `json:"histories"`
-	Operations int `json:"operations"` // attempts to lock
-	Grants     int `json:"grants"`
-	Faults     int `json:"faults"`    // that hit somebody
-	Ended      int `json:"ended"`     // leases that ended by their deadline in a process that ran
-	Late       int `json:"late"`      // of them, those whose context came more than 20 ms later
-	Moments    int `json:"moments"`   // when that was: those of one process that came together are one
-	Slow       int `json:"slow"`      // histories in which the machine was too busy for the checks of times
-	Undecided  int `json:"undecided"` // names for which the search for an order of a lock took too long
-	Violations int `json:"violations"`
+	Histories  int     `json:"histories"`
+	Operations int     `json:"operations"` // attempts to lock
+	Grants     int     `json:"grants"`
+	Faults     int     `json:"faults"`       // that hit somebody
+	Ended      int     `json:"ended"`        // leases that ended by their deadline in a process that ran
+	Idle       float64 `json:"idle_seconds"` // the longest that a free name was idle while a living waiter asked for it
+	Late       int     `json:"late"`         // of them, those whose context came more than 20 ms later
+	Moments    int     `json:"moments"`      // when that was: those of one process that came together are one
+	Slow       int     `json:"slow"`         // histories in which the machine was too busy for the checks of times
+	Undecided  int     `json:"undecided"`    // names for which the search for an order of a lock took too long
+	Violations int     `json:"violations"`
 
 	Silent float64 `json:"silent_seconds,omitempty"` // the longest that TCP was silent when the faults of a history were over
 }
@@ -74,6 +75,7 @@ func (c *Counts) add(o Outcome) {
 	c.Faults += o.Faults
 	c.Ended += o.Ended
 	c.Late += o.Late
+	c.Idle = max(c.Idle, o.Idle.Seconds())
 	c.Moments += o.Moments
 	if o.Slow {
 		c.Slow++
@@ -154,7 +156,7 @@ func (r *Report) WriteFile(name string) error {
 // Table writes it for people.
 func (r *Report) Table(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tslow\tundecided\tviolations\t")
+	fmt.Fprintln(table, "cell\thistories\tlocks asked\tgranted\tfaults\tended by deadline\tlate\tidle\tslow\tundecided\tviolations\t")
 	names := make([]string, 0, len(r.Cells))
 	for name := range r.Cells {
 		names = append(names, name)
@@ -171,5 +173,5 @@ func (r *Report) Table(w io.Writer) {
 }
 
 func (c *Counts) row(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Slow, c.Undecided, c.Violations)
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.2f s\t%d\t%d\t%d\t\n", name, c.Histories, c.Operations, c.Grants, c.Faults, c.Ended, c.Late, c.Idle, c.Slow, c.Undecided, c.Violations)
 }

@@ -12,6 +12,8 @@ import (
 var (
 	saved    = flag.String("history", "", "a saved history that TestSaved judges")
 	savedTTL = flag.Duration("ttl", time.Second, "of that history")
+	calm     = flag.Bool("calm", false, "nothing was done to its servers and its network")
+	polled   = flag.Bool("polled", false, "it is of a quorum")
 )
 
 // What was saved of a failure can be judged again: -args -history FILE. Without
@@ -24,7 +26,7 @@ func TestSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, r := check.Read(events), check.Rules{TTL: *savedTTL, Slack: time.Second}
+	s, r := check.Read(events), check.Rules{TTL: *savedTTL, Slack: time.Second, Calm: *calm, Polled: *polled}
 	found, undecided := check.Linear(s, r, time.Minute, nil)
 	for _, v := range append(check.All(s, r), found...) {
 		t.Error(v)

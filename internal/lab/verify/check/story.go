@@ -30,6 +30,9 @@ type Rules struct {
 	Lags     bool          // clocks of single nodes go back: what a node was not told to drop in time stays there for longer
 	Quiet    bool          // nothing is done to anybody: no lease may be lost
 	Slack    time.Duration // what the machine may add to times that are no matter of safety
+	Calm     bool          // nothing is done to the servers and the network: who lives has a working connection
+	Polled   bool          // a quorum: it has no queue
+	Windows  time.Duration // claim windows of waiters whose machine was lost
 }
 
 // Story is a history put in order.
@@ -39,6 +42,9 @@ type Story struct {
 	Asks   []*Lease // all attempts, by Asked; those that were not granted have no Granted
 
 	crashed map[string]int64  // when a process was gone
+	frozen  map[string][]span // when it was stopped from outside
+	stalls  []stall           // when a process or a server stood still
+	forgot  []int64           // when the server lost what it had
 	unclean map[string]bool   // its Close said that Redis had not confirmed all
 	pauses  map[string][]span // when a process did not run
 	healed  int64
@@ -64,6 +70,11 @@ type Lease struct {
 
 type span struct{ from, to int64 }
 
+type stall struct {
+	process string
+	span
+}
+
 // Until is when its holder does not believe in the lease any more, at the latest.
 func (l *Lease) Until() int64 {
 	until := l.Deadline
@@ -84,7 +95,7 @@ const forever = int64(1<<63 - 1)
 
 // Read puts merged events in order.
 func Read(events []history.Event) *Story {
-	s := &Story{Events: events, crashed: map[string]int64{}, unclean: map[string]bool{}, pauses: map[string][]span{}}
+	s := &Story{Events: events, crashed: map[string]int64{}, unclean: map[string]bool{}, pauses: map[string][]span{}, frozen: map[string][]span{}}
 	attempts := map[int64]*Lease{}
 	frozen := map[string]int64{}
 	for i := range events {
@@ -100,9 +111,13 @@ func Read(events []history.Event) *Story {
 		case history.Thaw:
 			// The freeze was noted after it began: the trap's own event is before.
 			s.pauses[e.Process] = append(s.pauses[e.Process], span{frozen[e.Process] - int64(time.Second), e.T})
+			s.frozen[e.Process] = append(s.frozen[e.Process], span{frozen[e.Process], e.T})
 			delete(frozen, e.Process)
 		case history.Stall:
 			s.pauses[e.Process] = append(s.pauses[e.Process], span{e.T - e.Version, e.T})
+			s.stalls = append(s.stalls, stall{e.Process, span{e.T - e.Version, e.T}})
+		case history.FaultBegin:
+			s.forgot = append(s.forgot, e.T)
 		case history.Stop:
 			s.unclean[e.Process] = e.Class != history.OK
 		case history.Healed:
@@ -120,6 +135,7 @@ func Read(events []history.Event) *Story {
 	}
 	for process, from := range frozen {
 		s.pauses[process] = append(s.pauses[process], span{from - int64(time.Second), forever})
+		s.frozen[process] = append(s.frozen[process], span{from, forever})
 	}
 	for _, l := range s.Asks {
 		if l.Granted > 0 {
@@ -180,7 +196,7 @@ func (s *Story) byName() map[string][]*Lease {
 // All runs every checker that judges a single history.
 func All(s *Story, r Rules) []Violation {
 	var all []Violation
-	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Leftovers, Believed, Known, Recovered} {
+	for _, check := range []func(*Story, Rules) []Violation{Exclusion, Tokens, Fence, Adds, Unfenced, Errors, Waiting, Idle, InOrder, Leftovers, Believed, Known, Recovered} {
 		all = append(all, check(s, r)...)
 	}
 	return all

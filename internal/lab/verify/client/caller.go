@@ -15,6 +15,7 @@ import (
 // caller locks one thing after the other.
 type caller struct {
 	*process
+	client   int // which of the process's
 	targets  []Target
 	mix      Mix
 	longest  time.Duration // that it works
@@ -33,7 +34,7 @@ func (p *process) newCaller(i int) (*caller, error) {
 		return nil, err
 	}
 	c := &caller{
-		process: p, resource: conn, first: p.Number*Attempts + int64(i),
+		process: p, client: i % max(1, p.Clients), resource: conn, first: p.Number*Attempts + int64(i),
 		random:  rand.New(rand.NewPCG(p.Seed, uint64(i))),
 		targets: p.Names, mix: p.Mix, longest: p.TTL * 3 / 2, look: 5 * time.Millisecond,
 	}
@@ -54,6 +55,9 @@ func (c *caller) live() error {
 		}
 		if c.mix.Idle {
 			c.pause(c.TTL / 3)
+		}
+		if c.mix.Rest > 0 {
+			c.pause(c.mix.Rest)
 		}
 		if round := c.round.Load(); round != c.settled && !c.hoards {
 			c.settled = round
@@ -141,6 +145,8 @@ func (c *caller) hold(w *wish, l lease, known int64) error {
 	c.trap.at(InWork)
 	if c.random.Float64() < c.mix.Long {
 		c.stay(w, l, known, upTo(c.random, c.longest))
+	} else if c.mix.Work > 0 {
+		c.stay(w, l, known, c.mix.Work)
 	}
 	for i := range w.events {
 		if !ok || l.Err() != nil {

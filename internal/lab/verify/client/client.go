@@ -23,8 +23,8 @@ type process struct {
 	Setting
 	notes     *history.Writer
 	trap      *trap
-	client    *holdfast.Client
-	peer      peer            // in the place of client, where one is set
+	clients   []*holdfast.Client
+	peer      peer            // in the place of clients, where one is set
 	unsettled atomic.Int64    // callers that are to come to the end of an attempt
 	round     atomic.Int64    // of settling
 	ctx       context.Context // ends when it is to finish
@@ -74,11 +74,23 @@ func Run(s Setting, stdin io.Reader) error {
 	return err
 }
 
-// connect makes the Client. A deployment that is in trouble is tried again.
-func (p *process) connect() ([]closer, error) {
+// connect makes the Clients.
+func (p *process) connect() (stores []closer, err error) {
 	if p.Peer != "" && p.Peer != Holdfast {
 		return nil, p.connectPeer()
 	}
+	for range max(1, p.Clients) {
+		opened, err := p.connectOne()
+		if err != nil {
+			return nil, err
+		}
+		stores = append(stores, opened...)
+	}
+	return stores, nil
+}
+
+// connectOne makes a Client. A deployment that is in trouble is tried again.
+func (p *process) connectOne() ([]closer, error) {
 	options := &holdfast.Options{
 		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Linger: p.Linger, WaitReplicas: p.Replicas, Quorum: p.Quorum,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
@@ -97,9 +109,9 @@ func (p *process) connect() ([]closer, error) {
 		bare = append(bare, store)
 	}
 	if p.Quorum != "" {
-		p.client = holdfast.NewQuorum(options, bare...)
+		p.clients = append(p.clients, holdfast.NewQuorum(options, bare...))
 	} else {
-		p.client = holdfast.New(bare[0], options)
+		p.clients = append(p.clients, holdfast.New(bare[0], options))
 	}
 	return stores, nil
 }

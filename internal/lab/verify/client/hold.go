@@ -29,7 +29,7 @@ type wish struct {
 // wish draws what to ask for.
 func (c *caller) wish(target *Target) *wish {
 	w := &wish{target: target, try: c.random.Float64() < c.mix.Try && target.Kind != history.Election}
-	e := history.Event{Kind: target.Kind, Mode: history.Exclusive, Weight: 1, Capacity: 1}
+	e := history.Event{Client: int64(c.client), Kind: target.Kind, Mode: history.Exclusive, Weight: 1, Capacity: 1}
 	switch target.Kind {
 	case history.Semaphore:
 		e.Mode, e.Capacity = history.Shared, target.Capacity
@@ -39,7 +39,7 @@ func (c *caller) wish(target *Target) *wish {
 		}
 	case history.RWMutex:
 		e.Capacity, e.Weight = wholeOfRW, wholeOfRW
-		if c.random.IntN(3) > 0 {
+		if c.random.IntN(3) > 0 && !target.Writes {
 			e.Mode, e.Weight = history.Shared, 1
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -52,7 +53,7 @@ const peerWait = 2 * time.Second
 // lock asks for what is wished for, by holdfast or by the peer.
 func (c *caller) lock(ctx context.Context, w *wish) (lease, []int64, error) {
 	if c.peer == nil {
-		return w.lock(ctx, c.client, c.Process)
+		return w.lock(ctx, c.clients[c.client], c.Process)
 	}
 	l, err := c.peer.lock(ctx, w, w.try)
 	switch {
@@ -75,7 +76,13 @@ func (p *process) close() error {
 		p.peer.close()
 		return nil
 	}
-	return p.client.Close()
+	errs := make([]error, len(p.clients))
+	var closing sync.WaitGroup
+	for i, client := range p.clients {
+		closing.Go(func() { errs[i] = client.Close() })
+	}
+	closing.Wait()
+	return errors.Join(errs...)
 }
 
 // connectPeer makes the peer.

@@ -28,7 +28,8 @@ type Setting struct {
 	History  string // file that events are appended to
 	Resource string // socket
 	Names    []Target
-	Callers  int
+	Clients  int // of holdfast in this process; 0: one
+	Callers  int // of all Clients together
 	Mix      Mix
 	Hoard    []Target // that nobody else wants, each with one caller more, who holds it for long
 	Seed     uint64
@@ -43,14 +44,17 @@ type Target struct {
 	Kind     history.Kind
 	Names    []string // one, but of a Multi
 	Capacity int64    // of a semaphore
+	Writes   bool     // an RWMutex is asked for by writers alone
 }
 
 // Mix says how callers spend their time.
 type Mix struct {
-	Long   float64 // share of leases that work, for up to 1.5 TTL
-	Cancel float64 // share of waits that are cancelled after up to a TTL
-	Try    float64 // share of attempts that do not wait
-	Idle   bool    // callers rest after each attempt, for up to a third of a TTL: often nobody waits
+	Work   time.Duration // that each lease takes at least
+	Rest   time.Duration // that a caller does nothing between two attempts, at most
+	Long   float64       // share of leases that work, for up to 1.5 TTL
+	Cancel float64       // share of waits that are cancelled after up to a TTL
+	Try    float64       // share of attempts that do not wait
+	Idle   bool          // callers rest after each attempt, for up to a third of a TTL: often nobody waits
 }
 
 // Order is a line on a client's standard input.

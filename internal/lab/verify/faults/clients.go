@@ -11,7 +11,7 @@ import (
 // ofClients hit one process, at an exact step.
 var ofClients = []Fault{
 	{
-		Name: "client-frozen", Steps: client.Steps,
+		Name: "client-frozen", Calm: true, Steps: client.Steps,
 		Strike: func(s *Scene) (string, func() error, error) {
 			i := s.Random.IntN(s.Crew.Size())
 			if !s.Crew.Freeze(i, s.Step) {
@@ -27,7 +27,7 @@ var ofClients = []Fault{
 		},
 	},
 	{
-		Name: "client-killed", Steps: client.Steps,
+		Name: "client-killed", Calm: true, Steps: client.Steps,
 		Strike: func(s *Scene) (string, func() error, error) {
 			i := s.Random.IntN(s.Crew.Size())
 			name := s.Crew.Name(i)

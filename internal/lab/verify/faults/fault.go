@@ -44,6 +44,8 @@ type Fault struct {
 	Once     bool          // it hits once in a history
 	TTL      time.Duration // of the clients, or half of that; 0: drawn
 	Replicas int           // the clients' WaitReplicas
+	Shape    *Shape        // of processes and load; nil: drawn
+	Calm     bool          // servers and network are left alone
 
 	Jumps  bool // the server's clock jumps forward
 	Lags   bool // a node's clock goes back, and what it has lives for longer
@@ -70,11 +72,11 @@ func (f *Fault) At(k place.Kind) bool {
 // All is the catalogue. Its first row is no fault at all: what must always go
 // well.
 func All() []Fault {
-	return slices.Concat([]Fault{None}, ofClients, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks, ofNamespaces)
+	return slices.Concat([]Fault{None}, ofClients, ofCrowds, ofServers, ofNetworks, ofQuorums, ofFailovers, ofClocks, ofNamespaces)
 }
 
 // None hits nobody.
-var None = Fault{Name: "none", TTL: 2 * time.Second, Strike: func(*Scene) (string, func() error, error) { return "", nil, nil }}
+var None = Fault{Name: "none", Calm: true, TTL: 2 * time.Second, Strike: func(*Scene) (string, func() error, error) { return "", nil, nil }}
 
 // upTo draws a length of time.
 func (s *Scene) upTo(d time.Duration) time.Duration {

@@ -12,6 +12,7 @@ type Event struct {
 	// Attempt is one wish for one name, unique in the history; the names of a
 	// Multi are wished for in an attempt each.
 	Attempt  int64  `json:"a,omitempty"`
+	Client   int64  `json:"c,omitempty"` // of the process, that asks; 0 where it has one
 	Kind     Kind   `json:"kind,omitempty"`
 	Mode     Mode   `json:"mode,omitempty"`
 	Name     string `json:"name,omitempty"`

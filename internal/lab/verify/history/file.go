@@ -64,6 +64,7 @@ func (e *Event) append(b []byte) []byte {
 	b = text(b, "p", e.Process)
 	b = text(b, "what", string(e.What))
 	b = number(b, "a", e.Attempt)
+	b = number(b, "c", e.Client)
 	b = text(b, "kind", string(e.Kind))
 	b = text(b, "mode", string(e.Mode))
 	b = text(b, "name", e.Name)

@@ -15,7 +15,7 @@ func TestWriteReadMerge(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	full := history.Event{
-		T: 3, Process: "p", What: history.Granted, Attempt: 4, Kind: history.Multi, Mode: history.Shared, Name: `a "name" \ ü`,
+		T: 3, Process: "p", What: history.Granted, Attempt: 4, Client: 13, Kind: history.Multi, Mode: history.Shared, Name: `a "name" \ ü`,
 		Weight: 5, Capacity: 6, Token: 1 << 52, Deadline: 8, Version: 9, Base: 10, Free: 11, FreeOf: 12,
 		Class: history.Taken, Detail: "two\nlines <&>",
 	}

@@ -1,0 +1,78 @@
+package sim_test
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
+)
+
+var ofCrowds = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kind")
+
+// A free name is idle for no longer than L1 says and nobody is overtaken, however many wait
+// for it, in processes of which some die, freeze or come later, and when the queue is lost.
+func TestCrowds(t *testing.T) {
+	oneThread(t)
+	for _, want := range []sim.CrowdWant{sim.WantMutex} {
+		t.Run(string(want), func(t *testing.T) {
+			for seed := range *ofCrowds {
+				playCrowd(t, func() *sim.Crowd { return sim.NewCrowd(seed, want) })
+			}
+		})
+	}
+}
+
+// The checkers see what is wrong: requests that take seconds leave a free name idle, and a
+// process whose requests take so long is overtaken.
+func TestCrowdsControl(t *testing.T) {
+	oneThread(t)
+	for what, tamper := range map[string]func(step sim.Step, f *sim.Fate){
+		" is idle from ": func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "unlock" || step.Push {
+				f.Out = 3 * time.Second
+			}
+		},
+		" was overtaken ": func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "lock" && step.Process%2 == 0 {
+				f.Out = 400 * time.Millisecond
+			}
+		},
+	} {
+		_, broken := performCrowd(t, func() *sim.Crowd {
+			c := sim.NewCrowd(1, sim.WantMutex)
+			c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 10*time.Second, 3, 3, 1, 0, 0, false
+			c.Rest, c.Tamper = 500*time.Millisecond, tamper
+			return c
+		})
+		if !slices.ContainsFunc(broken, func(b string) bool { return strings.Contains(b, what) }) {
+			t.Errorf("got %d violations, want one that says %q", len(broken), what)
+		}
+	}
+}
+
+func playCrowd(t *testing.T, draw func() *sim.Crowd) {
+	t.Helper()
+	text, broken := performCrowd(t, draw)
+	t.Log(text)
+	for _, b := range broken[:min(3, len(broken))] {
+		t.Errorf("%s: %s", text, b)
+	}
+}
+
+func performCrowd(t *testing.T, draw func() *sim.Crowd) (text string, broken []string) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		c := draw()
+		idle := c.Run()
+		c.Close()
+		broken = c.Watch.Violations()
+		text = fmt.Sprintf("%s: ttl %v, %d processes of %d Clients of %d callers, %d die, %d freeze for %v, flush %v: idle for %v at most",
+			c.Want, c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Frozen, c.Flush, idle)
+	})
+	return text, broken
+}

@@ -1,0 +1,35 @@
+//go:build linux
+
+package faults
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
+)
+
+// Shape says what the processes of a history are and what they want, where that is not drawn:
+// all want one name.
+type Shape struct {
+	Members int
+	Clients int // of all members together; each has a caller
+	Callers int // of each Client; 0: one
+	Kinds   []history.Kind
+	Mix     client.Mix
+	Others  client.Mix    // of all but the first member; the zero Mix: theirs is Mix, too
+	Length  time.Duration // that faults hit for at least
+}
+
+// ofCrowds have a load of their own.
+var ofCrowds = []Fault{
+	{
+		Name: "busy", Places: []place.Kind{place.Quorum3, place.Standalone}, Calm: true, TTL: 4 * time.Second,
+		Shape: &Shape{
+			Members: 2, Clients: 2, Kinds: nil, Length: 20 * time.Second,
+			Mix: client.Mix{Work: 200 * time.Millisecond}, Others: client.Mix{Work: 5 * time.Millisecond, Rest: time.Second},
+		},
+		Strike: func(*Scene) (string, func() error, error) { return "", nil, nil },
+	},
+}
