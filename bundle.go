@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// A Multi asks for all its names by one script first, which grants all of them
+// A Multi asks for up to 100 names by one script first, which grants all of them
 // or none. To each name's line that is a lock of its own which does not wait,
 // with an id of its own: only the way there and back is shared. So whatever can
 // happen to a lock and its answer is known how to deal with. See
@@ -32,7 +32,7 @@ var errOneByOne = errors.New("holdfast: these names must be asked for one by one
 // for all of them at once. It is errOneByOne where that can't be; nothing was
 // asked then. A try hears from here that a name is in use in this process.
 func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
-	together := c.quorum == nil && len(names) > 1 && len(names) <= mostBundled
+	together := c.quorum == nil && len(names) > 1
 	all := make([]*keys, len(names))
 	for i, name := range names {
 		k, err := keysOf(c.options.Prefix, name)

@@ -12,13 +12,12 @@ import (
 // Multi locks several names, all or none of them. It has no state of its own;
 // make it with Client.Multi.
 //
-// Names that are free are locked by one script, all in one step: one round trip,
-// however many they are. That is so on a standalone server, behind Sentinel and in
-// the embedded store, and on a Cluster where the hash tags of all keys agree, such
-// as by a prefix that is one; up to 100 names, none of which is in use in this
-// process. Else, on a quorum, and where one of them has to be waited for, they are
-// locked one after the other in the order of their bytes, whatever order they were
-// given in. So callers that lock by Multi and nothing else never wait for each
+// Names that are free are locked by one script, all in one step: one round trip for
+// up to 100 names, and one for each further 100. That is so on a standalone server,
+// behind Sentinel and in the embedded store, and on a Cluster where the hash tags of
+// all keys agree, such as by a prefix that is one. Of a hundred of which one has to be
+// waited for or is in use in this process, and on a quorum, each is locked by itself.
+// All go in the order of their bytes, whatever order they were given in. So callers that lock by Multi and nothing else never wait for each
 // other in a circle, in whatever processes they are. A caller that locks more
 // under the lease of a Multi can, unless that name comes later in the order.
 type Multi struct {
@@ -50,9 +49,9 @@ func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) {
 
 // TryLock is Lock without waiting for a holder: if one of the names is held, or
 // wanted by callers before us, it is a *HeldError that says which, and none is
-// held when it returns. Where one script asks for all names, none was ours for
-// even a moment, so of two tries that meet on free names one succeeds. Where they
-// are asked for one after the other, names before the held one are ours for a
+// held when it returns. Of two tries that meet on free names one succeeds. Where one
+// script asks for all names, which are 100 at most then, none was ours for even a moment.
+// Else the names before the held one, or those of the hundreds before it, are ours for a
 // moment, in which others may find them held.
 func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) {
 	return m.acquire(ctx, true)
@@ -63,28 +62,55 @@ func (m *Multi) acquire(ctx context.Context, try bool) (*MultiLease, error) {
 		return nil, err
 	}
 	for {
-		lease, err := m.atOnce(ctx, try)
-		if errors.Is(err, errOneByOne) || !try && errors.Is(err, ErrHeld) {
-			lease, err = m.oneByOne(ctx, try)
-		}
+		lease, err := m.inOrder(ctx, try)
 		if err == nil || !errors.Is(err, ErrLost) {
 			return lease, err
 		}
 	}
 }
 
-// atOnce locks all names by one script, if none is held. errOneByOne: that can't
-// be. ErrLost: one was lost before its caller had all.
-func (m *Multi) atOnce(ctx context.Context, try bool) (*MultiLease, error) {
+// inOrder locks the names in their order: as many at once as one script takes, and one by
+// one where those are not all to be had at once. ErrLost: one was lost before it had all.
+func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
+	all := &MultiLease{}
+	under := ctx // ends too when one of those that we have is lost
+	add := func(leases ...*Lease) {
+		for _, lease := range leases {
+			all.leases = append(all.leases, lease)
+			under = lease.Context(under)
+		}
+	}
+	for names := range slices.Chunk(m.names, mostBundled) {
+		leases, err := m.atOnce(under, names, try)
+		switch {
+		case err == nil:
+			add(leases...)
+			continue
+		case !errors.Is(err, errOneByOne) && (try || !errors.Is(err, ErrHeld)):
+			return nil, all.giveUp(ctx, under, err)
+		}
+		for _, name := range names {
+			lease, err := m.client.Mutex(name).acquire(under, try)
+			if err != nil {
+				return nil, all.giveUp(ctx, under, err)
+			}
+			add(lease)
+		}
+	}
+	return all.whole()
+}
+
+// atOnce locks names by one script, if none is held. errOneByOne: that can't be.
+func (m *Multi) atOnce(ctx context.Context, names []string, try bool) ([]*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c, done := m.client.core, ctx.Done()
-	callers, err := c.enterAll(m.names, try, done == nil)
+	callers, err := c.enterAll(names, try, done == nil)
 	if err != nil {
 		return nil, err
 	}
-	all := &MultiLease{}
+	got := &MultiLease{}
 	for _, w := range callers {
 		var o outcome
 		select {
@@ -94,40 +120,31 @@ func (m *Multi) atOnce(ctx context.Context, try bool) (*MultiLease, error) {
 		}
 		w.free(c)
 		if o.turn != nil {
-			all.leases = append(all.leases, &Lease{turn: o.turn, client: m.client})
+			got.leases = append(got.leases, &Lease{turn: o.turn, client: m.client})
 		}
 		if err == nil || errors.Is(err, errOneByOne) && o.err != nil {
 			err = o.err
 		}
 	}
 	if err != nil {
-		all.abandon(errors.Is(err, ErrHeld))
+		got.abandon(errors.Is(err, ErrHeld))
 		return nil, err
 	}
-	return all.whole()
+	return got.leases, nil
 }
 
-// oneByOne locks one name after the other. ErrLost: one was lost before it had all.
-func (m *Multi) oneByOne(ctx context.Context, try bool) (*MultiLease, error) {
-	all := &MultiLease{}
-	under := ctx // ends too when one of those that we have is lost
-	for _, name := range m.names {
-		lease, err := m.client.Mutex(name).acquire(under, try)
-		if err != nil {
-			lost := all.lost()
-			all.abandon(errors.Is(err, ErrHeld))
-			switch own := ctx.Err(); {
-			case own == nil && lost != nil:
-				return nil, lost
-			case own != nil && errors.Is(err, under.Err()): // both ended: the caller's is what it knows of
-				return nil, own
-			}
-			return nil, err
-		}
-		all.leases = append(all.leases, lease)
-		under = lease.Context(under)
+// giveUp gives back what an attempt has got, and says why it goes no further: one of those
+// was lost, or err, which is told as the caller's own where its ctx has ended.
+func (l *MultiLease) giveUp(ctx, under context.Context, err error) error {
+	lost := l.lost()
+	l.abandon(errors.Is(err, ErrHeld))
+	switch own := ctx.Err(); {
+	case own == nil && lost != nil:
+		return lost
+	case own != nil && errors.Is(err, under.Err()): // both ended: the caller's is what it knows of
+		return own
 	}
-	return all.whole()
+	return err
 }
 
 // whole is the lease of all names, if none of them was lost meanwhile.

@@ -100,24 +100,6 @@ func TestMultiIsOneRoundTrip(t *testing.T) {
 	})
 }
 
-// More than a hundred names are too long for one script.
-func TestMultiOfTooMany(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		steps := s.steps(0, nil)
-		var names []string
-		for i := range 101 {
-			names = append(names, fmt.Sprint("n", i))
-		}
-		m, err := s.multi(p0, time.Minute, names...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.tookSteps(steps, slices.Repeat([]string{"lock"}, 101)...)
-		m.release()
-	})
-}
-
 // A try that finds one name held has written nothing about the others, asks
 // nothing more, and leaves no line behind in its own process.
 func TestMultiTryTakesNothing(t *testing.T) {
