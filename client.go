@@ -357,4 +357,6 @@ var (
 	scriptSharedKeep    = script.SharedKeep
 	scriptSharedResize  = script.SharedResize
 	scriptSharedInspect = script.SharedInspect
+	scriptSharedRevoke  = script.SharedRevoke
+	scriptSharedSteal   = script.SharedSteal
 )

@@ -171,7 +171,7 @@ func (s *State) long(o *DiagnoseOptions) *Diagnosis {
 
 // toStop says how a holder is made to stop.
 func (s *State) toStop() string {
-	if h := s.Holder; s.quorum || s.Kind != KindMutex || h.Hash == "" || h.Foreign {
+	if h := s.Holder; s.quorum || h.Hash == "" || h.Foreign {
 		return "to end it stop its process: what it holds can't be revoked"
 	}
 	return "holdfast revoke " + s.tenureFlags() + " asks it to stop"

@@ -49,7 +49,7 @@ func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
 	if s.blocked(w) {
 		found = append(found, Diagnosis{
 			CodeReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited for %s until %s have done reading%s", w.Who(), rough(w.Waited), s.whos(), behind),
-			"see what they read for so long: a reader can't be revoked, stop its process; nobody is let in before the writer",
+			"see what they read for so long: holdfast revoke asks one reader to stop; nobody is let in before the writer",
 		})
 	}
 	return found

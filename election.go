@@ -16,6 +16,10 @@ import (
 // the candidates, and they it. It has no state of its own; make it with
 // Client.Election.
 type Election struct {
+	// MaxHold ends a term when it has lasted this long, as Mutex.MaxHold does. Set it
+	// before the first use; negative values panic.
+	MaxHold time.Duration
+
 	client *Client
 	name   string
 }
@@ -78,7 +82,7 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 		return nil, err
 	}
 	who := &candidate{number: candidates.Add(1), value: value}
-	m := &Mutex{client: e.client, name: e.name, candidate: who}
+	m := &Mutex{client: e.client, name: e.name, candidate: who, MaxHold: e.MaxHold}
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ const (
 	Taken   Cause = "taken"    // Redis says that another holds the name
 	Gone    Cause = "gone"     // the key is gone: deleted, evicted, or lost by the server
 	Closed  Cause = "closed"   // the Client was closed
-	MaxHold Cause = "max hold" // it lasted as long as Mutex.MaxHold allows
+	MaxHold Cause = "max hold" // it lasted as long as MaxHold allows
 
 	Revoked  Cause = "revoked"  // Client.Revoke asked for it: nobody else has the name before Release, or the end of its ttl
 	Stolen   Cause = "stolen"   // Client.Steal gave the name away

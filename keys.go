@@ -23,6 +23,14 @@ func (k *keys) order() string {
 // withOrder are all keys of the name.
 func (k *keys) withOrder() []string { return append(k[:], k.order()) }
 
+// orderOf is what was ordered by Revoke or Steal of one holder of a shared kind, of
+// which several may be meant at a time.
+func (k *keys) orderOf(id string) string {
+	client, rest, _ := strings.Cut(id, ".")
+	nonce, _, _ := strings.Cut(rest, ".")
+	return partOrderPrefix + client + "." + nonce + shardSuffix(k.lock())
+}
+
 // toRenew are the keys of renew. Without a stride it needs no F.
 func (k *keys) toRenew() []string {
 	return []string{k.lock(), k.queue(), k.order(), k.fence()}
@@ -37,9 +45,11 @@ const (
 	termPrefix  = reserved + "term" // and the shard suffix
 	maxKey      = 512
 
-	wantedPrefix  = reserved + "wanted:"
-	holdersPrefix = reserved + "holders:" // H: the holders of a shared kind
-	sizePrefix    = reserved + "size:"    // the size of a semaphore
+	wantedPrefix    = reserved + "wanted:"
+	holdersPrefix   = reserved + "holders:" // H: the holders of a shared kind
+	partOrderPrefix = reserved + "revoked/" // and client, nonce, shard suffix
+
+	sizePrefix = reserved + "size:" // the size of a semaphore
 )
 
 // keysOf makes the keys of a name.

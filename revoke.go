@@ -40,8 +40,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // Revoked, and the reason; the name is not given on before the holder's Release,
 // or before it has had a whole ttl to stop. Who waits in its process stands in
 // line anew. A holder that does not answer, or does not stop, keeps the name
-// until its ttl ends: Steal does not wait for it. It works for a Mutex and an
-// Election; what a Semaphore or an RWMutex holds can't be revoked.
+// until its ttl ends: Steal does not wait for it. Of a Semaphore or an RWMutex it asks
+// one holder, and the others are not concerned.
 //
 // tenure is the hash of the tenure that is meant, as Inspect gives it. If that
 // does not hold the name any more the error is ErrTenure, and nobody is asked to
@@ -53,14 +53,15 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 //
 // Other errors: ErrName, ErrUnreachable or that of ctx (nobody knows whether it was
 // asked, or will be within two seconds; ask again), a ServerError, and those of a reason or hash that is
-// none. A Client of a quorum can't. It costs two round trips: a look, and the order.
+// none. A Client of a quorum can't. It costs two round trips: a look, and the order; of a
+// Semaphore or an RWMutex one or two more, to find the holder.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
 }
 
-// Steal takes a name from its holder at once, and gives it to the next in line
-// if there is one. The holder's lease ends with ErrLost, cause Stolen, and the
+// Steal takes a name from its holder at once, or of a Semaphore or an RWMutex its part
+// from one of the holders, and gives it to those who wait, if there are any. The holder's lease ends with ErrLost, cause Stolen, and the
 // reason, when it hears of it: at once as a rule, by its next renewal if it can
 // not be told, by its deadline if it can not ask. UNTIL THEN TWO BELIEVE THAT
 // THEY HOLD THE NAME: it is for a holder that is known to be stuck or dead, and
@@ -68,7 +69,8 @@ func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard
 //
 // Name, tenure, reason, errors and cost are those of Revoke. Of several tenures that
 // are stolen one after the other within a ttl, only the newest is sure to read
-// the reason; for the others the cause may be Taken or Gone.
+// the reason; for the others the cause may be Taken or Gone. Of a Semaphore or an
+// RWMutex each does.
 func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {
 	_, err := c.order(ctx, scriptSteal, "Steal", name, tenure, reason)
 	return err
@@ -104,7 +106,7 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 		return answer{}, err
 	}
 	if len(reply) > 0 && reply[0] == "other kind" {
-		return answer{}, errNotShared(name, what)
+		return c.orderShared(ctx, until, s, name, tenure, k, suffix, reason)
 	}
 	state, err := c.decodeState(name, reply)
 	if err != nil {
@@ -119,6 +121,35 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 		call.Keys = k.withOrder()
 	}
 	return c.give(ctx, until, name, tenure, call)
+}
+
+// orderShared is order for one holder of a shared kind.
+func (c *core) orderShared(ctx context.Context, until instant, s *Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
+	var state *State
+	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
+		reply, err := c.evalUntil(ctx, until, name, Call{scriptSharedInspect, k.withHolders(), []string{itoa(int64(most)), suffix}})
+		if err != nil {
+			return answer{}, err
+		}
+		if state, err = c.decodeShared(name, reply); err != nil {
+			return answer{}, &storeError{name, nil, err}
+		}
+		for i, h := range state.Holders {
+			if h.Hash != tenure {
+				continue
+			}
+			id := reply[sharedHead+2*i]
+			call := Call{scriptSharedSteal, append(k.withHolders(), k.orderOf(id)), []string{id, suffix, reason}}
+			if s == scriptRevoke {
+				call.Script, call.Keys = scriptSharedRevoke, []string{k.lock(), call.Keys[3], call.Keys[4]}
+			}
+			return c.give(ctx, until, name, tenure, call)
+		}
+		if state.Holding <= len(state.Holders) {
+			break
+		}
+	}
+	return answer{}, &TenureError{name, tenure, state.Holder}
 }
 
 // give gives an order until it was carried out or refused.

@@ -1,6 +1,9 @@
 package holdfast
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // RWMutex locks a name for any number of readers, or for one writer. Whoever
 // comes first is served first: a reader that comes after a writer waits for it,
@@ -18,12 +21,16 @@ import "context"
 // leases, which are renewed in pipelines of 128. Linger does not count here, and a
 // Client of a quorum has no RWMutex. Make it with Client.RWMutex.
 type RWMutex struct {
+	// MaxHold ends a lease when it has lasted this long, as Mutex.MaxHold does. Set it
+	// before the first use; negative values panic.
+	MaxHold time.Duration
+
 	client *Client
 	name   string
 }
 
 // RWMutex makes the lock of a name. A name that can't be a key is told by Lock.
-func (c *Client) RWMutex(name string) *RWMutex { return &RWMutex{c, name} }
+func (c *Client) RWMutex(name string) *RWMutex { return &RWMutex{client: c, name: name} }
 
 // Name is the name that this RWMutex locks.
 func (m *RWMutex) Name() string { return m.name }
@@ -35,7 +42,8 @@ func (m *RWMutex) Name() string { return m.name }
 func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, false) }
 
 // TryLock is Lock without waiting: a name that is held, or wanted by callers
-// before us, is a *HeldError. ctx bounds the one round trip.
+// before us, is a *HeldError, also under a lease of this name. ctx bounds the one
+// round trip.
 func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, true) }
 
 // RLock waits until the name is ours together with other readers. It fails as
@@ -54,7 +62,7 @@ type readers struct{ m *RWMutex }
 func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
-	s := shared{letter: letter, weight: 1, capacity: wholeCapacity}
+	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, most: m.MaxHold}
 	if letter == writer {
 		s.weight = wholeCapacity
 	}

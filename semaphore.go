@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // ErrSize tells that the number of permits asked for is less than 1 or more than
@@ -37,6 +38,10 @@ const MaxSize = 1 << 30
 // time. Linger does not count here, and a Client of a quorum has no Semaphore.
 // Make it with Client.Semaphore.
 type Semaphore struct {
+	// MaxHold ends a lease when it has lasted this long, as Mutex.MaxHold does. Set it
+	// before the first use; negative values panic.
+	MaxHold time.Duration
+
 	client *Client
 	name   string
 	size   atomic.Int64
@@ -76,7 +81,8 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) (*Lease, error) {
 
 // TryAcquire is Acquire without waiting: where the permits are not free, or
 // others wait for theirs, it is a *HeldError, which names the holder whose time
-// ends first. ctx bounds the one round trip.
+// ends first. It waits for nobody, so it is never ErrDeadlock: under a lease of the
+// same name it takes more permits, or is a *HeldError. ctx bounds the one round trip.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
 	return s.acquire(ctx, n, true)
 }
@@ -86,8 +92,18 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, tooMany(s.name, int64(n), size)
 	}
-	return shared{letter: permits, weight: int64(n), capacity: size}.acquire(ctx, s.client, s.name, try)
+	return shared{letter: permits, weight: int64(n), capacity: size, most: s.MaxHold}.acquire(ctx, s.client, s.name, try)
 }
+
+// Permits is a Locker whose Lock is Acquire of n permits, for Do.
+func (s *Semaphore) Permits(n int) Locker { return several{s, n} }
+
+type several struct {
+	s *Semaphore
+	n int
+}
+
+func (p several) Lock(ctx context.Context) (*Lease, error) { return p.s.Acquire(ctx, p.n) }
 
 // Resize sets the size of the name, whether anybody holds permits or not, and the
 // size that this Semaphore states. When it returns nil, those who fit in a larger

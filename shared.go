@@ -3,7 +3,9 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"time"
 )
 
 // A lock of a shared kind has a capacity, and each holder takes a part of it, its
@@ -17,8 +19,11 @@ type shared struct {
 	letter   byte
 	weight   int64
 	capacity int64
-	keys     []string // L F Q H, and of a semaphore the size key
-	tail     string   // of its id
+	keys     []string      // L F Q H, and of a semaphore the size key
+	tail     string        // of its id
+	renews   string        // the id that renewed is for
+	renewed  []string      // the keys of its renewals
+	most     time.Duration // MaxHold
 }
 
 // wholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
@@ -44,14 +49,18 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if s.most < 0 {
+		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.most))
+	}
 	c := client.core
 	if c.quorum != nil {
 		return nil, notOnQuorum(name, "a Semaphore or an RWMutex")
 	}
-	if held := c.heldUnder(ctx, name); held != nil && held.err() == nil {
+	if held := c.heldUnder(ctx, name); held != nil && held.err() == nil && !try { // a try waits for nobody
 		return nil, ErrDeadlock
 	}
 	w := c.newCaller(try)
+	w.most = s.most
 	defer w.free(c)
 	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
 		return nil, err
@@ -95,9 +104,17 @@ func (l *line) call(s *Script, args []string) Call {
 	case scriptUnlock, scriptCancel:
 		s = scriptSharedUnlock
 	case scriptRenew:
-		s = scriptSharedRenew
+		return Call{scriptSharedRenew, l.shared.toRenew(l.keys, args[0]), args}
 	}
 	return Call{s, l.shared.keys[:4], args}
+}
+
+// toRenew are the keys of a renewal, which comes often.
+func (s *shared) toRenew(k *keys, id string) []string {
+	if s.renews != id {
+		s.renews, s.renewed = id, append(s.keys[:4:4], k.orderOf(id))
+	}
+	return s.renewed
 }
 
 // renews tells the scripts that prolong a tenure.

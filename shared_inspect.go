@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// sharedHead is how many fields stand before the holders in what shared_inspect answers.
+const sharedHead = 9
+
 func (id parsedID) part() Part {
 	switch id.letter {
 	case permits:
@@ -22,8 +25,7 @@ func (id parsedID) part() Part {
 // shared us kind capacity used F holding waiting listed, then id and ms left of
 // each listed holder, then the waiters.
 func (c *core) decodeShared(name string, reply []string) (*State, error) {
-	const head = 9
-	if len(reply) < head {
+	if len(reply) < sharedHead {
 		return nil, errState
 	}
 	var us, capacity, used, fence, holding, waiting, listed int64
@@ -34,7 +36,7 @@ func (c *core) decodeShared(name string, reply []string) (*State, error) {
 		}
 		*figure = n
 	}
-	rest := reply[head:]
+	rest := reply[sharedHead:]
 	if int64(len(rest)) < 2*listed || (int64(len(rest))-2*listed)%3 != 0 {
 		return nil, errState
 	}

@@ -82,8 +82,8 @@ then, that one is left alone. Whoever waits for the name goes on waiting, in the
 holder's process too: to keep one away from a name, stop it.
 
 A holder that can't be told at once learns of it by its next renewal, within a
-third of its ttl; that is said. What is held by --shared, --exclusive or --of can't
-be revoked, nor stolen.
+third of its ttl; that is said. Of a name that several hold (--shared, --of) HASH is
+one of them, and the others are not concerned.
 
 ` + orderCodesHelp + "\n\n" + orderJSONHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash

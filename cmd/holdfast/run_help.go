@@ -40,8 +40,7 @@ All who use NAME must say the same of it, else nothing is run (exit code 64):
 
 First come, first served: a reader waits behind a writer that waits. All flags go
 with each, but --min-hold with none. Several tokens are in use at a time with
---shared and --of, so a resource must not refuse the lower ones. What is held so
-can't be revoked or stolen.
+--shared and --of, so a resource must not refuse the lower ones.
 
 With --wait-replicas N the command starts when N replicas have the lock, and a
 renewal counts when they have it, so that a failover to one of them keeps NAME.

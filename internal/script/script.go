@@ -89,11 +89,13 @@ var (
 	SharedKeep    = load("shared_keep")
 	SharedResize  = load("shared_resize")
 	SharedInspect = load("shared_inspect")
+	SharedRevoke  = load("shared_revoke")
+	SharedSteal   = load("shared_steal")
 )
 
 // Shared lists those, for tests that must look at each of them.
 func Shared() []*Script {
-	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect}
+	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal}
 }
 
 // Quorum lists those, for tests that must look at each of them.

@@ -1,6 +1,6 @@
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. Never
 -- makes a holder anew, nor L.
--- KEYS L F Q H
+-- KEYS L F Q H, revocation key of id
 -- ARGV id, then, unless F may be left alone: stride or 0
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
@@ -12,7 +12,9 @@ local LIGHT = 4503599627370496 -- see shared_ids.lua; whoever stands above it st
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local over = score and score - above
 local kind = redis.pcall('HMGET', L, 'kind')
+local order, reason = string.match(KEYS[5] and redis.call('GET', KEYS[5]) or '', '^(%a+)|(.*)$')
 if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
+if order == 'stolen' then return {'stolen', reason} end
 if kind.err or not over or over <= us then
   if over then redis.call('ZREM', H, id) end -- it hears that it is over
   if not kind.err and (kind[1] or redis.call('PTTL', L) == -2)
@@ -32,6 +34,7 @@ end
 redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
 redis.call('PEXPIRE', H, px)
 redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)
+if order == 'revoked' then return {'revoked', reason} end -- its time was prolonged once more: for work that is stopping
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end
 local size, top = math.min(tonumber(ARGV[2]), room), fence
 if size > 0 then top = base + size - 1 end

@@ -18,7 +18,9 @@ end
 
 local function publish(id, message)
   local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
-  if type(sent) == 'table' and sent.err then refused = sent.err end
+  if type(sent) ~= 'table' then return sent end
+  refused = sent.err
+  return 0
 end
 
 -- include near.lua

@@ -171,7 +171,7 @@ func (d *board) form(l *lock) (*actForm, string) {
 	case d.options.Authorize == nil:
 		return nil, "This dashboard changes nothing, because nobody said who may (Options.Authorize). On a command line: holdfast revoke, holdfast steal."
 	case l.Kind != holdfast.KindMutex:
-		return nil, "What a semaphore or an RWMutex holds can't be revoked or stolen; it ends with its ttl when its process ends."
+		return nil, "The holders of a semaphore or an RWMutex are ended one by one. On a command line: holdfast revoke, holdfast steal."
 	case h.Foreign:
 		return nil, "Its holder is no tenure of holdfast, and nobody there could be told. End it where the key was set."
 	}

@@ -14,6 +14,7 @@ var tables = slices.Concat(
 	holdMutants,
 	sharedMutants,
 	sizeMutants,
+	sharedOrderMutants,
 	lightMutants,
 	contribMutants,
 	attackMutants,
