@@ -65,12 +65,13 @@ const orderCodesHelp = `Exit codes:
    69  Redis does not answer: whether it was done is not known; say it again
    70  something else went wrong
    75  that tenure does not hold NAME any more; nothing was done
+       (also where you were asked which one, and named none)
    77  Redis refused: password, user or rights`
 
 func (a *app) revokeCommand() *cobra.Command {
 	var o orderOptions
 	cmd := &cobra.Command{
-		Use:   "revoke NAME --tenure HASH --reason TEXT",
+		Use:   "revoke NAME [--tenure HASH] [--reason TEXT]",
 		Short: "Ask the holder of a name to stop",
 		Long: `Ask the holder of a name to stop what it does and give the name back. Its lease
 ends with the reason; 'holdfast run' stops its command and exits with 122. Nobody
@@ -78,7 +79,8 @@ else gets the name before the holder has released it, or has had its whole ttl t
 do so. A holder that is frozen, or does not heed its lease, keeps it that long.
 
 HASH is the holder's as 'holdfast show' prints it: if another holds the name by
-then, that one is left alone. Whoever waits for the name goes on waiting, in the
+then, that one is left alone. At a terminal HASH and TEXT may be left out: the
+holders are shown, and you are asked which one, and why. Whoever waits for the name goes on waiting, in the
 holder's process too: to keep one away from a name, stop it.
 
 A holder that can't be told at once learns of it by its next renewal, within a
@@ -90,7 +92,7 @@ one of them, and the others are not concerned.
   holdfast revoke nightly --tenure 5f0c3a91be --reason 'db-3 is being drained'`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client) (*int, error) {
+			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client, o orderOptions) (*int, error) {
 				heard, err := client.Revoke(ctx, args[0], o.tenure, o.signed(a.owner))
 				return &heard, err
 			})
@@ -103,7 +105,7 @@ one of them, and the others are not concerned.
 func (a *app) stealCommand() *cobra.Command {
 	var o orderOptions
 	cmd := &cobra.Command{
-		Use:   "steal NAME --tenure HASH --reason TEXT",
+		Use:   "steal NAME [--tenure HASH] [--reason TEXT]",
 		Short: "Take a name from its holder at once",
 		Long: `Take a name from its holder at once: the next in line gets it, or it is free. The
 holder's lease ends with the reason when it hears of that: at once as a rule, else
@@ -113,14 +115,16 @@ checks the token. So be sure that it is dead or stuck; 'holdfast revoke' asks it
 to stop, and is safe.
 
 HASH is the holder's as 'holdfast show' prints it: if another holds the name by
-then, that one is left alone.
+then, that one is left alone. At a terminal HASH and TEXT may be left out: the
+holders are shown, and you are asked which one, and why. Of a name that several
+hold (--shared, --of) one part is taken, and the others are not concerned.
 
 ` + orderCodesHelp + "\n\n" + orderJSONHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash
   holdfast steal nightly --tenure 5f0c3a91be --reason 'ci-7 lost its network'`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client) (*int, error) {
+			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client, o orderOptions) (*int, error) {
 				return nil, client.Steal(ctx, args[0], o.tenure, o.signed(a.owner))
 			})
 		},
@@ -141,12 +145,13 @@ func isHash(text string) bool {
 }
 
 // order gives an order and says what came of it.
-func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client) (heard *int, err error)) error {
+func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client, orderOptions) (heard *int, err error)) error {
 	var wrong []string
-	if !isHash(o.tenure) {
+	asks := a.asks()
+	if !isHash(o.tenure) && (o.tenure != "" || !asks) {
 		wrong = append(wrong, "--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
 	}
-	if strings.TrimSpace(o.reason) == "" {
+	if strings.TrimSpace(o.reason) == "" && !asks {
 		wrong = append(wrong, "--reason wants to be said: whoever loses the name reads it")
 	}
 	if len(wrong) > 0 {
@@ -157,7 +162,12 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 		return err
 	}
 	defer closeClient()
-	heard, err := give(ctx, client)
+	if o.tenure == "" || strings.TrimSpace(o.reason) == "" {
+		if err := a.ask(ctx, client, name, &o); err != nil {
+			return err
+		}
+	}
+	heard, err := give(ctx, client, o)
 	out := orderJSON{Name: name, Tenure: o.tenure, Done: err == nil}
 	var other *holdfast.TenureError
 	switch {

@@ -3,7 +3,7 @@ package main
 // sharedOrderMutants are the guards of docs/adr/0031.
 var sharedOrderMutants = []mutant{
 	{guard: "shared orders: each holder has a key", file: "keys.go", name: "TestSharedOrdersMeanOne",
-		edits: []string{"partOrderPrefix + client + \".\" + nonce + shard", "partOrderPrefix + shard"}},
+		edits: []string{"partOrderPrefix + client + \".\" + nonce + shard", "partOrderPrefix + (client + nonce)[:0] + shard"}},
 	{guard: "shared orders: a renewal is told that it was revoked", file: "internal/script/shared_renew.lua", name: "TestSharedRevoke",
 		edits: []string{"if order == 'revoked' then", "if false then"}},
 	{guard: "shared orders: and that it was stolen from", file: "internal/script/shared_renew.lua", name: "TestSharedSteal",
@@ -22,6 +22,8 @@ var sharedOrderMutants = []mutant{
 		edits: []string{"if not held and redis.call('GET', revocation) ~= word then", "if not held then"}},
 	{guard: "shared orders: the one that is meant may stand behind a thousand", file: "revoke.go", pkg: "./internal/lab", name: "TestOrdersOfSharedKinds",
 		edits: []string{"[]int{1000, 1 << 20}", "[]int{1000}"}},
+	{guard: "shared orders: what is no choice chooses nobody", file: "cmd/holdfast/orders_ask.go", pkg: "./cmd/holdfast", name: "TestOrdersAsk",
+		edits: []string{"case err != nil || n < 1 || n > len(holders):", "case false:"}},
 	{guard: "shared orders: MaxHold of permits", file: "semaphore.go", name: "TestSharedMaxHold",
 		edits: []string{", most: s.MaxHold", ""}},
 	{guard: "shared orders: MaxHold of readers and writers", file: "rwmutex.go", name: "TestSharedMaxHold",
