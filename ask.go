@@ -11,6 +11,9 @@ var (
 	strideText  = itoa(firstStride)
 )
 
+// asleep is by how much a look that is late tells that this process was frozen.
+const asleep = time.Second
+
 // window is the longest claim window, see handover.lua.
 const window = 2 * time.Second
 
@@ -43,11 +46,7 @@ func (l *line) sendLock(now instant) {
 		s, args = scriptAdopt, append(args, x.id, itoa(x.last))
 	} else if l.callers.waits() && l.wake.up {
 		t.waits = true
-		arrival := int64(0)
-		if t.keep {
-			arrival = t.score
-		}
-		args = append(args, "wait", itoa(arrival), l.shard)
+		args = append(args, "wait", itoa(t.score), l.shard) // if it is not in the queue any more, it comes back to its place
 	} else if l.shard != "" || l.shared != nil {
 		args = append(args, "try", "0", l.shard)
 	}
@@ -146,9 +145,9 @@ func (l *line) refused(a answer, now instant) {
 
 // queued notes a place in the line and when to look again.
 func (l *line) queued(t *tenure, a answer, sent, now instant) {
-	moved := a.inserted && t.listed
+	moved := a.inserted && t.listed && !t.missed
 	anew := a.inserted && !t.listed
-	t.phase, t.listed, t.keep, t.score = queued, true, false, a.score
+	t.phase, t.listed, t.score = queued, true, a.score
 	l.seen = a.lastSeen(now)
 	if l.wake.heardSince(sent) && sent >= t.pair.sent {
 		t.pair = exchange{sent: sent, server: a.server}
@@ -163,8 +162,8 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	if t.next > now {
 		l.askAt = min(l.askAt, t.next)
 	}
-	if l.wake.up && !l.wake.heardSince(sent) { // the subscription is newer: ask for what was pushed before
-		t.keep, t.listed, l.askAt = true, false, now
+	if t.missed || l.wake.up && !l.wake.heardSince(sent) { // the answer may be older than that push, or than the subscription
+		t.missed, t.listed, l.askAt = false, false, now
 	}
 	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl, Anew: anew})
 }
@@ -289,7 +288,8 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 			l.tooSlow(now, now.sub(g.sent))
 			return
 		}
-		l.sendLock(now) // it is ours there: the same id again prolongs it
+		t.listed = false // a new place has a reason: it was granted
+		l.sendLock(now)  // it is ours there: the same id again prolongs it
 		return
 	}
 	t.become(holding)

@@ -245,7 +245,7 @@ func (a *answer) check() error {
 
 // message is a decoded push.
 type message struct {
-	kind    string // grant, next, near, recall or revoked
+	kind    string // grant, next, near, missed, recall or revoked
 	id      string
 	base    int64 // grant
 	size    int64
@@ -257,7 +257,7 @@ type message struct {
 var errMessage = errors.New("a push that is none of ours")
 
 // decodeMessage reads "grant <last> <size> <waiting> <seconds> <us> <window ms> <id>",
-// "next <pttl ms> <id>", "near <ms> <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have
+// "next <pttl ms> <id>", "near <ms> <id>", "missed <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have
 // spaces.
 func decodeMessage(payload string) (message, error) {
 	kind, rest, _ := strings.Cut(payload, " ")
@@ -269,7 +269,7 @@ func decodeMessage(payload string) (message, error) {
 		figures = []*int64{&last, &m.size, &m.waiting, &seconds, &micros, &life}
 	case "next", "near":
 		figures = []*int64{&life}
-	case "recall", "revoked":
+	case "missed", "recall", "revoked":
 	default:
 		return message{}, errMessage
 	}

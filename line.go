@@ -410,6 +410,9 @@ func (l *line) tick(now instant) {
 			l.failed(l.trouble, l.failing, now)
 		}
 		if l.tenure == t && t.phase == queued && l.asking == nil && now >= l.askAt && l.callers.n > 0 {
+			if l.askAt > 0 && now >= l.askAt.add(asleep) {
+				t.listed = false // this process was frozen: that it lost its place has a reason
+			}
 			l.sendLock(now)
 		}
 	case holding:

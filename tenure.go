@@ -29,7 +29,6 @@ type tenure struct {
 	first   instant  // the first request for this id was sent
 	pair    exchange // newest answered request on the present subscription
 	score   int64    // arrival, as the server gave it; 0: not in Q yet
-	keep    bool     // the next lock carries the arrival: the subscription is new
 	listed  bool     // Redis said that it stands in line; a new place has no reason then
 	tried   bool     // a lock that does not wait found the name held
 	waits   bool     // a lock that waits was sent
@@ -38,6 +37,7 @@ type tenure struct {
 	open    int      // locks whose answer has not come
 	late    int      // grants in a row that were over on arrival
 	next    instant  // when to look, as the newest push said
+	missed  bool     // and one said that it was taken out of the queue
 	recall  bool     // a recall came before the answer that says we hold it
 
 	ordered bool // and so did a push that something was ordered of it

@@ -210,7 +210,7 @@ func (w *wake) confirmed() {
 	w.c.emit(Wake{Up: true})
 	for l := range w.lines() {
 		if t := l.tenure; t != nil && t.phase == queued {
-			t.keep, t.listed = t.score > 0, false
+			t.listed = false
 			l.sendLock(now)
 		}
 		l.step(now)
@@ -300,6 +300,10 @@ func (w *wake) message(attempt int, payload string) {
 		if t.phase <= queued {
 			t.line.nextIn(t, m, now)
 		}
+	case "missed":
+		if t.phase <= queued {
+			t.line.askAnew(t, now)
+		}
 	case "recall":
 		if t.phase == holding {
 			t.line.recalled(t)
@@ -330,6 +334,18 @@ func (l *line) nextIn(t *tenure, m message, now instant) {
 		}
 		l.arm(now)
 	}
+}
+
+// askAnew: this process was silent when it was this id's turn, or another's of ours, so
+// it was taken out of the queue. It lives, and comes back to its place.
+func (l *line) askAnew(t *tenure, now instant) {
+	if l.tenure != t || t.phase != queued || l.asking != nil {
+		t.missed = true // the answer on its way may be older
+		return
+	}
+	t.listed = false
+	l.sendLock(now)
+	l.arm(now)
 }
 
 // ghost ends an id that Redis still knows and nobody here is behind. Only ids

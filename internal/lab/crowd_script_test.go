@@ -52,8 +52,10 @@ func (n crowdName) draw(t *testing.T, random *rand.Rand) {
 		n.do(t, "SET", n.F, "none")
 	case 4:
 		n.do(t, "RPUSH", n.F, "none")
-	case 5, 6:
+	case 5:
 		n.do(t, "SET", n.F, "3400000000000000", "PX", 100_000)
+	case 6:
+		n.do(t, "SET", n.F, "3400000000000000 other", "PX", 100_000) // to whom the newest grant was pushed
 	}
 }
 

@@ -49,6 +49,7 @@ type order struct {
 	Name  string        // lock, eval, glance
 	Least time.Duration // lock: Mutex.MinHold
 	Part  part          // lock: of a shared kind
+	Owner string        // lock: Mutex.Owner
 	Lease int           // release, look, eval, watch, watched: the call that locked it
 	Load  load
 	Duty  duty     // serve
@@ -208,7 +209,7 @@ func (o order) lock(client *holdfast.Client) (*holdfast.Lease, error) {
 		return o.Part.lock(context.Background(), client, o.Name)
 	}
 	mutex := client.Mutex(o.Name)
-	mutex.MinHold = o.Least
+	mutex.MinHold, mutex.Owner = o.Least, o.Owner
 	return mutex.Lock(context.Background())
 }
 

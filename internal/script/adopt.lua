@@ -15,7 +15,7 @@ if holder ~= mine then
   if holder ~= id then return {'lost', holder or '', us} end
 end
 local waiting = redis.call('ZCARD', Q)
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 if holder ~= mine and fence > tonumber(ARGV[4]) then return {'lost', '', us} end -- others had the name since: L is a ghost
 

@@ -26,7 +26,7 @@ if not free and rank ~= 0 then
   return {'cancelled', us, refused}
 end
 
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 local mine, gone, tolerant, asked = '', id, true, 0
 -- include survey.lua

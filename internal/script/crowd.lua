@@ -21,7 +21,7 @@ for i = 1, n do
     if holder == id then ended[#ended + 1], answers[i] = L, 'released' end
   elseif not holder then
     if not fence and redis.call('EXISTS', F) == 0 then fence = '0' end
-    local newest = fence and string.find(fence, '^%d+$') and tonumber(fence)
+    local newest = fence and (string.find(fence, '^%d+$') and tonumber(fence) or tonumber(string.match(fence, '^(%d+) [%w_-]+$'))) -- see fence.lua
     if newest and newest < 9007199254740991 and redis.call('SET', L, id, 'PX', ttl, 'NX') then -- NX: it may stand here twice
       local base = math.max(newest + 1, now)
       if base ~= of then

@@ -12,7 +12,7 @@ local order, reason
 if order == 'adopted' then return {'adopted', holder ~= id and holder or '', us} end -- L can be a ghost
 if order then return {order, reason} end
 if holder ~= id then return {'lost', holder or '', us} end
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 if fence > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: L is a ghost
 local waiting = redis.call('ZCARD', Q)

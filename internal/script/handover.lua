@@ -11,7 +11,9 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
   local gone = redis.call('ZREM', Q, unpack(dead))
   left = waiting - gone
   if chosen then
-    px, size = string.match(chosen, '^[^.]+%.[^.]+%.(%d+)|'), asked
+    local client
+    client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
+    size = asked
     if chosen ~= mine then
       if tonumber(px) > 2000 then px = '2000' end
       size = 64
@@ -19,18 +21,27 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
     size = math.min(size, room)
     local top = base + size - 1
     redis.call('SET', L, chosen, 'PX', px)
-    -- include reserve.lua
-    token = last
+    -- include fence_life.lua
+    token = string.format('%.0f', top)
+    if chosen ~= mine and left > 0 then -- so that whoever lets it lapse is known; see fence.lua
+      redis.call('SET', F, token .. ' ' .. client, 'PX', life)
+    else
+      redis.call('SET', F, token, 'PX', life)
+    end
     if left > math.max(0, 16 - gone) then
       -- include near.lua
       near(gone, tonumber(px))
     end
+    for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
     if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
       publish(following, 'next ' .. px .. ' ')
     end
     if chosen ~= mine then
-      publish(chosen, 'grant ' .. last .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. px .. ' ')
+      publish(chosen, 'grant ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. px .. ' ')
     end
   end
 end
-if not chosen then redis.call('DEL', L) end
+if not chosen then
+  redis.call('DEL', L)
+  for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
+end

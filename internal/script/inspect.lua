@@ -16,7 +16,7 @@ if holder and R then
   if whose == holder then term = newest end
 end
 local answer = {'state', us, holder or '', holder and 1 or 0, redis.call('PTTL', L),
-  redis.call('GET', F) or '0', redis.call('ZCARD', Q), term, order == 'revoked' and reason or ''}
+  string.match(redis.call('GET', F) or '0', '^[^ ]*'), redis.call('ZCARD', Q), term, order == 'revoked' and reason or ''}
 local queue = redis.call('ZRANGE', Q, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local client = string.match(queue[i], '^([%w_-]+)%.')

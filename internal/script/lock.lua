@@ -12,7 +12,7 @@ if type(holder) == 'table' then
   -- include other_kind.lua
 end
 local waiting = redis.call('ZCARD', Q)
-local now, fence, base, room
+local now, fence, pushed, base, room
 if not holder or holder == id then
   -- include fence.lua
 end
@@ -38,19 +38,19 @@ end
 
 -- include wake.lua
 
-local dead, chosen, following, more, mine
+local dead, chosen, following, more, missed, mine
 local survey
 if not holder then
   survey = function(mine)
     local gone, tolerant = '', false
     -- include survey.lua
-    return dead, chosen, following, more
+    return dead, chosen, following, more, missed
   end
 end
 
 local inserted, score, heard
 if mode == 'try' then
-  dead, chosen, following, more = survey('')
+  dead, chosen, following, more, missed = survey('')
   -- include again.lua
   mine = chosen and '' or id
   chosen = chosen or id
@@ -69,7 +69,7 @@ else
   waiting = waiting + inserted
 
   if not holder then
-    dead, chosen, following, more = survey(id)
+    dead, chosen, following, more, missed = survey(id)
     -- include again.lua
     mine = id
   end

@@ -20,7 +20,7 @@ for i = 1, n do
     return {'not all', i, 'held', holder, redis.call('PTTL', L), waiting[i], us}
   end
   if not holder and waiting[i] > 0 then wanted = true end -- by the living or the dead: a lock of its own finds out
-  local now, fence, base, room
+  local now, fence, pushed, base, room
   -- include fence.lua
   bases[i], rooms[i] = base, room
 end

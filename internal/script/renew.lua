@@ -24,7 +24,7 @@ if not ARGV[2] then -- nearly all are like this, and cost half as much
 end
 local t = redis.call('TIME')
 local us, asked = t[1] * 1000000 + t[2], tonumber(ARGV[2])
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 
 local least = ARGV[3]

@@ -15,18 +15,21 @@ if holder ~= id then
 end
 
 -- include wake.lua
-local mine, gone, tolerant = fresh, id, true
+local mine, gone, tolerant, pushed = fresh, id, true, nil
 -- include survey.lua
 -- include again.lua
 
 local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
 local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
-local known = redis.call('PTTL', F)
+local known, last = redis.call('PTTL', F), string.match(redis.call('GET', F) or '', '^(%d+) ')
 
 redis.call('PEXPIRE', L, left) -- first: full memory never refuses it, and then nothing that follows
 redis.call('SET', L, value, 'PX', left)
 if known < left + 90001000 then
   redis.call('PEXPIRE', F, string.format('%.0f', left + 90001000)) -- the name is used as long as it rests
+end
+if last then -- it claimed what was pushed to it, see fence.lua
+  redis.call('SET', F, last, 'PX', string.format('%.0f', math.max(known, left + 90001000)))
 end
 if fresh ~= '' then
   redis.call('ZADD', Q, 'NX', score, fresh)

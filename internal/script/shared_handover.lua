@@ -25,37 +25,33 @@ local function handover(plan, mine, leaving, capacity)
       redis.call('UNLINK', L, H)
     end
   else
-    local px = string.format('%.0f', math.ceil((latest - us) / 1000))
+    local px = math.ceil((latest - us) / 1000)
     if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
-    redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
+    redis.call('PEXPIRE', L, string.format('%.0f', px)) -- first: full memory never refuses it, and then nothing that follows
     for i, id in ipairs(plan.grants) do redis.call('ZADD', H, score_of(id, us + 1000 * life[i]), id) end
     -- Only now, for while a slot moves a key that was emptied can't be filled.
     if leaving ~= '' then redis.call('ZREM', H, leaving) end
     if ended > 0 then
       -- include shared_ended.lua
     end
-    redis.call('PEXPIRE', H, px)
+    if plan.first or plan.more then px = px + 30000 end -- those who wait find in it who let a grant lapse
+    redis.call('PEXPIRE', H, string.format('%.0f', px))
     if #plan.grants > 0 then
       local size, top = #plan.grants, base + #plan.grants - 1
       -- include reserve.lua
     end
   end
   local heard = tonumber(seen[4] or 0)
-  if first and plan.first and (plan.first == mine or plan.first ~= seen[3] or plan.first == plan.silent) then
+  if first and plan.first and (plan.first == mine or plan.first ~= seen[3]) then
     heard = us
     redis.call('HSET', L, 'head', plan.first, 'heard', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
     -- Again: where the clock steps back within a script, L may be over by its beginning and have been made anew.
     redis.call('PEXPIRE', L, string.format('%.0f', math.ceil((latest - us) / 1000)))
   end
-  if plan.silent and plan.silent ~= plan.first then
-    local newest = tonumber(redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2])
-    redis.call('ZADD', Q, string.format('%.0f', math.max(us, newest + 1)), plan.silent)
-  end
   local out = plan.drop
   for _, id in ipairs(plan.grants) do out[#out + 1] = id end
   local waiting = plan.more and not plan.first and redis.call('ZCARD', Q) or 0
-  local gone = plan.silent and plan.silent ~= plan.first and 1 or 0
-  if #out > 0 then gone = gone + redis.call('ZREM', Q, unpack(out)) end
+  local gone = #out > 0 and redis.call('ZREM', Q, unpack(out)) or 0
 
   -- include shared_size.lua
   local token
@@ -69,6 +65,7 @@ local function handover(plan, mine, leaving, capacity)
       publish(id, string.format('grant %s 1 0 %s %s %d ', mark, t[1], t[2], life[i]))
     end
   end
+  for _, id in ipairs(plan.missed) do publish(id, 'missed ') end
   for _, id in ipairs(plan.never) do
     if id ~= mine then publish(id, 'next 0 ') end
   end

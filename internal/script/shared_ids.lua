@@ -2,6 +2,7 @@
 local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
 local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
 local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function client_of(id) return string.match(id, '^[^.]*') end
 local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
 
 -- Who weighs 1 is light: it stands in H by the end of its time and LIGHT, the

@@ -13,7 +13,7 @@ local kind = redis.call('HMGET', L, 'kind')[1] or ''
 local function some(from, n) return n > 0 and redis.call('ZRANGE', H, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
 local a, b, i, j = some(below, heavy), some(-light, light), 1, 1
 local listed = math.min(light + heavy, most)
-local answer = {'shared', us, kind, seen[2] or 0, used, redis.call('GET', F) or '0', light + heavy, redis.call('ZCARD', Q), listed}
+local answer = {'shared', us, kind, seen[2] or 0, used, string.match(redis.call('GET', F) or '0', '^[^ ]*'), light + heavy, redis.call('ZCARD', Q), listed}
 for _ = 1, listed do -- by the end of their time, whichever they are
   local one
   if not b[j] or a[i] and over_of(a[i + 1]) < over_of(b[j + 1]) then

@@ -11,20 +11,22 @@ local kind, weight = kind_of(id), weight_of(id)
 -- include shared_state.lua
 local waiting = redis.call('ZCARD', Q)
 local over = redis.call('ZSCORE', H, id)
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 if other then return {'other kind', other, seen[2] or 0} end
 -- include shared_capacity.lua
 
 local function granted(token) return string.format('%sgranted %s 1 0 %s %s', differs, token, t[1], t[2]) end
 
+-- include shared_ends.lua
 if over_of(over) > us and not foreign then -- ours already
   local ttl, size, top = ttl_of(id), 1, base
   if not seen[1] then redis.call('HSET', L, 'kind', kind, 'capacity', string.format('%.0f', capacity)) end
-  local px = math.max(ttl, redis.call('PTTL', L), redis.call('PTTL', H)) -- L may have been made anew, and H has what others live
+  local _, _, latest = ends('')
+  local px = math.max(ttl, redis.call('PTTL', L), math.ceil((latest - us) / 1000)) -- L may have been made anew
   redis.call('PEXPIRE', L, px)
   redis.call('ZADD', H, score_of(id, us + 1000 * ttl), id)
-  redis.call('PEXPIRE', H, px)
+  redis.call('PEXPIRE', H, math.max(px, redis.call('PTTL', H)))
   -- include reserve.lua
   return granted(last)
 end
@@ -38,7 +40,6 @@ local fits = not foreign and used + weight <= capacity
 -- include shared_wake.lua
 local function held(by, ms, n) return {'held', by, ms, n, us, refused, '', differs ~= '' and capacity or 0} end
 if mode == 'try' and foreign then return held(foreign, redis.call('PTTL', L), waiting) end
--- include shared_ends.lua
 if mode == 'try' and waiting == 0 and not fits then
   local first, soonest = ends('')
   return held(first, math.ceil((soonest - us) / 1000), waiting)
@@ -48,7 +49,7 @@ end
 -- include shared_handover.lua
 
 if waiting == 0 and fits then
-  return granted(handover({grants = {id}, drop = {}, never = {}}, id, '', capacity)) .. ' ' .. refused
+  return granted(handover({grants = {id}, drop = {}, never = {}, missed = {}}, id, '', capacity)) .. ' ' .. refused
 end
 
 if mode == 'try' then

@@ -25,14 +25,13 @@ if kind.err or not over or over <= us then
   return {'lost', kind.err and redis.call('GET', L) or '', us}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
-local px = math.max(ttl, redis.call('PTTL', H))
-local now, fence, base, room
+local now, fence, pushed, base, room
 if ARGV[2] then
   -- include fence.lua
 end
 
-redis.call('PEXPIRE', L, px) -- first: full memory never refuses it, and then nothing that follows
-redis.call('PEXPIRE', H, px)
+redis.call('PEXPIRE', L, math.max(ttl, redis.call('PTTL', L))) -- first: full memory never refuses it, and then nothing that follows
+redis.call('PEXPIRE', H, math.max(ttl, redis.call('PTTL', H)))
 redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)
 if order == 'revoked' then return {'revoked', reason} end -- its time was prolonged once more: for work that is stopping
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end

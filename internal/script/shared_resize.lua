@@ -10,7 +10,7 @@ local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
 -- include shared_ids.lua
 -- include shared_state.lua
 if other then return {'other kind', other, seen[2] or 0} end
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 -- include shared_wake.lua
 -- include shared_survey.lua

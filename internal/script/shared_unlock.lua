@@ -13,7 +13,7 @@ local kind = kind_of(id)
 local over = redis.call('ZSCORE', H, id)
 local waiting = redis.call('ZCARD', Q)
 local held = over_of(over) > us
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 
 if other or foreign or not seen[1] then -- L knows nothing of us
@@ -29,12 +29,12 @@ end
 -- include shared_handover.lua
 
 local capacity = tonumber(seen[2])
-local plan = {grants = {}, drop = {}, never = {}}
+local plan = {grants = {}, drop = {}, never = {}, missed = {}}
 if waiting > 0 then
   -- include shared_used.lua
   if held then used = used - weight_of(id) end
   plan = survey('', id, used, capacity)
-  if plan.other then plan = {grants = {}, drop = {id}, never = {}} end -- it does not keep us from releasing
+  if plan.other then plan = {grants = {}, drop = {id}, never = {}, missed = {}} end -- it does not keep us from releasing
 end
 local rank = waiting > 0 and not over and redis.call('ZRANK', Q, id)
 if rank and rank < 16 then plan.drop[#plan.drop + 1] = id end

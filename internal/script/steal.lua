@@ -13,7 +13,7 @@ if holder ~= id then
   return {'not held', holder or '', us}
 end
 local waiting = redis.call('ZCARD', Q)
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 -- include wake.lua
 local mine, gone, tolerant, asked = '', '', true, 0

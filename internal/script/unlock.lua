@@ -20,7 +20,7 @@ if holder and holder ~= id or not holder and waiting == 0 then
 end
 if not holder then fresh = '' end -- expired: nothing to release, but the line must move
 
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 -- include wake.lua
 local mine, gone, tolerant = fresh, '', true

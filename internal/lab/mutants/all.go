@@ -29,4 +29,5 @@ var tables = slices.Concat(
 	journalMutants,
 	cliMutants,
 	waitingMutants,
+	frozenMutants,
 )

@@ -45,7 +45,7 @@ var gatherMutants = []mutant{
 	{guard: "crowd: no name to two", file: "internal/script/crowd.lua", pkg: "./internal/lab", name: "TestCrowdWithANameTwice",
 		edits: []string{"id, 'PX', ttl, 'NX'", "id, 'PX', ttl"}},
 	{guard: "crowd: no token that is none", file: "internal/script/crowd.lua", pkg: "./internal/lab", name: "TestCrowdIsLockAndUnlock",
-		edits: []string{"and string.find(fence, '^%d+$') and tonumber(fence)", "and (tonumber(fence) or 0)"}},
+		edits: []string{"and (string.find(fence, '^%d+$') and tonumber(fence) or", "and (tonumber(fence) or 0 or"}},
 	{guard: "crowd: no token beyond the last", file: "internal/script/crowd.lua", pkg: "./internal/lab", name: "TestCrowdIsLockAndUnlock",
 		edits: []string{" and newest < 9007199254740991", ""}},
 	{guard: "crowd: a fence of another type is not overwritten", file: "internal/script/crowd.lua", pkg: "./internal/lab", name: "TestCrowdIsLockAndUnlock",

@@ -19,7 +19,7 @@ var handoverMutants = []mutant{
 	{guard: "a life of centuries can be read", file: "internal/script/lock.lua", pkg: "./internal/lab", name: "TestForeignLifeOfCenturies",
 		edits: []string{"math.min(redis.call('PTTL', L), 4000000000000)", "redis.call('PTTL', L)"}},
 	{guard: "rule 7: a rest asks for who is queued", file: "internal/script/rest.lua", name: "TestRestDoubtsNobody",
-		edits: []string{"local mine, gone, tolerant = fresh,", "local mine, gone, tolerant = '',"}},
+		edits: []string{"local mine, gone, tolerant, pushed = fresh,", "local mine, gone, tolerant, pushed = '',"}},
 	{guard: "rule 7: a release tells that nobody listens", file: "internal/script/survey.lua", name: "TestForgottenWhenItQueuesAgain",
 		edits: []string{"(counts[2 * #ids + 2] or 0) > 0 and '1' or '0'", "'1'"}},
 }

@@ -56,7 +56,7 @@ func (w *Watch) fellBack() {
 	for name, n := range w.names {
 		_, fence, _ := Keys(name)
 		text, _ := w.world.Do("GET", fence).(string)
-		last, _ := strconv.ParseInt(text, 10, 64)
+		last := lastToken(text)
 		kept := n.strides[:0]
 		for _, s := range n.strides {
 			if s.base <= max(last, n.limit) { // what was lost before may be believed in a little longer
@@ -66,6 +66,13 @@ func (w *Watch) fellBack() {
 		n.strides = kept
 		w.check(name)
 	}
+}
+
+// lastToken is the token in F, behind which a client may stand.
+func lastToken(f string) int64 {
+	text, _, _ := strings.Cut(f, " ")
+	last, _ := strconv.ParseInt(text, 10, 64)
+	return last
 }
 
 type stride struct {
@@ -201,7 +208,7 @@ func (w *Watch) forgottenName(name string) {
 	n := w.name(name)
 	_, fence, _ := Keys(name)
 	if text, ok := w.world.Do("GET", fence).(string); ok {
-		n.limit, _ = strconv.ParseInt(text, 10, 64)
+		n.limit = lastToken(text)
 		n.eras = append(n.eras, era{n.limit, n.newest})
 	}
 	n.lost, n.exclusive = time.Now(), 0

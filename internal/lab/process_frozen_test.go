@@ -1,0 +1,74 @@
+//go:build unix
+
+package lab_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// A process is frozen while ten of its callers wait in front of another process. That one
+// gets the name after one claim window, not after ten, whatever they wait for. The frozen
+// ones come back to their places: before a process that came later.
+func TestProcessFrozenWaiters(t *testing.T) {
+	const n, ttl, window, each = 10, 15 * time.Second, 2 * time.Second, 50 * time.Millisecond
+	kinds := map[string]func(p *process, name string, i int) call{
+		"writers": func(p *process, name string, _ int) call { return p.wants(name, writing) },
+		"permits": func(p *process, name string, _ int) call { return p.wants(name, part{Permits: 1, Size: 1}) },
+		"owners": func(p *process, name string, i int) call {
+			return p.order(order{Do: "lock", Name: name, Owner: fmt.Sprint(p.owner, i)})
+		},
+		"campaign": func(p *process, name string, _ int) call { return p.campaign(name) },
+	}
+	for kind, wait := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t, redistest.Options{})
+			processes := startProcesses(t, server, ttl, "A", "B", "C", "D")
+			waiting := func(want int) {
+				t.Helper()
+				eventually(t, strconv.Itoa(want)+" wait", func() bool { return server.MustDo(t, "ZCARD", keyQ(kind)) == strconv.Itoa(want) })
+			}
+			first := wait(processes[0], kind, 0)
+			first.held()
+			var frozen []call
+			for i := range n {
+				frozen = append(frozen, wait(processes[1], kind, i))
+				waiting(i + 1)
+			}
+			next := wait(processes[2], kind, 0)
+			waiting(n + 1)
+			processes[1].freeze()
+			released := first.release()
+			got := next.held()
+			if took := time.Duration(got.At - released.At); took > 2*window+n*each {
+				t.Errorf("the next process waited %v behind a frozen one, want a claim window of %v and %v for the %d waiters; twice that window on a busy machine", took, window, n*each, n)
+			} else {
+				t.Logf("%s: %v", kind, took)
+			}
+
+			last := wait(processes[3], kind, 0)
+			processes[1].thaw()
+			waiting(n + 1)
+			next.release()
+			defer func() {
+				if t.Failed() {
+					t.Log(kind, server.MustDo(t, "ZRANGE", keyQ(kind), 0, -1), server.MustDo(t, "GET", keyL(kind)))
+				}
+			}()
+			for _, c := range frozen {
+				c.held()
+				if !last.pending() {
+					t.Error("D, who came last, was before those who had been frozen")
+				}
+				c.release()
+			}
+			last.held()
+			last.release()
+		})
+	}
+}
