@@ -39,8 +39,8 @@ func (m *Mutex) checkApart() error {
 	if m.TTL != 0 && (m.TTL < MinTTL || m.TTL > MaxTTL || m.TTL%time.Millisecond != 0) {
 		panic(fmt.Sprintf("holdfast: Mutex.TTL is %v: it must be whole milliseconds from %v to %v", m.TTL, MinTTL, MaxTTL))
 	}
-	if m.client.quorum != nil {
-		return notOnQuorum(m.name, "Mutex.Owner or Mutex.TTL")
+	if m.client.quorum != nil && m.TTL > MaxQuorumTTL {
+		return notOnQuorum(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
 	}
 	return nil
 }

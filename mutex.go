@@ -37,11 +37,11 @@ type Mutex struct {
 	// Owner is the label under which people see leases of this Mutex, instead of
 	// Options.Owner: for a program that locks for others, such as a server. It
 	// is cut and cleaned as that is. Each call of Lock then has a tenure of its own, and stands in
-	// line with those of other processes. It does not work on a quorum.
+	// line with those of other processes.
 	Owner string
 
 	// TTL is the ttl of leases of this Mutex, instead of Options.TTL and within its
-	// bounds; what is said of Owner holds for it, too. Attempts to reach Redis
+	// bounds, on a quorum at most MaxQuorumTTL; what is said of Owner holds for it, too. Attempts to reach Redis
 	// are still timed by Options.TTL.
 	TTL time.Duration
 
@@ -58,7 +58,8 @@ func (c *Client) Mutex(name string) *Mutex { return &Mutex{client: c, name: name
 func (m *Mutex) Name() string { return m.name }
 
 // Lock waits until the name is ours, first come first served, and returns the
-// lease. ctx bounds the wait only; when it ends Lock returns its error at once
+// lease. ctx bounds the wait only, so a timeout takes the place of the number of tries and
+// the delay between them that other libraries have; when it ends Lock returns its error at once
 // and leaves nothing behind. While Redis does not answer, Lock goes on trying
 // for a TTL (1 to 15 s) and then returns ErrUnreachable. Other errors: ErrName, ErrKind,
 // ErrDeadlock, ErrTooSlow, ErrReplicas, ErrQuorum, ErrClosed, a ServerError that no retry mends.

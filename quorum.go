@@ -27,7 +27,7 @@ const MaxQuorumTTL = time.Minute
 // nodes every 25 to 100 ms and is not served in order. A Client that releases a name
 // which another waits for lets that one poll first: its next Lock or TryLock of the name
 // takes up to 150 ms and two round trips more. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
-// Mutex.MinHold, Mutex.Owner, Mutex.TTL, Once, Semaphore and RWMutex are refused, by an error;
+// Mutex.MinHold, Once, Semaphore and RWMutex are refused, by an error;
 // Options.Details, Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
 // all before as long as not more nodes than a minority lose their data at a time.
 //
@@ -231,7 +231,7 @@ func (q *quorum) busy(waited time.Duration) int {
 // was ours by it. What it returns is closed when that has ended on a majority: done, or
 // refused for good.
 func (q *quorum) undo(id string, l *line, held bool, now, until instant) <-chan struct{} {
-	until = min(until, now.add(q.c.options.TTL)) // there is no Q in which it could stand longer
+	until = min(until, now.add(l.ttl())) // there is no Q in which it could stand longer
 	u := &undoing{open: q.need, done: make(chan struct{})}
 	for _, n := range q.nodes {
 		e := q.undoOn(n, id, l, now, until)
@@ -254,7 +254,7 @@ func (q *quorum) ghost(n *node, id string, now instant) {
 		n.ghosts = map[string]bool{}
 	}
 	n.ghosts[id] = true
-	q.undoOn(n, id, l, now, now.add(q.c.options.TTL))
+	q.undoOn(n, id, l, now, now.add(l.ttl()))
 }
 
 // distinct counts servers: two nodes of one run are one. has says which count.

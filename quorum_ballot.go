@@ -276,7 +276,7 @@ func (b *ballot) close(now instant) {
 // won begins the tenure, unless too little of its life is left.
 func (b *ballot) won(now instant) {
 	l, t, c := b.line, b.t, b.q.c
-	life := c.options.TTL
+	life := l.ttl()
 	b.close(now)
 	if left := end(b.sent, life).sub(now); left < life/3 {
 		b.undo(now)
@@ -376,7 +376,7 @@ func (b *ballot) contested(now instant) {
 			l.rejectTries(now)
 		}
 		trip := max(2*time.Millisecond, min(now.sub(b.sent), 100*time.Millisecond))
-		spread := min(trip<<min(l.contest.splits, 6), q.c.options.TTL/2)
+		spread := min(trip<<min(l.contest.splits, 6), l.ttl()/2)
 		l.askAt = now.add(q.c.jitter(spread))
 	}
 	b.again(now)
@@ -411,7 +411,7 @@ func (b *ballot) undo(now instant) {
 		}
 		sent := v.token > 0 || v.err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
 		if v.stand != against && sent {
-			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.q.c.options.TTL))
+			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.line.ttl()))
 		}
 	}
 }
@@ -433,10 +433,10 @@ func (b *ballot) late(n *node, a answer, err error, now instant) {
 	switch {
 	case holds || refused || err == errSilent: //nolint:errorlint // made here: it was not asked
 	case err != nil && owed: // it may still run
-		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.q.c.options.TTL))
+		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.line.ttl()))
 	case err != nil: // once more, besides what is repeated since
 		b.q.undoOn(n, b.t.id, b.line, now, now)
 	case a.word == "granted":
-		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.q.c.options.TTL))
+		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.line.ttl()))
 	}
 }

@@ -75,7 +75,7 @@ func (p *renewal) repair(n *node, now instant) {
 	q.send(n, scriptQuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now instant) {
 		_, refused := asServerError(err)
 		if !refused && t.phase != holding && t.phase != over { // it came too late
-			q.undoOn(n, t.id, l, now, now.add(q.c.options.TTL))
+			q.undoOn(n, t.id, l, now, now.add(l.ttl()))
 		}
 	})
 }

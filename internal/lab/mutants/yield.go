@@ -26,4 +26,10 @@ var yieldMutants = []mutant{
 		edits: []string{"comes > redis.call('PTTL', wanted)", "comes > 0"}},
 	{guard: "yield: full memory refuses the mark alone", file: "internal/script/quorum_lock.lua", pkg: "./internal/lab", name: "TestQuorumScriptFullMemory",
 		edits: []string{"redis.pcall('SET', wanted", "redis.call('SET', wanted"}},
+	{guard: "quorum apart: a lease by its own ttl", file: "quorum_ballot.go", name: "TestQuorumApart",
+		edits: []string{"life := l.ttl()", "life := c.options.TTL"}},
+	{guard: "quorum apart: a vote is undone for its own ttl", file: "quorum_ballot.go", name: "TestQuorumApartIsUndone",
+		edits: []string{"b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.line.ttl()))", "b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.q.c.options.TTL))"}},
+	{guard: "quorum apart: no longer than a node sits out", file: "apart.go", name: "TestQuorumApartIsUndone",
+		edits: []string{"m.TTL > MaxQuorumTTL {", "m.TTL > MaxTTL {"}},
 }
