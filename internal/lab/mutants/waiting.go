@@ -5,7 +5,7 @@ var waitingMutants = []mutant{
 	{guard: "idle: a frozen Client costs one claim window, once", file: "internal/lab/waiting/waiting.go", pkg: "./internal/lab/waiting", name: "TestIdle",
 		edits: []string{"b.left -= used", "_ = used"}},
 	{guard: "idle: the dead that were passed stand in front of nobody", file: "internal/lab/waiting/waiting.go", pkg: "./internal/lab/waiting", name: "TestIdle",
-		edits: []string{"!n.passed(o, s.From)", "true"}},
+		edits: []string{"!n.passed(o, s.From, abreast)", "true"}},
 	{guard: "idle: it counts while the waiter runs", file: "internal/lab/waiting/waiting.go", pkg: "./internal/lab/waiting", name: "TestIdle",
 		edits: []string{"if f.To <= s.From || f.From >= s.To {", "if true {"}},
 	{guard: "idle: a part that does not fit is not free", file: "internal/lab/waiting/waiting.go", pkg: "./internal/lab/waiting", name: "TestIdle",

@@ -24,7 +24,7 @@ func (n *Name) Overtaken(r Rules) (found []Breach) {
 		if a.Apart || !waited || n.frozen(a) || a.Asked < n.From || still > int64(r.Window)/2 {
 			continue // who stood still for a claim window may have lost its place
 		}
-		abreast := Abreast + still
+		abreast := int64(r.Abreast) + still
 		if r.Grants > 0 {
 			found = append(found, counted(a, served, until, r.Grants)...)
 			continue

@@ -16,10 +16,6 @@ import (
 // Never is after all times.
 const Never = int64(1<<63 - 1)
 
-// Abreast is how far apart two calls of different Clients may come and still have the
-// other order in the queue: the try, the subscription and the place take so long.
-const Abreast = int64(60 * time.Millisecond)
-
 // Span is a length of time, in ns of any clock.
 type Span struct{ From, To int64 }
 
@@ -55,7 +51,11 @@ type Rules struct {
 	Each   time.Duration // and for each waiter in front
 	Window time.Duration // and for each frozen Client in front, once for each time that it is frozen
 	Lost   time.Duration // and once after each loss of the queue
-	Grants int           // of a topology without a queue: what another Client may be granted during one wait
+
+	// Abreast is how far apart two calls of different Clients may come and still have the
+	// other order in the queue: the try, the subscription and the place take so long.
+	Abreast time.Duration
+	Grants  int // of a topology without a queue: what another Client may be granted during one wait
 }
 
 // Promised are the bounds of L1 for a topology with a queue, for Clients with a ttl. pushes
@@ -64,6 +64,7 @@ func Promised(ttl time.Duration, pushes bool) Rules {
 	r := Rules{
 		Base: time.Second, Each: 50 * time.Millisecond,
 		Window: min(ttl, 2*time.Second), Lost: min(ttl, 15*time.Second),
+		Abreast: 60 * time.Millisecond,
 	}
 	if !pushes {
 		r.Each = 250 * time.Millisecond
@@ -211,7 +212,7 @@ func (w *sweep) close(t int64) {
 			if length <= int64(w.r.Base) {
 				continue
 			}
-			b := Breach{Call: c, From: s.From, Length: time.Duration(length), Front: w.n.front(c, s)}
+			b := Breach{Call: c, From: s.From, Length: time.Duration(length), Front: w.n.front(c, s, int64(w.r.Abreast))}
 			b.Bound = w.r.Base + time.Duration(b.Front)*w.r.Each
 			if worst.Call == nil || b.Length-b.Bound > worst.Length-worst.Bound {
 				worst = b
@@ -255,15 +256,15 @@ func (w *sweep) living(c *Call, s Span) (parts []Span) {
 // that is not behind c: those of the frozen, of waiters that give up meanwhile, and of the dead
 // that nobody who came later has passed. The living that wait all the time need no place: one
 // of them is that first.
-func (n *Name) front(c *Call, s Span) int {
+func (n *Name) front(c *Call, s Span, abreast int64) int {
 	came := n.came(c, s.From)
 	places := map[string]bool{}
 	for _, o := range n.Calls {
-		if o.Place == c.Place || o.Asked >= came+Abreast || o.Asked >= s.To {
+		if o.Place == c.Place || o.Asked >= came+abreast || o.Asked >= s.To {
 			continue
 		}
 		gone := o.Until < s.To && o.Until > s.From || n.frozen(o) && o.Until > s.From
-		if gone || o.Dead && o.Until <= s.From && !n.passed(o, s.From) {
+		if gone || o.Dead && o.Until <= s.From && !n.passed(o, s.From, abreast) {
 			places[o.Place] = true
 		}
 	}
@@ -283,9 +284,9 @@ func (n *Name) came(c *Call, at int64) int64 {
 }
 
 // passed tells whether somebody who came after a dead waiter was granted since.
-func (n *Name) passed(dead *Call, at int64) bool {
+func (n *Name) passed(dead *Call, at, abreast int64) bool {
 	return slices.ContainsFunc(n.Calls, func(o *Call) bool {
-		return o.Got > dead.Until && o.Got < at && o.Asked > dead.Asked+Abreast && o.Client != dead.Client
+		return o.Got > dead.Until && o.Got < at && o.Asked > dead.Asked+abreast && o.Client != dead.Client
 	})
 }
 

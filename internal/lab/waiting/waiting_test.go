@@ -10,7 +10,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-var rules = waiting.Rules{Base: time.Second, Each: 50 * time.Millisecond, Window: 2 * time.Second, Lost: 2 * time.Second, Grants: 0}
+var rules = waiting.Rules{Base: time.Second, Each: 50 * time.Millisecond, Window: 2 * time.Second, Lost: 2 * time.Second, Abreast: 60 * time.Millisecond}
 
 // call is one of a Client that asks, is granted, and gives back, in ms; granted at 0: it waits
 // until left, and dies then if dead.
