@@ -44,6 +44,8 @@ func (l *line) sendLock(now instant) {
 	}
 	if x := l.adopts; x != nil {
 		s, args = scriptAdopt, append(args, x.id, itoa(x.last))
+	} else if x := l.starts; x != nil {
+		s, args = scriptOnceLock, append(args, x.args(l)...)
 	} else if l.callers.waits() && l.wake.up {
 		t.waits = true
 		args = append(args, "wait", itoa(t.score), l.shard) // if it is not in the queue any more, it comes back to its place
@@ -121,6 +123,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.queued(t, a, r.sent, now)
 	case "again":
 		l.sendLock(now)
+	case "not due":
+		l.tellTries(func() error { return errNotDueNow })
 	case "lost", "revoked", "stolen":
 		l.notAdopted(a)
 	case "other kind":

@@ -59,6 +59,7 @@ var forms = map[string]string{
 	"no member": "mark server run",
 	"marked":    "mark server run",
 
+	"not due":    "server",
 	"other kind": "kind capacity",
 	"too many":   "capacity",
 	"resized":    "",

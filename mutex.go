@@ -24,6 +24,10 @@ type Mutex struct {
 	// a tenure of its own. Where MinHold is longer than the TTL, or the name had
 	// to be waited for, Lock takes one more round trip, which makes sure of that
 	// before the lease begins. At most MaxMinHold; it does not work on a quorum.
+	//
+	// It is no schedule. A call that comes a moment before MinHold is over is
+	// refused, so with MinHold as long as the period of a timer ticks are
+	// lost. Use Client.OnceEvery for that.
 	MinHold time.Duration
 
 	// MaxHold ends the lease when it has lasted this long, by the clock of

@@ -13,21 +13,24 @@ import (
 
 var (
 	// ErrNotDue means that a Once did not run, since somebody runs it, or has within its
-	// interval. A *NotDueError says who, when, and how that ended.
+	// interval, and that an OnceEvery did not, since somebody runs it, or has begun its tick. A *NotDueError says who, when, and how that ended.
 	ErrNotDue = errors.New("holdfast: not due")
 	// ErrNeverRan means that nothing is remembered of any run of a name.
 	ErrNeverRan = errors.New("holdfast: no run is remembered")
 )
 
-// Run is what is remembered of the newest run of a Once, all times by the
-// server's clock. It is forgotten after twice the interval, or 25 hours if that
+// Run is what is remembered of the newest run of a Once or OnceEvery, all times by
+// the server's clock. It is forgotten after twice the interval, or 25 hours if that
 // is longer.
 type Run struct {
+	Tick    time.Time // of OnceEvery: its tick, or if the run does not count the one before; zero: of Once
 	Owner   string
 	Token   int64
 	Began   time.Time
 	Ended   time.Time // zero: it has not ended, or its process died
 	Outcome string    // Done, or what went wrong; empty: it has not ended
+
+	every time.Duration // of its schedule; 0: of Once
 }
 
 // Done is the Outcome of a run that returned nil and had its lease to the end.
@@ -36,18 +39,23 @@ const Done = "done"
 // String is one line for people.
 func (r *Run) String() string {
 	began := r.Began.UTC().Format(time.RFC3339)
-	if r.Ended.IsZero() {
-		return fmt.Sprintf("began %s on %s, has not ended", began, r.Owner)
+	if !r.Tick.IsZero() {
+		began = fmt.Sprintf("of the tick at %s began %s", r.Tick.UTC().Format(time.RFC3339), began)
+	} else {
+		began = "began " + began
 	}
-	return fmt.Sprintf("began %s on %s, took %v: %s", began, r.Owner, r.Ended.Sub(r.Began).Round(time.Millisecond), r.Outcome)
+	if r.Ended.IsZero() {
+		return fmt.Sprintf("%s on %s, has not ended", began, r.Owner)
+	}
+	return fmt.Sprintf("%s on %s, took %v: %s", began, r.Owner, r.Ended.Sub(r.Began).Round(time.Millisecond), r.Outcome)
 }
 
-// NotDueError says why a Once did not run.
+// NotDueError says why a Once or OnceEvery did not run.
 type NotDueError struct {
 	Name    string
 	Running bool          // somebody has the name; else it rests
 	Owner   string        // who that is, or was; empty: not known
-	Due     time.Duration // until the name can be free, at the earliest
+	Due     time.Duration // until the name can be free, at the earliest; of a tick that has begun: until the next one
 	Last    *Run          // nil: nothing is remembered
 }
 
@@ -90,8 +98,11 @@ func (e *runAgain) Unwrap() error { return e.err }
 // Once runs f at most once per interval among all who call it for this name,
 // however many machines they are on and whatever their clocks say. It does not
 // wait: while another runs f, or has within interval, it is a *NotDueError, which
-// tells when that was and how it ended. So call it as often as you like, for
-// example from the same crontab on every machine.
+// tells when that was and how it ended. So call it as often as you like.
+//
+// It is no schedule. A call that comes a moment before the interval is over is not
+// due, so with the interval as long as the period of a timer or crontab ticks are
+// lost. Use OnceEvery for that.
 //
 // The interval, at most MaxMinHold, counts from the grant of the name. A run
 // that is longer keeps the others off until it ends. f gets a context that ends
@@ -133,28 +144,35 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		}
 		return err
 	}
-	outcome := "did not return: a panic"
+	return lease.runOnce(ctx, f, func(outcome string, again bool) error {
+		return c.noteRun(context.WithoutCancel(ctx), lease, scriptOnceEnd, outcome, life)
+	})
+}
+
+// runOnce runs f under a lease and gives that back. Before that note writes down how f ended;
+// again: it does not count as a run.
+func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) error, note func(outcome string, again bool) error) (err error) {
+	outcome, again := "did not return: a panic", false
 	defer func() {
-		if lost := lease.Err(); lost != nil {
+		if lost := l.Err(); lost != nil {
 			outcome = fmt.Sprintf("lost its lease (%v), then: %s", causeOf(lost), outcome)
 		}
-		if noted := c.noteRun(context.WithoutCancel(ctx), lease, scriptOnceEnd, cleanOutcome(outcome), life); noted != nil {
+		if noted := note(cleanOutcome(outcome), again); noted != nil {
 			err = errors.Join(err, noted)
 		}
-		if again := (*runAgain)(nil); errors.As(err, &again) {
-			lease.waive()
+		if again {
+			l.waive()
 		}
-		if released := lease.Release(); released != nil {
+		if released := l.Release(); released != nil {
 			err = errors.Join(err, released)
 		}
 	}()
-	if lost := lease.Err(); lost != nil { // writing that took too long
-		outcome = didNotRun
-		lease.waive() // so nothing has to rest
-		return nil    // the release says why
+	if lost := l.Err(); lost != nil { // writing that took too long
+		outcome, again = didNotRun, true // so nothing has to rest
+		return nil                       // the release says why
 	}
-	err = f(lease.Context(ctx), lease)
-	outcome = outcomeOf(err, causeOf(lease.Err()) == Closed)
+	err = f(l.Context(ctx), l)
+	outcome, again = outcomeOf(err, causeOf(l.Err()) == Closed)
 	return err
 }
 
@@ -168,16 +186,17 @@ func (c *Client) noteThatItDidNotRun(ctx context.Context, lease *Lease, life str
 	}
 }
 
-// outcomeOf is for the record; rests: Close has made the name rest by then.
-func outcomeOf(err error, rests bool) string {
-	again := (*runAgain)(nil)
+// outcomeOf is for the record; again: the run does not count. It does behind Close, which
+// has made the name rest by then.
+func outcomeOf(err error, closed bool) (outcome string, again bool) {
+	_, again = errors.AsType[*runAgain](err)
 	switch {
 	case err == nil:
-		return Done
-	case errors.As(err, &again) && !rests:
-		return "failed, and does not count: " + err.Error()
+		return Done, false
+	case again && !closed:
+		return "failed, and does not count: " + err.Error(), true
 	}
-	return "failed: " + err.Error()
+	return "failed: " + err.Error(), false
 }
 
 func causeOf(err error) Cause {
@@ -214,6 +233,9 @@ func (l *Lease) waive() {
 // that the lease is over.
 func (c *Client) noteRun(ctx context.Context, lease *Lease, s *Script, what, life string) error {
 	reply, err := c.evalPatiently(ctx, Call{s, onceKeys(lease.turn.line.keys), []string{itoa(lease.Token()), what, life}})
+	if err == nil && len(reply) > 0 && reply[0] == "scheduled" {
+		return fmt.Errorf("%w: %s is started by OnceEvery", ErrSchedule, lease.Name())
+	}
 	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
 		err = errors.New("the record is of another run")
 		if lost := lease.Err(); lost != nil {
@@ -250,7 +272,7 @@ func (c *core) evalPatiently(callers context.Context, call Call) (reply []string
 	}
 }
 
-// LastRun is what is remembered of the newest Once of a name: one round trip. Nothing
+// LastRun is what is remembered of the newest Once or OnceEvery of a name: one round trip. Nothing
 // remembered is ErrNeverRan; other errors are ErrName, ErrUnreachable, a ServerError
 // and that of ctx. A Client of a quorum can't.
 func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
@@ -294,6 +316,11 @@ func (c *core) lookOnce(ctx context.Context, name string, k *keys) (*NotDueError
 	if err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
 	}
+	return onceState(name, reply)
+}
+
+// onceState reads what once_look says of L and O.
+func onceState(name string, reply []string) (*NotDueError, error) {
 	e := &NotDueError{Name: name}
 	if len(reply) != 5 || reply[0] != "once" {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, errState)
@@ -311,16 +338,17 @@ func (c *core) lookOnce(ctx context.Context, name string, k *keys) (*NotDueError
 }
 
 // parseRun reads <token>.<began us>.<ended us>|<owner>|<outcome>, as
-// once_begin and once_end write it; nil if it is something else.
+// once_begin and once_end write it, or with .<tick us>.<period us>.<phase us>.<run> before
+// the first |, as once_lock does; nil if it is something else.
 func parseRun(record string) *Run {
 	head, rest, ok := strings.Cut(record, "|")
 	owner, outcome, also := strings.Cut(rest, "|")
 	part := strings.Split(head, ".")
-	if !ok || !also || len(part) != 3 {
+	if !ok || !also || len(part) != 3 && len(part) != 7 {
 		return nil
 	}
-	var figures [3]int64
-	for i, text := range part {
+	var figures [6]int64
+	for i, text := range part[:min(len(part), len(figures))] { // the seventh is no number
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || n > maxToken {
 			return nil
@@ -330,6 +358,9 @@ func parseRun(record string) *Run {
 	r := &Run{Owner: cleanOwner(owner), Token: figures[0], Began: time.UnixMicro(figures[1])}
 	if figures[2] > 0 {
 		r.Ended, r.Outcome = time.UnixMicro(figures[2]), cleanOutcome(outcome)
+	}
+	if len(part) == 7 {
+		r.Tick, r.every = time.UnixMicro(figures[3]), time.Duration(figures[4])*time.Microsecond
 	}
 	return r
 }
@@ -343,6 +374,7 @@ func onceKeys(k *keys) []string {
 }
 
 var (
+	scriptOnceLock  = script.OnceLock
 	scriptOnceBegin = script.OnceBegin
 	scriptOnceEnd   = script.OnceEnd
 	scriptOnceLook  = script.OnceLook

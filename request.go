@@ -195,7 +195,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt:
+	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt, scriptOnceLock:
 		return r.call.Args[0]
 	case scriptUnlock:
 		if len(r.call.Args) > 2 {
@@ -224,6 +224,8 @@ func (l *line) keysFor(s *Script, args []string) []string {
 	switch {
 	case s == scriptAdopt:
 		return l.keys.withOrder()
+	case s == scriptOnceLock:
+		return append(l.keys[:], onceKeys(l.keys)[1])
 	case s != scriptRenew:
 		return l.keys[:]
 	case l.toRenew == nil: // it comes often, and is asked again and again

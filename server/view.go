@@ -79,6 +79,7 @@ type runJSON struct {
 	Began   time.Time  `json:"began"`
 	Ended   *time.Time `json:"ended"`
 	Outcome string     `json:"outcome"`
+	Tick    *time.Time `json:"tick,omitempty"`
 }
 
 // look looks at a name; back: also at what is remembered of Once, which is left out where the store does
@@ -163,6 +164,9 @@ func newRunJSON(r *holdfast.Run) *runJSON {
 	out := &runJSON{Owner: r.Owner, Token: r.Token, Began: r.Began.UTC(), Outcome: r.Outcome}
 	if !r.Ended.IsZero() {
 		out.Ended = new(r.Ended.UTC())
+	}
+	if !r.Tick.IsZero() {
+		out.Tick = new(r.Tick.UTC())
 	}
 	return out
 }

@@ -125,7 +125,8 @@ func (a *app) campaign(ctx context.Context, election *holdfast.Election, client 
 func (a *app) term(client *holdfast.Client, lease *holdfast.Lease, o electOptions, argv []string, signals chan os.Signal, told *narrator) (ending, error) {
 	a.say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
 	env := append(commandEnv(os.Environ(), client.Owner(), lease), "HOLDFAST_VALUE="+o.value)
-	return a.runUnderLease(lease, o.runOptions, argv, env, signals, told)
+	end := a.runUnderLease(lease, o.runOptions, argv, env, signals, told)
+	return end, lease.Release()
 }
 
 // sayTermOver says why a term is over after which another is wanted.

@@ -24,6 +24,9 @@ type runOptions struct {
 	ttl      time.Duration
 	grace    time.Duration
 	minHold  time.Duration
+	every    time.Duration // 0: at no ticks
+	at       string        // --at; empty: the first start says
+	tick     time.Time     // what at says
 	maxHold  time.Duration // 0: without end
 	busyCode int
 	replicas int
@@ -61,6 +64,8 @@ func (a *app) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
+	flags.DurationVar(&o.every, "every", 0, "`PERIOD` of a schedule: run once for each tick, on one of all machines")
+	flags.StringVar(&o.at, "at", "", "when --every ticks: so long after midnight UTC or another multiple of\nPERIOD, such as 10m, or any moment of a tick, such as\n2026-01-05T03:10:00Z (else the first start is a tick)")
 	flags.DurationVar(&o.minHold, "min-hold", 0, "let nobody have NAME before this has passed since the start,\neven if the command is quicker or this machine dies")
 	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command when it has run for this long, and exit 124")
 	o.kind.flags(flags)
@@ -109,6 +114,9 @@ func (o *runOptions) check(given func(flag string) bool) error {
 	if given("wait") && o.wait == 0 {
 		o.noWait = true
 	}
+	if err := o.checkEvery(given); err != nil {
+		return err
+	}
 	return o.kind.check(given, o.minHold > 0)
 }
 
@@ -130,21 +138,20 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	defer closeClient()
 	defer told.outage.end()
 	began := time.Now()
-	lease, err := a.acquire(ctx, client, name, o, told.outage)
-	if came := waited(); came != nil {
-		if lease != nil {
-			_ = lease.Release() // who sends a signal wants no more talk
-		}
-		return came
+	hold := func(lease *holdfast.Lease) ending {
+		log.started(lease.Token())
+		status.granted(a, client.Owner(), lease)
+		return a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
 	}
+	run := a.runLocked
+	if o.every > 0 {
+		run = a.runTick
+	}
+	end, released, err := run(ctx, client, name, o, told.outage, waited, hold)
 	if err != nil {
 		log.skipped(err, time.Since(began))
 		return err
 	}
-
-	log.started(lease.Token())
-	status.granted(a, client.Owner(), lease)
-	end, released := a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
 	status.over(end, released)
 	told.end(released == nil && a.verbose)
 	result := a.conclude(name, o, end, released)
@@ -152,14 +159,30 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	return result
 }
 
-// runUnderLease runs the command while the lease lasts, and gives it back when
-// nothing of the command is alive any more.
-func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []string, signals chan os.Signal, told *narrator) (end ending, released error) {
+// runLocked takes the name, calls hold, and gives the name back. An error: hold was not
+// called.
+func (a *app) runLocked(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
+	lease, err := a.acquire(ctx, client, name, o, outage)
+	if came := waited(); came != nil {
+		if lease != nil {
+			_ = lease.Release() // who sends a signal wants no more talk
+		}
+		return end, nil, came
+	}
+	if err != nil {
+		return end, nil, err
+	}
+	end = hold(lease)
+	return end, lease.Release(), nil
+}
+
+// runUnderLease runs the command while the lease lasts. When it returns nothing of the
+// command is alive any more.
+func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []string, signals chan os.Signal, told *narrator) (end ending) {
 	began := clock()
 	job, err := startJob(a, lease.Name(), argv, env)
 	if err != nil {
-		_ = lease.Release() // tried again in the background; there is a worse error to tell
-		return ending{err: fmt.Errorf("can't start a guard process: %w", err)}, nil
+		return ending{err: fmt.Errorf("can't start a guard process: %w", err)}
 	}
 	refuseStop(signals)
 	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say, late: told.outage.overdue}
@@ -169,7 +192,7 @@ func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []str
 	end = s.watch(signals)
 	end.asked = s.asked
 	told.outage.end() // from here on its cost counts
-	return end, lease.Release()
+	return end
 }
 
 // conclude turns the end of a command, and what its release said, into an exit

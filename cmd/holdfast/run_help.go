@@ -39,7 +39,7 @@ All who use NAME must say the same of it, else nothing is run (exit code 64):
                     changes it; a command that says another is told so
 
 First come, first served: a reader waits behind a writer that waits. All flags go
-with each, but --min-hold with none. Several tokens are in use at a time with
+with each, but --min-hold and --every with none. Several tokens are in use at a time with
 --shared and --of, so a resource must not refuse the lower ones.
 
 With --wait-replicas N the command starts when N replicas have the lock, and a
@@ -52,11 +52,24 @@ pid and user, COMMAND with what looks like a password hidden, and --note TEXT.
 What does not look like one is shown to all who may read Redis: --no-details tells
 nothing.
 
+With --every PERIOD the same line in the crontab of each machine runs COMMAND once
+for each tick. Redis alone decides which tick a start belongs to: the nearest one.
+So starts may be early or late, and clocks wrong, by less than half of PERIOD in all.
+The ticks are where --at says. Without it the first start of NAME is a tick, and
+starts may be off by less than a quarter. A start whose tick has begun does not wait:
+it exits with 75, or -E, and says who ran it and how that ended. A command that
+fails or is killed has begun its tick, and is not run again: 'holdfast show' shows
+it. While a command runs on beyond the next tick, that tick is skipped. So are ticks
+until --ttl has passed after holdfast or its machine was killed. A tick at which nothing
+starts is missed. A start more than half of PERIOD late counts for the next tick. All
+who use NAME must give the same PERIOD and --at, else nothing is run (64). To change
+them use another NAME.
+
 With --min-hold D nobody, here or on another machine, has NAME before D has
 passed since the command began: not when the command is quicker, and not when
-this process or machine dies. So the same line in the crontab of each machine
-runs once per D, however their clocks differ: see below. NAME is in cool-down
-then, as 'holdfast show' says. At most ` + age(holdfast.MaxMinHold) + `.
+this process or machine dies. NAME is in cool-down then, as 'holdfast show' says.
+It is no schedule: a start that comes a moment before D is over is skipped, so with
+D as long as the period of a crontab ticks are lost. Use --every. At most ` + age(holdfast.MaxMinHold) + `.
 
 With --max-hold D the command gets TERM when it has run for D, then KILL after
 --grace; NAME is kept until nothing of it is alive.
@@ -76,11 +89,11 @@ NAME.
 
 Exit codes: the command's own, or
    64  the command line is wrong, or the URL does not fit the server, or NAME is
-       another kind of lock (--shared, --exclusive, --of)
+       another kind of lock (--shared, --exclusive, --of) or has another schedule
    69  Redis does not answer: whether anybody holds NAME is not known; or too
        few replicas do (--wait-replicas), and NAME was given back
    70  something else went wrong
-   75  somebody holds NAME (-n, -w; see --busy-code)
+   75  somebody holds NAME (-n, -w), or the tick has begun (--every); see --busy-code
    77  Redis refused: password, user or rights
    78  --status-file can't be written
   122  the lease was lost, whatever the command's own code was
@@ -98,8 +111,10 @@ const runExample = `  holdfast run nightly -- ./backup --all         wait in lin
   failure, and only trouble is mailed:
   0 3 * * *  holdfast run -q -n -E 0 nightly -- /usr/local/bin/backup
 
-  the same on machines whose clocks differ by minutes, once a day and not twice:
-  0 3 * * *  holdfast run -q -n -E 0 --min-hold 1h nightly -- /usr/local/bin/backup
+  the same on machines whose clocks differ, also when the backup is quick: once a
+  night and not twice; and each hour, at ten past:
+  0 3 * * *  holdfast run -q -E 0 --every 24h nightly -- /usr/local/bin/backup
+  10 * * * * holdfast run -q -E 0 --every 1h --at 10m report -- ./report
 
   many may read, one writes; and at most four builds in the whole fleet:
   holdfast run --shared index -- ./report

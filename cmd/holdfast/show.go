@@ -33,8 +33,9 @@ all names.
 -o json prints an object:
 
 ` + jsonFieldsHelp + `
-  last_run      of Once, where a run is remembered: owner, token, began, ended
-                (null: it has not), outcome ("done", or what went wrong)`,
+  last_run      of run --every and Once, where a run is remembered: owner, token, began,
+                ended (null: it has not), outcome ("done", or what went wrong), and
+                with --every tick`,
 		Example: `  holdfast show nightly
   holdfast show nightly -o json | jq -r .holder.owner`,
 		Args: oneName,

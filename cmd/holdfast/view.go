@@ -76,6 +76,7 @@ type runJSON struct {
 	Began   time.Time  `json:"began"`
 	Ended   *time.Time `json:"ended"`
 	Outcome string     `json:"outcome"`
+	Tick    *time.Time `json:"tick,omitempty"`
 }
 
 func newViewJSON(v *view) viewJSON {
@@ -84,6 +85,9 @@ func newViewJSON(v *view) viewJSON {
 		out.LastRun = &runJSON{Owner: r.Owner, Token: r.Token, Began: r.Began.UTC(), Outcome: r.Outcome}
 		if !r.Ended.IsZero() {
 			out.LastRun.Ended = new(r.Ended.UTC())
+		}
+		if !r.Tick.IsZero() {
+			out.LastRun.Tick = new(r.Tick.UTC())
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 // Package cronlock has JobWrappers for github.com/robfig/cron that look beyond the
-// process: SkipIfHeld is its SkipIfStillRunning, DelayIfHeld its
-// DelayIfStillRunning, for a name that all processes lock. After a process has died
+// process. OnceEvery runs each tick of a job once among all processes. SkipIfHeld is
+// SkipIfStillRunning, and DelayIfHeld is DelayIfStillRunning, for a name that all
+// processes lock. After a process has died
 // in a run the name stays locked until its MinHold, or if that is longer the ttl of its
 // Client, is over.
 //
@@ -29,7 +30,9 @@ type Options struct {
 	// a longer one: from the grant on nobody else gets the name before that has
 	// passed, also when the job takes a millisecond, and when its process dies in
 	// it. Make it longer than the clocks of the processes may differ, and shorter
-	// than the interval of the job by as much. It is at most holdfast.MaxMinHold;
+	// than the interval of the job by as much: it is no schedule, and with the
+	// interval itself ticks are skipped. A job with a fixed period is better served by
+	// OnceEvery, which does not use it. It is at most holdfast.MaxMinHold;
 	// more than that panics. Default DefaultMinHold. Negative: none, which is all
 	// that a Client of a quorum can do. DelayIfHeld does not use it.
 	MinHold time.Duration
@@ -49,7 +52,33 @@ type Func func(ctx context.Context, lease *holdfast.Lease) error
 
 // Run implements cron.Job, and only says what is wrong.
 func (f Func) Run() {
-	cron.DefaultLogger.Error(errors.New("cronlock: a Func needs SkipIfHeld or DelayIfHeld right around it"), "not run")
+	cron.DefaultLogger.Error(errors.New("cronlock: a Func needs OnceEvery, SkipIfHeld or DelayIfHeld right around it"), "not run")
+}
+
+// OnceEvery runs a job once for each tick among all processes that have it, as
+// Client.OnceEvery does: the ticks are at and whole periods before and after it, or, if at is
+// zero, where the first run is. Use it for a job that has a fixed period, with that
+// period. The record of a run says how it ended: a job that is a Func with its error.
+// It does not work on a quorum. A skipped run costs one round trip; one that is not four.
+func OnceEvery(client *holdfast.Client, name string, period time.Duration, at time.Time, options *Options) cron.JobWrapper {
+	o := withDefaults(options)
+	return func(job cron.Job) cron.Job {
+		return cron.FuncJob(func() {
+			err := client.OnceEvery(context.Background(), name, period, at, func(ctx context.Context, lease *holdfast.Lease) error {
+				if f, ok := job.(Func); ok {
+					return f(ctx, lease)
+				}
+				job.Run()
+				return nil
+			})
+			switch {
+			case errors.Is(err, holdfast.ErrNotDue):
+				o.Logger.Info("skip", "name", name, "reason", err)
+			case err != nil:
+				o.Logger.Error(err, "run", "name", name)
+			}
+		})
+	}
 }
 
 // SkipIfHeld skips a run whose name another process holds, or has held within

@@ -11,6 +11,30 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
+// Two instances have the same job, and each tick runs on one of them.
+func ExampleOnceEvery() {
+	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+
+	ran := make(chan string, 10)
+	for _, instance := range []string{"a", "b"} {
+		client := holdfast.New(store, &holdfast.Options{Owner: instance})
+		defer client.Close()
+		once := cronlock.OnceEvery(client, "report", time.Hour, time.Time{}, &cronlock.Options{Logger: cron.DiscardLogger})
+		job := once(cronlock.Func(func(ctx context.Context, lease *holdfast.Lease) error {
+			ran <- instance
+			return nil
+		}))
+		job.Run() // as cron does at each tick: cron.New().AddJob("@hourly", job)
+	}
+	fmt.Println(<-ran, len(ran))
+	// Output: a 0
+}
+
 // Two instances have the same job, and one of them runs it: the other finds the name
 // held, or resting. Here it rests for longer than the interval, so that one run is all.
 func ExampleSkipIfHeld() {

@@ -3,7 +3,8 @@
 // runs of a scheduler.
 //
 // With a Locker the work is spread, and a scheduler that dies costs the run that it
-// was in. Each tick of a job is run by who comes first; the others find its name
+// was in. With Options.Every each tick of a job begins once, however the clocks of the
+// schedulers differ: see Client.OnceEvery. Without it each tick of a job is run by who comes first; the others find its name
 // held, or resting. That is once per tick only while the clocks of all schedulers differ
 // by less than Options.MinHold, all schedulers tick at the same times (gocron.CronJob
 // does, a gocron.DurationJob with gocron.WithStartAt), and MinHold is shorter than the

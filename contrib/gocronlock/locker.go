@@ -20,10 +20,20 @@ type Options struct {
 	// MinHold is the Mutex.MinHold of a job's name: from the grant on nobody else
 	// gets it before that has passed, also when the job takes a millisecond, and
 	// when its process dies in it. Make it longer than the clocks of the schedulers
-	// may differ, and shorter than the interval of any job by as much. It is at most
+	// may differ, and shorter than the interval of any job by as much: it is no
+	// schedule, and with the interval itself ticks are skipped. It is at most
 	// holdfast.MaxMinHold; more than that panics. Default DefaultMinHold. Negative:
 	// none, which is all that a Client of a quorum can do; an Elector does not need it.
 	MinHold time.Duration
+
+	// Every is the period of the jobs, where they have a fixed one: each tick is then begun once,
+	// as by Client.OnceEvery, and MinHold does not count. Jobs with another period need a
+	// Locker of their own (gocron.WithDistributedJobLocker). Default 0: MinHold counts.
+	// It does not work on a quorum.
+	Every time.Duration
+
+	// At is a moment of a tick, with Every. Default: the first run of a job.
+	At time.Time
 
 	// Prefix stands before a job's name to make the name that is locked. Default
 	// "job:".
@@ -42,14 +52,14 @@ type Locker struct {
 	options Options
 
 	mu      sync.Mutex
-	running map[string]*holdfast.Lease // by job
+	running map[string]*lock // by job
 }
 
 var _ gocron.Locker = (*Locker)(nil)
 
 // NewLocker makes a Locker. Nil options are good defaults.
 func NewLocker(client *holdfast.Client, options *Options) *Locker {
-	l := &Locker{client: client, running: make(map[string]*holdfast.Lease)}
+	l := &Locker{client: client, running: make(map[string]*lock)}
 	if options != nil {
 		l.options = *options
 	}
@@ -71,18 +81,53 @@ func NewLocker(client *holdfast.Client, options *Options) *Locker {
 // Lock takes the name of a job without waiting: one round trip, and one more where
 // MinHold is longer than the ttl. Its errors are those of Mutex.TryLock; gocron skips
 // the run and gives them to gocron.AfterLockError: a *holdfast.HeldError says who runs
-// it, or ran it, anything else that nobody knows.
+// it, or ran it, anything else that nobody knows. With Options.Every they are those of
+// Client.OnceEvery, a *holdfast.NotDueError says who has begun the tick, and it costs one round
+// trip, or two for whoever begins it.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
-	mutex := l.client.Mutex(l.options.Prefix + job)
-	mutex.MinHold = max(l.options.MinHold, 0)
-	lease, err := mutex.TryLock(ctx)
-	if err != nil {
+	k := &lock{locker: l, job: job}
+	if err := k.begin(ctx); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running[job] = lease
-	return &lock{l, job, lease}, nil
+	l.running[job] = k
+	return k, nil
+}
+
+// begin takes the name.
+func (k *lock) begin(ctx context.Context) (err error) {
+	l := k.locker
+	if l.options.Every > 0 {
+		return k.beginTick(ctx)
+	}
+	mutex := l.client.Mutex(l.options.Prefix + k.job)
+	mutex.MinHold = max(l.options.MinHold, 0)
+	k.lease, err = mutex.TryLock(ctx)
+	return err
+}
+
+// beginTick begins a run by OnceEvery, whose function then waits for Unlock.
+func (k *lock) beginTick(ctx context.Context) error {
+	l := k.locker
+	begun := make(chan struct{})
+	k.outcome, k.ended = make(chan error), make(chan error, 1)
+	go func() {
+		k.ended <- l.client.OnceEvery(ctx, l.options.Prefix+k.job, l.options.Every, l.options.At, func(_ context.Context, lease *holdfast.Lease) error {
+			k.lease = lease
+			close(begun)
+			return <-k.outcome
+		})
+	}()
+	select {
+	case <-begun:
+		return nil
+	case err := <-k.ended:
+		if err == nil {
+			err = fmt.Errorf("gocronlock: the lease of job %q was over before it began", k.job)
+		}
+		return err
+	}
 }
 
 // lock is one run of a job.
@@ -90,6 +135,10 @@ type lock struct {
 	locker *Locker
 	job    string
 	lease  *holdfast.Lease
+	failed error // what Task said
+
+	outcome chan error // to the function of OnceEvery; nil: without Every
+	ended   chan error // what OnceEvery said
 }
 
 // Unlock gives the name back, which rests until MinHold is over: one round trip. The
@@ -97,13 +146,26 @@ type lock struct {
 func (k *lock) Unlock(context.Context) error {
 	l := k.locker
 	l.mu.Lock()
-	if l.running[k.job] == k.lease {
+	if l.running[k.job] == k {
 		delete(l.running, k.job)
 	}
+	failed := k.failed
 	l.mu.Unlock()
-	err := k.lease.Release()
+	err := k.release(failed)
 	if err != nil && !errors.Is(err, holdfast.ErrClosed) {
 		l.options.Logger.Warn("holdfast: a job's name", "name", k.lease.Name(), "error", err)
+	}
+	return err
+}
+
+func (k *lock) release(failed error) error {
+	if k.outcome == nil {
+		return k.lease.Release()
+	}
+	k.outcome <- failed
+	err := <-k.ended
+	if err == failed { //nolint:errorlint // nothing is joined to it
+		return nil
 	}
 	return err
 }
@@ -116,12 +178,16 @@ func (k *lock) Unlock(context.Context) error {
 func (l *Locker) Task(job string, f func(ctx context.Context, lease *holdfast.Lease) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		l.mu.Lock()
-		lease := l.running[job]
+		k := l.running[job]
 		l.mu.Unlock()
-		if lease == nil {
+		if k == nil {
 			return fmt.Errorf("gocronlock: no lease of job %q: its scheduler needs this Locker, and the job that name (gocron.WithName)", job)
 		}
-		return under(ctx, lease, f)
+		err := under(ctx, k.lease, f)
+		l.mu.Lock()
+		k.failed = err
+		l.mu.Unlock()
+		return err
 	}
 }
 

@@ -31,6 +31,7 @@ func TestHoldOnServers(t *testing.T) {
 				t.Cleanup(func() { _ = second.Close() })
 				leastOn(t, first, second, "least-"+d.name)
 				onceOn(t, first, second, "once-"+d.name)
+				tickOn(t, first, second, "tick-"+d.name)
 			})
 		}
 		if got := p.refused(t); len(got) > 0 {
@@ -97,6 +98,31 @@ func onceOn(t *testing.T, first, second *holdfast.Client, name string) {
 	err = second.Once(t.Context(), name, time.Hour, func(context.Context, *holdfast.Lease) error { return nil })
 	if e, ok := errors.AsType[*holdfast.NotDueError](err); !ok || e.Running || e.Due < 59*time.Minute || *e.Last != *run {
 		t.Errorf("got %v, want that it is not due", err)
+	}
+}
+
+func tickOn(t *testing.T, first, second *holdfast.Client, name string) {
+	tick := func(c *holdfast.Client, period time.Duration, f func()) error {
+		return c.OnceEvery(t.Context(), name, period, time.Time{}, func(context.Context, *holdfast.Lease) error {
+			f()
+			return nil
+		})
+	}
+	never := func() { t.Error("it runs twice") }
+	err := tick(first, time.Hour, func() {
+		if e, ok := errors.AsType[*holdfast.NotDueError](tick(second, time.Hour, never)); !ok || !e.Running || e.Owner != "first" || e.Last == nil {
+			t.Errorf("while it runs: got %v, want that it runs", e)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	e, ok := errors.AsType[*holdfast.NotDueError](tick(second, time.Hour, never))
+	if !ok || e.Running || e.Due < 59*time.Minute || e.Last == nil || e.Last.Outcome != holdfast.Done || e.Last.Tick.IsZero() {
+		t.Errorf("got %+v, want that the tick has begun", e)
+	}
+	if err := tick(second, time.Minute, never); !errors.Is(err, holdfast.ErrSchedule) {
+		t.Errorf("got %v, want ErrSchedule", err)
 	}
 }
 

@@ -24,8 +24,12 @@ func TestQuorumRefusesMinHold(t *testing.T) {
 		t.Error("it runs")
 		return nil
 	})
+	everyErr := client.OnceEvery(t.Context(), "x", time.Minute, time.Time{}, func(context.Context, *holdfast.Lease) error {
+		t.Error("it runs")
+		return nil
+	})
 	_, lastErr := client.LastRun(t.Context(), "x")
-	for what, err := range map[string]error{"Lock": lockErr, "TryLock": tryErr, "Once": onceErr, "LastRun": lastErr} {
+	for what, err := range map[string]error{"Lock": lockErr, "TryLock": tryErr, "Once": onceErr, "OnceEvery": everyErr, "LastRun": lastErr} {
 		if err == nil || !strings.Contains(err.Error(), "quorum") || errors.Is(err, holdfast.ErrUnreachable) {
 			t.Errorf("%s: got %v, want that a quorum can't", what, err)
 		}

@@ -1,11 +1,14 @@
--- once_begin: remembers that a run has begun, unless a newer one has.
+-- once_begin: remembers that a run has begun, unless a newer one has, or the name has
+-- a schedule.
 -- KEYS L O
 -- ARGV token, owner, life of the record in ms
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local O, token = KEYS[2], ARGV[1]
 
-local newest = tonumber(string.match(redis.call('GET', O) or '', '^(%d+)%.') or '0')
+local record = redis.call('GET', O) or ''
+if string.find(record, '^%d+%.%d+%.%d+%.') then return {'scheduled', us} end
+local newest = tonumber(string.match(record, '^(%d+)%.') or '0')
 if newest > tonumber(token) then return {'newer', us} end
 if newest < tonumber(token) then
   redis.call('SET', O, string.format('%s.%.0f.0|%s|', token, us, ARGV[2]), 'PX', ARGV[3])

@@ -51,8 +51,9 @@ var (
 	DetailsLook = load("details_look")
 )
 
-// The operations on what is remembered of a Once.
+// The operations of a Once and of a tick of a schedule.
 var (
+	OnceLock  = load("once_lock")
 	OnceBegin = load("once_begin")
 	OnceEnd   = load("once_end")
 	OnceLook  = load("once_look")
@@ -105,7 +106,7 @@ func Quorum() []*Script {
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported}
 }
 
 // New makes a script from its source.

@@ -12,6 +12,7 @@ var tables = slices.Concat(
 	evalMutants,
 	orderMutants,
 	holdMutants,
+	tickMutants,
 	sharedMutants,
 	sizeMutants,
 	sharedOrderMutants,

@@ -43,7 +43,7 @@ var attackMutants = []mutant{
 	{guard: "what is given up in the middle is cancelled", file: "line.go", name: "TestEndsInTheMiddle",
 		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelFor(t, now)", "if false {\n\t\tl.c.cancelFor(t, now)"}},
 	{guard: "once: over before it began", file: "once.go", name: "TestOnceOverBeforeItBegan",
-		edits: []string{"if lost := lease.Err(); lost != nil { // writing", "if lost := lease.Err(); lost != nil && false { // writing"}},
+		edits: []string{"if lost := l.Err(); lost != nil { // writing", "if lost := l.Err(); lost != nil && false { // writing"}},
 	{guard: "a master that became a replica before WAIT is no error", file: "errors.go", name: "TestGrantConfirmedByWhoIsMasterNoMore",
 		edits: []string{`"non local key", demotedWhileWaiting}`, `"non local key"}`}},
 }

@@ -74,7 +74,7 @@ var orderMutants = []mutant{
 	{guard: "an adoption that is lost is no lock", file: "ask.go", name: "TestAdoptLostBeforeItBegins",
 		edits: []string{"if x := l.adopts; x != nil {", "if x := l.adopts; x != nil && !l.seen.known && now < l.callers.first.since.add(time.Millisecond) {"}},
 	{guard: "an adoption that comes after Close is undone", file: "request.go", name: "TestAdoptWhileClosing",
-		edits: []string{"scriptQuorumRepair, scriptAdopt:", "scriptQuorumRepair:"}},
+		edits: []string{"scriptQuorumRepair, scriptAdopt,", "scriptQuorumRepair,"}},
 	{guard: "write order under full memory: revoke", file: "internal/script/revoke.lua", pkg: "./internal/lab", name: "TestFullMemoryOrders",
 		edits: []string{"redis.call('PEXPIRE', R, ttl)", ""}},
 	{guard: "write order under full memory: steal", file: "internal/script/steal.lua", pkg: "./internal/lab", name: "TestFullMemoryOrders",

@@ -1,0 +1,152 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Three machines whose clocks differ start `run --every` on a real server for twelve ticks,
+// each early or late by as much again: a tenth of the period. Each tick begins once. A start
+// may be 0.6 s later than that by a standstill of this machine; then all is played again.
+func TestRunEvery(t *testing.T) {
+	const period, ticks = 2 * time.Second, 12
+	server := startRedis(t)
+	for try := range 5 {
+		began, latest := playTicks(t, server.url(), fmt.Sprint("try", try, ":"), period, ticks)
+		if latest > period/2-2*period/10 {
+			t.Logf("a start took %v, so its tick may have been another", latest)
+			continue
+		}
+		for k := range ticks {
+			if n := began[strconv.Itoa(k)]; n != 1 {
+				t.Errorf("tick %d began %d times; want once", k, n)
+			}
+		}
+		return
+	}
+	t.Error("this machine stood still in each of five tries")
+}
+
+// playTicks gives how often each tick began, and the longest that a start took.
+func playTicks(t *testing.T, url, prefix string, period time.Duration, ticks int) (began map[string]int, latest time.Duration) {
+	off := period / 10
+	notes := t.TempDir()
+	first := time.Now().Truncate(period).Add(2 * period)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for m := range 3 {
+		clock := time.Duration(m-1) * off // the machine's own error
+		for k := range ticks {
+			late := time.Duration(rand.Int64N(2*int64(off))) - off //nolint:gosec // no secret
+			start := first.Add(time.Duration(k)*period + clock + late)
+			r := newRun(t, url, fmt.Sprintf("echo %d >> %s/$HOLDFAST_TOKEN", k, notes), "--every", period.String(),
+				"--at", "0", "-E", "0", "--ttl", "1s", "--prefix", prefix, "--owner", fmt.Sprint("m", m))
+			all.Go(func() {
+				time.Sleep(time.Until(start))
+				if err := r.Start(); err != nil {
+					t.Error(err)
+					return
+				}
+				r.wantExit(0)
+				mu.Lock()
+				defer mu.Unlock()
+				latest = max(latest, time.Since(start))
+			})
+		}
+	}
+	all.Wait()
+	began = map[string]int{}
+	files, err := filepath.Glob(notes + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range strings.FieldsSeq(string(text)) {
+			began[k]++
+		}
+	}
+	return began, latest
+}
+
+// What is not due is skipped, and people are told why. A run that is killed is not
+// repeated, and is shown.
+func TestRunEveryTellsWhy(t *testing.T) {
+	server := startRedis(t)
+	hourly := func(script string, flags ...string) *runner {
+		return startRun(t, server.url(), script, append([]string{"--every", "1h", "--ttl", "1s"}, flags...)...)
+	}
+	killed := hourly(note("pid", "$$")+idle, "--owner", "web-1")
+	killed.pid("pid")
+	late := hourly("exit 9")
+	late.wantExit(exitTempFail)
+	late.wantSaid("is not due: it is run by web-1; the newest run of the tick at ")
+	killed.send(syscall.SIGKILL)
+	killed.exit()
+	until(t, "the lease has expired", func() bool {
+		left, err := server.try("EXISTS", "holdfast:job")
+		return err == nil && strings.Contains(left, "0")
+	})
+	late = hourly("exit 9", "-E", "0")
+	late.wantExit(0)
+	late.wantSaid("job is not due for ")
+	late.wantSaid("on web-1, has not ended")
+	other := startRun(t, server.url(), "exit 9", "--every", "2h")
+	other.wantExit(exitUsage)
+	other.wantSaid("job has another schedule: every 1h0m0s, with a tick at ")
+	failed := startRun(t, server.url(), "exit 9", "--every", "1h", "--at", "10m", "--prefix", "other:")
+	failed.wantExit(9)
+	wantShown(t, 0, "failed: exit code 9", "show", "job", "--redis", server.url(), "--prefix", "other:")
+}
+
+func TestTickAt(t *testing.T) {
+	epoch := time.Unix(0, 0)
+	for text, want := range map[string]time.Time{
+		"": {}, "0": epoch, "10m": epoch.Add(10 * time.Minute), "2026-01-05T09:00:00+01:00": time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC),
+	} {
+		if got, err := tickAt(text, time.Hour); err != nil || !got.Equal(want) {
+			t.Errorf("--at %q: got %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"1h", "-1m", "noon"} {
+		if _, err := tickAt(text, time.Hour); err == nil {
+			t.Errorf("--at %q: got no error", text)
+		}
+	}
+	for _, flags := range [][]string{{"every", "wait"}, {"every", "min-hold"}, {"every", "of"}, {"at"}} {
+		o := runOptions{ttl: holdfast.DefaultTTL, every: time.Hour, kind: kindOptions{permits: 1}}
+		given := map[string]bool{}
+		for _, f := range flags {
+			given[f] = true
+		}
+		if given["wait"] {
+			o.wait = time.Second
+		}
+		if given["min-hold"] {
+			o.minHold = time.Second
+		}
+		if given["of"] {
+			o.kind.size = 3
+		}
+		var wrong *exitError
+		if err := o.check(func(f string) bool { return given[f] }); !errors.As(err, &wrong) {
+			t.Errorf("%v: got %v, want a mistake of the command line", flags, err)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// ErrSchedule means that a name has another schedule than the caller says. A
+// *ScheduleError says which one it has.
+var ErrSchedule = errors.New("holdfast: another schedule")
+
+// ScheduleError says which schedule a name has.
+type ScheduleError struct {
+	Name  string
+	Every time.Duration
+	At    time.Time // one of its ticks
+
+	key string
+}
+
+func (e *ScheduleError) Error() string {
+	return fmt.Sprintf("holdfast: %s has another schedule: every %v, with a tick at %s; all programs must say the same: use another name, or stop the old ones and delete the key %s",
+		e.Name, e.Every, e.At.UTC().Format(time.RFC3339Nano), e.key)
+}
+
+// Unwrap makes errors.Is(err, ErrSchedule) true.
+func (e *ScheduleError) Unwrap() error { return ErrSchedule }
+
+// OnceEvery runs f once for each tick of a schedule among all who call it for this name,
+// however many machines they are on. The ticks are at and all moments that are whole
+// periods before or after it. A zero at leaves that to the first call: it is a tick.
+// Call OnceEvery on each machine at about each tick, for example by cron.
+//
+// A call belongs to the nearest tick, by the clock of Redis alone. So it may be early
+// or late, or come from a machine whose clock is wrong, by less than half a period in
+// all; by less than a quarter if at is zero. The first call of a tick runs f. Every
+// other one is a *NotDueError, which tells who runs it, or ran it, when, and how that
+// ended. OnceEvery does not wait.
+//
+//   - A run that is longer than the period: calls skip the ticks that pass while it lasts.
+//   - A tick at which nobody calls is missed, and is not made up for. A call that comes
+//     more than half a period late counts for the next tick, so the call at that tick itself
+//     is not due.
+//   - A run that fails has begun its tick, and so has one that is killed: no other call
+//     runs f for it. LastRun and NotDueError.Last tell of a killed run that it has not ended,
+//     and the call that begins the next tick warns in Options.Logger. The name of a killed
+//     run stays held for the TTL, so a period should be longer than that.
+//   - Where f is to be run again for the same tick, it returns RunAgain(err). The next
+//     call runs it then.
+//   - If f can't begin, since its lease is over or the caller's ctx has ended, the tick is
+//     given back for the next call. If Redis does not answer that either, the tick may
+//     have begun without a run.
+//
+// A name has one schedule. A call with another period or at is a *ScheduleError, and
+// runs nothing. The schedule is remembered for two periods after the newest run, and for
+// 25 hours at least.
+//
+// Redis forgetting the name, by FLUSHALL, eviction or a failover, can make it run twice for
+// a tick. If the clock of Redis steps back, ticks that have begun do not begin again.
+//
+// The period is whole milliseconds, and at most MaxMinHold; else it panics. f gets a context
+// that ends when its lease is lost. The error is f's own, joined with ErrLost where the
+// lease was over before f was, and with what kept the record from being written. Other
+// errors are those of Mutex.TryLock. It does not work on a quorum.
+//
+// A run costs four round trips, a call that is not due one.
+func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duration, at time.Time, f func(ctx context.Context, lease *Lease) error) error {
+	if period <= 0 || period > MaxMinHold || period%time.Millisecond != 0 {
+		panic(fmt.Sprintf("holdfast: OnceEvery got a period of %v: it must be whole milliseconds, more than 0, and at most %v", period, MaxMinHold))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	k, err := keysOf(c.options.Prefix, name)
+	if err != nil {
+		return err
+	}
+	if c.quorum != nil {
+		return notOnQuorum(name, "OnceEvery")
+	}
+	s := &start{c: c, name: name, keys: k, period: period, life: millis(max(2*period, 25*time.Hour))}
+	if !at.IsZero() {
+		us := period.Microseconds()
+		s.given = itoa((at.UnixMicro()%us + us) % us)
+	}
+	lease, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	return lease.runOnce(ctx, f, func(outcome string, again bool) error {
+		return s.note(context.WithoutCancel(ctx), lease.Token(), outcome, again)
+	})
+}
+
+// start is one call of OnceEvery.
+type start struct {
+	c      *Client
+	name   string
+	keys   *keys
+	period time.Duration
+	given  string // phase that the caller gave, in us; empty: the one that is remembered, or from now on
+	phase  string // and the one that is asked for
+	tick   string // in us
+	run    string // tells its record from those of others
+	life   string // of the record, in ms
+}
+
+// errNotDueNow: between our look and our lock another has begun the tick, or has set a
+// schedule, or the tick is over.
+var errNotDueNow = errors.New("holdfast: not due any more")
+
+// begin begins the nearest tick, or says why not. A lock that finds that another
+// was quicker is followed by a look that says who.
+func (s *start) begin(ctx context.Context) (*Lease, error) {
+	for tries := 1; ; tries++ {
+		if err := s.look(ctx); err != nil {
+			return nil, err
+		}
+		lease, err := s.lock(ctx)
+		quicker := errors.Is(err, errNotDueNow) || errors.Is(err, ErrHeld)
+		if held, ok := errors.AsType[*HeldError](err); ok && tries == 3 {
+			return nil, &NotDueError{Name: s.name, Running: !held.Resting, Owner: held.Owner, Due: held.Remaining}
+		}
+		if quicker && tries == 3 {
+			return nil, &NotDueError{Name: s.name}
+		}
+		if !quicker {
+			return lease, s.neverBegan(ctx, err)
+		}
+	}
+}
+
+// look asks which tick is the nearest. It is an error if that can't begin.
+func (s *start) look(ctx context.Context) error {
+	reply, err := s.c.evalPatiently(ctx, Call{scriptOnceLook, onceKeys(s.keys), []string{itoa(s.period.Microseconds()), s.given}})
+	if err != nil {
+		return fmt.Errorf("holdfast: %s: %w", s.name, err)
+	}
+	if len(reply) != 8 {
+		return fmt.Errorf("holdfast: %s: %w", s.name, errState)
+	}
+	e, err := onceState(s.name, reply[:5])
+	if err != nil {
+		return err
+	}
+	now, wrong := strconv.ParseInt(reply[1], 10, 64)
+	tick, alsoWrong := strconv.ParseInt(reply[6], 10, 64)
+	if wrong != nil || alsoWrong != nil {
+		return fmt.Errorf("holdfast: %s: %w", s.name, errState)
+	}
+	switch last := e.Last; {
+	case reply[5] == "another" && last != nil:
+		return &ScheduleError{Name: s.name, Every: last.every, At: last.Tick, key: onceKeys(s.keys)[1]}
+	case reply[5] == "begun":
+		e.Due = time.Duration(tick-now)*time.Microsecond + s.period
+		if last != nil && last.Tick.UnixMicro() > tick { // the clock of Redis was put back
+			e.Due = last.Tick.Sub(time.UnixMicro(now)) + s.period
+		}
+		return e
+	case reply[2] != "": // it is run still, or locked by another
+		return e
+	case last != nil && last.Ended.IsZero():
+		s.c.options.Logger.Warn("holdfast: the newest run has not ended, and nobody has its name: it was killed, or lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
+	}
+	s.tick, s.phase = reply[6], reply[7]
+	return nil
+}
+
+// lock takes the name for the tick, in a line of its own.
+func (s *start) lock(ctx context.Context) (*Lease, error) {
+	c := s.c.core
+	w := c.newCaller(true)
+	defer w.free(c)
+	c.mu.Lock()
+	if c.closed {
+		c.unlock()
+		return nil, ErrClosed
+	}
+	now := c.clock.now()
+	s.run = strconv.FormatUint(c.random(), 36)
+	l := c.newLine(s.name+"\x00tick"+s.run, s.name, s.keys, nil) // no name has a zero byte
+	l.starts = s
+	l.admit(w, now)
+	l.step(now)
+	c.unlock()
+	return w.await(ctx, s.c)
+}
+
+// args are those of once_lock, behind id and stride.
+func (s *start) args(l *line) []string {
+	return []string{l.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, l.owner(), s.life}
+}
+
+// neverBegan gives the tick back where nobody knows whether the lock that failed has begun it.
+func (s *start) neverBegan(ctx context.Context, err error) error {
+	if said, refused := asServerError(err); err != nil && (!refused || passing(said)) && !errors.Is(err, ErrClosed) {
+		_ = s.note(context.WithoutCancel(ctx), 0, didNotRun, true)
+	}
+	return err
+}
+
+// note writes down how the run ended; again: its tick is given back.
+func (s *start) note(ctx context.Context, token int64, outcome string, again bool) error {
+	back := "0"
+	if again {
+		back = itoa(s.period.Microseconds())
+	}
+	reply, err := s.c.evalPatiently(ctx, Call{scriptOnceEnd, onceKeys(s.keys), []string{itoa(token), outcome, s.life, s.run, back}})
+	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
+		err = errors.New("the record is of another run")
+	}
+	if err != nil {
+		return fmt.Errorf("holdfast: what is remembered of %s could not be brought up to date: %w", s.name, err)
+	}
+	return nil
+}
