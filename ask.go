@@ -172,17 +172,18 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl, Anew: anew})
 }
 
-// The first of a line look almost together: they may all be dead but one. See
-// near.lua.
+// A waiter asks again by itself when the holder's time is over, and so much later for
+// each waiter in front of it: all of them may be dead. So very many do not ask at once,
+// and the scripts of n waiters grow with the logarithm of n. See docs/protocol.md.
 const (
-	nearby   = 16
-	nearEach = 50 * time.Millisecond
+	lookEach    = 50 * time.Millisecond
+	lookLongest = 10 * time.Minute
 )
 
 // lookAgain is how long a waiter trusts to pushes before it asks again by
-// itself: until the holder's expiry, and its own claim window longer for each
-// that stands in front. What we get no push from, a foreign holder or an
-// expiry that never comes, is polled.
+// itself: until the holder's expiry, and lookEach longer for each waiter in
+// front. A foreign holder and an expiry that never comes send no push: they are
+// polled.
 func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	_, ours := parseID(a.holder)
 	foreign := !ours && !resting(a.holder)
@@ -195,12 +196,11 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
 		return l.poll(a.position)
 	}
-	own := min(l.ttl(), window)
 	if l.shared != nil {
 		a.pttl = a.look
 	}
-	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, nearby))*nearEach + time.Duration(min(max(a.position-nearby, 0), 600))*own
-	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), 10*time.Minute)
+	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, int64(lookLongest/lookEach)))*lookEach
+	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), lookLongest)
 }
 
 // refusedToPublish: who hands a name over may not tell anybody, so all waiters
@@ -215,9 +215,11 @@ func (c *core) refusedToPublish(said string, now instant) {
 // gone is what PTTL says of a key that is not there.
 const gone = -2 * time.Millisecond
 
+// poll is how long a waiter waits where no push is to be relied on.
 func (l *line) poll(position int64) time.Duration {
-	k := time.Duration(min(position, 600)) + 1
-	return k * (100*time.Millisecond + l.c.jitter(150*time.Millisecond))
+	const longest = 250 * time.Millisecond
+	k := time.Duration(min(position, int64(lookLongest/longest))) + 1
+	return k * (100*time.Millisecond + l.c.jitter(longest-100*time.Millisecond))
 }
 
 // failed notes that a request for the name was not answered or refused, and

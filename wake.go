@@ -316,6 +316,9 @@ func (w *wake) message(attempt int, payload string) {
 	}
 }
 
+// nearFront is among how many at the front near tells a waiter, see near.lua.
+const nearFront = 16
+
 // nextIn: we are the head, or near it, and are told until when to wait at most. An
 // answer that is still on its way may be older, and must not put that off.
 func (l *line) nextIn(t *tenure, m message, now instant) {
@@ -324,7 +327,7 @@ func (l *line) nextIn(t *tenure, m message, now instant) {
 	}
 	longest := 15 * time.Second
 	if m.kind == "near" {
-		longest += nearby * nearEach
+		longest += nearFront * lookEach
 	}
 	t.next = now.add(min(m.life, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
 	if l.tenure == t && t.phase == queued && l.asking == nil {

@@ -175,7 +175,7 @@ func (c crowd) whileTheyWait(f *bulkFigures, server *redistest.Server, all bulkC
 	}
 	f.note("scripts", to.perSecond(from, scriptCommands...), "/s")
 	if c.shared {
-		f.atMost(30, "commands for the line", to.perSecond(from, scriptCommands...), "/s")
+		f.atMost(100, "commands for the line", to.perSecond(from, scriptCommands...), "/s")
 		f.note("signs of life that their connections would send", float64(after-before)/to.at.Sub(from.at).Seconds(), "/s")
 	} else {
 		f.note("signs of life of the connections that listen", to.perSecond(from, wakeCommands...), "/s")

@@ -22,6 +22,7 @@ var tables = slices.Concat(
 	multiMutants,
 	clockMutants,
 	nearMutants,
+	waitMutants,
 	gatherMutants,
 	handoverMutants,
 	apiMutants,

@@ -189,7 +189,7 @@ var mutants = []mutant{
 	{guard: "a broken subscription: ask who waits", file: "renew.go", name: "TestRecallWhileTheSubscriptionIsBroken",
 		edits: []string{"if l.wake.wanted && !l.wake.up && (", "if false && ("}},
 	{guard: "dead waiters in front cost next to nothing", file: "ask.go", name: "TestDeadWaitersInFront",
-		edits: []string{"time.Duration(min(a.position, nearby))*nearEach", "time.Duration(min(a.position, nearby))*own"}},
+		edits: []string{"	lookEach    = 50 * time", "	lookEach    = 2000 * time"}},
 	{guard: "an answer older than the subscription", file: "ask.go", name: "TestAnswerOlderThanTheSubscription",
 		edits: []string{"if t.missed || l.wake.up && !l.wake.heardSince(sent) {", "if t.missed {"}},
 	{guard: "next does not end the polling", file: "wake.go", name: "TestNextDoesNotEndPolling",

@@ -54,20 +54,23 @@ func (c *crowd) join(n int) {
 func (c *crowd) joinFor(n int, d time.Duration) {
 	for range n {
 		l := c.newLink()
-		if c.part.Size == 0 {
-			c.giveUpLater(l, "n", d)
-			continue
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), d)
 		go func() {
 			defer cancel()
-			_, _ = c.part.Lock(ctx, l, "n", false)
+			if c.part.Size == 0 {
+				_, _ = l.Client.Mutex("n").Lock(ctx)
+			} else {
+				_, _ = c.part.Lock(ctx, l, "n", false)
+			}
 		}()
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-const far = 32 // places from which one looks again after 18 s
+const (
+	far     = 90  // places: who asks behind them looks again 4.5 s after the holder's time
+	farther = 180 // 9 s
+)
 
 func TestNearAfterTurns(t *testing.T) {
 	crowds(t, func(c *crowd) {
@@ -87,9 +90,9 @@ func TestNearAfterOthersGaveUp(t *testing.T) {
 	crowds(t, func(c *crowd) {
 		c.soon("the holder", c.wait(c.newLink()), time.Second)
 		c.join(1) // the head
-		c.joinFor(far, 3*time.Second)
+		c.joinFor(farther, 4*time.Second)
 		c.join(1)
-		time.Sleep(6 * time.Second)
+		time.Sleep(4500 * time.Millisecond)
 		c.links[0].Kill()
 		c.links[1].Kill()
 		c.soon("the first that lives", c.got[1], 3*time.Second).release()
@@ -99,11 +102,11 @@ func TestNearAfterOthersGaveUp(t *testing.T) {
 func TestNearAfterTheHeadGaveUp(t *testing.T) {
 	crowds(t, func(c *crowd) {
 		c.soon("the holder", c.wait(c.newLink()), time.Second)
-		c.joinFor(far, 3*time.Second) // in the order of their coming: always the head
+		c.joinFor(farther, 4*time.Second) // in the order of their coming: always the head
 		c.join(2)
-		time.Sleep(6 * time.Second)
+		time.Sleep(4500 * time.Millisecond)
 		c.links[0].Kill()
-		c.links[far+1].Kill()
+		c.links[farther+1].Kill()
 		c.soon("the first that lives", c.got[1], 3*time.Second).release()
 	})
 }
@@ -118,6 +121,6 @@ func TestNearWhileItRests(t *testing.T) {
 		}
 		holder.release()
 		c.links[far+1].Kill()
-		c.soon("the first that lives", c.got[far+1], 9*time.Second).release()
+		c.soon("the first that lives", c.got[far+1], 5*time.Second).release()
 	})
 }

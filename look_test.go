@@ -1,0 +1,72 @@
+package holdfast
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// What ten thousand waiting Clients ask of Redis grows with the logarithm of their
+// number: 20/s x ln(1 + n x 50 ms / PTTL), see docs/protocol.md.
+func TestManyWaitersAskSeldom(t *testing.T) {
+	const n = 10_000
+	for _, way := range []struct {
+		ttl    time.Duration
+		shared bool
+		most   float64 // scripts per second
+	}{
+		{time.Second, false, 130},
+		{2 * time.Second, false, 130},
+		{5 * time.Second, false, 100},
+		{15 * time.Second, false, 100},
+		{time.Hour, false, 100},
+		{15 * time.Second, true, 130},
+	} {
+		c := newCore((&Options{TTL: way.ttl}).withDefaults(), nil)
+		l := &line{c: c, wake: &wake{c: c, up: true}}
+		holder := newID(c.idHead, c.random, l.tail())
+		if way.shared {
+			l.shared = &shared{}
+		}
+		var rate float64
+		for k := range int64(n) {
+			var sleeps float64
+			const steps = 16 // of what is left: between two renewals, which are a third of the ttl apart
+			for i := range steps {
+				left := way.ttl - way.ttl/3*time.Duration(i)/steps
+				look := 2*time.Second - 667*time.Millisecond*time.Duration(i)/steps // of a head that asks as often
+				if k == 0 {
+					look = 667 * time.Millisecond
+				}
+				sleeps += l.lookAgain(answer{word: "queued", holder: holder, pttl: left, look: look, position: k}, false, 1).Seconds()
+			}
+			rate += steps / sleeps
+		}
+		formula := 20 * math.Log(1+n*0.05/min(15, way.ttl.Seconds()*5/6))
+		t.Logf("ttl %v, shared %v: %.1f scripts/s; the formula says %.1f", way.ttl, way.shared, rate, formula)
+		if rate > way.most {
+			t.Errorf("%d waiters with a ttl of %v, shared %v, ask %.1f times a second; want %v at most", n, way.ttl, way.shared, rate, way.most)
+		}
+	}
+}
+
+// Where no push comes they poll, and that is bounded, too.
+func TestManyWaitersPollSeldom(t *testing.T) {
+	c := newCore((&Options{}).withDefaults(), nil)
+	l := &line{c: c, wake: &wake{c: c}}
+	var rate float64
+	for k := range int64(10_000) {
+		if d, most := l.poll(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {
+			t.Fatalf("place %d polls after %v; want %v at most", k, d, most)
+		}
+		var sleeps time.Duration
+		const steps = 8
+		for range steps {
+			sleeps += l.poll(k)
+		}
+		rate += steps / sleeps.Seconds()
+	}
+	if rate > 130 {
+		t.Errorf("they poll %.1f times a second; want 130 at most", rate)
+	}
+}
