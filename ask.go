@@ -100,7 +100,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	case a.word == "granted":
 		l.c.granted(t, grant{
 			base: a.base, size: a.size, waiting: a.waiting,
-			start: r.sent, sent: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
+			start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
 	case ended && (a.word == "queued" || a.word == "again"):
@@ -151,7 +151,7 @@ func (l *line) refused(a answer, now instant) {
 func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	moved := a.inserted && t.listed && !t.missed
 	anew := a.inserted && !t.listed
-	t.phase, t.listed, t.score = queued, true, a.score
+	t.phase, t.listed, t.score, t.late = queued, true, a.score, 0
 	l.seen = a.lastSeen(now)
 	if l.wake.heardSince(sent) && sent >= t.pair.sent {
 		t.pair = exchange{sent: sent, server: a.server}
@@ -250,9 +250,8 @@ type grant struct {
 	waiting    int64
 	start      instant // of the life
 	life       time.Duration
-	sent       instant // when it was asked for, as far as known
-	heard      bool    // a recall that follows it can't go unheard
-	pushed     bool    // it came by the subscription
+	heard      bool // a recall that follows it can't go unheard
+	pushed     bool // it came by the subscription
 }
 
 // granted begins a tenure with the first grant that is heard of its id. Later
@@ -290,8 +289,8 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	l.asking, l.askAt, l.failing, l.bundle = nil, 0, 0, nil
 	if now >= end(g.start, g.life) {
 		t.waits = true // L may bear it: who gives it up must cancel
-		if t.late++; t.late > 1 {
-			l.tooSlow(now, now.sub(g.sent))
+		if l.lateAgain(t, g, now) {
+			l.tooSlow(now, now.sub(g.start))
 			return
 		}
 		t.listed = false // a new place has a reason: it was granted
@@ -312,6 +311,16 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	if g.waiting > 0 || t.recall {
 		l.recalled(t)
 	}
+}
+
+// lateAgain notes that a grant was over when it came, and tells whether the ttl is too
+// short for the network: this one is the answer to the request that followed the last
+// one that was late. A pause of the process makes a grant late, too, but not the next
+// one as soon as it asks again. A push says nothing of how long a round trip takes.
+func (l *line) lateAgain(t *tenure, g grant, now instant) bool {
+	follows := t.late > 0 && now.sub(t.late) <= l.c.options.retryWindow()
+	t.late = now
+	return follows && !g.pushed
 }
 
 // departed ends the tenure that was left, and goes on with the fresh id.
@@ -366,7 +375,7 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	case a.word == "granted":
 		l.c.granted(fresh, grant{
 			base: a.base, size: a.size, waiting: a.waiting,
-			start: r.sent, sent: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
+			start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
 	case a.word == "queued":

@@ -156,3 +156,7 @@ func (o *Options) patience() time.Duration {
 func (o *Options) attempt() time.Duration {
 	return min(max(o.TTL/2, 250*time.Millisecond), 2*time.Second)
 }
+
+// retryWindow is within how long one late grant follows another: the request that is
+// sent at once must be answered, or sent once more.
+func (o *Options) retryWindow() time.Duration { return 2 * o.attempt() }

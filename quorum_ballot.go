@@ -38,8 +38,8 @@ const (
 
 // contest is how the tries of a line went.
 type contest struct {
-	splits int // in a row, where nobody was seen to hold a majority
-	late   int // in a row, won with too little life left
+	splits int     // in a row, where nobody was seen to hold a majority
+	late   instant // when the newest was won with too little life left; 0: none
 }
 
 // tokensOfTurns is what each node reserves for a tenure: as many callers have a
@@ -280,7 +280,8 @@ func (b *ballot) won(now instant) {
 	b.close(now)
 	if left := end(b.sent, life).sub(now); left < life/3 {
 		b.undo(now)
-		if l.contest.late++; l.contest.late > 1 {
+		follows := l.contest.late > 0 && now.sub(l.contest.late) <= c.options.retryWindow()
+		if l.contest.late = now; follows {
 			l.contest.late = 0
 			l.tooSlow(now, now.sub(b.sent))
 			return
@@ -297,7 +298,7 @@ func (b *ballot) won(now instant) {
 	if w := l.callers.first; w != nil {
 		t.until = min(t.until, w.number+tokensOfTurns-1)
 	}
-	c.granted(t, grant{base: b.token, start: b.sent, sent: b.sent, life: life, heard: true}, now)
+	c.granted(t, grant{base: b.token, start: b.sent, life: life, heard: true}, now)
 }
 
 // lost undoes the ballot and decides what its answers mean for the callers.

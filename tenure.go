@@ -35,7 +35,7 @@ type tenure struct {
 	lost    bool     // a lock was not answered in time, so it may run late
 	strides int16    // renewals on their way that reserve tokens
 	open    int      // locks whose answer has not come
-	late    int      // grants in a row that were over on arrival
+	late    instant  // when the newest grant came that was over on arrival; 0: none since it was answered queued
 	next    instant  // when to look, as the newest push said
 	missed  bool     // and one said that it was taken out of the queue
 	recall  bool     // a recall came before the answer that says we hold it

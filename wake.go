@@ -294,7 +294,7 @@ func (w *wake) message(attempt int, payload string) {
 	case "grant":
 		c.granted(t, grant{
 			base: m.base, size: m.size, waiting: m.waiting,
-			start: t.pushStart(m.server, w.since, now), life: m.life, sent: t.first, heard: true, pushed: true,
+			start: t.pushStart(m.server, w.since, now), life: m.life, heard: true, pushed: true,
 		}, now)
 	case "next", "near":
 		if t.phase <= queued {

@@ -67,7 +67,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: repair only under a majority", file: "quorum_renew.go", name: "TestQuorumRepairsOnlyUnderMajority",
 		edits: []string{"p.decided, p.held = true, true", "p.decided, p.held = true, true\n\tcase a.word == \"lost\" && p.number(\"renewed\") > 0:\n\t\tp.decided, p.held = true, true\n\t\tp.repair(n, now)"}},
 	{guard: "quorum: the lease begins before the first is asked", file: "quorum_ballot.go", name: "TestQuorumStartIsBeforeTheSend",
-		edits: []string{"start: b.sent, sent", "start: now, sent"}},
+		edits: []string{"start: b.sent, life", "start: now, life"}},
 	{guard: "quorum: a floor on validity", file: "quorum_ballot.go", name: "TestQuorumFloorOnValidity",
 		edits: []string{"left < life/3 {", "left < 0 {"}},
 	{guard: "quorum: one server is one vote", file: "quorum.go", name: "TestQuorumCountsServersOnce",

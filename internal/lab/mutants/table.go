@@ -61,7 +61,7 @@ var mutants = []mutant{
 	{guard: "rule 7: ten seconds of silence", file: "wake.go", name: "TestSilentSubscriptionIsBroken",
 		edits: []string{"if err := w.ping(sub); err != nil {", "if false {\n\t\t\terr := w.ping(sub)"}},
 	{guard: "rule 8: two grants that were over on arrival", file: "ask.go", name: "TestTooSlow",
-		edits: []string{"t.late > 1", "t.late > 1<<30"}},
+		edits: []string{"return follows && !g.pushed", "return follows && false"}},
 	{guard: "rule 8: a third of the life is left", file: "line.go", name: "TestTurnHasAThirdOfTheLife",
 		edits: []string{"case t.ends().sub(now) < t.life/3:", "case false:"}},
 	{guard: "rule 9: unlock and renew fall back to L", file: "alone.go", name: "TestSlotOnTheMove",

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -226,6 +227,44 @@ func TestTooSlow(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 		s.nothingLeft("n")
+	})
+}
+
+// Rule 8: a process that was paused twice in one wait has no slow network.
+func TestPausedTwiceIsNotTooSlow(t *testing.T) {
+	play(t, func(_ *testing.T, s stage) {
+		const ttl = 5 * time.Second
+		first := s.lock(s.process("p0", ttl), "n")
+		p1 := s.process("p1", ttl)
+		slept := s.waits(p1, "n")
+		for i := range 2 {
+			next := s.waits(s.process(fmt.Sprint("next", i), ttl), "n")
+			go first.release()
+			p1.Pause(2500 * time.Millisecond) // it is granted the name, and does not hear
+			first = s.soon("who stands behind it", next, time.Second)
+			time.Sleep(10 * time.Second)
+		}
+		first.release()
+		s.soon("who was paused", slept, time.Second).release()
+	})
+}
+
+// Rule 8: two answers were slow, with an outage between them.
+func TestSlowNowAndThenIsNotTooSlow(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		locks := 0
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind != "lock" {
+				return
+			}
+			switch locks++; locks {
+			case 1, 4:
+				f.Back = 150 * time.Millisecond
+			case 2, 3:
+				f.LoseOut = true
+			}
+		})
+		s.lock(s.process("p0", 100*time.Millisecond), "n").release()
 	})
 }
 
