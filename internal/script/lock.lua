@@ -55,9 +55,9 @@ if mode == 'try' then
   mine = chosen and '' or id
   chosen = chosen or id
 else
-  local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+  -- include newest.lua
   score = tonumber(kept)
-  if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
+  if score == 0 then score = math.max(us, newest + 1) end
   score = string.format('%.0f', score)
   heard = listeners({}, id)[2] > 0 and '1' or '0'
   if not holder then survey('') end -- a waiter of another kind is an error before any write

@@ -19,8 +19,8 @@ local mine, gone, tolerant, pushed = fresh, id, true, nil
 -- include survey.lua
 -- include again.lua
 
-local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
-local score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
+-- include newest.lua
+local score = string.format('%.0f', math.max(us, newest + 1))
 local known, last = redis.call('PTTL', F), string.match(redis.call('GET', F) or '', '^(%d+) ')
 
 redis.call('PEXPIRE', L, left) -- first: full memory never refuses it, and then nothing that follows

@@ -64,9 +64,9 @@ if mode == 'try' then
   return held(first or '', left, redis.call('ZCARD', Q))
 end
 
-local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
+-- include newest.lua
 local score = tonumber(kept)
-if score == 0 then score = math.max(us, (tonumber(newest) or 0) + 1) end
+if score == 0 then score = math.max(us, newest + 1) end
 local heard = listeners({id})[2] > 0 and '1' or '0'
 
 redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then not the ZADD either

@@ -29,8 +29,8 @@ local mine, gone, tolerant = fresh, '', true
 
 local score, inserted
 if fresh ~= '' then
-  local newest = redis.call('ZRANGE', Q, '-1', '-1', 'WITHSCORES')[2]
-  score = string.format('%.0f', math.max(us, (tonumber(newest) or 0) + 1))
+  -- include newest.lua
+  score = string.format('%.0f', math.max(us, newest + 1))
   if chosen and chosen ~= fresh then
     redis.call('PEXPIRE', Q, '1800000') -- first: full memory never refuses it, and then nothing that follows
     inserted = redis.call('ZADD', Q, 'NX', score, fresh)
