@@ -27,7 +27,7 @@ func (l *line) ask(now instant) {
 	case l.asking != nil || now < l.askAt:
 	case l.bundle != nil:
 		l.bundle.ask(now)
-	case l.tenure.tried && !l.wake.up:
+	case l.tenure.tried && !l.wake.up && !l.wake.refused:
 		l.wake.want() // and step again when it is confirmed
 	default:
 		l.sendLock(now)
@@ -88,6 +88,9 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	case err != nil:
 		_, refused := asServerError(err)
 		t.lost = t.lost || late(err)
+		if refused && unwritten(err) {
+			l.refusedUnwritten(t)
+		}
 		if newest && asking {
 			if together := refused && l.unbundle(); !together || passing(err) { // else it may be about another name
 				l.failed(err, r.sent, now)
@@ -137,12 +140,22 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	l.step(now)
 }
 
+// refusedUnwritten: Redis refused a lock before its first write. If that was all that was
+// ever asked for the id, Redis does not know it and nothing is to be cancelled.
+func (l *line) refusedUnwritten(t *tenure) {
+	t.open--
+	if t.open == 0 && !t.lost && t.late == 0 && t.score == 0 && l.fresh != t {
+		t.waits = false
+	}
+}
+
 // refused: a lock that does not wait found the name held.
 func (l *line) refused(a answer, now instant) {
 	l.tenure.tried = true
 	l.seen = a.lastSeen(now)
 	l.rejectTries(now)
-	if l.tenure.phase == queued { // while the subscription is broken
+	if l.tenure.phase == queued || l.wake.refused && !l.wake.up { // while the subscription is broken
+		l.wake.want()
 		l.askAt = now.add(l.poll(0))
 	}
 }

@@ -9,7 +9,13 @@ import (
 // that means nothing elsewhere. It is never sent to anybody.
 type instant int64
 
-func (i instant) add(d time.Duration) instant { return i + instant(d) }
+// add is i and d more, or never: a duration may be the longest there is.
+func (i instant) add(d time.Duration) instant {
+	if s := i + instant(d); d < 0 || s >= i {
+		return s
+	}
+	return never
+}
 func (i instant) sub(j instant) time.Duration { return time.Duration(i - j) }
 
 // clock runs on while the machine is suspended and never steps: a lease must

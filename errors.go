@@ -238,6 +238,13 @@ func doubtful(err error) bool {
 	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED" || strings.Contains(string(said), demotedWhileWaiting)
 }
 
+// unwritten tells what a script of ours says before its first write: a key is of another
+// type, or holds what it may not.
+func unwritten(err error) bool {
+	said, ok := asServerError(err)
+	return ok && (strings.Contains(string(said), "WRONGTYPE ") || strings.HasPrefix(string(said), "HOLDFAST "))
+}
+
 // late tells an error after which the request may still run.
 func late(err error) bool {
 	return errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)

@@ -19,6 +19,7 @@ type wake struct {
 
 	wanted  bool
 	up      bool    // confirmed
+	refused bool    // the newest attempt failed: it may be long until one does not
 	since   instant // when the SUBSCRIBE of the present attempt was sent
 	whole   instant // when it was confirmed: what is pushed later is heard
 	attempt int     // counts attempts: what an earlier one still delivers is dropped
@@ -202,6 +203,7 @@ func (w *wake) confirmed() {
 		return
 	}
 	now := w.c.clock.now()
+	w.refused = false
 	w.up, w.whole = true, now
 	if w.poke != nil {
 		w.poke()
@@ -212,6 +214,8 @@ func (w *wake) confirmed() {
 		if t := l.tenure; t != nil && t.phase == queued {
 			t.listed = false
 			l.sendLock(now)
+		} else if t != nil && t.phase == asked && t.tried {
+			l.askAt = 0 // now it can wait
 		}
 		l.step(now)
 	}
@@ -242,6 +246,7 @@ func (w *wake) broke(err error) {
 		w.c.troubled = true // the next answer may be another server's
 	}
 	was := w.up
+	w.refused = true
 	w.up = false
 	w.attempt++ // what it still delivers is dropped
 	if was {
@@ -258,14 +263,17 @@ func (w *wake) broke(err error) {
 		case t.phase == queued:
 			l.askAt = min(l.askAt, now.add(l.poll(l.seen.position)))
 		case t.phase == asked && t.tried && !was:
+			if passing(err) {
+				break // it tries, until it can wait
+			}
 			l.failed(err, now, now) // nobody may wait without it
 		}
 		l.step(now)
 	}
 }
 
-// message takes a push. Pushes are never trusted alone: each only makes known
-// earlier what the next request would say.
+// message takes a push. A grant is trusted for one claim window. No other push is trusted
+// alone: each only makes known earlier what the next request would say.
 func (w *wake) message(attempt int, payload string) {
 	if w.poke != nil {
 		w.heard()
