@@ -197,7 +197,7 @@ func (k *keys) stage() string { return wakePrefix + "election" + shardSuffix(k.l
 // is nobody.
 type Leader struct {
 	Value     string        // what it campaigned with, or the owner that holds the name as a Mutex; empty when foreign
-	Term      int64         // the token of its lease; 0: it has not announced it, and never does on a quorum
+	Term      int64         // the token of its lease; 0: it has not announced it, or the nodes of a quorum do not agree
 	Hash      string        // names its tenure, as State.Holder.Hash does
 	Foreign   bool          // the name is held by a client of another library
 	Own       bool          // it is a candidate of this Client
@@ -226,7 +226,7 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 		if err != nil || state.Holder == nil {
 			return Leader{}, err
 		}
-		return leaderOf(state.Holder, 0), nil
+		return leaderOf(state.Holder, state.term), nil
 	}
 	reply, err := c.evalWithin(ctx, Call{scriptLeader, k.election(), nil}, limit)
 	if err != nil {

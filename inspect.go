@@ -37,7 +37,8 @@ type State struct {
 	// read the keys of orders and terms. Nil: they are known.
 	Unseen error
 
-	quorum bool // of a quorum: nobody there can be revoked
+	term   int64 // of a quorum: the first token of Holder; 0: not known
+	quorum bool  // of a quorum: nobody there can be revoked
 }
 
 // Holder is who holds a name, or after whom it rests.

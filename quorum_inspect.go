@@ -30,11 +30,16 @@ func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State,
 			defer cancel()
 			reply, err := n.eval(ctx, Call{scriptInspect, k[:], []string{strconv.Itoa(listed), ""}})
 			var s *State
+			var given int64
 			if err == nil {
+				given = tokenGiven(reply)
 				s, err = q.c.decodeState(name, bareReply(reply))
 			}
 			if err == nil {
 				s.Key, s.quorum = k.lock(), true
+				if given+tokensOfTurns-1 == s.Token {
+					s.term = given
+				}
 			}
 			came <- result{i, s, err}
 		}()
@@ -87,11 +92,28 @@ func (q *quorum) agreed(states []*State) *State {
 		}
 		if n >= q.need {
 			agreed := *s
-			agreed.Token = newest(states)
+			agreed.Token, agreed.term = newest(states), q.termOf(s, states)
 			return &agreed
 		}
 	}
 	return nil
+}
+
+// termOf is the token with which a holder won, if that can be told. A node that gave it
+// less has reserved more by now, if it counts: raise has moved its F, and every renewal does.
+// So a majority that gave one token, and has reserved no more since, has among them one that
+// counts, and it counts for that token.
+func (q *quorum) termOf(s *State, states []*State) int64 {
+	n := 0
+	for _, o := range states {
+		if o.Holder != nil && o.Holder.Hash == s.Holder.Hash && o.term > 0 && o.term == s.term {
+			n++
+		}
+	}
+	if n < q.need {
+		return 0
+	}
+	return s.term
 }
 
 func newest(states []*State) (token int64) {
@@ -99,6 +121,14 @@ func newest(states []*State) (token int64) {
 		token = max(token, s.Token)
 	}
 	return token
+}
+
+// tokenGiven is the token that a node gave the holder; 0: there is none.
+func tokenGiven(reply []string) int64 {
+	if len(reply) > 2 {
+		return tokenOf(reply[2])
+	}
+	return 0
 }
 
 // bareReply takes the node's token off the holder, which differs from node to

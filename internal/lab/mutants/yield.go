@@ -32,4 +32,8 @@ var yieldMutants = []mutant{
 		edits: []string{"b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.line.ttl()))", "b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.q.c.options.TTL))"}},
 	{guard: "quorum apart: no longer than a node sits out", file: "apart.go", name: "TestQuorumApartIsUndone",
 		edits: []string{"m.TTL > MaxQuorumTTL {", "m.TTL > MaxTTL {"}},
+	{guard: "quorum term: none that was raised", file: "quorum_inspect.go", name: "TestQuorumTerm",
+		edits: []string{"if given+tokensOfTurns-1 == s.Token {", "if given > 0 {"}},
+	{guard: "quorum term: a majority", file: "quorum_inspect.go", name: "TestQuorumTerm",
+		edits: []string{"	if n < q.need {\n\t\treturn 0\n\t}\n\treturn s.term", "	return s.term"}},
 }
