@@ -62,7 +62,7 @@ func NewCrowd(seed uint64, want CrowdWant) *Crowd {
 		World: NewWorld(seed), Want: want, TTL: time.Duration(2+r.IntN(4)) * time.Second,
 		Processes: 2 + r.IntN(4), Clients: 1 + r.IntN(10), Callers: 1 + r.IntN(3),
 		Work: time.Duration(1+r.IntN(20)) * time.Millisecond, Rest: time.Duration(r.IntN(20_000)) * time.Millisecond,
-		Frozen: time.Duration(5+r.IntN(20)) * time.Second, Late: 1, Runs: 40 * time.Second, random: r,
+		Frozen: time.Duration(5+r.IntN(20)) * time.Second, Late: 1, Runs: 25 * time.Second, random: r,
 		freezes: map[*Link]bool{},
 	}
 	switch r.IntN(3) {

@@ -18,11 +18,26 @@ var ofCrowds = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kin
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
 func TestCrowds(t *testing.T) {
 	oneThread(t)
-	for _, want := range []sim.CrowdWant{sim.WantMutex} {
+	for _, want := range []sim.CrowdWant{sim.WantMutex, sim.WantWrite, sim.WantPermits, sim.WantRead} {
 		t.Run(string(want), func(t *testing.T) {
 			for seed := range *ofCrowds {
 				playCrowd(t, func() *sim.Crowd { return sim.NewCrowd(seed, want) })
 			}
+		})
+	}
+}
+
+// So it is with ten waiters in a process that is frozen.
+func TestCrowdsBesideTheFrozen(t *testing.T) {
+	oneThread(t)
+	for _, want := range sim.CrowdWants {
+		t.Run(string(want), func(t *testing.T) {
+			playCrowd(t, func() *sim.Crowd {
+				c := sim.NewCrowd(1, want)
+				c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 2*time.Second, 2, 1, 10, 0, 1, false
+				c.Frozen, c.Runs = 30*time.Second, 30*time.Second
+				return c
+			})
 		})
 	}
 }

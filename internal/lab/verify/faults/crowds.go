@@ -22,8 +22,28 @@ type Shape struct {
 	Length  time.Duration // that faults hit for at least
 }
 
-// ofCrowds have a load of their own.
+// brief is a load that does not fill the machine however many wait.
+var brief = client.Mix{Work: 5 * time.Millisecond}
+
+var alone = []place.Kind{place.Standalone}
+
+// ofCrowds hit many waiters, or one among others that never rest.
 var ofCrowds = []Fault{
+	{
+		Name: "crowd-frozen", Places: alone, Calm: true, Once: true, TTL: 4 * time.Second,
+		Shape: &Shape{
+			Members: 3, Clients: 3, Callers: 10, Mix: brief, Length: time.Second,
+			Kinds: []history.Kind{history.Mutex, history.RWMutex, history.Semaphore, history.Election},
+		},
+		Strike: func(s *Scene) (string, func() error, error) {
+			i := s.Random.IntN(s.Crew.Size())
+			if !s.Crew.Freeze(i, client.Anywhere) {
+				return "", nil, nil
+			}
+			return s.Crew.Name(i), func() error { s.Crew.Thaw(i); return nil }, nil
+		},
+		Lasts: seconds(15),
+	},
 	{
 		Name: "busy", Places: []place.Kind{place.Quorum3, place.Standalone}, Calm: true, TTL: 4 * time.Second,
 		Shape: &Shape{
@@ -32,4 +52,8 @@ var ofCrowds = []Fault{
 		},
 		Strike: func(*Scene) (string, func() error, error) { return "", nil, nil },
 	},
+}
+
+func seconds(n int) func(*Scene) time.Duration {
+	return func(*Scene) time.Duration { return time.Duration(n) * time.Second }
 }
