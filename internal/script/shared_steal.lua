@@ -12,7 +12,7 @@ local kind = kind_of(id)
 -- include shared_state.lua
 local held = not foreign and not other and over_of(redis.call('ZSCORE', H, id)) > us
 if not held and redis.call('GET', revocation) ~= word then return {'not held', foreign or '', us} end
-local now, fence, base, room
+local now, fence, pushed, base, room
 -- include fence.lua
 -- include shared_wake.lua
 -- include shared_survey.lua
@@ -25,7 +25,7 @@ if seen[1] and not other then
   -- include shared_used.lua
   if held then used = used - weight_of(id) end
   plan = survey('', '', used, capacity)
-  if plan.other then plan = {grants = {}, drop = {}, never = {}} end
+  if plan.other then plan = {grants = {}, drop = {}, never = {}, missed = {}} end
 end
 if held then
   local ttl = ttl_of(id)

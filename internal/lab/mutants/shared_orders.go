@@ -15,7 +15,7 @@ var sharedOrderMutants = []mutant{
 	{guard: "shared orders: only who holds is revoked", file: "internal/script/shared_revoke.lua", name: "TestSharedOrderOvertaken",
 		edits: []string{"if is.err or over_of(redis.call('ZSCORE', H, id)) <= us then", "if is.err then"}},
 	{guard: "shared orders: steal hands over", file: "internal/script/shared_steal.lua", name: "TestSharedSteal",
-		edits: []string{"  plan = survey('', '', used, capacity)", "  plan = {grants = {}, drop = {}, never = {}}"}},
+		edits: []string{"  plan = survey('', '', used, capacity)", "  plan = {grants = {}, drop = {}, never = {}, missed = {}}"}},
 	{guard: "shared orders: what is stolen counts no more", file: "internal/script/shared_steal.lua", name: "TestSharedSteal",
 		edits: []string{"  if held then used = used - weight_of(id) end\n", ""}},
 	{guard: "shared orders: a steal that has run is known", file: "internal/script/shared_steal.lua", name: "TestSharedStealAnsweredLate",
