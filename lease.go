@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +40,8 @@ type turn struct {
 }
 
 type ending struct{ err error }
+
+var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check that first")
 
 var givenBack = &ending{ErrReleased} // how most turns end
 
@@ -205,8 +208,12 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 // be cancelled: it waits for Redis where it has to, two seconds at most, and
 // goes on in the background. nil: released. ErrLost: it was over before, with
 // the cause. ErrUnknown: the answer did not come. Calling it again changes
-// nothing and returns the same.
+// nothing and returns the same. Release of a nil Lease is an error too, so that a
+// defer in front of the check of Lock's error does not hide that error by a panic.
 func (l *Lease) Release() error {
+	if l == nil {
+		return errNoLease
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.released {

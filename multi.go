@@ -58,7 +58,7 @@ func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) {
 }
 
 func (m *Multi) acquire(ctx context.Context, try bool) (*MultiLease, error) {
-	if err := m.check(ctx); err != nil {
+	if err := m.check(ctx, try); err != nil {
 		return nil, err
 	}
 	for {
@@ -158,7 +158,7 @@ func (l *MultiLease) whole() (*MultiLease, error) {
 }
 
 // check says what is wrong before anything is locked.
-func (m *Multi) check(ctx context.Context) error {
+func (m *Multi) check(ctx context.Context, try bool) error {
 	if len(m.names) == 0 {
 		return &NameError{"", "is missing: Multi was given none"}
 	}
@@ -168,6 +168,9 @@ func (m *Multi) check(ctx context.Context) error {
 			return err
 		}
 		if held := c.heldUnder(ctx, name); held != nil && held.err() == nil {
+			if try {
+				return held.held()
+			}
 			return fmt.Errorf("%w: %s", ErrDeadlock, shorten(name))
 		}
 	}
@@ -260,8 +263,12 @@ func (l *MultiLease) Context(parent context.Context) context.Context {
 
 // Release gives all names back, side by side, so that it takes no longer than one
 // Lease.Release. The error joins those of the names: nil if all were released.
-// Calling it again changes nothing and returns the same.
+// Calling it again changes nothing and returns the same. Release of a nil
+// MultiLease is an error.
 func (l *MultiLease) Release() error {
+	if l == nil {
+		return errNoLease
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.released {

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -65,12 +66,15 @@ func (m *Mutex) Name() string { return m.name }
 // lease. ctx bounds the wait only, so a timeout takes the place of the number of tries and
 // the delay between them that other libraries have; when it ends Lock returns its error at once
 // and leaves nothing behind. While Redis does not answer, Lock goes on trying
-// for a TTL (1 to 15 s) and then returns ErrUnreachable. Other errors: ErrName, ErrKind,
+// for a TTL (1 to 15 s) and then returns ErrUnreachable. Under the context of a lease of this
+// name that is over, or ends in this moment, the error is context.Canceled, with
+// ErrReleased or ErrLost where that is known. Other errors: ErrName, ErrKind,
 // ErrDeadlock, ErrTooSlow, ErrReplicas, ErrQuorum, ErrClosed, a ServerError that no retry mends.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 
 // TryLock is Lock without waiting for a holder: a name that is held, or wanted
-// by callers before us, is a *HeldError. ctx bounds the one round trip.
+// by callers before us, is a *HeldError, also under the context of an own lease of
+// it. ctx bounds the one round trip.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) }
 
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
@@ -82,7 +86,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || held.err() == nil) {
-		return m.again(ctx, held)
+		return m.again(ctx, held, try)
 	}
 	w := c.newCaller(try)
 	w.least, w.most = m.MinHold, m.MaxHold
@@ -94,22 +98,35 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // again is a Lock under the context of a lease of this very name.
-func (m *Mutex) again(ctx context.Context, u *turn) (*Lease, error) {
-	if err := u.err(); err != nil {
-		return nil, err
-	}
-	if !m.Reentrant || u.line.shared != nil {
+func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
+	err := u.err()
+	switch {
+	case err != nil:
+		return nil, underEnded(err)
+	case m.Reentrant && u.line.shared == nil:
+	case try:
+		return nil, u.held()
+	default:
 		return nil, ErrDeadlock
 	}
 	lease, sure, err := m.share(u)
-	if err != nil || sure {
-		return lease, err
+	if err != nil {
+		return nil, underEnded(err)
+	}
+	if sure {
+		return lease, nil
 	}
 	if err := u.ensure(ctx, 0); err != nil { // or the least time would end with the process
 		m.unshare(lease)
 		return nil, err
 	}
 	return lease, nil
+}
+
+// underEnded is the error of a call under the context of a lease that is over: the
+// context has ended, or does so in this moment.
+func underEnded(cause error) error {
+	return fmt.Errorf("holdfast: the context belongs to a lease that is over: %w: %w", context.Canceled, cause)
 }
 
 // unshare gives a shared lease back that nobody gets: the name does not rest for it.

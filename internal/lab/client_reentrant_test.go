@@ -27,8 +27,8 @@ func TestDeadlockIsTold(t *testing.T) {
 	ctx = other.Context(context.WithValue(ctx, key{}, "v")) // a lease of another name between
 	for name, ctx := range map[string]context.Context{"n": ctx, "m": ctx} {
 		asking(ctx, a.Mutex(name)).refused(t, holdfast.ErrDeadlock)
-		if _, err := a.Mutex(name).TryLock(ctx); !errors.Is(err, holdfast.ErrDeadlock) {
-			t.Errorf("TryLock of %s: got %v, want ErrDeadlock", name, err)
+		if _, err := a.Mutex(name).TryLock(ctx); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("TryLock of %s: got %v, want ErrHeld", name, err)
 		}
 	}
 	giveBack(t, asking(ctx, a.Mutex("free")).lease(t))
@@ -61,10 +61,23 @@ func TestNoDeadlockAfterTheLease(t *testing.T) {
 		t.Fatalf("got %v, want a lease", err)
 	}
 	mutex.Reentrant = true
-	if _, err := mutex.Lock(ctx); !errors.Is(err, holdfast.ErrReleased) {
-		t.Errorf("reentrant: got %v, want ErrReleased", err)
+	if _, err := mutex.Lock(ctx); !errors.Is(err, holdfast.ErrReleased) || !errors.Is(err, context.Canceled) {
+		t.Errorf("reentrant: got %v, want ErrReleased and context.Canceled", err)
 	}
 	giveBack(t, again)
+}
+
+// Release of a lease that Lock did not give is an error, as it comes about where
+// defer stands in front of the check of Lock's error.
+func TestReleaseOfNothing(t *testing.T) {
+	var lease *holdfast.Lease
+	if err := lease.Release(); err == nil {
+		t.Error("a nil Lease is released, want an error")
+	}
+	var several *holdfast.MultiLease
+	if err := several.Release(); err == nil {
+		t.Error("a nil MultiLease is released, want an error")
+	}
 }
 
 // A reentrant lock shares the lease: its token and its end, which comes with

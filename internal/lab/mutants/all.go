@@ -32,4 +32,5 @@ var tables = slices.Concat(
 	cliMutants,
 	waitingMutants,
 	frozenMutants,
+	ownMutants,
 )

@@ -328,8 +328,8 @@ func TestMultiRefuses(t *testing.T) {
 			t.Errorf("Names = %q; want each once, in order", got)
 		}
 		under := m.Context(t.Context())
-		if _, err := p0.Client.Multi("a", "c").TryLock(under); !errors.Is(err, holdfast.ErrDeadlock) {
-			t.Errorf("TryLock under a lease of c = %v; want ErrDeadlock", err)
+		if _, err := p0.Client.Multi("a", "c").TryLock(under); !errors.Is(err, holdfast.ErrHeld) {
+			t.Errorf("TryLock under a lease of c = %v; want ErrHeld", err)
 		}
 		if _, err := p0.Client.Mutex("b").Lock(under); !errors.Is(err, holdfast.ErrDeadlock) {
 			t.Errorf("Lock of b under a lease of it = %v; want ErrDeadlock", err)
