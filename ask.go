@@ -72,6 +72,7 @@ func (l *line) overdue(r *request, now instant) {
 
 func (r *request) lockAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
+	defer l.c.saidGoodbye(t.id)
 	if err == nil {
 		t.open--
 	}
@@ -338,9 +339,10 @@ func (l *line) lateAgain(t *tenure, g grant, now instant) bool {
 
 // departed ends the tenure that was left, and goes on with the fresh id.
 func (l *line) departed(err error, now instant) {
-	fresh := l.fresh
+	t, fresh := l.tenure, l.fresh
 	l.fresh, l.unlocking, l.askAt, l.failing = nil, nil, 0, 0
-	l.c.end(l.tenure, now)
+	l.c.end(t, now)
+	l.c.saidGoodbye(t.id)
 	l.tell(err)
 	l.tenure = fresh
 }

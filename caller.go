@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -46,10 +47,7 @@ func (w *caller) await(ctx context.Context, client *Client) (*Lease, error) {
 		select {
 		case o = <-w.ready:
 		case <-done:
-			if u := client.abandon(w); u != nil {
-				// Granted in the same moment. Nobody knows of it: give it on.
-				go (&Lease{turn: u, client: client}).Release() //nolint:errcheck // it is retried in the background
-			}
+			client.awaitGone(client.goneWith(client.abandon(w)))
 			return nil, ctx.Err()
 		}
 	}
@@ -57,6 +55,82 @@ func (w *caller) await(ctx context.Context, client *Client) (*Lease, error) {
 		return nil, o.err
 	}
 	return &Lease{turn: o.turn, client: client}, nil
+}
+
+// longestGoodbye is how long a call whose context has ended waits, in all, until Redis
+// knows no more of it. Most programs that end with it leave nothing behind then.
+const longestGoodbye = 20 * time.Millisecond
+
+// goodbye is what a call whose context has ended waits for, for a moment.
+type goodbye struct {
+	tenure *tenure // whose id Redis may know; nil: a lease that is being released
+	gone   chan struct{}
+}
+
+// goneWith gives on what abandon returned: a turn that came in the same moment, of which
+// nobody knows.
+func (c *Client) goneWith(u *turn, left *goodbye) *goodbye {
+	if u == nil {
+		return left
+	}
+	return inBackground((&Lease{turn: u, client: c}).Release) // what is not answered is repeated
+}
+
+func inBackground(release func() error) *goodbye {
+	g := &goodbye{gone: make(chan struct{})}
+	go func() {
+		defer close(g.gone)
+		_ = release()
+	}()
+	return g
+}
+
+// awaitGone waits for all of these, but no longer than longestGoodbye. nil: for nothing.
+func (c *core) awaitGone(all ...*goodbye) {
+	all = slices.DeleteFunc(all, func(g *goodbye) bool { return g == nil })
+	if len(all) == 0 {
+		return
+	}
+	t := time.NewTimer(longestGoodbye)
+	defer t.Stop()
+	for _, g := range all {
+		select {
+		case <-g.gone:
+			continue
+		case <-t.C:
+		case <-c.stopped:
+		}
+		break
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range all {
+		if g.tenure != nil {
+			delete(c.goodbyes, g.tenure.id)
+		}
+	}
+}
+
+// goodbye waits for a tenure that was given up before it was granted. The mutex is held.
+func (c *core) goodbye(t *tenure) *goodbye {
+	g := &goodbye{t, make(chan struct{})}
+	c.goodbyes[t.id] = g
+	c.saidGoodbye(t.id)
+	return g
+}
+
+// saidGoodbye ends it when all locks of the id have been answered and its cancel, too.
+// Whatever may be the last of these calls it.
+func (c *core) saidGoodbye(id string) {
+	g := c.goodbyes[id]
+	if g == nil || g.tenure.phase < past || g.tenure.open > 0 {
+		return
+	}
+	if e := c.cancels.of[id]; e != nil && !e.heard {
+		return
+	}
+	delete(c.goodbyes, id)
+	close(g.gone)
 }
 
 type outcome struct {

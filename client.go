@@ -72,9 +72,10 @@ type core struct {
 	muteUntil  instant              // until when nothing is expected to be pushed
 	inflight   int                  // requests that have not come back
 	errands    map[*errand]struct{}
-	cancels    cancels // among them
-	late       []chore // what undoes lock requests that came back after Close
-	missed     int     // events dropped
+	cancels    cancels             // among them
+	goodbyes   map[string]*goodbye // by id
+	late       []chore             // what undoes lock requests that came back after Close
+	missed     int                 // events dropped
 
 	bounds    bounds
 	outbox    []*request // to send
@@ -123,6 +124,7 @@ func newCore(options Options, carrier Store) *core {
 		tenures:  make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
 		rested:   make(map[string]instant),
+		goodbyes: make(map[string]*goodbye),
 		given:    memory{limit: 1 << 16},
 		past:     memory{limit: 1 << 12},
 		exported: memory{limit: 1 << 12},

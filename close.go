@@ -24,6 +24,11 @@ func dropped(c *core) {
 // that in time; what is left then ends by its TTL. The store stays open. OnEvent
 // has been told all when Close returns, unless it takes longer than a second. A second
 // Close waits until the first has undone all, and returns the same.
+//
+// A program that exits without Close leaves behind what it still holds, until its TTL ends,
+// and the place in the queue of each call that still waits, or that returned because of
+// its context before Redis had confirmed its end (see Mutex.Lock). Such a place costs
+// the next waiters nothing once the connection is gone.
 func (c *Client) Close() error { return c.close() }
 
 func (c *core) close() error {

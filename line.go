@@ -126,8 +126,9 @@ func (l *line) busy() bool {
 }
 
 // abandon takes a caller out that does not want to wait any longer. It returns
-// the turn that the caller was given in the same moment, if any.
-func (c *core) abandon(w *caller) *turn {
+// the turn that the caller was given in the same moment, if any, else what is left
+// of this call in Redis; nil: nothing, or on a quorum what is undone in the background.
+func (c *core) abandon(w *caller) (*turn, *goodbye) {
 	c.mu.Lock()
 	defer c.unlock()
 	select {
@@ -135,14 +136,26 @@ func (c *core) abandon(w *caller) *turn {
 		if o.turn != nil {
 			o.turn.waive() // nothing was done under it
 		}
-		return o.turn
+		return o.turn, nil
 	default:
 	}
-	if w.listed {
-		w.line.callers.remove(w)
-		w.line.step(c.clock.now())
+	if !w.listed {
+		return nil, nil
 	}
-	return nil
+	l := w.line
+	t := l.tenure
+	l.callers.remove(w)
+	l.step(c.clock.now())
+	switch {
+	case c.quorum != nil || l.callers.n > 0 || t == nil:
+	case t.phase == past:
+		return nil, c.goodbye(t)
+	case t.phase == leaving && l.fresh != nil: // its unlock queues another
+		return nil, c.goodbye(l.fresh)
+	case t.phase == leaving: // it was not confirmed yet
+		return nil, c.goodbye(t)
+	}
+	return nil, nil
 }
 
 // step does what is to be done now.

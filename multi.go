@@ -39,8 +39,8 @@ func (m *Multi) Names() []string { return slices.Clone(m.names) }
 // Lock waits until all names are ours. If not all are free it stands in line for
 // one after the other: while it waits for one it holds those before it, and keeps
 // them, and others wait for these too. ctx bounds the whole wait;
-// when it ends Lock returns its error at once, and what was held is given back in
-// the background. A name that is lost while others are waited for is waited for
+// when it ends Lock returns its error, after 40 ms at most: so long it waits until Redis
+// confirms that nothing is left. The rest is given back in the background. A name that is lost while others are waited for is waited for
 // anew, with all the others. Under the context of a lease of one of the names it
 // is ErrDeadlock, before anything is locked. Other errors are those of Mutex.Lock.
 func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) {
@@ -81,18 +81,18 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 		}
 	}
 	for names := range slices.Chunk(m.names, mostBundled) {
-		leases, err := m.atOnce(under, names, try)
+		leases, err := m.atOnce(under, all, names, try)
 		switch {
 		case err == nil:
 			add(leases...)
 			continue
 		case !errors.Is(err, errOneByOne) && (try || !errors.Is(err, ErrHeld)):
-			return nil, all.giveUp(ctx, under, err)
+			return nil, all.giveUp(m.client.core, ctx, under, err)
 		}
 		for _, name := range names {
 			lease, err := m.client.Mutex(name).acquire(under, try)
 			if err != nil {
-				return nil, all.giveUp(ctx, under, err)
+				return nil, all.giveUp(m.client.core, ctx, under, err)
 			}
 			add(lease)
 		}
@@ -101,7 +101,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 }
 
 // atOnce locks names by one script, if none is held. errOneByOne: that can't be.
-func (m *Multi) atOnce(ctx context.Context, names []string, try bool) ([]*Lease, error) {
+func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try bool) ([]*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,8 @@ func (m *Multi) atOnce(ctx context.Context, names []string, try bool) ([]*Lease,
 		select {
 		case o = <-w.ready:
 		case <-done:
-			o = outcome{turn: c.abandon(w), err: ctx.Err()}
+			turn, gone := c.abandon(w)
+			o, all.left = outcome{turn: turn, err: ctx.Err()}, append(all.left, gone)
 		}
 		w.free(c)
 		if o.turn != nil {
@@ -127,7 +128,7 @@ func (m *Multi) atOnce(ctx context.Context, names []string, try bool) ([]*Lease,
 		}
 	}
 	if err != nil {
-		got.abandon(errors.Is(err, ErrHeld))
+		all.giveBack(got, err)
 		return nil, err
 	}
 	return got.leases, nil
@@ -135,9 +136,12 @@ func (m *Multi) atOnce(ctx context.Context, names []string, try bool) ([]*Lease,
 
 // giveUp gives back what an attempt has got, and says why it goes no further: one of those
 // was lost, or err, which is told as the caller's own where its ctx has ended.
-func (l *MultiLease) giveUp(ctx, under context.Context, err error) error {
+func (l *MultiLease) giveUp(c *core, ctx, under context.Context, err error) error {
 	lost := l.lost()
-	l.abandon(errors.Is(err, ErrHeld))
+	l.giveBack(l, err)
+	if ctx.Err() != nil {
+		c.awaitGone(l.left...)
+	}
 	switch own := ctx.Err(); {
 	case own == nil && lost != nil:
 		return lost
@@ -150,7 +154,7 @@ func (l *MultiLease) giveUp(ctx, under context.Context, err error) error {
 // whole is the lease of all names, if none of them was lost meanwhile.
 func (l *MultiLease) whole() (*MultiLease, error) {
 	if lost := l.lost(); lost != nil {
-		l.abandon(false)
+		l.giveBack(l, lost)
 		return nil, lost
 	}
 	l.over = l.Context(context.Background())
@@ -185,7 +189,8 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *Multi
 // MultiLease is one caller's hold of several names. It is over when the lease of
 // any of them is: what is left is kept until Release.
 type MultiLease struct {
-	leases []*Lease // in the order of the names
+	leases []*Lease   // in the order of the names
+	left   []*goodbye // of an attempt that goes no further
 	over   context.Context
 
 	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
@@ -288,11 +293,13 @@ func (l *MultiLease) release() error {
 	return errors.Join(results...)
 }
 
-// abandon gives back what an attempt got that goes no further.
-func (l *MultiLease) abandon(wait bool) {
-	if wait {
-		_ = l.release() // what is not answered is repeated in the background
-	} else {
-		go func() { _ = l.release() }()
+// giveBack gives back what an attempt got that goes no further, because of err: a try
+// that found a name held waits for that, others only where their context has ended.
+func (l *MultiLease) giveBack(got *MultiLease, err error) {
+	switch {
+	case errors.Is(err, ErrHeld):
+		_ = got.release() // what is not answered is repeated in the background
+	case len(got.leases) > 0:
+		l.left = append(l.left, inBackground(got.release))
 	}
 }

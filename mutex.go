@@ -64,8 +64,9 @@ func (m *Mutex) Name() string { return m.name }
 
 // Lock waits until the name is ours, first come first served, and returns the
 // lease. ctx bounds the wait only, so a timeout takes the place of the number of tries and
-// the delay between them that other libraries have; when it ends Lock returns its error at once
-// and leaves nothing behind. While Redis does not answer, Lock goes on trying
+// the delay between them that other libraries have. When it ends Lock returns its error, after
+// 20 ms at most: so long it waits until Redis confirms that nothing is left of the call,
+// which is else undone in the background, as it is on a quorum. While Redis does not answer, Lock goes on trying
 // for a TTL (1 to 15 s) and then returns ErrUnreachable. Under the context of a lease of this
 // name that is over, or ends in this moment, the error is context.Canceled, with
 // ErrReleased or ErrLost where that is known. Other errors: ErrName, ErrKind,

@@ -360,6 +360,7 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 	case err == nil && e.echo > 0:
 		c := e.c
 		e.heard = true
+		c.saidGoodbye(e.call.Args[0])
 		c.schedule.set(&e.timer, now.add(e.echo+time.Duration(len(c.errands))*2*time.Millisecond), now)
 		if e.echo *= 2; e.echo > lastEcho {
 			e.echo = 0
@@ -378,6 +379,7 @@ func (e *errand) end() {
 	e.c.schedule.stop(&e.timer)
 	e.c.cancels.remove(e)
 	e.of.oneLess()
+	e.c.saidGoodbye(e.call.Args[0])
 	if e.node != nil {
 		delete(e.node.ghosts, e.call.Args[0])
 	}

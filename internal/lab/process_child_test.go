@@ -30,6 +30,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if url := os.Getenv(exitsVariable); url != "" {
+		if err := giveUpAndExit(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

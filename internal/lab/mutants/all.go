@@ -33,4 +33,5 @@ var tables = slices.Concat(
 	waitingMutants,
 	frozenMutants,
 	ownMutants,
+	goodbyeMutants,
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,8 @@ var middles = []struct {
 	{"acquire", "acquire", func(ctx context.Context, c *holdfast.Client, _ string) (releaser, error) {
 		return c.Semaphore("n", 3).Acquire(ctx, 2)
 	}},
-	{"campaign", "campaign", func(ctx context.Context, c *holdfast.Client, _ string) (releaser, error) {
-		return c.Election("n").Campaign(ctx, "v")
+	{"campaign", "campaign", func(ctx context.Context, c *holdfast.Client, text string) (releaser, error) {
+		return c.Election("n").Campaign(ctx, "v"+text)
 	}},
 	{"adopt", "", func(ctx context.Context, c *holdfast.Client, text string) (releaser, error) {
 		return c.Adopt(ctx, text)
@@ -146,6 +147,12 @@ func held(t *testing.T, l *sim.Link, what string, d time.Duration, wanted bool) 
 // nothingOf makes sure that a process neither holds the name nor waits for it.
 func (s stage) nothingOf(owner string) {
 	s.t.Helper()
+	s.noneOf("|"+owner, "|v")
+}
+
+// noneOf makes sure that no id with one of these labels holds the name or waits for it.
+func (s stage) noneOf(labels ...string) {
+	s.t.Helper()
 	lock, _, queue := sim.Keys("n")
 	there := fmt.Sprint(s.Do("ZRANGE", queue, "0", "-1"), s.Do("ZRANGE", sim.KeyH("n"), "0", "-1"))
 	if s.Do("TYPE", lock) == "string" {
@@ -153,7 +160,7 @@ func (s stage) nothingOf(owner string) {
 			there += " " + value + " "
 		}
 	}
-	if strings.Contains(there, "|"+owner) || strings.Contains(there, "|v") {
+	if slices.ContainsFunc(labels, func(label string) bool { return strings.Contains(there, label) }) {
 		s.t.Errorf("it is left behind: %s", there)
 	}
 }
