@@ -18,7 +18,7 @@ var ofCrowds = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kin
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
 func TestCrowds(t *testing.T) {
 	oneThread(t)
-	for _, want := range []sim.CrowdWant{sim.WantMutex, sim.WantWrite, sim.WantPermits, sim.WantRead} {
+	for _, want := range sim.CrowdWants {
 		t.Run(string(want), func(t *testing.T) {
 			for seed := range *ofCrowds {
 				playCrowd(t, func() *sim.Crowd { return sim.NewCrowd(seed, want) })
@@ -27,7 +27,32 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// So it is with ten waiters in a process that is frozen.
+// So it is with 50 and 200 Clients that wait in five processes, of which four die.
+func TestCrowdsOfTheDead(t *testing.T) {
+	oneThread(t)
+	for _, clients := range []int{10, 40} {
+		t.Run(fmt.Sprint(5*clients), func(t *testing.T) {
+			playCrowd(t, func() *sim.Crowd {
+				c := sim.NewCrowd(1, sim.WantMutex)
+				c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 2*time.Second, 5, clients, 1, 4, 0, false
+				return c
+			})
+		})
+	}
+}
+
+// And with 60 that wait while the server loses all it has.
+func TestCrowdsAfterALoss(t *testing.T) {
+	oneThread(t)
+	playCrowd(t, func() *sim.Crowd {
+		c := sim.NewCrowd(1, sim.WantMutex)
+		c.TTL, c.Processes, c.Clients, c.Callers, c.Dies, c.Freezes, c.Flush = 2*time.Second, 6, 10, 1, 0, 0, true
+		c.Work, c.Rest, c.Runs, c.Late = time.Millisecond, time.Hour, 2*time.Minute, 0
+		return c
+	})
+}
+
+// And with ten waiters in a process that is frozen.
 func TestCrowdsBesideTheFrozen(t *testing.T) {
 	oneThread(t)
 	for _, want := range sim.CrowdWants {

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
@@ -25,10 +26,24 @@ type Shape struct {
 // brief is a load that does not fill the machine however many wait.
 var brief = client.Mix{Work: 5 * time.Millisecond}
 
+func crowd(clients int) *Shape {
+	return &Shape{Members: 5, Clients: clients, Kinds: []history.Kind{history.Mutex}, Mix: brief, Length: time.Second}
+}
+
+// flushed is a crowd of which most ask once in a while: else those that have looked again would
+// keep the name from being idle.
+var flushed = &Shape{
+	Members: 5, Clients: 50, Kinds: []history.Kind{history.Mutex},
+	Mix: client.Mix{Work: 50 * time.Millisecond, Rest: 20 * time.Second}, Length: time.Second,
+}
+
 var alone = []place.Kind{place.Standalone}
 
 // ofCrowds hit many waiters, or one among others that never rest.
 var ofCrowds = []Fault{
+	{Name: "crowd50-killed", Places: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: crowd(50), Strike: killMost, Lasts: seconds(8)},
+	{Name: "crowd200-killed", Places: alone, Calm: true, Once: true, TTL: 2 * time.Second, Shape: crowd(200), Strike: killMost, Lasts: seconds(14)},
+	{Name: "crowd50-flushed", Places: alone, Calm: true, Once: true, Loses: true, TTL: 2 * time.Second, Shape: flushed, Strike: command("FLUSHALL"), Lasts: seconds(12)},
 	{
 		Name: "crowd-frozen", Places: alone, Calm: true, Once: true, TTL: 4 * time.Second,
 		Shape: &Shape{
@@ -52,6 +67,26 @@ var ofCrowds = []Fault{
 		},
 		Strike: func(*Scene) (string, func() error, error) { return "", nil, nil },
 	},
+}
+
+// killMost kills all processes at once, or all but one, and starts two others at once: these
+// stand behind the dead. The rest are replaced later.
+func killMost(s *Scene) (hit string, heal func() error, err error) {
+	dead := s.Random.Perm(s.Crew.Size())[s.Random.IntN(2):]
+	for _, i := range dead {
+		hit += " " + s.Crew.Name(i)
+		if !s.Crew.Kill(i, client.Anywhere) {
+			return hit, nil, fmt.Errorf("%s is not to be killed", s.Crew.Name(i))
+		}
+	}
+	s.Crew.Replace(dead[0])
+	s.Crew.Replace(dead[1])
+	return hit, func() error {
+		for _, i := range dead[2:] {
+			s.Crew.Replace(i)
+		}
+		return nil
+	}, nil
 }
 
 func seconds(n int) func(*Scene) time.Duration {
