@@ -73,3 +73,38 @@ func TestLostInABubble(t *testing.T) {
 		}
 	})
 }
+
+// The examples of a user's own tests are tests.
+func TestYourOwnCode(t *testing.T) {
+	t.Run("lost", stopsWhenTheLeaseIsLost)
+	t.Run("dead", takesOverFromTheDead)
+	t.Run("no answer", givesUpWithoutRedis)
+}
+
+// A connection that was cut holds up calls, ends subscriptions, and comes back.
+func TestConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t).Connect()
+		sub, err := c.Subscribe(t.Context(), "c", func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Disconnect()
+		c.Disconnect()
+		<-sub.Done()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Eval(ctx, holdfast.Call{Script: count, Args: []string{"c"}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v from a call on a connection that is cut, want DeadlineExceeded", err)
+		}
+		go func() { time.Sleep(time.Minute); c.Reconnect(); c.Reconnect() }()
+		began := time.Now()
+		if _, err := c.Eval(t.Context(), holdfast.Call{Script: count, Args: []string{"c"}}); err != nil {
+			t.Error(err)
+		}
+		want(t, time.Since(began), time.Minute)
+		for _, err := range c.Scan(t.Context(), "*") {
+			want(t, err, error(nil))
+		}
+	})
+}

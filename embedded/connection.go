@@ -1,0 +1,129 @@
+package embedded
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Connection is one client's way to a Store, for tests: Disconnect makes it the client of a
+// server that does not answer, or, as others see it, a process that died. Make it with
+// Store.Connect and give it to holdfast.New.
+type Connection struct {
+	store *Store
+
+	mu   sync.Mutex
+	up   chan struct{} // closed while it is connected
+	subs []holdfast.Subscription
+}
+
+var _ holdfast.Store = (*Connection)(nil)
+
+// Connect makes a connection of its own to the same data.
+func (s *Store) Connect() *Connection {
+	c := &Connection{store: s, up: make(chan struct{})}
+	close(c.up)
+	return c
+}
+
+// Disconnect cuts the connection, until Reconnect. Calls that come later reach nothing and
+// wait until their ctx ends, subscriptions end, and nobody is told. What the client
+// holds stays in the Store until its TTL ends. A second Disconnect changes nothing.
+func (c *Connection) Disconnect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.up:
+	default:
+		return
+	}
+	c.up = make(chan struct{})
+	for _, sub := range c.subs {
+		sub.Close()
+	}
+	c.subs = nil
+}
+
+// Reconnect ends what Disconnect began: calls that still wait are made now.
+func (c *Connection) Reconnect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.up:
+	default:
+		close(c.up)
+	}
+}
+
+// connected waits until the connection is there.
+func (c *Connection) connected(ctx context.Context) error {
+	c.mu.Lock()
+	up := c.up
+	c.mu.Unlock()
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Eval runs one script. See holdfast.Store.
+func (c *Connection) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if err := c.connected(ctx); err != nil {
+		return nil, err
+	}
+	return c.store.Eval(ctx, call)
+}
+
+// EvalAll runs the scripts one after the other. See holdfast.Store.
+func (c *Connection) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+	if err := c.connected(ctx); err != nil {
+		results := make([]holdfast.Result, len(calls))
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	return c.store.EvalAll(ctx, calls)
+}
+
+// EvalWait runs the scripts one after the other. There are no replicas, so none
+// acknowledges, and it does not wait for any. See holdfast.Store.
+func (c *Connection) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+	return c.EvalAll(ctx, calls), 0, nil
+}
+
+// Subscribe listens to a channel. See holdfast.Store.
+func (c *Connection) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+	if err := c.connected(ctx); err != nil {
+		return nil, err
+	}
+	sub, err := c.store.Subscribe(ctx, channel, message)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.up:
+		c.subs = append(c.subs, sub)
+	default: // it was cut meanwhile
+		sub.Close()
+	}
+	return sub, nil
+}
+
+// Scan yields the keys that match. See holdfast.Store.
+func (c *Connection) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	if err := c.connected(ctx); err != nil {
+		return func(yield func(string, error) bool) { yield("", err) }
+	}
+	return c.store.Scan(ctx, match)
+}
+
+// Sharded reports false: this is no Cluster. See holdfast.Store.
+func (c *Connection) Sharded() bool { return false }
