@@ -48,6 +48,7 @@ type core struct {
 	enough  atomic.Bool   // the newest WAIT was answered by enough replicas
 	guarded guardedScripts
 
+	turnstile  sync.Mutex // in front of mu, for the subscriptions
 	mu         sync.Mutex
 	closed     bool
 	gone       chan struct{} // made by Close, and closed when all of it is done

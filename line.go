@@ -27,6 +27,8 @@ type line struct {
 	keys  *keys
 	shard string // what sharded channels of this name end with; else empty
 	wake  *wake
+	next  *line // of those that share wake; nil where all do
+	prev  *line
 
 	callers callers
 	numbers int64   // callers that ever stood here
@@ -107,10 +109,11 @@ func (c *core) newLine(key, name string, k *keys, s *shared) *line {
 	if l.wake == nil {
 		l.shard = shardSuffix(k.lock())
 		if s != nil {
-			l.wake = c.wakes.join(c, l.shard)
+			l.wake = c.wakes.of(c, l.shard)
 		} else {
 			l.wake = newWake(c, wakePrefix+c.client+l.shard)
 		}
+		l.wake.join(l)
 	}
 	l.timer = timer{index: -1, fire: l.tick}
 	c.lines[key] = l
@@ -191,9 +194,6 @@ func (l *line) forget(now instant) {
 	if l.c.lines[l.key] == l {
 		delete(l.c.lines, l.key)
 		l.c.wakes.leave(l)
-	}
-	if l.shard != "" && l.shared == nil {
-		l.wake.close()
 	}
 }
 

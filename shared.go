@@ -123,33 +123,27 @@ func renews(s *Script) bool { return s == scriptRenew || s == scriptSharedRenew 
 // wakes are the subscriptions of the shared kinds in a Cluster, by the suffix of
 // their channel. The lines of one name share one, which ends with the last of
 // them. Guarded by the core's mutex.
-type wakes map[string]*sharedWake
+type wakes map[string]*wake
 
-type sharedWake struct {
-	*wake
-	lines int
-}
-
-func (w *wakes) join(c *core, suffix string) *wake {
+func (w *wakes) of(c *core, suffix string) *wake {
 	if *w == nil {
 		*w = wakes{}
 	}
 	s := (*w)[suffix]
 	if s == nil {
-		s = &sharedWake{wake: newWake(c, wakePrefix+c.client+suffix)}
+		s = newWake(c, wakePrefix+c.client+suffix)
 		(*w)[suffix] = s
 	}
-	s.lines++
-	return s.wake
+	return s
 }
 
+// leave takes a line that ends out of those that share its subscription.
 func (w wakes) leave(l *line) {
-	s := w[l.shard]
-	if l.shared == nil || s == nil {
+	if l.shard == "" {
 		return
 	}
-	if s.lines--; s.lines == 0 {
-		s.close()
+	l.wake.part(l)
+	if l.shared != nil && l.wake.first == nil {
 		delete(w, l.shard)
 	}
 }

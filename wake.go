@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"time"
 )
 
@@ -16,6 +18,7 @@ type wake struct {
 	ctx     context.Context
 	close   context.CancelFunc
 	poke    func() // of an election: called whenever something may have changed
+	first   *line  // in a Cluster: of the names that listen here, linked by line.next
 
 	wanted  bool
 	up      bool    // confirmed
@@ -88,10 +91,7 @@ func (w *wake) keep() {
 		if said, ok := asServerError(err); ok && !passing(said) {
 			err = fmt.Errorf("waiting needs to subscribe to the channels %s*: %w", wakePrefix, explain(said, ""))
 		}
-		w.broke(err)
-		w.c.mu.Lock()
-		wait := backoff/2 + w.c.jitter(backoff)
-		w.c.mu.Unlock()
+		wait := backoff/2 + w.broke(err, backoff)
 		backoff = min(2*backoff, time.Second)
 		select {
 		case <-time.After(wait):
@@ -103,8 +103,8 @@ func (w *wake) keep() {
 // began opens an attempt. What was measured on the last subscription counts no
 // more: the next one may be to another server with another clock.
 func (w *wake) began() int {
-	w.c.mu.Lock()
-	defer w.c.unlock()
+	w.enter()
+	defer w.leave()
 	w.attempt++
 	w.since = w.c.clock.look()
 	for l := range w.lines() {
@@ -183,22 +183,69 @@ func (w *wake) ping(sub Subscription) error {
 	}
 }
 
-// lines yields the lines that listen here.
+// enter takes the core's mutex for a change of the subscription, and leave releases it.
+// In a Cluster thousands may end at once. The mutex is handed on in the order in which it
+// was asked for, so a caller would wait for all of them: one at a time asks for it.
+func (w *wake) enter() {
+	w.c.turnstile.Lock()
+	w.c.mu.Lock()
+}
+
+func (w *wake) leave() {
+	after := w.c.leave()
+	runtime.Gosched() // the next in the turnstile would run before a caller that the mutex has woken
+	w.c.turnstile.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+// lines yields the lines that listen here: in a Cluster, where each name has a
+// subscription and all may end at once, without a look at the others.
 func (w *wake) lines() func(yield func(*line) bool) {
+	if w.c.wake == w {
+		return maps.Values(w.c.lines)
+	}
 	return func(yield func(*line) bool) {
-		for _, l := range w.c.lines {
-			if l.wake == w && !yield(l) {
+		for l := w.first; l != nil; {
+			next := l.next // l may end, and leave
+			if !yield(l) {
 				return
 			}
+			l = next
 		}
+	}
+}
+
+// join adds a line to those that listen here.
+func (w *wake) join(l *line) {
+	if l.next = w.first; l.next != nil {
+		l.next.prev = l
+	}
+	w.first = l
+}
+
+// part takes it out, and ends the subscription with the last.
+func (w *wake) part(l *line) {
+	if l.prev != nil {
+		l.prev.next = l.next
+	} else {
+		w.first = l.next
+	}
+	if l.next != nil {
+		l.next.prev = l.prev
+	}
+	l.next, l.prev = nil, nil
+	if w.first == nil {
+		w.close()
 	}
 }
 
 // confirmed: from now on nothing that is pushed can be missed; what was pushed
 // before is asked for.
 func (w *wake) confirmed() {
-	w.c.mu.Lock()
-	defer w.c.unlock()
+	w.enter()
+	defer w.leave()
 	if w.c.closed {
 		return
 	}
@@ -231,16 +278,18 @@ func (w *wake) confirmed() {
 	}
 }
 
-func (w *wake) broke(err error) {
-	w.c.mu.Lock()
-	defer w.c.unlock()
+// broke returns a random part of backoff.
+func (w *wake) broke(err error, backoff time.Duration) time.Duration {
+	w.enter()
+	defer w.leave()
+	jitter := w.c.jitter(backoff)
 	if w.c.closed {
-		return
+		return jitter
 	}
 	if w.poke != nil {
 		w.up = false
 		w.poke()
-		return
+		return jitter
 	}
 	if doubtful(err) {
 		w.c.troubled = true // the next answer may be another server's
@@ -270,6 +319,7 @@ func (w *wake) broke(err error) {
 		}
 		l.step(now)
 	}
+	return jitter
 }
 
 // message takes a push. A grant is trusted for one claim window. No other push is trusted

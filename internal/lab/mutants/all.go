@@ -34,4 +34,5 @@ var tables = slices.Concat(
 	frozenMutants,
 	ownMutants,
 	goodbyeMutants,
+	manyMutants,
 )

@@ -1,0 +1,152 @@
+package holdfast
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listened is a core in a Cluster with so many names, each with one line of a mutex or
+// two of a semaphore.
+func listened(t *testing.T, names int, s *shared) (c *core, all []*line) {
+	t.Helper()
+	c = newCore((&Options{}).withDefaults(), nil)
+	t.Cleanup(c.cancel)
+	for i := range names {
+		name := fmt.Sprintf("n%d", i)
+		k, err := keysOf(c.options.Prefix, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c.newLine(name, name, k, s))
+		if s != nil {
+			all = append(all, c.newLine(name+"\x00", name, k, s))
+		}
+	}
+	return c, all
+}
+
+// A subscription that begins, is confirmed or breaks looks at the lines of its own name
+// only: thousands may break at once, and each holds the Client's mutex meanwhile.
+func TestSubscriptionLooksAtItsOwnLines(t *testing.T) {
+	for what, s := range map[string]*shared{"mutexes": nil, "semaphores": {letter: permits}} {
+		t.Run(what, func(t *testing.T) {
+			const names = 100
+			c, all := listened(t, names, s)
+			for key := range c.lines {
+				c.lines[key] = nil // who looks at it panics
+			}
+			defer func() {
+				if recover() != nil {
+					t.Error("it looks at the lines of other names")
+				}
+			}()
+			for _, l := range all {
+				visits := 0
+				for own := range l.wake.lines() {
+					if visits++; own.name != l.name {
+						t.Errorf("%s is told of the subscription of %s", own.name, l.name)
+					}
+				}
+				if want := len(all) / names; visits != want {
+					t.Fatalf("%s: %d lines are told of its subscription, want %d", l.name, visits, want)
+				}
+			}
+		})
+	}
+}
+
+// The lines of one name share a subscription, which ends with the last of them.
+func TestSubscriptionEndsWithItsLastLine(t *testing.T) {
+	c, all := listened(t, 1, &shared{letter: permits})
+	first, last := all[0], all[1]
+	if first.wake != last.wake {
+		t.Fatal("two lines of one name have two subscriptions")
+	}
+	first.forget(1)
+	if first.wake.ctx.Err() != nil || len(c.wakes) != 1 {
+		t.Error("a subscription ended while somebody listened")
+	}
+	for l := range last.wake.lines() {
+		if l != last {
+			t.Error("a line that is forgotten is told of its subscription")
+		}
+	}
+	last.forget(2)
+	if last.wake.ctx.Err() == nil || len(c.wakes) != 0 {
+		t.Error("a subscription outlives those who listened")
+	}
+}
+
+// cut is a store whose subscriptions all end at once.
+type cut struct {
+	Store
+	ends chan struct{}
+}
+
+func (s *cut) Subscribe(context.Context, string, func(string)) (Subscription, error) { return s, nil }
+func (s *cut) Ping(context.Context) error                                            { return nil }
+func (s *cut) Done() <-chan struct{}                                                 { return s.ends }
+func (s *cut) Close()                                                                {}
+
+// A caller does not wait until all subscriptions that broke at once have been
+// dealt with.
+func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
+	const n = 200
+	store := &cut{ends: make(chan struct{})}
+	c := newCore((&Options{}).withDefaults(), nil)
+	c.store = store
+	defer c.cancel()
+	wakes := make([]*wake, n)
+	up := func() (up int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, w := range wakes {
+			if w.up {
+				up++
+			}
+		}
+		return up
+	}
+	c.mu.Lock()
+	for i := range wakes {
+		wakes[i] = newWake(c, fmt.Sprint(i))
+		wakes[i].want()
+	}
+	c.unlock()
+	sooner(t, "all are confirmed", func() bool { return up() == n })
+
+	c.mu.Lock()
+	close(store.ends)
+	sooner(t, "all wait for the mutex", func() bool { return blocked("(*wake).broke(") == n })
+	left := make(chan int)
+	go func() { left <- up() }()
+	sooner(t, "and a caller behind them", func() bool { return blocked("TestManyBrokenSubscriptionsLetCallersPass.func") == 1 })
+	c.unlock()
+	if passed := n - <-left; passed > n/10 {
+		t.Errorf("a caller waited for %d of %d subscriptions, want %d at most", passed, n, n/10)
+	}
+}
+
+func sooner(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for began := time.Now(); !is(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("not in a minute: " + what)
+		}
+	}
+}
+
+// blocked counts the goroutines that wait for a mutex in a function.
+func blocked(in string) (n int) {
+	buffer := make([]byte, 4<<20)
+	for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
+		if strings.Contains(stack, in) && strings.Contains(stack, ".lockSlow(") {
+			n++
+		}
+	}
+	return n
+}
