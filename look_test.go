@@ -38,6 +38,9 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 				if k == 0 {
 					look = 667 * time.Millisecond
 				}
+				if !way.shared {
+					look = 0 // it has not handed over
+				}
 				sleeps += l.lookAgain(answer{word: "queued", holder: holder, pttl: left, look: look, position: k}, false, 1).Seconds()
 			}
 			rate += steps / sleeps

@@ -179,23 +179,6 @@ func TestSharedLateRenewalOfAnotherProgramsHash(t *testing.T) {
 	})
 }
 
-// An order about a semaphore says that it can't be, and not that Redis is strange.
-func TestOrderOfASharedKind(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0 := s.process("p0", 15*time.Second)
-		h := s.take(p0, "n", permits(1, 2))
-		state, err := p0.Client.Inspect(t.Context(), "n")
-		if err != nil {
-			t.Fatal(err)
-		}
-		const want = "holdfast: n: Steal works for a Mutex, not for a Semaphore or an RWMutex"
-		if err := p0.Client.Steal(t.Context(), "n", state.Holder.Hash, "why"); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		h.release()
-	})
-}
-
 // Who shares a lease and asks for a least time gets its share when that is sure:
 // its process may die in the next moment.
 func TestSharedMinHoldCrash(t *testing.T) {
