@@ -14,8 +14,8 @@ import (
 // f did, joined with ErrUnknown where the release was not answered. When the term
 // was lost, what f returned does not count, and Lead campaigns again, at the end
 // of the line. So Lead returns when f is done with leading; when ctx ends; or when
-// campaigning can't succeed (ErrName, ErrValue, ErrDeadlock, ErrClosed, ErrQuorum,
-// a ServerError). While Redis does not answer, is too slow or has too few replicas
+// campaigning can't succeed (ErrName, ErrValue, ErrKind, ErrDeadlock, ErrClosed,
+// ErrQuorum, a ServerError). While Redis does not answer, is too slow or has too few replicas
 // it logs that and tries again, after 100 ms and then up to 5 s.
 func Lead(ctx context.Context, election *Election, value string, f func(ctx context.Context, lease *Lease) error) error {
 	backoff := leadBackoff
