@@ -4,15 +4,23 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 )
 
 func TestRunPassesSignals(t *testing.T) {
+	signals := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+	caught := make(chan os.Signal, len(signals))
+	for _, sig := range signals {
+		signal.Notify(caught, sig) // what is caught is the default in a command; what nohup has us ignore stays ignored there
+	}
+	defer signal.Stop(caught)
 	server := startServer(t)
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+	for _, sig := range signals {
 		t.Run(sig.String(), func(t *testing.T) {
 			r := startRun(t, server.URL(), fmt.Sprintf("trap 'exit 40' %d\n", int(sig))+note("pid", "$$")+idle)
 			r.pid("pid")
