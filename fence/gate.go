@@ -22,7 +22,8 @@ type Gate struct {
 	// is not below any that was forgotten. So a forgotten resource never takes a
 	// stale token; but a lease that is older than a forgotten token is refused
 	// where it comes for the first time. (Tokens follow the clock: that is a lease
-	// held since before then.) Resources with requests inside are kept beyond it.
+	// held since before then.) Resources with requests inside, or waiting, are kept
+	// beyond it.
 	Limit int
 
 	// Floor refuses all tokens below it, from the start. After a restart a Gate
@@ -40,8 +41,12 @@ type mark struct {
 	token  int64         // the highest
 	inside int           // requests that Enter let in and that have not left
 	whose  int64         // their token
+	waits  int           // requests that wait until these have left
 	empty  chan struct{} // closed when they have left; nil: nobody waits for that
 }
+
+// idle tells that nobody is inside or waits to be: a waiter comes back to its mark.
+func (m *mark) idle() bool { return m.inside == 0 && m.waits == 0 }
 
 // Advance notes that a token is about to write to the resource, or to read what
 // it will write. A token below the highest is a *holdfast.StaleError, and changes
@@ -61,8 +66,8 @@ func (g *Gate) Advance(resource string, token int64) error {
 // *holdfast.StaleError, or that of ctx, which bounds the wait; in both cases there
 // is nothing to leave. (The token counts all the same: it was seen.)
 func (g *Gate) Enter(ctx context.Context, resource string, token int64) (leave func(), err error) {
+	g.mu.Lock()
 	for {
-		g.mu.Lock()
 		m, err := g.advance(resource, token)
 		if err != nil {
 			g.mu.Unlock()
@@ -78,11 +83,18 @@ func (g *Gate) Enter(ctx context.Context, resource string, token int64) (leave f
 			m.empty = make(chan struct{})
 		}
 		empty := m.empty
+		m.waits++
 		g.mu.Unlock()
 		select {
 		case <-empty:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			err = ctx.Err()
+		}
+		g.mu.Lock()
+		m.waits--
+		if err != nil {
+			g.mu.Unlock()
+			return nil, err
 		}
 	}
 }
@@ -135,7 +147,7 @@ func (g *Gate) remember(resource string, m *mark) {
 func (g *Gate) forget() {
 	tokens := make([]int64, 0, len(g.known))
 	for _, m := range g.known {
-		if m.inside == 0 {
+		if m.idle() {
 			tokens = append(tokens, m.token)
 		}
 	}
@@ -145,7 +157,7 @@ func (g *Gate) forget() {
 	slices.Sort(tokens)
 	last := tokens[len(tokens)/8]
 	for resource, m := range g.known {
-		if m.inside == 0 && m.token <= last {
+		if m.idle() && m.token <= last {
 			delete(g.known, resource)
 		}
 	}

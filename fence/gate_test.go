@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -104,6 +105,59 @@ func TestGateEnter(t *testing.T) {
 		}
 		second()
 		(<-newer)()
+	})
+}
+
+// Whoever waits at a resource is let in when those inside have left, however many
+// others are remembered before it has noticed.
+func TestGateRemembersWhoWaits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the waiter notices late
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			gate := &fence.Gate{Limit: 4}
+			leave, err := gate.Enter(t.Context(), "r", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting := make(chan error, 1)
+			go func() {
+				_, err := gate.Enter(t.Context(), "r", 2)
+				waiting <- err
+			}()
+			synctest.Wait()
+			leave()
+			for token := int64(3); token < 20; token++ {
+				if err := gate.Advance(fmt.Sprint("other", token), token); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := <-waiting; err != nil {
+				t.Errorf("the newest token of r: got %v, want it inside", err)
+			}
+		})
+	}
+}
+
+// A wait that was given up keeps no resource.
+func TestGateForgetsWhoGaveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := &fence.Gate{Limit: 1}
+		leave, err := gate.Enter(t.Context(), "r", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := gate.Enter(ctx, "r", 2); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("2 while 1 is inside: got %v, want the context's error", err)
+		}
+		leave()
+		for token := int64(3); token < 6; token++ {
+			if err := gate.Advance(fmt.Sprint("other", token), token); err != nil {
+				t.Error(err)
+			}
+		}
+		stale(t, "3 after r was forgotten, and 4 after it", gate.Advance("r", 3), 3, 4)
 	})
 }
 
