@@ -17,7 +17,7 @@ var ErrTenure = errors.New("holdfast: not the holder")
 type TenureError struct {
 	Name   string
 	Tenure string  // the hash that was asked for
-	Holder *Holder // who has it, as far as known; nil: nobody
+	Holder *Holder // who has it, as far as known; nil: nobody. Where it is Resting nobody holds it, either
 }
 
 func (e *TenureError) Error() string {
@@ -25,6 +25,12 @@ func (e *TenureError) Error() string {
 	switch {
 	case h == nil:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s: it is free", e.Name, e.Tenure)
+	case h.Resting:
+		text := fmt.Sprintf("holdfast: %s is not held by tenure %s: nobody holds it, and nobody gets it until MinHold has passed after the hold of %s", e.Name, e.Tenure, given(h.Owner, "another"))
+		if h.Remaining > 0 {
+			text += fmt.Sprintf(", in %v", h.Remaining.Round(time.Millisecond))
+		}
+		return text
 	case h.Hash == e.Tenure:
 		return fmt.Sprintf("holdfast: %s is held by what is no tenure of holdfast, and nobody there could be told", e.Name)
 	case h.Foreign:

@@ -35,6 +35,8 @@ var orderMutants = []mutant{
 		edits: []string{"if redis.call('GET', R) == word then", "if false then"}},
 	{guard: "rule 11: a steal goes on behind 500 dead", file: "revoke.go", name: "TestStealPastTheDead",
 		edits: []string{"case \"again\":\n\t\tdefault:", "default:"}},
+	{guard: "an order of a name that rests: nobody holds it", file: "revoke.go", name: "TestMinHoldOrders",
+		edits: []string{"case h.Resting:", "case false:"}},
 	{guard: "orders are repeated while they are refused", file: "revoke.go", name: "TestOrdersAreRepeated",
 		edits: []string{"if !passing(err) {", "if true {"}},
 	{guard: "a reason is cleaned", file: "details.go", name: "TestReasonIsCleaned",

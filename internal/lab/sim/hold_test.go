@@ -75,6 +75,24 @@ func TestMinHoldRests(t *testing.T) {
 	})
 }
 
+// Who orders something of the tenure that has ended is told that nobody holds the name.
+func TestMinHoldOrders(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
+		first := s.keeps(p0, "n", time.Minute)
+		tenure := s.hash(op, "n")
+		first.release()
+		time.Sleep(100 * time.Millisecond)
+		_, revoked := op.Client.Revoke(t.Context(), "n", tenure, reason)
+		for _, err := range []error{revoked, op.Client.Steal(t.Context(), "n", tenure, reason)} {
+			wrong, ok := errors.AsType[*holdfast.TenureError](err)
+			if !ok || wrong.Holder == nil || !wrong.Holder.Resting || !strings.Contains(err.Error(), "nobody holds it, and nobody gets it until MinHold has passed after the hold of p0") {
+				t.Errorf("got %v; want that it rests after p0", err)
+			}
+		}
+	})
+}
+
 // The own callers rest, too, and one who asks for a least time gets a tenure of
 // its own, behind a turn that did not.
 func TestMinHoldOwnCallers(t *testing.T) {
