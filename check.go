@@ -34,11 +34,15 @@ const (
 // deletes again, and asks the server what it is and how it is set: at the start
 // of a program, or when something is wrong. It takes some thirty round trips, and
 // gives up after a TTL (1 to 15 s) without an answer, or when ctx ends. Nothing of
-// it is an error: a server that can't be reached is a CheckFail. The name begins
+// it is an error: a server that can't be reached, or a Client
+// that is closed, is a CheckFail. The name begins
 // with "check-", behind the Client's prefix.
 func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
 
 func (c *core) check(ctx context.Context) []Check {
+	if c.isClosed() {
+		return []Check{{Name: "server", State: CheckFail, Finding: "the Client is closed", Consequence: "no name can be locked", Mend: "check by a Client that is open"}}
+	}
 	if c.quorum != nil {
 		return []Check{{
 			Name: "server", State: CheckUnknown, Finding: "the Client is one of a quorum, whose nodes it does not check",

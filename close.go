@@ -9,10 +9,7 @@ import (
 
 // dropped runs when a Client was garbage-collected.
 func dropped(c *core) {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if !closed {
+	if !c.isClosed() {
 		c.options.Logger.Warn("holdfast: client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
 		go c.close() // nobody is left to return its error to; it logs
 	}
@@ -25,11 +22,32 @@ func dropped(c *core) {
 // has been told all when Close returns, unless it takes longer than a second. A second
 // Close waits until the first has undone all, and returns the same.
 //
+// What is called after Close returns ErrClosed and asks the store nothing, looks and
+// orders like Inspect, Names and Revoke too; Check says that the Client is closed. A look
+// or an order that had begun goes on. The methods of a Lease say ErrLost then, which is
+// ErrClosed too; those that ask nobody, like Here, go on working.
+//
 // A program that exits without Close leaves behind what it still holds, until its TTL ends,
 // and the place in the queue of each call that still waits, or that returned because of
 // its context before Redis had confirmed its end (see Mutex.Lock). Such a place costs
 // the next waiters nothing once the connection is gone.
 func (c *Client) Close() error { return c.close() }
+
+// isClosed tells whether Close was called.
+func (c *core) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// openKeys are the keys of a name that the Client is asked about: of one that is closed no
+// more. A call that has begun goes on.
+func (c *core) openKeys(name string) (*keys, error) {
+	if c.isClosed() {
+		return nil, ErrClosed
+	}
+	return keysOf(c.options.Prefix, name)
+}
 
 func (c *core) close() error {
 	c.mu.Lock()

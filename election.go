@@ -209,10 +209,10 @@ func (l Leader) None() bool { return l.Hash == "" }
 
 // Leader asks who leads: one round trip. That is who holds the name in Redis: a leader
 // whose process hangs still does, until its term has expired. The zero Leader is
-// nobody. Errors: ErrName; ErrUnreachable; a ServerError.
+// nobody. Errors: ErrName; ErrUnreachable; ErrClosed; a ServerError.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	c := e.client.core
-	k, err := keysOf(c.options.Prefix, e.name)
+	k, err := c.openKeys(e.name)
 	if err != nil {
 		return Leader{}, err
 	}

@@ -119,10 +119,7 @@ func (c *core) lookExported(ctx context.Context, text, what string, word ...stri
 	if err != nil {
 		return x, nil, err
 	}
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
+	if c.isClosed() {
 		return x, nil, ErrClosed
 	}
 	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, exportedCall(x, k, word...))

@@ -87,10 +87,10 @@ const listed = 1000
 // Inspect looks at a name and changes nothing. It costs a round trip, one more where
 // the name is a semaphore's or an RWMutex's, and one more for Details where anybody
 // holds it or waits; those may take 250 ms, and what is not there by then is left out.
-// State.Diagnose says what it means. Errors: ErrName; ErrUnreachable; a ServerError;
-// that of ctx.
+// State.Diagnose says what it means. Errors: ErrName; ErrUnreachable; ErrClosed; a
+// ServerError; that of ctx.
 func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
-	k, err := keysOf(c.options.Prefix, name)
+	k, err := c.openKeys(name)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +190,17 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 
 // Names yields the names below a prefix that were locked in the last day, in no
 // order: it scans the keyspace for their fence keys, which costs Redis a little
-// for every key it has.
+// for every key it has. An error ends it: ErrUnreachable, ErrClosed, a ServerError.
 func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
-	if c.quorum != nil {
-		return c.quorum.names(ctx, prefix)
-	}
 	return func(yield func(string, error) bool) {
+		switch {
+		case c.isClosed():
+			yield("", ErrClosed)
+			return
+		case c.quorum != nil:
+			c.quorum.names(ctx, prefix)(yield)
+			return
+		}
 		seen := make(map[string]struct{})
 		for key, err := range c.store.Scan(ctx, fencePrefix+"*") {
 			if err != nil {

@@ -35,7 +35,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		defer runtime.KeepAlive(e.client) // or it might be closed for want of use
 		c := e.client.core
-		k, err := keysOf(c.options.Prefix, e.name)
+		k, err := c.openKeys(e.name)
 		if err != nil {
 			yield(Leader{}, err)
 			return

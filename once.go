@@ -273,10 +273,10 @@ func (c *core) evalPatiently(callers context.Context, call Call) (reply []string
 }
 
 // LastRun is what is remembered of the newest Once or OnceEvery of a name: one round trip. Nothing
-// remembered is ErrNeverRan; other errors are ErrName, ErrUnreachable, a ServerError
-// and that of ctx. A Client of a quorum can't.
+// remembered is ErrNeverRan; other errors are ErrName, ErrUnreachable, ErrClosed, a
+// ServerError and that of ctx. A Client of a quorum can't.
 func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
-	k, err := keysOf(c.options.Prefix, name)
+	k, err := c.openKeys(name)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	k, err := keysOf(c.options.Prefix, name)
+	k, err := c.openKeys(name)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // within about a third of its ttl.
 //
 // Other errors: ErrName, ErrUnreachable or that of ctx (nobody knows whether it was
-// asked, or will be within two seconds; ask again), a ServerError, and those of a reason or hash that is
+// asked, or will be within two seconds; ask again), ErrClosed, a ServerError, and those of a reason or hash that is
 // none. A Client of a quorum can't. It costs two round trips: a look, and the order; of a
 // Semaphore or an RWMutex one or two more, to find the holder.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
@@ -94,7 +94,7 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 		return answer{}, err
 	}
 	reason, tenure = cleanReason(reason), strings.ToLower(tenure)
-	k, err := keysOf(c.options.Prefix, name)
+	k, err := c.openKeys(name)
 	switch {
 	case err != nil:
 		return answer{}, err

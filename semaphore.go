@@ -111,7 +111,7 @@ func (p several) Lock(ctx context.Context) (*Lease, error) { return p.s.Acquire(
 // gets any. A caller that waits for more permits than there are now gets ErrSize.
 // size must be from 1 to MaxSize, else Resize panics.
 //
-// Errors: ErrKind; ErrUnreachable, after which it may have been done or not:
+// Errors: ErrKind; ErrClosed; ErrUnreachable, after which it may have been done or not:
 // it can be called again.
 func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	checkSize(size)
@@ -119,7 +119,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	if c.quorum != nil {
 		return notOnQuorum(s.name, "Semaphore.Resize")
 	}
-	k, err := keysOf(c.options.Prefix, s.name)
+	k, err := c.openKeys(s.name)
 	if err != nil {
 		return err
 	}

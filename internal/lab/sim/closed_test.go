@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -42,16 +43,112 @@ func TestLookWhileClosing(t *testing.T) {
 			}
 		})
 		s.lock(p0, "n")
-		look := func(during string) {
-			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-			defer cancel()
-			if state, err := p1.Client.Inspect(ctx, "n"); err != nil || state.Holder == nil {
-				t.Errorf("a look %s Close: %v, %v; want the holder", during, state, err)
-			}
-		}
 		time.AfterFunc(100*time.Millisecond, func() { _ = p1.Client.Close() })
-		look("during")
-		look("after")
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if state, err := p1.Client.Inspect(ctx, "n"); err != nil || state.Holder == nil {
+			t.Errorf("a look during Close: %v, %v; want the holder", state, err)
+		}
+	})
+}
+
+// afterClose is every call of a Client that needs its store.
+func afterClose(t *testing.T, c *holdfast.Client, exported string) map[string]func() error {
+	ctx := t.Context()
+	never := func(context.Context, *holdfast.Lease) error { t.Error("it ran"); return nil }
+	calls := map[string]func() error{
+		"Lock":          func() error { _, err := c.Mutex("n").Lock(ctx); return err },
+		"TryLock":       func() error { _, err := c.Mutex("n").TryLock(ctx); return err },
+		"Multi.Lock":    func() error { _, err := c.Multi("n", "m").Lock(ctx); return err },
+		"Multi.TryLock": func() error { _, err := c.Multi("n", "m").TryLock(ctx); return err },
+		"Campaign":      func() error { _, err := c.Election("n").Campaign(ctx, ""); return err },
+		"Lead":          func() error { return holdfast.Lead(ctx, c.Election("n"), "", never) },
+		"Leader":        func() error { _, err := c.Election("n").Leader(ctx); return err },
+		"Do":            func() error { return holdfast.Do(ctx, c.Mutex("n"), never) },
+		"Inspect":       func() error { _, err := c.Inspect(ctx, "n"); return err },
+		"Survey":        func() error { _, err := c.Survey(ctx, ""); return err },
+		"Names": func() (all error) {
+			for _, err := range c.Names(ctx, "") {
+				all = errors.Join(all, err)
+			}
+			return all
+		},
+		"Observe": func() (all error) {
+			for _, err := range c.Election("n").Observe(ctx) {
+				all = errors.Join(all, err)
+			}
+			return all
+		},
+	}
+	if c.Quorum() != "" {
+		return calls
+	}
+	maps.Copy(calls, map[string]func() error{
+		"Acquire":         func() error { _, err := c.Semaphore("s", 2).Acquire(ctx, 1); return err },
+		"TryAcquire":      func() error { _, err := c.Semaphore("s", 2).TryAcquire(ctx, 1); return err },
+		"Resize":          func() error { return c.Semaphore("s", 2).Resize(ctx, 3) },
+		"RWMutex.Lock":    func() error { _, err := c.RWMutex("rw").Lock(ctx); return err },
+		"RWMutex.TryLock": func() error { _, err := c.RWMutex("rw").TryLock(ctx); return err },
+		"RLock":           func() error { _, err := c.RWMutex("rw").RLock(ctx); return err },
+		"TryRLock":        func() error { _, err := c.RWMutex("rw").TryRLock(ctx); return err },
+		"Revoke":          func() error { _, err := c.Revoke(ctx, "n", "0123456789", reason); return err },
+		"Steal":           func() error { return c.Steal(ctx, "n", "0123456789", reason) },
+		"Adopt":           func() error { _, err := c.Adopt(ctx, exported); return err },
+		"RenewExported":   func() error { _, err := c.RenewExported(ctx, exported); return err },
+		"CheckExported":   func() error { _, err := c.CheckExported(ctx, exported); return err },
+		"ReleaseExported": func() error { return c.ReleaseExported(ctx, exported) },
+		"Once":            func() error { return c.Once(ctx, "job", time.Minute, never) },
+		"OnceEvery":       func() error { return c.OnceEvery(ctx, "job", time.Minute, time.Time{}, never) },
+		"LastRun":         func() error { _, err := c.LastRun(ctx, "job"); return err },
+	})
+	return calls
+}
+
+// wantClosed makes each call after Close: it asks nobody and says ErrClosed.
+func wantClosed(t *testing.T, calls map[string]func() error) {
+	t.Helper()
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, holdfast.ErrClosed) || errors.Is(err, holdfast.ErrUnreachable) {
+			t.Errorf("%s after Close: got %v, want ErrClosed", name, err)
+		}
+	}
+}
+
+func TestCallsAfterClose(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		text, err := s.lock(p0, "x").Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease := s.lock(p0, "n")
+		if err := p0.Client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // what was under way
+		sent := 0
+		s.on(func(sim.Step, *sim.Fate) { sent++ })
+		calls := afterClose(t, p0.Client, text)
+		calls["Eval"] = func() error { _, err := lease.Eval(t.Context(), "return 1", nil, nil); return err }
+		calls["EnsureHeld"] = func() error { return lease.EnsureHeld(t.Context()) }
+		calls["Lease.Err"] = lease.Err
+		wantClosed(t, calls)
+		if check := p0.Client.Check(t.Context()); len(check) != 1 || check[0].State != holdfast.CheckFail || check[0].Finding != "the Client is closed" {
+			t.Errorf("Check = %+v; want that the Client is closed", check)
+		}
+		if sent > 0 {
+			t.Errorf("%d commands were sent after Close, want 0", sent)
+		}
+	})
+}
+
+func TestQuorumCallsAfterClose(t *testing.T) {
+	assemble(t, func(t *testing.T, r *republic, id string) {
+		p := r.join(id, 15*time.Second, 1, 0, 1, 2)
+		if err := p.client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantClosed(t, afterClose(t, p.client, ""))
 	})
 }
 
