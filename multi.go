@@ -87,12 +87,12 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 			add(leases...)
 			continue
 		case !errors.Is(err, errOneByOne) && (try || !errors.Is(err, ErrHeld)):
-			return nil, all.giveUp(m.client.core, ctx, under, err)
+			return nil, all.giveUp(ctx, under, m.client.core, err)
 		}
 		for _, name := range names {
 			lease, err := m.client.Mutex(name).acquire(under, try)
 			if err != nil {
-				return nil, all.giveUp(m.client.core, ctx, under, err)
+				return nil, all.giveUp(ctx, under, m.client.core, err)
 			}
 			add(lease)
 		}
@@ -136,7 +136,7 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 
 // giveUp gives back what an attempt has got, and says why it goes no further: one of those
 // was lost, or err, which is told as the caller's own where its ctx has ended.
-func (l *MultiLease) giveUp(c *core, ctx, under context.Context, err error) error {
+func (l *MultiLease) giveUp(ctx, under context.Context, c *core, err error) error {
 	lost := l.lost()
 	l.giveBack(l, err)
 	if ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -112,7 +113,7 @@ func (l *line) call(s *Script, args []string) Call {
 // toRenew are the keys of a renewal, which comes often.
 func (s *shared) toRenew(k *keys, id string) []string {
 	if s.renews != id {
-		s.renews, s.renewed = id, append(s.keys[:4:4], k.orderOf(id))
+		s.renews, s.renewed = id, slices.Concat(s.keys[:4], []string{k.orderOf(id)})
 	}
 	return s.renewed
 }

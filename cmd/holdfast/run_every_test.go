@@ -50,7 +50,7 @@ func playTicks(t *testing.T, url, prefix string, period time.Duration, ticks int
 	for m := range 3 {
 		clock := time.Duration(m-1) * off // the machine's own error
 		for k := range ticks {
-			late := time.Duration(rand.Int64N(2*int64(off))) - off //nolint:gosec // no secret
+			late := time.Duration(rand.Int64N(2*int64(off))) - off
 			start := first.Add(time.Duration(k)*period + clock + late)
 			r := newRun(t, url, fmt.Sprintf("echo %d >> %s/$HOLDFAST_TOKEN", k, notes), "--every", period.String(),
 				"--at", "0", "-E", "0", "--ttl", "1s", "--prefix", prefix, "--owner", fmt.Sprint("m", m))

@@ -85,12 +85,12 @@ func withFlags(err error) error {
 		return err
 	}
 	var hint string
-	switch {
-	case other.UsedAs == holdfast.KindRWMutex:
+	switch other.UsedAs {
+	case holdfast.KindRWMutex:
 		hint = "--shared or --exclusive takes it as that"
-	case other.UsedAs == holdfast.KindMutex:
+	case holdfast.KindMutex:
 		hint = "leave out --shared, --exclusive and --of"
-	case other.UsedAs == holdfast.KindSemaphore:
+	case holdfast.KindSemaphore:
 		hint = "--of SIZE takes it as that"
 	}
 	return &exitError{exitUsage, fmt.Errorf("%w: %s", err, hint)}

@@ -71,6 +71,7 @@ func TestProcessPermitsOfTheKilled(t *testing.T) {
 	}
 	next.release()
 	living.release()
+	server.MustDo(t, "DEL", "holdfast/size:{holdfast:"+name+"}") // Redis keeps the size for 30 days
 	nothingLeft(t, server, name)
 }
 

@@ -58,7 +58,7 @@ func TestOnceEveryBeginsEachTick(t *testing.T) {
 
 func (s stage) hundredTicks(period time.Duration, given bool, machines int, seed uint64) {
 	const n = 100
-	r, off := rand.New(rand.NewPCG(seed, 30)), min(period/10, 30*time.Second) //nolint:gosec // no secret
+	r, off := rand.New(rand.NewPCG(seed, 30)), min(period/10, 30*time.Second)
 	first := time.Now().Truncate(period).Add(period + period/3)
 	var at time.Time
 	if given {

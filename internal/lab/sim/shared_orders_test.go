@@ -97,10 +97,9 @@ func TestSharedOrdersMeanOne(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		op := s.process("op", 3*time.Second)
 		var all []hold
-		var links []*sim.Link
 		for _, owner := range []string{"a", "b", "c", "d"} {
 			p := s.process(owner, 3*time.Second)
-			links, all = append(links, p), append(all, s.take(p, "n", read))
+			all = append(all, s.take(p, "n", read))
 		}
 		began := time.Now()
 		for _, owner := range []string{"a", "b"} { // nobody has subscribed: both orders stand until they are asked for
