@@ -192,11 +192,6 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 const (
 	lookEach    = 50 * time.Millisecond
 	lookLongest = 10 * time.Minute
-
-	// The first of them do not trust in the holder's expiry alone: when it hands over to a
-	// frozen process only one is told when to look, which may be frozen, too.
-	watchful  = 32
-	nearAgain = 900 * time.Millisecond
 )
 
 // lookAgain is how long a waiter trusts to pushes before it asks again by
@@ -217,11 +212,6 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	}
 	if l.shared != nil {
 		a.pttl = a.look
-	} else if a.position > 0 && a.position < watchful {
-		a.pttl = min(a.pttl, window+nearAgain)
-	}
-	if l.shared == nil && a.look > 0 {
-		a.position = 0 // it has just handed over, since nobody in front did
 	}
 	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, int64(lookLongest/lookEach)))*lookEach
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), lookLongest)

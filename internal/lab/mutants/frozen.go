@@ -42,8 +42,4 @@ var frozenMutants = []mutant{
 		edits: []string{"now >= l.askAt.add(asleep)", "false"}},
 	{guard: "frozen: nor is a grant that was over", file: "ask.go", name: "TestLateLookKeepsItsSubscription",
 		edits: []string{"\t\tt.listed = false // a new place has a reason: it was granted\n", ""}},
-	{guard: "frozen: the first look before the holder's time is over", file: "ask.go", name: "TestFrozenInARow",
-		edits: []string{"a.pttl = min(a.pttl, window+nearAgain)", "_ = watchful"}},
-	{guard: "frozen: who hands over looks as the head does", file: "internal/script/lock.lua", name: "TestFrozenInARow",
-		edits: []string{"if chosen then look = '1' end", ""}},
 }

@@ -362,7 +362,7 @@ func TestCostOfWaiting(t *testing.T) {
 			}
 			perSecond := float64(asked) / 30
 			t.Logf("%s: %d wait, %.1f commands a second", what, waiters, perSecond)
-			most := 20*math.Log(1+waiters*0.05/2.9) + 0.5 // the first 31 count PTTL as 2.9 s at most
+			most := 20*math.Log(1+waiters*0.05/12.5) + 0.5
 			if what != "Mutex" {
 				most = 20*math.Log(1+waiters*0.05/1.67) + 1.5 + 0.5
 			}

@@ -422,31 +422,3 @@ func TestLateLookKeepsItsSubscription(t *testing.T) {
 		s.soon("the next", next, lookAfter).release()
 	})
 }
-
-// Several frozen processes stand in front, each with one waiter. Only the first that is
-// not granted the name is told when to look, and it is frozen, too: the living one behind
-// them looks by itself.
-func TestFrozenInARow(t *testing.T) {
-	for _, n := range []int{2, 3, 8} {
-		play(t, func(t *testing.T, s stage) {
-			p0 := s.process("p0", 15*time.Second)
-			first := s.lock(p0, "n")
-			var frozen []*sim.Link
-			for i := range n {
-				frozen = append(frozen, s.process(fmt.Sprint("f", i), 15*time.Second))
-				s.waits(frozen[i], "n")
-			}
-			p1 := s.process("p1", 15*time.Second)
-			next := s.waits(p1, "n")
-			for _, f := range frozen {
-				go f.Pause(time.Minute)
-			}
-			time.Sleep(time.Millisecond)
-			first.release()
-			s.soon("the living", next, time.Duration(n)*(claimWindow+lookEach)+time.Second).release()
-			for _, f := range frozen {
-				f.Kill()
-			}
-		})
-	}
-}
