@@ -13,7 +13,10 @@ import (
 func TestNewRefuses(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
 	defer func() { _ = ring.Close() }()
-	for name, client := range map[string]redis.UniversalClient{"nil": nil, "ring": ring} {
+	one := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer func() { _ = one.Close() }()
+	hidden := struct{ redis.UniversalClient }{one} // without Options
+	for name, client := range map[string]redis.UniversalClient{"nil": nil, "ring": ring, "hidden": hidden} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {

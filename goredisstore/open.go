@@ -36,7 +36,7 @@ func Open(url string, options *Options) (*Store, error) {
 		return nil, fmt.Errorf("goredisstore: cannot connect to %s: %w", strings.Join(option.Addrs, ", "), refusal(err))
 	}
 	s := New(client)
-	s.own = true
+	s.end = client.Close
 	if behindSentinel(client) {
 		client.AddHook(&follower{store: s})
 	}

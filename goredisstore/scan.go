@@ -36,15 +36,11 @@ func ask[T any](ctx context.Context, command func(context.Context) (T, error)) (
 	return value, refusal(err)
 }
 
-type scanner interface {
-	Scan(ctx context.Context, cursor uint64, match string, count int64) *redis.ScanCmd
-}
-
-func (s *Store) masters(ctx context.Context) ([]scanner, error) {
+func (s *Store) masters(ctx context.Context) ([]Client, error) {
 	if !s.Sharded() {
-		return []scanner{s.client}, nil
+		return []Client{s.client}, nil
 	}
-	return ask(ctx, func(ctx context.Context) (nodes []scanner, err error) {
+	return ask(ctx, func(ctx context.Context) (nodes []Client, err error) {
 		var mu sync.Mutex // guards nodes
 		err = s.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 			mu.Lock()
@@ -57,14 +53,16 @@ func (s *Store) masters(ctx context.Context) ([]scanner, error) {
 }
 
 // scan yields the keys of one node and reports whether to go on.
-func scan(ctx context.Context, node scanner, match string, yield func(string, error) bool) bool {
+func scan(ctx context.Context, node Client, match string, yield func(string, error) bool) bool {
 	type page struct {
 		keys   []string
 		cursor uint64
 	}
 	for cursor := uint64(0); ; {
 		got, err := ask(ctx, func(ctx context.Context) (page, error) {
-			keys, next, err := node.Scan(ctx, cursor, match, 512).Result()
+			cmd := redis.NewScanCmd(ctx, nil, "scan", cursor, "match", match, "count", 512)
+			_ = node.Process(ctx, cmd) // the error is the command's, too
+			keys, next, err := cmd.Result()
 			return page{keys, next}, err
 		})
 		if err != nil {

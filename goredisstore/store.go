@@ -10,11 +10,11 @@ import (
 
 // Store implements holdfast.Store with a go-redis client.
 type Store struct {
-	client   redis.UniversalClient
-	single   single  // the same client, if it is one of these;
-	cluster  cluster // else it is one of these
-	own      bool    // made by Open, closed by Close
-	punctual bool    // the client obeys deadlines
+	client   Client
+	single   single       // the same client, if it has these methods;
+	cluster  cluster      // else it has these
+	end      func() error // closes a client that Open made; nil otherwise
+	punctual bool         // the client obeys deadlines
 
 	mu   sync.Mutex                 // guards the rest
 	subs map[*subscription]struct{} // open ones; nil after Close
@@ -22,10 +22,21 @@ type Store struct {
 
 var _ holdfast.Store = (*Store)(nil)
 
+// Client is what New asks of every client. Beside it New needs the methods that tell how
+// to connect:
+//
+//   - one server or Sentinel: Options() *redis.Options
+//   - Cluster: Options() *redis.ClusterOptions, and MasterForKey, ForEachMaster and
+//     ReloadState as *redis.ClusterClient has them
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
 // single is what a *redis.Client for one server or Sentinel has and others lack.
 type single interface {
 	Options() *redis.Options
-	Conn() *redis.Conn
+	Pipeline() redis.Pipeliner
 }
 
 // cluster is what a *redis.ClusterClient has and others lack.
@@ -37,9 +48,23 @@ type cluster interface {
 }
 
 // New uses a client that stays the caller's: it can be shared with other code,
-// and Close does not close it. The client must outlive the store. It is a
-// *redis.Client or a *redis.ClusterClient, or embeds one.
-func New(client redis.UniversalClient) *Store {
+// and Close does not close it. The client must outlive the store. A *redis.Client and
+// a *redis.ClusterClient will do, and so does what embeds one.
+//
+// A wrapper that embeds redis.UniversalClient hides the methods that Client names
+// beside its own: give it them, as in
+//
+//	func (m Measured) Options() *redis.Options { return m.client.Options() }
+//
+// New panics if they are missing, since the store could not subscribe: a waiter would have
+// no place in the queue. It panics for a *redis.Ring, which moves a name to another
+// server when one is down, so that two could hold it. Never hide a Ring or a
+// ClusterClient behind an Options that returns a *redis.Options.
+//
+// A wrapper sees scripts by Process, and those that go out together, or with WAIT, by Pipeline.
+// In a Cluster, WAIT and SCAN go to the *redis.Client of a node, past the wrapper. Subscriptions
+// never pass the client: each has a connection that is made from its Options.
+func New(client Client) *Store {
 	s := &Store{client: client, subs: map[*subscription]struct{}{}}
 	switch client := client.(type) {
 	case single:
@@ -47,7 +72,7 @@ func New(client redis.UniversalClient) *Store {
 	case cluster:
 		s.cluster, s.punctual = client, client.Options().ContextTimeoutEnabled
 	default:
-		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient")
+		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient, or what has their Options: see goredisstore.Client")
 	}
 	return s
 }
@@ -65,8 +90,8 @@ func (s *Store) Close() error {
 	for sub := range subs {
 		sub.Close() // it is no part of the client
 	}
-	if s.own {
-		return s.client.Close()
+	if s.end != nil {
+		return s.end()
 	}
 	return nil
 }

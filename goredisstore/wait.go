@@ -82,23 +82,22 @@ func evalWaitOn(ctx context.Context, node single, asking bool, calls []holdfast.
 	if limit := node.Options().ReadTimeout; limit > 0 {
 		timeout = min(timeout, limit*2/3)
 	}
-	conn := node.Conn()
-	defer func() { _ = conn.Close() }()
-	a := pipelineWait(ctx, conn, asking, bySHA, calls, replicas, timeout)
+	a := pipelineWait(ctx, node, asking, bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
 		if unknownScript(result.Err) {
-			return pipelineWait(ctx, conn, asking, bySource, calls, replicas, timeout)
+			return pipelineWait(ctx, node, asking, bySource, calls, replicas, timeout)
 		}
 	}
 	return a
 }
 
-// pipelineWait is one write on one connection, also where the client repeats it.
-func pipelineWait(ctx context.Context, conn *redis.Conn, asking bool, form func(context.Context, holdfast.Call) *redis.Cmd, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+// pipelineWait is one pipeline, which the client writes to one connection, and repeats as a
+// whole.
+func pipelineWait(ctx context.Context, node single, asking bool, form func(context.Context, holdfast.Call) *redis.Cmd, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
 	if err := ctx.Err(); err != nil { // go-redis does not look before it sends
 		return unsent(calls, err)
 	}
-	pipe := conn.Pipeline()
+	pipe := node.Pipeline()
 	commands := make([]*redis.Cmd, len(calls))
 	for i, call := range calls {
 		if asking { // good for one command
