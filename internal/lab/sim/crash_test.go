@@ -23,6 +23,16 @@ func (c *crowd) processes(n int, ttl time.Duration) (links []*sim.Link) {
 	return links
 }
 
+// holderAndWaiters are the processes of a holder and of n waiters behind it.
+func (c *crowd) holderAndWaiters(n int, ttl time.Duration) []*sim.Link {
+	links := c.processes(1+n, ttl)
+	c.soon("the holder", c.wait(links[0]), time.Second)
+	for _, l := range links[1:] {
+		c.wait(l)
+	}
+	return links
+}
+
 func kill(links []*sim.Link) {
 	for _, l := range links {
 		l.Kill()
@@ -33,11 +43,7 @@ func kill(links []*sim.Link) {
 func TestCrashWithManyWaiters(t *testing.T) {
 	const ttl, n = 2 * time.Second, 40
 	crowds(t, func(c *crowd) {
-		doomed := c.processes(1+n, ttl)
-		c.soon("the holder", c.wait(doomed[0]), time.Second)
-		for _, l := range doomed[1:] {
-			c.wait(l)
-		}
+		doomed := c.holderAndWaiters(n, ttl)
 		next := c.wait(c.processes(1, ttl)[0])
 		time.Sleep(10 * time.Second)
 		kill(doomed)
@@ -49,11 +55,7 @@ func TestCrashWithManyWaiters(t *testing.T) {
 func TestComesAfterACrash(t *testing.T) {
 	const ttl, n = 5 * time.Second, 30
 	crowds(t, func(c *crowd) {
-		doomed := c.processes(1+n, ttl)
-		c.soon("the holder", c.wait(doomed[0]), time.Second)
-		for _, l := range doomed[1:] {
-			c.wait(l)
-		}
+		doomed := c.holderAndWaiters(n, ttl)
 		kill(doomed)
 		next := c.wait(c.processes(1, ttl)[0])
 		c.soon("the waiter that came later", next, ttl+idleBound(n)).release()

@@ -32,6 +32,22 @@ var kinds = map[string]func(s stage, l *sim.Link, n int) <-chan hold{
 	"campaign": func(s stage, l *sim.Link, n int) <-chan hold { return s.waitsToLead(l, "n", fmt.Sprint("v", n)) },
 }
 
+// three processes, which are numbered from 0.
+func (s stage) three(ttl time.Duration) (p0, p1, p2 *sim.Link) {
+	return s.process("p0", ttl), s.process("p1", ttl), s.process("p2", ttl)
+}
+
+// subscriptions counts those that a process begins from now on.
+func (s stage) subscriptions(process int) *int {
+	n := new(int)
+	s.on(func(step sim.Step, f *sim.Fate) {
+		if step.Process == process && step.Kind == "subscribe" {
+			*n++
+		}
+	})
+	return n
+}
+
 // waitsApart is waits with an owner of its own.
 func (s stage) waitsApart(l *sim.Link, name, owner string) <-chan hold {
 	m := l.Client.Mutex(name)
@@ -207,7 +223,7 @@ func TestFrozenWritersAndReaders(t *testing.T) {
 // place before those who came after it.
 func TestSilentHeadComesBack(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		p0, p1, p2 := s.three(15 * time.Second)
 		first := s.take(p0, "n", read)
 		w := s.wants(p1, "n", write)
 		var slow atomic.Bool
@@ -232,7 +248,7 @@ func TestSilentHeadComesBack(t *testing.T) {
 // That one lives: it is told, and waits no longer than it takes to ask.
 func TestMissedButAlive(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		p0, p1, p2 := s.three(15 * time.Second)
 		first := s.apart(p0, "n", "first", 0)
 		pushed := s.waitsApart(p1, "n", "a1")
 		other := s.waitsApart(p2, "n", "b")
@@ -277,7 +293,7 @@ func TestMissedPermitsButAlive(t *testing.T) {
 // cool-down is over.
 func TestCoolDownIsNoLapse(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		p0, p1, p2 := s.three(15 * time.Second)
 		first := s.lock(p0, "n")
 		h := s.Watch.Called(p1, "n")
 		got := make(chan hold, 1)
@@ -311,7 +327,7 @@ func TestCoolDownIsNoLapse(t *testing.T) {
 // lives, and its next caller stands first: that one gets the name.
 func TestMissedAsksItself(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		p0, p1, p2 := s.three(15 * time.Second)
 		first := s.apart(p0, "n", "first", 0)
 		pushed := s.waitsApart(p1, "n", "a1")
 		second := s.waitsApart(p1, "n", "a2")
@@ -328,7 +344,7 @@ func TestMissedAsksItself(t *testing.T) {
 // People see the newest token also where F says to whom the newest grant was pushed.
 func TestFrozenIsInspected(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+		p0, p1, p2 := s.three(15 * time.Second)
 		first := s.lock(p0, "n")
 		next, last := s.waits(p1, "n"), s.waits(p2, "n")
 		first.release()
@@ -347,7 +363,7 @@ func TestFrozenIsInspected(t *testing.T) {
 func TestFrozenHolderIsNotProlonged(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		const ttl = 3 * time.Second
-		p0, p1, p2 := s.process("p0", ttl), s.process("p1", ttl), s.process("p2", ttl)
+		p0, p1, p2 := s.three(ttl)
 		first := s.take(p0, "n", write)
 		pushed, next := s.wants(p1, "n", write), s.wants(p2, "n", write)
 		first.release()
@@ -370,7 +386,7 @@ func TestFrozenKeepsItsSubscription(t *testing.T) {
 	for kind, wait := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			play(t, func(t *testing.T, s stage) {
-				p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+				p0, p1, p2 := s.three(15 * time.Second)
 				first := s.soon("the first", wait(s, p0, 0), time.Second)
 				one, two := wait(s, p1, 1), wait(s, p1, 2)
 				next := wait(s, p2, 3)
@@ -379,14 +395,9 @@ func TestFrozenKeepsItsSubscription(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				first.release()
 				got := s.soon("the next", next, claimWindow+time.Second)
-				subscribed := 0
-				s.on(func(step sim.Step, f *sim.Fate) {
-					if step.Process == 1 && step.Kind == "subscribe" {
-						subscribed++
-					}
-				})
+				subscribed := s.subscriptions(1)
 				time.Sleep(25 * time.Second)
-				if subscribed > 0 {
+				if *subscribed > 0 {
 					t.Error("it subscribed anew")
 				}
 				got.release()
@@ -405,18 +416,13 @@ func TestLateLookKeepsItsSubscription(t *testing.T) {
 		first := s.lock(p0, "n")
 		next := s.waits(p1, "n")
 		time.Sleep(5 * time.Second)
-		subscribed := 0
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 1 && step.Kind == "subscribe" {
-				subscribed++
-			}
-		})
+		subscribed := s.subscriptions(1)
 		_, _, queue := sim.Keys("n")
 		s.Do("DEL", queue)
 		p1.Leap(30 * time.Second)
 		time.Sleep(3 * time.Second) // whoever only waits looks at the clock every 2 s
-		if n := s.Do("ZCARD", queue); n != int64(1) || subscribed > 0 {
-			t.Errorf("%v in the queue, subscribed anew %d times; want its place, and the subscription as it was", n, subscribed)
+		if n := s.Do("ZCARD", queue); n != int64(1) || *subscribed > 0 {
+			t.Errorf("%v in the queue, subscribed anew %d times; want its place, and the subscription as it was", n, *subscribed)
 		}
 		first.release()
 		s.soon("the next", next, lookAfter).release()
