@@ -47,7 +47,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // or before it has had a whole ttl to stop. Who waits in its process stands in
 // line anew. A holder that does not answer, or does not stop, keeps the name
 // until its ttl ends: Steal does not wait for it. Of a Semaphore or an RWMutex it asks
-// one holder, and the others are not concerned.
+// one holder, and the others are not concerned. A lease of this very Client is over when
+// Revoke or Steal returns.
 //
 // tenure is the hash of the tenure that is meant, as Inspect gives it. If that
 // does not hold the name any more the error is ErrTenure, and nobody is asked to
@@ -60,7 +61,8 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // Other errors: ErrName, ErrUnreachable or that of ctx (nobody knows whether it was
 // asked, or will be within two seconds; ask again), ErrClosed, a ServerError, and those of a reason or hash that is
 // none. A Client of a quorum can't. It costs two round trips: a look, and the order; of a
-// Semaphore or an RWMutex one or two more, to find the holder.
+// Semaphore or an RWMutex one or two more, to find the holder, and of a lease of this very
+// Client one more.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
@@ -176,6 +178,7 @@ func (c *core) give(ctx context.Context, until instant, name, tenure string, cal
 				c.refusedToPublish(a.refused, c.clock.now())
 				c.unlock()
 			}
+			c.orderedHere(ctx, call.Args[0], a.word == "taken", call.Args[2])
 			return a, nil
 		case "not held":
 			e := &TenureError{Name: name, Tenure: tenure}
@@ -188,6 +191,30 @@ func (c *core) give(ctx context.Context, until instant, name, tenure string, cal
 			return answer{}, &storeError{name, nil, fmt.Errorf("%s was answered %q", call.Script.Name, a.word)}
 		}
 	}
+}
+
+// orderedHere is what an answered order means to a tenure of this very Client. What was
+// stolen is over: Redis has just said so. What was revoked is renewed at once, for that
+// renewal prolongs L a last time, and its answer is waited for.
+func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason string) {
+	c.mu.Lock()
+	t, now := c.tenures[id], c.clock.look()
+	switch {
+	case t == nil || c.closed:
+	case t.phase != holding:
+		t.ordered = true
+	case stolen:
+		t.line.lose(t, answer{word: "stolen", reason: reason}, now)
+		t.line.step(now)
+	case now < t.ends():
+		answered := make(chan error, 1)
+		r := t.line.renewApart(t, now, 0)
+		r.asked = answered
+		c.unlock()
+		_ = c.outcome(ctx, r, answered) // else the holder hears of it by its next renewal
+		return
+	}
+	c.unlock()
 }
 
 // evalUntil runs a script that stays right when it runs twice, again while it is
