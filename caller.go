@@ -14,6 +14,7 @@ type caller struct {
 	since  instant
 	least  time.Duration // Mutex.MinHold
 	most   time.Duration // Mutex.MaxHold
+	grace  time.Duration // Mutex.Grace
 	ready  chan outcome  // takes one
 	listed bool
 

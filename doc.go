@@ -28,7 +28,7 @@
 //
 // [Client.Once] runs a function at most once per interval among all machines, by
 // [Mutex.MinHold]: a name that is given back early rests. [Mutex.MaxHold] ends a
-// lease that lasts too long.
+// lease that lasts too long, and [Mutex.Grace] says when its name is free then.
 //
 // [Client.RWMutex] locks a name for many readers or one writer, and
 // [Client.Semaphore] gives out permits, with the same leases, waiting and order.

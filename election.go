@@ -20,6 +20,10 @@ type Election struct {
 	// before the first use; negative values panic.
 	MaxHold time.Duration
 
+	// Grace is how long the name stays held after MaxHold without a Release, as
+	// Mutex.Grace.
+	Grace time.Duration
+
 	client *Client
 	name   string
 }
@@ -82,7 +86,7 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 		return nil, err
 	}
 	who := &candidate{number: candidates.Add(1), value: value}
-	m := &Mutex{client: e.client, name: e.name, candidate: who, MaxHold: e.MaxHold}
+	m := &Mutex{client: e.client, name: e.name, candidate: who, MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		return nil, err

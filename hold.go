@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ func (m *Mutex) checkHold() error {
 			return err
 		}
 	}
+	checkGrace(m.name, m.Grace, cmp.Or(m.TTL, m.client.options.TTL))
 	if m.MinHold == 0 && m.MaxHold == 0 {
 		return nil
 	}
@@ -26,6 +28,13 @@ func (m *Mutex) checkHold() error {
 		return notOnQuorum(m.name, "Mutex.MinHold")
 	}
 	return nil
+}
+
+// checkGrace panics where Grace is a mistake of the program.
+func checkGrace(name string, grace, ttl time.Duration) {
+	if grace < 0 || grace > ttl {
+		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", name, grace, ttl))
+	}
 }
 
 // minHold is what a tenure knows of Mutex.MinHold. The life of L must not end
@@ -86,6 +95,21 @@ func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string)
 	return scriptUnlock, l.unlockArgs(id, fresh)
 }
 
+// freeLater gives the name back when Grace has passed, unless Release does before.
+func (l *line) freeLater(u *turn, now instant) {
+	l.c.later(now.add(u.grace), func(now instant) {
+		if u.tenure.phase == over {
+			l.free(u, now)
+		}
+	})
+}
+
+// free gives the name back whose lease has ended before.
+func (l *line) free(u *turn, now instant) {
+	l.c.end(u.tenure, now)
+	u.freed = l.leaveBehind(u.tenure, now)
+}
+
 // leaveBehind ends, in the background, what a tenure has left in Redis. What it returns
 // is closed when that is done.
 func (l *line) leaveBehind(t *tenure, now instant) <-chan struct{} {
@@ -127,7 +151,7 @@ func (u *turn) bound(w *caller, now instant) {
 		u.tenure.minHold.ask(now.add(w.least))
 	}
 	if w.most > 0 {
-		u.until = now.add(w.most)
+		u.until, u.grace = now.add(w.most), cmp.Or(w.grace, 2*time.Second)
 	}
 }
 

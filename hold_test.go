@@ -21,6 +21,40 @@ func TestHoldOutOfRange(t *testing.T) {
 			_, _ = mutex.TryLock(t.Context())
 		}
 	}
+	stop := func(lock func(grace time.Duration)) map[string]func() {
+		return map[string]func(){"below 0": func() { lock(-1) }, "above the ttl": func() { lock(holdfast.DefaultTTL + 1) }}
+	}
+	for what, fs := range map[string]map[string]func(){
+		"Mutex.Grace": stop(func(grace time.Duration) {
+			m := client.Mutex("n")
+			m.Grace = grace
+			_, _ = m.TryLock(t.Context())
+		}),
+		"Mutex.Grace beside a TTL": stop(func(grace time.Duration) {
+			m := client.Mutex("n")
+			m.TTL, m.Grace = holdfast.DefaultTTL, grace
+			_, _ = m.TryLock(t.Context())
+		}),
+		"Semaphore.Grace": stop(func(grace time.Duration) {
+			s := client.Semaphore("n", 1)
+			s.Grace = grace
+			_, _ = s.TryAcquire(t.Context(), 1)
+		}),
+		"RWMutex.Grace": stop(func(grace time.Duration) {
+			m := client.RWMutex("n")
+			m.Grace = grace
+			_, _ = m.TryRLock(t.Context())
+		}),
+		"Election.Grace": stop(func(grace time.Duration) {
+			e := client.Election("n")
+			e.Grace = grace
+			_, _ = e.Campaign(t.Context(), "v")
+		}),
+	} {
+		for how, f := range fs {
+			panics(t, what+" "+how, f)
+		}
+	}
 	once := func(interval time.Duration) func() {
 		return func() {
 			_ = client.Once(t.Context(), "n", interval, func(context.Context, *holdfast.Lease) error { return nil })
@@ -31,17 +65,21 @@ func TestHoldOutOfRange(t *testing.T) {
 		"no interval": once(0), "interval too long": once(holdfast.MaxMinHold + 1),
 		"RunAgain of nil": func() { _ = holdfast.RunAgain(nil) },
 	} {
-		func() {
-			defer func() {
-				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "holdfast: ") {
-					t.Errorf("%s: got %q, want a panic", what, got)
-				}
-			}()
-			f()
-		}()
+		panics(t, what, f)
 	}
 	lock(holdfast.MaxMinHold, 0)()
 	once(holdfast.MaxMinHold)()
+}
+
+// panics wants f to panic with the package's name.
+func panics(t *testing.T, what string, f func()) {
+	t.Helper()
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "holdfast: ") {
+			t.Errorf("%s: got %q, want a panic", what, got)
+		}
+	}()
+	f()
 }
 
 // A person can read why something did not run.

@@ -31,7 +31,9 @@ type turn struct {
 	tenure *tenure
 	token  int64
 	since  instant
-	until  instant // by MaxHold; 0: without end
+	until  instant         // by MaxHold; 0: without end
+	grace  time.Duration   // how long L is kept for work that is stopping by then
+	freed  <-chan struct{} // closed when it was given back after that; nil: it was not yet
 	shares int
 	ended  atomic.Pointer[ending]
 
@@ -237,12 +239,12 @@ func (c *core) release(lease *Lease) error {
 		l.expire(now)
 	}
 	if e := u.ended.Load(); e != nil {
+		if u.tenure.phase == over && u.shares == 0 {
+			l.free(u, now)
+		}
 		var given <-chan struct{}
-		if t := u.tenure; t.phase == over && u.shares == 0 {
-			c.end(t, now)
-			if left := l.leaveBehind(t, now); now < t.ends() {
-				given = left
-			}
+		if now < u.tenure.ends() {
+			given = u.freed
 		}
 		c.unlock()
 		c.awaitEnd(given)

@@ -370,7 +370,8 @@ func (l *line) expire(now instant) {
 }
 
 // retire ends a tenure whose holder has to stop. Its L is left alone until the
-// lease is released: the rest of its life is grace for work that is stopping.
+// lease is released, after MaxHold until Grace has passed: the rest of its life is for
+// work that is stopping.
 // Without a lease nobody works, and it goes at once.
 func (l *line) retire(cause Cause, reason string, now instant) {
 	t, u := l.tenure, l.turn
@@ -383,6 +384,9 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 		l.tenure, l.lingers = nil, 0
 		l.c.later(t.gone().add(l.ttl()), func(now instant) { l.c.end(t, now) })
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
+		if cause == MaxHold {
+			l.freeLater(u, now)
+		}
 	}
 	l.step(now)
 }

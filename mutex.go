@@ -34,10 +34,17 @@ type Mutex struct {
 	// MaxHold ends the lease when it has lasted this long, by the clock of
 	// this process and whether Redis answers or not: its context is cancelled,
 	// cause MaxHold, and it is not renewed any more. The name stays locked
-	// until Release, or until its TTL ends, for work that is stopping; then others
+	// until Release, or for Grace, for work that is stopping; then others
 	// get it. Callers who share a lease, see Reentrant, share its end. It costs
 	// no round trip.
 	MaxHold time.Duration
+
+	// Grace is how long the name stays locked after MaxHold if Release does not come
+	// before; it is free when the TTL ends in any case. Default: 2 s. It must not be
+	// negative, nor longer than the TTL. It means nothing without MaxHold. Work that goes on after it runs
+	// beside the next holder's. Nothing but the fencing token stops it then: give
+	// Token to the resource, and let that refuse a token below the highest it has seen.
+	Grace time.Duration
 
 	// Owner is the label under which people see leases of this Mutex, instead of
 	// Options.Owner: for a program that locks for others, such as a server. It
@@ -90,7 +97,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return m.again(ctx, held, try)
 	}
 	w := c.newCaller(try)
-	w.least, w.most = m.MinHold, m.MaxHold
+	w.least, w.most, w.grace = m.MinHold, m.MaxHold, m.Grace
 	defer w.free(c)
 	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
 		return nil, err

@@ -25,6 +25,11 @@ type RWMutex struct {
 	// before the first use; negative values panic.
 	MaxHold time.Duration
 
+	// Grace is how long the name stays locked after MaxHold without a Release, as
+	// Mutex.Grace. A reader's token is not the highest, so no resource can refuse its
+	// late reads: let Grace be longer than a reader takes to stop.
+	Grace time.Duration
+
 	client *Client
 	name   string
 }
@@ -63,7 +68,7 @@ type readers struct{ m *RWMutex }
 func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
-	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, most: m.MaxHold}
+	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, most: m.MaxHold, grace: m.Grace}
 	if letter == writer {
 		s.weight = wholeCapacity
 	}

@@ -42,6 +42,10 @@ type Semaphore struct {
 	// before the first use; negative values panic.
 	MaxHold time.Duration
 
+	// Grace is how long the permits stay held after MaxHold without a Release, as
+	// Mutex.Grace.
+	Grace time.Duration
+
 	client *Client
 	name   string
 	size   atomic.Int64
@@ -92,7 +96,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, tooMany(s.name, int64(n), size)
 	}
-	return shared{letter: permits, weight: int64(n), capacity: size, most: s.MaxHold}.acquire(ctx, s.client, s.name, try)
+	return shared{letter: permits, weight: int64(n), capacity: size, most: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
 }
 
 // Permits is a Locker whose Lock is Acquire of n permits, for Do.

@@ -25,6 +25,7 @@ type shared struct {
 	renews   string        // the id that renewed is for
 	renewed  []string      // the keys of its renewals
 	most     time.Duration // MaxHold
+	grace    time.Duration // Grace
 }
 
 // wholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
@@ -54,6 +55,7 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.most))
 	}
 	c := client.core
+	checkGrace(name, s.grace, c.options.TTL)
 	if c.quorum != nil {
 		return nil, notOnQuorum(name, "a Semaphore or an RWMutex")
 	}
@@ -61,7 +63,7 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 		return nil, ErrDeadlock
 	}
 	w := c.newCaller(try)
-	w.most = s.most
+	w.most, w.grace = s.most, s.grace
 	defer w.free(c)
 	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
 		return nil, err

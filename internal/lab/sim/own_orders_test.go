@@ -13,7 +13,9 @@ import (
 
 // ownOrders are holds that can be ended, each with what the same Client asks for next. A
 // mutex and an election have one holder, which Inspect names in another place.
-var ownOrders = map[string]struct{ lock, next func(c *holdfast.Client) (*holdfast.Lease, error) }{
+var ownOrders = map[string]struct {
+	lock, next func(c *holdfast.Client) (*holdfast.Lease, error)
+}{
 	"mutex": {
 		func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("n").Lock(context.Background()) },
 		func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("n").TryLock(context.Background()) },
@@ -32,7 +34,9 @@ var ownOrders = map[string]struct{ lock, next func(c *holdfast.Client) (*holdfas
 	},
 	"writer": {
 		func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("n").Lock(context.Background()) },
-		func(c *holdfast.Client) (*holdfast.Lease, error) { return c.RWMutex("n").TryRLock(context.Background()) },
+		func(c *holdfast.Client) (*holdfast.Lease, error) {
+			return c.RWMutex("n").TryRLock(context.Background())
+		},
 	},
 	"leader": {
 		func(c *holdfast.Client) (*holdfast.Lease, error) {
