@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/holdfast-go/holdfast/internal/slot"
 )
 
 // A Multi asks for up to 100 names by one script first, which grants all of them
@@ -40,7 +42,7 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 			return nil, err
 		}
 		all[i] = k
-		together = together && (!c.store.Sharded() || slotOf(k.lock()) == slotOf(all[0].lock()))
+		together = together && (!c.store.Sharded() || slot.Of(k.lock()) == slot.Of(all[0].lock()))
 	}
 	c.mu.Lock()
 	now := c.clock.now()

@@ -165,9 +165,43 @@ func (t *trial) wait(ctx context.Context) Check {
 			Consequence: "who waits gets a name seconds after its release, or when its holder's time is over",
 			Mend:        "is there a proxy that does not pass messages on, or a time-out for idle connections?",
 		}
+	case t.c.store.Sharded() && !t.letsGo(ctx, sub):
+		return Check{
+			Name: "wait", State: CheckWarn, Finding: "the server lets no channel go: +sunsubscribe is lacking",
+			Consequence: "each name that is waited for has a connection of its own",
+			Mend:        "+sunsubscribe",
+		}
 	}
 	return Check{Name: "wait", State: CheckOK, Finding: "stood in line, was told of the release, gave a place up"}
 }
+
+// letsGo reports whether a channel can be given up without the connection, which its
+// subscription shares with others of a Cluster.
+func (t *trial) letsGo(ctx context.Context, beside Subscription) bool {
+	other := t.channel + ":2"
+	sub, err := t.c.subscribe(ctx, other, func(string) {})
+	if err != nil {
+		return true // the other subscription would have failed, too
+	}
+	sub.Close()
+	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
+	defer cancel()
+	for { // until the server has heard of it
+		reply, err := t.c.evalBounded(ctx, Call{Script: listeners, Keys: []string{t.keys.lock()}, Args: []string{other}})
+		if err != nil || len(reply) == 1 && reply[0] == "0" {
+			break
+		}
+	}
+	select {
+	case <-beside.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// listeners counts the connections that listen to a channel of a Cluster.
+var listeners = NewScript("listeners", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]")
 
 // hears waits for a push about an id. Where the server refused to publish there
 // is none.

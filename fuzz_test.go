@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// slot is the hash slot of a key as the Redis Cluster specification defines it:
+// slotOf is the hash slot of a key as the Redis Cluster specification defines it:
 // CRC16 (XMODEM) of the key, or of its first non-empty {tag}, modulo 16384.
-func slot(key string) uint16 {
+func slotOf(key string) uint16 {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
 			key = key[open+1 : open+1+length]
@@ -29,7 +29,7 @@ func slot(key string) uint16 {
 }
 
 func TestSlotIsThatOfTheSpecification(t *testing.T) {
-	if got, want := slot("123456789"), uint16(0x31C3); got != want {
+	if got, want := slotOf("123456789"), uint16(0x31C3); got != want {
 		t.Fatalf("slot: got %#x, want %#x", got, want)
 	}
 }
@@ -48,10 +48,10 @@ func FuzzNames(f *testing.F) {
 		if err != nil {
 			return
 		}
-		want := slot(ka.lock())
+		want := slotOf(ka.lock())
 		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
 		for _, key := range append(everyKey(ka), ka.stage(), wakePrefix+"client"+suffix) {
-			if got := slot(key); got != want {
+			if got := slotOf(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
 			}
 		}

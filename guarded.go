@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/slot"
 )
 
 // guardedScripts remembers the scripts that Lease.Eval was given, each behind
@@ -56,8 +57,8 @@ func checkGuarded(source string, own *keys, keys []string, sharded bool) error {
 		switch {
 		case key == l || strings.HasPrefix(key, reserved):
 			return fmt.Errorf("key %q is the lock's own: a script for Eval can't have it among its keys", shorten(key))
-		case sharded && slotOf(key) != slotOf(l):
-			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: a script's keys must be in one slot; give them a common tag, such as {%s}", shorten(key), slotOf(key), shorten(l), slotOf(l), tagOf(l))
+		case sharded && slot.Of(key) != slot.Of(l):
+			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: a script's keys must be in one slot; give them a common tag, such as {%s}", shorten(key), slot.Of(key), shorten(l), slot.Of(l), tagOf(l))
 		}
 	}
 	return nil

@@ -218,12 +218,14 @@ func TestWorkspaceKnowsEveryModule(t *testing.T) {
 var arrows = map[string][]string{
 	"internal/script":   {},
 	"internal/redisurl": {"internal/redisurl/..."},
-	".":                 {"", "internal/script", "internal/seam", "storetest"},
+	"internal/slot":     {},
+	"internal/channels": {"internal/channels"},
+	".":                 {"", "internal/script", "internal/seam", "internal/slot", "storetest"},
 	"fence":             {"", "fence"},
 	"journal":           {"", "internal/script", "journal"},
 	"contrib":           {"", "fence", "embedded", "contrib/..."},
-	"rueidisstore":      {"", "storetest", "internal/redisurl/...", "rueidisstore"},
-	"goredisstore":      {"", "storetest", "internal/redisurl/...", "goredisstore"},
+	"rueidisstore":      {"", "storetest", "internal/redisurl/...", "internal/channels", "internal/slot", "rueidisstore"},
+	"goredisstore":      {"", "storetest", "internal/redisurl/...", "internal/channels", "goredisstore"},
 	"embedded":          {"", "fence", "journal", "storetest", "embedded", "embedded/internal/..."},
 	"server":            {"", "server/...", "embedded", "journal"},
 	"cmd/holdfast":      {"", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/prometheus", "cmd/holdfast/..."},
@@ -239,7 +241,7 @@ func TestArrows(t *testing.T) {
 		for _, p := range s.imports() {
 			target, ours := cutModule(p)
 			if ours && !allowed(arrows[from], target) {
-				t.Errorf("%s imports %s: the arrows are internal/script <- root <- drivers, embedded, server <- cmd, lab, and only the root and the lab see an internal package, and the drivers the one that reads URLs: what our own command cannot do with the public face, no user can", s.path, p)
+				t.Errorf("%s imports %s: the arrows are internal/script <- root <- drivers, embedded, server <- cmd, lab, and only the root and the lab see an internal package, and the drivers those that they share: what our own command cannot do with the public face, no user can", s.path, p)
 			}
 		}
 	}
@@ -274,10 +276,12 @@ func TestDriversAreOnlyDrivers(t *testing.T) {
 			continue
 		}
 		for _, p := range s.imports() {
-			if standard(p) || p == modulePath || p == modulePath+"/internal/redisurl" || strings.HasPrefix(p, client) {
+			ours := strings.TrimPrefix(p, modulePath)
+			shared := ours == "/internal/redisurl" || ours == "/internal/channels" || ours == "/internal/slot"
+			if standard(p) || ours == "" || shared || strings.HasPrefix(p, client) {
 				continue
 			}
-			t.Errorf("%s imports %s: a driver is its client library, the root and the URLs that ours share, no more, so that anybody can write one", s.path, p)
+			t.Errorf("%s imports %s: a driver is its client library, the root, and URLs, slots and channels that ours share, no more, so that anybody can write one", s.path, p)
 		}
 	}
 }

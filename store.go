@@ -38,10 +38,11 @@ type Store interface {
 	// all calls are of one slot.
 	EvalWait(ctx context.Context, calls []Call, replicas int, timeout time.Duration) (results []Result, acked int, err error)
 
-	// Subscribe listens to one channel on a connection that is used for nothing
-	// else. It returns once the server has confirmed. message is called for
-	// each message in order, from one goroutine, and must not block. A
-	// subscription that breaks is not mended by the driver: it ends.
+	// Subscribe listens to one channel on a connection that carries nothing but
+	// subscriptions. It returns once the server has confirmed. message is called for
+	// each message in order, from one goroutine, and must not block. It gets only what
+	// was published after the call, also where others on the connection listen already.
+	// A subscription that breaks is not mended by the driver: it ends.
 	Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error)
 
 	// Scan yields the keys that match a glob pattern, on every node, by SCAN.
@@ -55,12 +56,12 @@ type Store interface {
 
 // Subscription is one confirmed subscription of a Store.
 type Subscription interface {
-	// Ping makes one round trip on the subscription's own connection.
+	// Ping makes one round trip on the subscription's connection.
 	Ping(ctx context.Context) error
 	// Done is closed when the subscription has ended, for whatever reason.
 	Done() <-chan struct{}
-	// Close ends the subscription and frees its connection. It may be called
-	// more than once.
+	// Close ends the subscription, and its connection with the last one on it. It
+	// may be called more than once.
 	Close()
 }
 

@@ -16,6 +16,6 @@
 // Valkey; a Ring will not do.
 //
 // The driver holds no lock logic and repeats nothing but what Cluster redirects
-// (MOVED, ASK): what fails is reported, and the core decides. Each subscription
-// has a connection of its own.
+// (MOVED, ASK): what fails is reported, and the core decides. In a
+// Cluster the subscriptions to one node share a connection; elsewhere each has its own.
 package goredisstore

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -43,17 +44,10 @@ func (f *follower) follow(master string) {
 	if same {
 		return
 	}
-	f.store.mu.Lock()
-	var left []*subscription
-	for sub := range f.store.subs {
-		if sub.socket.peer() != master {
-			left = append(left, sub)
-		}
-	}
-	f.store.mu.Unlock()
-	for _, sub := range left {
-		sub.Close()
-	}
+	f.store.pool.End(func(conn channels.Conn) bool {
+		peer := conn.(*wire).socket.peer()
+		return peer != "" && peer != master
+	})
 }
 
 func (f *follower) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }

@@ -2,9 +2,9 @@ package goredisstore
 
 import (
 	"context"
-	"sync"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -16,8 +16,7 @@ type Store struct {
 	end      func() error // closes a client that Open made; nil otherwise
 	punctual bool         // the client obeys deadlines
 
-	mu   sync.Mutex                 // guards the rest
-	subs map[*subscription]struct{} // open ones; nil after Close
+	pool channels.Pool // the subscriptions
 }
 
 var _ holdfast.Store = (*Store)(nil)
@@ -63,9 +62,9 @@ type cluster interface {
 //
 // A wrapper sees scripts by Process, and those that go out together, or with WAIT, by Pipeline.
 // In a Cluster, WAIT and SCAN go to the *redis.Client of a node, past the wrapper. Subscriptions
-// never pass the client: each has a connection that is made from its Options.
+// never pass the client: their connections are made from its Options.
 func New(client Client) *Store {
-	s := &Store{client: client, subs: map[*subscription]struct{}{}}
+	s := &Store{client: client}
 	switch client := client.(type) {
 	case single:
 		s.single, s.punctual = client, client.Options().ContextTimeoutEnabled
@@ -80,17 +79,8 @@ func New(client Client) *Store {
 // Close ends the subscriptions, and the client if Open made it. It may be called
 // more than once.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	subs := s.subs
-	s.subs = nil
-	s.mu.Unlock()
-	if subs == nil {
-		return nil
-	}
-	for sub := range subs {
-		sub.Close() // it is no part of the client
-	}
-	if s.end != nil {
+	first := s.pool.Close() // its connections are no part of the client
+	if s.end != nil && first {
 		return s.end()
 	}
 	return nil

@@ -7,40 +7,15 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Subscribe listens to one channel on a connection of its own. See
-// holdfast.Store.
+// Subscribe listens to one channel. In a Cluster the channels of one node share a
+// connection; elsewhere each has its own. See holdfast.Store.
 func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
-	type result struct {
-		sub *subscription
-		err error
-	}
-	made := make(chan result, 1)
-	go func() { // a dialer may not look at ctx
-		sub, err := s.subscribe(ctx, channel, message)
-		made <- result{sub, err}
-	}()
-	select {
-	case r := <-made:
-		if r.err != nil {
-			return nil, r.err
-		}
-		return r.sub, nil
-	case <-ctx.Done():
-		go func() {
-			if r := <-made; r.err == nil {
-				r.sub.Close()
-			}
-		}()
-		return nil, ctx.Err()
-	}
-}
-
-func (s *Store) subscribe(ctx context.Context, channel string, message func(string)) (*subscription, error) {
-	node, err := s.home(ctx, channel)
+	node, err := bounded(ctx, func() (redis.Options, error) { return s.home(ctx, channel) })
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -55,11 +30,17 @@ func (s *Store) subscribe(ctx context.Context, channel string, message func(stri
 		}
 		return nil, err
 	}
-	if !s.add(sub) { // closed meanwhile
-		sub.Close()
-		return nil, errors.New("goredisstore: the store is closed")
-	}
 	return sub, nil
+}
+
+// listen makes one try.
+func (s *Store) listen(ctx context.Context, node redis.Options, channel string, message func(string)) (*channels.Subscription, error) {
+	server := ""
+	if s.Sharded() {
+		server = node.Addr
+	}
+	dial := func(link *channels.Link) channels.Conn { return newWire(node, s.Sharded(), link) }
+	return s.pool.Subscribe(ctx, server, dial, channel, message)
 }
 
 // home gives the options of the client for the server where a channel lives,
@@ -95,24 +76,4 @@ func moved(err error, from string) string {
 		return net.JoinHostPort(host, port)
 	}
 	return words[2]
-}
-
-func (s *Store) add(sub *subscription) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.subs == nil {
-		return false
-	}
-	select {
-	case <-sub.done: // ended again already: nobody would take it out
-	default:
-		s.subs[sub] = struct{}{}
-	}
-	return true
-}
-
-func (s *Store) remove(sub *subscription) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.subs, sub)
 }

@@ -2,126 +2,166 @@ package goredisstore
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
 )
 
-// subscription is a connection in subscribed state.
-type subscription struct {
-	store   *Store
-	channel string
-	message func(string)
+// wire is a connection in subscribed state.
+type wire struct {
+	link    *channels.Link
+	sharded bool
 	socket  *socket
 	client  *redis.Client // says hello on the socket, and does nothing else
 	pubsub  *redis.PubSub
-	over    sync.Once
-	done    chan struct{}
 
-	mu    sync.Mutex      // guards the rest
-	pings []chan struct{} // closed when they are answered, the oldest first
+	mu      sync.Mutex // guards the rest
+	queue   []request  // not written yet
+	writing bool       // a goroutine writes them
+	reading bool
+	sent    []request // not answered yet, the oldest first
+	err     error     // why nothing is answered any more
 }
 
-// listen makes one try.
-func (s *Store) listen(ctx context.Context, node redis.Options, channel string, message func(string)) (*subscription, error) {
-	wire := &socket{dial: node.Dialer}
-	node.Dialer = wire.open
+type request struct {
+	channel  string
+	end      bool
+	answered func(error)
+}
+
+// newWire prepares a connection, which the first request makes.
+func newWire(node redis.Options, sharded bool, link *channels.Link) *wire {
+	conn := &socket{dial: node.Dialer}
+	node.Dialer = conn.open
 	client := redis.NewClient(&node)
-	sub := &subscription{
-		store: s, channel: channel, message: message, socket: wire,
-		client: client, pubsub: client.Subscribe(ctx), done: make(chan struct{}),
-	}
-	stop := context.AfterFunc(ctx, sub.Close)
-	err := sub.request(ctx)
-	if err == nil {
-		_, err = sub.pubsub.Receive(context.Background()) // nothing else can be first
-	}
-	if !stop() {
-		err = ctx.Err()
-	}
-	if err != nil {
-		sub.Close()
-		return nil, refusal(err)
-	}
-	go sub.receive()
-	return sub, nil
+	return &wire{link: link, sharded: sharded, socket: conn, client: client, pubsub: client.Subscribe(context.Background())}
 }
 
-// request subscribes; the first time it connects. Sent again it changes nothing
-// and is answered again, in both protocols, and needs no right to PING.
-func (sub *subscription) request(ctx context.Context) error {
-	if sub.store.Sharded() {
-		return sub.pubsub.SSubscribe(ctx, sub.channel)
+// Request is of channels.Conn. A subscription that is sent again changes nothing and is
+// answered again, in both protocols, and needs no right to PING.
+func (w *wire) Request(channel string, end bool, answered func(error)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		go answered(w.err)
+		return
 	}
-	return sub.pubsub.Subscribe(ctx, sub.channel)
+	w.queue = append(w.queue, request{channel, end, answered})
+	if !w.writing {
+		w.writing = true
+		go w.write()
+	}
 }
 
-// receive ends with the connection, or when the server said anything but a
-// message or an answer to Ping: a slot that moves away is unsubscribed.
-func (sub *subscription) receive() {
-	defer sub.Close()
+// write sends what is queued, in its order.
+func (w *wire) write() {
+	for next, ok := w.next(); ok; next, ok = w.next() {
+		if err := w.send(next); err != nil {
+			w.broken(refusal(err))
+			return
+		}
+		if !w.reading { // only this goroutine looks at it
+			w.reading = true
+			go w.read()
+		}
+	}
+}
+
+func (w *wire) next() (next request, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 || w.err != nil {
+		w.writing, w.queue = false, nil
+		return request{}, false
+	}
+	next, w.queue = w.queue[0], w.queue[1:]
+	w.sent = append(w.sent, next)
+	return next, true
+}
+
+func (w *wire) send(r request) error {
+	ctx := context.Background()
+	switch {
+	case w.sharded && r.end:
+		return w.pubsub.SUnsubscribe(ctx, r.channel)
+	case w.sharded:
+		return w.pubsub.SSubscribe(ctx, r.channel)
+	case r.end:
+		return w.pubsub.Unsubscribe(ctx, r.channel)
+	}
+	return w.pubsub.Subscribe(ctx, r.channel)
+}
+
+// read ends with the connection, or when the server says what it was not asked for. It
+// ends a channel unasked when the slot moves away.
+func (w *wire) read() {
 	for {
-		got, err := sub.pubsub.Receive(context.Background())
+		got, err := w.pubsub.Receive(context.Background())
+		if said, ok := errors.AsType[redis.Error](err); ok && w.answered(func(request) bool { return true }, refusal(said)) {
+			continue
+		}
 		if err != nil {
+			w.broken(err)
 			return
 		}
 		switch got := got.(type) {
 		case *redis.Message:
-			sub.message(got.Payload)
+			w.link.Message(got.Channel, got.Payload)
 		case *redis.Subscription:
-			if got.Kind != "subscribe" && got.Kind != "ssubscribe" {
+			if !w.heard(got) {
+				w.broken(errors.New("goredisstore: an answer to nothing"))
 				return
 			}
-			sub.answered()
 		}
 	}
 }
 
-// answered closes the oldest of the pings.
-func (sub *subscription) answered() {
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
-	if len(sub.pings) > 0 {
-		close(sub.pings[0])
-		sub.pings = sub.pings[1:]
+// heard reports whether an answer is the next one to come, or unasked as it may be.
+func (w *wire) heard(got *redis.Subscription) bool {
+	if got.Kind == "subscribe" || got.Kind == "ssubscribe" {
+		w.link.Confirmed(got.Channel)
+		return w.answered(func(r request) bool { return !r.end && r.channel == got.Channel }, nil)
 	}
+	w.link.Ended(got.Channel)
+	w.answered(func(r request) bool { return r.end && r.channel == got.Channel }, nil)
+	return true
 }
 
-// Ping repeats the subscription and waits for the confirmation.
-func (sub *subscription) Ping(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// answered passes an answer to the oldest request, if it can be that one's.
+func (w *wire) answered(fits func(request) bool, err error) bool {
+	w.mu.Lock()
+	if len(w.sent) == 0 || !fits(w.sent[0]) {
+		w.mu.Unlock()
+		return false
 	}
-	pong := make(chan struct{})
-	sub.mu.Lock()
-	sub.pings = append(sub.pings, pong)
-	sub.mu.Unlock()
-	// A write that ctx cuts short would break the connection.
-	if err := sub.request(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("goredisstore: ping: %w", err)
+	oldest := w.sent[0]
+	if w.sent = w.sent[1:]; len(w.sent) == 0 {
+		w.sent = nil
 	}
-	select {
-	case <-pong:
-		return nil
-	case <-sub.done:
-		return errEnded
-	case <-ctx.Done():
-		return fmt.Errorf("goredisstore: ping: %w", ctx.Err())
-	}
+	w.mu.Unlock()
+	oldest.answered(err)
+	return true
 }
 
-func (sub *subscription) Done() <-chan struct{} { return sub.done }
+// broken is the end of it.
+func (w *wire) broken(err error) {
+	w.link.Broken(err)
+	w.mu.Lock()
+	left := append(w.sent, w.queue...)
+	w.err, w.sent, w.queue = err, nil, nil
+	w.mu.Unlock()
+	for _, r := range left {
+		r.answered(err)
+	}
+}
 
 // Close does not wait for the connection's end.
-func (sub *subscription) Close() {
-	sub.over.Do(func() {
-		close(sub.done)
-		sub.store.remove(sub)
-		go func() {
-			sub.socket.close() // first: the others wait for what is being read
-			_ = sub.pubsub.Close()
-			_ = sub.client.Close()
-		}()
-	})
+func (w *wire) Close() {
+	go func() {
+		w.socket.close() // first: the others wait for what is being read
+		_ = w.pubsub.Close()
+		_ = w.client.Close()
+	}()
 }

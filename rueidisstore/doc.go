@@ -15,6 +15,7 @@
 // those of a client with SendToReplicas. Cluster needs Redis 7 or Valkey.
 //
 // The driver holds no lock logic and repeats nothing but what Cluster redirects
-// (MOVED, ASK): what fails is reported, and the core decides. Each subscription
-// has a connection of its own, two if the server speaks only RESP2.
+// (MOVED, ASK): what fails is reported, and the core decides. In a
+// Cluster the subscriptions to one node share a connection; elsewhere each has its own.
+// A connection counts double if the server speaks only RESP2.
 package rueidisstore

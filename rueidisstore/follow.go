@@ -3,6 +3,7 @@ package rueidisstore
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
 
@@ -27,12 +28,12 @@ func (s *Store) master() (client rueidis.Client, addr string) {
 // follow ends a subscription when Sentinel has made another server the master:
 // the connection to one that froze does not end by itself, and nobody publishes
 // there any more.
-func (s *Store) follow(sub *subscription, addr string) {
+func (s *Store) follow(sub *channels.Subscription, addr string) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
 		select {
-		case <-sub.done:
+		case <-sub.Done():
 			return
 		case <-look.C:
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
 
@@ -16,8 +16,8 @@ type Store struct {
 	client rueidis.Client
 	own    bool // made by Open, closed by Close
 
-	mu   sync.Mutex                 // guards the rest
-	subs map[*subscription]struct{} // open ones; nil after Close
+	pool  channels.Pool // the subscriptions
+	slots slots         // of a Cluster
 }
 
 var _ holdfast.Store = (*Store)(nil)
@@ -31,7 +31,7 @@ func New(client rueidis.Client) *Store {
 	if client == nil {
 		panic("rueidisstore: New needs a client")
 	}
-	return &Store{client: client, subs: map[*subscription]struct{}{}}
+	return &Store{client: client}
 }
 
 // Options changes what Open makes. The zero value works.
@@ -74,17 +74,8 @@ func Open(url string, options *Options) (*Store, error) {
 // Close ends the subscriptions, and the client if Open made it. It may be called
 // more than once.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	subs := s.subs
-	s.subs = nil
-	s.mu.Unlock()
-	if subs == nil {
-		return nil
-	}
-	for sub := range subs {
-		sub.Close() // rueidis leaves dedicated connections alone
-	}
-	if s.own {
+	first := s.pool.Close() // rueidis leaves dedicated connections alone
+	if s.own && first {
 		s.client.Close()
 	}
 	return nil

@@ -3,65 +3,52 @@ package rueidisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
 
-// Subscribe listens to one channel on a connection of its own. See
-// holdfast.Store.
+// Subscribe listens to one channel. In a Cluster the channels of one node share a
+// connection; elsewhere each has its own. See holdfast.Store.
 //
 // It does not use rueidis' Receive, which subscribes again by itself when a
 // connection breaks: messages in between would be lost without a word.
 func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
-	node, addr := s.master()
-	sub, err := s.subscribe(ctx, node, channel, message)
-	if node := s.moved(err); node != nil { // the slot map is a little behind
-		sub, err = s.subscribe(ctx, node, channel, message)
+	node, addr := s.home(ctx, channel)
+	server := ""
+	if s.Sharded() {
+		server = addr
+	}
+	sub, err := s.listen(ctx, server, node, channel, message)
+	if node, addr := s.moved(err); node != nil { // the slot map is a little behind
+		sub, err = s.listen(ctx, addr, node, channel, message)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !s.add(sub) { // closed meanwhile
-		sub.Close()
-		return nil, errors.New("rueidisstore: the store is closed")
-	}
-	if addr != "" {
+	if addr != "" && !s.Sharded() {
 		go s.follow(sub, addr)
 	}
 	return sub, nil
 }
 
-func (s *Store) add(sub *subscription) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.subs == nil {
-		return false
-	}
-	select {
-	case <-sub.done: // ended again already: nobody would take it out
-	default:
-		s.subs[sub] = struct{}{}
-	}
-	return true
-}
-
-func (s *Store) remove(sub *subscription) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.subs, sub)
+// listen makes one try.
+func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, channel string, message func(string)) (*channels.Subscription, error) {
+	dial := func(link *channels.Link) channels.Conn { return &wire{link: link, sharded: s.Sharded(), node: node} }
+	return s.pool.Subscribe(ctx, server, dial, channel, message)
 }
 
 // moved is the node that a redirection names, if it is one we know.
-func (s *Store) moved(err error) rueidis.Client {
+func (s *Store) moved(err error) (rueidis.Client, string) {
 	redirected, ok := errors.AsType[*redirection](err)
 	if !ok {
-		return nil
+		return nil, ""
 	}
-	return s.client.Nodes()[redirected.addr]
+	s.slots.forget()
+	return s.client.Nodes()[redirected.addr], redirected.addr
 }
 
 // redirection is a MOVED in answer to SSUBSCRIBE.
@@ -72,77 +59,38 @@ type redirection struct {
 
 func (r *redirection) Unwrap() error { return r.ServerError }
 
-// subscribe makes one try. rueidis dials without looking at ctx, so a goroutine
-// does it, and tidies up if nobody waits any more.
-func (s *Store) subscribe(ctx context.Context, node rueidis.Client, channel string, message func(string)) (*subscription, error) {
-	type result struct {
-		sub *subscription
-		err error
-	}
-	made := make(chan result, 1)
+// wire is a connection in subscribed state.
+type wire struct {
+	link    *channels.Link
+	sharded bool
+	node    rueidis.Client
+
+	mu     sync.Mutex // guards the rest
+	conn   rueidis.DedicatedClient
+	closed bool
+}
+
+// Request is of channels.Conn. rueidis dials without looking at a context, and waits
+// for the answer, so a goroutine does it.
+func (w *wire) Request(channel string, end bool, answered func(error)) {
 	go func() {
-		sub := s.listen(node, channel, message)
-		err := sub.confirm(ctx)
-		if err != nil {
-			sub.Close()
+		err := w.request(channel, end)
+		if _, refused := errors.AsType[holdfast.ServerError](err); err != nil && !refused {
+			w.link.Broken(err)
 		}
-		made <- result{sub, err}
+		answered(err)
 	}()
-	select {
-	case r := <-made:
-		return r.sub, r.err
-	case <-ctx.Done():
-		go func() {
-			if r := <-made; r.err == nil {
-				r.sub.Close()
-			}
-		}()
-		return nil, ctx.Err()
+}
+
+// request waits for the server's answer. A subscription that is sent again changes
+// nothing and is answered again, on this very connection, which PING is not when the
+// server speaks RESP2: there rueidis keeps two.
+func (w *wire) request(channel string, end bool) error {
+	conn := w.open()
+	if conn == nil {
+		return errors.New("rueidisstore: the connection is closed")
 	}
-}
-
-// subscription is a connection in subscribed state.
-type subscription struct {
-	store   *Store
-	conn    rueidis.DedicatedClient
-	request rueidis.Completed // SUBSCRIBE or SSUBSCRIBE, to be sent again and again
-	over    sync.Once
-	done    chan struct{}
-}
-
-// listen takes a connection and hears what arrives on it. In a cluster the
-// connection is made by the first command, since that names the slot.
-func (s *Store) listen(node rueidis.Client, channel string, message func(string)) *subscription {
-	conn, _ := node.Dedicate() // given back by Close
-	sub := &subscription{store: s, conn: conn, done: make(chan struct{})}
-	if s.Sharded() {
-		sub.request = conn.B().Ssubscribe().Channel(channel).Build().Pin()
-	} else {
-		sub.request = conn.B().Subscribe().Channel(channel).Build().Pin()
-	}
-	broken := conn.SetPubSubHooks(rueidis.PubSubHooks{
-		OnMessage: func(m rueidis.PubSubMessage) { message(m.Message) },
-		OnSubscription: func(event rueidis.PubSubSubscription) {
-			switch event.Kind {
-			case "unsubscribe", "sunsubscribe": // by the server: the slot has moved away
-				go sub.Close() // not here: it waits for this goroutine
-			}
-		},
-	})
-	go func() {
-		for range broken { // closed, after an error or none, when nothing will be heard any more
-		}
-		sub.Close()
-	}()
-	return sub
-}
-
-// confirm subscribes and waits for the server's answer. Sent again it changes
-// nothing and is answered again, on this very connection, which PING is not when
-// the server speaks RESP2: there rueidis keeps two.
-func (sub *subscription) confirm(ctx context.Context) error {
-	result := sub.conn.Do(ctx, sub.request)
-	_, err := answer(result)
+	_, err := answer(conn.Do(context.Background(), w.command(conn.B(), channel, end)))
 	refused, ok := errors.AsType[holdfast.ServerError](err)
 	if !ok {
 		return err
@@ -154,27 +102,56 @@ func (sub *subscription) confirm(ctx context.Context) error {
 	return refused
 }
 
-// Ping repeats the subscription and waits for the confirmation.
-func (sub *subscription) Ping(ctx context.Context) error {
-	select {
-	case <-sub.done:
-		return errors.New("rueidisstore: the subscription has ended")
-	default:
+func (w *wire) command(b rueidis.Builder, channel string, end bool) rueidis.Completed {
+	switch {
+	case w.sharded && end:
+		return b.Sunsubscribe().Channel(channel).Build()
+	case w.sharded:
+		return b.Ssubscribe().Channel(channel).Build()
+	case end:
+		return b.Unsubscribe().Channel(channel).Build()
 	}
-	if err := sub.confirm(ctx); err != nil {
-		return fmt.Errorf("rueidisstore: ping: %w", err)
-	}
-	return nil
+	return b.Subscribe().Channel(channel).Build()
 }
 
-func (sub *subscription) Done() <-chan struct{} { return sub.done }
+// open takes a connection, the first time, and hears what arrives on it. It returns nil
+// after Close.
+func (w *wire) open() rueidis.DedicatedClient {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.conn != nil {
+		return w.conn
+	}
+	w.conn, _ = w.node.Dedicate() // given back by Close
+	broken := w.conn.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage: func(m rueidis.PubSubMessage) { w.link.Message(m.Channel, m.Message) },
+		OnSubscription: func(event rueidis.PubSubSubscription) {
+			switch event.Kind {
+			case "subscribe", "ssubscribe":
+				w.link.Confirmed(event.Channel)
+			case "unsubscribe", "sunsubscribe": // by the server also unasked: the slot has moved away
+				w.link.Ended(event.Channel)
+			}
+		},
+	})
+	go func() {
+		for range broken { // closed, after an error or none, when nothing will be heard any more
+		}
+		w.link.Broken(errors.New("rueidisstore: the connection ended"))
+	}()
+	return w.conn
+}
 
 // Close does not wait for the connection's end, which takes rueidis up to a
 // second when the server is silent.
-func (sub *subscription) Close() {
-	sub.over.Do(func() {
-		close(sub.done)
-		sub.store.remove(sub)
-		go sub.conn.Close()
-	})
+func (w *wire) Close() {
+	go func() {
+		w.mu.Lock()
+		conn := w.conn
+		w.conn, w.closed = nil, true
+		w.mu.Unlock()
+		if conn != nil {
+			conn.Close()
+		}
+	}()
 }

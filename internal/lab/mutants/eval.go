@@ -21,7 +21,7 @@ var evalMutants = []mutant{
 	{guard: "eval: the lock's own keys are refused", file: "guarded.go", pkg: "./internal/lab", name: "TestEvalRefusesKeys",
 		edits: []string{"key == l || strings.HasPrefix(key, reserved):", "false:"}},
 	{guard: "eval: keys of another slot are refused", file: "guarded.go", pkg: "./internal/lab", name: "TestEvalInACluster",
-		edits: []string{"case sharded && slotOf(key) != slotOf(l):", "case false:"}},
+		edits: []string{"case sharded && slot.Of(key) != slot.Of(l):", "case false:"}},
 	{guard: "eval: a flags line is refused", file: "guarded.go", pkg: "./internal/lab", name: "TestEvalTakesAnyChunk",
 		edits: []string{"strings.HasPrefix(source, \"#!\")", "false"}},
 	{guard: "eval: nothing comes before the guard", file: "internal/script/guard.go", pkg: "./internal/lab", name: "TestEvalTakesAnyChunk",

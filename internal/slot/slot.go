@@ -1,10 +1,11 @@
-package holdfast
+// Package slot says where a key lives in a Redis Cluster.
+package slot
 
 import "strings"
 
-// slotOf is the hash slot of a key in a Redis Cluster: CRC16 (XMODEM) of the
+// Of is the hash slot of a key in a Redis Cluster: CRC16 (XMODEM) of the
 // key, or of its first {tag} that is not empty, modulo 16384.
-func slotOf(key string) int {
+func Of(key string) int {
 	if _, after, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
 			key = tag

@@ -1,0 +1,184 @@
+package lab_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+var contendedNames = flag.Int("names", 2000, "contended names in a Cluster, for TestClusterNames")
+
+// What a name in a Cluster may cost a Client that waits for it, without the callers' own
+// goroutines.
+const (
+	connectionsPerNode = 3
+	bytesPerName       = 16 << 10
+	goroutinesPerName  = 1
+)
+
+// Names in a Cluster for which a Client waits share connections, and none of them fails.
+func TestClusterNames(t *testing.T) {
+	nodes := cluster(redistest.Cluster(t, 3, 0))
+	eachDriver(t, func(t *testing.T, d driver) {
+		crowd := wantNames(t, d, nodes, *contendedNames)
+		crowd.cost(t)
+		crowd.serve(t)
+		eventually(t, "the connections of the subscriptions end", func() bool { return slices.Max(listeners(t, nodes)) == 0 })
+	})
+}
+
+// wanted is names that one Client holds and another waits for.
+type wanted struct {
+	nodes  cluster
+	leases []*holdfast.Lease
+	got    chan error
+	bytes  int // of the Client that waits
+	others int // goroutines beside its callers
+}
+
+// wantNames locks the names and waits for them with another Client.
+func wantNames(t *testing.T, d driver, nodes cluster, names int) *wanted {
+	t.Helper()
+	c := &wanted{
+		nodes: nodes,
+		got:   make(chan error, names),
+	}
+	holder := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{TTL: time.Minute})
+	t.Cleanup(func() { _ = holder.Close() })
+	waiter := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{TTL: time.Minute})
+	t.Cleanup(func() { _ = waiter.Close() })
+	prefix := strings.ReplaceAll(t.Name(), "/", ":")
+	c.leases = lockAll(t, holder, prefix, names)
+	releaseAll(t, lockAll(t, waiter, prefix+":warm", 256)) // it has its connections for commands
+	heap, stack := inUse()
+	running := runtime.NumGoroutine()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	for i := range names {
+		go func() {
+			lease, err := waiter.Mutex(fmt.Sprint(prefix, i)).Lock(ctx)
+			if err == nil {
+				err = lease.Release()
+			}
+			c.got <- err
+		}()
+	}
+	eventually(t, "all stand in line", func() bool { return queues(t, nodes, prefix) == names })
+	eventually(t, "few goroutines are left", func() bool { return runtime.NumGoroutine()-running <= names*(1+goroutinesPerName)+64 })
+	heapThen, stackThen := inUse()
+	c.others = runtime.NumGoroutine() - running - names
+	c.bytes = heapThen - heap + (stackThen-stack)*c.others/(c.others+names)
+	return c
+}
+
+// lockAll locks many names at once.
+func lockAll(t *testing.T, client *holdfast.Client, prefix string, names int) []*holdfast.Lease {
+	t.Helper()
+	const callers = 64
+	leases := make([]*holdfast.Lease, names)
+	var locks sync.WaitGroup
+	for first := range callers {
+		locks.Go(func() {
+			for i := first; i < names; i += callers {
+				lease, err := client.Mutex(fmt.Sprint(prefix, i)).Lock(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				leases[i] = lease
+			}
+		})
+	}
+	locks.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return leases
+}
+
+func releaseAll(t *testing.T, leases []*holdfast.Lease) {
+	t.Helper()
+	var releases sync.WaitGroup
+	for _, lease := range leases {
+		releases.Go(func() {
+			if err := lease.Release(); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+		})
+	}
+	releases.Wait()
+}
+
+// inUse is the memory in use: of the heap, and of stacks.
+func inUse() (heap, stack int) {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc), int(m.StackInuse)
+}
+
+// listeners counts the connections to each node that are in subscribed state.
+func listeners(t *testing.T, nodes cluster) (counts []int) {
+	t.Helper()
+	for _, node := range nodes {
+		counts = append(counts, strings.Count(node.MustDo(t, "CLIENT", "LIST", "TYPE", "pubsub"), "name="))
+	}
+	return counts
+}
+
+// queues counts the names with a prefix that somebody waits for.
+func queues(t *testing.T, nodes cluster, prefix string) (n int) {
+	t.Helper()
+	for _, node := range nodes {
+		count := node.MustDo(t, "EVAL", "return #redis.call('KEYS', 'holdfast/queue:{holdfast:' .. ARGV[1] .. '*')", 0, prefix)
+		here, err := strconv.Atoi(count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += here
+	}
+	return n
+}
+
+func (c *wanted) cost(t *testing.T) {
+	t.Helper()
+	names := len(c.leases)
+	counts := listeners(t, c.nodes)
+	t.Logf("%d names: subscription connections per node %v, %.1f KiB and %.3f goroutines for each name",
+		names, counts, float64(c.bytes)/float64(names)/1024, float64(c.others)/float64(names))
+	if got := slices.Max(counts); got > connectionsPerNode {
+		t.Errorf("got %d subscription connections to one node, want at most %d", got, connectionsPerNode)
+	}
+	if got := c.bytes / names; got > bytesPerName {
+		t.Errorf("got %d bytes for each name, want at most %d", got, bytesPerName)
+	}
+	if c.others > names*goroutinesPerName+64 {
+		t.Errorf("got %d goroutines for %d names beside their callers, want at most %d for each", c.others, names, goroutinesPerName)
+	}
+}
+
+// serve releases all names; each waiter gets its own.
+func (c *wanted) serve(t *testing.T) {
+	t.Helper()
+	releaseAll(t, c.leases)
+	for range c.leases {
+		select {
+		case err := <-c.got:
+			if err != nil {
+				t.Errorf("a waiter: %v", err)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatal("not all are served after two minutes")
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package rueidisstore
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/slot"
+	"github.com/redis/rueidis"
+)
+
+const (
+	// slotsFor is how long an answer to CLUSTER SLOTS is used.
+	slotsFor = time.Second
+	// slotsFrom is how many nodes are asked: one of them may be frozen.
+	slotsFrom = 4
+)
+
+// home is the client for the server where a channel lives, and its address, which is
+// empty if it is not known. rueidis finds the server by itself then.
+func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, addr string) {
+	if !s.Sharded() {
+		return s.master()
+	}
+	at := int64(slot.Of(channel))
+	for _, r := range s.slots.look(ctx, s.client) {
+		if r.from <= at && at <= r.to {
+			if node := s.client.Nodes()[r.master]; node != nil {
+				return node, r.master
+			}
+		}
+	}
+	return s.client, ""
+}
+
+// slots is where the slots of a Cluster are. rueidis knows, and does not tell.
+type slots struct {
+	mu      sync.Mutex // guards the rest
+	ranges  []slotRange
+	read    time.Time
+	reading chan struct{} // closed when they have been read; nil when nobody does
+}
+
+type slotRange struct {
+	from, to int64
+	master   string
+}
+
+// look returns an answer that is not older than a second, if there is one in time.
+func (s *slots) look(ctx context.Context, client rueidis.Client) []slotRange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.read) < slotsFor {
+		return s.ranges
+	}
+	if s.reading == nil {
+		s.reading = make(chan struct{})
+		go s.reload(client)
+	}
+	reading := s.reading
+	s.mu.Unlock()
+	select {
+	case <-reading:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	return s.ranges
+}
+
+// forget is called when an answer was out of date.
+func (s *slots) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read = time.Time{}
+}
+
+// reload takes the first of several answers.
+func (s *slots) reload(client rueidis.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), slotsFor)
+	defer cancel()
+	answers := make(chan []slotRange, slotsFrom)
+	asked := 0
+	for addr, node := range client.Nodes() { // in a random order
+		if asked++; asked > slotsFrom {
+			break
+		}
+		go func() {
+			result, err := ask(ctx, node, node.B().ClusterSlots().Build())
+			if err != nil {
+				answers <- nil
+				return
+			}
+			answers <- parseSlots(result, addr)
+		}()
+	}
+	var ranges []slotRange
+	for range min(asked, slotsFrom) {
+		if ranges = <-answers; ranges != nil {
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ranges, s.read = ranges, time.Now()
+	close(s.reading)
+	s.reading = nil
+}
+
+// parseSlots reads an answer to CLUSTER SLOTS: of each range its first and last slot,
+// and its nodes, the master first. Without a host it is the one that was asked.
+func parseSlots(result rueidis.RedisResult, asked string) (ranges []slotRange) {
+	rows, _ := result.ToArray()
+	for _, row := range rows {
+		columns, _ := row.ToArray()
+		if len(columns) < 3 {
+			continue
+		}
+		from, err1 := columns[0].AsInt64()
+		to, err2 := columns[1].AsInt64()
+		master, _ := columns[2].ToArray()
+		if err1 != nil || err2 != nil || len(master) < 2 {
+			continue
+		}
+		host, _ := master[0].ToString()
+		port, err := master[1].AsInt64()
+		if host == "" {
+			host, _, _ = net.SplitHostPort(asked)
+		}
+		if err == nil && host != "?" {
+			ranges = append(ranges, slotRange{from, to, net.JoinHostPort(host, strconv.FormatInt(port, 10))})
+		}
+	}
+	return ranges
+}
