@@ -248,6 +248,21 @@ func TestNothingBeforeTheConfirmation(t *testing.T) {
 	})
 }
 
+// Two that want the same channel while somebody connects get a connection each.
+func TestSameChannelAtOnce(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.ask("s", "a")
+		one, other := w.ask("s", "b"), w.ask("s", "b")
+		w.count(t, 1)
+		w.conns()[0].answer(t, "a", false, nil)
+		w.count(t, 2)
+		w.conns()[0].answer(t, "b", false, nil)
+		w.conns()[1].answer(t, "b", false, nil)
+		one.ended(t, false)
+		other.ended(t, false)
+	})
+}
+
 // A channel comes back to a connection only after the server has let it go and answered
 // all that was asked about it.
 func TestComesBackWhenAllIsAnswered(t *testing.T) {

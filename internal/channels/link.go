@@ -118,7 +118,7 @@ func (l *Link) request(channel string, s *state, end bool) *answer {
 			}
 			l.tidy(channel, s)
 		}
-		if s.sub == nil && a.err == nil {
+		if a.err == nil && (s.sub == nil || !s.on) {
 			a.err = errEnded
 		}
 		close(a.done)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,6 +144,9 @@ func TestDriverMayNotLetGo(t *testing.T) {
 	p := place{nodes, "cluster"}
 	url := p.user(t, []string{"~*", "&*", "+@all", "-sunsubscribe"})
 	eachDriver(t, func(t *testing.T, d driver) {
+		if said := complaints(t, d, url); !strings.Contains(strings.Join(said, "\n"), "+sunsubscribe") {
+			t.Errorf("Check says %q, and nothing of +sunsubscribe", said)
+		}
 		store := d.open(t, url, way{})
 		names := nodes.together(t, "not-"+d.name, 2)
 		stays, goes := listenTo(t, store, names[0]), listenTo(t, store, names[1])
