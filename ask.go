@@ -44,6 +44,8 @@ func (l *line) sendLock(now instant) {
 	}
 	if x := l.adopts; x != nil {
 		s, args = scriptAdopt, append(args, x.id, itoa(x.last))
+	} else if x := l.takes; x != nil {
+		s, args = scriptTake, append(args, x.args(l)...)
 	} else if x := l.starts; x != nil {
 		s, args = scriptOnceLock, append(args, x.args(l)...)
 	} else if l.callers.waits() && l.wake.up {
@@ -102,6 +104,9 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		}
 		return
 	case a.word == "granted":
+		if x := l.takes; x != nil && l.c.tenures[x.id] != nil { // it was our own
+			l.c.tenures[x.id].stolen(x.reason, now)
+		}
 		l.c.granted(t, grant{
 			base: a.base, size: a.size, waiting: a.waiting,
 			start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
@@ -119,6 +124,11 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.unbundle()
 	}
 	l.bundle = nil
+	if x := l.takes; x != nil && a.word == "not held" {
+		l.notTaken(a)
+		l.step(now)
+		return
+	}
 	switch a.word {
 	case "passed": // who else stands here asks for this name alone
 	case "held":

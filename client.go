@@ -344,6 +344,7 @@ var (
 	scriptReplicas = script.Replicas
 	scriptRevoke   = script.Revoke
 	scriptSteal    = script.Steal
+	scriptTake     = script.Take
 	scriptAdopt    = script.Adopt
 	scriptExported = script.Exported
 	scriptAnnounce = script.Announce

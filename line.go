@@ -46,6 +46,7 @@ type line struct {
 	alone   bool     // it was not so simple that a crowd could have it
 	orphan  orphan
 	adopts  *exported // what its only tenure takes the place of; else nil
+	takes   *order    // whose name its only caller takes; else nil
 	starts  *start    // the tick of a schedule for which its only caller asks; else nil
 	toRenew []string  // keys
 
@@ -273,7 +274,7 @@ func (l *line) serve(now instant) {
 
 // lingering tells whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
-	if l.c.options.Linger <= 0 || l.adopts != nil || l.starts != nil || l.candidate != nil || l.apart != nil || l.shared != nil {
+	if l.c.options.Linger <= 0 || l.adopts != nil || l.takes != nil || l.starts != nil || l.candidate != nil || l.apart != nil || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {

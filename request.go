@@ -195,7 +195,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt, scriptOnceLock:
+	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt, scriptTake, scriptOnceLock:
 		return r.call.Args[0]
 	case scriptUnlock:
 		if len(r.call.Args) > 2 {
@@ -222,7 +222,7 @@ func (l *line) unlockArgs(id, fresh string) []string {
 // keysFor are the keys of a script that speaks of this name.
 func (l *line) keysFor(s *Script, args []string) []string {
 	switch {
-	case s == scriptAdopt:
+	case s == scriptAdopt || s == scriptTake:
 		return l.keys.withOrder()
 	case s == scriptOnceLock:
 		return append(l.keys[:], onceKeys(l.keys)[1])

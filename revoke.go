@@ -69,7 +69,8 @@ func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard
 }
 
 // Steal takes a name from its holder at once, or of a Semaphore or an RWMutex its part
-// from one of the holders, and gives it to those who wait, if there are any. The holder's lease ends with ErrLost, cause Stolen, and the
+// from one of the holders, and gives it to those who wait, if there are any. Mutex.Steal
+// gives it to the caller instead. The holder's lease ends with ErrLost, cause Stolen, and the
 // reason, when it hears of it: at once as a rule, by its next renewal if it can
 // not be told, by its deadline if it can not ask. UNTIL THEN TWO BELIEVE THAT
 // THEY HOLD THE NAME: it is for a holder that is known to be stuck or dead, and
@@ -89,46 +90,72 @@ var (
 	errNoHash   = errors.New("a tenure is named by its hash: ten digits or letters from a to f, as Inspect and holdfast show give it")
 )
 
+// order is one that was looked up: who is meant.
+type order struct {
+	name, tenure, reason string
+	keys                 *keys
+	suffix               string
+	until                instant
+	id                   string
+	other                *answer // the name is of a shared kind, and id is to be found yet
+}
+
 // order looks who holds a name, compares, and runs the script, which compares
 // the whole id.
 func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason string) (answer, error) {
-	if err := ctx.Err(); err != nil {
+	o, err := c.meant(ctx, what, name, tenure, reason)
+	if err != nil {
 		return answer{}, err
+	}
+	if o.other != nil {
+		return c.orderShared(ctx, o.until, s, name, o.tenure, o.keys, o.suffix, o.reason)
+	}
+	call := Call{s, []string{o.keys.lock(), o.keys.order()}, []string{o.id, o.suffix, o.reason}}
+	if s == scriptSteal {
+		call.Keys = o.keys.withOrder()
+	}
+	return c.give(ctx, o.until, name, o.tenure, call)
+}
+
+// meant looks who holds a name, and compares the hash.
+func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*order, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	reason, tenure = cleanReason(reason), strings.ToLower(tenure)
 	k, err := c.openKeys(name)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return nil, err
 	case c.quorum != nil:
-		return answer{}, notOnQuorum(name, what)
+		return nil, notOnQuorum(name, what)
 	case len(tenure) != len(hashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
-		return answer{}, &storeError{name, nil, errNoHash}
+		return nil, &storeError{name, nil, errNoHash}
 	case reason == "":
-		return answer{}, &storeError{name, nil, errNoReason}
+		return nil, &storeError{name, nil, errNoReason}
 	}
-	suffix := c.shardOf(k)
-	until := c.clock.now().add(c.options.patience())
-	reply, err := c.evalUntil(ctx, until, name, Call{scriptInspect, k[:], []string{"1", suffix}})
+	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.now().add(c.options.patience())}
+	reply, err := c.evalUntil(ctx, o.until, name, Call{scriptInspect, k[:], []string{"1", o.suffix}})
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	if len(reply) > 0 && reply[0] == "other kind" {
-		return c.orderShared(ctx, until, s, name, tenure, k, suffix, reason)
+		a, err := decodeAnswer(reply)
+		if err != nil {
+			return nil, &storeError{name, nil, err}
+		}
+		o.other = &a
+		return o, nil
 	}
 	state, err := c.decodeState(name, reply)
 	if err != nil {
-		return answer{}, &storeError{name, nil, err}
+		return nil, &storeError{name, nil, err}
 	}
-	id := reply[2]
-	if _, ours := parseID(id); state.Holder == nil || state.Holder.Hash != tenure || !ours {
-		return answer{}, &TenureError{name, tenure, state.Holder}
+	o.id = reply[2]
+	if _, ours := parseID(o.id); state.Holder == nil || state.Holder.Hash != tenure || !ours {
+		return nil, &TenureError{name, tenure, state.Holder}
 	}
-	call := Call{s, []string{k.lock(), k.order()}, []string{id, suffix, reason}}
-	if s == scriptSteal {
-		call.Keys = k.withOrder()
-	}
-	return c.give(ctx, until, name, tenure, call)
+	return o, nil
 }
 
 // orderShared is order for one holder of a shared kind.
@@ -201,11 +228,10 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 	t, now := c.tenures[id], c.clock.look()
 	switch {
 	case t == nil || c.closed:
+	case stolen:
+		t.stolen(reason, now)
 	case t.phase != holding:
 		t.ordered = true
-	case stolen:
-		t.line.lose(t, answer{word: "stolen", reason: reason}, now)
-		t.line.step(now)
 	case now < t.ends():
 		answered := make(chan error, 1)
 		r := t.line.renewApart(t, now, 0)
@@ -215,6 +241,16 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 		return
 	}
 	c.unlock()
+}
+
+// stolen: Redis has said that nobody has the name by this id any more.
+func (t *tenure) stolen(reason string, now instant) {
+	if t.phase != holding {
+		t.ordered = true
+		return
+	}
+	t.line.lose(t, answer{word: "stolen", reason: reason}, now)
+	t.line.step(now)
 }
 
 // evalUntil runs a script that stays right when it runs twice, again while it is

@@ -22,6 +22,10 @@ func TestEndedContextBeginsNothing(t *testing.T) {
 		calls := map[string]func(context.Context) error{
 			"Inspect": func(ctx context.Context) error { _, err := client.Inspect(ctx, "n"); return err },
 			"Steal":   func(ctx context.Context) error { return client.Steal(ctx, "n", "0123456789", "why") },
+			"Mutex.Steal": func(ctx context.Context) error {
+				_, err := client.Mutex("n").Steal(ctx, "0123456789", "why")
+				return err
+			},
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

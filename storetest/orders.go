@@ -82,6 +82,39 @@ func (s suite) steal(t *testing.T) {
 		t.Errorf("Steal of a tenure that is over: got %v, want ErrTenure", err)
 	}
 	release(t, next)
+	s.stealForOneself(t)
+}
+
+// stealForOneself: the one who steals has the name, and not the next in line.
+func (s suite) stealForOneself(t *testing.T) {
+	holder, waiter, operator := s.client(t, 6*time.Second), s.client(t, 0), s.client(t, 0)
+	lease := lock(t, holder.Mutex("take"))
+	got := make(chan *holdfast.Lease, 1)
+	go func() {
+		next, err := waiter.Mutex("take").Lock(within(t))
+		if err != nil {
+			t.Errorf("Lock: %v", err)
+		}
+		got <- next
+	}()
+	waiting(t, operator, "take", 1)
+	hash := tenure(t, operator, "take")
+	thief, err := operator.Mutex("take").Steal(within(t), hash, "stuck")
+	if err != nil {
+		t.Fatalf("Mutex.Steal: %v", err)
+	}
+	waiting(t, operator, "take", 1)
+	ended(t, lease, holdfast.Stolen, "stuck")
+	if _, err := waiter.Mutex("take").Steal(within(t), hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
+		t.Errorf("Mutex.Steal of a tenure that is over: got %v, want ErrTenure", err)
+	}
+	release(t, thief)
+	if next := <-got; next != nil {
+		if lease.Token() >= thief.Token() || thief.Token() >= next.Token() {
+			t.Errorf("tokens %d, %d, %d: they must rise", lease.Token(), thief.Token(), next.Token())
+		}
+		release(t, next)
+	}
 }
 
 // EnsureHeld tells, and a lease that is exported goes on in another process.

@@ -114,6 +114,9 @@ THEY HOLD THE NAME, and nothing stops the first but itself and a resource that
 checks the token. So be sure that it is dead or stuck; 'holdfast revoke' asks it
 to stop, and is safe.
 
+To run a command under the name yourself, in front of all who wait, see --steal of
+'holdfast run'.
+
 HASH is the holder's as 'holdfast show' prints it: if another holds the name by
 then, that one is left alone. At a terminal HASH and TEXT may be left out: the
 holders are shown, and you are asked which one, and why. Of a name that several

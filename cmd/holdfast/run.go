@@ -31,6 +31,7 @@ type runOptions struct {
 	busyCode int
 	replicas int
 	kind     kindOptions
+	steal    orderOptions // from whom to take the name; no tenure: from nobody
 	details  detailOptions
 	silent   bool   // write no journal
 	status   string // file to tell how it goes; empty: none
@@ -69,6 +70,8 @@ func (a *app) runCommand() *cobra.Command {
 	flags.DurationVar(&o.minHold, "min-hold", 0, "let nobody have NAME before this has passed since the start,\neven if the command is quicker or this machine dies")
 	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command when it has run for this long, and exit 124")
 	o.kind.flags(flags)
+	flags.StringVar(&o.steal.tenure, "steal", "", "take NAME from the holder with this `HASH` at once, in front of\nall who wait; see 'holdfast steal'")
+	flags.StringVar(&o.steal.reason, "reason", "", "with --steal: why, for people; the holder reads this `TEXT`")
 	o.leaseFlags(flags)
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
 	journalFlag(flags, &o.silent)
@@ -110,6 +113,9 @@ func (o *runOptions) check(given func(flag string) bool) error {
 		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
 	case o.busyCode < 0 || o.busyCode > 255:
 		return usagef("--busy-code is %d: exit codes go from 0 to 255", o.busyCode)
+	}
+	if err := o.checkSteal(given); err != nil {
+		return err
 	}
 	if given("wait") && o.wait == 0 {
 		o.noWait = true

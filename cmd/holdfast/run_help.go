@@ -71,6 +71,11 @@ this process or machine dies. NAME is in cool-down then, as 'holdfast show' says
 It is no schedule: a start that comes a moment before D is over is skipped, so with
 D as long as the period of a crontab ticks are lost. Use --every. At most ` + age(holdfast.MaxMinHold) + `.
 
+With --steal HASH --reason TEXT NAME is taken from the holder whose hash 'holdfast
+show' prints, as by 'holdfast steal', and COMMAND runs at once, in front of all who
+wait. They go on when it ends. UNTIL THE HOLDER HEARS OF IT, TWO BELIEVE THAT THEY
+HOLD NAME. If another holds it by then, that one is left alone (75).
+
 With --max-hold D the command gets TERM when it has run for D, then KILL after
 --grace; NAME is kept until nothing of it is alive.
 
@@ -93,7 +98,8 @@ Exit codes: the command's own, or
    69  Redis does not answer: whether anybody holds NAME is not known; or too
        few replicas do (--wait-replicas), and NAME was given back
    70  something else went wrong
-   75  somebody holds NAME (-n, -w), or the tick has begun (--every); see --busy-code
+   75  somebody holds NAME (-n, -w), or the tick has begun (--every); see --busy-code.
+       Or another than HASH holds it (--steal)
    77  Redis refused: password, user or rights
    78  --status-file can't be written
   122  the lease was lost, whatever the command's own code was

@@ -16,6 +16,10 @@ const inspectTimeout = time.Second
 // Its error carries the exit code where the library does not know it.
 func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
 	taker := o.taker(client, name)
+	if o.steal.tenure != "" {
+		lease, err := a.steal(ctx, client, name, o)
+		return lease, withFlags(err)
+	}
 	began := time.Now()
 	var lease *holdfast.Lease
 	var err error

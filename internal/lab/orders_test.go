@@ -130,7 +130,7 @@ func TestFullMemoryOrders(t *testing.T) {
 	server, client := fullServer(t)
 	holder, operator := client(holdfast.Options{TTL: 6 * time.Second}), client(holdfast.Options{})
 	leases := map[string]*holdfast.Lease{}
-	for _, name := range []string{"revoke", "steal", "adopt"} {
+	for _, name := range []string{"revoke", "steal", "take", "adopt"} {
 		leases[name] = take(t, holder, name)
 	}
 	got := make(chan *holdfast.Lease, 1)
@@ -151,6 +151,11 @@ func TestFullMemoryOrders(t *testing.T) {
 	} else if next := <-got; next != nil {
 		giveBack(t, next)
 	}
+	if thief, err := operator.Mutex("take").Steal(t.Context(), hashOf(t, operator, "take"), "full"); err != nil {
+		t.Errorf("Mutex.Steal with full memory: %v", err)
+	} else {
+		giveBack(t, thief)
+	}
 	text, err := leases["adopt"].Export()
 	if err != nil {
 		t.Fatalf("Export with full memory: %v", err)
@@ -160,7 +165,7 @@ func TestFullMemoryOrders(t *testing.T) {
 		t.Fatalf("Adopt with full memory: %v", err)
 	}
 	giveBack(t, adopted)
-	for _, name := range []string{"revoke", "steal"} {
+	for _, name := range []string{"revoke", "steal", "take"} {
 		eventually(t, name+" ends the lease", func() bool { return leases[name].Err() != nil })
 		if err := leases[name].Release(); !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("Release: %v", err)
@@ -185,7 +190,8 @@ func TestQuorumHolders(t *testing.T) {
 	_, revoke := client.Revoke(t.Context(), "n", hashOf(t, client, "n"), "x")
 	_, export := lease.Export()
 	_, adopt := client.Adopt(t.Context(), exported)
-	for what, err := range map[string]error{"Revoke": revoke, "Steal": client.Steal(t.Context(), "n", hashOf(t, client, "n"), "x"), "Export": export, "Adopt": adopt} {
+	_, take := client.Mutex("n").Steal(t.Context(), hashOf(t, client, "n"), "x")
+	for what, err := range map[string]error{"Mutex.Steal": take, "Revoke": revoke, "Steal": client.Steal(t.Context(), "n", hashOf(t, client, "n"), "x"), "Export": export, "Adopt": adopt} {
 		if err == nil || errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("%s: got %v, want that it does not work on a quorum", what, err)
 		}

@@ -38,6 +38,7 @@ var (
 	Replicas = load("replicas")
 	Revoke   = load("revoke")
 	Steal    = load("steal")
+	Take     = load("take")
 	Adopt    = load("adopt")
 	Exported = load("exported")
 	Announce = load("announce")

@@ -93,6 +93,7 @@ func afterClose(t *testing.T, c *holdfast.Client, exported string) map[string]fu
 		"TryRLock":        func() error { _, err := c.RWMutex("rw").TryRLock(ctx); return err },
 		"Revoke":          func() error { _, err := c.Revoke(ctx, "n", "0123456789", reason); return err },
 		"Steal":           func() error { return c.Steal(ctx, "n", "0123456789", reason) },
+		"Mutex.Steal":     func() error { _, err := c.Mutex("n").Steal(ctx, "0123456789", reason); return err },
 		"Adopt":           func() error { _, err := c.Adopt(ctx, exported); return err },
 		"RenewExported":   func() error { _, err := c.RenewExported(ctx, exported); return err },
 		"CheckExported":   func() error { _, err := c.CheckExported(ctx, exported); return err },

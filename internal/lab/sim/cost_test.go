@@ -280,6 +280,17 @@ func TestCostOfOrders(t *testing.T) {
 		_ = lease.Release()
 
 		lease = lock()
+		hash = holder()
+		var thief *holdfast.Lease
+		readme(t, "Mutex.Steal", fmt.Sprint(m.trips(func() (err error) {
+			thief, err = other.Mutex("n").Steal(m.t.Context(), hash, "test")
+			return err
+		})))
+		time.Sleep(50 * time.Millisecond)
+		_ = lease.Release()
+		_ = thief.Release()
+
+		lease = lock()
 		var text string
 		export := m.trips(func() (err error) {
 			text, err = lease.Export()

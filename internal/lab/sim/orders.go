@@ -30,6 +30,9 @@ func (c *caller) meddle(h *Held, lease *holdfast.Lease) (done bool) {
 		if c.did("EnsureHeld", err); err != nil {
 			c.allow("EnsureHeld", err, holdfast.ErrLost)
 		}
+	case n == 2 && !isShared(h.name):
+		after, work := c.some(20*time.Millisecond), c.some(50*time.Millisecond)
+		s.orders.given.Go(func() { c.takeAway(other, h.name, after, work) })
 	case n <= 3 && !isShared(h.name):
 		after := c.some(20 * time.Millisecond)
 		s.orders.given.Go(func() { c.order(other, h.name, n == 1, after) })
@@ -60,6 +63,32 @@ func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
 	if err != nil {
 		c.allow("an order", err, holdfast.ErrTenure)
 	}
+}
+
+// takeAway steals the name from whoever holds it after a while, and works under it.
+func (c *caller) takeAway(l *Link, name string, after, work time.Duration) {
+	s := c.story
+	if !s.sleep(after) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	state, err := l.Client.Inspect(ctx, name)
+	if err != nil || state.Holder == nil || state.Holder.Hash == "" {
+		return
+	}
+	h := s.Watch.Called(l, name)
+	lease, err := l.Client.Mutex(name).Steal(ctx, state.Holder.Hash, "a story")
+	c.did("Mutex.Steal", err)
+	if err != nil {
+		s.Watch.Leaves(h)
+		c.allow("Mutex.Steal", err, holdfast.ErrTenure)
+		return
+	}
+	s.Watch.Granted(h, lease)
+	s.sleep(work)
+	s.Watch.Leaves(h)
+	_ = lease.Release()
 }
 
 // giveAway exports a lease; the process itself and another try to adopt it.

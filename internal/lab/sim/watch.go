@@ -246,7 +246,7 @@ func (w *Watch) before(call holdfast.Call) {
 	if len(call.Args) == 0 {
 		return
 	}
-	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] {
+	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] || call.Script.Name == "take" && w.holder(name) == call.Args[3] {
 		w.forgottenName(name) // who has it may believe so until it hears of that
 	}
 	w.ids[call.Args[0]] = name

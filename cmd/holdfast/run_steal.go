@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// checkSteal says what is wrong with --steal and --reason. A reason alone is none: a
+// variable may have set it, for other commands.
+func (o *runOptions) checkSteal(given func(flag string) bool) error {
+	switch {
+	case !given("steal"):
+		return nil
+	case !isHash(o.steal.tenure):
+		return usagef("--steal wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
+	case strings.TrimSpace(o.steal.reason) == "":
+		return usagef("--steal wants --reason TEXT beside it: whoever loses the name reads it")
+	case o.every > 0:
+		return usagef("--steal and --every exclude each other: a tick is begun by nobody or by one")
+	case o.kind != kindOptions{permits: 1}:
+		return usagef("--steal and --shared, --exclusive, --of exclude each other: 'holdfast steal' ends one of several holders")
+	}
+	return nil
+}
+
+// steal takes name from the holder that --steal means.
+func (a *app) steal(ctx context.Context, client *holdfast.Client, name string, o runOptions) (*holdfast.Lease, error) {
+	m := client.Mutex(name)
+	m.MinHold = o.minHold
+	lease, err := m.Steal(ctx, o.steal.tenure, o.steal.signed(a.owner))
+	if err == nil {
+		a.detail("%s was taken from tenure %s", visible(name), o.steal.tenure)
+	}
+	return lease, err
+}
