@@ -104,13 +104,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		}
 		return
 	case a.word == "granted":
-		if x := l.takes; x != nil && l.c.tenures[x.id] != nil { // it was our own
-			l.c.tenures[x.id].stolen(x.reason, now)
-		}
-		l.c.granted(t, grant{
-			base: a.base, size: a.size, waiting: a.waiting,
-			start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
-		}, now)
+		l.lockGranted(r, a, now)
 		return
 	case ended && (a.word == "queued" || a.word == "again"):
 		l.c.cancelID(t.id, l, now)
@@ -124,11 +118,6 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.unbundle()
 	}
 	l.bundle = nil
-	if x := l.takes; x != nil && a.word == "not held" {
-		l.notTaken(a)
-		l.step(now)
-		return
-	}
 	switch a.word {
 	case "passed": // who else stands here asks for this name alone
 	case "held":
@@ -141,6 +130,8 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.tellTries(func() error { return errNotDueNow })
 	case "lost", "revoked", "stolen":
 		l.notAdopted(a)
+	case "not held":
+		l.notTaken(a)
 	case "other kind":
 		l.otherKind(a)
 	case "too many":
@@ -149,6 +140,16 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
 	}
 	l.step(now)
+}
+
+func (l *line) lockGranted(r *request, a answer, now instant) {
+	if x := l.takes; x != nil && l.c.tenures[x.id] != nil { // it was our own
+		l.c.tenures[x.id].stolen(x.reason, now)
+	}
+	l.c.granted(r.tenure, grant{
+		base: a.base, size: a.size, waiting: a.waiting,
+		start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
+	}, now)
 }
 
 // refusedUnwritten: Redis refused a lock before its first write. If that was all that was

@@ -67,7 +67,10 @@ func (o *order) args(l *line) []string { return []string{l.shard, o.id, o.reason
 
 // notTaken: another holds the name by now, or nobody.
 func (l *line) notTaken(a answer) {
-	e := &TenureError{Name: l.name, Tenure: l.takes.tenure}
+	e := &TenureError{Name: l.name}
+	if x := l.takes; x != nil { // no other lock is answered so
+		e.Tenure = x.tenure
+	}
 	if a.holder != "" {
 		e.Holder = l.c.holder(a.holder, 0, 0)
 	}
