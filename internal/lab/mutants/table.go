@@ -121,7 +121,7 @@ var mutants = []mutant{
 	{guard: "the margin", file: "tenure.go", name: "TestMargin",
 		edits: []string{"life - life/100 - 2*time.Millisecond", "life"}},
 	{guard: "the start is before the send", file: "ask.go", name: "TestStartIsBeforeTheSend",
-		edits: []string{"l.c.granted(t, grant{\n\t\t\tbase: a.base, size: a.size, waiting: a.waiting,\n\t\t\tstart: r.sent,", "l.c.granted(t, grant{\n\t\t\tbase: a.base, size: a.size, waiting: a.waiting,\n\t\t\tstart: now,"}},
+		edits: []string{"l.c.granted(r.tenure, grant{\n\t\tbase: a.base, size: a.size, waiting: a.waiting,\n\t\tstart: r.sent,", "l.c.granted(r.tenure, grant{\n\t\tbase: a.base, size: a.size, waiting: a.waiting,\n\t\tstart: now,"}},
 	{guard: "the start of a renewal is before the send", file: "renew.go", name: "TestStartIsBeforeTheSend",
 		edits: []string{"case err == nil && a.word == \"renewed\":\n\t\tt.hold(r.sent,", "case err == nil && a.word == \"renewed\":\n\t\tt.hold(now,"}},
 	{guard: "the start of a pushed grant", file: "tenure.go", name: "TestStartOfAPushedGrant",
