@@ -175,7 +175,7 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	var other *holdfast.TenureError
 	switch {
 	case errors.As(err, &other):
-		if h := other.Holder; h != nil {
+		if h := other.Holder; h != nil && !h.Resting { // in cool-down Owner had the last hold
 			out.Holder = &orderHolder{h.Owner, h.Hash, h.Foreign}
 		}
 	case err != nil:
