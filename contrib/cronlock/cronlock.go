@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -23,6 +24,9 @@ import (
 
 // DefaultMinHold is Options.MinHold unless they say otherwise.
 const DefaultMinHold = 500 * time.Millisecond
+
+// DefaultWait is Options.Wait unless they say otherwise.
+const DefaultWait = time.Minute
 
 // Options are the settings of a JobWrapper. The zero value means the defaults.
 type Options struct {
@@ -37,8 +41,10 @@ type Options struct {
 	// that a Client of a quorum can do. DelayIfHeld does not use it.
 	MinHold time.Duration
 
-	// Wait is how long DelayIfHeld waits at most before it skips the run. Default:
-	// as long as it takes.
+	// Wait is how long DelayIfHeld waits at most before it skips the run, and so also
+	// how much longer the context that Cron.Stop returns can take because of it: a
+	// run that waits does not learn of Stop; the Close of its Client ends it. Default DefaultWait.
+	// Negative: as long as it takes.
 	Wait time.Duration
 
 	// Logger is told of runs that are skipped (Info) or fail (Error). Default
@@ -99,21 +105,36 @@ func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 }
 
 // DelayIfHeld delays a run until the processes that hold the name, or wait for it,
-// are done: all of them run, first come, first served, never two at a time. A run
+// are done, or until Options.Wait is over: then the run is skipped. They run first come,
+// first served, never two at a time. At most one run of the job waits in a process: a tick
+// is skipped while the run of an earlier one waits. A run
 // costs two round trips, and its wait what that of Mutex.Lock does.
 func DelayIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
+	if o.Wait == 0 {
+		o.Wait = DefaultWait
+	}
 	return func(job cron.Job) cron.Job {
+		var waits atomic.Bool
 		return cron.FuncJob(func() {
-			ctx, cancel := context.WithCancel(context.Background())
-			if o.Wait > 0 {
-				ctx, cancel = context.WithTimeout(context.Background(), o.Wait)
+			if !waits.CompareAndSwap(false, true) {
+				o.Logger.Info("skip", "name", mutex.Name(), "reason", "an earlier run waits for the name")
+				return
 			}
-			defer cancel()
-			lease, err := mutex.Lock(ctx)
+			lease, err := o.await(mutex)
+			waits.Store(false)
 			o.run(job, mutex, lease, err)
 		})
 	}
+}
+
+func (o *Options) await(mutex *holdfast.Mutex) (*holdfast.Lease, error) {
+	if o.Wait < 0 {
+		return mutex.Lock(context.Background())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.Wait)
+	defer cancel()
+	return mutex.Lock(ctx)
 }
 
 func withDefaults(options *Options) (o Options) {
