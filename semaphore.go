@@ -173,6 +173,6 @@ func (l *line) sized(a answer) {
 		c.sizes = map[string]int64{}
 	}
 	c.sizes[l.name] = a.capacity
-	c.warn("holdfast: the semaphore has another size than this program states; Resize changes it for all", "name", l.name, "stated", l.shared.capacity, "size", a.capacity)
+	c.warn("holdfast: the semaphore has another size than this program states; Resize, or the command 'holdfast resize', changes it for all", "name", l.name, "stated", l.shared.capacity, "size", a.capacity)
 	c.emit(OtherSize{Name: l.name, Stated: int(l.shared.capacity), Size: int(a.capacity)})
 }

@@ -54,8 +54,6 @@ func (n *narrator) event(e holdfast.Event) {
 			n.detail("renewed %s again, %s left", e.Name, duration(e.Remaining))
 		}
 		n.trouble = false
-	case holdfast.OtherSize:
-		n.say("%s has %d permits, not %d as --of says: 'holdfast resize' changes that", e.Name, e.Size, e.Stated)
 	case holdfast.Recalled:
 		n.detail("recalled: another process waits for %s", e.Name)
 	case holdfast.Lost:
