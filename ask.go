@@ -203,6 +203,11 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 const (
 	lookEach    = 50 * time.Millisecond
 	lookLongest = 10 * time.Minute
+
+	// The holder may hand over to a frozen process, and tell a second frozen one when to
+	// look. So those near the front look within a claim window and most of the second
+	// for which a free name may be idle.
+	lookNear = window + 900*time.Millisecond
 )
 
 // lookAgain is how long a waiter trusts to pushes before it asks again by
@@ -221,8 +226,13 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
 		return l.poll(a.position)
 	}
-	if l.shared != nil {
+	switch {
+	case l.shared != nil:
 		a.pttl = a.look
+	case a.look > 0: // it has just handed over, and looks as the head does
+		a.position = 0
+	case a.position > 1 && a.position < nearFront: // who stands at 1 is told by the hand-over
+		a.pttl = min(a.pttl, lookNear)
 	}
 	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, int64(lookLongest/lookEach)))*lookEach
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), lookLongest)
@@ -254,6 +264,7 @@ func (l *line) failed(err error, since, now instant) {
 	if l.failing == 0 {
 		l.failing, l.backoff = since, 10*time.Millisecond
 	}
+	l.slept(since.add(l.c.options.attempt()), now)
 	l.trouble = err
 	if !passing(err) {
 		l.failing = 0
@@ -267,6 +278,14 @@ func (l *line) failed(err error, since, now instant) {
 	}
 	l.askAt = now.add(l.backoff/2 + l.c.jitter(l.backoff))
 	l.backoff = min(2*l.backoff, time.Second)
+}
+
+// slept: something was due at that moment. When it happens much later this process was
+// frozen, or its machine slept. That time does not count as one in which Redis failed.
+func (l *line) slept(due, now instant) {
+	if late := now.sub(due); l.failing > 0 && late >= asleep {
+		l.failing = l.failing.add(late)
+	}
 }
 
 // grant is what Redis said when it made an id the holder.
@@ -414,6 +433,7 @@ func (l *line) failedLeaving(err error, since, now instant) {
 	if l.failing == 0 {
 		l.failing, l.backoff = since, 10*time.Millisecond
 	}
+	l.slept(since.add(l.c.options.attempt()), now)
 	l.trouble = err
 	l.askAt = now.add(l.backoff/2 + l.c.jitter(l.backoff))
 	l.backoff = min(2*l.backoff, time.Second)

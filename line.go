@@ -421,12 +421,15 @@ func (l *line) tick(now instant) {
 		l.step(now)
 		return
 	}
+	if l.asking == nil && l.unlocking == nil {
+		l.slept(l.timer.when, now)
+	}
 	switch t.phase {
 	case asked, queued:
 		if r := l.asking; r != nil && now >= r.sent.add(r.attempt) {
 			l.overdue(r, now)
 		} else if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
-			l.failed(l.trouble, l.failing, now)
+			l.failed(l.trouble, now, now)
 		}
 		if l.tenure == t && t.phase == queued && l.asking == nil && now >= l.askAt && l.callers.n > 0 {
 			if l.askAt > 0 && now >= l.askAt.add(asleep) {

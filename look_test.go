@@ -7,7 +7,8 @@ import (
 )
 
 // What ten thousand waiting Clients ask of Redis grows with the logarithm of their
-// number: 20/s x ln(1 + n x 50 ms / PTTL), see docs/protocol.md.
+// number: 20/s x ln(1 + n x 50 ms / PTTL), and a little for the early looks near the
+// front, see docs/protocol.md.
 func TestManyWaitersAskSeldom(t *testing.T) {
 	const n = 10_000
 	for _, way := range []struct {

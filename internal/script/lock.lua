@@ -87,6 +87,7 @@ end
 
 local px, rank, look = life, waiting - 1, '0' -- the tail
 if inserted == 0 or kept ~= '0' or chosen then rank = redis.call('ZRANK', Q, id) or 0 end
+if chosen then look = '1' end -- nobody in front did
 if rank == 0 and channel(holder) then publish(holder, 'recall ') end
 local can = redis.acl_check_cmd -- Redis 7: who stands behind the head publishes nothing that could be refused
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then

@@ -6,7 +6,7 @@
 -- ms. Whoever asked far behind took its time, and the line has moved since.
 local function near(gone, life)
   if gone == 0 or life < 0 then return end
-  local from, life = math.max(0, 16 - gone), math.min(life, 15000)
+  local from, life = math.max(0, 16 - gone), math.min(life, 2900)
   for i, id in ipairs(redis.call('ZRANGE', Q, from, 15)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('near %.0f ', life + 50 * (from + i - 1))) end

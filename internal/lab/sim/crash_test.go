@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestComesAfterACrash(t *testing.T) {
 	})
 }
 
-// The queue is lost while sixty waiters live; each of them is found again.
+// The queue is lost while sixty waiters live; each of them is found again, in any order.
 func TestQueueIsLost(t *testing.T) {
 	const ttl, n = 15 * time.Second, 60
 	crowds(t, func(c *crowd) {
@@ -72,22 +73,15 @@ func TestQueueIsLost(t *testing.T) {
 			got := c.wait(l)
 			c.got = append(c.got, got)
 		}
-		last := make(chan hold, 1)
-		go func() {
-			for i, got := range c.got {
-				h := <-got
-				if i == n-1 {
-					last <- h
-					return
-				}
-				h.release()
-			}
-		}()
+		var last sync.WaitGroup
+		for i, got := range c.got {
+			last.Go(func() { c.soon(fmt.Sprint("waiter ", i), got, ttl+idleBound(n)).release() })
+		}
 		_, _, queue := sim.Keys("n")
 		c.Evict("n")
 		c.Do("DEL", queue, sim.KeyH("n"))
 		first.release()
-		c.soon("the last waiter", last, ttl+idleBound(n)).release()
+		last.Wait()
 	})
 }
 
