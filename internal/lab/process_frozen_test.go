@@ -3,11 +3,14 @@
 package lab_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -70,5 +73,63 @@ func TestProcessFrozenWaiters(t *testing.T) {
 			last.held()
 			last.release()
 		})
+	}
+}
+
+// Readers overlap, and two writers wait in each of one process that is frozen, or of five.
+// After a claim window for each of these the readers go on as they do beside none: all
+// three are measured at the same time, so a busy machine slows down each of them.
+func TestProcessFrozenWritersAndReaders(t *testing.T) {
+	t.Parallel()
+	const each, measured = 2, 4 * time.Second // twice the window that a silent head would cost again and again
+	server := redistest.Start(t, redistest.Options{})
+	processes := startProcesses(t, server, 15*time.Second, "long", "A", "B", "C", "D", "E")
+	beside := []int{0, 1, 5}
+	name := func(frozen int) string { return fmt.Sprint("readers-beside-", frozen) }
+	for _, frozen := range beside {
+		processes[0].wants(name(frozen), reading).held()
+		for i, p := range processes[1 : 1+frozen] {
+			for k := range each {
+				p.wants(name(frozen), writing)
+				want := strconv.Itoa(each*i + k + 1)
+				eventually(t, want+" wait", func() bool { return server.MustDo(t, "ZCARD", keyQ(name(frozen))) == want })
+			}
+		}
+	}
+	for _, p := range processes[1:] {
+		p.freeze()
+	}
+
+	client := open(t, server.URL(), holdfast.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	reads := make([]int, len(beside))
+	var passed, done sync.WaitGroup
+	passed.Add(len(beside))
+	for i, frozen := range beside {
+		read := func() {
+			lease, err := client.RWMutex(name(frozen)).RLock(ctx)
+			if err == nil {
+				err = lease.Release()
+			}
+			if err != nil {
+				t.Errorf("beside %d frozen processes: %v", frozen, err)
+			}
+		}
+		done.Go(func() {
+			read()
+			passed.Done()
+			passed.Wait() // the windows of all
+			for end := time.Now().Add(measured); time.Now().Before(end) && !t.Failed(); reads[i]++ {
+				read()
+			}
+		})
+	}
+	done.Wait()
+	t.Logf("reads in %v beside %v frozen processes: %v", measured, beside, reads)
+	for i, frozen := range beside {
+		if reads[i] < reads[0]*8/10 {
+			t.Errorf("beside %d frozen processes after their windows: %d reads in %v, want at least 80 %% of %d", frozen, reads[i], measured, reads[0])
+		}
 	}
 }
