@@ -3,6 +3,7 @@ package goredisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/internal/channels"
@@ -149,7 +150,7 @@ func (w *wire) answered(fits func(request) bool, err error) bool {
 func (w *wire) broken(err error) {
 	w.link.Broken(err)
 	w.mu.Lock()
-	left := append(w.sent, w.queue...)
+	left := slices.Concat(w.sent, w.queue)
 	w.err, w.sent, w.queue = err, nil, nil
 	w.mu.Unlock()
 	for _, r := range left {

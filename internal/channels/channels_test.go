@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,16 +172,10 @@ func (c *call) ended(t *testing.T, want bool) {
 
 func (c *call) heard(t *testing.T, want ...string) {
 	t.Helper()
+	synctest.Wait()
 	if !slices.Equal(c.got, want) {
 		t.Errorf("got %q, want %q", c.got, want)
 	}
-}
-
-// close gives a subscription up, and the server lets the channel go.
-func (w *world) close(t *testing.T, on int, c *call, channel string) {
-	t.Helper()
-	c.sub.Close()
-	w.conns()[on].answer(t, channel, true, nil)
 }
 
 func run(t *testing.T, test func(t *testing.T, w *world)) {
@@ -225,6 +220,40 @@ func TestShares(t *testing.T) {
 		w.conns()[2].answer(t, "d", false, nil)
 		w.conns()[3].answer(t, "e", false, nil)
 		w.conns()[1].answer(t, "c", false, nil)
+	})
+}
+
+// One that listens slowly keeps its messages in order, and nobody else from theirs.
+func TestSlowListener(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		goOn, got := make(chan struct{}), []string{}
+		var inside atomic.Int32
+		go func() {
+			_, _ = w.pool.Subscribe(context.Background(), "s", w.dial, "slow", func(payload string) {
+				if inside.Add(1) > 1 {
+					t.Error("two messages are told at once")
+				}
+				<-goOn
+				inside.Add(-1)
+				got = append(got, payload)
+			})
+		}()
+		synctest.Wait()
+		w.conns()[0].answer(t, "slow", false, nil)
+		quick := w.subscribe(t, 0, "quick")
+		for _, payload := range []string{"1", "2", "3"} {
+			w.conns()[0].link.Message("slow", payload)
+			w.conns()[0].link.Message("quick", payload)
+			if payload == "2" {
+				synctest.Wait()
+			}
+		}
+		quick.heard(t, "1", "2", "3")
+		close(goOn)
+		synctest.Wait()
+		if want := []string{"1", "2", "3"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	})
 }
 

@@ -218,19 +218,31 @@ func (l *Link) Ended(channel string) {
 	l.tidy(channel, s)
 }
 
-// Message says what was published on a channel.
+// Message says what was published on a channel. Where others share the connection, it
+// does not wait for the listener: thousands that are told at once would queue, each
+// behind all before, for what their listeners want.
 func (l *Link) Message(channel, payload string) {
-	if sub := l.listener(channel); sub != nil {
+	if sub := l.listener(channel, payload); sub != nil {
 		sub.message(payload)
 	}
 }
 
-func (l *Link) listener(channel string) *Subscription {
+// listener returns the one that is to be told here.
+func (l *Link) listener(channel, payload string) *Subscription {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	l.since = time.Now()
-	if s := l.channels[channel]; s != nil && s.on {
+	s := l.channels[channel]
+	if s == nil || !s.on || s.sub == nil {
+		return nil
+	}
+	if l.server == "" {
 		return s.sub
+	}
+	s.sub.queue = append(s.sub.queue, payload)
+	if !s.sub.busy {
+		s.sub.busy = true
+		go s.sub.deliver()
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ type Subscription struct {
 	message func(payload string)
 	done    chan struct{}
 	over    bool
+	queue   []string // not delivered yet
+	busy    bool     // a goroutine delivers
 }
 
 // join sends the first request.
@@ -31,6 +33,25 @@ func (sub *Subscription) join() (*answer, error) {
 	s := &state{sub: sub}
 	l.channels[sub.channel] = s
 	return l.request(sub.channel, s, false), nil
+}
+
+// deliver passes on what is queued, in its order.
+func (sub *Subscription) deliver() {
+	for payloads := sub.take(); len(payloads) > 0; payloads = sub.take() {
+		for _, payload := range payloads {
+			sub.message(payload)
+		}
+	}
+}
+
+func (sub *Subscription) take() (payloads []string) {
+	sub.link.pool.mu.Lock()
+	defer sub.link.pool.mu.Unlock()
+	if !sub.over {
+		payloads = sub.queue
+	}
+	sub.queue, sub.busy = nil, len(payloads) > 0
+	return payloads
 }
 
 // Ping repeats the request, which changes nothing and is answered again.
