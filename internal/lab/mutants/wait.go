@@ -13,7 +13,7 @@ var waitMutants = []mutant{
 	{guard: "wait: later the further back", file: "ask.go", pkg: ".", name: "TestManyWaitersAskSeldom",
 		edits: []string{"lookEach    = 50 * time", "lookEach    = 25 * time"}},
 	{guard: "wait: polls are spread by the place, too", file: "ask.go", pkg: ".", name: "TestManyWaitersPollSeldom",
-		edits: []string{"int64(lookLongest/longest)", "600"}},
+		edits: []string{"int64(lookLongest/longest)", "300"}},
 	{guard: "too slow: only where late grants follow each other", file: "ask.go", name: "TestPausedTwiceIsNotTooSlow",
 		edits: []string{"now.sub(t.late) <= l.c.options.retryWindow()", "true", "return follows && !g.pushed", "return follows", "t.score, t.late = queued, true, a.score, 0", "t.score = queued, true, a.score"}},
 	{guard: "too slow: not long after each other", file: "ask.go", name: "TestSlowNowAndThenIsNotTooSlow",
