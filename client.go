@@ -89,6 +89,14 @@ type core struct {
 // New makes a Client on a store. nil options are good defaults. It talks to
 // nobody until the first call. A nil store and options out of range are
 // mistakes of the program: it panics and says what is allowed.
+//
+// End a Client by Close. One that the program drops is closed when it is
+// garbage-collected: its leases end, and Options.Logger gets a warning. These keep it from
+// that: the Client; a Mutex or another lock that it made; a call that waits; a Lease, also
+// after its Release; a context from Lease.Context or one derived from that; and, until
+// the lease ends, a channel from Lease.Done or from such a context. A token, a name, or a
+// value that was copied out of a Lease does not: keep the Lease for as long as you need
+// the lock.
 func New(store Store, options *Options) *Client {
 	if store == nil {
 		panic("holdfast: New needs a store, such as rueidisstore.New(client) or embedded.Open(nil)")

@@ -25,7 +25,8 @@ type Lease struct {
 
 // turn is what the leases of a reentrant holder share. Guarded by the core's
 // mutex, but for ended. It does not know its leases: they keep the Client alive,
-// and whoever drops them and the Client is noticed.
+// and a program that drops both is noticed. A channel can keep nothing alive, so
+// the turn keeps the Client from when somebody has asked for one.
 type turn struct {
 	line   *line
 	tenure *tenure
@@ -38,7 +39,8 @@ type turn struct {
 	ended  atomic.Pointer[ending]
 
 	done    chan struct{} // made when somebody asks
-	cancels map[context.Context]context.CancelCauseFunc
+	waited  *Client       // of that channel; nil: none was asked for
+	derived map[*derivation]struct{}
 }
 
 type ending struct{ err error }
@@ -60,13 +62,14 @@ func (u *turn) finish(err error, now instant) {
 	if u.done != nil {
 		close(u.done)
 	}
+	u.waited = nil
 	c := u.line.c
-	if len(u.cancels) > 0 {
-		cancels := u.cancels
-		u.cancels = nil
+	if len(u.derived) > 0 {
+		derived := u.derived
+		u.derived = nil
 		c.after = append(c.after, func() {
-			for _, cancel := range cancels {
-				cancel(err)
+			for d := range derived {
+				d.cancel(err)
 			}
 		})
 	}
@@ -119,7 +122,9 @@ func (u *turn) err() error {
 	return nil
 }
 
-// Done is closed when the lease is over.
+// Done is closed when the lease is over. The Client is not garbage-collected from the
+// first call of Done until then: a lease that is dropped without Release is renewed for
+// as long as the program runs.
 func (l *Lease) Done() <-chan struct{} {
 	u := l.turn
 	c := u.line.c
@@ -130,6 +135,9 @@ func (l *Lease) Done() <-chan struct{} {
 		if u.ended.Load() != nil {
 			close(u.done)
 		}
+	}
+	if u.ended.Load() == nil {
+		u.waited = l.client
 	}
 	return u.done
 }
@@ -152,25 +160,34 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 // then tells why. Locking the same name under it is ErrDeadlock. It has no
 // deadline of its own, since that of the lease moves. A lease that lasts keeps what was
 // derived from parents that never end: who works through many jobs under one derives once.
+//
+// The context keeps the Client from being garbage-collected, as a Lease does. Its Done
+// channel does so from when it was asked for until the context ends; whatever derives a
+// context from it, or waits under it, asks for that.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
-	ctx, cancel := context.WithCancelCause(parent)
-	derived := &leaseContext{ctx, u}
+	under := parent
+	if p, ok := parent.(*leaseContext); ok {
+		under = p.Context // p would keep its Client alive for as long as this turn lasts
+	}
+	ctx, cancel := context.WithCancelCause(under)
+	d := &derivation{cancel: cancel}
+	derived := &leaseContext{ctx, parent, l.client, u, d}
 	c.mu.Lock()
 	defer c.unlock()
 	if e := u.ended.Load(); e != nil {
 		cancel(e.err)
 		return derived
 	}
-	if u.cancels == nil {
-		u.cancels = make(map[context.Context]context.CancelCauseFunc)
+	if u.derived == nil {
+		u.derived = make(map[*derivation]struct{})
 	}
-	u.cancels[ctx] = cancel
+	u.derived[d] = struct{}{}
 	context.AfterFunc(ctx, func() { // its parent may end long before the lease
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(u.cancels, ctx)
+		delete(u.derived, d)
 	})
 	return derived
 }
@@ -179,7 +196,24 @@ func (l *Lease) Context(parent context.Context) context.Context {
 // itself.
 type leaseContext struct {
 	context.Context
-	turn *turn
+	parent context.Context // what Lease.Context was given
+	client *Client         // keeps it from being collected
+	turn   *turn
+	of     *derivation
+}
+
+// derivation is what a turn knows of a context that ends with it.
+type derivation struct {
+	cancel context.CancelCauseFunc
+	waited atomic.Pointer[leaseContext] // nil: its channel was not asked for
+}
+
+// Done is asked for by who waits for the channel and may let go of the context.
+func (c *leaseContext) Done() <-chan struct{} {
+	if c.of.waited.Load() == nil {
+		c.of.waited.Store(c)
+	}
+	return c.Context.Done()
 }
 
 // leaseKey asks a context for the nearest leaseContext.
@@ -202,7 +236,7 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 		if l := nearest.turn.line; l.c == c && l.name == name {
 			return nearest.turn
 		}
-		ctx = nearest.Context
+		ctx = nearest.parent
 	}
 }
 

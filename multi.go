@@ -73,8 +73,12 @@ func (m *Multi) acquire(ctx context.Context, try bool) (*MultiLease, error) {
 // one where those are not all to be had at once. ErrLost: one was lost before it had all.
 func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 	all := &MultiLease{}
-	under := ctx // ends too when one of those that we have is lost
+	under, done := ctx, func() {} // ends too when one of those that we have is lost
+	defer func() { done() }()     // or the turns would keep the Client of a MultiLease that is dropped
 	add := func(leases ...*Lease) {
+		if len(all.leases) == 0 {
+			under, done = context.WithCancel(ctx)
+		}
 		for _, lease := range leases {
 			all.leases = append(all.leases, lease)
 			under = lease.Context(under)

@@ -71,7 +71,6 @@ func TestClientDroppedWithItsLease(t *testing.T) {
 	func() {
 		lease := take(t, d.client(), name)
 		_ = lease.Context(t.Context())
-		_ = lease.Done()
 	}()
 	collected(t, "the name is free", func() bool { return gone(t, server, name) })
 	collected(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })

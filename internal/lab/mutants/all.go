@@ -34,5 +34,6 @@ var tables = slices.Concat(
 	frozenMutants,
 	ownMutants,
 	goodbyeMutants,
+	aliveMutants,
 	manyMutants,
 )
