@@ -401,14 +401,15 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 		l.arm(now)
 		return
 	case a.word == "again":
+		t.unlocks-- // it has released nothing
 		l.sendUnlock(now)
 		l.arm(now)
 		return
 	}
-	// "not held" counts as released: the client library may have sent it
-	// twice, and the lease was given back before its deadline.
+	// "not held" counts as released where the first of two runs may have done
+	// that, or where L may have expired on the way.
 	t.minHold.until = 0 // L rests, or is not ours
-	l.departed(nil, now)
+	l.departed(l.wasGone(t, a), now)
 	if a.word == "dropped" { // the line has yet to move
 		l.c.moveLine(t.id, l, now)
 	}
@@ -427,6 +428,23 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 		l.queued(fresh, a, r.sent, now)
 	}
 	l.step(now)
+}
+
+// wasGone is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
+func (l *line) wasGone(t *tenure, a answer) error {
+	if a.word != "not held" || t.unlocks > 1 || !l.c.unrepeated() || l.c.clock.look() >= t.ends() {
+		return nil
+	}
+	if a.holder != "" {
+		return &LostError{Name: l.name, Cause: Taken}
+	}
+	return &LostError{Name: l.name, Cause: Gone}
+}
+
+// unrepeated reports whether the store can promise that each call runs at most once.
+func (c *core) unrepeated() bool {
+	s, ok := c.store.(Unrepeated)
+	return ok && s.Unrepeated()
 }
 
 func (l *line) failedLeaving(err error, since, now instant) {

@@ -197,5 +197,14 @@ func (l *LazyStore) Scan(ctx context.Context, match string) iter.Seq2[string, er
 	}
 }
 
+// Unrepeated reports it of the store that open made; false until that is there.
+func (l *LazyStore) Unrepeated() bool {
+	l.mu.Lock()
+	store := l.store
+	l.mu.Unlock()
+	s, ok := store.(Unrepeated)
+	return ok && s.Unrepeated()
+}
+
 // Sharded is false: see Lazy.
 func (l *LazyStore) Sharded() bool { return false }

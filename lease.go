@@ -246,6 +246,11 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 // the cause. ErrUnknown: the answer did not come. Calling it again changes
 // nothing and returns the same. Release of a nil Lease is an error too, so that a
 // defer in front of the check of Lock's error does not hide that error by a panic.
+//
+// Where the lock was deleted or taken and nobody has noticed, Release finds that out only if
+// it asks Redis, if the Store is Unrepeated, and if the answer comes before the deadline of the
+// lease. It is nil, and nothing is checked, where the next caller of this process gets
+// the lease, where the tenure lingers, and on a quorum.
 func (l *Lease) Release() error {
 	if l == nil {
 		return errNoLease
@@ -302,6 +307,9 @@ func (c *core) release(lease *Lease) error {
 	select {
 	case o := <-told.ready:
 		told.free(c)
+		if lost, ok := o.err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
+			lost.Token = u.token
+		}
 		return o.err
 	case <-c.stopped:
 		return &storeError{l.name, ErrUnknown, ErrClosed}

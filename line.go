@@ -357,6 +357,7 @@ func (l *line) sendUnlock(now instant) {
 		id = l.fresh.id
 	}
 	s, args := l.parting(l.tenure.id, id, l.tenure.minHold.until, now)
+	l.tenure.unlocks++
 	l.unlocking = l.c.send(s, l, l.tenure, now, args, (*request).unlockAnswered)
 	l.askAt = 0
 }

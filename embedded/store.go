@@ -213,3 +213,6 @@ func (s *Store) run(peer *server.Peer, args []string) error {
 	peer.Flush()
 	return nil
 }
+
+// Unrepeated is true: see holdfast.Unrepeated.
+func (s *Store) Unrepeated() bool { return true }

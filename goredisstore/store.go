@@ -15,11 +15,18 @@ type Store struct {
 	cluster  cluster      // else it has these
 	end      func() error // closes a client that Open made; nil otherwise
 	punctual bool         // the client obeys deadlines
+	once     bool         // no call is sent again that may have run; set by Open
 
 	pool channels.Pool // the subscriptions
 }
 
 var _ holdfast.Store = (*Store)(nil)
+var _ holdfast.Unrepeated = (*Store)(nil)
+
+// Unrepeated reports whether no call is sent again that may have run: that is so of what
+// Open made for one server or Sentinel, unless Adjust has set MaxRetries. See
+// holdfast.Unrepeated.
+func (s *Store) Unrepeated() bool { return s.once }
 
 // Client is what New asks of every client. Beside it New needs the methods that tell how
 // to connect:

@@ -15,12 +15,19 @@ import (
 type Store struct {
 	client rueidis.Client
 	own    bool // made by Open, closed by Close
+	once   bool // no call is sent again that may have run
 
 	pool  channels.Pool // the subscriptions
 	slots slots         // of a Cluster
 }
 
 var _ holdfast.Store = (*Store)(nil)
+var _ holdfast.Unrepeated = (*Store)(nil)
+
+// Unrepeated reports whether no call is sent again that may have run: that is so of what
+// Open made for one server or Sentinel, unless Adjust has set ConnLifetime. See
+// holdfast.Unrepeated.
+func (s *Store) Unrepeated() bool { return s.once }
 
 // New uses a client that stays the caller's: it can be shared with other code,
 // and Close does not close it. The client must outlive the store. Give it
@@ -68,6 +75,7 @@ func Open(url string, options *Options) (*Store, error) {
 	}
 	s := New(client)
 	s.own = true
+	s.once = client.Mode() != rueidis.ClientModeCluster && option.ConnLifetime == 0
 	return s, nil
 }
 

@@ -35,5 +35,6 @@ var tables = slices.Concat(
 	ownMutants,
 	goodbyeMutants,
 	aliveMutants,
+	unrepeatedMutants,
 	manyMutants,
 )
