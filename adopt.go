@@ -11,6 +11,11 @@ import (
 // others, and who comes after the ttl of the exporter, get ErrLost: cause Taken or Gone,
 // Revoked or Stolen if somebody ordered that meanwhile.
 //
+// The term of an Election becomes a new one of this Client, with the value that the exporter
+// proclaimed last, or else campaigned with, and is announced as Campaign does. Nobody can lead in between, and
+// candidates that wait keep their places. Its token is another: what the
+// exporter still does by the old one is refused where tokens are checked.
+//
 // It costs one round trip. ctx bounds the wait for Redis. When it ends, or Adopt fails after Redis was
 // asked (ErrUnreachable, ErrTooSlow, ErrReplicas), the hold is given back if it
 // has been taken over, and can be adopted again if not. Other errors: a text that is
@@ -26,15 +31,23 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	}
 	w := c.newCaller(false)
 	defer w.free(c.core)
-	if err := c.adopt(w, &x, k); err != nil {
+	var who *candidate
+	if x.leads {
+		who = newCandidate(x.value)
+	}
+	if err := c.adopt(w, &x, k, who); err != nil {
 		return nil, err
 	}
-	return w.await(ctx, c)
+	lease, err := w.await(ctx, c)
+	if err == nil && x.leads {
+		who.elected(ctx, lease)
+	}
+	return lease, err
 }
 
 // adopt sets out to adopt, in a line of its own: callers of this process that
 // wait for the name stand in Q, where they were.
-func (c *core) adopt(w *caller, x *exported, k *keys) error {
+func (c *core) adopt(w *caller, x *exported, k *keys, who *candidate) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
@@ -42,7 +55,8 @@ func (c *core) adopt(w *caller, x *exported, k *keys) error {
 	}
 	now := c.clock.now()
 	l := c.newLine(x.name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.name, k, nil) // no name has a zero byte
-	l.adopts, l.tenure = x, c.newTenure(l)
+	l.adopts, l.candidate = x, who
+	l.tenure = c.newTenure(l)
 	l.admit(w, now)
 	l.step(now)
 	return nil

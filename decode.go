@@ -52,7 +52,7 @@ var forms = map[string]string{
 	"stands":    "pttl waiting server",
 	"taken":     "refused",
 	"repaired":  "[server] [run]",
-	"announced": "server refused",
+	"announced": "server refused holder",
 	"unchanged": "",
 	"raised":    "server run",
 	"sits out":  "pttl server run",

@@ -70,7 +70,7 @@ func checkValue(value string) error {
 // Campaign waits until this candidate leads, first come first served, and
 // returns the lease that is its term. Release resigns. The value is what others
 // see of the leader, often an address: at most MaxValue bytes that can be
-// printed, without "|"; empty stands for Options.Owner. ctx bounds the wait
+// printed, without "|"; empty stands for Options.Owner. Lease.Proclaim changes it. ctx bounds the wait
 // only; the errors are those of Mutex.Lock, and ErrValue. Candidates of one
 // Client stand in line like those of others. A leader that dies leads until its
 // ttl ends, in Redis and for who observes; then the next does.
@@ -85,7 +85,7 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	who := &candidate{number: candidates.Add(1), value: value}
+	who := newCandidate(value)
 	m := &Mutex{client: e.client, name: e.name, candidate: who, MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
@@ -100,11 +100,26 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 // tells terms apart by the id.
 type candidate struct {
 	number int64
-	value  string
-	again  timer // for the next announcement of the same term
+	value  string // in its ids
+	again  timer  // for the next announcement of the same term
+
+	proclaims  int64  // counts what it has proclaimed
+	proclaimed string // the newest of these
 }
 
-// candidates counts the calls of Campaign.
+func newCandidate(value string) *candidate {
+	return &candidate{number: candidates.Add(1), value: value}
+}
+
+// newest is what it proclaimed last, or campaigned with.
+func (who *candidate) newest() string {
+	if who.proclaims > 0 {
+		return who.proclaimed
+	}
+	return who.value
+}
+
+// candidates counts the calls of Campaign, and of Adopt for a term.
 var candidates atomic.Int64
 
 // key is what core.lines knows a line by. No name has a control character.
@@ -184,11 +199,16 @@ func (l *line) announce(u *turn, now instant) (done <-chan struct{}) {
 }
 
 func (l *line) announcement(u *turn) Call {
+	who := l.candidate
+	return l.keys.announcement(u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
+}
+
+func (k *keys) announcement(id string, token int64, inCluster bool, number int64, value string) Call {
 	sharded := ""
-	if l.shard != "" {
+	if inCluster {
 		sharded = "s"
 	}
-	return Call{scriptAnnounce, l.keys.election(), []string{u.tenure.id, itoa(u.token), l.keys.stage(), sharded}}
+	return Call{scriptAnnounce, k.election(), []string{id, itoa(token), k.stage(), sharded, itoa(number), value}}
 }
 
 // election are the keys of an election: L and T, the term that was announced.
@@ -200,12 +220,13 @@ func (k *keys) stage() string { return wakePrefix + "election" + shardSuffix(k.l
 // Leader is who leads an election, as Redis said in one moment. The zero Leader
 // is nobody.
 type Leader struct {
-	Value     string        // what it campaigned with, or the owner that holds the name as a Mutex; empty when foreign
+	Value     string        // what it campaigned with or proclaimed last, or the owner that holds the name as a Mutex; empty when foreign
 	Term      int64         // the token of its lease; 0: it has not announced it, or the nodes of a quorum do not agree
 	Hash      string        // names its tenure, as State.Holder.Hash does
 	Foreign   bool          // the name is held by a client of another library
 	Own       bool          // it is a candidate of this Client
 	Remaining time.Duration // until its end in Redis, unless renewed; negative: it has none
+	number    int64         // of its value, among those that it has proclaimed; 0: it is the first
 }
 
 // None tells that nobody leads.
@@ -246,19 +267,24 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 var errLeader = errors.New("leader gave an answer of another form")
 
 func (c *core) decodeLeader(reply []string) (Leader, error) {
-	if len(reply) != 5 || reply[0] != "leader" {
+	if len(reply) != 7 || reply[0] != "leader" {
 		return Leader{}, errLeader
 	}
 	pttl, err := strconv.ParseInt(reply[3], 10, 64)
 	term, err2 := strconv.ParseInt(reply[4], 10, 64)
-	if err != nil || err2 != nil || pttl < -2 || pttl > maxToken || term < 0 || term > maxToken {
+	number, err3 := strconv.ParseInt(reply[5], 10, 64)
+	if errors.Join(err, err2, err3) != nil || pttl < -2 || pttl > maxToken || term < 0 || term > maxToken || number < 0 {
 		return Leader{}, errLeader
 	}
 	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond
 	if remaining == gone || resting(reply[2]) {
 		return Leader{}, nil
 	}
-	return leaderOf(c.holder(reply[2], remaining, 0), term), nil
+	leader := leaderOf(c.holder(reply[2], remaining, 0), term)
+	if number > 0 {
+		leader.Value, leader.number = cleanOwner(reply[6]), number
+	}
+	return leader, nil
 }
 
 func leaderOf(h *Holder, term int64) Leader {

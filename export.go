@@ -26,7 +26,9 @@ import (
 // ErrLost, cause Exported), ErrUnreachable and what else EnsureHeld says, and a
 // lease that several callers share by Mutex.Reentrant, or whose Mutex.MinHold is not over. After success Release does nothing and
 // returns nil. Callers of this process that wait for the name stand in line for it as others
-// do. A Client of a quorum can't, nor can a lease of an Election, a Semaphore or an RWMutex.
+// do. A Client of a quorum can't, nor can a lease of a Semaphore or an RWMutex.
+//
+// The term of an Election goes on likewise. Those who observe see its value until the adopter leads, and then the adopter.
 func (l *Lease) Export() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +39,6 @@ func (l *Lease) Export() (string, error) {
 		return "", notOnQuorum(l.Name(), "Export")
 	case u.line.shared != nil:
 		return "", errNotShared(l.Name(), "Export")
-	case u.line.candidate != nil:
-		return "", &storeError{l.Name(), nil, errors.New("Export does not work for an election: its leader is who campaigned")}
 	case l.released:
 		return "", l.Err()
 	}
@@ -53,7 +53,13 @@ func (l *Lease) Export() (string, error) {
 		return "", err
 	}
 	l.released = true // and result is nil
-	return exported{c.options.Prefix, l.Name(), u.tenure.id, u.token, last}.text(), nil
+	x := exported{prefix: c.options.Prefix, name: l.Name(), id: u.tenure.id, token: u.token, last: last}
+	if who := u.line.candidate; who != nil {
+		c.mu.Lock() // who proclaims nothing any more
+		x.leads, x.value = true, who.newest()
+		c.mu.Unlock()
+	}
+	return x.text(), nil
 }
 
 func (u *turn) shared() error {
@@ -139,12 +145,15 @@ func (c *core) export(u *turn) (last int64, err error) {
 }
 
 // exported is what the text of an export has: a word that names the form, and in
-// base64 prefix, name, id and two tokens, a zero byte between them, and a checksum of
-// these against what copying does.
+// base64 prefix, name, id and two tokens, of an election the value too, a zero byte between
+// them, and a checksum of these against what copying does.
 type exported struct {
 	prefix, name, id string
 	token            int64 // of the lease that was exported
 	last             int64 // the highest that its tenure reserved
+
+	leads bool   // it is the term of an election
+	value string // what its leader proclaimed last, or campaigned with
 }
 
 const exportWord = "holdfast1-"
@@ -154,6 +163,9 @@ var ErrExport = errors.New("this is no whole text of Lease.Export")
 
 func (x exported) text() string {
 	data := []byte(x.prefix + "\x00" + x.name + "\x00" + x.id + "\x00" + itoa(x.token) + "\x00" + itoa(x.last))
+	if x.leads {
+		data = append(data, "\x00"+x.value...)
+	}
 	data = binary.BigEndian.AppendUint32(data, crc32.ChecksumIEEE(data))
 	return exportWord + idEncoding.EncodeToString(data)
 }
@@ -166,7 +178,7 @@ func parseExport(text string) (x exported, err error) {
 	}
 	body, sum := data[:len(data)-4], data[len(data)-4:]
 	parts := strings.Split(string(body), "\x00")
-	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || len(parts) != 5 {
+	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || len(parts) != 5 && len(parts) != 6 {
 		return exported{}, ErrExport
 	}
 	token, err := strconv.ParseUint(parts[3], 10, 53)
@@ -174,7 +186,14 @@ func parseExport(text string) (x exported, err error) {
 	if _, ours := parseID(parts[2]); !ours || err != nil || err2 != nil {
 		return exported{}, ErrExport
 	}
-	return exported{parts[0], parts[1], parts[2], int64(token), int64(last)}, nil
+	x = exported{prefix: parts[0], name: parts[1], id: parts[2], token: int64(token), last: int64(last)}
+	if len(parts) == 6 {
+		x.leads, x.value = true, parts[5]
+		if checkValue(x.value) != nil {
+			return exported{}, ErrExport
+		}
+	}
+	return x, nil
 }
 
 // readExport checks a text, and that this Client can do what is asked with it.

@@ -85,6 +85,9 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 		case a.word == "not held" && err == nil: // it stood a moment ago
 			return c.overtaken(ctx, x, k)
 		case a.word == "released" || a.word == "not held":
+			if x.leads { // those who observe look in time if this is not heard
+				_, _ = c.evalWithin(ctx, k.announcement(x.id, x.token, c.store.Sharded(), 0, ""), c.options.attempt())
+			}
 			return err
 		case a.word != "again":
 			return &storeError{x.name, nil, fmt.Errorf("unlock was answered %q", a.word)}

@@ -129,13 +129,14 @@ func FuzzMessages(f *testing.F) {
 }
 
 func FuzzExports(f *testing.F) {
-	f.Add("holdfast:", "invoice:42", "c.n.15000|host:1", "holdfast1-AAAA")
-	f.Fuzz(func(t *testing.T, prefix, name, id, text string) {
+	f.Add("holdfast:", "invoice:42", "c.n.15000|host:1", "holdfast1-AAAA", false, "")
+	f.Add("holdfast:", "scheduler", "c.n.15000|host:1", "holdfast1-AAAA", true, "10.0.0.3:8080")
+	f.Fuzz(func(t *testing.T, prefix, name, id, text string, leads bool, value string) {
 		_, _ = parseExport(text)
-		if _, ok := parseID(id); !ok || strings.Contains(prefix+name+id, "\x00") {
+		if _, ok := parseID(id); !ok || strings.Contains(prefix+name+id, "\x00") || checkValue(value) != nil || !leads && value != "" {
 			return
 		}
-		x := exported{prefix, name, id, int64(len(text)), int64(len(name))}
+		x := exported{prefix, name, id, int64(len(text)), int64(len(name)), leads, value}
 		if got, err := parseExport(x.text()); err != nil || got != x {
 			t.Fatalf("%+v reads as %+v, %v", x, got, err)
 		}

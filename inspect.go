@@ -131,7 +131,7 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	if len(reply) > 0 && reply[0] == "shared" {
 		return c.decodeShared(name, reply)
 	}
-	if len(reply) < 9 || (len(reply)-9)%3 != 0 || reply[0] != "state" {
+	if len(reply) < 10 || (len(reply)-10)%3 != 0 || reply[0] != "state" {
 		return nil, errState
 	}
 	figures := make([]int64, 4)
@@ -150,8 +150,11 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= maxToken {
 			s.Term = term // whoever writes to Redis can write any
 		}
+		if reply[9] != "" {
+			s.Holder.Owner = cleanOwner(reply[9])
+		}
 	}
-	return s, c.decodeWaiters(s, us, reply[9:])
+	return s, c.decodeWaiters(s, us, reply[10:])
 }
 
 // decodeWaiters reads id, arrival and listeners of each.

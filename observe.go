@@ -17,8 +17,9 @@ type audience struct {
 // Observe yields who leads, at once and then whenever that changes, in order
 // and never the same twice in a row; the zero Leader is nobody. Leaders are told
 // apart by their tenure: one that resigned and was elected again is a new one.
-// A leader whose term was not known is yielded once more when it is. What lasts
-// too briefly for a look may be missed, and so may what happens while the loop's
+// A leader whose term was not known is yielded once more when it is, and one that proclaims
+// another value when it does; after that an older value of its term is never yielded. What lasts
+// too briefly for a look may be missed, of values that a leader proclaims too, and so may what happens while the loop's
 // body runs, but for its outcome.
 //
 // When Redis does not answer or refuses, that error is yielded in its place, once,
@@ -75,10 +76,15 @@ func (s *sight) take(leader Leader, err error) (news Leader, isNew bool) {
 		s.told, s.fails = false, min(max(2*s.fails, 50*time.Millisecond), time.Second)
 		return Leader{}, isNew
 	}
-	if leader.Hash == s.leader.Hash && leader.Term == 0 {
-		leader.Term = s.leader.Term // T was lost
+	if leader.Hash == s.leader.Hash { // or T was lost, or is older than it was
+		if leader.Term == 0 {
+			leader.Term = s.leader.Term
+		}
+		if leader.number < s.leader.number {
+			leader.Value, leader.number = s.leader.Value, s.leader.number
+		}
 	}
-	isNew = !s.told || leader.Hash != s.leader.Hash || leader.Term != s.leader.Term
+	isNew = !s.told || leader.Hash != s.leader.Hash || leader.Term != s.leader.Term || leader.Value != s.leader.Value
 	*s = sight{leader: leader, told: true}
 	return leader, isNew
 }

@@ -64,3 +64,28 @@ func ExampleElection_Observe() {
 	// 10.0.0.3:8080 leads
 	// nobody leads
 }
+
+// A leader changes what others see of it while it leads.
+func ExampleLease_Proclaim() {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := holdfast.New(store, nil)
+	defer client.Close()
+	ctx := context.Background()
+	election := client.Election("scheduler")
+	lease, err := election.Campaign(ctx, "10.0.0.3:8080")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer lease.Release()
+	if err := lease.Proclaim(ctx, "10.0.0.3:9090"); err != nil {
+		log.Print(err)
+		return
+	}
+	leader, err := election.Leader(ctx)
+	fmt.Println(leader.Value, err)
+	// Output: 10.0.0.3:9090 <nil>
+}

@@ -69,7 +69,8 @@ func (s suite) election(t *testing.T) {
 	}
 }
 
-// observe wants an observer to be told of each change, in order.
+// observe wants an observer to be told of each change, in order: of a value that is
+// proclaimed, and of a term that goes on in another Client, too.
 func (s suite) observe(t *testing.T) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	ctx, cancel := context.WithCancel(within(t))
@@ -107,6 +108,18 @@ func (s suite) observe(t *testing.T) {
 			t.Fatal(err)
 		}
 		next("a", lease.Token())
+		if err := lease.Proclaim(within(t), "b"); err != nil {
+			t.Fatalf("Proclaim: %v", err)
+		}
+		next("b", lease.Token())
+		text, err := lease.Export()
+		if err != nil {
+			t.Fatalf("Export: %v", err)
+		}
+		if lease, err = b.Adopt(within(t), text); err != nil {
+			t.Fatalf("Adopt: %v", err)
+		}
+		next("b", lease.Token())
 		release(t, lease)
 		next("", 0)
 	}

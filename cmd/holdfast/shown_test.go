@@ -136,7 +136,7 @@ func TestShown(t *testing.T) {
 		"hostile": func(s stage) {
 			s.do(s.T, "SET", "holdfast/fence:{holdfast:job}", "5")
 			s.do(s.T, "SET", "holdfast:job", "aaaa.bbbb.600000|"+evil, "PX", "600000")
-			s.do(s.T, "SET", "holdfast/term:{holdfast:job}", "7 aaaa.bbbb.600000|"+evil)
+			s.do(s.T, "SET", "holdfast/term:{holdfast:job}", "7 0 |aaaa.bbbb.600000|"+evil)
 			s.do(s.T, "ZADD", "holdfast/queue:{holdfast:job}", "1", "cccc.dddd.600000|"+evil, "2", evil)
 			s.do(s.T, "SET", "holdfast/once:{holdfast:job}", "5.1700000000000000.1700000001000000|"+evil+"|"+evil)
 		},

@@ -8,15 +8,15 @@ local holder = redis.pcall('GET', L)
 if type(holder) == 'table' then
   -- include other_kind.lua
 end
-local term, order, reason = '0', nil, nil
+local term, value, order, reason = '0', '', nil, nil
 if holder and R then
   local id = holder
   -- include order.lua
-  local newest, whose = string.match(redis.call('GET', T) or '', '^(%d+) (.*)$')
-  if whose == holder then term = newest end
+  local newest, proclaimed, whose = string.match(redis.call('GET', T) or '', '^(%d+) %d+ ([^|]*)|(.*)$')
+  if whose == holder then term, value = newest, proclaimed end
 end
 local answer = {'state', us, holder or '', holder and 1 or 0, redis.call('PTTL', L),
-  string.match(redis.call('GET', F) or '0', '^[^ ]*'), redis.call('ZCARD', Q), term, order == 'revoked' and reason or ''}
+  string.match(redis.call('GET', F) or '0', '^[^ ]*'), redis.call('ZCARD', Q), term, order == 'revoked' and reason or '', value}
 local queue = redis.call('ZRANGE', Q, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for i = 1, #queue, 2 do
   local client = string.match(queue[i], '^([%w_-]+)%.')

@@ -18,7 +18,7 @@ var inspectMutants = []mutant{
 	{guard: "within: one that has ended begins nothing", file: "within.go", pkg: ".", name: "TestEndedContextBeginsNothing",
 		edits: []string{"\tif ctx.Err() != nil {\n\t\treturn result, ctx.Err()\n\t}\n", ""}},
 	{guard: "inspect: a term is its leader's", file: "internal/script/inspect.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
-		edits: []string{"if whose == holder then term = newest end", "term = newest or term"}},
+		edits: []string{"if whose == holder then term, value = newest, proclaimed end", "term = newest or term"}},
 	{guard: "inspect: an order is about one tenure", file: "internal/script/order.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
 		edits: []string{"if rest and string.sub(rest, 1, #id + 1) == id .. '|' then", "if rest then"}},
 	{guard: "details: Close takes them away", file: "details.go", pkg: "./embedded", name: "TestDetails",

@@ -32,6 +32,12 @@ func TestQuorumElection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := a.Proclaim(ctx, "b"); err == nil {
+			t.Error("Proclaim on a quorum: nil; want that it can't")
+		}
+		if _, err := a.Export(); err == nil {
+			t.Error("Export on a quorum: nil; want that it can't")
+		}
 		time.Sleep(2 * time.Second)
 		r.freeze(r.nodes[1])
 		time.Sleep(10 * time.Second)
