@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,7 +21,7 @@ import (
 
 // Candidates and observers, through a network that loses, doubles and delays,
 // killed and cut-off processes, deleted keys: no two lead at a time by their own
-// view, terms rise, each observer tells changes and no rumours, and when the
+// view, terms rise, and so do the values of each, each observer tells changes and no rumours, and when the
 // network is well again all agree on who leads.
 func TestElectionStories(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -106,18 +108,30 @@ func electionStory(t *testing.T, seed uint64) {
 	}
 }
 
-// candidacy leads again and again, each time for a while.
+// proclaimed is the number of a value of one term.
+func proclaimed(line string) (n int) {
+	_, number, _ := strings.Cut(line, "#")
+	n, _ = strconv.Atoi(number)
+	return n
+}
+
+// candidacy leads again and again, each time for a while, and proclaims other values.
 func candidacy(ctx context.Context, s stage, l *sim.Link, value string, spell time.Duration) {
 	for ctx.Err() == nil && !l.Dead() {
 		err := holdfast.Lead(ctx, l.Client.Election("n"), value, func(ctx context.Context, lease *holdfast.Lease) error {
 			h := s.Watch.Called(l, "n")
 			s.Watch.Granted(h, lease)
 			defer s.Watch.Leaves(h)
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(spell):
-				return nil
+			over := time.After(spell)
+			for n := 1; ; n++ {
+				select {
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				case <-over:
+					return nil
+				case <-time.After(spell / 4):
+					_ = lease.Proclaim(ctx, fmt.Sprintf("%s#%d", value, n)) // or it is noted later
+				}
 			}
 		})
 		for _, fine := range []error{nil, context.Canceled, holdfast.ErrUnknown, holdfast.ErrClosed} {
@@ -146,6 +160,9 @@ func (d *diary) check(s stage, who string, dead bool) {
 			s.t.Errorf("%s was told term %d after %d", who, term, newest)
 		}
 		newest = max(newest, d.terms[i])
+		if i > 0 && d.terms[i] > 0 && d.terms[i] == d.terms[i-1] && proclaimed(line) < proclaimed(d.lines[i-1]) {
+			s.t.Errorf("%s was told %q after %q", who, line, d.lines[i-1])
+		}
 	}
 	if n := len(d.lines); !dead && (n == 0 || d.lines[n-1] != "none") {
 		s.t.Errorf("%s does not know that nobody leads: %q", who, d.lines)
