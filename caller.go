@@ -17,6 +17,7 @@ type caller struct {
 	grace  time.Duration // Mutex.Grace
 	ready  chan outcome  // takes one
 	listed bool
+	left   *[]*goodbye // see Mutex.left
 
 	before, after *caller
 }
@@ -48,7 +49,12 @@ func (w *caller) await(ctx context.Context, client *Client) (*Lease, error) {
 		select {
 		case o = <-w.ready:
 		case <-done:
-			client.awaitGone(client.goneWith(client.abandon(w)))
+			left := client.goneWith(client.abandon(w))
+			if w.left == nil {
+				client.awaitGone(left)
+			} else {
+				*w.left = append(*w.left, left)
+			}
 			return nil, ctx.Err()
 		}
 	}

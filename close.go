@@ -24,7 +24,8 @@ func dropped(c *core) {
 //
 // What is called after Close returns ErrClosed and asks the store nothing, looks and
 // orders like Inspect, Names and Revoke too; Check says that the Client is closed. A look
-// or an order that had begun goes on. The methods of a Lease say ErrLost then, which is
+// or an order that had begun gets its answer; without one it is not sent again, and
+// returns ErrClosed: Redis may have done what it asked for. The methods of a Lease say ErrLost then, which is
 // ErrClosed too; those that ask nobody, like Here, go on working.
 //
 // A program that exits without Close leaves behind what it still holds, until its TTL ends,
@@ -41,7 +42,7 @@ func (c *core) isClosed() bool {
 }
 
 // openKeys are the keys of a name that the Client is asked about: of one that is closed no
-// more. A call that has begun goes on.
+// more. A call that has begun gets its answer.
 func (c *core) openKeys(name string) (*keys, error) {
 	if c.isClosed() {
 		return nil, ErrClosed

@@ -94,7 +94,9 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 			return nil, all.giveUp(ctx, under, m.client.core, err)
 		}
 		for _, name := range names {
-			lease, err := m.client.Mutex(name).acquire(under, try)
+			mutex := m.client.Mutex(name)
+			mutex.left = &all.left
+			lease, err := mutex.acquire(under, try)
 			if err != nil {
 				return nil, all.giveUp(ctx, under, m.client.core, err)
 			}
@@ -143,7 +145,7 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 func (l *MultiLease) giveUp(ctx, under context.Context, c *core, err error) error {
 	lost := l.lost()
 	l.giveBack(l, err)
-	if ctx.Err() != nil {
+	if under.Err() != nil {
 		c.awaitGone(l.left...)
 	}
 	switch own := ctx.Err(); {

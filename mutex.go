@@ -59,7 +59,8 @@ type Mutex struct {
 
 	client    *Client
 	name      string
-	candidate *candidate // of an Election; else nil
+	left      *[]*goodbye // of a Multi, which waits for all of them together
+	candidate *candidate  // of an Election; else nil
 }
 
 // Mutex makes the lock of a name. A name that can't be a key is told by Lock,
@@ -97,7 +98,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return m.again(ctx, held, try)
 	}
 	w := c.newCaller(try)
-	w.least, w.most, w.grace = m.MinHold, m.MaxHold, m.Grace
+	w.least, w.most, w.grace, w.left = m.MinHold, m.MaxHold, m.Grace, m.left
 	defer w.free(c)
 	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
 		return nil, err

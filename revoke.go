@@ -287,6 +287,10 @@ func (c *core) evalSent(callers context.Context, until instant, name string, cal
 		case <-time.After(wait):
 		case <-callers.Done():
 			return nil, 0, callers.Err()
+		case <-c.stopped:
+		}
+		if c.isClosed() {
+			return nil, 0, ErrClosed
 		}
 	}
 }

@@ -51,6 +51,8 @@ var orderMutants = []mutant{
 		edits: []string{"case c.isClosed():", "case false:"}},
 	{guard: "after Close nothing is checked", file: "check.go", name: "TestCallsAfterClose",
 		edits: []string{"if c.isClosed() {", "if false {"}},
+	{guard: "after Close nothing is repeated", file: "revoke.go", name: "TestCloseEndsWhatIsRepeated",
+		edits: []string{"if c.isClosed() {\n\t\t\treturn nil, 0, ErrClosed", "if false {\n\t\t\treturn nil, 0, ErrClosed"}},
 	{guard: "orders are repeated while they are refused", file: "revoke.go", name: "TestOrdersAreRepeated",
 		edits: []string{"if !passing(err) {", "if true {"}},
 	{guard: "a reason is cleaned", file: "details.go", name: "TestReasonIsCleaned",

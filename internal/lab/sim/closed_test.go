@@ -52,6 +52,47 @@ func TestLookWhileClosing(t *testing.T) {
 	})
 }
 
+// A look, an order or the end of an export that has to be sent again is not, after Close.
+func TestCloseEndsWhatIsRepeated(t *testing.T) {
+	const tenure = "0123456789"
+	type call = func(ctx context.Context, c *holdfast.Client, exported string) error
+	for what, call := range map[string]call{
+		"Revoke": func(ctx context.Context, c *holdfast.Client, _ string) error {
+			_, err := c.Revoke(ctx, "n", tenure, reason)
+			return err
+		},
+		"Steal": func(ctx context.Context, c *holdfast.Client, _ string) error {
+			return c.Steal(ctx, "n", tenure, reason)
+		},
+		"ReleaseExported": func(ctx context.Context, c *holdfast.Client, exported string) error {
+			return c.ReleaseExported(ctx, exported)
+		},
+	} {
+		play(t, func(t *testing.T, s stage) {
+			p := s.process("p", 15*time.Second)
+			lease, err := p.Client.Mutex("n").Lock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := lease.Export()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.SetNetwork(func(sim.Step) sim.Fate {
+				return sim.Fate{Refuse: "TRYAGAIN Multiple keys request during rehashing of slot"}
+			})
+			home := make(chan error, 1)
+			go func() { home <- call(t.Context(), p.Client, text) }()
+			time.Sleep(3 * time.Second)
+			_ = p.Client.Close()
+			closed := time.Now()
+			if err := <-home; !errors.Is(err, holdfast.ErrClosed) || time.Since(closed) > time.Second {
+				t.Errorf("%s = %v, %v after Close; want ErrClosed within a second", what, err, time.Since(closed))
+			}
+		})
+	}
+}
+
 // afterClose is every call of a Client that needs its store.
 func afterClose(t *testing.T, c *holdfast.Client, exported string) map[string]func() error {
 	ctx := t.Context()

@@ -172,6 +172,30 @@ func TestMultiGivesUpHalfWay(t *testing.T) {
 	})
 }
 
+// A call that gives up half way returns within 20 ms, however slow Redis is: it waits
+// for the end of its wait and for the release of what it has together.
+func TestMultiGivesUpInTime(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		holder := s.lock(p0, "b")
+		ctx, cancel := context.WithCancel(t.Context())
+		home := make(chan error, 1)
+		go func() {
+			_, err := p1.Client.Multi("a", "b").Lock(ctx)
+			home <- err
+		}()
+		s.lookFor("b", time.Second)
+		s.SetNetwork(func(sim.Step) sim.Fate { return sim.Fate{Out: 200 * time.Millisecond, Back: 200 * time.Millisecond} })
+		cancel()
+		began := time.Now()
+		if err := <-home; !errors.Is(err, context.Canceled) || time.Since(began) > longestGoodbye {
+			t.Errorf("Lock = %v, %v after the end of its context; want that within %v", err, time.Since(began), longestGoodbye)
+		}
+		holder.release()
+		s.gone(2*time.Second, "a", "b")
+	})
+}
+
 // While it waits for one name, those before it are kept, however long that takes.
 func TestMultiKeepsWhatItHas(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
