@@ -21,6 +21,8 @@ func alone(call Call) (Call, bool) {
 			return Call{scriptKeep, call.Keys[:1], []string{call.Args[0], call.Args[2]}}, true
 		}
 		return Call{scriptKeep, call.Keys[:1], call.Args[:1]}, true
+	case scriptHeld, scriptSharedHeld:
+		return Call{call.Script, call.Keys[:1], call.Args}, true
 	case scriptSharedUnlock:
 		return Call{scriptSharedDrop, call.Keys[3:4], call.Args[:1]}, true
 	case scriptSharedRenew:

@@ -347,6 +347,7 @@ var (
 	scriptUnlock   = script.Unlock
 	scriptCancel   = script.Cancel
 	scriptRenew    = script.Renew
+	scriptHeld     = script.Held
 	scriptDrop     = script.Drop
 	scriptKeep     = script.Keep
 	scriptReplicas = script.Replicas
@@ -371,4 +372,5 @@ var (
 	scriptSharedInspect = script.SharedInspect
 	scriptSharedRevoke  = script.SharedRevoke
 	scriptSharedSteal   = script.SharedSteal
+	scriptSharedHeld    = script.SharedHeld
 )

@@ -51,6 +51,7 @@ var forms = map[string]string{
 	"told":      "told refused",
 	"stands":    "pttl waiting server",
 	"taken":     "refused",
+	"ours":      "pttl [run]",
 	"repaired":  "[server] [run]",
 	"announced": "server refused holder",
 	"unchanged": "",

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -24,6 +25,83 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	return l.turn.ensure(ctx, 0)
 }
 
+// CheckHeld asks Redis, once, whether the lease is still held, and changes nothing there:
+// EnsureHeld prolongs. It returns the time until the holder must stop: until the lease's own
+// deadline, see Remaining, or less if Redis gives the name less time, because somebody has cut
+// the life of its key; 0: none is left.
+//
+// What nil proves is past: the name was this tenure's when Redis was asked. It does not ask
+// replicas. Errors are those of EnsureHeld but for ErrReplicas, and ErrLost ends the lease as
+// an answered renewal does. It costs one round trip; ctx bounds the wait, 3 s at most. On a
+// quorum a majority is asked.
+func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := l.Err(); err != nil {
+		return 0, err
+	}
+	return l.turn.check(ctx)
+}
+
+func (u *turn) check(ctx context.Context) (time.Duration, error) {
+	l := u.line
+	c := l.c
+	c.mu.Lock()
+	now := c.clock.look()
+	if l.turn == u && u.over(now) != "" {
+		l.expire(now)
+	}
+	if e := u.ended.Load(); e != nil {
+		c.unlock()
+		return 0, e.err
+	}
+	answered := make(chan error, 1)
+	r := l.check(u.tenure, now)
+	r.asked = answered
+	c.unlock()
+
+	err := c.outcome(ctx, r, answered)
+	if err = u.told(ctx, err); err != nil {
+		return 0, err
+	}
+	return max(min(u.ends(), r.until).sub(c.clock.look()), 0), nil
+}
+
+// check asks whether a tenure has the name.
+func (l *line) check(t *tenure, now instant) *request {
+	attempt := l.patienceToRenew(t, now)
+	if q := l.c.quorum; q != nil {
+		return q.check(l, t, now, attempt)
+	}
+	r := l.c.send(scriptHeld, l, t, now, []string{t.id}, (*request).checkAnswered)
+	r.attempt, r.ctx = attempt, nil
+	return r
+}
+
+func (r *request) checkAnswered(a answer, err error, now instant) {
+	l, t := r.line, r.tenure
+	if t.phase == holding {
+		switch {
+		case err == nil && a.word == "ours":
+			r.until = never
+			if a.pttl >= 0 { // else somebody took the expiry away
+				r.until = end(r.sent, a.pttl)
+			}
+		case err == nil && (a.word == "lost" || a.word == "stolen"):
+			l.lose(t, a, now)
+		case err == nil && a.word == "revoked":
+			l.retire(Revoked, a.reason, now)
+		case err == nil:
+			err = fmt.Errorf("held was answered %q", a.word)
+		}
+		l.step(now)
+	}
+	if r.asked != nil {
+		r.asked <- err
+	}
+}
+
 // ensure reserves at least so many tokens.
 func (u *turn) ensure(ctx context.Context, tokens int64) error {
 	l := u.line
@@ -43,18 +121,24 @@ func (u *turn) ensure(ctx context.Context, tokens int64) error {
 	c.unlock()
 
 	err := c.outcome(ctx, r, answered)
+	if over := u.err(); over == nil && err == nil && r.acked < c.options.WaitReplicas {
+		return &ReplicasError{Name: l.name, Want: c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
+	}
+	return u.told(ctx, err)
+}
+
+// told is what a caller hears that has asked Redis whether the lease is still held.
+func (u *turn) told(ctx context.Context, err error) error {
 	said, refused := asServerError(err)
 	switch over := u.err(); {
 	case over != nil:
 		return over
-	case err == nil && r.acked < c.options.WaitReplicas:
-		return &ReplicasError{Name: l.name, Want: c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
 	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
 		return err
 	case refused && !passing(said):
-		return &storeError{l.name, nil, err}
+		return &storeError{u.line.name, nil, err}
 	}
-	return &storeError{l.name, ErrUnreachable, err}
+	return &storeError{u.line.name, ErrUnreachable, err}
 }
 
 // outcome waits for how a renewal goes, which answered is told.

@@ -204,6 +204,17 @@ type MultiLease struct {
 	result   error
 }
 
+// Leases are the leases of the names, in the order of Names. Who releases one of them ends
+// the MultiLease, but not the others.
+func (l *MultiLease) Leases() []*Lease { return slices.Clone(l.leases) }
+
+// EnsureHeld asks Redis for each name, side by side, whether it is still held, and prolongs
+// the leases by that; see Lease.EnsureHeld. The error joins those of the names: nil if all
+// are held.
+func (l *MultiLease) EnsureHeld(ctx context.Context) error {
+	return l.each(func(lease *Lease) error { return lease.EnsureHeld(ctx) })
+}
+
 // Names are the names that were locked, in order.
 func (l *MultiLease) Names() []string {
 	names := make([]string, len(l.leases))
@@ -289,11 +300,14 @@ func (l *MultiLease) Release() error {
 	return l.result
 }
 
-func (l *MultiLease) release() error {
+func (l *MultiLease) release() error { return l.each((*Lease).Release) }
+
+// each does something with all leases, side by side, and joins the errors.
+func (l *MultiLease) each(do func(*Lease) error) error {
 	results := make([]error, len(l.leases))
 	var running sync.WaitGroup
 	for i, lease := range l.leases {
-		running.Go(func() { results[i] = lease.Release() })
+		running.Go(func() { results[i] = do(lease) })
 	}
 	running.Wait()
 	return errors.Join(results...)

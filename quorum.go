@@ -286,4 +286,5 @@ var (
 	scriptQuorumUnlock = script.QuorumUnlock
 	scriptQuorumMark   = script.QuorumMark
 	scriptQuorumLook   = script.QuorumLook
+	scriptQuorumHeld   = script.QuorumHeld
 )

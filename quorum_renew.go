@@ -16,20 +16,32 @@ type renewal struct {
 	came    int
 	decided bool
 	held    bool // a majority has it
+	looks   bool // nothing is prolonged
 }
 
 // renew asks every node to prolong a tenure. The deadline moves when a majority
 // did, counted from before the first was asked.
 func (q *quorum) renew(l *line, t *tenure, now instant, attempt time.Duration) *request {
 	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
-	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt}
-	args := []string{t.id, itoa(t.token), q.id}
-	for _, n := range q.nodes {
-		q.send(n, scriptQuorumRenew, l, t, now, args, func(_ *request, a answer, err error, now instant) {
-			p.answered(n, a, err, now)
-		}).attempt = attempt
-	}
+	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered}
+	p.ask(scriptQuorumRenew, []string{t.id, itoa(t.token), q.id})
 	return p.r
+}
+
+// check asks every node whether a tenure has the name, and prolongs nothing.
+func (q *quorum) check(l *line, t *tenure, now instant, attempt time.Duration) *request {
+	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes)), looks: true}
+	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).checkAnswered}
+	p.ask(scriptQuorumHeld, []string{t.id, q.id})
+	return p.r
+}
+
+func (p *renewal) ask(s *Script, args []string) {
+	for _, n := range p.q.nodes {
+		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a answer, err error, now instant) {
+			p.answered(n, a, err, now)
+		}).attempt = p.r.attempt
+	}
 }
 
 func (p *renewal) answered(n *node, a answer, err error, now instant) {
@@ -44,19 +56,33 @@ func (p *renewal) answered(n *node, a answer, err error, now instant) {
 	}
 	spare := len(p.answers) - p.q.need
 	switch {
+	case p.looks && p.number("ours") >= p.q.need:
+		p.decided = true
+		p.r.answered(p.r, answer{word: "ours", pttl: p.least()}, nil, now)
 	case p.number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
-		p.r.renewAnswered(answer{word: "renewed"}, nil, now)
+		p.r.answered(p.r, answer{word: "renewed"}, nil, now)
 		for _, n := range p.q.nodes {
 			p.repair(n, now)
 		}
 	case p.number("lost") > spare:
 		p.decided = true
-		p.r.renewAnswered(answer{word: "lost", holder: p.taker()}, nil, now)
+		p.r.answered(p.r, answer{word: "lost", holder: p.taker()}, nil, now)
 	case p.came == len(p.answers):
 		p.decided = true
-		p.r.renewAnswered(answer{}, p.denied(), now)
+		p.r.answered(p.r, answer{}, p.denied(), now)
 	}
+}
+
+// least is how long all nodes have the name of those that say so.
+func (p *renewal) least() time.Duration {
+	least := p.q.c.options.TTL + MaxQuorumTTL // more than any
+	for _, a := range p.answers {
+		if a.word == "ours" && a.pttl >= 0 { // else somebody took the expiry away
+			least = min(least, a.pttl)
+		}
+	}
+	return least
 }
 
 func (p *renewal) number(word string) int {

@@ -22,6 +22,7 @@ type request struct {
 	waits     bool            // a renewal that no pipeline has taken yet
 	reserving bool            // counted among the strides of its tenure
 	whole     bool            // it does not fall back to L alone
+	until     instant         // a question whether the name is ours: until when Redis says so; 0: as long as we know
 	asked     chan<- error    // of a renewal: who wants to know how it went; nil: nobody
 	answered  func(r *request, a answer, err error, now instant)
 	carries   []*request // locks of several names that travel as this one; see bundle
@@ -224,6 +225,8 @@ func (l *line) keysFor(s *Script, args []string) []string {
 	switch {
 	case s == scriptAdopt || s == scriptTake:
 		return l.keys.withOrder()
+	case s == scriptHeld:
+		return []string{l.keys.lock(), l.keys.order()}
 	case s == scriptOnceLock:
 		return append(l.keys[:], onceKeys(l.keys)[1])
 	case s != scriptRenew:

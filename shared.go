@@ -106,6 +106,8 @@ func (l *line) call(s *Script, args []string) Call {
 		return Call{scriptSharedLock, l.shared.keys, args}
 	case scriptUnlock, scriptCancel:
 		s = scriptSharedUnlock
+	case scriptHeld:
+		return Call{scriptSharedHeld, []string{l.shared.keys[3], l.keys.lock(), l.keys.orderOf(args[0])}, args}
 	case scriptRenew:
 		return Call{scriptSharedRenew, l.shared.toRenew(l.keys, args[0]), args}
 	}

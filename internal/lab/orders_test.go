@@ -174,7 +174,7 @@ func TestFullMemoryOrders(t *testing.T) {
 }
 
 // On a quorum there are no orders and no exports, and that is said at once;
-// EnsureHeld asks a majority.
+// EnsureHeld and CheckHeld ask a majority.
 func TestQuorumHolders(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, 3)
@@ -182,6 +182,14 @@ func TestQuorumHolders(t *testing.T) {
 	lease := take(t, client, "n")
 	if err := lease.EnsureHeld(t.Context()); err != nil {
 		t.Errorf("EnsureHeld: %v", err)
+	}
+	for i, left := range []time.Duration{10 * time.Second, 10 * time.Second, 2 * time.Second} { // the least of a majority counts
+		if i > 0 {
+			d.servers[i].MustDo(t, "PEXPIRE", "holdfast:n", 2000)
+		}
+		if got, err := lease.CheckHeld(t.Context()); err != nil || got > left || got < left/10 {
+			t.Errorf("CheckHeld with %d lives cut: %v, %v; want at most %v", i, got, err, left)
+		}
 	}
 	exported, err := take(t, open(t, redistest.Start(t, redistest.Options{}).URL(), holdfast.Options{}), "n").Export()
 	if err != nil {
@@ -203,6 +211,9 @@ func TestQuorumHolders(t *testing.T) {
 	}
 	if err := lease.EnsureHeld(t.Context()); !errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrLost) {
 		t.Errorf("EnsureHeld without a majority: got %v, want ErrUnreachable", err)
+	}
+	if _, err := lease.CheckHeld(t.Context()); !errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrLost) {
+		t.Errorf("CheckHeld without a majority: got %v, want ErrUnreachable", err)
 	}
 	for _, i := range []int{0, 1} {
 		if err := d.servers[i].Thaw(); err != nil {

@@ -44,6 +44,7 @@ var (
 	Announce = load("announce")
 	Leader   = load("leader")
 	Rest     = load("rest")
+	Held     = load("held")
 
 	MultiLock = load("multi_lock")
 	Crowd     = load("crowd")
@@ -80,6 +81,7 @@ var (
 	QuorumUnlock = load("quorum_unlock")
 	QuorumMark   = load("quorum_mark")
 	QuorumLook   = load("quorum_look")
+	QuorumHeld   = load("quorum_held")
 )
 
 // The operations on a lock of a shared kind: a semaphore or an RWMutex.
@@ -93,21 +95,22 @@ var (
 	SharedInspect = load("shared_inspect")
 	SharedRevoke  = load("shared_revoke")
 	SharedSteal   = load("shared_steal")
+	SharedHeld    = load("shared_held")
 )
 
 // Shared lists those, for tests that must look at each of them.
 func Shared() []*Script {
-	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal}
+	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal, SharedHeld}
 }
 
 // Quorum lists those, for tests that must look at each of them.
 func Quorum() []*Script {
-	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook}
+	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook, QuorumHeld}
 }
 
 // All lists the scripts of one master, for tests that must look at each of them.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported, Held}
 }
 
 // New makes a script from its source.
