@@ -14,6 +14,7 @@ type separate struct {
 	number int64
 	owner  string
 	ttl    time.Duration
+	fixed  bool // Mutex.NoRenew
 }
 
 // aparts counts them.
@@ -21,10 +22,10 @@ var aparts atomic.Int64
 
 // apartness is how one acquisition by this Mutex differs from those of its Client; nil: not.
 func (m *Mutex) apartness() *separate {
-	if m.Owner == "" && m.TTL == 0 {
+	if m.Owner == "" && m.TTL == 0 && !m.NoRenew {
 		return nil
 	}
-	a := &separate{number: aparts.Add(1), owner: m.client.options.Owner, ttl: m.client.options.TTL}
+	a := &separate{number: aparts.Add(1), owner: m.client.options.Owner, ttl: m.client.options.TTL, fixed: m.NoRenew}
 	if m.Owner != "" {
 		a.owner = cleanOwner(m.Owner)
 	}

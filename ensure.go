@@ -12,6 +12,8 @@ import (
 // a ServerError: Redis did not say; the lease goes on until its deadline, as Err tells.
 // ErrReplicas: too few have acknowledged, and it goes on likewise.
 //
+// A lease with Mutex.NoRenew is not prolonged: that is CheckHeld then.
+//
 // It is for the moment before something that can't be undone and checks no token.
 // It narrows the gap between that and the loss to the time since Redis was asked,
 // and does not close it. It costs one round trip; ctx bounds the wait, 3 s at most.
@@ -20,6 +22,10 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 		return err
 	}
 	if err := l.Err(); err != nil {
+		return err
+	}
+	if l.turn.line.fixed() {
+		_, err := l.turn.check(ctx)
 		return err
 	}
 	return l.turn.ensure(ctx, 0)
@@ -81,9 +87,14 @@ func (l *line) check(t *tenure, now instant) *request {
 
 func (r *request) checkAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
+	if t.renewal == r { // in the place of a renewal; without an answer another follows, as of any
+		t.renewal = nil
+	}
 	if t.phase == holding {
 		switch {
 		case err == nil && a.word == "ours":
+			t.failures, t.ordered = 0, false
+			l.restUnlessAsked(t)
 			r.until = never
 			if a.pttl >= 0 { // else somebody took the expiry away
 				r.until = end(r.sent, a.pttl)
@@ -103,7 +114,11 @@ func (r *request) checkAnswered(a answer, err error, now instant) {
 }
 
 // ensure reserves at least so many tokens.
-func (u *turn) ensure(ctx context.Context, tokens int64) error {
+func (u *turn) ensure(ctx context.Context, tokens int64) error { return u.prolong(ctx, tokens, 0) }
+
+// prolong asks Redis once, to reserve at least so many tokens, and for a lease that is not renewed
+// by itself so much more time.
+func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration) error {
 	l := u.line
 	c := l.c
 	c.mu.Lock()
@@ -116,7 +131,7 @@ func (u *turn) ensure(ctx context.Context, tokens int64) error {
 		return e.err
 	}
 	answered := make(chan error, 1)
-	r := l.renewApart(u.tenure, now, tokens)
+	r := l.renewApart(u.tenure, now, tokens, extends)
 	r.asked = answered
 	c.unlock()
 
@@ -157,16 +172,22 @@ func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) e
 }
 
 // renewApart sends a renewal that waits for no other; on a quorum as any.
-func (l *line) renewApart(t *tenure, now instant, tokens int64) *request {
+func (l *line) renewApart(t *tenure, now instant, tokens int64, extends time.Duration) *request {
 	attempt := l.patienceToRenew(t, now)
 	t.expiry = max(t.expiry, now.add(l.ttl()))
 	if q := l.c.quorum; q != nil {
-		return q.renew(l, t, now, attempt)
+		r := q.renew(l, t, now, attempt)
+		r.extends = extends
+		return r
 	}
 	args, least := l.renewArgs(t, now, tokens)
+	if extends > least {
+		least = extends
+		args[2] = millis(least)
+	}
 	r := &request{
 		call: l.call(scriptRenew, args), least: least,
-		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered,
+		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered, extends: extends,
 	}
 	t.minHold.sent(r, now)
 	t.reserves(r)

@@ -26,7 +26,7 @@ import (
 // ErrLost, cause Exported), ErrUnreachable and what else EnsureHeld says, and a
 // lease that several callers share by Mutex.Reentrant, or whose Mutex.MinHold is not over. After success Release does nothing and
 // returns nil. Callers of this process that wait for the name stand in line for it as others
-// do. A Client of a quorum can't, nor can a lease of a Semaphore or an RWMutex.
+// do. A Client of a quorum can't, nor can a lease of a Semaphore or an RWMutex, nor one with Mutex.NoRenew.
 //
 // The term of an Election goes on likewise. Those who observe see its value until the adopter leads, and then the adopter.
 func (l *Lease) Export() (string, error) {
@@ -39,6 +39,8 @@ func (l *Lease) Export() (string, error) {
 		return "", notOnQuorum(l.Name(), "Export")
 	case u.line.shared != nil:
 		return "", errNotShared(l.Name(), "Export")
+	case u.line.fixed():
+		return "", &storeError{l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: who adopts it would renew it")}
 	case l.released:
 		return "", l.Err()
 	}

@@ -70,6 +70,13 @@ func (l *line) secure(t *tenure, now instant) {
 // least is how long L has to live, whatever the ttl: until the least time of
 // holding has passed, or as long as the turn will ask that is about to be given.
 func (l *line) least(t *tenure, now instant) time.Duration {
+	if l.fixed() { // so that one that comes late cuts nothing that Extend gave
+		return max(l.ttl(), l.leastHold(t, now))
+	}
+	return l.leastHold(t, now)
+}
+
+func (l *line) leastHold(t *tenure, now instant) time.Duration {
 	if t.rests(now) {
 		return t.minHold.until.sub(now)
 	}
@@ -153,6 +160,7 @@ func (u *turn) bound(w *caller, now instant) {
 	if w.most > 0 {
 		u.until, u.grace = now.add(w.most), cmp.Or(w.grace, 2*time.Second)
 	}
+	u.line.restUnlessAsked(u.tenure)
 }
 
 // holdLonger is bound for one who shares a turn: the longest counts.

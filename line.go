@@ -263,7 +263,8 @@ func (l *line) serve(now instant) {
 		w.least > 0 && t.minHold.plain,    // it has to have a tenure of its own
 		t.turns > 0 && !t.heard:           // a recall may have gone unheard: ask Redis again
 		l.depart(now)
-	case w.least > 0 && now.add(w.least) > t.minHold.lives:
+	case w.least > 0 && now.add(w.least) > t.minHold.lives,
+		l.fixed() && t.life < l.ttl(): // a push gave it a claim window
 		l.secure(t, now)
 	case t.ends().sub(now) < t.life/3:
 		l.topUp(now)
@@ -386,8 +387,11 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 		l.tenure, l.lingers = nil, 0
 		l.c.later(t.gone().add(l.ttl()), func(now instant) { l.c.end(t, now) })
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
-		if cause == MaxHold {
+		switch {
+		case cause == MaxHold:
 			l.freeLater(u, now)
+		case cause == Expired && l.fixed(): // L may live on, see Extend
+			l.free(u, now)
 		}
 	}
 	l.step(now)

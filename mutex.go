@@ -57,6 +57,14 @@ type Mutex struct {
 	// are still timed by Options.TTL.
 	TTL time.Duration
 
+	// NoRenew makes leases that are not renewed: each ends a TTL after Redis was asked for it, less a
+	// hundredth and 2 ms, unless Lease.Extend is called before. At its end it is lost, cause
+	// Expired, and the name is given back at once, so work under it must have stopped by
+	// then. Loss of the name is noticed at that end at the latest, or by CheckHeld and EnsureHeld, which prolong
+	// nothing here. After a wait Lock takes one more round trip, so that the lease begins
+	// whole. Such a lease can't be exported. What is said of Owner holds for it, too.
+	NoRenew bool
+
 	client    *Client
 	name      string
 	left      *[]*goodbye // of a Multi, which waits for all of them together

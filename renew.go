@@ -17,13 +17,17 @@ func (l *line) renew(t *tenure, now instant) {
 		return
 	}
 	attempt := l.patienceToRenew(t, now)
+	t.renewAt = next
+	if l.fixed() && l.turn != nil {
+		t.renewal = l.check(t, now)
+		return
+	}
 	if q := l.c.quorum; q != nil {
 		t.renewal = q.renew(l, t, now, attempt)
 	} else {
 		t.renewal = l.renewHere(t, now)
 		t.renewal.attempt = attempt
 	}
-	t.renewAt = next
 	t.expiry = max(t.expiry, now.add(l.ttl()))
 	t.minHold.sent(t.renewal, now)
 }
@@ -95,7 +99,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	case err == nil && (a.word == "renewed" || a.word == "kept") && r.acked < l.c.options.WaitReplicas:
 		l.tooFew(r, a, now)
 	case err == nil && a.word == "renewed":
-		t.hold(r.sent, l.ttl(), l.c.jitter)
+		l.prolonged(r)
 		t.minHold.secured(r, l.ttl(), now)
 		t.tokens.add(a.base, a.size)
 		l.acknowledged(t, r)
@@ -113,7 +117,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		l.listenByRenewing(t, now)
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && a.word == "kept":
-		t.hold(r.sent, l.ttl(), l.c.jitter)
+		l.prolonged(r)
 		t.minHold.secured(r, l.ttl(), now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
@@ -132,6 +136,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 			l.confirmFailed(err, r.sent, now)
 		}
 	}
+	l.restUnlessAsked(t)
 	l.step(now)
 }
 

@@ -22,6 +22,7 @@ type request struct {
 	waits     bool            // a renewal that no pipeline has taken yet
 	reserving bool            // counted among the strides of its tenure
 	whole     bool            // it does not fall back to L alone
+	extends   time.Duration   // a renewal by Lease.Extend; else 0
 	until     instant         // a question whether the name is ours: until when Redis says so; 0: as long as we know
 	asked     chan<- error    // of a renewal: who wants to know how it went; nil: nobody
 	answered  func(r *request, a answer, err error, now instant)

@@ -234,7 +234,7 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 		t.ordered = true
 	case now < t.ends():
 		answered := make(chan error, 1)
-		r := t.line.renewApart(t, now, 0)
+		r := t.line.asksApart(t, now)
 		r.asked = answered
 		c.unlock()
 		_ = c.outcome(ctx, r, answered) // else the holder hears of it by its next renewal

@@ -12,6 +12,7 @@ var tables = slices.Concat(
 	evalMutants,
 	orderMutants,
 	holdMutants,
+	extendMutants,
 	tickMutants,
 	sharedMutants,
 	sizeMutants,
