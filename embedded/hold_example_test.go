@@ -80,3 +80,28 @@ func Example_maxHold() {
 	fmt.Println(ok && lost.Cause == holdfast.MaxHold)
 	// Output: true
 }
+
+// A lease that nobody renews ends at a fixed time, unless it is extended.
+func Example_noRenew() {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := holdfast.New(store, nil)
+	defer client.Close()
+
+	ctx := context.Background()
+	mutex := client.Mutex("report")
+	mutex.TTL, mutex.NoRenew = 10*time.Second, true
+	lease, err := mutex.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lease.Release()
+	if err := lease.Extend(ctx, time.Minute); err != nil { // more to do than was thought
+		log.Fatal(err)
+	}
+	left, err := lease.CheckHeld(ctx)
+	fmt.Println(left.Round(10*time.Second), err)
+	// Output: 1m0s <nil>
+}
