@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -24,11 +25,16 @@ func alone(call Call) (Call, bool) {
 	case scriptHeld, scriptSharedHeld:
 		return Call{call.Script, call.Keys[:1], call.Args}, true
 	case scriptSharedUnlock:
-		return Call{scriptSharedDrop, call.Keys[3:4], call.Args[:1]}, true
+		return Call{scriptSharedDrop, call.Keys[3:4], idsOf(call, 2)}, true
 	case scriptSharedRenew:
-		return Call{scriptSharedKeep, call.Keys[3:4], call.Args[:1]}, true
+		return Call{scriptSharedKeep, call.Keys[3:4], idsOf(call, 3)}, true
 	}
 	return Call{}, false
+}
+
+// idsOf are the id of a call and the former ones, which begin there.
+func idsOf(call Call, former int) []string {
+	return slices.Concat(call.Args[:1], call.Args[min(former, len(call.Args)):])
 }
 
 // parted tells the refusal of a script whose keys are on two servers.

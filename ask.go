@@ -78,8 +78,10 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	if err == nil {
 		t.open--
 	}
-	if l.shared != nil && a.capacity > 0 {
-		l.sized(a)
+	l.sized(a)
+	if r.overtaken() {
+		l.lockOvertaken(t, err, now)
+		return
 	}
 	newest := l.asking == r
 	if newest {
@@ -91,9 +93,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	case err != nil:
 		_, refused := asServerError(err)
 		t.lost = t.lost || late(err)
-		if refused && unwritten(err) {
-			l.refusedUnwritten(t)
-		}
+		l.refusedUnwritten(t, err)
 		if newest && asking {
 			if together := refused && l.unbundle(); !together || passing(err) { // else it may be about another name
 				l.failed(err, r.sent, now)
@@ -154,7 +154,10 @@ func (l *line) lockGranted(r *request, a answer, now instant) {
 
 // refusedUnwritten: Redis refused a lock before its first write. If that was all that was
 // ever asked for the id, Redis does not know it and nothing is to be cancelled.
-func (l *line) refusedUnwritten(t *tenure) {
+func (l *line) refusedUnwritten(t *tenure, err error) {
+	if !unwritten(err) {
+		return
+	}
 	t.open--
 	if t.open == 0 && !t.lost && t.late == 0 && t.score == 0 && l.fresh != t {
 		t.waits = false

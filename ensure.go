@@ -80,7 +80,11 @@ func (l *line) check(t *tenure, now instant) *request {
 	if q := l.c.quorum; q != nil {
 		return q.check(l, t, now, attempt)
 	}
-	r := l.c.send(scriptHeld, l, t, now, []string{t.id}, (*request).checkAnswered)
+	args := []string{t.id}
+	if l.shared.wasLarger() {
+		args = append(args, l.shared.smaller.former...)
+	}
+	r := l.c.send(scriptHeld, l, t, now, args, (*request).checkAnswered)
 	r.attempt, r.ctx = attempt, nil
 	return r
 }
@@ -89,6 +93,9 @@ func (r *request) checkAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
 	if t.renewal == r { // in the place of a renewal; without an answer another follows, as of any
 		t.renewal = nil
+	}
+	if r.overtaken() && err == nil && a.word != "ours" {
+		err = errNoAnswer // the id that it bore has been replaced
 	}
 	if t.phase == holding {
 		switch {

@@ -126,18 +126,22 @@ func (u *turn) err() error {
 // first call of Done until then: a lease that is dropped without Release is renewed for
 // as long as the program runs.
 func (l *Lease) Done() <-chan struct{} {
-	u := l.turn
-	c := u.line.c
+	c := l.turn.line.c
 	c.mu.Lock()
 	defer c.unlock()
+	if l.turn.ended.Load() == nil {
+		l.turn.waited = l.client
+	}
+	return l.turn.whenDone()
+}
+
+// whenDone is closed when the turn is over. The mutex is held.
+func (u *turn) whenDone() <-chan struct{} {
 	if u.done == nil {
 		u.done = make(chan struct{})
 		if u.ended.Load() != nil {
 			close(u.done)
 		}
-	}
-	if u.ended.Load() == nil {
-		u.waited = l.client
 	}
 	return u.done
 }

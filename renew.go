@@ -58,6 +58,9 @@ func (l *line) renewArgs(t *tenure, now instant, tokens int64) (args []string, l
 	if l.shared != nil && t.turns > 0 {
 		wanted = 0 // it has one turn
 	}
+	if l.shared.wasLarger() {
+		return l.shared.withFormer(append(args, "0"), l.shard), 0
+	}
 	if wanted > 0 || least > 0 || now >= t.fenced.add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
@@ -85,14 +88,17 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		t.strides--
 	}
 	t.tokens.reserved(a.base, a.size)
+	if r.overtaken() && err == nil && a.word != "renewed" && a.word != "kept" {
+		err = errNoAnswer // the id that it bore has been replaced
+	}
 	if r.asked != nil {
 		defer func() { r.asked <- err }()
 	}
 	if t.renewal == r {
 		t.renewal = nil
 	}
-	if t.phase != holding {
-		return // it has ended meanwhile: harmless
+	if t.phase != holding || r.overtaken() {
+		return // it has ended meanwhile, or has another id: harmless
 	}
 	switch {
 	case now >= t.ends(): // never revived
@@ -103,6 +109,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		t.minHold.secured(r, l.ttl(), now)
 		t.tokens.add(a.base, a.size)
 		l.acknowledged(t, r)
+		l.kept(t, now)
 		if len(r.call.Args) > 1 {
 			t.fenced = r.sent
 		}
@@ -141,7 +148,9 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 }
 
 func (l *line) renewFailed(t *tenure, err error, now instant) {
-	t.failures++
+	if t.failures++; l.shared.wasLarger() {
+		l.shared.smaller.failed = err
+	}
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), t.life/6)
 	t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
 	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now), Slack: t.slack(now)})

@@ -215,6 +215,8 @@ func (l *line) unlockArgs(id, fresh string) []string {
 	switch {
 	case fresh != "":
 		return []string{id, l.shard, fresh, strideText}
+	case l.shared.wasLarger():
+		return l.shared.withFormer([]string{id}, l.shard)
 	case l.shard != "":
 		return []string{id, l.shard}
 	}
@@ -402,7 +404,7 @@ const lastEcho = 64 * time.Second
 // bring that lock later, by a connection which the client library has long closed, so
 // that nothing is heard of it.
 func (c *core) cancelFor(t *tenure, now instant) {
-	if e := c.cancelID(t.id, t.line, now); e != nil && t.lost {
+	if e := c.cancelID(t.line.lockedAs(t), t.line, now); e != nil && t.lost {
 		e.echo = time.Second
 	}
 }

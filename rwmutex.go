@@ -43,8 +43,8 @@ func (m *RWMutex) Name() string { return m.name }
 // Lock waits until the name is ours alone. It blocks, fails and leaves nothing
 // behind as Mutex.Lock does; ErrKind says besides that the name is used as
 // another kind of lock. Under the context of a lease of this name, a reader's
-// too, it is ErrDeadlock at once: a reader is never made a writer. Nor is a writer made a
-// reader: after Release and RLock a writer that waits may have been first.
+// too, it is ErrDeadlock at once: a reader is never made a writer. Lease.Downgrade makes
+// a writer a reader.
 func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, false) }
 
 // TryLock is Lock without waiting: a name that is held, or wanted by callers

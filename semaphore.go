@@ -74,7 +74,8 @@ func (s *Semaphore) Name() string { return s.name }
 func (s *Semaphore) Size() int { return int(s.size.Load()) }
 
 // Acquire waits until n permits are ours, first come first served, and returns
-// the lease that has them: they are given back together. ctx bounds the wait
+// the lease that has them: they are given back together, or some before the others
+// by Lease.Keep. ctx bounds the wait
 // only; when it ends Acquire returns its error at once and leaves nothing behind.
 // More permits than the name has are ErrSize, also when Resize made it smaller
 // during the wait. Other errors: ErrKind where others use the name otherwise;
@@ -165,7 +166,7 @@ const maxSizes = 1024
 // sized tells, once for each size of a name, that another one counts than was stated.
 func (l *line) sized(a answer) {
 	c := l.c
-	if l.shared.letter != permits || a.capacity == l.shared.capacity || c.sizes[l.name] == a.capacity ||
+	if l.shared == nil || a.capacity == 0 || l.shared.letter != permits || a.capacity == l.shared.capacity || c.sizes[l.name] == a.capacity ||
 		a.word != "granted" && a.word != "queued" && a.word != "held" {
 		return
 	}

@@ -26,6 +26,7 @@ type shared struct {
 	renewed  []string      // the keys of its renewals
 	most     time.Duration // MaxHold
 	grace    time.Duration // Grace
+	smaller  smaller
 }
 
 // wholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
@@ -81,7 +82,7 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 	if s.letter == permits {
 		s.keys = k.withSize()
 	}
-	s.tail = "." + itoa(c.options.TTL.Milliseconds()) + "." + string(rune(s.letter)) + itoa(s.weight) + "|" + c.options.Owner
+	s.tail = c.tailOf(s)
 	c.mu.Lock()
 	if c.closed {
 		c.unlock()
@@ -94,6 +95,11 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 	l.step(now)
 	c.unlockAndPerform(patient, l.asking, now)
 	return nil
+}
+
+// tailOf is what an id of a shared kind ends with.
+func (c *core) tailOf(s *shared) string {
+	return "." + itoa(c.options.TTL.Milliseconds()) + "." + string(rune(s.letter)) + itoa(s.weight) + "|" + c.options.Owner
 }
 
 // call is a run of a script on a name: of the one that does this for its kind.

@@ -76,6 +76,54 @@ func ExampleSemaphore_Resize() {
 	// Output: <nil>
 }
 
+// A job needs fewer permits for the rest of its work.
+func ExampleLease_Keep() {
+	client := newClient()
+	defer client.Close()
+	ctx := context.Background()
+
+	exports := client.Semaphore("exports", 10)
+	lease, err := exports.Acquire(ctx, 10)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = lease.Release() }()
+	fmt.Println(lease.Keep(2)) // the other 8 are free
+	other, err := exports.TryAcquire(ctx, 8)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(other.Release())
+	// Output:
+	// <nil>
+	// <nil>
+}
+
+// What was written is read again before another writer can change it.
+func ExampleLease_Downgrade() {
+	client := newClient()
+	defer client.Close()
+	ctx := context.Background()
+
+	config := client.RWMutex("config")
+	lease, err := config.Lock(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = lease.Release() }()
+	// write
+	fmt.Println(lease.Downgrade()) // from here on other readers read, too
+	_, err = config.TryLock(context.Background())
+	fmt.Println("another writer:", err == nil)
+	// read what was written
+	// Output:
+	// <nil>
+	// another writer: false
+}
+
 // Any number of readers, or one writer.
 func ExampleClient_RWMutex() {
 	client := newClient()

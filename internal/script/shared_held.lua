@@ -1,12 +1,13 @@
 -- shared_held: whether one holder has its part, and for how long. Writes nothing.
 -- KEYS H, L, revocation key of id; or H alone
--- ARGV id
+-- ARGV id, then, if its part was made smaller: former ids
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local H, L = KEYS[1], KEYS[2]
 
-local score = tonumber(redis.call('ZSCORE', H, ARGV[1]) or '0')
-local over = score % 4503599627370496 -- see shared_ids.lua
+local score = false
+for i = 1, #ARGV do score = score or redis.call('ZSCORE', H, ARGV[i]) end
+local over = tonumber(score or '0') % 4503599627370496 -- see shared_ids.lua
 local kind = L and redis.pcall('HMGET', L, 'kind') or {}
 local order, reason = string.match(KEYS[3] and redis.call('GET', KEYS[3]) or '', '^(%a+)|(.*)$')
 if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end

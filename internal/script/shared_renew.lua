@@ -1,13 +1,20 @@
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. Never
--- makes a holder anew, nor L.
+-- makes a holder anew, nor L. Where a part was made smaller it replaces the former
+-- id, and makes holders of those who fit then.
 -- KEYS L F Q H, revocation key of id
--- ARGV id, then, unless F may be left alone: stride or 0
+-- ARGV id, then, unless F may be left alone: stride or 0, then, if its part was made
+-- smaller: shard suffix, former ids
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, H = KEYS[1], KEYS[2], KEYS[4]
 local id = ARGV[1]
 
-local score = redis.call('ZSCORE', H, id)
+local score, former = redis.call('ZSCORE', H, id), nil
+for i = 4, #ARGV do
+  if score then break end
+  score = redis.call('ZSCORE', H, ARGV[i])
+  former = score and ARGV[i]
+end
 local LIGHT = 4503599627370496 -- see shared_ids.lua; whoever stands above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local over = score and score - above
@@ -16,7 +23,7 @@ local order, reason = string.match(KEYS[5] and redis.call('GET', KEYS[5]) or '',
 if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end
 if order == 'stolen' then return {'stolen', reason} end
 if kind.err or not over or over <= us then
-  if over then redis.call('ZREM', H, id) end -- it hears that it is over
+  if over then redis.call('ZREM', H, former or id) end -- it hears that it is over
   if not kind.err and (kind[1] or redis.call('PTTL', L) == -2)
     and redis.call('ZCOUNT', H, string.format('(%.0f', us), string.format('(%.0f', LIGHT)) == 0
     and redis.call('ZCOUNT', H, string.format('(%.0f', us + LIGHT), '+inf') == 0 then
@@ -30,6 +37,11 @@ if ARGV[2] then
   -- include fence.lua
 end
 
+if former then
+  -- include shared_replace.lua
+  if order == 'revoked' then return {'revoked', reason} end
+  return string.format('renewed 0 0 0 %s %s %s', t[1], t[2], refused)
+end
 redis.call('PEXPIRE', L, math.max(ttl, redis.call('PTTL', L))) -- first: full memory never refuses it, and then nothing that follows
 redis.call('PEXPIRE', H, math.max(ttl, redis.call('PTTL', H)))
 redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)

@@ -1,7 +1,8 @@
 -- shared_unlock: ends an id, held or given up, wherever it stands, and makes
 -- holders of those who fit then.
 -- KEYS L F Q H
--- ARGV id, shard suffix where it is not ''
+-- ARGV id, shard suffix where it is not '', then, if its part was made smaller:
+-- former ids
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -11,6 +12,11 @@ local id, suffix, sized = ARGV[1], ARGV[2] or '', nil -- whoever locks stores th
 local kind = kind_of(id)
 -- include shared_state.lua
 local over = redis.call('ZSCORE', H, id)
+for i = 3, #ARGV do
+  if over then break end
+  over = redis.call('ZSCORE', H, ARGV[i])
+  id = over and ARGV[i] or id -- it was never replaced, and now never will be
+end
 local waiting = redis.call('ZCARD', Q)
 local held = over_of(over) > us
 local now, fence, pushed, base, room

@@ -13,7 +13,7 @@ var aliveMutants = []mutant{
 	{guard: "alive: until the context ends", file: "lease.go", pkg: "./internal/lab", name: "TestContextDoneKeepsItsClient",
 		edits: []string{"delete(u.derived, d)", "_ = d"}},
 	{guard: "alive: Done keeps it", file: "lease.go", pkg: "./internal/lab", name: "TestDoneKeepsItsClient",
-		edits: []string{"u.waited = l.client", "_ = l"}},
+		edits: []string{"l.turn.waited = l.client", "_ = l"}},
 	{guard: "alive: until the lease ends", file: "lease.go", pkg: "./internal/lab", name: "TestDoneKeepsItsClient",
 		edits: []string{"	u.waited = nil\n", ""}},
 	{guard: "alive: locking several names does not", file: "multi.go", pkg: "./internal/lab", name: "TestLeaseDroppedWithItsClient",

@@ -17,6 +17,7 @@ var tables = slices.Concat(
 	sharedMutants,
 	sizeMutants,
 	sharedOrderMutants,
+	smallerMutants,
 	lightMutants,
 	contribMutants,
 	attackMutants,

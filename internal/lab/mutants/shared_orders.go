@@ -5,7 +5,7 @@ var sharedOrderMutants = []mutant{
 	{guard: "shared orders: each holder has a key", file: "keys.go", name: "TestSharedOrdersMeanOne",
 		edits: []string{"partOrderPrefix + client + \".\" + nonce + shard", "partOrderPrefix + (client + nonce)[:0] + shard"}},
 	{guard: "shared orders: a renewal is told that it was revoked", file: "internal/script/shared_renew.lua", name: "TestSharedRevoke",
-		edits: []string{"if order == 'revoked' then", "if false then"}},
+		edits: []string{"\nif order == 'revoked' then", "\nif false then"}},
 	{guard: "shared orders: and that it was stolen from", file: "internal/script/shared_renew.lua", name: "TestSharedSteal",
 		edits: []string{"if order == 'stolen' then", "if false then"}},
 	{guard: "shared orders: revoke publishes", file: "internal/script/shared_revoke.lua", name: "TestSharedRevoke",

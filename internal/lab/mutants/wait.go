@@ -25,7 +25,7 @@ var waitMutants = []mutant{
 	{guard: "wait: without a subscription it tries now and then", file: "ask.go", name: "TestWaitsWithoutASubscription",
 		edits: []string{"l.tenure.phase == queued || l.wake.refused && !l.wake.up", "l.tenure.phase == queued"}},
 	{guard: "what was refused unwritten is not cancelled", file: "ask.go", name: "TestRefusedLockIsNotCancelled",
-		edits: []string{"if refused && unwritten(err) {", "if false {"}},
+		edits: []string{"if !unwritten(err) {", "if true {"}},
 	{guard: "wait: a machine's sleep is no outage", file: "ask.go", name: "TestSleepIsNoOutage",
 		edits: []string{"	l.slept(since.add(l.c.options.attempt()), now)\n	l.trouble = err\n	if !passing", "	l.trouble = err\n	if !passing"}},
 	{guard: "wait: nor where it was about to ask", file: "line.go", name: "TestSleepIsNoOutage",

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -100,7 +102,7 @@ func (w *Watch) checkShared(name string, n *watched) {
 			continue
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
-			if w.world.Do("ZSCORE", KeyH(name), h.tenure) != nil {
+			if w.inH(name, h) != "" {
 				continue // a late duplicate has made it anew
 			}
 			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
@@ -108,7 +110,7 @@ func (w *Watch) checkShared(name string, n *watched) {
 			}
 			continue
 		}
-		weight, _ := h.part.weighs()
+		weight := h.weighs()
 		used += weight
 		who += fmt.Sprintf(" %s (token %d, weight %d)", h.Process.Owner, h.Lease.Token(), weight)
 		w.compareShared(name, h)
@@ -118,16 +120,61 @@ func (w *Watch) checkShared(name string, n *watched) {
 	}
 }
 
+// Smaller notes that a holder is about to make its part smaller: from now on it uses no
+// more than that.
+func (w *Watch) Smaller(h *Held, p Part) {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	w.check(h.name)
+	h.parts = append(h.parts, partAt{p, time.Now()})
+}
+
+// partAt is a smaller part, and since when the holder uses no more.
+type partAt struct {
+	part Part
+	from time.Time
+}
+
+// weighs is what a holder has now.
+func (h *Held) weighs() (weight int64) {
+	p := h.part
+	if n := len(h.parts); n > 0 {
+		p = h.parts[n-1].part
+	}
+	weight, _ = p.weighs()
+	return weight
+}
+
+// becomes notes by which id a renewal replaces the former ones.
+func (w *Watch) becomes(name, id string, former []string) {
+	for _, h := range w.name(name).leases {
+		if slices.Contains(former, h.tenure) && !slices.Contains(h.newer, id) {
+			h.newer = append(h.newer, id)
+		}
+	}
+}
+
+// inH is the score of a holder in H; empty: it does not stand there. Of several ids the
+// newest counts: a late duplicate may have made a former one anew.
+func (w *Watch) inH(name string, h *Held) string {
+	for _, id := range slices.Backward(h.newer) {
+		if score, ok := w.world.Do("ZSCORE", KeyH(name), id).(string); ok {
+			return score
+		}
+	}
+	score, _ := w.world.Do("ZSCORE", KeyH(name), h.tenure).(string)
+	return score
+}
+
 func (w *Watch) compareShared(name string, h *Held) {
-	text, _ := w.world.Do("ZSCORE", KeyH(name), h.tenure).(string)
-	over, _ := strconv.ParseFloat(text, 64)
+	over, _ := strconv.ParseFloat(w.inH(name, h), 64)
 	if h.tenure == "" || over == 0 {
 		w.broken("S1: %s believes in %s, and does not stand in H", h.Process.Owner, name)
 		return
 	}
 	if over >= Light {
 		over -= Light
-		if weight, _ := h.part.weighs(); weight != 1 {
+		if weight := h.weighs(); weight != 1 {
 			w.broken("S1: %s holds %d of %s, and is counted as 1", h.Process.Owner, weight, name)
 		}
 	}
@@ -192,7 +239,26 @@ func (c *caller) onceShared(name string) {
 		return
 	}
 	c.story.Watch.Granted(h, lease)
+	c.smaller(h, lease, part)
 	c.hold(h, lease)
+}
+
+// smaller makes a part smaller now and then, and again.
+func (c *caller) smaller(h *Held, lease *holdfast.Lease, part Part) {
+	for c.random.IntN(3) == 0 && (part.Write || part.N > 1) {
+		keep := lease.Downgrade
+		if part.Write = false; part.N > 1 {
+			part.N = 1 + c.random.IntN(part.N-1)
+			keep = func() error { return lease.Keep(part.N) }
+		}
+		c.story.Watch.Smaller(h, part)
+		err := keep()
+		c.did("a smaller part", err)
+		over := lease.Err()
+		if err != nil && !errors.Is(err, holdfast.ErrUnknown) && !(errors.Is(err, holdfast.ErrLost) && over != nil) && !c.link.Dead() {
+			c.story.Watch.Broken("a smaller part of %s: %v, and the lease says %v", h.name, err, over)
+		}
+	}
 }
 
 // probe takes a name for itself alone.

@@ -27,7 +27,7 @@ var (
 	operations = []string{
 		"Lock: done", "Lock: given up", "TryLock: done", "TryLock: held", "Release: done", "MinHold", "MaxHold", "Release: lost, max hold",
 		"Acquire: done", "RLock: done", "write Lock: done", "Multi: done", "Multi: held", "Campaign: done", "Leader: done", "Once: done",
-		"Once: not due", "Revoke: done", "Steal: done", "Mutex.Steal: done", "Export: done", "Adopt: done", "EnsureHeld: done", "Eval: done",
+		"Once: not due", "Revoke: done", "Steal: done", "Mutex.Steal: done", "Export: done", "Adopt: done", "EnsureHeld: done", "Eval: done", "a smaller part: done",
 		"quorum Lock: done", "quorum TryLock: done", "quorum Campaign: done", "quorum MaxHold: done",
 	}
 	states = []string{

@@ -62,6 +62,10 @@ func (w *Watch) waits(n *watched) *waiting.Name {
 		case !h.Got.IsZero():
 			c.Until, c.Got, c.Token = at(h.Got), at(h.Got), h.Lease.Token()
 			c.Left = w.gaveBack(h, now)
+			for _, p := range h.parts {
+				less, _ := p.part.weighs()
+				c.Smaller = append(c.Smaller, waiting.Smaller{At: at(p.from), Weight: less})
+			}
 		case !h.Left.IsZero() && !l.dead:
 			c.Until = at(h.Left)
 		case l.dead:
@@ -118,8 +122,7 @@ func (w *Watch) doubt(n *watched, l *Link, at int64) []waiting.Span {
 	others := int64(0)
 	for _, h := range n.all {
 		if h.Process != l && int64(w.since(h.Got)) < at-around && w.gaveBack(h, waiting.Never) > at+around {
-			weight, _ := h.part.weighs()
-			others += weight
+			others += h.weighs()
 		}
 	}
 	if others > 0 && others >= n.capacity {

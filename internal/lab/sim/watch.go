@@ -89,7 +89,9 @@ type Held struct {
 	Lease   Belief
 	name    string
 	tenure  string        // its id, when known
+	newer   []string      // the ids that are to take its place, or have, as its part was made smaller
 	part    Part          // of a shared kind
+	parts   []partAt      // that were made of it later, each smaller
 	stays   bool          // a term, or one with a least time: not to be exported
 	own     bool          // it has a tenure, and a place in the queue, of its own
 	least   time.Duration // that its name is kept from others since it was granted
@@ -233,6 +235,11 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
 	case kind == "cancel" || kind == "unlock" || kind == "rest" || kind == "shared_unlock":
 		w.gone[id] = true
+		if kind == "shared_unlock" && len(args) > 2 {
+			for _, former := range args[2:] {
+				w.gone[former] = true
+			}
+		}
 		if fresh := gains(kind, args); (kind == "unlock" || kind == "rest") && w.gone[fresh] {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
@@ -248,6 +255,9 @@ func (w *Watch) before(call holdfast.Call) {
 	}
 	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] || call.Script.Name == "take" && w.holder(name) == call.Args[3] {
 		w.forgottenName(name) // who has it may believe so until it hears of that
+	}
+	if call.Script.Name == "shared_renew" && len(call.Args) > 3 {
+		w.becomes(name, call.Args[0], call.Args[3:])
 	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name

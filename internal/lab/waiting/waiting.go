@@ -21,18 +21,22 @@ type Span struct{ From, To int64 }
 
 // Call is one call for a part of a name, and its result.
 type Call struct {
-	Client string
-	Place  string // in the queue; local waiters of a mutex share the place of their Client
-	Weight int64  // of the part
-	Asked  int64
-	Until  int64 // it waited until then: it was answered, or its process died, or all was over
-	Dead   bool  // its process died at Until, so its place may still be in the queue
-	Got    int64 // when it was granted; 0: it was not
-	Left   int64 // when the lease had ended in Redis, at the latest
-	Token  int64
-	Own    bool // its tenure is its own; else turns with tokens of one block share one
-	Apart  bool // it is not checked itself: it asks for several names at once
+	Client  string
+	Place   string // in the queue; local waiters of a mutex share the place of their Client
+	Weight  int64  // of the part
+	Asked   int64
+	Until   int64 // it waited until then: it was answered, or its process died, or all was over
+	Dead    bool  // its process died at Until, so its place may still be in the queue
+	Got     int64 // when it was granted; 0: it was not
+	Left    int64 // when the lease had ended in Redis, at the latest
+	Token   int64
+	Own     bool      // its tenure is its own; else turns with tokens of one block share one
+	Smaller []Smaller // what became of its part before it left
+	Apart   bool      // it is not checked itself: it asks for several names at once
 }
+
+// Smaller says that a holder kept a smaller part from a time on.
+type Smaller struct{ At, Weight int64 }
 
 // Name is all that happened to one name.
 type Name struct {
@@ -131,7 +135,13 @@ func (n *Name) Idle(r Rules) (found []Breach, longest time.Duration) {
 		}
 		if c.Got > 0 && c.Left >= c.Got {
 			at(c.Got, func() { w.close(c.Got); w.used += c.Weight })
-			at(c.Left, func() { w.used -= c.Weight })
+			weight := c.Weight
+			for _, s := range c.Smaller {
+				less := weight - s.Weight
+				at(s.At, func() { w.used -= less })
+				weight = s.Weight
+			}
+			at(c.Left, func() { w.used -= weight })
 		}
 	}
 	for _, d := range n.Doubt {

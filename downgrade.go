@@ -1,0 +1,167 @@
+package holdfast
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Downgrade makes a writer's lease of an RWMutex a reader's, with no other writer in
+// between; readers that wait come in at once. Stop writing before you call it. The lease
+// goes on: it keeps its token and its contexts. A reader's lease stays as it is.
+//
+// It gives back, so like Release it takes no context: it waits for Redis, two seconds at
+// most, and goes on in the background. nil: Redis has done it. ErrUnknown: the answer
+// did not come in time, and from now on the lease is a reader's all the same; each
+// renewal asks again, and so does a second call. ErrLost, with the cause, and ErrReleased: it is over.
+// Other leases than those of an RWMutex get an error.
+func (l *Lease) Downgrade() error {
+	return l.turn.keep("Downgrade", reader, 1)
+}
+
+// Keep gives back all but n of a lease's permits, n being 1 or more; callers that wait
+// for them get them at once. The lease goes on with the n that stay: it keeps its token
+// and its contexts. One that has no more than n stays as it is, so Keep can be called again.
+//
+// It blocks and fails as Downgrade does. n below 1 is ErrSize: give all back by Release.
+// Other leases than those of a Semaphore get an error.
+func (l *Lease) Keep(n int) error {
+	if n < 1 {
+		return fmt.Errorf("%w: a lease of %s cannot keep %d", ErrSize, l.Name(), n)
+	}
+	return l.turn.keep("Keep", permits, int64(n))
+}
+
+// smaller is what a line of a shared kind knows of a part that was made smaller. From
+// then on the tenure has another id, which takes the place of the former one in Redis.
+// The renewal and the unlock that name both are right before and after that.
+// See docs/shared.md.
+type smaller struct {
+	former []string      // the ids before, in order
+	asked  chan struct{} // closed when Redis has replaced them; nil: it has, or nothing is asked
+	failed error         // how the newest try failed
+}
+
+// keep makes the part of a turn smaller, and waits until Redis has done so.
+func (u *turn) keep(what string, letter byte, weight int64) error {
+	l := u.line
+	c := l.c
+	c.mu.Lock()
+	if l.kind() != kindOf(letter) {
+		defer c.unlock()
+		return &storeError{l.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(l.kind(), 0))}
+	}
+	now := c.clock.look()
+	if l.turn == u && u.over(now) != "" {
+		l.expire(now)
+	}
+	if e := u.ended.Load(); e != nil {
+		c.unlock()
+		return e.err
+	}
+	s := l.shared
+	if weight < s.weight {
+		l.keep(letter, weight)
+	}
+	if s.smaller.asked == nil {
+		c.unlock()
+		return nil
+	}
+	t := u.tenure
+	t.renewal = l.renewApart(t, now, 0, 0)
+	t.renewAt = min(t.renewAt, now.add(min(t.life/6, 500*time.Millisecond)))
+	l.arm(now)
+	done, ended := s.smaller.asked, u.whenDone()
+	c.unlock()
+
+	late := time.NewTimer(c.patienceToRelease())
+	defer late.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-ended:
+		return u.err()
+	case <-late.C:
+	case <-c.stopped:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &storeError{l.name, ErrUnknown, or(s.smaller.failed, errNoAnswer)}
+}
+
+// keep gives the tenure another id, of a smaller weight. The nonce stays: an order by
+// Revoke or Steal is kept under it.
+func (l *line) keep(letter byte, weight int64) {
+	s, t := l.shared, l.tenure
+	head := t.id[:len(t.id)-len(s.tail)]
+	s.letter, s.weight = letter, weight
+	s.tail = l.c.tailOf(s)
+	s.smaller.former = append(s.smaller.former, t.id)
+	s.smaller.failed = nil
+	if s.smaller.asked == nil {
+		s.smaller.asked = make(chan struct{})
+	}
+	delete(l.c.tenures, t.id) // no past one yet: that would be cancelled when heard of
+	t.id = head + s.tail
+	l.c.tenures[t.id] = t
+}
+
+// kept: Redis has replaced the former ids.
+func (l *line) kept(t *tenure, now instant) {
+	if l.shared == nil || l.shared.smaller.asked == nil {
+		return
+	}
+	close(l.shared.smaller.asked)
+	l.formerIsPast(t, now)
+	if t.lost { // a lock of the first may yet come
+		l.c.cancelFor(t, now)
+	}
+}
+
+// formerIsPast: from now on the former ids of a tenure are only remembered.
+func (l *line) formerIsPast(t *tenure, now instant) {
+	if l.shared == nil {
+		return
+	}
+	l.shared.smaller.asked = nil
+	for _, id := range l.shared.smaller.former {
+		if !l.c.past.knows(id) {
+			l.c.past.add(id, l.bare(now), now, l.ttl()+time.Minute)
+		}
+	}
+}
+
+// lockedAs is the id that the locks of a tenure bore.
+func (l *line) lockedAs(t *tenure) string {
+	if l.shared.wasLarger() {
+		return l.shared.smaller.former[0]
+	}
+	return t.id
+}
+
+// overtaken: a request was answered that bore a former id, and may have run when that was
+// replaced already. A renewal then says nothing; a lock has left something behind.
+func (r *request) overtaken() bool {
+	return r.line.shared.wasLarger() && r.call.Args[0] != r.tenure.id
+}
+
+// lockOvertaken undoes what a lock of a former id may have left. While that may still be the
+// holder, it must not be cancelled: kept does so then, or the end of the tenure.
+func (l *line) lockOvertaken(t *tenure, err error, now instant) {
+	if _, refused := asServerError(err); refused {
+		return
+	}
+	if t.lost = t.lost || late(err); l.shared.smaller.asked != nil {
+		t.lost = true
+		return
+	}
+	l.c.cancelFor(t, now)
+}
+
+// wasLarger reports whether the part was made smaller.
+func (s *shared) wasLarger() bool { return s != nil && len(s.smaller.former) > 0 }
+
+// withFormer adds the former ids to the arguments of a renewal or an unlock.
+func (s *shared) withFormer(args []string, suffix string) []string {
+	return slices.Concat(args, []string{suffix}, s.smaller.former)
+}
