@@ -31,7 +31,7 @@ var mutants = []mutant{
 	{guard: "rule 3: no cancel for a tenure ended by deadline", file: "ask.go", name: "TestGraceAfterTheDeadline",
 		edits: []string{"case over:\n\t\treturn", "case over:\n\t\tc.cancelID(t.id, l, now)\n\t\treturn"}},
 	{guard: "rule 4: not held counts as released", file: "ask.go", name: "TestUnlockSentTwice",
-		edits: []string{"l.departed(nil, now)\n\tif a.word == \"dropped\"", "l.departed(map[bool]error{true: ErrUnknown}[a.word == \"not held\"], now)\n\tif a.word == \"dropped\""}},
+		edits: []string{"l.departed(l.wasGone(t, a), now)\n\tif a.word == \"dropped\"", "l.departed(map[bool]error{true: ErrUnknown}[a.word == \"not held\"], now)\n\tif a.word == \"dropped\""}},
 	{guard: "rule 4: lock is sent for a fresh id not queued", file: "ask.go", name: "TestFreshIDThatWasNotQueued",
 		edits: []string{"case fresh == nil:\n\tcase a.word == \"granted\":", "case fresh == nil:\n\tcase a.word == \"not held\":\n\t\tfresh.phase = queued\n\t\tl.askAt = now.add(time.Hour)\n\tcase a.word == \"granted\":"}},
 	{guard: "rule 4: not held queues nothing", file: "internal/script/unlock.lua", name: "TestLateUnlockQueuesNothing",
