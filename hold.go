@@ -102,6 +102,40 @@ func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string)
 	return scriptUnlock, l.unlockArgs(id, fresh)
 }
 
+// expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
+func (l *line) expire(now instant) {
+	cause := Expired
+	if l.turn != nil {
+		cause = cmp.Or(l.turn.over(now), Expired)
+	}
+	l.retire(cause, "", now)
+}
+
+// retire ends a tenure whose holder has to stop. Its L is left alone until the
+// lease is released, after MaxHold until Grace has passed: the rest of its life is for
+// work that is stopping.
+// Without a lease nobody works, and it goes at once.
+func (l *line) retire(cause Cause, reason string, now instant) {
+	t, u := l.tenure, l.turn
+	l.turn = nil
+	if u == nil {
+		l.c.end(t, now)
+		l.leaveBehind(t, now)
+	} else {
+		t.become(over)
+		l.tenure, l.lingers = nil, 0
+		l.c.later(t.gone().add(l.ttl()), func(now instant) { l.c.end(t, now) })
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
+		switch {
+		case cause == MaxHold:
+			l.freeLater(u, now)
+		case cause == Expired && l.fixed(): // L may live on, see Extend
+			l.free(u, now)
+		}
+	}
+	l.step(now)
+}
+
 // freeLater gives the name back when Grace has passed, unless Release does before.
 func (l *line) freeLater(u *turn, now instant) {
 	l.c.later(now.add(u.grace), func(now instant) {

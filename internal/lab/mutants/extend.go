@@ -6,7 +6,7 @@ var extendMutants = []mutant{
 		edits: []string{"t.renewAt = never", "_ = t"}},
 	{guard: "no renewal: it begins with its whole ttl", file: "line.go", name: "TestNoRenew",
 		edits: []string{"l.fixed() && t.life < l.ttl():", "false:"}},
-	{guard: "no renewal: the name is free at its end", file: "line.go", name: "TestExtend",
+	{guard: "no renewal: the name is free at its end", file: "hold.go", name: "TestExtend",
 		edits: []string{"case cause == Expired && l.fixed():", "case false:"}},
 	{guard: "Extend: an answer moves the deadline", file: "extend.go", name: "TestExtend",
 		edits: []string{"t.hold(r.sent, r.extends, l.c.jitter)", "_ = r"}},

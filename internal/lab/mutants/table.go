@@ -36,7 +36,7 @@ var mutants = []mutant{
 		edits: []string{"case fresh == nil:\n\tcase a.word == \"granted\":", "case fresh == nil:\n\tcase a.word == \"not held\":\n\t\tfresh.phase = queued\n\t\tl.askAt = now.add(time.Hour)\n\tcase a.word == \"granted\":"}},
 	{guard: "rule 4: not held queues nothing", file: "internal/script/unlock.lua", name: "TestLateUnlockQueuesNothing",
 		edits: []string{"  return {'not held', holder or '', us}\n", "  if holder and fresh ~= '' then redis.call('ZADD', Q, 'NX', us, fresh) end\n  return {'not held', holder or '', us}\n"}},
-	{guard: "rule 5: L is left alone until Release", file: "line.go", name: "TestGraceAfterTheDeadline",
+	{guard: "rule 5: L is left alone until Release", file: "hold.go", name: "TestGraceAfterTheDeadline",
 		edits: []string{"\tif u == nil {\n\t\tl.c.end(t, now)", "\tif u != nil {\n\t\tu.finish(&LostError{Name: l.name, Token: u.token, Cause: Expired}, now)\n\t}\n\tif u = nil; u == nil {\n\t\tl.c.end(t, now)"}},
 	{guard: "rule 6: the lost grant", file: "line.go", name: "TestLostGrant",
 		edits: []string{"} else if t.phase == queued || l.askAt > now {", "} else if t.phase != queued && l.askAt > now {"}},
