@@ -80,7 +80,7 @@ func ExampleLease_Proclaim() {
 		log.Print(err)
 		return
 	}
-	defer lease.Release()
+	defer func() { _ = lease.Release() }()
 	if err := lease.Proclaim(ctx, "10.0.0.3:9090"); err != nil {
 		log.Print(err)
 		return

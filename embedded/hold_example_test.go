@@ -95,11 +95,13 @@ func Example_noRenew() {
 	mutex.TTL, mutex.NoRenew = 10*time.Second, true
 	lease, err := mutex.Lock(ctx)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
-	defer lease.Release()
+	defer func() { _ = lease.Release() }()
 	if err := lease.Extend(ctx, time.Minute); err != nil { // more to do than was thought
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	left, err := lease.CheckHeld(ctx)
 	fmt.Println(left.Round(10*time.Second), err)

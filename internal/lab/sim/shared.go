@@ -255,7 +255,7 @@ func (c *caller) smaller(h *Held, lease *holdfast.Lease, part Part) {
 		err := keep()
 		c.did("a smaller part", err)
 		over := lease.Err()
-		if err != nil && !errors.Is(err, holdfast.ErrUnknown) && !(errors.Is(err, holdfast.ErrLost) && over != nil) && !c.link.Dead() {
+		if err != nil && !errors.Is(err, holdfast.ErrUnknown) && (!errors.Is(err, holdfast.ErrLost) || over == nil) && !c.link.Dead() {
 			c.story.Watch.Broken("a smaller part of %s: %v, and the lease says %v", h.name, err, over)
 		}
 	}
