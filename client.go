@@ -3,7 +3,6 @@ package holdfast
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -169,7 +168,7 @@ func (c *core) start() *Client {
 	go c.run()
 
 	client := &Client{c}
-	runtime.AddCleanup(client, dropped, c)
+	client.noticeDrop()
 	return client
 }
 

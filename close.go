@@ -3,9 +3,18 @@ package holdfast
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"slices"
 	"time"
 )
+
+// noticeDrop ends a Client that the program drops. In a bubble it can't: nothing outside may
+// touch the channels of one.
+func (client *Client) noticeDrop() {
+	if !inBubble() {
+		runtime.AddCleanup(client, dropped, client.core)
+	}
+}
 
 // dropped runs when a Client was garbage-collected.
 func dropped(c *core) {

@@ -392,7 +392,7 @@ func (l *line) tick(now instant) {
 		l.step(now)
 		return
 	}
-	if l.asking == nil && l.unlocking == nil {
+	if r := l.asking; (r == nil || r.sent == now) && l.unlocking == nil { // now: another line of its bundle has just asked
 		l.slept(l.timer.when, now)
 	}
 	switch t.phase {

@@ -412,6 +412,9 @@ func (c *core) cancelFor(t *tenure, now instant) {
 // cancelID ends an id of ours that we neither hold nor wait for. The errand is nil on a
 // quorum.
 func (c *core) cancelID(id string, l *line, now instant) *errand {
+	if t := c.tenures[id]; t != nil {
+		t.unlocks++ // it may release what an unlock then finds gone
+	}
 	if rests := c.restsUntil(id); rests > now {
 		return c.rest(id, l, now, rests)
 	}

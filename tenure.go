@@ -61,7 +61,7 @@ type tenure struct {
 	token    int64 // on a quorum: the majority's
 	minHold  minHold
 	leaving  *farewell // on a quorum: who has answered unlock
-	unlocks  int       // sent so far, without those that have surely done nothing
+	unlocks  int       // sent so far, cancels too, without those that have surely done nothing
 	wanted   instant   // on a quorum: until when another line of this Client has asked again
 }
 

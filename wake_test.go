@@ -91,6 +91,7 @@ func (s *cut) Subscribe(context.Context, string, func(string)) (Subscription, er
 func (s *cut) Ping(context.Context) error                                            { return nil }
 func (s *cut) Done() <-chan struct{}                                                 { return s.ends }
 func (s *cut) Close()                                                                {}
+func (s *cut) Sharded() bool                                                         { return false }
 
 // A caller does not wait until all subscriptions that broke at once have been
 // dealt with.

@@ -21,7 +21,8 @@
 // A Store needs no socket, no timer and no goroutine but one or two per
 // subscription, all of which end with Close: it works inside a testing/synctest
 // bubble, where keys expire by the bubble's clock, and so do the leases of a Client that
-// was made in it. Close the Client inside its bubble, too. Connect gives a test a client whose
+// was made in it. Close the Client inside its bubble, too: one that is dropped there is not
+// noticed. Connect gives a test a client whose
 // connection it can cut; the example "Testing" loses a lease, a holder, and Redis itself.
 // Listen opens the Store to redis-cli and to other processes of the same machine.
 package embedded

@@ -176,3 +176,55 @@ func TestReleaseOfATakenLock(t *testing.T) {
 		t.Errorf("release of the other: got %v, want nil", err)
 	}
 }
+
+// belated is a store whose answer to a lock comes while the unlock is on its way.
+type belated struct {
+	*embedded.Store
+	unlocking chan struct{} // nil: its answers come at once
+}
+
+func (s *belated) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	switch {
+	case s.unlocking == nil:
+	case call.Script.Name == "lock":
+		reply, err := s.Store.Eval(ctx, call)
+		<-s.unlocking
+		return reply, err
+	case call.Script.Name == "unlock":
+		close(s.unlocking)
+		time.Sleep(100 * time.Millisecond) // the cancel overtakes it
+	}
+	return s.Store.Eval(ctx, call)
+}
+
+// A lock was granted by a push before its own answer came, which says that it waits.
+// To that answer the Client sends a cancel, and the unlock runs behind it.
+func TestReleaseBehindACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := embedded.Open(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		holder := holdfast.New(store, nil)
+		defer holder.Close()
+		slow := &belated{Store: store}
+		waiter := holdfast.New(slow, nil)
+		defer waiter.Close()
+		for range 2 { // the first time it subscribes to its channel
+			held, err := holder.Mutex("m").Lock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(time.Second, func() { _ = held.Release() })
+			lease, err := waiter.Mutex("m").Lock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lease.Release(); err != nil {
+				t.Errorf("release: got %v, want nil", err)
+			}
+			slow.unlocking = make(chan struct{})
+		}
+	})
+}

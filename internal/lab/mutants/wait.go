@@ -28,6 +28,8 @@ var waitMutants = []mutant{
 		edits: []string{"if !unwritten(err) {", "if true {"}},
 	{guard: "wait: a machine's sleep is no outage", file: "ask.go", name: "TestSleepIsNoOutage",
 		edits: []string{"	l.slept(since.add(l.c.options.attempt()), now)\n	l.trouble = err\n	if !passing", "	l.trouble = err\n	if !passing"}},
+	{guard: "wait: nor for the other names of a Multi", file: "line.go", name: "TestSleepIsNoOutage",
+		edits: []string{"(r == nil || r.sent == now)", "r == nil"}},
 	{guard: "wait: nor where it was about to ask", file: "line.go", name: "TestSleepIsNoOutage",
 		edits: []string{"l.slept(l.timer.when, now)", "_ = l.slept"}},
 	{guard: "wait: nor behind a release that is under way", file: "ask.go", name: "TestSleepIsNoOutage",

@@ -52,6 +52,30 @@ func TestSleepIsNoOutage(t *testing.T) {
 			s.soon("the waiter that slept", next, lookAfter).release()
 		})
 	})
+	t.Run("several names", func(t *testing.T) {
+		play(t, func(t *testing.T, s stage) {
+			p := s.process("p", ttl)
+			s.firstStep(func(step sim.Step, f *sim.Fate) bool {
+				if step.Kind != "multi_lock" {
+					return false
+				}
+				f.LoseOut, f.Reset = true, true
+				go func() {
+					time.Sleep(2 * time.Millisecond) // the error has come, and both names wait for some 10 ms
+					p.Pause(asleep)
+				}()
+				return true
+			})
+			time.Sleep(time.Second)
+			lease, err := p.Client.Multi("n", "m").Lock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lease.Release(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
 	t.Run("unlock under way", func(t *testing.T) {
 		play(t, func(t *testing.T, s stage) {
 			p0 := s.process("p0", time.Minute)
