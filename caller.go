@@ -184,7 +184,7 @@ func (q *callers) remove(w *caller) {
 	}
 }
 
-// waits tells whether anybody here is willing to wait.
+// waits reports whether anybody here is willing to wait.
 func (q *callers) waits() bool { return q.n > q.tries }
 
 // admit puts a caller at the end of the line.

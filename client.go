@@ -338,7 +338,7 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 	m.queue = append(m.queue, remembered{id, now.add(life)})
 }
 
-// knows tells whether an id is remembered.
+// knows reports whether an id is remembered.
 func (m *memory) knows(id string) bool { return m.known[id] != nil }
 
 var (

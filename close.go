@@ -43,7 +43,7 @@ func dropped(c *core) {
 // the next waiters nothing once the connection is gone.
 func (c *Client) Close() error { return c.close() }
 
-// isClosed tells whether Close was called.
+// isClosed reports whether Close was called.
 func (c *core) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

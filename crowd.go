@@ -17,7 +17,7 @@ const (
 	crowdRefused = time.Minute // without it where the server refused it: a right may be missing, or memory be full
 )
 
-// inCrowd tells whether a request is about a name that nobody else wants, as far as is
+// inCrowd reports whether a request is about a name that nobody else wants, as far as is
 // known.
 func (g *gathering) inCrowd(r *request) bool {
 	switch {

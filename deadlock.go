@@ -82,7 +82,7 @@ func (g *circles) reduce() {
 	}
 }
 
-// comes tells whether the first in the line of a name gets it by what those give back
+// comes reports whether the first in the line of a name gets it by what those give back
 // who are not stuck. Nobody overtakes the first.
 func (g *circles) comes(name string) bool {
 	s := g.names[name]

@@ -39,7 +39,7 @@ var seriousness = []Code{
 // Codes are all codes, most serious first.
 func Codes() []Code { return slices.Clone(seriousness) }
 
-// Problem tells whether somebody should look after a name with this code. It is false
+// Problem reports whether somebody should look after a name with this code. It is false
 // for CodeRevoking, CodeUnmanaged, CodeCooldown and CodeHeldHealthy, and for what is no
 // code.
 func (c Code) Problem() bool {

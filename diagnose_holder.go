@@ -98,7 +98,7 @@ func (s *State) lateness(h *Holder) Code {
 	return ""
 }
 
-// grantedWithin tells whether anybody may have got the name so lately: its newest token
+// grantedWithin reports whether anybody may have got the name so lately: its newest token
 // was reserved with the newest grant, or after it.
 func (s *State) grantedWithin(d time.Duration) bool {
 	return s.Token == 0 || 2*s.At.UnixMicro()-s.Token < 2*d.Microseconds()

@@ -55,7 +55,7 @@ func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
 	return found
 }
 
-// fits tells whether the first in line could have the name now.
+// fits reports whether the first in line could have the name now.
 func (s *State) fits(w *Waiter) bool {
 	h := s.Holder
 	switch {
@@ -69,7 +69,7 @@ func (s *State) fits(w *Waiter) bool {
 	return false
 }
 
-// starves tells whether the first in line waits for longer than the line explains: ten
+// starves reports whether the first in line waits for longer than the line explains: ten
 // times what all in it would need if each had the name as long as its holder has had
 // it, its ttl, or its typical time.
 func (s *State) starves(w *Waiter, o *DiagnoseOptions) bool {
@@ -82,7 +82,7 @@ func (s *State) starves(w *Waiter, o *DiagnoseOptions) bool {
 	return w.Waited/starveFactor > time.Duration(s.Waiting+1)*turn
 }
 
-// blocked tells whether readers keep a writer waiting.
+// blocked reports whether readers keep a writer waiting.
 func (s *State) blocked(w *Waiter) bool {
 	if s.Kind != KindRWMutex || !w.Part.Writes || s.Holder == nil || !s.Holder.Part.Reads {
 		return false

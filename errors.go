@@ -205,7 +205,7 @@ func unanswered(name, key string, err error) error {
 // the calls in front of it.
 const demotedWhileWaiting = "WAIT cannot be used with replica"
 
-// passing tells whether an error of the store may be gone at the next try:
+// passing reports whether an error of the store may be gone at the next try:
 // every failure of the network, and those answers of a server that speak of
 // its state and not of us.
 func passing(err error) bool {

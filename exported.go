@@ -41,7 +41,7 @@ func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold,
 	return c.confirmExported(ctx, x, hold)
 }
 
-// CheckExported tells whether a hold that Lease.Export gave away still has its name, and changes
+// CheckExported reports whether a hold that Lease.Export gave away still has its name, and changes
 // nothing. Its errors are those of RenewExported, but for ErrReplicas. It costs one round trip.
 func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
 	_, hold, err := c.lookExported(ctx, text, "CheckExported")

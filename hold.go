@@ -86,7 +86,7 @@ func (l *line) leastHold(t *tenure, now instant) time.Duration {
 	return 0
 }
 
-// rests tells whether nobody else may get the name yet.
+// rests reports whether nobody else may get the name yet.
 func (t *tenure) rests(now instant) bool { return t.minHold.until > now }
 
 // gone is by when L is surely gone, unless it is renewed.

@@ -212,7 +212,7 @@ type derivation struct {
 	waited atomic.Pointer[leaseContext] // nil: its channel was not asked for
 }
 
-// Done is asked for by who waits for the channel and may let go of the context.
+// Done is asked for by a caller that waits for the channel and may let go of the context.
 func (c *leaseContext) Done() <-chan struct{} {
 	if c.of.waited.Load() == nil {
 		c.of.waited.Store(c)

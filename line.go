@@ -273,7 +273,7 @@ func (l *line) serve(now instant) {
 	}
 }
 
-// lingering tells whether an idle tenure is to be kept.
+// lingering reports whether an idle tenure is to be kept.
 func (l *line) lingering(now instant) bool {
 	if l.c.options.Linger <= 0 || l.adopts != nil || l.takes != nil || l.starts != nil || l.candidate != nil || l.apart != nil || l.shared != nil {
 		return false

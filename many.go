@@ -40,7 +40,7 @@ func (c *core) evalMany(ctx context.Context, calls []Call, limit time.Duration) 
 	return results
 }
 
-// answeredAtAll tells whether the server said anything.
+// answeredAtAll reports whether the server said anything.
 func answeredAtAll(r Result) bool {
 	_, said := asServerError(r.Err)
 	return r.Err == nil || said

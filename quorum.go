@@ -134,7 +134,7 @@ func (n *node) evalAll(ctx context.Context, calls []Call) []Result {
 	return n.store.EvalAll(ctx, calls)
 }
 
-// hangs tells whether so many calls hang in the driver that one more is not begun. It
+// hangs reports whether so many calls hang in the driver that one more is not begun. It
 // counts one more.
 func (n *node) hangs() bool { return n.busy.Add(1) > crowd && n.silent.Load() }
 
@@ -212,7 +212,7 @@ func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args 
 	return r
 }
 
-// busy tells whether so many nodes owe answers that the rest is no majority, or some
+// busy reports whether so many nodes owe answers that the rest is no majority, or some
 // do that have been waited for less than their patience.
 func (q *quorum) busy(waited time.Duration) int {
 	quiet, slow := 0, 0

@@ -205,7 +205,7 @@ func (b *ballot) due(n *node) instant {
 	return b.sent.add(n.patience(o))
 }
 
-// hopeful tells whether a majority can still be had. Who has not answered in
+// hopeful reports whether a majority can still be had. Who has not answered in
 // its time is waited for by nobody until it does.
 func (b *ballot) hopeful(now instant) bool {
 	may := b.number(granted, raising, counts)
@@ -227,7 +227,7 @@ func (b *ballot) hopeful(now instant) bool {
 	return may >= b.q.need
 }
 
-// plain tells whether it is known why no majority can be had: one other has it,
+// plain reports whether it is known why no majority can be had: one other has it,
 // or nobody is left who may still say so. Errors come faster than answers: two
 // of five that are down do not make the name's holder unreachable.
 func (b *ballot) plain(now instant) bool {
@@ -255,7 +255,7 @@ func (b *ballot) await(now instant) {
 	b.line.asking.attempt = when.sub(b.sent)
 }
 
-// ended tells whether the ballot was decided, or its callers gave up.
+// ended reports whether the ballot was decided, or its callers gave up.
 func (b *ballot) ended() bool {
 	b.over = b.over || b.t.phase != asked
 	return b.over
@@ -336,7 +336,7 @@ func (b *ballot) lost(now instant) {
 	b.again(now)
 }
 
-// onePlace tells whether the nodes that answered are fewer servers than that.
+// onePlace reports whether the nodes that answered are fewer servers than that.
 func (b *ballot) onePlace(denied *QuorumError) bool {
 	answered := func(i int) (string, bool) { return b.votes[i].answer.run, b.votes[i].answer.run != "" }
 	if distinct(len(b.votes), answered) >= b.q.need {

@@ -100,7 +100,7 @@ func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
 	return c.store.Eval(ctx, r.call)
 }
 
-// acknowledges tells whether replicas are to acknowledge a request: a renewal.
+// acknowledges reports whether replicas are to acknowledge a request: a renewal.
 func (c *core) acknowledges(r *request) bool {
 	return c.options.WaitReplicas > 0 && renews(r.call.Script)
 }

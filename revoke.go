@@ -86,7 +86,7 @@ func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {
 }
 
 var (
-	errNoReason = errors.New("a reason is needed: whoever loses the name reads it")
+	errNoReason = errors.New("a reason is needed: the holder that loses the name reads it")
 	errNoHash   = errors.New("a tenure is named by its hash: ten digits or letters from a to f, as Inspect and holdfast show give it")
 )
 
@@ -313,7 +313,7 @@ func (l *line) ordered(t *tenure, now instant) {
 	l.step(now)
 }
 
-// Revoked tells whether the lease ended because of Client.Revoke, or of
+// Revoked reports whether the lease ended because of Client.Revoke, or of
 // Client.Steal, and the reason that was given. It is a look at what Err says,
 // not a wait: Done is closed then, and the contexts have ended. After a Revoke the
 // name is nobody else's until Release, for a ttl at most, so there is time to stop.

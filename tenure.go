@@ -105,7 +105,7 @@ func (t *tenure) pushStart(granted int64, subscribed, now instant) instant {
 	return min(start, now)
 }
 
-// mayStand tells whether Redis may know the id, in L or in Q. It does not when
+// mayStand reports whether Redis may know the id, in L or in Q. It does not when
 // all that was ever asked for it is a lock that does not wait, and was refused.
 func (t *tenure) mayStand() bool { return t.waits || t.open > 0 }
 

@@ -50,7 +50,7 @@ func (w *wake) want() {
 	}
 }
 
-// heardSince tells whether nothing that was pushed after sent can be missing.
+// heardSince reports whether nothing that was pushed after sent can be missing.
 func (w *wake) heardSince(sent instant) bool { return w.up && w.whole <= sent }
 
 // doubt renews a subscription that the server does not seem to know, once a second

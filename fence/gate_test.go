@@ -108,7 +108,7 @@ func TestGateEnter(t *testing.T) {
 	})
 }
 
-// Whoever waits at a resource is let in when those inside have left, however many
+// Requests that wait at a resource are let in when those inside have left, however many
 // others are remembered before it has noticed.
 func TestGateRemembersWhoWaits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the waiter notices late

@@ -57,7 +57,7 @@ func (o offset) server(m moment) (at time.Time, within time.Duration) {
 	return time.UnixMicro((m.local + o.least + half).Microseconds()), within
 }
 
-// fresh tells whether it is new enough for what happens now.
+// fresh reports whether it is new enough for what happens now.
 func (o offset) fresh(now moment) bool {
 	return o.known && now.local-o.at.local < time.Second && apart(o.at, now) == 0
 }

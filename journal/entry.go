@@ -30,7 +30,7 @@ const (
 	Dropped  What = "dropped" // N entries of this writer are missing before this one
 )
 
-// ends tells whether a lease is over with it.
+// ends reports whether a lease is over with it.
 func (w What) ends() bool { return w == Released || w == Lost || w == Revoked || w == Stolen }
 
 // Entry is one line of the journal. Which fields count beside the first depends on

@@ -94,7 +94,7 @@ func (a *API) Close(ctx context.Context) error {
 	return nil
 }
 
-// closed tells whether Close was called.
+// closed reports whether Close was called.
 func (a *API) closed() bool {
 	select {
 	case <-a.life.Done():

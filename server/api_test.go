@@ -156,7 +156,7 @@ func soon(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// free tells whether nobody has a name.
+// free reports whether nobody has a name.
 func (w *web) free(name string) bool {
 	w.t.Helper()
 	return w.ask("GET", "/v1/locks/"+name, nil).str("state") == "free"

@@ -35,7 +35,7 @@ type readiness struct {
 	Closing  bool    `json:"closing"`
 }
 
-// ready tells whether requests should be sent here: 200, or 503 while the store does
+// ready reports whether requests should be sent here: 200, or 503 while the store does
 // not answer or the server is shutting down.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()

@@ -91,7 +91,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// fellSilent tells whether the connection of a request broke for want of an answer.
+// fellSilent reports whether the connection of a request broke for want of an answer.
 func fellSilent(ctx context.Context) bool {
 	c, ok := ctx.Value(connKey{}).(*counted)
 	return ok && c.silent.Load()
@@ -111,7 +111,7 @@ func (c *counted) Close() error {
 	return err
 }
 
-// Loopback tells whether only this machine can reach an address, host:port.
+// Loopback reports whether only this machine can reach an address, host:port.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

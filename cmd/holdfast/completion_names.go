@@ -121,7 +121,7 @@ func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *holdfast.C
 	ask(ctx, client)
 }
 
-// oneWord tells whether every shell takes a name for one word and nothing more.
+// oneWord reports whether every shell takes a name for one word and nothing more.
 // Names are whatever somebody has put into Redis.
 func oneWord(name string) bool {
 	first := true

@@ -25,7 +25,7 @@ func commandEnv(outer []string, owner string, lease *holdfast.Lease) []string {
 	)
 }
 
-// nested tells whether we run within a command of another holdfast. Then
+// nested reports whether we run within a command of another holdfast. Then
 // HOLDFAST_OWNER and HOLDFAST_VALUE speak of the lease around us.
 func nested() bool { return os.Getenv("HOLDFAST_TOKEN") != "" }
 
@@ -108,7 +108,7 @@ func (a *app) namingURL(err error) error {
 	return usagef("%s", strings.Replace(coded.Error(), "the URL ", "the URL in "+a.urlVariable+" ", 1))
 }
 
-// onCommandLine tells whether a flag was said there, and not by a variable.
+// onCommandLine reports whether a flag was said there, and not by a variable.
 func (a *app) onCommandLine(cmd *cobra.Command, flag string) bool {
 	return cmd.Flags().Changed(flag) && !a.byVariable[flag]
 }

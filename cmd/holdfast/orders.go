@@ -80,7 +80,7 @@ do so. A holder that is frozen, or does not heed its lease, keeps it that long.
 
 HASH is the holder's as 'holdfast show' prints it: if another holds the name by
 then, that one is left alone. At a terminal HASH and TEXT may be left out: the
-holders are shown, and you are asked which one, and why. Whoever waits for the name goes on waiting, in the
+holders are shown, and you are asked which one, and why. Callers that wait for the name go on waiting, in the
 holder's process too: to keep one away from a name, stop it.
 
 A holder that can't be told at once learns of it by its next renewal, within a
@@ -155,7 +155,7 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 		wrong = append(wrong, "--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
 	}
 	if strings.TrimSpace(o.reason) == "" && !asks {
-		wrong = append(wrong, "--reason wants to be said: whoever loses the name reads it")
+		wrong = append(wrong, "--reason wants to be said: the holder that loses the name reads it")
 	}
 	if len(wrong) > 0 {
 		return usagef("%s", strings.Join(wrong, "; "))

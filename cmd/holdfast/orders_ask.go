@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// asks tells whether somebody is at a terminal who can be asked for what the command line
+// asks reports whether somebody is at a terminal who can be asked for what the command line
 // of an order lacks.
 func (a *app) asks() bool {
 	in, ok := a.stdin.(*os.File)

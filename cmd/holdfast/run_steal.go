@@ -16,7 +16,7 @@ func (o *runOptions) checkSteal(given func(flag string) bool) error {
 	case !isHash(o.steal.tenure):
 		return usagef("--steal wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
 	case strings.TrimSpace(o.steal.reason) == "":
-		return usagef("--steal wants --reason TEXT beside it: whoever loses the name reads it")
+		return usagef("--steal wants --reason TEXT beside it: the holder that loses the name reads it")
 	case o.every > 0:
 		return usagef("--steal and --every exclude each other: a tick is begun by nobody or by one")
 	case o.kind != kindOptions{permits: 1}:

@@ -75,7 +75,7 @@ printed as text. On a small terminal columns are left out.`,
 	return cmd
 }
 
-// interactive tells whether there is somebody at keys, and a screen that can be drawn
+// interactive reports whether there is somebody at keys, and a screen that can be drawn
 // on.
 func (a *app) interactive() bool {
 	in, ok := a.stdin.(*os.File)

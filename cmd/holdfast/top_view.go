@@ -65,7 +65,7 @@ space                stop, and go on
 ?                    these keys
 q                    quit`
 
-// roomy tells whether there is room for more than the table.
+// roomy reports whether there is room for more than the table.
 func (m *topModel) roomy() bool { return m.height == 0 || m.height >= 8 }
 
 // pageLength is how many names fit.

@@ -83,7 +83,7 @@ func NewLocker(client *holdfast.Client, options *Options) *Locker {
 // the run and gives them to gocron.AfterLockError: a *holdfast.HeldError says who runs
 // it, or ran it, anything else that nobody knows. With Options.Every they are those of
 // Client.OnceEvery, a *holdfast.NotDueError says who has begun the tick, and it costs one round
-// trip, or two for whoever begins it.
+// trip, or two for the process that begins it.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	k := &lock{locker: l, job: job}
 	if err := k.begin(ctx); err != nil {

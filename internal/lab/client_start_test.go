@@ -142,7 +142,7 @@ func commands(t testing.TB, servers ...*redistest.Server) (n int64) {
 	return n
 }
 
-// gone tells whether neither L nor Q of a name is there.
+// gone reports whether neither L nor Q of a name is there.
 func gone(t testing.TB, server *redistest.Server, name string) bool {
 	t.Helper()
 	return server.MustDo(t, "EXISTS", keyL(name), keyQ(name)) == "0"

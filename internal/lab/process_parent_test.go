@@ -211,7 +211,7 @@ func (c call) within(d time.Duration) reply {
 	panic("unreachable")
 }
 
-// pending tells whether the answer is still to come. One that has come stays
+// pending reports whether the answer is still to come. One that has come stays
 // for wait.
 func (c call) pending() bool { return len(c.answer) == 0 }
 

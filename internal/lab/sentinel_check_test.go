@@ -70,7 +70,7 @@ func (c *crew) checkLosses(t *testing.T) {
 		locks, fences, time.Duration(longest), time.Duration(slowest))
 }
 
-// unknown tells whether a process may still believe in a lock that is lost: from
+// unknown reports whether a process may still believe in a lock that is lost: from
 // a master's end until a little after the process heard the next.
 func (c *crew) unknown(process int, at int64) bool {
 	return slices.ContainsFunc(c.rounds, func(r *round) bool {

@@ -281,7 +281,7 @@ func (w *witness) mark(names []string) {
 	w.since.Store(now())
 }
 
-// concerns tells whether a name was the old master's.
+// concerns reports whether a name was the old master's.
 func (w *witness) concerns(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

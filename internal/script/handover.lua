@@ -23,7 +23,7 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
     redis.call('SET', L, chosen, 'PX', px)
     -- include fence_life.lua
     token = string.format('%.0f', top)
-    if chosen ~= mine and left > 0 then -- so that whoever lets it lapse is known; see fence.lua
+    if chosen ~= mine and left > 0 then -- so that the Client that lets it lapse is known; see fence.lua
       redis.call('SET', F, token .. ' ' .. client, 'PX', life)
     else
       redis.call('SET', F, token, 'PX', life)

@@ -2,7 +2,7 @@
 -- holders of those who fit then. Straight code.
 -- needs: L, F, H, us, t, id, former, ttl, and what fence.lua gives
 -- gives: refused
-local Q, suffix, sized = KEYS[3], ARGV[3], nil -- whoever locks stores the size
+local Q, suffix, sized = KEYS[3], ARGV[3], nil -- a lock stores the size
 -- include shared_ids.lua
 local kind = kind_of(id)
 -- include shared_state.lua

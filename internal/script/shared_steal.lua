@@ -5,7 +5,7 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, Q, H, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, suffix, word, sized = ARGV[1], ARGV[2], 'stolen|' .. ARGV[3], nil -- whoever locks stores the size
+local id, suffix, word, sized = ARGV[1], ARGV[2], 'stolen|' .. ARGV[3], nil -- a lock stores the size
 
 -- include shared_ids.lua
 local kind = kind_of(id)
@@ -35,7 +35,7 @@ end
 if plan then
   handover(plan, '', held and id or '', tonumber(seen[2]))
 elseif held then
-  redis.call('ZREM', H, id) -- L was deleted alone: whoever waits asks by itself
+  redis.call('ZREM', H, id) -- L was deleted alone: the waiters ask by themselves
 end
 if held then publish(id, 'revoked ') end
 if plan and plan.more and not plan.first then return {'again', us} end -- it goes on with those behind

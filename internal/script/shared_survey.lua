@@ -14,7 +14,7 @@ local function absent(live)
   return next(clients) and clients
 end
 
--- survey reads the queue from its head. Whoever fits is granted, up to 100; the
+-- survey reads the queue from its head. Ids that fit are granted, up to 100; the
 -- first that does not fit ends it, so nobody overtakes. The id mine needs no
 -- listener, the id gone counts as dead. What it returns:
 --   grants: ids that become holders   used: with them   mine: it is among them

@@ -6,7 +6,7 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, suffix, sized = ARGV[1], ARGV[2] or '', nil -- whoever locks stores the size
+local id, suffix, sized = ARGV[1], ARGV[2] or '', nil -- a lock stores the size
 
 -- include shared_ids.lua
 local kind = kind_of(id)

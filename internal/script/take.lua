@@ -1,5 +1,5 @@
 -- take: takes the name from its holder for the id that asks, and leaves word for the one
--- who had it. Whoever stands in the queue keeps its place.
+-- who had it. Waiters keep their places.
 -- KEYS L F Q R
 -- ARGV id, stride, shard suffix, the holder's id, reason
 local t = redis.call('TIME')

@@ -42,7 +42,7 @@ func (d *board) act(w http.ResponseWriter, r *http.Request) {
 	case confirmed != action.Name && confirmed != visible(action.Name):
 		refuse(http.StatusUnprocessableEntity, "What was typed is not the name: nothing was done.")
 	case action.Reason == "":
-		refuse(http.StatusUnprocessableEntity, "A reason is needed: whoever loses the name reads it. Nothing was done.")
+		refuse(http.StatusUnprocessableEntity, "A reason is needed: the holder that loses the name reads it. Nothing was done.")
 	default:
 		if err := d.options.Authorize(r, action); err != nil {
 			refuse(http.StatusForbidden, err.Error())

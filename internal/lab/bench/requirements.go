@@ -182,7 +182,7 @@ func (r *Report) verdicts() []verdict {
 	return all
 }
 
-// holds tells whether a figure is within the bound, by its median.
+// holds reports whether a figure is within the bound, by its median.
 func (q requirement) holds(median float64) bool {
 	if q.atLeast {
 		return median >= q.bound
@@ -199,7 +199,7 @@ func (v verdict) reached() string {
 	return strings.Join(all, ", ")
 }
 
-// outOfReach tells whether no limit is within the bound, though one at least is better
+// outOfReach reports whether no limit is within the bound, though one at least is better
 // than ours: what is slower than ours shows nothing.
 func (v verdict) outOfReach() bool {
 	better := false

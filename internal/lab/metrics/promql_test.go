@@ -122,7 +122,7 @@ func selects(t *testing.T, registered map[string]metric, where string, s *parser
 	}
 }
 
-// compared tells whether a counter is asked only whether there ever was one.
+// compared reports whether a counter is asked only whether there ever was one.
 func compared(path []parser.Node) bool {
 	return slices.ContainsFunc(path, func(above parser.Node) bool {
 		b, ok := above.(*parser.BinaryExpr)

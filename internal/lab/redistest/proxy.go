@@ -38,7 +38,7 @@ const (
 	holdRequests
 )
 
-// holds tells whether the direction is held back that modes from this one hold:
+// holds reports whether the direction is held back that modes from this one hold:
 // hold stands for requests, holdReplies for answers.
 func (m mode) holds(from mode) bool {
 	if m == holdRequests {

@@ -358,7 +358,7 @@ func TestFrozenIsInspected(t *testing.T) {
 	})
 }
 
-// H lives on for who waits, to see who let a grant lapse; L ends with the last that
+// H lives on for those that wait, to see which of them let a grant lapse; L ends with the last that
 // holds, however often that one renews.
 func TestFrozenHolderIsNotProlonged(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -420,7 +420,7 @@ func TestLateLookKeepsItsSubscription(t *testing.T) {
 		_, _, queue := sim.Keys("n")
 		s.Do("DEL", queue)
 		p1.Leap(30 * time.Second)
-		time.Sleep(3 * time.Second) // whoever only waits looks at the clock every 2 s
+		time.Sleep(3 * time.Second) // a Client that only waits looks at the clock every 2 s
 		if n := s.Do("ZCARD", queue); n != int64(1) || *subscribed > 0 {
 			t.Errorf("%v in the queue, subscribed anew %d times; want its place, and the subscription as it was", n, *subscribed)
 		}

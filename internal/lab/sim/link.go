@@ -94,7 +94,7 @@ func (l *Link) Deafen() {
 	}
 }
 
-// Dead tells whether the process was killed.
+// Dead reports whether the process was killed.
 func (l *Link) Dead() bool {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
@@ -221,7 +221,7 @@ func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, er
 	came <- o
 }
 
-// quiet tells whether nothing that the process sends gets through at present.
+// quiet reports whether nothing that the process sends gets through at present.
 func (l *Link) quiet() bool {
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()

@@ -30,7 +30,7 @@ func (s Step) where() string {
 	return fmt.Sprintf("p%d.%s.%s", s.Process, s.Kind, id[:min(8, len(id))])
 }
 
-// Waits tells whether this is a lock that queues.
+// Waits reports whether this is a lock that queues.
 func (s Step) Waits() bool {
 	return (s.Kind == "lock" || s.Kind == "shared_lock") && len(s.Args) > 2 && s.Args[2] == "wait"
 }

@@ -95,7 +95,7 @@ func (s stage) hundredTicks(period time.Duration, given bool, machines int, seed
 	}
 }
 
-// A run that is killed is not repeated, the others learn of it, and so does whoever begins
+// A run that is killed is not repeated, the others learn of it, and so does the process that begins
 // the next tick.
 func TestOnceEveryKilled(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
@@ -172,7 +172,7 @@ func TestOnceEveryDiesAtItsBeginning(t *testing.T) {
 	}
 }
 
-// Another period, or another phase, is told, whoever sets it.
+// Another period, or another phase, is told, no matter who sets it.
 func TestOnceEveryAnotherSchedule(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)

@@ -65,7 +65,7 @@ func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
 	}
 }
 
-// takeAway steals the name from whoever holds it after a while, and works under it.
+// takeAway steals the name from its holder after a while, and works under it.
 func (c *caller) takeAway(l *Link, name string, after, work time.Duration) {
 	s := c.story
 	if !s.sleep(after) {

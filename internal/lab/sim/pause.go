@@ -31,7 +31,7 @@ func (l *Link) Pause(d time.Duration) {
 	close(resumed)
 }
 
-// paused tells whether the process stands still.
+// paused reports whether the process stands still.
 func (l *Link) paused() bool { return l.stopped.Load() != 0 }
 
 // awake waits until the process runs; false: all is over, or done is.
@@ -95,7 +95,7 @@ func (l *Link) epoch() int {
 	return l.severed
 }
 
-// unheard tells whether nothing comes to the process at present; quiet, whether
+// unheard reports whether nothing comes to the process at present; quiet, whether
 // nothing comes from it.
 func (l *Link) unheard() bool {
 	l.world.mu.Lock()

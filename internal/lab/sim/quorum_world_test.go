@@ -301,7 +301,7 @@ func (r *republic) set(travel func()) {
 	}
 }
 
-// lost tells whether nothing comes from the process at present, or to it.
+// lost reports whether nothing comes from the process at present, or to it.
 func (d *road) lost(out bool) bool {
 	d.r.mu.Lock()
 	defer d.r.mu.Unlock()

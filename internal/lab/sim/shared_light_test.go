@@ -17,7 +17,7 @@ import (
 
 // The light and the heavy in H; see docs/shared.md.
 
-// fits tells whether somebody who tries gets n permits, which it gives back.
+// fits reports whether somebody who tries gets n permits, which it gives back.
 func (s stage) fits(l *sim.Link, name string, n, size int) bool {
 	s.t.Helper()
 	lease, err := l.Client.Semaphore(name, size).TryAcquire(s.t.Context(), n)

@@ -75,7 +75,7 @@ func downgrade(t *testing.T, s stage) {
 	s.none("n")
 }
 
-// Permits are given back bit by bit, down to one, and whoever fits gets them at once.
+// Permits are given back bit by bit, down to one, and callers that fit get them at once.
 func TestKeep(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)

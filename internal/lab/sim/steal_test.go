@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// takes steals a name for l by this Mutex, from whoever holds it now.
+// takes steals a name for l by this Mutex, from its holder.
 func (s stage) takes(l *sim.Link, m *holdfast.Mutex, tenure string) hold {
 	s.t.Helper()
 	h := s.Watch.Called(l, m.Name())

@@ -33,7 +33,7 @@ func openBoard(file string, names int) (*board, error) {
 	return &board{unsafe.Slice((*int64)(unsafe.Pointer(&memory[0])), names)}, nil
 }
 
-// enter tells whether nobody was inside.
+// enter reports whether nobody was inside.
 func (b *board) enter(name int, until int64) bool {
 	return atomic.SwapInt64(&b.until[name], until) < history.Now()
 }

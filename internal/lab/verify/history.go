@@ -192,7 +192,7 @@ func (r *run) happen() error {
 	return r.look()
 }
 
-// witnessed tells whether the server is watched: it costs it half its speed.
+// witnessed reports whether the server is watched: it costs it half its speed.
 func (r *run) witnessed() bool {
 	return len(r.place.Servers) == 1 && !r.place.Kind.Clocked() && r.cell.Fault.Name != "maxclients" && r.seed%3 == 0
 }

@@ -134,14 +134,14 @@ func outrun(a *Call, served []*Call, until, abreast int64) (found []Breach) {
 	return nil
 }
 
-// stood tells whether a Client may have had a place in the queue at a time.
+// stood reports whether a Client may have had a place in the queue at a time.
 func (n *Name) stood(client string, at, abreast int64) bool {
 	return slices.ContainsFunc(n.Calls, func(c *Call) bool {
 		return c.Client == client && c.Asked <= at+abreast && c.Until >= at-abreast
 	})
 }
 
-// frozen tells whether the Client of a call did not run at some time of its wait.
+// frozen reports whether the Client of a call did not run at some time of its wait.
 func (n *Name) frozen(c *Call) bool {
 	return slices.ContainsFunc(n.Frozen[c.Client], func(s Span) bool { return s.From <= c.Until && s.To >= c.Asked })
 }

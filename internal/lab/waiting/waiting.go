@@ -293,7 +293,7 @@ func (n *Name) came(c *Call, at int64) int64 {
 	return came
 }
 
-// passed tells whether somebody who came after a dead waiter was granted since.
+// passed reports whether somebody who came after a dead waiter was granted since.
 func (n *Name) passed(dead *Call, at, abreast int64) bool {
 	return slices.ContainsFunc(n.Calls, func(o *Call) bool {
 		return o.Got > dead.Until && o.Got < at && o.Asked > dead.Asked+abreast && o.Client != dead.Client

@@ -52,7 +52,7 @@ func (w *world) squeeze() {
 	w.rankTokens()
 }
 
-// unpushed tells whether no push can come any more that grants the tenure.
+// unpushed reports whether no push can come any more that grants the tenure.
 func (w *world) unpushed(p int) bool {
 	c := &w.P[p]
 	if c.Phase == none || c.Phase == leaving {
@@ -101,7 +101,7 @@ func (c *Proc) squeeze(unpushed bool) {
 	}
 }
 
-// dated tells whether it matters how old a message is: whether a life may begin
+// dated reports whether it matters how old a message is: whether a life may begin
 // with it.
 func (m *Msg) dated(c *Proc) bool {
 	switch m.Kind {
@@ -117,7 +117,7 @@ func (m *Msg) dated(c *Proc) bool {
 	return false
 }
 
-// spoken tells whether an id is in L, Q or under way.
+// spoken reports whether an id is in L, Q or under way.
 func (s *State) spoken(i id) bool {
 	if s.L == i {
 		return true

@@ -102,7 +102,7 @@ func (m *Model) littered(s *State) bool {
 	return false
 }
 
-// left tells whether an id was left behind by a living process.
+// left reports whether an id was left behind by a living process.
 func (s *State) left(i id) bool {
 	if i == 0 {
 		return false

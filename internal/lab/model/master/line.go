@@ -5,7 +5,7 @@ package master
 
 func (w *world) proc(p int) *Proc { return &w.P[p] }
 
-// inNet tells whether a message about an id is under way, request or answer,
+// inNet reports whether a message about an id is under way, request or answer,
 // whose sender has not given it up.
 func (w *world) inNet(i id, request, answer uint8) bool {
 	for k := range w.Net {
@@ -69,7 +69,7 @@ func (w *world) giveUp(p int) {
 	}
 }
 
-// open tells whether a lock has not been answered yet.
+// open reports whether a lock has not been answered yet.
 func (w *world) open(i id) bool {
 	for k := range w.Net {
 		if m := &w.Net[k]; m.ID == i && (m.Kind == lockReq || m.Kind == lockAns) && !m.has(echo) {

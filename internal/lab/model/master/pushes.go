@@ -24,7 +24,7 @@ func (w *world) arrive(i int) {
 	}
 }
 
-// ended tells whether an id is none that the process holds or waits for: rule 3.
+// ended reports whether an id is none that the process holds or waits for: rule 3.
 func (c *Proc) ended(i id) bool { return i != c.ID && i != c.Fresh && i != c.Over }
 
 // heardOf: an ended id that is heard of has to go.

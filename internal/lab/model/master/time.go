@@ -85,7 +85,7 @@ func (m *Model) mayTick(s *State) bool {
 	return true
 }
 
-// due tells whether a process has something to do now.
+// due reports whether a process has something to do now.
 func (m *Model) due(s *State, p int) bool {
 	c := &s.P[p]
 	w := world{State: *s, m: m}

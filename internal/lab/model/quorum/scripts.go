@@ -28,7 +28,7 @@ func (w *world) guard(n *Node, try int) bool {
 	return true
 }
 
-// is tells whether L is the id of a try.
+// is reports whether L is the id of a try.
 func (w *world) is(n *Node, try int) bool {
 	if n.L == 0 {
 		return false

@@ -159,7 +159,7 @@ func (m *Model) Start() State {
 	return s
 }
 
-// member tells whether a try asks a node.
+// member reports whether a try asks a node.
 func (m *Model) member(n *Node, try int) bool {
 	if m.wants(try) == newMark {
 		return n.New

@@ -165,7 +165,7 @@ func (l *Lease) take(e *history.Event) {
 	}
 }
 
-// paused tells whether a process did not run at some time between from and to.
+// paused reports whether a process did not run at some time between from and to.
 func (s *Story) paused(process string, from, to int64) bool {
 	if gone := s.crashed[process]; gone > 0 && gone < to {
 		return true
@@ -173,7 +173,7 @@ func (s *Story) paused(process string, from, to int64) bool {
 	return slices.ContainsFunc(s.pauses[process], func(p span) bool { return p.from <= to && p.to >= from })
 }
 
-// slow tells whether the machine kept a process from running for longer than d
+// slow reports whether the machine kept a process from running for longer than d
 // after a time: then what is bounded in time there proves nothing.
 func (s *Story) slow(after int64, d time.Duration) bool {
 	for _, pauses := range s.pauses {

@@ -52,7 +52,7 @@ func Moments(late []*Lease) (n int) {
 	return n
 }
 
-// Slow tells whether a process or a server did not run for a moment once all faults
+// Slow reports whether a process or a server did not run for a moment once all faults
 // were over: times that are no matter of safety are not judged then.
 func Slow(s *Story) bool { return s.slow(s.healed, 100*time.Millisecond) }
 

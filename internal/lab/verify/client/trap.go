@@ -74,7 +74,7 @@ var requests = map[Step][]string{
 
 var locks = []string{script.Lock.SHA, script.SharedLock.SHA, script.QuorumLock.SHA}
 
-// asks tells whether a script is one that asks for a name.
+// asks reports whether a script is one that asks for a name.
 func asks(sha string) bool { return slices.Contains(locks, sha) }
 
 // trapped is a connection whose writes may spring the trap.

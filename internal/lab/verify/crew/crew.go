@@ -112,7 +112,7 @@ func (c *Crew) Name(i int) string {
 	return ""
 }
 
-// Dead tells whether a process was killed.
+// Dead reports whether a process was killed.
 func (c *Crew) Dead(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

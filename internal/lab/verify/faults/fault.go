@@ -61,7 +61,7 @@ type Fault struct {
 	Lasts func(s *Scene) time.Duration
 }
 
-// At tells whether the fault can happen there.
+// At reports whether the fault can happen there.
 func (f *Fault) At(k place.Kind) bool {
 	if f.Proxied && !k.Proxied() {
 		return false

@@ -95,7 +95,7 @@ const (
 	Shared    Mode = "shared"
 )
 
-// Fenced tells whether holders of the mode may write the registers: their tokens
+// Fenced reports whether holders of the mode may write the registers: their tokens
 // rise in the order of holding.
 func (m Mode) Fenced() bool { return m == Exclusive }
 

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// allowed tells whether there is something to test. Where not, it is said why.
+// allowed reports whether there is something to test. Where not, it is said why.
 func allowed(t *testing.T, fault func() error) bool {
 	t.Helper()
 	err := fault()
@@ -98,7 +98,7 @@ func connect(t *testing.T, commands ...string) peers {
 	return p
 }
 
-// arrives tells whether a word gets from one end to the other.
+// arrives reports whether a word gets from one end to the other.
 func arrives(t *testing.T, from, to net.Conn, word string, limit time.Duration) bool {
 	t.Helper()
 	if word != "" {

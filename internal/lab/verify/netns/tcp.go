@@ -86,7 +86,7 @@ type connection struct {
 	again int       // times
 }
 
-// silent tells whether something has to be sent again, given the connections of a
+// silent reports whether something has to be sent again, given the connections of a
 // while ago. One that was slow before it was cut sends again seconds later for the
 // first time: until then its timer is the one of a while ago.
 func (c *connection) silent(before []connection) bool {

@@ -76,7 +76,7 @@ func (l *latest) figures() string {
 	return b.String()
 }
 
-// breaks tells whether anything was seen to break.
+// breaks reports whether anything was seen to break.
 func (p peer) breaks() bool {
 	for _, j := range p.Promises {
 		if j.Broken > 0 {

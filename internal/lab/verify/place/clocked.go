@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/wallclock"
 )
 
-// Clocked tells whether the servers' wall clocks can be moved.
+// Clocked reports whether the servers' wall clocks can be moved.
 func (k Kind) Clocked() bool { return k == Clocked || k == ClockedQuorum }
 
 // clock is the environment of the next server: that of a clock of its own, where

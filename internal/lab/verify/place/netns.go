@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 )
 
-// Netns tells whether clients are in network namespaces of their own.
+// Netns reports whether clients are in network namespaces of their own.
 func (k Kind) Netns() bool { return k == Netns || k == NetnsQuorum }
 
 // Can says why there can't be such a place on this machine; nil: there can.

@@ -55,7 +55,7 @@ func (k Kind) Nodes() int {
 	return 0
 }
 
-// Proxied tells whether clients can be made to reach the servers by proxies. The
+// Proxied reports whether clients can be made to reach the servers by proxies. The
 // others tell their clients addresses themselves.
 func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster && !k.Netns() }
 
