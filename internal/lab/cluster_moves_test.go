@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,13 +135,7 @@ type move struct {
 
 func (c cluster) startMove(t testing.TB, name string) move {
 	t.Helper()
-	from := slices.IndexFunc(c, func(node *redistest.Server) bool {
-		_, err := node.Do("EXISTS", keyL(name))
-		return err == nil
-	})
-	if from < 0 {
-		t.Fatalf("no master has %s", name)
-	}
+	from := c.of(t, name)
 	m := move{source: c[from], target: c[(from+1)%len(c)], beside: c[(from+2)%len(c)]}
 	m.slot = m.source.MustDo(t, "CLUSTER", "KEYSLOT", keyL(name))
 	m.target.MustDo(t, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.source.MustDo(t, "CLUSTER", "MYID"))

@@ -14,16 +14,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// of is the index of the node that has the slot of a name.
+// of is the index of the node that has the slot of a name. On a busy machine the nodes may
+// believe for a while that the Cluster is down, and refuse everything.
 func (c cluster) of(t testing.TB, name string) int {
 	t.Helper()
-	i := slices.IndexFunc(c, func(node *redistest.Server) bool {
-		_, err := node.Do("EXISTS", keyL(name))
-		return err == nil
+	i := -1
+	eventually(t, "a master has "+name, func() bool {
+		i = slices.IndexFunc(c, func(node *redistest.Server) bool {
+			_, err := node.Do("EXISTS", keyL(name))
+			return err == nil
+		})
+		return i >= 0
 	})
-	if i < 0 {
-		t.Fatalf("no master has %s", name)
-	}
 	return i
 }
 
