@@ -10,9 +10,9 @@ import (
 
 // noticeDrop ends a Client that the program drops. In a bubble it can't: nothing outside may
 // touch the channels of one.
-func (client *Client) noticeDrop() {
+func (c *Client) noticeDrop() {
 	if !inBubble() {
-		runtime.AddCleanup(client, dropped, client.core)
+		runtime.AddCleanup(c, dropped, c.core)
 	}
 }
 
