@@ -255,14 +255,17 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 }
 
 // grace is how long Close waits for these nodes when a majority has confirmed: as
-// long as a ballot would, and for a node that is silent not at all.
+// long as a ballot would. For a node that is silent it has 20 ms: enough to send what that
+// node is owed, because what is not sent when Close returns is never sent.
 func (q *quorum) grace(nodes map[*node]bool) (longest time.Duration) {
 	q.c.mu.Lock()
 	defer q.c.mu.Unlock()
 	for n := range nodes {
+		patience := longestGoodbye
 		if !n.silent.Load() {
-			longest = max(longest, n.patience(&q.c.options))
+			patience = n.patience(&q.c.options)
 		}
+		longest = max(longest, patience)
 	}
 	return longest
 }

@@ -1,7 +1,9 @@
 package holdfast
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -90,4 +92,46 @@ func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
 	if c.inflight != 0 || n.inflight != 0 || len(c.late) != 1 || c.late[0].call.Args[0] != "two" || c.late[0].node != n {
 		t.Errorf("late: %v, under way %d and %d; want the unlock to be sent, and none under way", c.late, c.inflight, n.inflight)
 	}
+}
+
+// dials is a Store that sends nothing before it is connected, after 10 ms.
+type dials struct {
+	Store
+	sent int
+}
+
+func (s *dials) EvalAll(ctx context.Context, calls []Call) []Result {
+	results := make([]Result, len(calls))
+	select {
+	case <-time.After(10 * time.Millisecond):
+		s.sent += len(calls)
+	case <-ctx.Done():
+		for i := range results {
+			results[i].Err = ctx.Err()
+		}
+	}
+	return results
+}
+
+// Close waits until a silent node was sent what undoes that of which it may yet hear, also if the
+// others have nothing to undo.
+func TestQuorumCloseSendsToTheSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCore((&Options{}).withDefaults(), nil)
+		q := &quorum{c: c, need: 2}
+		for i := range 3 {
+			q.nodes = append(q.nodes, &node{number: i})
+		}
+		silent, store := q.nodes[2], &dials{}
+		silent.silent.Store(true)
+		silent.store = store
+		ctx, cancel := context.WithCancel(t.Context())
+		err := q.undoAll(ctx, []chore{{Call{Script: scriptQuorumUnlock}, silent}})
+		cancel() // as Close does
+		c.cancel()
+		synctest.Wait()
+		if err != nil || store.sent != 1 {
+			t.Errorf("got %v, and %d unlocks sent; want one", err, store.sent)
+		}
+	})
 }

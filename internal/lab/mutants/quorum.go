@@ -52,6 +52,8 @@ var quorumMutants = []mutant{
 		edits: []string{"f.err, f.owed[n.number] = err, passing(err)", "f.err = err"}},
 	{guard: "quorum: Close undoes what the silent may hear", file: "close.go", name: "TestQuorumCloseUndoesWhatTheSilentMayHear",
 		edits: []string{"\tcalls = append(calls, c.owed()...)\n", ""}},
+	{guard: "quorum: Close sends it before it ends", file: "quorum_renew.go", pkg: ".", name: "TestQuorumCloseSendsToTheSilent",
+		edits: []string{"patience := longestGoodbye", "patience := time.Duration(0)"}},
 	{guard: "quorum: Close repeats unlock behind Release", file: "request.go", name: "TestQuorumCloseBehindRelease",
 		edits: []string{"case r.call.Script == scriptQuorumUnlock && err != nil", "case false && err != nil"}},
 	{guard: "quorum: Close sends the unlocks that are gathered", file: "gather.go", pkg: ".", name: "TestQuorumCloseSendsGatheredUnlocks",

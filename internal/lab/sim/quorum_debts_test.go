@@ -96,6 +96,7 @@ func TestQuorumCloseUndoesWhatTheSilentMayHear(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		r.join(id, 60*time.Second, 1, 0, 1, 2).must(t, "n")
 		p := r.join(id, 60*time.Second, 1, 0, 1, 2)
+		r.sleep(time.Second)             // the last answer to lock has come
 		r.nodes[2].do(t, "DEL", "sim:n") // the other has it on a bare majority
 		r.passing(func(w way) (f passage) {
 			if w.party == 1 && w.node == 2 { // it hangs, and then does what came, in this order
