@@ -58,7 +58,10 @@ func heap() int64 {
 
 // However often a process takes permits, it remembers of each time no more than
 // the id, for a while and up to a number, whether it held them or gave up.
-func TestRememberedIDsAreSmall(t *testing.T) {
+func TestRememberedIDsAreSmall(t *testing.T) { synctest.Test(t, rememberedIDsAreSmall) }
+
+// rememberedIDsAreSmall runs in simulated time: a call that gives up waits 20 ms for a late answer.
+func rememberedIDsAreSmall(t *testing.T) {
 	store := &yielding{before: func() {}}
 	client := holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer func() { _ = client.Close() }()
