@@ -404,7 +404,9 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 		l.arm(now)
 		return
 	case a.word == "again":
-		t.unlocks-- // it has released nothing
+		if l.shared == nil {
+			t.unlocks-- // it has released nothing; shared_unlock has
+		}
 		l.sendUnlock(now)
 		l.arm(now)
 		return

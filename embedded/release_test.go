@@ -147,6 +147,66 @@ func TestReleaseThatRunsLate(t *testing.T) {
 	})
 }
 
+// crowded is a store on which 700 dead clients wait whenever a lease is released.
+type crowded struct {
+	*embedded.Store
+	gone bool // and its key has been deleted
+	runs int
+}
+
+// dead puts waiters into Q that differ from an id in their client, which does not listen.
+var dead = holdfast.NewScript("dead", `for i = 1, 700 do
+  redis.call('ZADD', KEYS[3], tostring(i), (string.gsub(ARGV[1], '^[^.]+', 'dead' .. i)))
+end
+if ARGV[2] == 'gone' then redis.call('DEL', KEYS[1]) end
+return 1`)
+
+func (s *crowded) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+	if name := call.Script.Name; name == "unlock" || name == "shared_unlock" {
+		if s.runs++; s.runs == 1 {
+			what := ""
+			if s.gone {
+				what = "gone"
+			}
+			if _, err := s.Store.Eval(ctx, holdfast.Call{Script: dead, Keys: call.Keys, Args: []string{call.Args[0], what}}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.Store.Eval(ctx, call)
+}
+
+// An unlock drops 500 dead waiters at most and answers again. By then shared_unlock has
+// released the lease, and unlock has not: what it finds gone in its second run was lost.
+func TestReleaseBesideTheDead(t *testing.T) {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	beside := &crowded{Store: store}
+	client := holdfast.New(beside, &holdfast.Options{TTL: time.Minute})
+	defer client.Close()
+	for kind, lock := range kinds(client) {
+		beside.runs, beside.gone = 0, false
+		lease, err := lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Release(); err != nil || beside.runs != 2 {
+			t.Errorf("%s: got %v by %d unlocks, want nil by 2", kind, err, beside.runs)
+		}
+	}
+	beside.runs, beside.gone = 0, true
+	lease, err := client.Mutex("gone").Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) || beside.runs != 2 {
+		t.Errorf("a mutex that was deleted: got %v by %d unlocks, want ErrLost by 2", err, beside.runs)
+	}
+}
+
 // Another client took the name: the cause says so.
 func TestReleaseOfATakenLock(t *testing.T) {
 	store, err := embedded.Open(nil)
