@@ -69,7 +69,7 @@ var (
 	JobList      = load("job_list")
 )
 
-// Journal lists those, for tests that must look at each of them.
+// Journal lists those.
 func Journal() []*Script { return []*Script{JournalWrite, JournalRead, JobNote, JobList} }
 
 // The operations on one node of a quorum. See docs/quorum.md.
@@ -98,19 +98,19 @@ var (
 	SharedHeld    = load("shared_held")
 )
 
-// Shared lists those, for tests that must look at each of them.
+// Shared lists those.
 func Shared() []*Script {
 	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal, SharedHeld}
 }
 
-// Quorum lists those, for tests that must look at each of them.
+// Quorum lists those.
 func Quorum() []*Script {
 	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook, QuorumHeld}
 }
 
-// All lists the scripts of one master, for tests that must look at each of them.
+// All lists the scripts of one master that the other lists do not have.
 func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported, Held}
+	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Take, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported, Held}
 }
 
 // New makes a script from its source.

@@ -105,6 +105,8 @@ var orderMutants = []mutant{
 		edits: []string{"if order then return {order, reason} end", ""}},
 	{guard: "rule 11: what is adopted has its own line", file: "adopt.go", name: "TestAdoptAtHome",
 		edits: []string{"c.newLine(x.name+\"\\x00adopt\"+strconv.FormatUint(c.random(), 36), x.name, k, nil)", "c.newLine(strconv.Itoa(0)[1:]+x.name, x.name, k, nil)"}},
+	{guard: "take: a right that it lacks is named", file: "internal/script/script.go", pkg: "./internal/script", name: "TestListsHaveEveryScript",
+		edits: []string{"Steal, Take, Adopt", "Steal, Adopt"}},
 	{guard: "take means one id", file: "internal/script/take.lua", name: "TestStealForOneselfMeansOneTenure",
 		edits: []string{"if holder ~= mine and holder ~= id then", "if not holder then"}},
 	{guard: "who takes compares the hash", file: "revoke.go", name: "TestStealForOneselfMeansOneTenure",
