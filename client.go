@@ -57,6 +57,7 @@ type core struct {
 	shared     int64                // the newest number of such an acquisition
 	audiences  map[string]*audience // of elections that are observed here, by L
 	tenures    map[string]*tenure   // by id: all that are not past
+	formerly   map[string]*tenure   // by the ids that they had before their part was made smaller
 	given      memory               // ids given up before they were granted
 	past       memory               // ids released or lost
 	rested     map[string]instant   // past ids whose L is to rest, and until when
@@ -130,6 +131,7 @@ func newCore(options Options, carrier Store) *core {
 		work:     make(chan *request),
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
+		formerly: make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
 		rested:   make(map[string]instant),
 		goodbyes: make(map[string]*goodbye),

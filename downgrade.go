@@ -101,33 +101,42 @@ func (l *line) keep(letter byte, weight int64) {
 	if s.smaller.asked == nil {
 		s.smaller.asked = make(chan struct{})
 	}
-	delete(l.c.tenures, t.id) // no past one yet: that would be cancelled when heard of
+	delete(l.c.tenures, t.id)
+	l.c.formerly[t.id] = t // no past one yet: that would be cancelled when heard of
 	t.id = head + s.tail
 	l.c.tenures[t.id] = t
 }
 
 // kept: Redis has replaced the former ids.
-func (l *line) kept(t *tenure, now instant) {
-	if l.shared == nil || l.shared.smaller.asked == nil {
-		return
-	}
-	close(l.shared.smaller.asked)
-	l.formerIsPast(t, now)
-	if t.lost { // a lock of the first may yet come
-		l.c.cancelFor(t, now)
+func (l *line) kept() {
+	if l.shared != nil && l.shared.smaller.asked != nil {
+		close(l.shared.smaller.asked)
+		l.shared.smaller.asked = nil
 	}
 }
 
-// formerIsPast: from now on the former ids of a tenure are only remembered.
-func (l *line) formerIsPast(t *tenure, now instant) {
+// formerIsPast: the tenure has ended, so its former ids are only remembered.
+func (l *line) formerIsPast(now instant) {
 	if l.shared == nil {
 		return
 	}
 	l.shared.smaller.asked = nil
 	for _, id := range l.shared.smaller.former {
-		if !l.c.past.knows(id) {
-			l.c.past.add(id, l.bare(now), now, l.ttl()+time.Minute)
-		}
+		delete(l.c.formerly, id)
+		l.c.past.add(id, l.bare(now), now, l.ttl()+time.Minute)
+	}
+}
+
+// formerStands: Redis knows a former id of a tenure. A late lock has brought it there, or
+// a failover, and then it may be the very part that is held. So it is not cancelled
+// before the tenure has ended: a renewal replaces it, or takes it out.
+func (l *line) formerStands(t *tenure, now instant) {
+	switch {
+	case t.phase != holding || now >= t.ends():
+		t.lost = true
+	case t.failures == 0: // else it is soon renewed
+		l.renew(t, now)
+		l.arm(now)
 	}
 }
 
@@ -145,17 +154,18 @@ func (r *request) overtaken() bool {
 	return r.line.shared.wasLarger() && r.call.Args[0] != r.tenure.id
 }
 
-// lockOvertaken undoes what a lock of a former id may have left. While that may still be the
-// holder, it must not be cancelled: kept does so then, or the end of the tenure.
+// lockOvertaken undoes what a lock of a former id may have left.
 func (l *line) lockOvertaken(t *tenure, err error, now instant) {
 	if _, refused := asServerError(err); refused {
 		return
 	}
-	if t.lost = t.lost || late(err); l.shared.smaller.asked != nil {
-		t.lost = true
+	if t.phase == past {
+		t.lost = t.lost || late(err)
+		l.c.cancelFor(t, now)
 		return
 	}
-	l.c.cancelFor(t, now)
+	t.lost = true // its end cancels it, if no renewal does before
+	l.formerStands(t, now)
 }
 
 // wasLarger reports whether the part was made smaller.

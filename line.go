@@ -223,7 +223,7 @@ func (c *core) end(t *tenure, now instant) {
 	} else {
 		c.past.add(t.id, t.line.bare(now), now, t.line.ttl()+time.Minute)
 	}
-	t.line.formerIsPast(t, now)
+	t.line.formerIsPast(now)
 	c.remembersRest(t, now)
 	delete(c.tenures, t.id)
 	held := t.phase >= holding

@@ -109,7 +109,7 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 		t.minHold.secured(r, l.ttl(), now)
 		t.tokens.add(a.base, a.size)
 		l.acknowledged(t, r)
-		l.kept(t, now)
+		l.kept()
 		if len(r.call.Args) > 1 {
 			t.fenced = r.sent
 		}

@@ -32,7 +32,7 @@ type tenure struct {
 	listed  bool     // Redis said that it stands in line; a new place has no reason then
 	tried   bool     // a lock that does not wait found the name held
 	waits   bool     // a lock that waits was sent
-	lost    bool     // a lock was not answered in time, so it may run late
+	lost    bool     // a lock was not answered in time, so it may run late; or left something, see lockOvertaken
 	strides int16    // renewals on their way that reserve tokens
 	open    int      // locks whose answer has not come
 	late    instant  // when the newest grant came that was over on arrival; 0: none since it was answered queued

@@ -413,7 +413,9 @@ func (l *line) askAnew(t *tenure, now instant) {
 // that this process remembers having made: a cloned machine bears our client
 // and has leases of its own.
 func (c *core) ghost(id string, now instant) {
-	if l := c.lineOf(id); l != nil {
+	if t := c.formerly[id]; t != nil {
+		t.line.formerStands(t, now)
+	} else if l := c.lineOf(id); l != nil {
 		c.cancelID(id, l, now)
 	}
 }

@@ -1,19 +1,24 @@
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. Never
 -- makes a holder anew, nor L. Where a part was made smaller it replaces the former
--- id, and makes holders of those who fit then.
+-- id, or takes out what a late lock of it has left, and makes holders of those who
+-- fit then.
 -- KEYS L F Q H, revocation key of id
 -- ARGV id, then, unless F may be left alone: stride or 0, then, if its part was made
 -- smaller: shard suffix, former ids
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, H = KEYS[1], KEYS[2], KEYS[4]
-local id = ARGV[1]
+local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, locked = ARGV[1], ARGV[4] -- as which it was locked
 
 local score, former = redis.call('ZSCORE', H, id), nil
-for i = 4, #ARGV do
-  if score then break end
-  score = redis.call('ZSCORE', H, ARGV[i])
-  former = score and ARGV[i]
+local clear = locked and redis.call('ZSCORE', Q, locked)
+for i = #ARGV, 4, -1 do -- the newest first: only the first can be of a late lock
+  local found = redis.call('ZSCORE', H, ARGV[i])
+  if found and not score then
+    score, former = found, ARGV[i]
+  elseif found then
+    clear = redis.call('ZREM', H, ARGV[i])
+  end
 end
 local LIGHT = 4503599627370496 -- see shared_ids.lua; whoever stands above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
@@ -37,7 +42,7 @@ if ARGV[2] then
   -- include fence.lua
 end
 
-if former then
+if former or clear then
   -- include shared_replace.lua
   if order == 'revoked' then return {'revoked', reason} end
   return string.format('renewed 0 0 0 %s %s %s', t[1], t[2], refused)

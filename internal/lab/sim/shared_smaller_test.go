@@ -251,21 +251,30 @@ func TestDowngradeLockArrivesBehindIt(t *testing.T) {
 func TestKeepLockArrivesWhileHeld(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Minute), s.process("p1", 15*time.Second)
-		locks := 0
+		locks, renewed := 0, time.Time{}
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "shared_lock" {
+			switch {
+			case step.Process != 0:
+			case step.Kind == "shared_lock":
 				if locks++; locks == 1 {
 					f.Out = 15 * time.Second
 				}
+			case step.Kind == "shared_renew":
+				renewed = time.Now()
 			}
 		})
 		holder := s.take(p0, "n", permits(3, 5))
 		holder.mustBecome(permits(1, 5))
-		time.Sleep(25 * time.Second)
+		time.Sleep(16 * time.Second)
+		four := s.soon("the other permits", s.wants(p1, "n", permits(4, 5)), 5*time.Second)
+		if d := time.Since(renewed); d > 5*time.Millisecond {
+			t.Errorf("they came %v after the renewal", d)
+		}
+		four.release()
+		time.Sleep(time.Second)
 		if n := s.inH("n"); n != 1 || locks != 2 {
 			t.Errorf("%d ids in H after %d locks, want 1 after 2", n, locks)
 		}
-		s.soon("the other permits", s.wants(p1, "n", permits(4, 5)), 10*time.Millisecond).release()
 		holder.release()
 		time.Sleep(time.Second)
 		s.none("n")
@@ -305,32 +314,44 @@ func TestDowngradeLateLockInDoubt(t *testing.T) {
 }
 
 // A former id in Q is granted by push when the part is given back: it is known, and ended at
-// once.
+// once, whether the release is answered by then or not.
 func TestDowngradeGhostEnds(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		s.subscribe(p0)
-		first := s.take(p1, "n", write)
-		locks := 0
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "shared_lock" {
-				if locks++; locks == 1 {
-					f.Again = time.Second // nothing is heard of its second run
-				}
-			}
+	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) {
+				p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
+				s.subscribe(p0)
+				first := s.take(p1, "n", write)
+				locks, releases := 0, 0
+				s.on(func(step sim.Step, f *sim.Fate) {
+					switch {
+					case step.Process != 0:
+					case step.Kind == "shared_lock":
+						if locks++; locks == 1 {
+							f.Again = time.Second // nothing is heard of its second run
+						}
+					case step.Kind == "shared_unlock":
+						if releases++; releases == 1 && !answered {
+							f.Back = 5 * time.Millisecond
+						}
+					case step.Kind == "grant" && answered:
+						f.Out = 5 * time.Millisecond
+					}
+				})
+				got := s.wants(p0, "n", write)
+				first.release()
+				holder := s.soon("the writer", got, 10*time.Millisecond)
+				holder.mustBecome(read)
+				time.Sleep(1100 * time.Millisecond)
+				next := s.wants(p2, "n", read)
+				s.notBefore("a reader", next, 100*time.Millisecond)
+				holder.release()
+				s.soon("a reader", next, 10*time.Millisecond).release()
+				time.Sleep(time.Second)
+				s.none("n")
+			})
 		})
-		got := s.wants(p0, "n", write)
-		first.release()
-		holder := s.soon("the writer", got, 10*time.Millisecond)
-		holder.mustBecome(read)
-		time.Sleep(1100 * time.Millisecond)
-		next := s.wants(p2, "n", read)
-		s.notBefore("a reader", next, 100*time.Millisecond)
-		holder.release()
-		s.soon("a reader", next, 10*time.Millisecond).release()
-		time.Sleep(time.Second)
-		s.none("n")
-	})
+	}
 }
 
 // A Client that is closed in doubt leaves nothing either.
