@@ -39,7 +39,7 @@ var forms = map[string]string{
 	"held":      "holder pttl waiting server [refused] [run] [capacity]",
 	"again":     "server",
 	"released":  "refused run [pttl]", // of a quorum's node; else it is a line
-	"not held":  "holder server [refused] [run]",
+	"not held":  "holder server [refused] [run] [pttl]",
 	"cancelled": "server refused",
 	"dropped":   "server",
 	"renewed":   "server run", // of a quorum's node; else it is a line

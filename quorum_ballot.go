@@ -67,7 +67,7 @@ func (q *quorum) ask(l *line, now instant) {
 	l.asking = &request{line: l, tenure: t, sent: now}
 	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.seen+1)), q.id, "0"}
 	if l.callers.waits() {
-		args[3] = millis(q.comesBack())
+		args[3] = millis(q.afterPoll())
 	}
 	for _, n := range q.nodes {
 		q.send(n, scriptQuorumLock, l, t, now, args, func(_ *request, a answer, err error, now instant) {

@@ -147,13 +147,14 @@ func (q *quorum) leave(l *line, now instant) {
 	f := t.leaving
 	round := &request{line: l, tenure: t, sent: now, attempt: q.c.options.attempt()}
 	l.unlocking, l.askAt, f.open, f.err = round, 0, 0, nil
+	args := q.unlockArgs(t.id)
 	for i, n := range q.nodes {
 		if f.done[i] {
 			continue
 		}
 		f.open++
 		f.owed[i] = false
-		q.send(n, scriptQuorumUnlock, l, t, now, []string{t.id}, func(_ *request, a answer, err error, now instant) {
+		q.send(n, scriptQuorumUnlock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
 			q.left(n, round, a, err, now)
 		})
 	}

@@ -6,14 +6,18 @@ import "time"
 // name has to leave it alone until the waiters of other processes have polled once, or it
 // would take it again before they come. A waiter that finds the name held marks it as
 // wanted for as long as it takes to come back; the release is told how long that still
-// is. A name that nobody wants costs its holder no pause. A mark is a hint: lost, late or
-// doubled it makes somebody wait for less, or for comesBackMost more, once.
+// is, and puts a mark behind that one, for the process comes back as well. A name that
+// nobody wants costs its holder no pause. A mark is a hint: lost, late or doubled it makes
+// a caller wait for less, or for comesBackMost more, once.
 
 // The pause of a waiter between two polls.
 const (
 	pauseLeast = 25 * time.Millisecond
 	pauseMost  = 100 * time.Millisecond
 )
+
+// spread is a random pause behind a mark.
+const spread = 10 * time.Millisecond
 
 // pause is how long a waiter that found the name held waits before it polls again.
 func (q *quorum) pause() time.Duration {
@@ -28,9 +32,16 @@ const (
 	comesBackMost = pauseMost + pauseLeast + 2*tripMost
 )
 
-// comesBack is the time within which the poll that follows one which is sent now reaches
+// afterPoll is the time within which the poll that follows one which is sent now reaches
 // the nodes: what is left of this one's round trip, the pause, and the way there.
-func (q *quorum) comesBack() time.Duration {
+func (q *quorum) afterPoll() time.Duration { return pauseMost + pauseLeast + q.twoTrips() }
+
+// unlockArgs are those of the unlock of an id that held the name: this Client is surely back so
+// long after the end of a mark that it was told of.
+func (q *quorum) unlockArgs(id string) []string { return []string{id, millis(spread + q.twoTrips())} }
+
+// twoTrips is twice the usual round trip to the slowest node that is not silent.
+func (q *quorum) twoTrips() time.Duration {
 	slowest := time.Duration(0)
 	for _, n := range q.nodes {
 		switch {
@@ -41,28 +52,28 @@ func (q *quorum) comesBack() time.Duration {
 			slowest = max(slowest, n.usual)
 		}
 	}
-	return pauseMost + pauseLeast + 2*min(slowest, tripMost)
+	return 2 * min(slowest, tripMost)
 }
 
 // yield notes that a waiter elsewhere comes for a name that was given back here.
 func (q *quorum) yield(l *line, a answer, now instant) {
-	if a.word != "released" || a.pttl <= 0 {
+	if a.pttl <= 0 {
 		return
 	}
 	q.leaveUntil(l.name, now.add(min(a.pttl, comesBackMost)))
 }
 
-// wants does for a holder of this Client what the mark does for others: nodes do not mark
-// what is held by the Client that asks, since an unlock of its own may be on its way.
+// wants does for a holder of this Client what the mark does for those of others: a Client does
+// not pause for its own.
 func (q *quorum) wants(l *line, holder string, now instant) {
 	if t := q.c.tenures[holder]; t != nil && t.line != l && l.callers.waits() {
-		t.wanted = now.add(q.comesBack())
+		t.wanted = now.add(q.afterPoll())
 	}
 }
 
 // leaveUntil lets nobody here ask for a name who does not already.
 func (q *quorum) leaveUntil(name string, until instant) {
-	until = until.add(q.c.jitter(pauseLeast)) // others, too, may have paused for this mark
+	until = until.add(q.c.jitter(spread)) // others, too, may have paused for this mark
 	if until <= q.yields[name] {
 		return
 	}

@@ -284,7 +284,6 @@ type errand struct {
 	heard  bool          // it was answered, and is sent once more for that alone
 	place  *list.Element // among the cancels; nil: it is none
 	of     *undoing      // what it is a part of; nil: nobody waits
-	held   bool          // on a quorum: the name was ours by this id
 }
 
 // errand ends an id: the first of args. On a quorum that is done on each node, and
@@ -348,7 +347,7 @@ func (e *errand) bringUpToDate(now instant) {
 }
 
 func (e *errand) answered(r *request, a answer, err error, now instant) {
-	if e.held && err == nil {
+	if e.node != nil && err == nil {
 		e.c.quorum.yield(e.line, a, now)
 	}
 	switch {

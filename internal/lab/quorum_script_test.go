@@ -365,6 +365,7 @@ func TestQuorumScriptAnotherKindNow(t *testing.T) {
 func TestQuorumScriptFullMemory(t *testing.T) {
 	n := startNode(t, redistest.Options{})
 	token := n.expect("granted", n.lock(voterA, n.now()))[1]
+	n.server.MustDo(t, "SET", "wanted", "", "PX", "60000")
 	n.server.MustDo(t, "CONFIG", "SET", "maxmemory", "1")
 	n.expect("renewed", n.eval(script.QuorumRenew, voterA, token, quorumOfTests))
 	for _, waits := range []string{"0", "100"} {
@@ -372,7 +373,8 @@ func TestQuorumScriptFullMemory(t *testing.T) {
 			t.Errorf("a vote that is held, waits for %s ms: got %v, want held", waits, err)
 		}
 	}
-	n.expect("released", n.eval(script.QuorumUnlock, voterA))
+	n.expect("not held", n.eval(script.QuorumUnlock, voterB, "50"))
+	n.expect("released", n.eval(script.QuorumUnlock, voterA, "50"))
 	if _, err := n.try(script.QuorumLock, voterB, "1", quorumOfTests); err == nil {
 		t.Error("a new vote under full memory: got none, want a refusal")
 	}

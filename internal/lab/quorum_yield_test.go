@@ -97,34 +97,50 @@ func TestQuorumLoopYields(t *testing.T) {
 	}
 }
 
-// A waiter that finds the name held marks it, the release is told for how long that still
-// is, and a mark is never cut short. A try marks nothing, nor does the Client that holds.
+// A waiter that finds the name held marks it for its Client, and a mark is not cut short. A
+// try marks nothing. A release is told for how long another
+// Client has the name marked, also where its id was not the holder, and marks it behind that.
 func TestQuorumScriptWanted(t *testing.T) {
 	n := startNode(t, redistest.Options{})
-	mark := func() int64 { return number(t, n.server.MustDo(t, "PTTL", "wanted")) }
 	waits := func(id, ms string) { n.eval(script.QuorumLock, id, "1", quorumOfTests, ms) }
+	marked := func(when, by string, least, most int64) {
+		t.Helper()
+		if got := n.server.MustDo(t, "GET", "wanted"); got != by {
+			t.Errorf("%s: marked by %q, want %q", when, got, by)
+		}
+		if got := number(t, n.server.MustDo(t, "PTTL", "wanted")); got < least || got > most {
+			t.Errorf("%s: the mark lives for %d ms, want %d to %d", when, got, least, most)
+		}
+	}
+	unlock := func(word string, least, most int64, args ...string) {
+		t.Helper()
+		reply := n.expect(word, n.eval(script.QuorumUnlock, args...))
+		if got := number(t, reply[len(reply)-1]); got < least || got > most {
+			t.Errorf("unlock of %v: told %d ms, want %d to %d", args, got, least, most)
+		}
+	}
 	n.expect("granted", n.eval(script.QuorumLock, voterA, "1", quorumOfTests, "60000"))
 	n.expect("granted", n.eval(script.QuorumLock, voterA, "1", quorumOfTests, "60000"))
-	waits("clientA.another.15000|host:1", "60000")
 	waits(voterB, "0")
-	if got := mark(); got != -2 {
-		t.Errorf("after a grant, its repeat, another try of the holder and a try: the mark lives for %d ms, want none", got)
-	}
+	marked("after a grant, its repeat and a try", "", -2, -2)
+	unlock("released", -2, -2, voterA, "50")
+	marked("nobody waits", "", -2, -2)
+
+	n.expect("granted", n.lock("clientA.third.15000|host:1", n.now()))
 	for _, ms := range []string{"30000", "60000", "30000"} {
-		n.expect("held", n.eval(script.QuorumLock, voterB, "1", quorumOfTests, ms))
+		waits(voterB, ms)
 	}
-	if got := mark(); got <= 30000 || got > 60000 {
-		t.Errorf("the mark lives for %d ms, want what the longest asked for, 60,000", got)
-	}
-	n.expect("not held", n.eval(script.QuorumUnlock, voterB))
-	released := n.expect("released", n.eval(script.QuorumUnlock, voterA))
-	if got := number(t, released[len(released)-1]); got <= 30000 || got > 60000 {
-		t.Errorf("the release was told %d ms, want 60,000", got)
-	}
-	n.expect("granted", n.lock(voterB, n.now()))
-	n.server.MustDo(t, "DEL", "wanted")
-	released = n.expect("released", n.eval(script.QuorumUnlock, voterB))
-	if got := released[len(released)-1]; got != "-2" {
-		t.Errorf("nobody waits: the release was told %s, want -2", got)
-	}
+	marked("the longest counts", "clientB", 30001, 60000)
+	unlock("not held", -2, -2, voterA)
+	unlock("not held", -2, -2, voterB, "50")
+	marked("unlocks that come not back, or of its own", "clientB", 30001, 60000)
+	waits("clientC.first.15000|host:1", "60000")
+	waits("clientC.first.15000|host:1", "60000")
+	marked("two Clients wait", "*", 30001, 60000)
+	unlock("not held", 30001, 60000, voterB, "10000")
+	marked("behind the longest that a poll takes", "clientB", 5001, 10625)
+	unlock("released", 5001, 10625, "clientA.third.15000|host:1", "20000")
+	marked("behind it", "clientA", 10626, 20625)
+	unlock("not held", -2, -2, "clientA.third.15000|host:1", "60000")
+	marked("a repeat", "clientA", 10626, 20625)
 }

@@ -21,10 +21,11 @@ end
 if holder then
   local whose, token = string.match(holder, '^(.*):(%d+)$')
   if whose == id then return {'granted', token, 64, us, run} end
-  local wanted, comes = KEYS[4], tonumber(ARGV[4])
-  local ours = string.match(holder, '^[^.]*%.') == string.match(id, '^[^.]*%.') -- an unlock of its own is on its way
-  if not ours and comes > redis.call('PTTL', wanted) then
-    redis.pcall('SET', wanted, '', 'PX', comes) -- full memory refuses it: held is held all the same
+  local wanted, comes, me = KEYS[4], tonumber(ARGV[4]), string.match(id, '^[^.]*')
+  if comes > 0 then
+    local by = redis.pcall('GET', wanted)
+    local several = type(by) == 'string' and by ~= me
+    redis.pcall('SET', wanted, several and '*' or me, 'PX', math.max(comes, redis.call('PTTL', wanted))) -- full memory refuses it
   end
   return {'held', holder, redis.call('PTTL', L), 0, us, '', run}
 end

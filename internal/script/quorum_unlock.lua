@@ -1,15 +1,20 @@
--- quorum_unlock: takes an id off one node, whatever it was there, and says for how long
--- a waiter has it marked as wanted.
+-- quorum_unlock: takes an id off one node, whatever it was there. A Client that comes back is
+-- told for how long another has the name marked as wanted, and is marked behind that.
 -- KEYS L wanted
--- ARGV id
+-- ARGV id, [in how many ms after its turn the Client is back]
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local L, id = KEYS[1], ARGV[1]
 -- include quorum_run.lua
 
 -- include holder.lua
-if holder and string.match(holder, '^(.*):%d+$') == id then
-  redis.call('DEL', L)
-  return {'released', '', run, redis.call('PTTL', KEYS[2])}
+local held = holder and string.match(holder, '^(.*):%d+$') == id
+if held then redis.call('DEL', L) end
+local back, left = tonumber(ARGV[2]), -2
+if back then
+  local wanted, me = KEYS[2], string.match(id, '^[^.]*')
+  if redis.pcall('GET', wanted) ~= me then left = redis.call('PTTL', wanted) end
+  if left > 0 then redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) end -- full memory refuses it
 end
-return {'not held', holder or '', us, '', run}
+if held then return {'released', '', run, left} end
+return {'not held', holder or '', us, '', run, left}

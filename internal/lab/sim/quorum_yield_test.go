@@ -102,46 +102,63 @@ func (p *party) asks(t *testing.T, times int, apart time.Duration, chance *rand.
 	return waits
 }
 
-// Five processes in loops take turns: while one waits, no other is granted the name more
-// than ten times.
+// Processes in loops take turns: while one waits, no other is granted the name more than
+// ten times.
 func TestQuorumLoopsTakeTurns(t *testing.T) {
-	for _, hold := range []time.Duration{0, 100 * time.Millisecond} {
-		t.Run(fmt.Sprint(hold), func(t *testing.T) {
+	for _, test := range []struct {
+		processes, callers int
+		hold               time.Duration
+		least              int // grants
+	}{
+		{5, 1, 0, 50},
+		{5, 1, 100 * time.Millisecond, 50},
+		{2, 1, 0, 50},
+		{3, 1, 0, 50},
+		{2, 4, 0, 200},
+		{3, 4, time.Millisecond, 200},
+	} {
+		t.Run(fmt.Sprint(test.processes, "/", test.callers, "/", test.hold), func(t *testing.T) {
 			yielding(t, 5, func(t *testing.T, r *republic, join func() *party) {
-				const n = 5
+				n := test.processes
 				ctx, stop := context.WithCancel(t.Context())
-				var passed [n][n]int // since i waits, grants to k
+				passed := make([][][]int, n) // since a caller of i waits, grants to k
 				most, grants := 0, 0
 				for i := range n {
 					p := join()
-					r.moving.Go(func() {
-						p.loop(ctx, hold, func(ctx context.Context) (*holdfast.Lease, error) {
-							r.mu.Lock()
-							passed[i] = [n]int{}
-							r.mu.Unlock()
-							lease, err := p.client.Mutex("n").Lock(ctx)
-							r.mu.Lock()
-							defer r.mu.Unlock()
-							if err == nil {
-								grants++
+					passed[i] = make([][]int, test.callers)
+					for caller := range test.callers {
+						r.moving.Go(func() {
+							p.loop(ctx, test.hold, func(ctx context.Context) (*holdfast.Lease, error) {
+								r.mu.Lock()
+								passed[i][caller] = make([]int, n)
+								r.mu.Unlock()
+								lease, err := p.client.Mutex("n").Lock(ctx)
+								r.mu.Lock()
+								defer r.mu.Unlock()
 								for k := range n {
-									passed[k][i]++
-									if k != i {
-										most = max(most, passed[k][i])
+									for c, seen := range passed[k] {
+										if seen != nil && err == nil && k != i {
+											seen[i]++
+											most = max(most, passed[k][c][i])
+										}
 									}
 								}
-							}
-							return lease, err
+								if err == nil {
+									passed[i][caller] = nil
+									grants++
+								}
+								return lease, err
+							})
 						})
-					})
+					}
 				}
 				r.sleep(10 * time.Second)
 				stop()
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				t.Logf("%d grants, %d at most to one other in a wait", grants, most)
-				if most > 10 || grants < 50 {
-					t.Errorf("%d grants, %d of them to one other in one wait; want 50 grants or more and 10 at most", grants, most)
+				if most > 10 || grants < test.least {
+					t.Errorf("%d grants, %d of them to one other in one wait; want %d grants or more and 10 at most", grants, most, test.least)
 				}
 			})
 		})
