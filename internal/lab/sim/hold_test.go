@@ -273,48 +273,56 @@ func TestMinHoldOutlastsTheFence(t *testing.T) {
 	})
 }
 
-// Who gives up in the very moment of the grant has done nothing under it. Which of the
-// two is seen first is chance, so it is tried until the grant comes between.
+// A caller that gives up in the very moment of the grant has done nothing under it. Which of
+// the two it sees first is chance, so it is tried until it sees the end of its context.
 func TestMinHoldGivenUpWhenGranted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		abandoned := make(chan struct{}, 1)
+		granted, abandoned := make(chan struct{}, 1), make(chan struct{}, 1)
 		p0 := s.Process("p0", holdfast.Options{TTL: 3 * time.Second, OnEvent: func(e holdfast.Event) {
-			if _, ok := e.(holdfast.Released); ok {
+			switch e.(type) {
+			case holdfast.Granted:
+				granted <- struct{}{}
+			case holdfast.Released:
 				abandoned <- struct{}{}
 			}
 		}}, 1)
-		s.on(func(sim.Step, *sim.Fate) {})
-		for i := range 3000 {
+		for i := range 100 {
 			name := "n" + itoa(int64(i))
 			mutex := p0.Client.Mutex(name)
 			mutex.MinHold = time.Second // no renewal before
-			ctx, giveUp := context.WithCancel(t.Context())
-			time.AfterFunc(time.Millisecond, func() { later(i%40, giveUp) })
-			lease, err := mutex.Lock(ctx)
-			time.Sleep(10 * time.Millisecond)
+			lease, err := mutex.Lock(endsWhen(t.Context(), granted))
 			if err == nil {
 				_ = lease.Release()
 				<-abandoned
 				continue
 			}
-			select {
-			case <-abandoned: // it was granted
-				s.nothingLeft(name)
-				return
-			default:
-			}
+			<-abandoned // it was granted
+			s.nothingLeft(name)
+			return
 		}
 		t.Error("it never gave up in that moment")
 	})
 }
 
-// later calls f from so many goroutines further on.
-func later(n int, f func()) {
-	if n == 0 {
-		f()
-		return
+// endingContext ends when something has come, before it says when it ends.
+type endingContext struct {
+	context.Context
+	end func()
+	on  <-chan struct{}
+}
+
+func endsWhen(parent context.Context, on <-chan struct{}) *endingContext {
+	ctx, end := context.WithCancel(parent)
+	return &endingContext{ctx, end, on}
+}
+
+func (c *endingContext) Done() <-chan struct{} {
+	select {
+	case <-c.on:
+		c.end()
+	case <-time.After(10 * time.Millisecond): // nothing was asked for
 	}
-	go later(n-1, f)
+	return c.Context.Done()
 }
 
 // The head is told how long the name rests: it does not wait for the end of the ttl
