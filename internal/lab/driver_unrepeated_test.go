@@ -1,0 +1,85 @@
+package lab_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/goredisstore"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+)
+
+// Open of one server promises that each call runs at most once; a client whose settings may
+// repeat calls, or that is not known, does not.
+func TestDriverPromisesOneRun(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	cluster := "cluster://" + redistest.Cluster(t, 3, 0)[0].Addr()
+	open := func(store closer, err error) holdfast.Unrepeated {
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		return store.(holdfast.Unrepeated)
+	}
+	for _, d := range drivers {
+		adopted, _, end := d.adopt(server.Addr())
+		t.Cleanup(end)
+		for what, got := range map[string]struct{ got, want bool }{
+			"one server": {open(d.try(server.URL(), way{})).Unrepeated(), true},
+			"a cluster":  {open(d.try(cluster, way{})).Unrepeated(), false},
+			"New":        {open(adopted, nil).Unrepeated(), false},
+		} {
+			if got.got != got.want {
+				t.Errorf("%s, %s: got %v, want %v", d.name, what, got.got, got.want)
+			}
+		}
+	}
+	if open(opened(goredisstore.Open(server.URL(), &goredisstore.Options{Adjust: func(o *redis.UniversalOptions) { o.MaxRetries = 1 }}))).Unrepeated() {
+		t.Error("goredis with MaxRetries: got true, want false")
+	}
+	if open(opened(rueidisstore.Open(server.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnLifetime = time.Hour }}))).Unrepeated() {
+		t.Error("rueidis with ConnLifetime: got true, want false")
+	}
+}
+
+// A call whose answer is lost with its connection runs once where the driver promises it.
+func TestDriverRunsACallOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	eachDriver(t, func(t *testing.T, d driver) {
+		for protocol, w := range protocols {
+			t.Run(protocol, func(t *testing.T) {
+				proxy := redistest.StartProxy(t, server.Addr())
+				store := d.open(t, "redis://"+proxy.Addr(), w)
+				if u, ok := store.(holdfast.Unrepeated); !ok || !u.Unrepeated() {
+					t.Fatal("the store does not promise to run a call once")
+				}
+				key := "runs:" + d.name + protocol
+				call := holdfast.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{key}}
+				for what, run := range map[string]func() error{
+					"Eval":    func() error { _, err := store.Eval(t.Context(), call); return err },
+					"EvalAll": func() error { return store.EvalAll(t.Context(), []holdfast.Call{call})[0].Err },
+				} {
+					eventually(t, "it is connected, and the script known", func() bool { return run() == nil })
+					server.MustDo(t, "SET", key, "0")
+					proxy.HoldReplies()
+					done := make(chan error, 1)
+					go func() { done <- run() }()
+					eventually(t, what+" runs", func() bool { return server.MustDo(t, "GET", key) == "1" })
+					proxy.Cut()
+					proxy.Pass()
+					if err := <-done; err == nil {
+						t.Errorf("%s: got nil, want that the connection broke", what)
+					}
+					if got := server.MustDo(t, "GET", key); got != "1" {
+						t.Errorf("%s ran %s times, want once", what, got)
+					}
+				}
+			})
+		}
+	})
+}
