@@ -10,7 +10,9 @@ if holder ~= id then
   return {'not held', holder or '', 0}
 end
 -- include wake.lua
+-- A holder that is not renewed may ask later than a ttl from now.
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
-redis.call('PEXPIRE', R, ttl) -- first: full memory never refuses it, and then nothing that follows
-redis.call('SET', R, 'revoked ' .. id .. '|' .. reason, 'PX', ttl)
+local life = string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))
+redis.call('PEXPIRE', R, life) -- first: full memory never refuses it, and then nothing that follows
+redis.call('SET', R, 'revoked ' .. id .. '|' .. reason, 'PX', life)
 return {'told', publish(id, 'revoked '), refused}

@@ -22,6 +22,8 @@ var extendMutants = []mutant{
 		edits: []string{"t.renewal = l.check(t, now)\n", "t.renewal = l.check(t, now)\n\t\tt.renewAt = never\n"}},
 	{guard: "no renewal: a renewal that does not extend moves no deadline", file: "extend.go", name: "TestNoRenewShared",
 		edits: []string{"case !l.fixed() || l.turn == nil:", "case r.extends == 0:"}},
+	{guard: "no renewal: a revocation is kept as long as L lives", file: "internal/script/revoke.lua", name: "TestNoRenewRevokedUnheard",
+		edits: []string{"math.max(tonumber(ttl), redis.call('PTTL', L))", "tonumber(ttl)"}},
 	{guard: "Extend: not of a lease that is renewed", file: "extend.go", name: "TestExtendIsRefused",
 		edits: []string{"case !line.fixed():", "case false:"}},
 	{guard: "no renewal: it is not exported", file: "export.go", name: "TestExtendIsRefused",

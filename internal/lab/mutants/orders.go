@@ -144,7 +144,7 @@ var orderMutants = []mutant{
 	{guard: "an adoption that comes after Close is undone", file: "request.go", name: "TestAdoptWhileClosing",
 		edits: []string{"scriptQuorumRepair, scriptAdopt,", "scriptQuorumRepair,"}},
 	{guard: "write order under full memory: revoke", file: "internal/script/revoke.lua", pkg: "./internal/lab", name: "TestFullMemoryOrders",
-		edits: []string{"redis.call('PEXPIRE', R, ttl)", ""}},
+		edits: []string{"redis.call('PEXPIRE', R, life)", ""}},
 	{guard: "write order under full memory: steal", file: "internal/script/steal.lua", pkg: "./internal/lab", name: "TestFullMemoryOrders",
 		edits: []string{"redis.call('PEXPIRE', R, ttl)", ""}},
 	{guard: "write order under full memory: adopt", file: "internal/script/adopt.lua", pkg: "./internal/lab", name: "TestFullMemoryOrders",

@@ -295,3 +295,21 @@ func TestNoRenewWithMaxHoldAndMinHold(t *testing.T) {
 		}
 	})
 }
+
+// A revocation that nobody heard of is kept as long as the lease may last, not for a ttl alone.
+func TestNoRenewRevokedUnheard(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "revoked" })
+		s.subscribe(p0)
+		got := s.fixed(p0, "n", 5*time.Second)
+		if err := got.Extend(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		s.revoke(p1, "n", "why")
+		time.Sleep(50 * time.Minute)
+		_, err := got.CheckHeld(t.Context())
+		s.lostBy("CheckHeld", err, holdfast.Revoked, "why")
+		got.stops()
+	})
+}
