@@ -349,7 +349,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	t.fenced = g.start
 	t.minHold.lives = g.start.add(g.life)
 	t.hold(g.start, g.life, l.c.jitter)
-	if t.ordered {
+	if t.doubted > 0 {
 		t.renewAt = now
 	}
 	if t.sure = l.c.options.WaitReplicas == 0; t.sure {

@@ -91,7 +91,8 @@ func (l *line) check(t *tenure, now instant) *request {
 
 func (r *request) checkAnswered(a answer, err error, now instant) {
 	l, t := r.line, r.tenure
-	if t.renewal == r { // in the place of a renewal; without an answer another follows, as of any
+	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
+	if renews {
 		t.renewal = nil
 	}
 	if r.overtaken() && err == nil && a.word != "ours" {
@@ -100,7 +101,7 @@ func (r *request) checkAnswered(a answer, err error, now instant) {
 	if t.phase == holding {
 		switch {
 		case err == nil && a.word == "ours":
-			t.failures, t.ordered = 0, false
+			t.isOurs(r.sent)
 			l.restUnlessAsked(t)
 			r.until = never
 			if a.pttl >= 0 { // else somebody took the expiry away
@@ -112,6 +113,10 @@ func (r *request) checkAnswered(a answer, err error, now instant) {
 			l.retire(Revoked, a.reason, now)
 		case err == nil:
 			err = fmt.Errorf("held was answered %q", a.word)
+		}
+		if renews && err != nil && t.phase == holding {
+			t.failures++
+			l.tryAgain(t, now)
 		}
 		l.step(now)
 	}

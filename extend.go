@@ -44,9 +44,26 @@ func (l *line) fixed() bool { return l.apart != nil && l.apart.fixed }
 
 // restUnlessAsked: a turn that is not renewed needs no next renewal.
 func (l *line) restUnlessAsked(t *tenure) {
-	if l.fixed() && l.turn != nil && t.failures == 0 && !t.ordered {
+	if l.fixed() && l.turn != nil && t.failures == 0 && t.doubted == 0 {
 		t.renewAt = never
 	}
+}
+
+// isOurs notes that Redis said so, to what was sent then. What was sent before the newest
+// doubt does not end that.
+func (t *tenure) isOurs(sent instant) {
+	if sent >= t.doubted {
+		t.failures, t.doubted = 0, 0
+	}
+}
+
+// pause is the longest time between two tries to renew, or to ask: a turn that is not renewed
+// may have a long life, and what is doubted of it is asked again soon.
+func (l *line) pause(t *tenure) time.Duration {
+	if l.fixed() && l.turn != nil {
+		return min(t.life/6, longestRenewal)
+	}
+	return t.life / 6
 }
 
 // prolonged notes what an answered renewal gives the holder.
@@ -56,15 +73,19 @@ func (l *line) prolonged(r *request) {
 	case !l.fixed() || l.turn == nil:
 		t.hold(r.sent, l.ttl(), l.c.jitter)
 	case r.extends > 0:
+		again := t.renewAt
 		t.hold(r.sent, r.extends, l.c.jitter)
-		t.failures = 0
+		t.renewAt = min(t.renewAt, again)
+		t.isOurs(r.sent)
 	}
 }
 
 // asksApart asks at once whether a tenure is still ours: by a renewal, unless it has none.
 func (l *line) asksApart(t *tenure, now instant) *request {
 	if l.fixed() && l.turn != nil {
-		return l.check(t, now)
+		l.renew(t, now)
+		l.arm(now)
+		return t.renewal
 	}
 	return l.renewApart(t, now, 0, 0)
 }

@@ -11,7 +11,8 @@ import (
 // life later, so that two may fail before the deadline; and one that is not
 // answered has failed before it, too.
 func (l *line) renew(t *tenure, now instant) {
-	next := together(now.add(t.life/6-l.c.jitter(t.life/60)), t.life)
+	pause := l.pause(t)
+	next := together(now.add(pause-l.c.jitter(pause/10)), t.life)
 	if t.renewal != nil && t.renewal.waits {
 		t.renewAt = next // it has yet to be sent
 		return
@@ -19,7 +20,7 @@ func (l *line) renew(t *tenure, now instant) {
 	attempt := l.patienceToRenew(t, now)
 	t.renewAt = next
 	if l.fixed() && l.turn != nil {
-		t.renewal = l.check(t, now)
+		t.renewal, t.doubted = l.check(t, now), now
 		return
 	}
 	if q := l.c.quorum; q != nil {
@@ -151,9 +152,14 @@ func (l *line) renewFailed(t *tenure, err error, now instant) {
 	if t.failures++; l.shared.wasLarger() {
 		l.shared.smaller.failed = err
 	}
-	backoff := min(5*time.Millisecond<<min(t.failures, 20), t.life/6)
-	t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
+	l.tryAgain(t, now)
 	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now), Slack: t.slack(now)})
+}
+
+// tryAgain makes what failed be sent again, the sooner the less often it failed.
+func (l *line) tryAgain(t *tenure, now instant) {
+	backoff := min(5*time.Millisecond<<min(t.failures, 20), l.pause(t))
+	t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
 }
 
 // listenByRenewing asks Redis once a second who waits, while a recall would go

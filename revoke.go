@@ -231,7 +231,7 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 	case stolen:
 		t.stolen(reason, now)
 	case t.phase != holding:
-		t.ordered = true
+		t.doubted = now
 	case now < t.ends():
 		answered := make(chan error, 1)
 		r := t.line.asksApart(t, now)
@@ -246,7 +246,7 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 // stolen: Redis has said that nobody has the name by this id any more.
 func (t *tenure) stolen(reason string, now instant) {
 	if t.phase != holding {
-		t.ordered = true
+		t.doubted = now
 		return
 	}
 	t.line.lose(t, answer{word: "stolen", reason: reason}, now)
@@ -304,7 +304,7 @@ func cleanReason(s string) string { return cleanText(s, maxReason) }
 // may publish, so Redis is asked, by a renewal that is sent after it.
 func (l *line) ordered(t *tenure, now instant) {
 	if t.phase != holding {
-		t.ordered = true
+		t.doubted = now
 		return
 	}
 	if now < t.ends() {

@@ -40,7 +40,7 @@ type tenure struct {
 	missed  bool     // and one said that it was taken out of the queue
 	recall  bool     // a recall came before the answer that says we hold it
 
-	ordered bool // and so did a push that something was ordered of it
+	doubted instant // since then an answer is wanted whether it is ours: an order was pushed, or, of one that is not renewed, it was asked; 0: none is
 
 	// While it is held.
 	deadline atomic.Int64  // instant at which the holder must stop

@@ -16,7 +16,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: a push makes the holder ask", file: "wake.go", name: "TestRevoke",
 		edits: []string{"t.line.ordered(t, now)", "_ = 0"}},
 	{guard: "rule 11: a push that comes too early is noted", file: "ask.go", name: "TestEarlyRevoke",
-		edits: []string{"if t.ordered {", "if false {"}},
+		edits: []string{"if t.doubted > 0 {", "if false {"}},
 	{guard: "rule 11: it is asked by a renewal that is newer", file: "revoke.go", name: "TestRevokeWhileARenewalHangs",
 		edits: []string{"\t\tl.renew(t, now)\n", "\t\tl.renewSoon(t, now)\n"}},
 	{guard: "rule 11: a renewal is told of the revoke", file: "internal/script/renew.lua", name: "TestRevokeUnheard",

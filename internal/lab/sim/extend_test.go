@@ -313,3 +313,78 @@ func TestNoRenewRevokedUnheard(t *testing.T) {
 		got.stops()
 	})
 }
+
+// failing is a way for Redis not to say whether the lease is held.
+func (s stage) failing(kind string, until time.Time) {
+	s.on(func(step sim.Step, f *sim.Fate) {
+		if step.Kind == kind && time.Now().Before(until) {
+			f.Refuse = "LOADING Redis is loading the dataset in memory"
+		}
+	})
+}
+
+// A lease that Extend gave an hour asks again soon whether it was revoked, also after minutes without an
+// answer, and where the Client itself has revoked it and has no subscription.
+func TestNoRenewAsksAgainSoon(t *testing.T) {
+	for _, c := range []struct {
+		own         bool
+		fails, soon time.Duration
+	}{
+		{false, 100 * time.Millisecond, 300 * time.Millisecond},
+		{true, 100 * time.Millisecond, 300 * time.Millisecond},
+		{false, 5 * time.Minute, 6 * time.Second},
+	} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+			op := p0
+			if !c.own {
+				s.subscribe(p0)
+				op = p1
+			}
+			got := s.fixed(p0, "n", 10*time.Second)
+			if err := got.Extend(t.Context(), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			s.failing("held", time.Now().Add(c.fails))
+			s.revoke(op, "n", "why")
+			time.Sleep(c.fails)
+			got.over(c.soon, holdfast.Revoked, "why")
+			got.stops()
+		})
+	}
+}
+
+// What was sent before an order is answered after it, by ours or renewed: the order is
+// asked about all the same.
+func TestNoRenewOlderAnswer(t *testing.T) {
+	for _, kind := range []string{"held", "renew"} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+			s.subscribe(p0)
+			got := s.fixed(p0, "n", 10*time.Second)
+			s.on(func(step sim.Step, f *sim.Fate) {
+				if step.Kind == kind {
+					f.Back = 1500 * time.Millisecond
+				}
+			})
+			answered := make(chan error, 1)
+			go func() {
+				if kind == "renew" {
+					answered <- got.Extend(t.Context(), 24*time.Hour)
+					return
+				}
+				_, err := got.CheckHeld(t.Context())
+				answered <- err
+			}()
+			time.Sleep(500 * time.Millisecond)
+			s.failing("held", time.Now().Add(2*time.Second))
+			s.revoke(p1, "n", "why")
+			if err := <-answered; err != nil {
+				t.Errorf("the older one, %s: %v; want an answer", kind, err)
+			}
+			time.Sleep(time.Second)
+			got.over(1500*time.Millisecond, holdfast.Revoked, "why")
+			got.stops()
+		})
+	}
+}
