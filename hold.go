@@ -128,7 +128,9 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
 		switch {
 		case cause == MaxHold:
-			l.freeLater(u, now)
+			l.freeLater(u, u.grace, now)
+		case cause == Revoked && l.fixed(): // nor did the question cut what Extend gave
+			l.freeLater(u, l.ttl(), now)
 		case cause == Expired && l.fixed(): // L may live on, see Extend
 			l.free(u, now)
 		}
@@ -136,9 +138,9 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 	l.step(now)
 }
 
-// freeLater gives the name back when Grace has passed, unless Release does before.
-func (l *line) freeLater(u *turn, now instant) {
-	l.c.later(now.add(u.grace), func(now instant) {
+// freeLater gives the name back after a while, unless Release does before.
+func (l *line) freeLater(u *turn, after time.Duration, now instant) {
+	l.c.later(now.add(after), func(now instant) {
 		if u.tenure.phase == over {
 			l.free(u, now)
 		}

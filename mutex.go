@@ -61,7 +61,7 @@ type Mutex struct {
 	// hundredth and 2 ms, unless Lease.Extend is called before. At its end it is lost, cause
 	// Expired, and the name is given back at once, so work under it must have stopped by
 	// then. Loss of the name is noticed at that end at the latest, or by CheckHeld and EnsureHeld, which prolong
-	// nothing here. After a wait Lock takes one more round trip, so that the lease begins
+	// nothing here. A Revoke that is not heard at once, as in a Cluster, is noticed likewise. After a wait Lock takes one more round trip, so that the lease begins
 	// whole. Such a lease can't be exported. What is said of Owner holds for it, too.
 	NoRenew bool
 

@@ -46,7 +46,9 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // Revoked, and the reason; the name is not given on before the holder's Release,
 // or before it has had a whole ttl to stop. Who waits in its process stands in
 // line anew. A holder that does not answer, or does not stop, keeps the name
-// until its ttl ends: Steal does not wait for it. Of a Semaphore or an RWMutex it asks
+// until its ttl ends: Steal does not wait for it. A lease with Mutex.NoRenew gets no ttl more: it has what is left
+// of its time, a ttl at most. If its process does not hear of the Revoke, or is dead, it keeps the name for all the time that
+// Extend gave it. Of a Semaphore or an RWMutex it asks
 // one holder, and the others are not concerned. A lease of this very Client is over when
 // Revoke or Steal returns.
 //
@@ -56,7 +58,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // can't be printed. heard is how many subscriptions were told at once: 1, or 0
 // where the holder does not listen, because nobody of its process ever waited and it has
 // not held for a second yet, or is in a Cluster. Then it learns of it by its next renewal,
-// within about a third of its ttl.
+// within about a third of its ttl; one with Mutex.NoRenew only when it calls Extend, CheckHeld or EnsureHeld.
 //
 // Other errors: ErrName, ErrUnreachable or that of ctx (nobody knows whether it was
 // asked, or will be within two seconds; ask again), ErrClosed, a ServerError, and those of a reason or hash that is

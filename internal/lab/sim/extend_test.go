@@ -189,12 +189,12 @@ func TestNoRenewAsks(t *testing.T) {
 			}
 		})
 		s.revoke(p1, "n", "why")
-		time.Sleep(4 * time.Second)
+		time.Sleep(2500 * time.Millisecond) // less than it takes until a question counts as lost
 		s.lostBy("the lease", got.Err(), holdfast.Revoked, "why")
 		if held != 2 {
 			t.Errorf("it asked %d times; want twice", held)
 		}
-		if s.life("n") > 3*time.Second {
+		if s.life("n") > 4500*time.Millisecond {
 			t.Errorf("L lives for %v; want no more than before", s.life("n"))
 		}
 		s.Watch.Leaves(got.held)
@@ -318,7 +318,7 @@ func TestNoRenewRevokedUnheard(t *testing.T) {
 func (s stage) failing(kind string, until time.Time) {
 	s.on(func(step sim.Step, f *sim.Fate) {
 		if step.Kind == kind && time.Now().Before(until) {
-			f.Refuse = "LOADING Redis is loading the dataset in memory"
+			f.Refuse = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
 		}
 	})
 }
@@ -385,6 +385,33 @@ func TestNoRenewOlderAnswer(t *testing.T) {
 			time.Sleep(time.Second)
 			got.over(1500*time.Millisecond, holdfast.Revoked, "why")
 			got.stops()
+		})
+	}
+}
+
+// After a Revoke the next gets the name when the holder releases it, or a ttl later, though
+// Extend gave it a day; where less than a ttl was left, at that end.
+func TestNoRenewRevokedLeavesATTL(t *testing.T) {
+	for _, extends := range []time.Duration{24 * time.Hour, 2 * time.Second} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+			s.subscribe(p0, p1)
+			got := s.fixed(p0, "n", 5*time.Second)
+			time.Sleep(2500 * time.Millisecond)
+			if err := got.Extend(t.Context(), extends); err != nil {
+				t.Fatal(err)
+			}
+			next := s.waits(p1, "n")
+			s.revoke(p1, "n", "why")
+			got.over(10*time.Millisecond, holdfast.Revoked, "why")
+			if extends > 5*time.Second {
+				s.notBefore("the next, before a ttl", next, 4900*time.Millisecond)
+			}
+			s.Watch.Leaves(got.held)
+			s.soon("the next, after a ttl", next, 5100*time.Millisecond).release()
+			if err := got.Release(); !errors.Is(err, holdfast.ErrLost) {
+				t.Errorf("Release: %v; want ErrLost", err)
+			}
 		})
 	}
 }
