@@ -24,7 +24,7 @@ func (d *board) act(w http.ResponseWriter, r *http.Request) {
 			v := d.lockView(p, action.Name)
 			v.status = status
 			if shown, ok := v.data.(*lockPage); ok {
-				shown.Refused = &refusal{Sentence: visible(why), Verb: string(action.Verb), Reason: visible(action.Reason)}
+				shown.Refused = &refusal{Sentence: visible(why), Verb: string(action.Verb), Reason: visible(action.Reason), Tenure: action.Tenure}
 			}
 			return v
 		})

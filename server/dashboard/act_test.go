@@ -84,6 +84,61 @@ func TestSteal(t *testing.T) {
 	}
 }
 
+// Of a shared kind the page offers each holder, and ends the one that was chosen.
+func TestOneOfSeveral(t *testing.T) {
+	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	pool, doc := b.client.Semaphore("pool", 3), b.client.RWMutex("doc")
+	for name, c := range map[string]struct {
+		lock  func() (*holdfast.Lease, error)
+		verb  string
+		cause holdfast.Cause
+	}{
+		"pool": {func() (*holdfast.Lease, error) { return pool.Acquire(t.Context(), 1) }, "revoke", holdfast.Revoked},
+		"doc":  {func() (*holdfast.Lease, error) { return doc.RLock(t.Context()) }, "steal", holdfast.Stolen},
+	} {
+		leases := make(map[*holdfast.Lease]bool)
+		for range 3 {
+			lease, err := c.lock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = lease.Release() }()
+			leases[lease] = true
+		}
+		page := b.shows("/lock?name="+name, "Revoke", "Choose one")
+		offered := regexp.MustCompile(`<option value="([0-9a-f]{10})"`).FindAllStringSubmatch(page, -1)
+		if len(offered) != 6 {
+			t.Fatalf("%s: %d holders are offered; want three, twice:\n%s", name, len(offered), page)
+		}
+		form := url.Values{"name": {name}, "tenure": {""}, "confirm": {name}, "reason": {"stuck since noon"}}
+		if status, _ := b.post("/lock/"+c.verb, form, nil); status != http.StatusUnprocessableEntity {
+			t.Errorf("%s without a holder: got %d, want 422", name, status)
+		}
+		chosen := offered[1][1]
+		form.Set("tenure", chosen)
+		form.Set("confirm", "another")
+		if _, again := b.post("/lock/"+c.verb, form, nil); !regexp.MustCompile(`value="` + chosen + `"[^>]* selected`).MatchString(again) {
+			t.Errorf("%s: what was chosen is not kept after a refusal:\n%s", name, again)
+		}
+		form.Set("confirm", name)
+		if status, to := b.post("/lock/"+c.verb, form, nil); status != http.StatusSeeOther {
+			t.Fatalf("%s: got %d %s, want 303", name, status, to)
+		}
+		left := 0
+		for lease := range leases {
+			err := lease.EnsureHeld(t.Context())
+			if err == nil {
+				left++
+			} else if lost := lostBy(t, lease); lost.Cause != c.cause || lost.Reason != "stuck since noon" {
+				t.Errorf("%s: got %q with %q, want %s with the reason", name, lost.Cause, lost.Reason, c.cause)
+			}
+		}
+		if left != 2 {
+			t.Errorf("%s: %d are still held, want 2", name, left)
+		}
+	}
+}
+
 // Nothing is done for who may not, did not mean it, means another tenure, or comes from
 // another site; and each is told why.
 func TestRefused(t *testing.T) {

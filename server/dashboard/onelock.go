@@ -78,25 +78,26 @@ type waiterRow struct {
 	About     string
 }
 
-// actForm is what Revoke and Steal need.
+// actForm is what Revoke and Steal need. Of a shared kind one of Holders is to be chosen.
 type actForm struct {
 	Name, Shown, Tenure, Owner string
+	Holders                    []holderCard
 }
 
 // refusal is why nothing was done.
-type refusal struct{ Sentence, Verb, Reason string }
+type refusal struct{ Sentence, Verb, Reason, Tenure string }
 
-// verbForm is one of the two forms; what was typed as the reason of one that was
-// refused is kept.
+// verbForm is one of the two forms; of one that was refused the reason that was typed and
+// the holder that was chosen are kept.
 type verbForm struct {
-	Act          *actForm
-	Verb, Reason string
+	Act                  *actForm
+	Verb, Reason, Chosen string
 }
 
 func newForm(act *actForm, verb string, refused *refusal) verbForm {
 	f := verbForm{Act: act, Verb: verb}
 	if refused != nil && refused.Verb == verb {
-		f.Reason = refused.Reason
+		f.Reason, f.Chosen = refused.Reason, refused.Tenure
 	}
 	return f
 }
@@ -108,13 +109,17 @@ func (d *board) lock(r *http.Request, p *picture) view {
 	q := r.URL.Query()
 	v := d.lockView(p, q.Get("name"))
 	shown := v.data.(*lockPage)
+	what := "name"
+	if k := holdfast.Kind(shown.Kind); k == holdfast.KindSemaphore || k == holdfast.KindRWMutex {
+		what = "part"
+	}
 	switch heard, _ := strconv.Atoi(q.Get("heard")); {
 	case q.Get("did") == string(Revoke) && heard > 0:
-		shown.Done = "The holder was told to stop. Nobody else gets the name before it lets go, or before a whole ttl has passed."
+		shown.Done = "The holder was told to stop. Nobody else gets the " + what + " before it lets go, or before a whole ttl has passed."
 	case q.Get("did") == string(Revoke):
 		shown.Done = "Revoked, but the holder does not listen: it learns of it by its next renewal, within about a third of its ttl."
 	case q.Get("did") == string(Steal):
-		shown.Done = "Stolen: the name was handed over. The old holder may believe that it holds it until it hears of this, at the latest until its deadline."
+		shown.Done = "Stolen: the " + what + " was handed over. The old holder may believe that it holds it until it hears of this, at the latest until its deadline."
 	}
 	return v
 }
@@ -154,12 +159,12 @@ func (d *board) lockView(p *picture, name string) view {
 		page.Waiters = append(page.Waiters, waiterRow{i + 1, labelOf(w.Owner), w.Hash, partOf(w.Part), length(waited), waited.Milliseconds(), w.Listening, visible(w.Details.String())})
 	}
 	page.More = l.Waiting - len(page.Waiters)
-	page.Act, page.NoAct = d.form(l)
+	page.Act, page.NoAct = d.form(l, page.Holders)
 	return v
 }
 
 // form is what may be done to a lock, or why nothing.
-func (d *board) form(l *lock) (*actForm, string) {
+func (d *board) form(l *lock, holders []holderCard) (*actForm, string) {
 	h := l.Holder
 	switch {
 	case !l.held():
@@ -171,11 +176,11 @@ func (d *board) form(l *lock) (*actForm, string) {
 	case d.options.Authorize == nil:
 		return nil, "This dashboard changes nothing, because nobody said who may (Options.Authorize). On a command line: holdfast revoke, holdfast steal."
 	case l.Kind != holdfast.KindMutex:
-		return nil, "The holders of a semaphore or an RWMutex are ended one by one. On a command line: holdfast revoke, holdfast steal."
+		return &actForm{Name: l.Name, Shown: visible(l.Name), Holders: holders}, ""
 	case h.Foreign:
 		return nil, "Its holder is no tenure of holdfast, and nobody there could be told. End it where the key was set."
 	}
-	return &actForm{l.Name, visible(l.Name), h.Hash, ownerName(h)}, ""
+	return &actForm{Name: l.Name, Shown: visible(l.Name), Tenure: h.Hash, Owner: ownerName(h)}, ""
 }
 
 func cardOf(h holdfast.Holder, seen time.Time) holderCard {

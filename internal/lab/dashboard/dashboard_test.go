@@ -292,6 +292,47 @@ func TestRevoke(t *testing.T) {
 	other.until("the end in the other tab", has("released"))
 }
 
+// Of a semaphore the button waits for the choice of a holder, too; the choice outlives the page's
+// updates, and who comes meanwhile can be chosen.
+func TestRevokeOneOfSeveral(t *testing.T) {
+	s := stage(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	acquire := func(owner string) *holdfast.Lease {
+		lease, err := s.Client(owner, holdfast.DefaultTTL).Semaphore("pool", 3).Acquire(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = lease.Release() })
+		return lease
+	}
+	alice := acquire("alice")
+	p := open(t, s, "/lock?name=pool", wide)
+	p.until("the holder", has("alice"))
+	p.do("open the form", chromedp.Click("details summary"))
+	const button, chosen = "document.querySelector('.button.revoke')", "document.querySelector('select[name=tenure]').selectedOptions[0].text"
+	p.do("fill in the reason", chromedp.SendKeys("details input[name=reason]", "stuck since noon"))
+	p.do("and the name", chromedp.SendKeys("details input[name=confirm]", "pool"))
+	if !ask[bool](p, button+".disabled") {
+		t.Error("the button can be pressed before a holder is chosen")
+	}
+	p.do("choose", chromedp.SendKeys("details select[name=tenure]", "alice"))
+	p.until("the button", "!"+button+".disabled")
+	bob := acquire("bob")
+	p.until("the other", "document.querySelectorAll('details[open] select option').length === 3")
+	if got := ask[string](p, chosen); !strings.HasPrefix(got, "alice, 1 permit") || ask[bool](p, button+".disabled") {
+		t.Errorf("after an update %q is chosen, and the button disabled: %v", got, ask[bool](p, button+".disabled"))
+	}
+	p.do("press", chromedp.Click(".button.revoke"))
+	p.until("the answer", "document.readyState === 'complete' && location.search.includes('did=revoke')")
+	select {
+	case <-alice.Done():
+	case <-time.After(patience):
+		t.Fatal("the lease was not lost")
+	}
+	if err := bob.EnsureHeld(t.Context()); err != nil {
+		t.Errorf("the other: %v", err)
+	}
+}
+
 // Without JavaScript every page is there, can be filtered, and says that it stands still.
 func TestWithoutJavaScript(t *testing.T) {
 	s := stage(t, nil)

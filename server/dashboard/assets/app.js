@@ -52,11 +52,11 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// The button of a dangerous form waits until the name is typed.
+// The button of a dangerous form waits until the name is typed and the holder chosen.
 function confirmed(form) {
   if (!form) return;
   const typed = form.elements.confirm, reason = form.elements.reason;
-  form.querySelector("button").disabled = typed.value !== typed.dataset.want && typed.value !== form.elements.name.value || !reason.value.trim();
+  form.querySelector("button").disabled = typed.value !== typed.dataset.want && typed.value !== form.elements.name.value || !reason.value.trim() || !form.elements.tenure.value;
 }
 for (const form of document.querySelectorAll("details form")) confirmed(form);
 
