@@ -60,3 +60,20 @@ func TestBelieved(t *testing.T) {
 		}
 	}
 }
+
+// A process that kills itself at a step does not wait until the controller has noted it.
+func TestKilledAtAStep(t *testing.T) {
+	for step, want := range map[string]int{"after-send": 0, "another": 1} {
+		events := tell([]history.Event{a.asked(1), {T: 2, Process: "A", What: history.Step, Detail: step}})
+		for i := range int64(15) {
+			w := b
+			w.attempt += i
+			events = append(events, whole(w, 10+20*i, 15+20*i, 100*i)...)
+		}
+		events = append(events, history.Event{T: 900, Process: "A", What: history.Crash, Detail: "after-send"})
+		r := check.Rules{TTL: time.Second, Calm: true, Polled: true}
+		if found := check.InOrder(events.story(), r); len(found) != want {
+			t.Errorf("killed after it had passed the step %q: got %v, want %d", step, found, want)
+		}
+	}
+}

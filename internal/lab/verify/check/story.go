@@ -98,14 +98,20 @@ func Read(events []history.Event) *Story {
 	s := &Story{Events: events, crashed: map[string]int64{}, unclean: map[string]bool{}, pauses: map[string][]span{}, frozen: map[string][]span{}}
 	attempts := map[int64]*Lease{}
 	frozen := map[string]int64{}
+	step, last := map[string]string{}, map[string]int64{} // where a process killed itself, and its last note
 	for i := range events {
 		e := &events[i]
 		if e.What != history.Witness && e.What != history.Gap {
 			s.end = max(s.end, e.T)
 		}
 		switch e.What {
+		case history.Step:
+			step[e.Process] = e.Detail
 		case history.Crash:
 			s.crashed[e.Process] = e.T
+			if e.Detail != "" && e.Detail == step[e.Process] { // on a busy machine this is noted late
+				s.crashed[e.Process] = last[e.Process]
+			}
 		case history.Freeze:
 			frozen[e.Process] = e.T
 		case history.Thaw:
@@ -132,6 +138,7 @@ func Read(events []history.Event) *Story {
 				l.take(e)
 			}
 		}
+		last[e.Process] = e.T
 	}
 	for process, from := range frozen {
 		s.pauses[process] = append(s.pauses[process], span{from - int64(time.Second), forever})
