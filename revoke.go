@@ -228,6 +228,9 @@ func (c *core) give(ctx context.Context, until instant, name, tenure string, cal
 func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason string) {
 	c.mu.Lock()
 	t, now := c.tenures[id], c.clock.look()
+	if t == nil {
+		t = c.formerly[id] // its part was made smaller, which Redis did not know when it was asked who holds
+	}
 	switch {
 	case t == nil || c.closed:
 	case stolen:

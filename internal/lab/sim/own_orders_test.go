@@ -112,3 +112,42 @@ func TestStealOfItsOwnWithWaiters(t *testing.T) {
 		s.soon("the next", next, 50*time.Millisecond).release()
 	})
 }
+
+// The part was made smaller, and Redis has not done it when the Client orders about it: the
+// order is about the former id, and the lease is over all the same when it returns.
+func TestOrdersOfItsOwnFormerID(t *testing.T) {
+	for name, steal := range map[string]bool{"steal": true, "revoke": false} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) {
+				p0 := s.process("p0", 15*time.Second)
+				down := true
+				s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = down && step.Kind == "shared_renew" })
+				holder := s.take(p0, "n", write)
+				if err := holder.becomes(read); !errors.Is(err, holdfast.ErrUnknown) {
+					t.Errorf("Downgrade: %v, want ErrUnknown", err)
+				}
+				hash := s.hashOf(p0, "n", "p0")
+				var err error
+				want := holdfast.Revoked
+				if s.Watch.Leaves(holder.held); steal {
+					want = holdfast.Stolen
+					err = p0.Client.Steal(t.Context(), "n", hash, reason)
+				} else {
+					s.Guard(func() { down = false })
+					_, err = p0.Client.Revoke(t.Context(), "n", hash, reason)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if lost, ok := errors.AsType[*holdfast.LostError](holder.Err()); !ok || lost.Cause != want {
+					t.Errorf("Err is %v when the order returns; want lost: %s", holder.Err(), want)
+				}
+				s.Guard(func() { down = false })
+				holder.over(time.Second, want, reason)
+				_ = holder.Release()
+				time.Sleep(time.Second)
+				s.none("n")
+			})
+		})
+	}
+}
