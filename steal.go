@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"errors"
 	"strconv"
 )
 
@@ -18,7 +19,8 @@ import (
 // Steal does not wait for anybody but Redis; ctx bounds that. It costs two round trips: a
 // look, and the script that ends one tenure and begins the other. After ErrUnreachable,
 // or if ctx ends meanwhile, nobody knows whether the holder was ended; if it was, those who
-// wait get the name. After ErrTooSlow or ErrReplicas it was. Other errors: ErrName; ErrKind
+// wait get the name. ErrUnreachable also says that a first try was not answered in time, and
+// that a second one found the name free or another's. After ErrTooSlow or ErrReplicas it was. Other errors: ErrName; ErrKind
 // of a Semaphore or an RWMutex, whose holders only Client.Steal can end; ErrClosed; a
 // ServerError; those of a reason or hash that is none. A Client of a quorum can't: nodes that
 // agree on one holder may not agree on the next.
@@ -65,8 +67,15 @@ func (c *core) take(m *Mutex, w *caller, o *order) error {
 // args are what take needs beside the id and the stride.
 func (o *order) args(l *line) []string { return []string{l.shard, o.id, o.reason} }
 
-// notTaken: another holds the name by now, or nobody.
+var errMayHaveTaken = errors.New("an earlier try was not answered in time, and may have taken the name, which is somebody else's or nobody's by now")
+
+// notTaken: another holds the name by now, or nobody. It may have been taken in between, by
+// a run that was not answered in time.
 func (l *line) notTaken(a answer) {
+	if t := l.tenure; t.open > 0 || t.late > 0 {
+		l.reject(&storeError{l.name, ErrUnreachable, errMayHaveTaken})
+		return
+	}
 	e := &TenureError{Name: l.name}
 	if x := l.takes; x != nil { // no other lock is answered so
 		e.Tenure = x.tenure

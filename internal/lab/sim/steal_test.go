@@ -226,6 +226,60 @@ func TestStealForOneselfIsConfirmed(t *testing.T) {
 	})
 }
 
+// The name was taken, without an answer in time, and is gone again when it is asked for once
+// more. The holder was ended, so the error does not say that nothing was done.
+func TestStealForOneselfTakenAndGone(t *testing.T) {
+	for name, test := range map[string]struct {
+		fate sim.Fate
+		leap time.Duration
+		next bool // another has it then
+	}{
+		"no answer":             {fate: sim.Fate{LoseBack: true}},
+		"no answer, another's":  {fate: sim.Fate{LoseBack: true}, next: true},
+		"reset":                 {fate: sim.Fate{LoseBack: true, Reset: true}},
+		"slept over the answer": {fate: sim.Fate{Back: 200 * time.Millisecond}, leap: 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) {
+				p0, p1, op := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("op", 15*time.Second)
+				s.subscribe(p0)
+				holder := s.lock(p0, "n")
+				tries := 0
+				s.on(func(step sim.Step, f *sim.Fate) {
+					if step.Kind == "take" {
+						if tries++; tries == 1 {
+							*f = test.fate
+						} else {
+							f.Out = 100 * time.Millisecond
+						}
+					}
+				})
+				got := make(chan hold, 1)
+				time.AfterFunc(50*time.Millisecond, func() {
+					s.Evict("n")
+					if test.next {
+						got <- s.lock(p1, "n")
+					}
+					if test.leap > 0 {
+						op.Leap(test.leap)
+					}
+				})
+				_, err := op.Client.Mutex("n").Steal(t.Context(), s.hash(op, "n"), reason)
+				if !errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrTenure) || tries != 2 {
+					t.Errorf("Steal: %v after %d tries; want ErrUnreachable after 2", err, tries)
+				}
+				holder.over(time.Second, holdfast.Stolen, reason)
+				holder.stops()
+				if test.next {
+					(<-got).release()
+				}
+				time.Sleep(time.Second)
+				s.nothingLeft("n")
+			})
+		})
+	}
+}
+
 // What can't be: each with an error that says why, and the holder goes on.
 func TestStealForOneselfRefused(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
