@@ -132,7 +132,7 @@ func (l *line) formerIsPast(now instant) {
 // before the tenure has ended: a renewal replaces it, or takes it out.
 func (l *line) formerStands(t *tenure, now instant) {
 	switch {
-	case t.phase != holding || now >= t.ends():
+	case t.phase != holding || t.isOver(now):
 		t.lost = true
 	case t.failures == 0: // else it is soon renewed
 		l.renew(t, now)

@@ -135,7 +135,7 @@ func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration)
 	c := l.c
 	c.mu.Lock()
 	now := c.clock.look()
-	if l.turn == u && now >= u.tenure.ends() {
+	if l.turn == u && u.over(now) != "" {
 		l.expire(now)
 	}
 	if e := u.ended.Load(); e != nil {

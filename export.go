@@ -121,7 +121,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 	now := c.clock.look()
-	if l.turn == u && now >= t.ends() {
+	if l.turn == u && u.over(now) != "" {
 		l.expire(now)
 	}
 	if e := u.ended.Load(); e != nil {

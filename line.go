@@ -242,7 +242,7 @@ func (c *core) end(t *tenure, now instant) {
 // serve gives the name to the next caller, or decides to let it go.
 func (l *line) serve(now instant) {
 	t := l.tenure
-	if now >= t.ends() || l.turn != nil && l.turn.over(now) != "" {
+	if t.isOver(now) {
 		l.expire(now)
 		return
 	}
@@ -412,7 +412,7 @@ func (l *line) tick(now instant) {
 		if now >= l.watches(t) {
 			l.wake.want()
 		}
-		if now >= t.renewAt && now < t.ends() && (l.turn == nil || l.turn.over(now) == "") {
+		if now >= t.renewAt {
 			l.renew(t, now)
 		}
 	case leaving:

@@ -94,7 +94,7 @@ func (p *renewal) number(word string) int {
 // repair gives the lock to a node that lacks it, while the majority has it.
 func (p *renewal) repair(n *node, now instant) {
 	q, l, t := p.q, p.r.line, p.r.tenure
-	if a := p.answers[n.number]; a.word != "lost" || a.holder != "" || t.phase != holding || now >= t.ends() {
+	if a := p.answers[n.number]; a.word != "lost" || a.holder != "" || t.phase != holding || t.isOver(now) {
 		return
 	}
 	p.answers[n.number].word = "" // once

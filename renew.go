@@ -9,8 +9,11 @@ import (
 
 // renew sends a renewal, whatever is in flight. The next is due a sixth of the
 // life later, so that two may fail before the deadline; and one that is not
-// answered has failed before it, too.
+// answered has failed before it, too. What is over is renewed no more: the next step ends it.
 func (l *line) renew(t *tenure, now instant) {
+	if t.isOver(now) {
+		return
+	}
 	pause := l.pause(t)
 	next := together(now.add(pause-l.c.jitter(pause/10)), t.life)
 	if t.renewal != nil && t.renewal.waits {
@@ -230,7 +233,7 @@ func (c *core) renewAll(now instant) {
 	c.renewedAll = now
 	var held []*tenure
 	for _, l := range c.lines {
-		if t := l.tenure; t != nil && t.phase == holding && now < t.ends() && (t.renewal == nil || t.failures == 0 || t.renewal.sent < c.cleared) {
+		if t := l.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.sent < c.cleared) {
 			held = append(held, t)
 		}
 	}

@@ -237,7 +237,7 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 		t.stolen(reason, now)
 	case t.phase != holding:
 		t.doubted = now
-	case now < t.ends():
+	case !t.isOver(now):
 		answered := make(chan error, 1)
 		r := t.line.asksApart(t, now)
 		r.asked = answered
@@ -312,9 +312,7 @@ func (l *line) ordered(t *tenure, now instant) {
 		t.doubted = now
 		return
 	}
-	if now < t.ends() {
-		l.renew(t, now)
-	}
+	l.renew(t, now)
 	l.step(now)
 }
 

@@ -116,6 +116,15 @@ func (t *tenure) slack(now instant) float64 {
 
 func (t *tenure) ends() instant { return instant(t.deadline.Load()) }
 
+// isOver reports whether what is held has ended, by its deadline or by the MaxHold of its
+// turn, whether that was noticed yet or not. Then it is renewed no more.
+func (t *tenure) isOver(now instant) bool {
+	if u := t.line.turn; u != nil && u.tenure == t {
+		return u.over(now) != ""
+	}
+	return now >= t.ends()
+}
+
 // hold notes a life that Redis confirmed. It never shortens one.
 func (t *tenure) hold(start instant, life time.Duration, jitter func(time.Duration) time.Duration) {
 	d := end(start, life)

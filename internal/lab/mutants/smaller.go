@@ -73,7 +73,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: and no part of one", file: "downgrade.go", name: "TestDowngradeGhostEnds",
 		edits: []string{"		delete(l.c.formerly, id)\n", ""}},
 	{guard: "smaller: one that is heard of while the release is under way", file: "downgrade.go", name: "TestDowngradeGhostEnds",
-		edits: []string{"now >= t.ends():\n		t.lost = true\n", "now >= t.ends():\n"}},
+		edits: []string{"t.isOver(now):\n		t.lost = true\n", "t.isOver(now):\n"}},
 	{guard: "smaller: what a late lock has left in Q is taken out at once", file: "downgrade.go", name: "TestDowngradeLateLock",
 		edits: []string{"	l.formerStands(t, now)\n}\n\n// wasLarger", "}\n\n// wasLarger"}},
 	{guard: "smaller: by a renewal", file: "internal/script/shared_renew.lua", name: "TestDowngradeLateLock",

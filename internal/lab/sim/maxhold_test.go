@@ -168,6 +168,52 @@ func TestMaxHoldAfterASuspend(t *testing.T) {
 	})
 }
 
+// The process was suspended beyond the end. Whatever would renew the lease before its timer
+// runs does not, and says that it is over: the name would stay for another ttl.
+func TestMaxHoldIsNotRenewed(t *testing.T) {
+	ensured := func(h hold, err error) {
+		h.s.t.Helper()
+		if lost, ok := errors.AsType[*holdfast.LostError](err); !ok || lost.Cause != holdfast.MaxHold {
+			h.s.t.Errorf("%v; want lost, cause MaxHold", err)
+		}
+	}
+	for name, act := range map[string]func(t *testing.T, s stage, p, op *sim.Link, h hold){
+		"EnsureHeld": func(t *testing.T, _ stage, _, _ *sim.Link, h hold) { ensured(h, h.EnsureHeld(t.Context())) },
+		"Export": func(_ *testing.T, _ stage, _, _ *sim.Link, h hold) {
+			text, err := h.Export()
+			if ensured(h, err); text != "" {
+				h.s.t.Errorf("the text %q beside an error", text)
+			}
+		},
+		"reconnect":         func(_ *testing.T, _ stage, p, _ *sim.Link, _ hold) { p.Cut() },
+		"revoked":           func(_ *testing.T, s stage, _, op *sim.Link, _ hold) { s.revoke(op, "n", reason) },
+		"revoked by itself": func(_ *testing.T, s stage, p, _ *sim.Link, _ hold) { s.revoke(p, "n", reason) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) {
+				p0, op := s.process("p0", time.Minute), s.process("op", time.Minute)
+				if name != "revoked by itself" { // a push would tell it
+					s.subscribe(p0)
+				}
+				first := s.atMost(p0, "n", 10*time.Second)
+				p0.Leap(15 * time.Second)
+				s.Watch.Leaves(first.held)
+				s.on(func(step sim.Step, _ *sim.Fate) {
+					if step.Kind == "renew" {
+						t.Error("it is renewed after its end")
+					}
+				})
+				act(t, s, p0, op, first)
+				time.Sleep(200 * time.Millisecond)
+				ensured(first, first.Err())
+				_ = first.Release()
+				time.Sleep(100 * time.Millisecond)
+				s.nothingLeft("n")
+			})
+		})
+	}
+}
+
 // Both: the lease ends, and the name rests for what is left.
 func TestMaxHoldThenRest(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
