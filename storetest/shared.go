@@ -144,24 +144,12 @@ func (s suite) sharedHeld(t *testing.T, kind string, lock lockFunc) {
 // sharedExpiry: a renewed holder keeps it beyond its ttl; one whose entry is taken
 // away learns of that.
 func (s suite) sharedExpiry(t *testing.T, kind string, lock lockFunc) {
-	store := s.open(t)
-	a := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: 500 * time.Millisecond})
-	defer a.Close()
-	b := s.client(t, 500*time.Millisecond)
 	name := kind + "-kept"
-	lease, err := lock(within(t), a, name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := lease.Deadline()
-	eventually(t, "renewals move the deadline", func() bool { return lease.Deadline().After(first.Add(time.Second)) })
-	if _, err := lock(within(t), b, name, true); !errors.Is(err, holdfast.ErrHeld) {
-		t.Fatalf("a try of a renewed name: got %v, want ErrHeld", err)
-	}
+	lease := s.outlives(t, name, lock)
 	ctx := lease.Context(t.Context())
 	l := s.prefix + name
 	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1], KEYS[2])")
-	if _, err := store.Eval(within(t), holdfast.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
+	if _, err := s.open(t).Eval(within(t), holdfast.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
 		t.Fatal(err)
 	}
 	select {

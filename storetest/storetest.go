@@ -248,14 +248,41 @@ func (s suite) givenUp(t *testing.T) {
 }
 
 func (s suite) expiry(t *testing.T) {
-	a, b := s.client(t, time.Second), s.client(t, time.Second)
-	lease := lock(t, a.Mutex("kept"))
-	first := lease.Deadline()
-	eventually(t, "renewals move the deadline", func() bool { return lease.Deadline().After(first.Add(time.Second)) })
-	if _, err := b.Mutex("kept").TryLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
-		t.Fatalf("TryLock of a renewed name: got %v, want ErrHeld", err)
+	release(t, s.outlives(t, "kept", func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
+		if try {
+			return c.Mutex(name).TryLock(ctx)
+		}
+		return c.Mutex(name).Lock(ctx)
+	}))
+}
+
+// outlives returns a lease that was renewed for longer than its TTL while others get ErrHeld.
+// A machine that stands still for a TTL loses the lease, so it tries longer ones then.
+func (s suite) outlives(t *testing.T, name string, lock lockFunc) *holdfast.Lease {
+	t.Helper()
+	for ttl := 500 * time.Millisecond; ttl < 5*time.Second; ttl *= 2 {
+		a, b := s.client(t, ttl), s.client(t, ttl)
+		lease, err := lock(within(t), a, name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := lease.Deadline()
+		eventually(t, "renewals move the deadline", func() bool {
+			return lease.Err() != nil || lease.Deadline().After(first.Add(2*ttl))
+		})
+		next, err := lock(within(t), b, name, true)
+		switch {
+		case lease.Err() == nil && errors.Is(err, holdfast.ErrHeld):
+			return lease
+		case lease.Err() == nil:
+			t.Fatalf("a try of a renewed name: got %v, want ErrHeld", err)
+		case err == nil:
+			_ = next.Release()
+		}
+		t.Logf("the lease with a TTL of %v: %v", ttl, lease.Err())
 	}
-	release(t, lease)
+	t.Fatal("no lease was kept for longer than its TTL")
+	return nil
 }
 
 func (s suite) lost(t *testing.T) {
