@@ -82,4 +82,10 @@ var quorumMutants = []mutant{
 		edits: []string{"over = time.After(q.grace(open))", "over = time.After(0)"}},
 	{guard: "quorum: split votes come back spread out", file: "quorum_ballot.go", name: "TestQuorumSplitVotesEnd",
 		edits: []string{"l.askAt = now.add(q.c.jitter(spread))", "l.askAt = now.add(spread / 1000)"}},
+	{guard: "quorum: two late grants that follow each other", file: "quorum_ballot.go", name: "TestQuorumTooSlow",
+		edits: []string{"l.contest.late = now; follows {", "l.contest.late = now; follows && c == nil {"}},
+	{guard: "quorum: not one alone", file: "quorum_ballot.go", name: "TestQuorumPausedTwiceIsNotTooSlow",
+		edits: []string{"l.contest.late > 0 && now.sub(l.contest.late) <= c.options.retryWindow()", "true", "l.contest.late = now; follows {", "l.contest.late = now; follows || c == nil {"}},
+	{guard: "quorum: nor long after each other", file: "quorum_ballot.go", name: "TestQuorumPausedTwiceIsNotTooSlow",
+		edits: []string{"&& now.sub(l.contest.late) <= c.options.retryWindow()", ""}},
 }
