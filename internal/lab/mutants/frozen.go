@@ -40,7 +40,7 @@ var frozenMutants = []mutant{
 		edits: []string{"for _, id in ipairs(plan.missed) do publish(id, 'missed ') end", ""}},
 	{guard: "frozen: a late look is no reason to subscribe anew", file: "line.go", name: "TestLateLookKeepsItsSubscription",
 		edits: []string{"now >= l.askAt.add(asleep)", "false"}},
-	{guard: "frozen: nor is a grant that was over", file: "ask.go", name: "TestLateLookKeepsItsSubscription",
+	{guard: "frozen: nor is a grant that was over", file: "ask.go", name: "TestFrozenKeepsItsSubscription",
 		edits: []string{"\t\tt.listed = false // a new place has a reason: it was granted\n", ""}},
 	{guard: "frozen: several in a row are seen before the holder's ttl is over", file: "ask.go", name: "TestFrozenInARow",
 		edits: []string{"a.pttl = min(a.pttl, lookNear)", "_ = lookNear"}},
