@@ -25,7 +25,7 @@ type State struct {
 	Holder  *Holder  // nil: free; of several the one whose time ends first
 	Holders []Holder // of a shared kind, by the end of their time, the first 1,000; else none
 	Holding int      // of a shared kind: how many hold; else 0
-	Size    int      // of a semaphore; else 0
+	Size    int      // of a semaphore, and of a free name while Redis remembers the size it had as one, for 30 days; else 0
 	Used    int      // permits that are held of a semaphore; else 0
 	Token   int64    // newest token reserved; 0: none remembered
 	Term    int64    // of an election: the number of the leader's term; 0: it is none, or it was not announced
@@ -131,7 +131,7 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	if len(reply) > 0 && reply[0] == "shared" {
 		return c.decodeShared(name, reply)
 	}
-	if len(reply) < 10 || (len(reply)-10)%3 != 0 || reply[0] != "state" {
+	if len(reply) < 11 || (len(reply)-11)%3 != 0 || reply[0] != "state" {
 		return nil, errState
 	}
 	figures := make([]int64, 4)
@@ -154,7 +154,10 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 			s.Holder.Owner = cleanOwner(reply[9])
 		}
 	}
-	return s, c.decodeWaiters(s, us, reply[10:])
+	if size, err := strconv.ParseInt(reply[10], 10, 64); err == nil && size > 0 && size <= MaxSize {
+		s.Size = int(size)
+	}
+	return s, c.decodeWaiters(s, us, reply[11:])
 }
 
 // decodeWaiters reads id, arrival and listeners of each.

@@ -106,9 +106,11 @@ func (k *keys) withHolders() []string {
 }
 
 // withSize are those and the size key, as the scripts want them that set a size.
-func (k *keys) withSize() []string {
+func (k *keys) withSize() []string { return append(k.withHolders(), k.size()) }
+
+func (k *keys) size() string {
 	l := k.lock()
-	return append(k.withHolders(), sizePrefix+beside(l, strings.HasPrefix(l, "{")))
+	return sizePrefix + beside(l, strings.HasPrefix(l, "{"))
 }
 
 // shardOf is the shard suffix of a name, empty where channels are not sharded.

@@ -19,14 +19,17 @@ type look struct {
 // newLook begins to look at a name, of whose waiters at most so many are listed.
 func (c *core) newLook(name string, k *keys, most int) *look {
 	l := &look{c: c, name: name, k: k, args: []string{strconv.Itoa(most), c.shardOf(k)}}
-	l.call = Call{scriptInspect, append(k.withOrder(), k.election()[1]), l.args}
+	l.call = Call{scriptInspect, append(k.withOrder(), k.election()[1], k.size()), l.args}
 	return l
 }
 
 // heard takes an answer, and makes the next call if that was not the last.
 func (l *look) heard(reply []string, err error) {
 	said, refused := asServerError(err)
-	switch {
+	switch sized := len(l.k) + 3; {
+	case refused && len(l.call.Keys) == sized && denied(string(said)):
+		l.call.Keys = l.call.Keys[:sized-1] // who may not read sizes sees the rest
+		return
 	case refused && l.bare == nil && denied(string(said)):
 		l.bare = explain(said, l.k.lock()) // who may see the lock alone sees that
 		l.call.Keys = l.k[:]

@@ -118,8 +118,9 @@ func newStateJSON(s *holdfast.State, reasons []holdfast.Diagnosis) *stateJSON {
 			out.State, out.Held = "cool-down", false
 		}
 	}
+	out.Size = s.Size
 	if s.Kind != holdfast.KindMutex {
-		out.Size, out.Holding = s.Size, new(s.Holding)
+		out.Holding = new(s.Holding)
 		if s.Kind == holdfast.KindSemaphore {
 			out.Used = new(s.Used)
 		}

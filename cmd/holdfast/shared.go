@@ -87,6 +87,9 @@ func wantsText(p holdfast.Part) string {
 // holdersText names in one cell who holds a name.
 func holdersText(state *holdfast.State) string {
 	text := holderName(state.Holder)
+	if state.Holder == nil && state.Size > 0 {
+		return fmt.Sprintf("%s (of %s)", text, partText(holdfast.Part{Permits: state.Size}))
+	}
 	if state.Kind == holdfast.KindMutex || state.Holder == nil {
 		return text
 	}

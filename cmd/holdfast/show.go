@@ -72,6 +72,9 @@ func printState(s screen, state *view) {
 	line("name", "%s", visible(state.Name))
 	if h := state.Holder; h == nil {
 		line("holder", "nobody: the name is free")
+		if state.Size > 0 {
+			line("size", "%s, as a semaphore", partText(holdfast.Part{Permits: state.Size}))
+		}
 	} else if h.Resting {
 		line("holder", "nobody: the name is in cool-down after %s", s.paint(bold, visible(h.Owner)))
 		line("time left", "%s", remainingText(h))

@@ -104,6 +104,7 @@ func TestShown(t *testing.T) {
 			s.waits("c", "--of=4", "--permits=3")
 			s.waits("d", "--of=4")
 		},
+		"idle": func(s stage) { startRun(s.T, s.url(), "true", "--of=4").wantExit(0) },
 		"resized": func(s stage) {
 			s.holds("a", "--of=4", "--permits=3")
 			wantShown(s.T, 0, "", "resize", "job", "1", "--redis", s.url())

@@ -74,7 +74,8 @@ const jsonFieldsHelp = `  name          the name
                 their time, each like holder, and permits or mode (read or
                 write), as waiters have them; holder is the first of them
   holding       with holders: how many hold
-  size, used    of a semaphore: its permits, and how many of them are held
+  size, used    of a semaphore: its permits, and how many of them are held; size also of
+                a free name whose size as a semaphore is remembered, for 30 days
   term          of an election: the number of the leader's term
 Of a holder and a waiter there may be: client (names its process), details (what
 that tells of itself: host, pid, user, program, command, note), revoked (why it was
@@ -99,6 +100,8 @@ func newStateJSON(state *view) stateJSON {
 	}
 	if state.Kind != holdfast.KindMutex {
 		out.sharedJSON = newSharedJSON(state.State)
+	} else {
+		out.Size = state.Size
 	}
 	for i, w := range state.Waiters {
 		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, processJSON{w.Client, "", w.Details}, newPartJSON(w.Part)})

@@ -145,7 +145,7 @@ func (d *board) lockView(p *picture, name string) view {
 	}
 	page.Row, page.Findings, page.Healthy, page.Token, page.Seen = d.row(l), l.findings, l.healthy, l.Token, ago(l.seen)
 	page.Kind, page.Term = cmp.Or(kindOf(l), "mutex"), l.Term
-	if l.Kind == holdfast.KindSemaphore {
+	if l.Size > 0 {
 		page.Use = strconv.Itoa(l.Used) + " of " + plural(l.Size, "permit")
 	}
 	for _, h := range l.holders()[:min(len(l.holders()), mostWaiters)] {

@@ -409,3 +409,49 @@ func TestSharedDeadlock(t *testing.T) {
 		}
 	})
 }
+
+// Inspect shows the size of a semaphore that nobody holds as long as it is stored. Who may not read it
+// sees the rest.
+func TestSizeOfAFreeSemaphore(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0 := s.process("p0", 15*time.Second)
+		shows := func(what string, want int) {
+			t.Helper()
+			state, err := p0.Client.Inspect(t.Context(), "n")
+			if err != nil || state.Size != want || state.Unseen != nil {
+				t.Errorf("Inspect, %s: %+v, %v; want size %d, and nothing unseen", what, state, err, want)
+			}
+		}
+		s.take(p0, "n", permits(1, 2)).release()
+		shows("free", 2)
+		survey, err := p0.Client.Survey(t.Context(), "")
+		if err != nil || len(survey.Names) != 1 || survey.Names[0].Size != 2 {
+			t.Errorf("Survey: %+v, %v; want size 2", survey, err)
+		}
+		refused := 0
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Kind == "inspect" && refused == 0 {
+				refused, f.Refuse = 1, "NOPERM No permissions to access a key"
+			}
+		})
+		shows("without the right", 0)
+		s.on(func(sim.Step, *sim.Fate) {})
+		mutex, err := p0.Client.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shows("held as a mutex", 0)
+		if err := mutex.Release(); err != nil {
+			t.Error(err)
+		}
+		for _, bad := range []string{"none", "0", "-1", "1073741825"} {
+			s.Do("SET", sim.KeySize("n"), bad)
+			shows("damaged: "+bad, 0)
+		}
+		s.Do("DEL", sim.KeySize("n"))
+		s.Do("RPUSH", sim.KeySize("n"), "2")
+		shows("another type", 0)
+		s.Do("DEL", sim.KeySize("n"))
+		shows("forgotten", 0)
+	})
+}
