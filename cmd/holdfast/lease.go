@@ -94,11 +94,13 @@ func (a *app) releaseCommand() *cobra.Command {
 		Long: `Give back a lease that 'holdfast acquire' has printed: the next in line gets the name.
 A --lease-file is deleted then, for the lease in it is worth nothing any more. A second
 time, and after its end, the lease is over (exit code 122), and nobody else's is
-touched.
+touched. The code is the same for one that was revoked, or that has expired but still
+stands in Redis; that is released all the same.
 
 ` + leaseFromHelp + "\n\n" + leaseCodesHelp + `
 
--o json prints an object: released; cause and reason where it was over before.`,
+-o json prints an object: released, false where the exit code is 122; cause and
+reason of that.`,
 		Example: `  trap 'holdfast release -q "$lease"' EXIT
   holdfast release --lease-file /run/deploy.lease`,
 		Args: maybeLease,
