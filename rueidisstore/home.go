@@ -48,7 +48,8 @@ type slotRange struct {
 	master   string
 }
 
-// look returns an answer that is not older than a second, if there is one in time.
+// look returns an answer that is not older than a second, if there is one in time, or
+// the last there was.
 func (s *slots) look(ctx context.Context, client rueidis.Client) []slotRange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,10 @@ func (s *slots) reload(client rueidis.Client) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ranges, s.read = ranges, time.Now()
+	s.read = time.Now()
+	if ranges != nil { // else the last answer: without one each subscription would get a connection of its own
+		s.ranges = ranges
+	}
 	close(s.reading)
 	s.reading = nil
 }

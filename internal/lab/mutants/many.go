@@ -61,6 +61,8 @@ var manyMutants = []mutant{
 		edits: []string{"		server = node.Addr\n", ""}},
 	{guard: "rueidis: the channels of a node share a connection", file: "rueidisstore/subscription.go", pkg: "./internal/lab", name: "TestDriverSlotMovesAlone",
 		edits: []string{"		server = addr\n", ""}},
+	{guard: "rueidis: also while no node says where the slots are", file: "rueidisstore/home.go", pkg: "./rueidisstore", name: "TestSlotsAreKept",
+		edits: []string{"if ranges != nil {", "if true {"}},
 	{guard: "goredis: an answer is that to the oldest request", file: "goredisstore/subscription.go", pkg: "./goredisstore", name: "TestAnswerToAnother",
 		edits: []string{"len(w.sent) == 0 || !fits(w.sent[0])", "len(w.sent) == 0"}},
 }
