@@ -21,7 +21,7 @@ type Election struct {
 	MaxHold time.Duration
 
 	// Grace is how long the name stays held after MaxHold without a Release, as
-	// Mutex.Grace.
+	// Mutex.Grace. Until then observers see this leader.
 	Grace time.Duration
 
 	client *Client
@@ -190,6 +190,27 @@ func (who *candidate) resigned(lease *Lease) {
 	if !c.closed && c.quorum == nil {
 		u.line.announce(u, c.clock.now())
 	}
+}
+
+// gaveBack tells who observes that a name is free that was given back without a Release. Before
+// Redis has answered that, it would say that this candidate leads.
+func (who *candidate) gaveBack(u *turn) {
+	c := u.line.c
+	if who == nil || c.quorum != nil {
+		return
+	}
+	go func(given <-chan struct{}) {
+		select {
+		case <-given:
+		case <-c.stopped:
+			return
+		}
+		c.mu.Lock()
+		defer c.unlock()
+		if !c.closed {
+			u.line.announce(u, c.clock.now())
+		}
+	}(u.freed)
 }
 
 // announce is an errand: whether it is heard or not, observers look by

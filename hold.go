@@ -143,6 +143,7 @@ func (l *line) freeLater(u *turn, after time.Duration, now instant) {
 	l.c.later(now.add(after), func(now instant) {
 		if u.tenure.phase == over {
 			l.free(u, now)
+			l.candidate.gaveBack(u)
 		}
 	})
 }

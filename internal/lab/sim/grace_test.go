@@ -218,3 +218,33 @@ func TestQuorumGrace(t *testing.T) {
 		_ = p.release(b)
 	})
 }
+
+// Nobody else campaigns: observers hear that nobody leads any more when the name was given back after Grace, also
+// if Redis hears of that later.
+func TestGraceIsAnnounced(t *testing.T) {
+	for _, late := range []time.Duration{0, time.Second} {
+		play(t, func(t *testing.T, s stage) {
+			p0, p1 := s.process("p0", time.Minute), s.process("p1", time.Minute)
+			s.on(func(step sim.Step, f *sim.Fate) {
+				if step.Kind == "unlock" {
+					f.Out += late
+				}
+			})
+			d := s.observes(p1)
+			e := p0.Client.Election("n")
+			e.MaxHold, e.Grace = 3*time.Second, 2*time.Second
+			lease, err := e.Campaign(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(4900 * time.Millisecond)
+			d.wants(s, "none", "a")
+			d.wantsWithin(s, 200*time.Millisecond+late, "none", "a", "none")
+			time.Sleep(20 * time.Second)
+			d.wants(s, "none", "a", "none")
+			_ = lease.Release()
+			d.stop()
+			<-d.over
+		})
+	}
+}
