@@ -7,7 +7,7 @@ import (
 )
 
 // Downgrade makes a writer's lease of an RWMutex a reader's, with no other writer in
-// between; readers that wait come in at once. Stop writing before you call it. The lease
+// between; readers that wait in front of the next writer come in at once. Stop writing before you call it. The lease
 // goes on: it keeps its token and its contexts. A reader's lease stays as it is.
 //
 // It gives back, so like Release it takes no context: it waits for Redis, two seconds at

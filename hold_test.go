@@ -91,7 +91,7 @@ func TestNotDueErrorText(t *testing.T) {
 		want string
 	}{
 		{holdfast.NotDueError{Name: "n", Owner: "ci-7", Due: 20 * time.Minute, Last: run},
-			"holdfast: n is not due for 20m0s; the newest run began 2026-11-21T03:00:00Z on ci-7, took 1m23s: done"},
+			"holdfast: n is not due: it is due again in 20m0s; the newest run began 2026-11-21T03:00:00Z on ci-7, took 1m23s: done"},
 		{holdfast.NotDueError{Name: "n", Running: true, Owner: "ci-7", Last: &holdfast.Run{Owner: "ci-7", Began: began}},
 			"holdfast: n is not due: it is run by ci-7; the newest run began 2026-11-21T03:00:00Z on ci-7, has not ended"},
 		{holdfast.NotDueError{Name: "n", Running: true}, "holdfast: n is not due: it is run"},

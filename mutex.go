@@ -83,9 +83,8 @@ func (m *Mutex) Name() string { return m.name }
 // the delay between them that other libraries have. When it ends Lock returns its error, after
 // 20 ms at most: so long it waits until Redis confirms that nothing is left of the call,
 // which is else undone in the background, as it is on a quorum. While Redis does not answer, Lock goes on trying
-// for a TTL (1 to 15 s) and then returns ErrUnreachable. Under the context of a lease of this
-// name that is over, or ends in this moment, the error is context.Canceled, with
-// ErrReleased or ErrLost where that is known. Other errors: ErrName, ErrKind,
+// for a TTL (1 to 15 s) and then returns ErrUnreachable. Under the context of a lease that is
+// over the error is context.Canceled, and context.Cause says why. Other errors: ErrName, ErrKind,
 // ErrDeadlock, ErrTooSlow, ErrReplicas, ErrQuorum, ErrClosed, a ServerError that no retry mends.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 

@@ -68,7 +68,7 @@ func (e *NotDueError) Error() string {
 			b.WriteString(" by " + e.Owner)
 		}
 	} else if e.Due > 0 {
-		fmt.Fprintf(&b, " for %v", e.Due.Round(100*time.Millisecond))
+		fmt.Fprintf(&b, ": it is due again in %v", e.Due.Round(100*time.Millisecond))
 	}
 	if e.Last != nil {
 		b.WriteString("; the newest run " + e.Last.String())

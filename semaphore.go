@@ -76,7 +76,7 @@ func (s *Semaphore) Size() int { return int(s.size.Load()) }
 // Acquire waits until n permits are ours, first come first served, and returns
 // the lease that has them: they are given back together, or some before the others
 // by Lease.Keep. ctx bounds the wait
-// only; when it ends Acquire returns its error at once and leaves nothing behind.
+// only; when it ends Acquire returns its error as Mutex.Lock does, after 20 ms at most.
 // More permits than the name has are ErrSize, also when Resize made it smaller
 // during the wait. Other errors: ErrKind where others use the name otherwise;
 // ErrDeadlock under the context of a lease of the same name; and those of Mutex.Lock.

@@ -105,7 +105,7 @@ func TestRunEveryTellsWhy(t *testing.T) {
 	})
 	late = hourly("exit 9", "-E", "0")
 	late.wantExit(0)
-	late.wantSaid("job is not due for ")
+	late.wantSaid("job is not due: it is due again in ")
 	late.wantSaid("on web-1, has not ended")
 	other := startRun(t, server.url(), "exit 9", "--every", "2h")
 	other.wantExit(exitUsage)

@@ -62,8 +62,8 @@ fails or is killed has begun its tick, and is not run again: 'holdfast show' sho
 it. While a command runs on beyond the next tick, that tick is skipped. So are ticks
 until --ttl has passed after holdfast or its machine was killed. A tick at which nothing
 starts is missed. A start more than half of PERIOD late counts for the next tick. All
-who use NAME must give the same PERIOD and --at, else nothing is run (64). To change
-them use another NAME.
+who give --every for NAME must give the same PERIOD and --at, else nothing is run (64).
+To change them use another NAME.
 
 With --min-hold D nobody, here or on another machine, has NAME before D has
 passed since the command began: not when the command is quicker, and not when
