@@ -45,12 +45,12 @@ func TestQuorumPausedTwiceIsNotTooSlow(t *testing.T) {
 		waiter := r.join(id, ttl, 1, 0, 1, 2)
 		polls := make(chan struct{})
 		var suspend atomic.Bool
-		late := 0 // unlocks that the waiter sent
+		var late atomic.Int64 // unlocks that the waiter sent
 		r.passing(func(w way) (f passage) {
 			switch {
 			case w.party != waiter.number:
 			case w.kind == "quorum_unlock" && w.node == 0:
-				late++
+				late.Add(1)
 			case w.kind == "quorum_lock":
 				f.out = 10 * time.Millisecond // to the first node; the other votes come 10 ms later
 				if w.node > 0 {
@@ -80,13 +80,13 @@ func TestQuorumPausedTwiceIsNotTooSlow(t *testing.T) {
 		for range 2 {
 			<-polls
 			r.sleep(21 * time.Millisecond) // it was refused, and polls again later
-			late = 0
+			late.Store(0)
 			_ = holder.release(first)
 			suspend.Store(true)
 			<-polls
 			r.sleep(20*time.Millisecond + time.Microsecond) // it was granted the name, too late
-			if late != 1 {
-				t.Fatalf("the waiter gave back %d late grants, want 1", late)
+			if n := late.Load(); n != 1 {
+				t.Fatalf("the waiter gave back %d late grants, want 1", n)
 			}
 			var err error
 			if first, err = other.lockBy(t.Context(), "n", other.client.Mutex("n").TryLock); err != nil {
