@@ -156,6 +156,7 @@ func (s *start) look(ctx context.Context) error {
 		return &ScheduleError{Name: s.name, Every: last.every, At: last.Tick, key: onceKeys(s.keys)[1]}
 	case reply[5] == "begun":
 		e.Due = time.Duration(tick-now)*time.Microsecond + s.period
+		e.Begun = last != nil && last.Tick.UnixMicro() == tick
 		if last != nil && last.Tick.UnixMicro() > tick { // the clock of Redis was put back
 			e.Due = last.Tick.Sub(time.UnixMicro(now)) + s.period
 		}

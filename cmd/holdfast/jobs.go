@@ -25,7 +25,9 @@ STATE is the first of these that is true:
   no end    it was started, and nobody has written that it ended: its process was
             killed, or its machine died
   failed    the last end had another exit code than 0
-  skipped   since the last start it was skipped: somebody else had the name
+  skipped   since the last start it was skipped: somebody else had the name. With
+            'run --every' a start whose tick has begun elsewhere is no skip. Without
+            it each is, also on the second of two machines with the same crontab
   late      it is not tried any more: since the last try more than twice the time has
             passed that lay before that, and a minute
   ok

@@ -104,13 +104,16 @@ func (a *app) notBegun(err error, o runOptions) error {
 		return withFlags(err)
 	}
 	a.busy = true
-	by := "not due"
-	if late.Running {
-		by = "held by " + firstOf(late.Owner, "(not holdfast)")
-	}
+	said := &exitError{o.busyCode, text}
 	if o.busyCode == 0 { // to skip is fine, so this is no error
 		a.say("%v", text)
-		return &busyErr{&exitError{}, by}
+		said = &exitError{}
 	}
-	return &busyErr{&exitError{o.busyCode, text}, by}
+	switch {
+	case late.Begun: // as it should be: the journal has that run, and this is no skip
+		return said
+	case late.Running:
+		return &busyErr{said, "held by " + firstOf(late.Owner, "(not holdfast)")}
+	}
+	return &busyErr{said, "not due"}
 }

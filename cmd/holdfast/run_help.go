@@ -81,7 +81,8 @@ With --max-hold D the command gets TERM when it has run for D, then KILL after
 
 What becomes of NAME and COMMAND is written into a journal beside the lock, for
 'holdfast history', 'watch', 'audit' and 'jobs', also when nothing was run since
-somebody else had NAME. That never keeps COMMAND waiting; --no-journal writes none.
+somebody else had NAME; with --every only if that was not for the same tick. That
+never keeps COMMAND waiting; --no-journal writes none.
 
 Signals: HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the
 command, and holdfast ends when that does; while it still waits, the first four

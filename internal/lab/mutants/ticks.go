@@ -42,6 +42,8 @@ var tickMutants = []mutant{
 		edits: []string{"case reply[2] != \"\":", "case false:", "errors.Is(err, ErrHeld)", "false"}},
 	{guard: "ticks: who was slower learns who was quicker", file: "once_every.go", name: "TestOnceEveryTwoAreFirst",
 		edits: []string{"errors.Is(err, errNotDueNow) ||", ""}},
+	{guard: "ticks: that of this call has begun", file: "once_every.go", name: "TestOnceEveryClockStepsBack",
+		edits: []string{"last.Tick.UnixMicro() == tick", "true"}},
 	{guard: "ticks: a killed run is warned of", file: "once_every.go", name: "TestOnceEveryKilled",
 		edits: []string{"case last != nil && last.Ended.IsZero():", "case false:"}},
 }
