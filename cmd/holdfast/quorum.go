@@ -59,9 +59,11 @@ URLs.
 
 The nodes vote only after a minute: were they nodes before, and lost their data,
 somebody may still believe in a lease. --at-once spares the minute where nobody
-has ever locked on them.
+has ever locked on them. It changes nothing at a node that 'quorum init' has been to:
+that votes when its minute is over.
 
--o json prints an object: quorum (the id), members (their addresses), votes_in_ms.`,
+-o json prints an object: quorum (the id), members (their addresses), votes_in_ms (in
+what time all of them vote).`,
 		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 4 {
@@ -82,11 +84,7 @@ has ever locked on them.
 			if err != nil {
 				return err
 			}
-			wait := holdfast.MaxQuorumTTL
-			if atOnce {
-				wait = 0
-			}
-			return a.printQuorum(id, members, wait)
+			return a.printQuorum(cmd.Context(), id, members, atOnce)
 		},
 	}
 	cmd.Flags().BoolVar(&atOnce, "at-once", false, "let them vote at once: nobody has ever locked on them")
@@ -118,7 +116,8 @@ wrong there makes two quorums of one.
 With the same members on both sides, a node that has lost its data joins again;
 the id stays, and only that node sits out a minute.
 
--o json prints an object: quorum (the id), members (their addresses), votes_in_ms.`,
+-o json prints an object: quorum (the id), members (their addresses), votes_in_ms (in
+what time all of them vote).`,
 		Example: `  # c is replaced by d
   holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
       --from redis://c:6379 redis://a:6379 redis://b:6379 redis://d:6379
@@ -154,7 +153,7 @@ the id stays, and only that node sits out a minute.
 			if err != nil {
 				return err
 			}
-			return a.printQuorum(id, members, holdfast.MaxQuorumTTL)
+			return a.printQuorum(ctx, id, members, false)
 		},
 	}
 	cmd.Flags().StringArrayVar(&from, "from", nil, "`URL` of a member that it has now, once for each")
@@ -233,8 +232,23 @@ type quorumJSON struct {
 	VotesInMS int64    `json:"votes_in_ms"`
 }
 
+// allVoteIn asks the nodes, which may have been given the quorum earlier and otherwise, in
+// what time all of them vote.
+func allVoteIn(ctx context.Context, members []holdfast.QuorumMember) (wait time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, n := range holdfast.InspectQuorum(ctx, members...) {
+		if n.Err != nil {
+			return holdfast.MaxQuorumTTL // at most, from its next answer on
+		}
+		wait = max(wait, n.SitsOut)
+	}
+	return wait
+}
+
 // printQuorum prints the id for programs, and says the rest.
-func (a *app) printQuorum(id string, members []holdfast.QuorumMember, wait time.Duration) error {
+func (a *app) printQuorum(ctx context.Context, id string, members []holdfast.QuorumMember, atOnce bool) error {
+	wait := allVoteIn(ctx, members)
 	out := quorumJSON{Quorum: id, VotesInMS: wait.Milliseconds()}
 	for _, m := range members {
 		out.Members = append(out.Members, m.Address)
@@ -244,7 +258,10 @@ func (a *app) printQuorum(id string, members []holdfast.QuorumMember, wait time.
 	}
 	when := "all nodes vote from now on"
 	if wait > 0 {
-		when = "nodes that are new to it vote in " + age(wait)
+		when = "all nodes vote in " + age(wait)
+	}
+	if wait > 0 && atOnce {
+		when += ", for --at-once changes nothing at a node that had the quorum already"
 	}
 	a.say("the line on stdout is for Options.Quorum; %s: %s", when, strings.Join(out.Members, ", "))
 	_, err := fmt.Fprintln(a.stdout, id)

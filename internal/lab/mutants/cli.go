@@ -24,6 +24,8 @@ var cliMutants = []mutant{
 		edits: []string{"\t\tm.err = seen.err\n\t\treturn\n", "\t\tm.err = seen.err\n\t\tm.shown = nil\n\t\treturn\n"}},
 	{guard: "journal: a refusal is told without -v", file: "cmd/holdfast/keep_journal.go", pkg: "./cmd/holdfast", name: "TestJournalIsRefused",
 		edits: []string{"	if r.Level < slog.LevelWarn {", "	if r.Level == slog.LevelWarn {\n		return nil\n	}\n	if r.Level < slog.LevelWarn {"}},
+	{guard: "quorum init: the nodes say when they vote", file: "cmd/holdfast/quorum.go", pkg: "./cmd/holdfast", name: "TestScripts",
+		edits: []string{"wait := allVoteIn(ctx, members)", "wait := time.Duration(0)"}},
 	{guard: "jobs: what has run elsewhere is no skip", file: "cmd/holdfast/run_every.go", pkg: "./cmd/holdfast", name: "TestScripts",
 		edits: []string{"case late.Begun:", "case false:"}},
 	{guard: "journal: serve writes none where none is wanted", file: "cmd/holdfast/serve.go", pkg: "./cmd/holdfast", name: "TestServeWritesTheJournal",
