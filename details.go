@@ -88,6 +88,7 @@ type badge struct {
 	c      *core
 	about  badgeText
 	text   string // about, as it is written
+	due    bool   // a write is on its way that will read text
 	told   bool   // it was sent, less than detailsEvery ago
 	sent   bool   // it was ever sent
 	warned bool
@@ -146,6 +147,10 @@ func (b *badge) show(now instant) {
 
 func (b *badge) send() {
 	b.sent = true
+	if b.due { // a server that exports faster than Redis answers piles up no writes
+		return
+	}
+	b.due = true
 	b.c.after = append(b.c.after, func() { go b.write() })
 }
 
@@ -161,6 +166,7 @@ func (b *badge) write() {
 	defer func() { <-b.order }()
 	c.mu.Lock()
 	text, closed := b.text, c.closed
+	b.due = false
 	c.mu.Unlock()
 	if closed { // takenAway has the last word
 		return

@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -213,6 +214,31 @@ func TestDetailsKeepNobodyWaiting(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	until(t, "it was tried", func() bool { return store.asked.Load() > 0 })
+}
+
+// While one note of details is not answered, those behind it become one, which has all of them.
+func TestDetailsDoNotPileUp(t *testing.T) {
+	const n = 20
+	store := &stalled{Store: open(t), end: make(chan struct{})}
+	a := clientOf(t, store, holdfast.Options{Owner: "a", TTL: time.Minute, Details: &holdfast.Details{}})
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("x", i)
+		if _, err := lock(t, a.Mutex(names[i])).Export(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(store.end)
+	b := clientOf(t, store.Store, holdfast.Options{Owner: "b"})
+	for _, name := range names {
+		until(t, name+" is told as exported", func() bool {
+			state, err := b.Inspect(t.Context(), name)
+			return err == nil && state.Holder != nil && state.Holder.Exported
+		})
+	}
+	if got := store.asked.Load(); got > n/2 {
+		t.Errorf("%d notes for %d leases; want about two", got, n)
+	}
 }
 
 // Without Options.Details nothing is written.

@@ -32,7 +32,8 @@ type API struct {
 }
 
 // Handler makes the API of a Client. Mount it below Options.BasePath. It returns an error where
-// options are out of range.
+// options are out of range. Give the Client Options.Details, which may be empty: then those who look
+// at a lease by request are told that no process renews it by itself.
 func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	if client == nil {
 		panic("server: Handler needs a Client")

@@ -83,7 +83,10 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	a.counted = func(store holdfast.Store) holdfast.Store { return metrics.Store(store, "") }
 	var seen holdfast.Store
 	log := &jobLog{a: a, silent: f.silent}
-	client, closeClient, err := a.connectWith(ctx, holdfast.Options{OnEvent: metrics.OnEvent}, func(store holdfast.Store, o *holdfast.Options) func() {
+	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
+		OnEvent: metrics.OnEvent,
+		Details: &holdfast.Details{}, // that no process renews a lease by request is told; who has it, its owner says
+	}, func(store holdfast.Store, o *holdfast.Options) func() {
 		seen = store
 		return log.open(store, o)
 	})

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -181,6 +182,24 @@ func TestServeWritesTheJournal(t *testing.T) {
 			t.Errorf("with %q journals: %v, %v; want %d", flags, got, err, want)
 		}
 	}
+}
+
+// A lease by request is shown as one that no process renews, also when little is left of it.
+func TestServeLeaseIsShown(t *testing.T) {
+	server := startServer(t)
+	s := startServe(t, server.URL())
+	if status, answer := s.ask("POST", "/v1/leases", `{"name": "n", "ttl": "1m", "owner": "ci"}`); status != http.StatusCreated {
+		t.Fatalf("acquire: %d %v", status, answer)
+	}
+	until(t, "show says that no process renews it", func() bool {
+		var out bytes.Buffer
+		code := runHere(t.Context(), &out, &out, "show", "n", "--redis", server.URL())
+		return code == 0 && strings.Contains(out.String(), "exported: no process renews it by itself")
+	})
+	if _, err := server.Do("PEXPIRE", "holdfast:n", "15000"); err != nil {
+		t.Fatal(err)
+	}
+	wantShown(t, 0, "held-healthy: held by ci", "show", "n", "--redis", server.URL())
 }
 
 // While Redis is frozen requests are answered 503, soon, and afterwards as before.

@@ -20,8 +20,10 @@ it yet: it was held for less than its --min-hold.
 reserves many at once, for its renewals and turns. A command of 'holdfast run'
 finds its own in HOLDFAST_TOKEN.
 
-What a process has exported ('holdfast acquire' does) is still shown as that
-process's, until another adopts it, and that nobody renews it, where that is known.
+What a process has exported ('holdfast acquire' does, and 'holdfast serve' with a lease
+by request) is still shown as that process's, until another adopts it, and that no
+process renews it by itself. That is known of the newest 32 of each process; an older
+one is judged as if its process renewed it.
 Where a program runs something once per interval (Client.Once), "last run" is
 the newest.
 
