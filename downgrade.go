@@ -134,6 +134,9 @@ func (l *line) formerStands(t *tenure, now instant) {
 	switch {
 	case t.phase != holding || t.isOver(now):
 		t.lost = true
+	case t.renewal != nil && now < t.renewal.sent.add(50*time.Millisecond):
+		t.renewAt = min(t.renewAt, t.renewal.sent.add(50*time.Millisecond))
+		l.arm(now)
 	case t.failures == 0: // else it is soon renewed
 		l.renew(t, now)
 		l.arm(now)

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,11 +71,11 @@ func (l *line) pause(t *tenure) time.Duration {
 func (l *line) prolonged(r *request) {
 	t := r.tenure
 	switch {
-	case !l.fixed() || l.turn == nil:
+	case !l.fixed():
 		t.hold(r.sent, l.ttl(), l.c.jitter)
-	case r.extends > 0:
+	case l.turn == nil || r.extends > 0:
 		again := t.renewAt
-		t.hold(r.sent, r.extends, l.c.jitter)
+		t.hold(r.sent, cmp.Or(r.extends, l.ttl()), l.c.jitter)
 		t.renewAt = min(t.renewAt, again)
 		t.isOurs(r.sent)
 	}

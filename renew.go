@@ -22,8 +22,11 @@ func (l *line) renew(t *tenure, now instant) {
 	}
 	attempt := l.patienceToRenew(t, now)
 	t.renewAt = next
+	if l.fixed() {
+		t.doubted = now
+	}
 	if l.fixed() && l.turn != nil {
-		t.renewal, t.doubted = l.check(t, now), now
+		t.renewal = l.check(t, now)
 		return
 	}
 	if q := l.c.quorum; q != nil {
@@ -193,6 +196,9 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	}
 	if q := l.c.quorum; q != nil {
 		q.undo(t.id, l, true, now, t.expiry) // a minority still has it
+	}
+	if l.shared.wasLarger() { // one of its ids was stolen, another may stand
+		l.leaveBehind(t, now)
 	}
 	if u != nil {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.reason}, now)

@@ -10,13 +10,16 @@ local id, suffix, sized = ARGV[1], ARGV[2] or '', nil -- a lock stores the size
 
 -- include shared_ids.lua
 local kind = kind_of(id)
--- include shared_state.lua
 local over = redis.call('ZSCORE', H, id)
 for i = 3, #ARGV do
-  if over then break end
-  over = redis.call('ZSCORE', H, ARGV[i])
-  id = over and ARGV[i] or id -- it was never replaced, and now never will be
+  local found = redis.call('ZSCORE', H, ARGV[i])
+  if found and not over then
+    over, id = found, ARGV[i] -- it was never replaced, and now never will be
+  elseif found then
+    redis.call('ZREM', H, ARGV[i]) -- a late lock has left it
+  end
 end
+-- include shared_state.lua
 local waiting = redis.call('ZCARD', Q)
 local held = over_of(over) > us
 local now, fence, pushed, base, room

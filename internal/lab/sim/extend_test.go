@@ -415,3 +415,50 @@ func TestNoRenewRevokedLeavesATTL(t *testing.T) {
 		})
 	}
 }
+
+// An order is pushed while a lease is made whole after a wait. The questions that follow fail, and
+// the renewal, which is older than the order, is answered: the order is not forgotten.
+func TestNoRenewOrderBeforeTheTurn(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1, op := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("op", 15*time.Second)
+		s.subscribe(p0, p1, op)
+		first := s.lock(p1, "n")
+		renewals := 0
+		s.on(func(step sim.Step, f *sim.Fate) {
+			if step.Process != 0 || step.Kind != "renew" {
+				return
+			}
+			if renewals++; renewals == 1 {
+				f.Back = 60 * time.Millisecond
+			} else {
+				f.Refuse = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+			}
+		})
+		time.AfterFunc(time.Second, func() { first.release() })
+		time.AfterFunc(time.Second+5*time.Millisecond, func() { s.revoke(op, "n", "why") })
+		got := s.fixed(p0, "n", time.Hour)
+		got.over(20*time.Minute, "revoked", "why")
+		got.stops()
+	})
+}
+
+// One renewal makes a lease whole after a wait, and then nothing is asked.
+func TestNoRenewAfterAWait(t *testing.T) {
+	play(t, func(t *testing.T, s stage) {
+		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+		first := s.lock(p1, "n")
+		asked := 0
+		s.on(func(step sim.Step, _ *sim.Fate) {
+			if step.Process == 0 && (step.Kind == "renew" || step.Kind == "held") {
+				asked++
+			}
+		})
+		time.AfterFunc(time.Second, func() { first.release() })
+		got := s.fixed(p0, "n", time.Hour)
+		time.Sleep(50 * time.Minute)
+		if asked != 1 {
+			t.Errorf("asked %d times, want once", asked)
+		}
+		got.release()
+	})
+}

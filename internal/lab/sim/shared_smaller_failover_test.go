@@ -156,32 +156,39 @@ func TestDowngradeOverIsLeftAlone(t *testing.T) {
 
 // What is heard of a former id costs no more renewals than any that fail.
 func TestSmallerHeardOfOften(t *testing.T) {
-	play(t, func(t *testing.T, s stage) {
-		s.Replicate(1)
-		p0 := s.process("p0", 15*time.Second)
-		holder := s.take(p0, "n", write)
-		s.Freeze(0)
-		holder.mustBecome(read)
-		renewals, full := 0, true
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "shared_renew" {
-				if renewals++; full {
-					f.Refuse = "OOM command not allowed when used memory > 'maxmemory'."
+	for name, fail := range map[string]func(f *sim.Fate){
+		"refused": func(f *sim.Fate) { f.Refuse = "OOM command not allowed when used memory > 'maxmemory'." },
+		"lost":    func(f *sim.Fate) { f.LoseOut = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(t *testing.T, s stage) {
+				s.Replicate(1)
+				p0 := s.process("p0", 15*time.Second)
+				holder := s.take(p0, "n", write)
+				s.Freeze(0)
+				holder.mustBecome(read)
+				renewals, fails := 0, true
+				s.on(func(step sim.Step, f *sim.Fate) {
+					if step.Kind == "shared_renew" {
+						if renewals++; fails {
+							fail(f)
+						}
+					}
+				})
+				s.Failover(0, 10*time.Millisecond)
+				time.Sleep(200 * time.Millisecond)
+				for range 500 {
+					s.tries(p0, "n", write)
 				}
-			}
+				s.Guard(func() { fails = false })
+				if renewals > 30 {
+					t.Errorf("%d renewals beside 500 tries", renewals)
+				}
+				s.lookFor("n", 6*time.Second)
+				holder.release()
+			})
 		})
-		s.Failover(0, 10*time.Millisecond)
-		time.Sleep(200 * time.Millisecond)
-		for range 500 {
-			s.tries(p0, "n", write)
-		}
-		s.Guard(func() { full = false })
-		if renewals > 30 {
-			t.Errorf("%d renewals beside 500 tries", renewals)
-		}
-		s.lookFor("n", 6*time.Second)
-		holder.release()
-	})
+	}
 }
 
 // A former id stands in Q, wherever: the next renewal takes it out.
