@@ -13,8 +13,12 @@ if held then redis.call('DEL', L) end
 local back, left = tonumber(ARGV[2]), -2
 if back then
   local wanted, me = KEYS[2], string.match(id, '^[^.]*')
-  if redis.pcall('GET', wanted) ~= me then left = redis.call('PTTL', wanted) end
-  if left > 0 then redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) end -- full memory refuses it
+  left = redis.call('PTTL', wanted)
+  if left > 0 and redis.pcall('GET', wanted) == me then
+    left = -2
+  elseif left > 0 then
+    redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) -- full memory refuses it
+  end
 end
 if held then return {'released', '', run, left} end
 return {'not held', holder or '', us, '', run, left}
