@@ -12,8 +12,8 @@ import (
 // hundredth and 2 ms. It never ends it sooner: a ttl that is shorter than what remains changes
 // nothing. ttl must be from MinTTL to MaxTTL, else Extend panics. Mutex.MaxHold ends the lease all the same.
 //
-// If this process dies the name is free when the longest ttl has passed that was asked for, by Extend
-// or by the Mutex: Client.Steal frees it before.
+// If this process dies, the name becomes free when the longest ttl that Extend or the Mutex asked for
+// has passed. Client.Steal frees it earlier.
 //
 // nil: Redis has prolonged it. ErrLost: it is over, with the cause. ErrReleased: it was
 // given back. ErrUnreachable, or the end of ctx: nobody knows whether the name lives longer in Redis, and the

@@ -84,10 +84,10 @@ type Waiter struct {
 
 const listed = 1000
 
-// Inspect looks at a name and changes nothing. It costs a round trip, one more where
-// the name is a semaphore's or an RWMutex's, one more where the server's user may not
-// read the size of a semaphore, and one more for Details where anybody
-// holds it or waits; those may take 250 ms, and what is not there by then is left out.
+// Inspect looks at a name and changes nothing. It costs a round trip, one more if
+// the name is a semaphore's or an RWMutex's, and one more if the server's user may not
+// read the size of a semaphore. If the name has a holder or a waiter, one more reads their
+// Details: it may take 250 ms, and what has not arrived by then is left out.
 // State.Diagnose says what it means. Errors: ErrName; ErrUnreachable; ErrClosed; a
 // ServerError; that of ctx.
 func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {

@@ -39,10 +39,10 @@ func (m *Multi) Names() []string { return slices.Clone(m.names) }
 // Lock waits until all names are ours. If not all are free it stands in line for
 // one after the other: while it waits for one it holds those before it, and keeps
 // them, and others wait for these too. ctx bounds the whole wait;
-// when it ends Lock returns its error, after 20 ms at most: so long it waits until Redis
-// confirms that nothing is left. The rest is given back in the background. A name that is lost while others are waited for is waited for
-// anew, with all the others. Under the context of a lease of one of the names it
-// is ErrDeadlock, before anything is locked. Other errors are those of Mutex.Lock.
+// when it ends, Lock returns its error after 20 ms at most. It waits that long for Redis
+// to confirm that nothing is left. The rest is given back in the background. If a name is
+// lost while Lock waits for others, it waits for that name again, with all the others. Under
+// the context of a lease of one of the names Lock returns ErrDeadlock and locks nothing. Other errors are those of Mutex.Lock.
 func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) {
 	return m.acquire(ctx, false)
 }

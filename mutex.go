@@ -60,9 +60,10 @@ type Mutex struct {
 	// NoRenew makes leases that are not renewed: each ends a TTL after Redis was asked for it, less a
 	// hundredth and 2 ms, unless Lease.Extend is called before. At its end it is lost, cause
 	// Expired, and the name is given back at once, so work under it must have stopped by
-	// then. Loss of the name is noticed at that end at the latest, or by CheckHeld and EnsureHeld, which prolong
-	// nothing here. A Revoke that is not heard at once, as in a Cluster, is noticed likewise. After a wait Lock takes one more round trip, so that the lease begins
-	// whole. Such a lease can't be exported. What is said of Owner holds for it, too.
+	// then. Loss of the name is noticed at that end at the latest. CheckHeld and EnsureHeld notice it
+	// earlier; they prolong nothing here. A Revoke that is not heard at once, as in a Cluster, is noticed
+	// likewise. After a wait Lock takes one more round trip, so that the lease begins with its whole TTL.
+	// Such a lease can't be exported. What is said of Owner holds for it, too.
 	NoRenew bool
 
 	client    *Client
@@ -80,9 +81,9 @@ func (m *Mutex) Name() string { return m.name }
 
 // Lock waits until the name is ours, first come first served, and returns the
 // lease. ctx bounds the wait only, so a timeout takes the place of the number of tries and
-// the delay between them that other libraries have. When it ends Lock returns its error, after
-// 20 ms at most: so long it waits until Redis confirms that nothing is left of the call,
-// which is else undone in the background, as it is on a quorum. While Redis does not answer, Lock goes on trying
+// the delay between them that other libraries have. When ctx ends, Lock returns its error after
+// 20 ms at most. It waits that long for Redis to confirm that nothing is left of the call.
+// Otherwise, and on a quorum, the call is undone in the background. While Redis does not answer, Lock goes on trying
 // for a TTL (1 to 15 s) and then returns ErrUnreachable. Under the context of a lease that is
 // over the error is context.Canceled, and context.Cause says why. Other errors: ErrName, ErrKind,
 // ErrDeadlock, ErrTooSlow, ErrReplicas, ErrQuorum, ErrClosed, a ServerError that no retry mends.

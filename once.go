@@ -57,7 +57,7 @@ type NotDueError struct {
 	Owner   string        // who that is, or was; empty: not known
 	Due     time.Duration // until the name can be free, at the earliest; of a tick that has begun: until the next one
 	Last    *Run          // nil: nothing is remembered
-	Begun   bool          // of OnceEvery: the tick of this call has begun, by Last; false: this call misses it, so far
+	Begun   bool          // of OnceEvery: Last has begun the tick of this call; false: no run has begun it yet
 }
 
 func (e *NotDueError) Error() string {

@@ -24,10 +24,10 @@ const MaxQuorumTTL = time.Minute
 // "holdfast quorum init" made it; Options.TTL is at most MaxQuorumTTL.
 //
 // It does less than a Client of one master. There is no queue: a waiter polls all
-// nodes every 25 to 100 ms and is not served in order. A Client that releases a name
-// which another waits for lets that one poll first: its next Lock or TryLock of the name takes up to
-// 135 ms and two round trips more, and 10 ms and two round trips for each further Client that
-// takes its turn before; 635 ms at most. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
+// nodes every 25 to 100 ms and is not served in order. If another Client waits for a name,
+// the Client that releases it lets the other poll first. Its own next Lock or TryLock of the name then takes
+// up to 135 ms and two round trips longer, and 10 ms and two round trips more for each further Client
+// that takes its turn before; 635 ms at most. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
 // Mutex.MinHold, Once, Semaphore and RWMutex are refused, by an error;
 // Options.Details, Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
 // all before as long as not more nodes than a minority lose their data at a time.

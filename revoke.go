@@ -46,10 +46,10 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // Revoked, and the reason; the name is not given on before the holder's Release,
 // or before it has had a whole ttl to stop. Who waits in its process stands in
 // line anew. A holder that does not answer, or does not stop, keeps the name
-// until its ttl ends: Steal does not wait for it. A lease with Mutex.NoRenew gets no ttl more: it has what is left
-// of its time, a ttl at most. If its process does not hear of the Revoke, or is dead, it keeps the name for all the time that
-// Extend gave it. Of a Semaphore or an RWMutex it asks
-// one holder, and the others are not concerned. A lease of this very Client is over when
+// until its ttl ends: Steal does not wait for it. A lease with Mutex.NoRenew gets no further ttl:
+// its holder has what is left of its time, a ttl at most. If its process does not hear of the Revoke, or
+// is dead, the lease keeps the name for all the time that Extend gave it. For a Semaphore or an RWMutex,
+// Revoke asks one holder, and the others keep theirs. A lease of this very Client is over when
 // Revoke or Steal returns.
 //
 // tenure is the hash of the tenure that is meant, as Inspect gives it. If that

@@ -18,9 +18,10 @@ import (
 //
 // Steal does not wait for anybody but Redis; ctx bounds that. It costs two round trips: a
 // look, and the script that ends one tenure and begins the other. After ErrUnreachable,
-// or if ctx ends meanwhile, nobody knows whether the holder was ended; if it was, those who
-// wait get the name. ErrUnreachable also says that a first try was not answered in time, and
-// that a second one found the name free or another's. After ErrTooSlow or ErrReplicas it was. Other errors: ErrName; ErrKind
+// or if ctx ends meanwhile, it is unknown whether the holder was ended; if it was, the
+// waiters get the name. Steal also returns ErrUnreachable if its first try was not answered in time, and
+// a second try found the name free or held by another. After ErrTooSlow or ErrReplicas the holder was
+// ended. Other errors: ErrName; ErrKind
 // of a Semaphore or an RWMutex, whose holders only Client.Steal can end; ErrClosed; a
 // ServerError; those of a reason or hash that is none. A Client of a quorum can't: nodes that
 // agree on one holder may not agree on the next.
@@ -67,7 +68,8 @@ func (c *core) take(m *Mutex, w *caller, o *order) error {
 // args are what take needs beside the id and the stride.
 func (o *order) args(l *line) []string { return []string{l.shard, o.id, o.reason} }
 
-var errMayHaveTaken = errors.New("an earlier try was not answered in time, and may have taken the name, which is somebody else's or nobody's by now")
+var errMayHaveTaken = errors.New("an earlier try was not answered in time and may have ended the tenure; " +
+	"by now the name is free or another holds it")
 
 // notTaken: another holds the name by now, or nobody. It may have been taken in between, by
 // a run that was not answered in time.

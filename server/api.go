@@ -31,9 +31,9 @@ type API struct {
 	close   func()
 }
 
-// Handler makes the API of a Client. Mount it below Options.BasePath. It returns an error where
-// options are out of range. Give the Client Options.Details, which may be empty: then those who look
-// at a lease by request are told that no process renews it by itself.
+// Handler makes the API of a Client. Mount it below Options.BasePath. It returns an error if
+// options are out of range. Give the Client Options.Details, which may be empty: then Inspect and
+// "holdfast show" say of a lease by request that no process renews it by itself.
 func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	if client == nil {
 		panic("server: Handler needs a Client")

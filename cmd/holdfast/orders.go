@@ -194,7 +194,8 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	case heard == nil:
 		a.say("%s was taken from tenure %s", visible(name), o.tenure)
 	case *heard == 0:
-		a.say("the holder of %s could not be told: it learns of it by its next renewal, within a third of its ttl if it renews by itself", visible(name))
+		a.say("the holder of %s was not reached: it learns of the revoke at its next renewal, "+
+			"within a third of its ttl if it renews by itself", visible(name))
 	default:
 		a.say("the holder of %s was told to stop", visible(name))
 	}

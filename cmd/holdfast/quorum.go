@@ -261,7 +261,7 @@ func (a *app) printQuorum(ctx context.Context, id string, members []holdfast.Quo
 		when = "all nodes vote in " + age(wait)
 	}
 	if wait > 0 && atOnce {
-		when += ", for --at-once changes nothing at a node that had the quorum already"
+		when += ", because --at-once changes nothing at a node that had the quorum already"
 	}
 	a.say("the line on stdout is for Options.Quorum; %s: %s", when, strings.Join(out.Members, ", "))
 	_, err := fmt.Fprintln(a.stdout, id)

@@ -20,8 +20,8 @@ it yet: it was held for less than its --min-hold.
 reserves many at once, for its renewals and turns. A command of 'holdfast run'
 finds its own in HOLDFAST_TOKEN.
 
-What a process has exported ('holdfast acquire' does, and 'holdfast serve' with a lease
-by request) is still shown as that process's, until another adopts it, and that no
+A lease that a process has exported ('holdfast acquire' and leases by request of 'holdfast
+serve') is shown as that process's until another adopts it, with the note that no
 process renews it by itself. That is known of the newest 32 of each process; an older
 one is judged as if its process renewed it.
 Where a program runs something once per interval (Client.Once), "last run" is
