@@ -143,6 +143,10 @@ func Leftovers(s *Story, r Rules) []Violation {
 		if e.What != history.Left {
 			continue
 		}
+		life := r.TTL
+		if strings.HasPrefix(e.Name, "holdfast/holders:") {
+			life += 30 * time.Second // of the key, where somebody waited; its entries live for a ttl
+		}
 		dead := s.crashed[e.Process] > 0 || s.unclean[e.Process] || r.Loses // what was taken away can be back
 		dead = dead || r.Replicas && e.Detail == "waits"                    // only what is held waits for replicas
 		dead = dead || r.Lags && e.Detail == "held"
@@ -151,7 +155,7 @@ func Leftovers(s *Story, r Rules) []Violation {
 			found = append(found, Violation{"leftovers", e.Name + " has no expiry", []history.Event{e}})
 		case !dead:
 			found = append(found, Violation{"leftovers", fmt.Sprintf("%s is left by %s, which ended well: %s", e.Name, e.Process, e.Detail), []history.Event{e}})
-		case e.Detail == "held" && e.Deadline-e.T > int64(r.TTL) && !r.Lags:
+		case e.Detail == "held" && e.Deadline-e.T > int64(life) && !r.Lags:
 			found = append(found, Violation{"leftovers", fmt.Sprintf("%s of %s lives for %v, longer than a ttl", e.Name, e.Process, time.Duration(e.Deadline-e.T)), []history.Event{e}})
 		}
 	}
