@@ -52,10 +52,7 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 		return &storeError{l.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(l.kind(), 0))}
 	}
 	now := c.clock.look()
-	if l.turn == u && u.over(now) != "" {
-		l.expire(now)
-	}
-	if e := u.ended.Load(); e != nil {
+	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return e.err
 	}

@@ -55,10 +55,7 @@ func (u *turn) check(ctx context.Context) (time.Duration, error) {
 	c := l.c
 	c.mu.Lock()
 	now := c.clock.look()
-	if l.turn == u && u.over(now) != "" {
-		l.expire(now)
-	}
-	if e := u.ended.Load(); e != nil {
+	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return 0, e.err
 	}
@@ -135,10 +132,7 @@ func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration)
 	c := l.c
 	c.mu.Lock()
 	now := c.clock.look()
-	if l.turn == u && u.over(now) != "" {
-		l.expire(now)
-	}
-	if e := u.ended.Load(); e != nil {
+	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return e.err
 	}

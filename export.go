@@ -121,10 +121,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 	now := c.clock.look()
-	if l.turn == u && u.over(now) != "" {
-		l.expire(now)
-	}
-	if e := u.ended.Load(); e != nil {
+	if e := u.hasEnded(now); e != nil {
 		return 0, e.err
 	}
 	if err := u.shared(); err != nil {

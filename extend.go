@@ -43,9 +43,13 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 // of a renewal it asks.
 func (l *line) fixed() bool { return l.apart != nil && l.apart.fixed }
 
+// unrenewed reports whether a turn has the name that is not renewed. Before it begins the tenure is
+// renewed as others are.
+func (l *line) unrenewed() bool { return l.fixed() && l.turn != nil }
+
 // restUnlessAsked: a turn that is not renewed needs no next renewal.
 func (l *line) restUnlessAsked(t *tenure) {
-	if l.fixed() && l.turn != nil && t.failures == 0 && t.doubted == 0 {
+	if l.unrenewed() && t.failures == 0 && t.doubted == 0 {
 		t.renewAt = never
 	}
 }
@@ -61,7 +65,7 @@ func (t *tenure) isOurs(sent instant) {
 // pause is the longest time between two tries to renew, or to ask: a turn that is not renewed
 // may have a long life, and what is doubted of it is asked again soon.
 func (l *line) pause(t *tenure) time.Duration {
-	if l.fixed() && l.turn != nil {
+	if l.unrenewed() {
 		return min(t.life/6, longestRenewal)
 	}
 	return t.life / 6
@@ -83,7 +87,7 @@ func (l *line) prolonged(r *request) {
 
 // asksApart asks at once whether a tenure is still ours: by a renewal, unless it has none.
 func (l *line) asksApart(t *tenure, now instant) *request {
-	if l.fixed() && l.turn != nil {
+	if l.unrenewed() {
 		l.renew(t, now)
 		l.arm(now)
 		return t.renewal

@@ -248,6 +248,15 @@ func (u *turn) over(now instant) Cause {
 	return Expired
 }
 
+// hasEnded is how a turn ended; nil: it goes on. What is over ends now, if that was not
+// noticed before.
+func (u *turn) hasEnded(now instant) *ending {
+	if u.line.turn == u && u.over(now) != "" {
+		u.line.expire(now)
+	}
+	return u.ended.Load()
+}
+
 // restsAfter reads the value that L has while it rests: whose hold came before.
 func restsAfter(value string) (owner string, ok bool) {
 	if !resting(value) {

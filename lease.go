@@ -278,10 +278,7 @@ func (c *core) release(lease *Lease) error {
 	lease.returned.Store(true)
 	u.shares--
 	now := c.clock.now()
-	if l.turn == u && u.over(now) != "" {
-		l.expire(now)
-	}
-	if e := u.ended.Load(); e != nil {
+	if e := u.hasEnded(now); e != nil {
 		if u.tenure.phase == over && u.shares == 0 {
 			l.free(u, now)
 		}

@@ -25,7 +25,7 @@ func (l *line) renew(t *tenure, now instant) {
 	if l.fixed() {
 		t.doubted = now
 	}
-	if l.fixed() && l.turn != nil {
+	if l.unrenewed() {
 		t.renewal = l.check(t, now)
 		return
 	}

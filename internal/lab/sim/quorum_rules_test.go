@@ -227,30 +227,6 @@ func TestQuorumStartIsBeforeTheSend(t *testing.T) {
 	})
 }
 
-// What is won with less than a third of its life left is undone, and an error
-// the second time.
-func TestQuorumFloorOnValidity(t *testing.T) {
-	assemble(t, func(t *testing.T, r *republic, id string) {
-		r.passing(func(w way) (p passage) {
-			if w.kind == "quorum_lock" {
-				p.back = 230 * time.Millisecond
-			}
-			return p
-		})
-		p := r.join(id, 300*time.Millisecond, 1, 0, 1, 2)
-		_, err := p.lock(t.Context(), "n")
-		if !errors.Is(err, holdfast.ErrTooSlow) {
-			t.Errorf("got %v, want too slow", err)
-		}
-		r.sleep(50 * time.Millisecond)
-		for i := range r.nodes {
-			if got := r.has(i, "n"); got != "" {
-				t.Errorf("node %d has %q, want it undone", i, got)
-			}
-		}
-	})
-}
-
 // Two addresses of one server are one vote.
 func TestQuorumCountsServersOnce(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {

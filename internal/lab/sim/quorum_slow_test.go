@@ -10,23 +10,31 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Where the answers of a majority come when the lease would be over, a caller is told so,
-// and nothing stays behind.
-func TestQuorumTooSlow(t *testing.T) {
+// If the votes of a majority arrive when the lease would be over, Lock says so, and leaves
+// nothing behind.
+func TestQuorumTooSlow(t *testing.T) { tooSlow(t, 100*time.Millisecond, 150*time.Millisecond) }
+
+// What is won with less than a third of its life left is undone, and an error
+// the second time.
+func TestQuorumFloorOnValidity(t *testing.T) { tooSlow(t, 300*time.Millisecond, 230*time.Millisecond) }
+
+// tooSlow locks with a ttl while each vote takes so long, and wants a TooSlowError.
+func tooSlow(t *testing.T, ttl, trip time.Duration) {
+	t.Helper()
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		r.passing(func(w way) (f passage) {
 			if w.kind == "quorum_lock" {
-				f.back = 150 * time.Millisecond
+				f.back = trip
 			}
 			return f
 		})
-		p := r.join(id, 100*time.Millisecond, 1, 0, 1, 2)
+		p := r.join(id, ttl, 1, 0, 1, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := p.client.Mutex("n").Lock(ctx)
 		slow, ok := errors.AsType[*holdfast.TooSlowError](err)
-		if !ok || slow.TTL != 100*time.Millisecond || slow.RoundTrip != 150*time.Millisecond {
-			t.Errorf("Lock = %v (%+v); want a TooSlowError with the TTL and a round trip of 150ms", err, slow)
+		if !ok || !errors.Is(err, holdfast.ErrTooSlow) || slow.TTL != ttl || slow.RoundTrip != trip {
+			t.Errorf("Lock = %v (%+v); want a TooSlowError with a TTL of %v and a round trip of %v", err, slow, ttl, trip)
 		}
 		r.sleep(10 * time.Millisecond)
 		for i := range r.nodes {

@@ -248,35 +248,17 @@ func TestDowngradeGhostInFront(t *testing.T) {
 // left is cancelled.
 func TestDowngradeLateLockReleased(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-		s.subscribe(p0)
-		first := s.take(p1, "n", write)
-		locks, down := 0, false
-		s.on(func(step sim.Step, f *sim.Fate) {
-			switch {
-			case step.Process != 0:
-			case step.Kind == "shared_lock":
-				if locks++; locks == 2 { // it asks again after 667 ms
-					f.Out = 600 * time.Millisecond
-				}
-			case step.Kind == "shared_renew":
-				f.LoseOut = down
-			}
-		})
-		got := s.wants(p0, "n", write)
-		time.Sleep(time.Second)
-		first.release()
-		holder := s.soon("the writer", got, 10*time.Millisecond)
-		holder.mustBecome(read)
+		down := false
+		holder, locks := s.lateWriter(func(f *sim.Fate) { f.LoseOut = down })
 		s.Guard(func() { down = true })
-		reader := s.take(p2, "n", read)
+		reader := s.take(s.process("p2", 15*time.Second), "n", read)
 		time.Sleep(600 * time.Millisecond)
 		holder.release()
 		time.Sleep(10 * time.Millisecond)
-		s.soon("a reader", s.wants(p1, "n", read), 10*time.Millisecond).release()
+		s.soon("a reader", s.wants(s.process("p3", 15*time.Second), "n", read), 10*time.Millisecond).release()
 		reader.release()
-		if locks != 2 {
-			t.Errorf("%d locks, want 2", locks)
+		if *locks != 2 {
+			t.Errorf("%d locks, want 2", *locks)
 		}
 	})
 }

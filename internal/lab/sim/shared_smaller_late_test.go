@@ -86,39 +86,50 @@ func TestDowngradeIsNoGhost(t *testing.T) {
 	})
 }
 
+// lateWriter waits for a writer, becomes one, and then a reader. Its second lock, which it sent
+// while it waited, arrives 600 ms late. renewal has the fate of its renewals; locks counts the locks.
+func (s stage) lateWriter(renewal func(f *sim.Fate)) (holder hold, locks *int) {
+	s.t.Helper()
+	p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
+	s.subscribe(p0)
+	first := s.take(p1, "n", write)
+	locks = new(int)
+	s.on(func(step sim.Step, f *sim.Fate) {
+		switch {
+		case step.Process != 0:
+		case step.Kind == "shared_lock":
+			if *locks++; *locks == 2 { // it asks again after 667 ms
+				f.Out = 600 * time.Millisecond
+			}
+		case step.Kind == "shared_renew":
+			renewal(f)
+		}
+	})
+	got := s.wants(p0, "n", write)
+	time.Sleep(time.Second)
+	first.release()
+	holder = s.soon("the writer", got, 10*time.Millisecond)
+	holder.mustBecome(read)
+	return holder, locks
+}
+
 // A lock of the former id runs late: it makes a writer in Q, for whom readers would wait. It
 // is cancelled when its answer comes; if that comes in doubt, when nobody doubts any more.
 func TestDowngradeLateLock(t *testing.T) {
 	for name, doubt := range map[string]time.Duration{"known": 0, "in doubt": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s stage) {
-				p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
-				s.subscribe(p0)
-				first := s.take(p1, "n", write)
-				locks, renewals := 0, 0
-				s.on(func(step sim.Step, f *sim.Fate) {
-					switch {
-					case step.Process != 0:
-					case step.Kind == "shared_lock":
-						if locks++; locks == 2 { // it asks again after 667 ms
-							f.Out = 600 * time.Millisecond
-						}
-					case step.Kind == "shared_renew":
-						if renewals++; renewals == 1 {
-							f.Back = doubt
-						}
+				renewals := 0
+				holder, locks := s.lateWriter(func(f *sim.Fate) {
+					if renewals++; renewals == 1 {
+						f.Back = doubt
 					}
 				})
-				got := s.wants(p0, "n", write)
-				time.Sleep(time.Second)
-				first.release()
-				holder := s.soon("the writer", got, 10*time.Millisecond)
-				holder.mustBecome(read)
 				time.Sleep(600 * time.Millisecond)
-				if locks != 2 {
-					t.Errorf("%d locks, want 2", locks)
+				if *locks != 2 {
+					t.Errorf("%d locks, want 2", *locks)
 				}
-				r := s.soon("a reader", s.wants(p2, "n", read), 30*time.Millisecond)
+				r := s.soon("a reader", s.wants(s.process("p2", 15*time.Second), "n", read), 30*time.Millisecond)
 				r.release()
 				holder.release()
 				time.Sleep(time.Second)
@@ -134,14 +145,7 @@ func TestDowngradeLateLockUnheard(t *testing.T) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p0)
 		first := s.take(p1, "n", write)
-		locks := 0
-		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Process == 0 && step.Kind == "shared_lock" {
-				if locks++; locks == 1 {
-					f.Again = 10 * time.Second
-				}
-			}
-		})
+		s.onFirstLock(func(f *sim.Fate) { f.Again = 10 * time.Second })
 		got := s.wants(p0, "n", write)
 		first.release()
 		holder := s.soon("the writer", got, time.Second)
