@@ -192,7 +192,7 @@ func (who *candidate) resigned(lease *Lease) {
 	}
 }
 
-// gaveBack tells who observes that a name is free that was given back without a Release. Before
+// gaveBack tells the observers that the name is free after Grace, without a Release. Before
 // Redis has answered that, it would say that this candidate leads.
 func (who *candidate) gaveBack(u *turn) {
 	c := u.line.c

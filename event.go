@@ -97,7 +97,7 @@ type Wake struct {
 }
 
 // OtherSize tells: a semaphore has another size than this program stated, and it is the
-// one that counts. It is told once for each size that a name turns out to have; see Semaphore.
+// one that counts. A Client tells it once for each size that a name turns out to have; see Semaphore.
 type OtherSize struct {
 	Name   string
 	Stated int

@@ -28,7 +28,7 @@ func (l *look) heard(reply []string, err error) {
 	said, refused := asServerError(err)
 	switch sized := len(l.k) + 3; {
 	case refused && len(l.call.Keys) == sized && denied(string(said)):
-		l.call.Keys = l.call.Keys[:sized-1] // who may not read sizes sees the rest
+		l.call.Keys = l.call.Keys[:sized-1] // a user that may not read sizes sees the rest
 		return
 	case refused && l.bare == nil && denied(string(said)):
 		l.bare = explain(said, l.k.lock()) // who may see the lock alone sees that

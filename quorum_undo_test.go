@@ -113,7 +113,7 @@ func (s *dials) EvalAll(ctx context.Context, calls []Call) []Result {
 	return results
 }
 
-// Close waits until a silent node was sent what undoes that of which it may yet hear, also if the
+// Close sends a silent node the unlocks of the locks that the node may yet hear of, also if the
 // others have nothing to undo.
 func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

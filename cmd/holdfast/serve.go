@@ -85,7 +85,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	log := &jobLog{a: a, silent: f.silent}
 	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
 		OnEvent: metrics.OnEvent,
-		Details: &holdfast.Details{}, // that no process renews a lease by request is told; who has it, its owner says
+		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; its owner says who has it
 	}, func(store holdfast.Store, o *holdfast.Options) func() {
 		seen = store
 		return log.open(store, o)

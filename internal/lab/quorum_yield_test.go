@@ -98,7 +98,7 @@ func TestQuorumLoopYields(t *testing.T) {
 }
 
 // A waiter that finds the name held marks it for its Client, and a mark is not cut short. A
-// try marks nothing. A release is told for how long another
+// try marks nothing. A release learns for how long another
 // Client has the name marked, also where its id was not the holder, and marks it behind that.
 func TestQuorumScriptWanted(t *testing.T) {
 	n := startNode(t, redistest.Options{})

@@ -225,7 +225,7 @@ func TestDowngradeClearsQ(t *testing.T) {
 	}
 }
 
-// A reader finds a former id in front of it, and that is told so: it is taken out, and the reader
+// A reader finds a former id in front of it and tells its Client, which takes it out. Then the reader
 // comes in.
 func TestDowngradeGhostInFront(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
