@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,42 +19,63 @@ import (
 // realServer is a redis-server process of one test. The embedded server knows
 // neither ACLs nor CLIENT PAUSE, and cannot be frozen.
 type realServer struct {
-	dir  string
-	addr string
-	cmd  *exec.Cmd
+	dir   string
+	addr  string
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has ended
 }
 
 // startRedis starts one on a free port. Nothing is skipped without one: who
-// tests a lock has a server.
+// tests a lock has a server. A port that another process takes before the server
+// has it ends the server, which then gets another.
 func startRedis(t *testing.T) *realServer {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &realServer{dir: t.TempDir(), addr: listener.Addr().String()}
-	listener.Close()
-	s.start(t)
+	s := &realServer{dir: t.TempDir()}
 	t.Cleanup(func() { s.stop(t) })
-	return s
+	for range 10 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.addr = listener.Addr().String()
+		listener.Close()
+		if s.start(t) {
+			return s
+		}
+	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	t.Fatalf("redis-server ends when it starts:\n%s", log)
+	return nil
 }
 
 func (s *realServer) url() string { return "redis://" + s.addr }
 
 // start returns once the process just started, and no other that took the port,
-// answers.
-func (s *realServer) start(t *testing.T) {
+// answers. It reports false if the process has ended before.
+func (s *realServer) start(t *testing.T) (answers bool) {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(s.addr)
-	s.cmd = exec.Command("redis-server", "--bind", host, "--port", port, "--dir", s.dir, "--save", "", "--logfile", "log")
-	if err := s.cmd.Start(); err != nil {
+	cmd, ended := exec.Command("redis-server", "--bind", host, "--port", port, "--dir", s.dir, "--save", "", "--logfile", "log"), make(chan struct{})
+	if err := cmd.Start(); err != nil {
 		t.Fatalf("cannot start redis-server: %v (on Debian: apt-get install redis-server)", err)
 	}
-	own := fmt.Sprintf("process_id:%d\r\n", s.cmd.Process.Pid)
+	s.cmd, s.ended = cmd, ended
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	own := fmt.Sprintf("process_id:%d\r\n", cmd.Process.Pid)
 	until(t, "redis-server answers", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+		}
 		answer, err := s.try("INFO", "server")
-		return err == nil && strings.Contains(answer, own)
+		answers = err == nil && strings.Contains(answer, own)
+		return answers
 	})
+	return answers
 }
 
 // stop kills it, frozen or not; its data is gone.
@@ -62,7 +85,7 @@ func (s *realServer) stop(t *testing.T) {
 		return
 	}
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	<-s.ended
 	s.cmd = nil
 }
 
