@@ -409,20 +409,28 @@ func TestSmallPieces(t *testing.T) {
 	}
 }
 
+// Code in README.md and in the guide is compiled: it stands in an Example, or in
+// a file below internal/lab/guide.
 func TestReadmeShowsTestedExamples(t *testing.T) {
-	blocks := goBlocks(read(t, "README.md"))
-	if len(blocks) == 0 {
+	if len(goBlocks(read(t, "README.md"))) == 0 {
 		t.Error("README.md shows no Go code: it is where everybody begins")
 	}
-	var examples []string
+	var compiled []string
 	for _, s := range sources(t) {
-		if s.test() && strings.Contains(read(t, s.path), "\nfunc Example") {
-			examples = append(examples, unindented(read(t, s.path)))
+		text := read(t, s.path)
+		if s.test() && strings.Contains(text, "\nfunc Example") || strings.HasPrefix(s.path, labDir+"/guide/") {
+			compiled = append(compiled, unindented(text))
 		}
 	}
-	for _, block := range blocks {
-		if !slices.ContainsFunc(examples, func(e string) bool { return strings.Contains(e, unindented(block)) }) {
-			t.Errorf("README.md shows code that is in no example: code that no test runs is wrong sooner or later. Make it an Example in some _test.go, word for word:\n%s", block)
+	pages, err := filepath.Glob("docs/guide/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "README.md") {
+		for _, block := range goBlocks(read(t, page)) {
+			if !slices.ContainsFunc(compiled, func(c string) bool { return strings.Contains(c, unindented(block)) }) {
+				t.Errorf("%s shows code that no test compiles, so it is wrong sooner or later. Put it, word for word, into an Example or into a file below %s/guide:\n%s", page, labDir, block)
+			}
 		}
 	}
 }
