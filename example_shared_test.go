@@ -1,0 +1,217 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// At most 20 processes use the printers at a time.
+func ExampleSemaphore() {
+	printers := client.Semaphore("printers", 20)
+	err := holdfast.Do(context.Background(), printers.Permits(1),
+		func(ctx context.Context, _ *holdfast.Lease) error { return run(ctx, "print") })
+	if err != nil {
+		log.Print(err)
+	}
+}
+
+// A caller takes several permits and gives some back early.
+func ExampleSemaphore_Acquire() {
+	lease, err := client.Semaphore("cores", 64).Acquire(context.Background(), 8)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer func() { log.Print("released: ", lease.Release()) }()
+
+	if err := run(lease.Context(context.Background()), "compile"); err != nil {
+		log.Print(err)
+		return
+	}
+	if err := lease.Keep(1); err != nil { // 7 permits are free for others
+		log.Print(err)
+	}
+}
+
+// Many processes read; one writes.
+func ExampleRWMutex() {
+	config := client.RWMutex("config")
+	ctx := context.Background()
+
+	read := func(ctx context.Context, _ *holdfast.Lease) error { return run(ctx, "read") }
+	if err := holdfast.Do(ctx, config.RLocker(), read); err != nil {
+		log.Print(err)
+	}
+	write := func(ctx context.Context, lease *holdfast.Lease) error { return pay(ctx, 42, lease.Token()) }
+	if err := holdfast.Do(ctx, config, write); err != nil {
+		log.Print(err)
+	}
+}
+
+// A transfer locks both accounts. Two transfers never wait for each other in a circle.
+func ExampleMulti() {
+	accounts := client.Multi("account:7", "account:3")
+	err := accounts.Do(context.Background(), func(ctx context.Context, lease *holdfast.MultiLease) error {
+		if err := pay(ctx, 7, lease.Token("account:7")); err != nil {
+			return err
+		}
+		return pay(ctx, 3, lease.Token("account:3"))
+	})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
+// Campaign waits until this candidate leads. The lease is the term.
+func ExampleElection_Campaign() {
+	lease, err := client.Election("scheduler").Campaign(context.Background(), "10.0.0.7:8080")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	if err := run(lease.Context(context.Background()), "schedule"); err != nil {
+		log.Print(err)
+	}
+	if err := lease.Release(); err != nil { // resigns
+		log.Print(err)
+	}
+}
+
+// Observe follows the leader until ctx ends.
+func ExampleElection_Observe() {
+	for leader, err := range client.Election("scheduler").Observe(context.Background()) {
+		switch {
+		case err != nil:
+			log.Print(err) // Observe goes on
+		case leader.None():
+			fmt.Println("nobody leads")
+		default:
+			fmt.Println(leader.Value, "leads, term", leader.Term)
+		}
+	}
+}
+
+// Lead runs a function while this process leads, and campaigns again after a loss.
+func ExampleLead() {
+	err := holdfast.Lead(context.Background(), client.Election("scheduler"), "10.0.0.7:8080",
+		func(ctx context.Context, _ *holdfast.Lease) error {
+			return run(ctx, "schedule") // returns when ctx ends
+		})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
+// Each machine calls Once as often as it likes. The function runs at most once an hour.
+func ExampleClient_Once() {
+	err := client.Once(context.Background(), "cleanup", time.Hour,
+		func(ctx context.Context, _ *holdfast.Lease) error { return run(ctx, "cleanup") })
+	var notDue *holdfast.NotDueError
+	switch {
+	case errors.As(err, &notDue):
+		fmt.Println("due in", notDue.Due)
+	case err != nil:
+		log.Print(err)
+	}
+}
+
+// Cron calls this on each machine at 3:00. One machine makes the backup.
+func ExampleClient_OnceEvery() {
+	three := time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)
+	err := client.OnceEvery(context.Background(), "backup", 24*time.Hour, three,
+		func(ctx context.Context, _ *holdfast.Lease) error { return run(ctx, "backup") })
+	if err != nil && !errors.Is(err, holdfast.ErrNotDue) {
+		log.Print(err)
+	}
+}
+
+// A process starts its successor and hands over the lock. The name is never free.
+func ExampleLease_Export() {
+	lease, err := client.Mutex("ingest").Lock(context.Background())
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	text, err := lease.Export() // the lease ends here; the name stays locked
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	successor := exec.Command("ingest", "--adopt")
+	successor.Env = append(os.Environ(), "LEASE="+text)
+	if err := successor.Start(); err != nil {
+		log.Print(err)
+	}
+}
+
+// The successor continues the hold.
+func ExampleClient_Adopt() {
+	ctx := context.Background()
+	lease, err := client.Adopt(ctx, os.Getenv("LEASE"))
+	if errors.Is(err, holdfast.ErrLost) {
+		lease, err = client.Mutex("ingest").Lock(ctx) // too late: wait like others
+	}
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer func() { log.Print("released: ", lease.Release()) }()
+}
+
+// Inspect shows the holder, the waiters and what they mean.
+func ExampleClient_Inspect() {
+	state, err := client.Inspect(context.Background(), "invoice:42")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	if state.Holder != nil {
+		fmt.Println(state.Holder.Who(), "holds it for", state.Holder.Held)
+	}
+	fmt.Println(state.Waiting, "waiters")
+	for _, d := range state.Diagnose(nil) {
+		fmt.Println(d.Code, d.Sentence, d.Action)
+	}
+}
+
+// Revoke asks the holder that Inspect saw to stop.
+func ExampleClient_Revoke() {
+	ctx := context.Background()
+	state, err := client.Inspect(ctx, "invoice:42")
+	if err != nil || state.Holder == nil {
+		log.Print("nothing to revoke: ", err)
+		return
+	}
+	_, err = client.Revoke(ctx, "invoice:42", state.Holder.Hash, "deployment at 14:00")
+	if errors.Is(err, holdfast.ErrTenure) {
+		log.Print("another holder has it now: ", err)
+	} else if err != nil {
+		log.Print(err)
+	}
+}
+
+// Survey finds the names that need an operator.
+func ExampleClient_Survey() {
+	survey, err := client.Survey(context.Background(), "invoice:")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	for _, name := range survey.Names {
+		if problem := name.Problem(); problem != nil {
+			fmt.Println(name.Name, problem.Sentence, problem.Action)
+		}
+	}
+}
+
+// run stands for the work of a process.
+func run(ctx context.Context, command string) error {
+	return exec.CommandContext(ctx, command).Run()
+}
