@@ -33,7 +33,7 @@ func Example_election() {
 }
 
 // Who leads, now and whenever that changes.
-func ExampleElection_Observe() {
+func Example_observe() {
 	store, err := embedded.Open(nil)
 	if err != nil {
 		log.Fatal(err)
@@ -66,7 +66,7 @@ func ExampleElection_Observe() {
 }
 
 // A leader changes what others see of it while it leads.
-func ExampleLease_Proclaim() {
+func Example_proclaim() {
 	store, err := embedded.Open(nil)
 	if err != nil {
 		log.Fatal(err)

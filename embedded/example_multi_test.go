@@ -10,7 +10,7 @@ import (
 )
 
 // A transfer needs both accounts, whoever asks for them in which order.
-func ExampleMulti() {
+func Example_multi() {
 	store, err := embedded.Open(nil)
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // What somebody should look after, and who that is.
-func ExampleClient_Survey() {
+func Example_survey() {
 	client := newClient()
 	defer client.Close()
 	ctx := context.Background()

@@ -22,7 +22,7 @@ func newClient() *holdfast.Client {
 
 // At most ten exports at a time, over all processes, where a big one counts for
 // four.
-func ExampleClient_Semaphore() {
+func Example_semaphore() {
 	client := newClient()
 	defer client.Close()
 	ctx := context.Background()
@@ -45,7 +45,7 @@ func ExampleClient_Semaphore() {
 }
 
 // More permits, while others hold and wait.
-func ExampleSemaphore_Resize() {
+func Example_semaphoreResize() {
 	client := newClient()
 	defer client.Close()
 	ctx := context.Background()
@@ -77,7 +77,7 @@ func ExampleSemaphore_Resize() {
 }
 
 // A job needs fewer permits for the rest of its work.
-func ExampleLease_Keep() {
+func Example_keep() {
 	client := newClient()
 	defer client.Close()
 	ctx := context.Background()
@@ -102,7 +102,7 @@ func ExampleLease_Keep() {
 }
 
 // What was written is read again before another writer can change it.
-func ExampleLease_Downgrade() {
+func Example_downgrade() {
 	client := newClient()
 	defer client.Close()
 	ctx := context.Background()
@@ -125,7 +125,7 @@ func ExampleLease_Downgrade() {
 }
 
 // Any number of readers, or one writer.
-func ExampleClient_RWMutex() {
+func Example_rwmutex() {
 	client := newClient()
 	defer client.Close()
 	ctx := context.Background()
