@@ -26,7 +26,7 @@ func TestLeastRightsShared(t *testing.T) {
 		holder := startRun(t, url, going, kind.holds, "--owner", "first", "--no-journal")
 		holder.pid("pid")
 		waiter := startRun(t, url, "true", "-v", kind.waits, "--no-journal")
-		waiter.says("queued: job is held by first; 1st in line")
+		waiter.says("queued: job is held by first; 1st in the queue")
 		wantShown(t, 0, "first", "ls", "--redis", url)
 		wantShown(t, 0, "first", "show", "job", "--redis", url)
 		if kind.name == "permits" {

@@ -52,7 +52,7 @@ func TestLeastRights(t *testing.T) {
 	holder := startRun(t, url, note("pid", "$$")+"while [ ! -e stop ]; do sleep 0.02; done", "--owner", "first", "--ttl", "6s")
 	holder.pid("pid")
 	waiter := startRun(t, url, "true", "-v", "--owner", "second")
-	waiter.says("queued: job is held by first; 1st in line")
+	waiter.says("queued: job is held by first; 1st in the queue")
 	for _, args := range [][]string{{"ls"}, {"show", "job"}} {
 		wantShown(t, 0, "first", append(args, "--redis", url)...)
 	}

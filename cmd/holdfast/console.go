@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // erase empties the line where the cursor is, on a terminal.
@@ -26,15 +28,11 @@ func (c *console) line(text string) {
 	fmt.Fprintf(c.w, "%sholdfast: %s\n", c.erased(), text)
 }
 
-// show puts text in the place of the status line, cut to what fits.
+// show puts text in the place of the status line, cut to the width of the terminal.
 func (c *console) show(width int, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	line := []rune("holdfast: " + visible(text))
-	if len(line) >= width {
-		line = line[:max(width-1, 0)]
-	}
-	fmt.Fprint(c.w, erase, string(line))
+	fmt.Fprint(c.w, erase, ansi.Truncate("holdfast: "+visible(text), max(width-1, 0), ""))
 	c.status = true
 }
 

@@ -101,7 +101,7 @@ func worstOf(checks []holdfast.Check) holdfast.CheckState {
 
 func printChecks(s screen, checks []holdfast.Check) {
 	colours := map[holdfast.CheckState]string{
-		holdfast.CheckOK: good, holdfast.CheckWarn: bold, holdfast.CheckFail: bad, holdfast.CheckUnknown: dim,
+		holdfast.CheckOK: good, holdfast.CheckWarn: warn, holdfast.CheckFail: bad, holdfast.CheckUnknown: dim,
 	}
 	for _, c := range checks {
 		s.printf("%s  %-11s  %s\n", s.paint(colours[c.State], fmt.Sprintf("%-7s", c.State)), c.Name, visible(c.Finding))

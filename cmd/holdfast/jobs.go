@@ -87,6 +87,7 @@ func (a *app) jobs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	page := a.page()
 	out := make([]jobJSON, len(jobs))
 	rows := [][]string{{"NAME", "STATE", "SUCCEEDED", "STARTED", "TOOK", "CODE", "SKIPPED", "OWNER"}}
 	for i, j := range jobs {
@@ -102,7 +103,7 @@ func (a *app) jobs(ctx context.Context) error {
 		if !j.Ended.IsZero() {
 			took, code = shortly(j.Took), fmt.Sprint(j.Code)
 		}
-		rows = append(rows, []string{visible(j.Name), state, since(j.Now, j.Succeeded), since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), visible(j.Owner)})
+		rows = append(rows, []string{visible(j.Name), page.paint(jobColours[state], state), since(j.Now, j.Succeeded), since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), visible(j.Owner)})
 	}
 	if a.output == "json" {
 		return printJSON(a.stdout, out)
@@ -111,9 +112,12 @@ func (a *app) jobs(ctx context.Context) error {
 		a.say("no jobs are remembered; 'holdfast run' does that, unless --no-journal is said")
 		return nil
 	}
-	printColumns(a.page(), rows)
+	printColumns(page, rows)
 	return nil
 }
+
+// jobColours are those of the states that need attention.
+var jobColours = map[string]string{"no end": bad, "failed": bad, "late": bad, "skipped": warn}
 
 // jobState judges a job. Whether one that has no end still runs, its lock says; one that
 // can't be looked at, as its key is something else by now, is nobody's.

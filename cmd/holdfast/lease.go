@@ -204,7 +204,7 @@ func (a *app) tellHold(hold *holdfast.ExportedHold, err error) error {
 	}
 	waiting := ""
 	if hold.Waiting > 0 {
-		waiting = fmt.Sprintf("; %d in line", hold.Waiting)
+		waiting = fmt.Sprintf("; %s in the queue", several(hold.Waiting, "waiter"))
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s is held for %s more%s\n", visible(hold.Name), age(hold.Remaining), waiting)
 	return err

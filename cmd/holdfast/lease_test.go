@@ -39,7 +39,7 @@ func TestAcquireInterrupted(t *testing.T) {
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.says("waiting: job is held by first")
+	r.says("waiting: 1st in the queue; job is held by first")
 	r.send(syscall.SIGTERM)
 	r.wantExit(128 + int(syscall.SIGTERM))
 	if err := lease.Release(); err != nil {
@@ -92,8 +92,8 @@ func TestLeaseRights(t *testing.T) {
 	}
 	lease := strings.TrimSpace(out.String())
 	waiter := startRun(t, url, "true", "-v", "--no-journal", "--owner", "second")
-	waiter.says("queued: job is held by first; 1st in line")
-	wantShown(t, 0, "; 1 in line", "check", lease, "--redis", url)
+	waiter.says("queued: job is held by first; 1st in the queue")
+	wantShown(t, 0, "; 1 waiter in the queue", "check", lease, "--redis", url)
 	wantShown(t, 0, "job is held for ", "renew", lease, "--redis", url)
 	wantShown(t, 0, "first", "top", "--once", "--redis", url)
 	wantShown(t, 0, "job\n", "__complete", "show", "--redis", url, "")

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
 )
@@ -129,7 +129,7 @@ func printStates(s screen, states []*view) {
 	for _, state := range states {
 		row := []string{
 			visible(state.Name), state.holders(), heldText(state.Holder), remainingText(state.Holder),
-			fmt.Sprint(state.Waiting), tokenText(state.Token), state.problem(),
+			fmt.Sprint(state.Waiting), tokenText(state.Token), s.paint(bad, state.problem()),
 		}
 		rows = append(rows, row[:len(rows[0])])
 	}
@@ -140,13 +140,13 @@ func printStates(s screen, states []*view) {
 // long name does not push all others off the screen.
 const widestColumn = 48
 
-// printColumns prints rows as columns as wide as they must be, the first row
-// being the head.
+// printColumns prints rows as columns as wide as their widest cell. The first row is the
+// head.
 func printColumns(s screen, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), widestColumn))
+			widths[i] = max(widths[i], min(ansi.StringWidth(cell), widestColumn))
 		}
 	}
 	for n, row := range rows {
@@ -162,6 +162,8 @@ func printColumns(s screen, rows [][]string) {
 	}
 }
 
+// padded is text with spaces behind it, width columns of a terminal wide. Colours take
+// no column, wide characters take two.
 func padded(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }

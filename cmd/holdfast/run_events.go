@@ -83,10 +83,10 @@ func (n *narrator) queued(e holdfast.Queued) {
 	}
 	n.line = e
 	if e.Holder == "" && e.Remaining == 0 { // of a semaphore or RWMutex: it waits for who is before it
-		n.detail("queued: %s; %s in line", e.Name, ordinal(e.Position+1))
+		n.detail("queued: %s; %s in the queue", e.Name, ordinal(e.Position+1))
 		return
 	}
-	n.detail("queued: %s is held by %s; %s in line", e.Name, firstOf(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
+	n.detail("queued: %s is held by %s; %s in the queue", e.Name, firstOf(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
 }
 
 func (n *narrator) wake(e holdfast.Wake) {

@@ -10,7 +10,7 @@ import (
 var going = note("pid", "$$") + "while [ ! -e stop ]; do sleep 0.02; done"
 
 // stays fails the test if what must wait has run. The looks before it say that it
-// stands in line, so it had its chance.
+// waits, so it had its chance.
 func (r *runner) stays() {
 	r.t.Helper()
 	if r.exists("pid") || r.exists("ran") {
@@ -27,11 +27,11 @@ func TestRunShared(t *testing.T) {
 	b := startRun(t, url, going, "--shared", "--owner", "b")
 	b.pid("pid")
 	writer := startRun(t, url, going, "-x", "--owner", "w")
-	writer.says("waiting: job is held by ")
-	writer.wantSaid(" and 1 more (2 readers), renews on time; you are 1st in line\n")
+	writer.says("waiting: 1st in the queue; job is held by ")
+	writer.wantSaid(" and 1 more (2 readers), renews on time\n")
 	late := startRun(t, url, "touch ran", "-s")
-	late.says("waiting: job is held by ")
-	late.wantSaid(" (2 readers), renews on time; you are 2nd in line\n")
+	late.says("waiting: 2nd in the queue; job is held by ")
+	late.wantSaid(" (2 readers), renews on time\n")
 	startRun(t, url, "touch ran", "-s", "-n").wantExit(exitTempFail)
 	a.write("stop")
 	a.wantExit(0)
@@ -59,12 +59,12 @@ func TestRunPermits(t *testing.T) {
 	b := startRun(t, url, going, "--of", "2", "--owner", "b")
 	b.pid("pid")
 	third := startRun(t, url, going, "--of", "2", "--permits", "2")
-	third.says("waiting: job is held by ")
-	third.wantSaid(" and 1 more (2 of 2 permits), renews on time; you are 1st in line\n")
+	third.says("waiting: 1st in the queue; job is held by ")
+	third.wantSaid(" and 1 more (2 of 2 permits), renews on time\n")
 	a.write("stop")
 	a.wantExit(0)
 	fourth := startRun(t, url, "touch ran", "--of", "2")
-	fourth.says("waiting: job is held by b (1 of 2 permits), renews on time; you are 2nd in line")
+	fourth.says("waiting: 2nd in the queue; job is held by b (1 of 2 permits), renews on time")
 	third.stays()
 	b.write("stop")
 	b.wantExit(0)
@@ -156,7 +156,7 @@ func TestRunSharedLost(t *testing.T) {
 	}
 }
 
-// A signal ends the wait, and nothing is left in line.
+// A signal ends the wait, and the queue is empty.
 func TestRunSharedSignal(t *testing.T) {
 	server := startRedis(t)
 	a := startRun(t, server.url(), going, "-x")
@@ -176,7 +176,7 @@ func TestRunSharedTellsEvents(t *testing.T) {
 	a := startRun(t, url, going, "-s", "-v", "--owner", "a")
 	a.pid("pid")
 	r := startRun(t, url, "true", "-x", "-v")
-	r.says("queued: job is held by a; 1st in line\n")
+	r.says("queued: job is held by a; 1st in the queue\n")
 	a.write("stop")
 	a.wantExit(0)
 	r.wantExit(0)

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/holdfast-go/holdfast"
 )
 
 // settling is how long a wait lasts before it is worth a word.
 const settling = 200 * time.Millisecond
 
-// showWait tells on stderr that we wait and for whom: on a terminal by one line
-// that is kept up to date and taken away at the end, else by one line at the
-// start. The function it returns ends that.
+// showWait says on stderr that we wait: our place in the queue and the holder. On a
+// terminal that is one line, updated each second and removed at the end. Elsewhere it is
+// one line at the start. The function that it returns ends that.
 func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string, outage *outage) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	screen := screenOf(a.stderr)
@@ -37,13 +38,14 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 			switch {
 			case state == nil || ctx.Err() != nil:
 			case !live:
-				a.say("waiting: %s", waitText(name, state, false, a.usual.about(state)))
+				a.say("waiting: %s", waitText(name, state, false, a.usual.about(state), 0))
 				return
 			default:
 				known := a.usual.about(state)
-				text := "waiting: " + waitText(name, state, false, known)
-				if utf8.RuneCountInString("holdfast: "+text) >= screen.width { // else our place would be cut off
-					text = "waiting: " + waitText(name, state, true, known)
+				expected := a.usual.expected(state)
+				text := "waiting: " + waitText(name, state, false, known, expected)
+				if ansi.StringWidth("holdfast: "+text) >= screen.width {
+					text = "waiting: " + waitText(name, state, true, known, expected)
 				}
 				a.console.show(screen.width, text)
 			}
@@ -56,10 +58,40 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 	}
 }
 
-// waitText is "invoice:42 is held by ci-7 for 3m12s, renews on time; you are 2nd in
-// line".
-func waitText(name string, state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
-	return fmt.Sprintf("%s is %s%s", name, holderText(state, brief, known), lineText(state))
+// waitText is "2nd in the queue, about 12m; invoice:42 is held by ci-7 for 3m12s, renews
+// on time". The place comes first, so that a narrow terminal does not cut it off.
+// expected is the time until our turn; 0: unknown.
+func waitText(name string, state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions, expected time.Duration) string {
+	text := fmt.Sprintf("%s is %s", name, holderText(state, brief, known))
+	before := waitersBefore(state)
+	if before < 0 {
+		return text + waitersText(state)
+	}
+	place := ordinal(before+1) + " in the queue"
+	if expected > 0 {
+		place += ", about " + roughly(expected)
+	}
+	return place + "; " + text
+}
+
+// waitersBefore is how many waiters stand before us in the queue; -1: we do not wait.
+func waitersBefore(state *holdfast.State) int {
+	return slices.IndexFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Own })
+}
+
+// roughly is a duration without digits that an estimate does not have.
+func roughly(d time.Duration) string {
+	switch {
+	case d >= time.Hour:
+		d = d.Round(10 * time.Minute)
+	case d >= 10*time.Minute:
+		d = d.Round(time.Minute)
+	case d >= time.Minute:
+		d = d.Round(10 * time.Second)
+	default:
+		d = max(time.Second, d.Round(time.Second))
+	}
+	return strings.Replace(age(d), "m0s", "m", 1)
 }
 
 // waitState is the state of a name that another holds; nil: no other does.

@@ -50,7 +50,7 @@ func TestRunTellsEvents(t *testing.T) {
 	first.send(syscall.SIGTERM)
 	first.wantExit(128 + int(syscall.SIGTERM))
 	second.wantExit(0)
-	for _, want := range []string{"subscribed: ", "queued: job is held by first; 1st in line\n", "granted: job with token "} {
+	for _, want := range []string{"subscribed: ", "queued: job is held by first; 1st in the queue\n", "granted: job with token "} {
 		second.wantSaid("holdfast: " + want)
 	}
 }
@@ -126,7 +126,7 @@ func TestRunServerPaused(t *testing.T) {
 	server := startRedis(t)
 	server.do(t, "SET", "holdfast:job", "somebody", "PX", "600000")
 	waiting := startRun(t, server.url(), "touch ran", "-w", "4s")
-	waiting.says("waiting: job is held by (not holdfast)")
+	waiting.says("waiting: 1st in the queue; job is held by (not holdfast)")
 	server.do(t, "CLIENT", "PAUSE", "600000", "ALL")
 	late := startRun(t, server.url(), "touch ran", "-w", "1s")
 	try := startRun(t, server.url(), "touch ran", "-n", "-E", "3")
@@ -152,7 +152,7 @@ func TestRunServerGoneWhileWaiting(t *testing.T) {
 	server := startRedis(t)
 	server.do(t, "SET", "holdfast:job", "somebody", "PX", "600000")
 	r := startRun(t, server.url(), "touch ran", "--ttl", "4s")
-	r.says("waiting: job is held by (not holdfast)")
+	r.says("waiting: 1st in the queue; job is held by (not holdfast)")
 	server.stop(t)
 	r.wantExit(exitUnreachable)
 	r.wantLines("waiting: ", "Redis does not answer (", "no answer from "+server.url()+": ")

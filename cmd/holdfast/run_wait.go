@@ -68,7 +68,7 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 		if errors.Is(err, context.DeadlineExceeded) {
 			known = a.usual.about(state)
 		}
-		text = holderText(state, false, known) + lineText(state)
+		text = holderText(state, false, known) + waitersText(state)
 	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
@@ -118,18 +118,12 @@ func renewsText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptio
 	return text
 }
 
-// lineText is "; you are 2nd in line" for one who waits, "; 2 in line" for others, and
-// nothing if nobody waits.
-func lineText(state *holdfast.State) string {
-	for i, w := range state.Waiters {
-		if w.Own {
-			return fmt.Sprintf("; you are %s in line", ordinal(i+1))
-		}
-	}
-	if len(state.Waiters) == 0 {
+// waitersText is "; 2 waiters in the queue", or nothing if the queue is empty.
+func waitersText(state *holdfast.State) string {
+	if state.Waiting == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d in line", len(state.Waiters))
+	return "; " + several(state.Waiting, "waiter") + " in the queue"
 }
 
 func ordinal(n int) string {

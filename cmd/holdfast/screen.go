@@ -52,6 +52,7 @@ func (s screen) printf(format string, args ...any) {
 // The colours, by what they mean.
 const (
 	bad  = "31"
+	warn = "33"
 	good = "32"
 	dim  = "2"
 	bold = "1"

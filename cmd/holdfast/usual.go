@@ -43,6 +43,25 @@ func (u *usual) typical(name string) (time.Duration, bool) {
 	return d, d > 0
 }
 
+// expected is how long a waiter of ours will wait, by the journal: the rest of this hold
+// and a usual hold for each waiter before us. 0: unknown, or no waiter of ours. An
+// election and a shared kind give no estimate: a term has no usual length, and several
+// hold at a time.
+func (u *usual) expected(state *holdfast.State) time.Duration {
+	h, before := state.Holder, waitersBefore(state)
+	if u == nil || h == nil || before < 0 || state.Kind != holdfast.KindMutex || state.Term > 0 {
+		return 0
+	}
+	typical, known := u.typical(state.Name)
+	switch {
+	case h.Resting && (known || before == 0):
+		return h.Remaining + time.Duration(before)*typical
+	case !known:
+		return 0
+	}
+	return max(0, typical-h.Held) + time.Duration(before)*typical
+}
+
 // about is for State.Diagnose. Nothing is asked about a hold that is not older than its
 // ttl: many would ask, and be told nothing.
 func (u *usual) about(state *holdfast.State) *holdfast.DiagnoseOptions {
