@@ -12,7 +12,7 @@ build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
 test: ## all tests, with the race detector, against real servers; what takes longest begins first
-	@scripts/need gcc redis-server redis-cli postgres spin ip promtool chromium python3 curl
+	@scripts/need gcc redis-server redis-cli postgres mariadbd spin ip promtool chromium python3 curl
 	nice -n 19 go run ./internal/lab/sim/simulate -first 400 -seeds 1600 & playing=$$!; \
 	go test -race -p 2 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$); tested=$$?; \
 	wait $$playing && exit $$tested
@@ -43,7 +43,7 @@ model: ## all states of the models within the large bounds; ten minutes
 	go run ./internal/lab/model/cmd -large
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
-	@scripts/need gcc redis-server redis-cli postgres
+	@scripts/need gcc redis-server redis-cli postgres mariadbd
 	go run ./internal/lab/mutants $(MUTANTS)
 
 lint:

@@ -62,19 +62,26 @@ func (t Table) Advance(ctx context.Context, tx *sql.Tx, resource string, token i
 	})
 }
 
-// Do runs f in a transaction that begins with Advance, and commits it if f returns
-// nil. nil: it is committed. A *holdfast.StaleError: f was not called, nothing was
-// written. Other errors are f's or the database's; only after one of the commit
-// itself nobody knows whether it was.
+// Do runs f in a transaction that begins with Advance, and commits the transaction
+// if f returns nil. If Do returns nil, the transaction is committed. If it returns a
+// *holdfast.StaleError, f was not called and nothing was written. Other errors are
+// those of f or of the database; only after an error of the commit itself is it
+// unknown whether the transaction is committed.
 func (t Table) Do(ctx context.Context, db *sql.DB, resource string, token int64, f func(tx *sql.Tx) error) error {
+	return do(ctx, db, func(tx *sql.Tx) error {
+		if err := t.Advance(ctx, tx, resource, token); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+func do(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if err := t.Advance(ctx, tx, resource, token); err != nil {
-		return err
-	}
 	if err := f(tx); err != nil {
 		return err
 	}
@@ -93,13 +100,15 @@ func Wrote(result sql.Result, resource string, token int64) error {
 	return advanced(result, resource, token, func() int64 { return 0 })
 }
 
+var errSeveral = errors.New("fence: the statement affected several rows: it must be about one resource")
+
 func advanced(result sql.Result, resource string, token int64, newest func() int64) error {
 	n, err := result.RowsAffected()
 	switch {
 	case err != nil:
 		return err
 	case n > 1:
-		return errors.New("fence: the statement affected several rows: it must be about one resource")
+		return errSeveral
 	case n == 0:
 		return &holdfast.StaleError{Name: resource, Token: token, Newest: newest()}
 	}

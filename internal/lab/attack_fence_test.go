@@ -10,14 +10,14 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/fence"
-	"github.com/holdfast-go/holdfast/internal/lab/postgrestest"
+	"github.com/holdfast-go/holdfast/internal/lab/dbtest"
 )
 
 // The same orders at PostgreSQL's other isolation level, where the resource is new
 // and where it is known: the stale one never commits after the newer one.
 func TestFenceTableRepeatableRead(t *testing.T) {
-	db := postgrestest.Start(t)
-	must(t, db, fence.Table("").Create())
+	db := database{DB: dbtest.Postgres(t), fence: fence.Table("")}
+	must(t, db, db.fence.Create())
 	must(t, db, "CREATE TABLE account (id TEXT PRIMARY KEY, balance BIGINT, fence BIGINT)")
 	both, refused := 0, 0
 	for _, known := range []bool{false, true} {

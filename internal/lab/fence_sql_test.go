@@ -8,52 +8,101 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/fence"
-	"github.com/holdfast-go/holdfast/internal/lab/postgrestest"
+	"github.com/holdfast-go/holdfast/internal/lab/dbtest"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// eachDatabase runs a test on a PostgreSQL and on a SQLite, both with an empty
-// fence table and an account with one row.
-func eachDatabase(t *testing.T, test func(t *testing.T, db *sql.DB)) {
-	for name, start := range map[string]func(t *testing.T) *sql.DB{
-		"postgres": func(t *testing.T) *sql.DB { return postgrestest.Start(t) },
-		"sqlite": func(t *testing.T) *sql.DB {
-			db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return db
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := start(t)
-			must(t, db, fence.Table("").Create())
-			must(t, db, fence.Table("").Create()) // again: it is there
-			must(t, db, "CREATE TABLE account (id TEXT PRIMARY KEY, balance BIGINT, fence BIGINT)")
-			test(t, db)
-		})
-	}
+// table is what fence.Table and fence.MySQL have in common.
+type table interface {
+	Create() string
+	Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error
+	Do(ctx context.Context, db *sql.DB, resource string, token int64, f func(tx *sql.Tx) error) error
 }
 
-func must(t *testing.T, db *sql.DB, statement string, args ...any) {
+// database is a database with its fence table.
+type database struct {
+	*sql.DB
+	fence table
+	wrote func(result sql.Result, resource string, token int64) error
+	set   string // how a statement sets a fence column to $1
+}
+
+// q is a statement with the placeholders of the database.
+func (db database) q(statement string, args ...any) (string, []any) {
+	if _, mysql := db.fence.(fence.MySQL); !mysql {
+		return statement, args
+	}
+	var placed []any
+	return placeholder.ReplaceAllStringFunc(statement, func(s string) string {
+		placed = append(placed, args[s[1]-'1'])
+		return "?"
+	}), placed
+}
+
+var placeholder = regexp.MustCompile(`\$[1-9]`)
+
+// eachDatabase runs a test on a PostgreSQL, a SQLite and a MariaDB, each with an
+// empty fence table and an account. It runs it on MariaDB once more for each way in
+// which the driver may speak to it.
+func eachDatabase(t *testing.T, test func(t *testing.T, db database)) {
+	prepared := func(t *testing.T, db database) {
+		must(t, db, db.fence.Create())
+		must(t, db, db.fence.Create()) // again: it is there
+		must(t, db, "CREATE TABLE account (id VARCHAR(100) PRIMARY KEY, balance BIGINT, fence BIGINT)")
+		test(t, db)
+	}
+	standard := func(db *sql.DB) database {
+		return database{DB: db, fence: fence.Table(""), wrote: fence.Wrote, set: "fence = $1"}
+	}
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		prepared(t, standard(dbtest.Postgres(t)))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		prepared(t, standard(db))
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
+		open := dbtest.MariaDB(t)
+		for name, change := range map[string]func(*mysql.Config){
+			"counts changed rows": nil,
+			"counts found rows":   func(c *mysql.Config) { c.ClientFoundRows = true },
+			"interpolates":        func(c *mysql.Config) { c.InterpolateParams = true },
+		} {
+			t.Run(name, func(t *testing.T) {
+				prepared(t, database{DB: open(change), fence: fence.MySQL(""), wrote: fence.MySQL("").Wrote, set: "fence = LAST_INSERT_ID($1)"})
+			})
+		}
+	})
+}
+
+func must(t *testing.T, db database, statement string, args ...any) {
 	t.Helper()
+	statement, args = db.q(statement, args...)
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }
 
-func balance(t *testing.T, db *sql.DB, id string) (n int64) {
+func balance(t *testing.T, db database, id string) (n int64) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), "SELECT balance FROM account WHERE id = $1", id).Scan(&n); err != nil {
+	statement, args := db.q("SELECT balance FROM account WHERE id = $1", id)
+	if err := db.QueryRowContext(t.Context(), statement, args...).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -62,7 +111,7 @@ func balance(t *testing.T, db *sql.DB, id string) (n int64) {
 // One transaction after the other: equal and higher tokens pass, lower ones are
 // stale and change nothing, and resources do not know of each other.
 func TestFenceTable(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db *sql.DB) {
+	eachDatabase(t, func(t *testing.T, db database) {
 		must(t, db, "INSERT INTO account VALUES ('a', 0, 0)")
 		const token = int64(1) << 52
 		for _, step := range []struct {
@@ -71,7 +120,7 @@ func TestFenceTable(t *testing.T) {
 			newest   int64 // what refuses it
 		}{{"a", token, 0}, {"a", token, 0}, {"a", token + 2, 0}, {"a", token + 1, token + 2}, {"b'; --", 5, 0}, {"b'; --", 4, 5}, {"a", token + 2, 0}} {
 			before, called := balance(t, db, "a"), false
-			err := fence.Table("").Do(t.Context(), db, step.resource, step.token, func(tx *sql.Tx) error {
+			err := db.fence.Do(t.Context(), db.DB, step.resource, step.token, func(tx *sql.Tx) error {
 				called = true
 				_, err := tx.Exec("UPDATE account SET balance = balance + 1")
 				return err
@@ -88,34 +137,45 @@ func TestFenceTable(t *testing.T) {
 			}
 		}
 		failed := errors.New("no")
-		if err := fence.Table("").Do(t.Context(), db, "a", token+9, func(*sql.Tx) error { return failed }); !errors.Is(err, failed) {
+		if err := db.fence.Do(t.Context(), db.DB, "a", token+9, func(*sql.Tx) error { return failed }); !errors.Is(err, failed) {
 			t.Errorf("f's own error: got %v", err)
 		}
-		if err := fence.Table("").Do(t.Context(), db, "a", token+3, func(*sql.Tx) error { return nil }); err != nil {
+		if err := db.fence.Do(t.Context(), db.DB, "a", token+3, func(*sql.Tx) error { return nil }); err != nil {
 			t.Errorf("after a transaction of %d that was rolled back, %d: got %v, want nil", token+9, token+3, err)
 		}
 	})
 }
 
-// A row with a fence column of its own refuses lower tokens by its statement.
+// A row with a fence column of its own refuses lower tokens by its statement, and
+// takes the same write again.
 func TestFenceColumn(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db *sql.DB) {
+	eachDatabase(t, func(t *testing.T, db database) {
 		must(t, db, "INSERT INTO account VALUES ('a', 0, 0)")
 		for _, step := range []struct {
-			id    string
-			token int64
-			stale bool
-		}{{"a", 3, false}, {"a", 3, false}, {"a", 2, true}, {"a", 4, false}, {"missing", 9, true}} {
-			result, err := db.ExecContext(t.Context(), "UPDATE account SET balance = balance + 1, fence = $1 WHERE id = $2 AND fence <= $1", step.token, step.id)
+			id             string
+			token, balance int64
+			stale          bool
+		}{{"a", 3, 1, false}, {"a", 3, 1, false}, {"a", 3, 2, false}, {"a", 2, 9, true}, {"a", 4, 4, false}, {"missing", 9, 9, true}} {
+			statement, args := db.q("UPDATE account SET balance = $3, "+db.set+" WHERE id = $2 AND fence <= $1", step.token, step.id, step.balance)
+			result, err := db.ExecContext(t.Context(), statement, args...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := fence.Wrote(result, step.id, step.token); errors.Is(err, holdfast.ErrStale) != step.stale || !step.stale && err != nil {
+			if err := db.wrote(result, step.id, step.token); errors.Is(err, holdfast.ErrStale) != step.stale || !step.stale && err != nil {
 				t.Errorf("%v: got %v", step, err)
 			}
+			if got := balance(t, db, "a"); step.id == "a" && (got == step.balance) == step.stale {
+				t.Errorf("%v: the balance is %d", step, got)
+			}
 		}
-		if got := balance(t, db, "a"); got != 3 {
-			t.Errorf("%d writes landed, want 3", got)
+		must(t, db, "INSERT INTO account VALUES ('b', 0, 0)")
+		statement, args := db.q("UPDATE account SET balance = 7, "+db.set+" WHERE fence <= $1", int64(5))
+		result, err := db.ExecContext(t.Context(), statement, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.wrote(result, "a", 5); err == nil || errors.Is(err, holdfast.ErrStale) {
+			t.Errorf("two rows: got %v, want an error that says so", err)
 		}
 	})
 }
@@ -140,7 +200,7 @@ func orders(n1, n2 int) []string {
 // never commits after the newer one, and what the newer one has read is still so
 // when it commits.
 func TestFenceTableInEveryOrder(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, db *sql.DB) {
+	eachDatabase(t, func(t *testing.T, db database) {
 		both, refused := 0, 0
 		for _, isolation := range []sql.IsolationLevel{sql.LevelDefault, sql.LevelSerializable} {
 			for _, order := range orders(3, 3) {
@@ -177,7 +237,7 @@ func TestFenceTableInEveryOrder(t *testing.T) {
 // it has read.
 type race struct {
 	t         *testing.T
-	db        *sql.DB
+	db        database
 	id        string
 	isolation sql.IsolationLevel
 
@@ -234,15 +294,17 @@ func (r *race) transaction(token int64, steps <-chan chan struct{}) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	err = fence.Table("").Advance(ctx, tx, r.id, token)
+	err = r.db.fence.Advance(ctx, tx, r.id, token)
 	done()
 	if err != nil {
 		return err
 	}
 	done = step()
 	var n int64
-	if err = tx.QueryRowContext(ctx, "SELECT balance FROM account WHERE id = $1", r.id).Scan(&n); err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE account SET balance = $1 WHERE id = $2", 10*n+token, r.id)
+	statement, args := r.db.q("SELECT balance FROM account WHERE id = $1", r.id)
+	if err = tx.QueryRowContext(ctx, statement, args...).Scan(&n); err == nil {
+		statement, args = r.db.q("UPDATE account SET balance = $1 WHERE id = $2", 10*n+token, r.id)
+		_, err = tx.ExecContext(ctx, statement, args...)
 	}
 	done()
 	if err != nil {

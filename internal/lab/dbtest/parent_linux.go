@@ -1,4 +1,4 @@
-package postgrestest
+package dbtest
 
 import (
 	"os/exec"

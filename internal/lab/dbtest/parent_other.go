@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package postgrestest
+package dbtest
 
 import (
 	"os/exec"

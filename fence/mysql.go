@@ -1,0 +1,90 @@
+package fence
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// MySQL is a [Table] of MySQL or MariaDB. A resource has at most 512 bytes and is
+// compared byte by byte.
+//
+// MySQL counts a row that keeps its values as affected only if the connection asks
+// for it (clientFoundRows in a DSN of github.com/go-sql-driver/mysql). So nothing
+// here relies on that count. The statements return the token by LAST_INSERT_ID
+// instead, which works with every setting.
+type MySQL string
+
+// Create is the statement that makes the table if it does not exist.
+func (t MySQL) Create() string {
+	return "CREATE TABLE IF NOT EXISTS " + Table(t).name() +
+		" (resource VARBINARY(512) PRIMARY KEY, token BIGINT NOT NULL) ENGINE=InnoDB"
+}
+
+// Statement is the statement that Advance executes. Its arguments are the resource,
+// the token and the token again. Its result has the highest token of the resource as
+// LastInsertId: the token is stale if that is higher.
+func (t MySQL) Statement() string {
+	return "INSERT INTO " + Table(t).name() + " (resource, token) VALUES (?, LAST_INSERT_ID(?))" +
+		" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(GREATEST(token, ?))"
+}
+
+// Advance is [Table.Advance]. If a transaction that added the resource rolls back,
+// two others may deadlock. MySQL ends one of them with error 1213: roll back, and try
+// again while the lease is held.
+func (t MySQL) Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
+	result, err := tx.ExecContext(ctx, t.Statement(), resource, token, token)
+	if err != nil {
+		return err
+	}
+	newest, err := result.LastInsertId()
+	switch {
+	case err != nil:
+		return err
+	case newest > token:
+		return &holdfast.StaleError{Name: resource, Token: token, Newest: newest}
+	case newest < token:
+		return fmt.Errorf("fence: the insert id is %d and not the token %d: the table must be as Create makes it, without AUTO_INCREMENT", newest, token)
+	}
+	return nil
+}
+
+// Do is [Table.Do].
+func (t MySQL) Do(ctx context.Context, db *sql.DB, resource string, token int64, f func(tx *sql.Tx) error) error {
+	return do(ctx, db, func(tx *sql.Tx) error {
+		if err := t.Advance(ctx, tx, resource, token); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
+// Wrote checks the result of a statement on rows that have a fence column of their
+// own, such as
+//
+//	UPDATE invoices SET total = ?, fence = LAST_INSERT_ID(?) WHERE id = ? AND fence <= ?
+//
+// It returns a *holdfast.StaleError without Newest if no row matches: the row has a
+// higher token, or does not exist. It returns another error if the statement sets the
+// token without LAST_INSERT_ID, or changes several rows.
+func (t MySQL) Wrote(result sql.Result, resource string, token int64) error {
+	written, err := result.LastInsertId()
+	if err != nil {
+		return err
+	}
+	rows, err := result.RowsAffected()
+	switch {
+	case err != nil:
+		return err
+	case rows > 1:
+		return errSeveral
+	case written == token:
+		return nil
+	case rows == 0 && written == 0:
+		return &holdfast.StaleError{Name: resource, Token: token}
+	}
+	return errors.New("fence: the statement must set the token by LAST_INSERT_ID")
+}
