@@ -1,21 +1,21 @@
-// Package fence is the other half of a lock: the resource that refuses writes
-// with old tokens.
+// Package fence refuses writes with stale fencing tokens. It runs at the resource
+// that a lock protects.
 //
-// A lease is not a proof. A process that is paused can write after its lease has
-// ended, and no lock can keep it from that. So every lease has a token, higher than
-// all before it ([holdfast.Lease.Token]), every write carries it, and what is
-// written to remembers the highest it has seen and refuses lower ones. Here are
-// three such resources: [Gate] within a process, [Handler] before an HTTP service,
-// [Table] beside the rows of a database. For Redis there is [holdfast.Lease.Eval].
+// A lock alone does not protect a resource: a process that is paused can write after
+// its lease has ended. So each lease has a token that is higher than all earlier
+// tokens of its name, [holdfast.Lease.Token]. Every write carries the token, and the
+// resource remembers the highest token and refuses lower ones. This package has such
+// resources: [Gate] in a process, [Handler] in front of an HTTP service, [Table] and
+// [MySQL] beside the rows of a database. For Redis use [holdfast.Lease.Eval].
 //
-// Two rules make it work, and both are easy to break:
+// Two rules make it work:
 //
-//   - Check and write are one step. A token that is checked first and written with
-//     later can have become old in between: check within the transaction, or keep
-//     newer ones waiting, as Gate.Enter does.
-//   - A new holder advances the fence before it reads. Else a late write of the
-//     holder before can come after the reading, and what follows from it is wrong.
+//   - Check and write in one step. A token that you check first and write with later
+//     can become stale in between. Check inside the transaction, or make newer tokens
+//     wait, as Gate.Enter does.
+//   - Advance the fence before you read. Otherwise a late write of the previous
+//     holder can come after your read, and your decision rests on an old value.
 //
-// Equal tokens pass: a lease writes as often as it likes, and retries. Tokens are
-// compared for one resource only, and all its writers must lock the same name.
+// Equal tokens pass, so one lease can write many times and can retry. Tokens are
+// comparable for one name only: all writers of a resource must lock the same name.
 package fence

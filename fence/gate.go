@@ -8,27 +8,26 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// DefaultLimit is how many resources a Gate remembers unless Limit says more.
+// DefaultLimit is the number of resources that a Gate remembers if Limit is 0.
 const DefaultLimit = 1 << 16
 
-// Gate remembers the highest token of each resource and refuses lower ones. The
-// zero value works. It is for a resource that only this process writes to, and it
-// forgets when the process ends: what must outlast that, or has several writers,
-// belongs into a Table. It does no I/O. Its methods may be called from many goroutines.
+// Gate remembers the highest token of each resource in memory and refuses lower
+// ones. Use it for a resource that only this process writes to. It forgets all tokens
+// when the process ends: for several writers, or to remember for longer, use a Table.
+// A Gate does no I/O. The zero value works. Its methods are safe for concurrent use.
 type Gate struct {
-	// Limit is how many resources are remembered; 0 means DefaultLimit. When
-	// there are more, those with the lowest tokens are forgotten, an eighth at a
-	// time, and from then on what is not remembered passes only with a token that
-	// is not below any that was forgotten. So a forgotten resource never takes a
-	// stale token; but a lease that is older than a forgotten token is refused
-	// where it comes for the first time. (Tokens follow the clock: that is a lease
-	// held since before then.) Resources with requests inside, or waiting, are kept
-	// beyond it.
+	// Limit is the number of resources that the Gate remembers; 0 means
+	// DefaultLimit. Above it, the Gate forgets the eighth with the lowest tokens.
+	// From then on an unknown resource needs a token that is not lower than any
+	// forgotten one. So a forgotten resource never takes a stale token. But a lease
+	// whose token is lower than a forgotten one is refused at a resource that it has
+	// not used before. Tokens follow the clock, so this concerns leases that were
+	// granted earlier. Resources that a request uses or waits for are never forgotten.
 	Limit int
 
-	// Floor refuses all tokens below it, from the start. After a restart a Gate
-	// takes whatever comes first; with the highest token that was written down
-	// somewhere else it does not.
+	// Floor refuses all tokens below it from the start. After a restart a Gate takes
+	// any first token. To prevent that, set Floor to the highest token that you
+	// stored elsewhere.
 	Floor int64
 
 	mu        sync.Mutex // guards the rest
@@ -42,17 +41,16 @@ type mark struct {
 	inside int           // requests that Enter let in and that have not left
 	whose  int64         // their token
 	waits  int           // requests that wait until these have left
-	empty  chan struct{} // closed when they have left; nil: nobody waits for that
+	empty  chan struct{} // closed when they have left; nil: no request waits for that
 }
 
-// idle tells that nobody is inside or waits to be: a waiter comes back to its mark.
+// idle reports that no request is inside or waits: a waiter comes back to its mark.
 func (m *mark) idle() bool { return m.inside == 0 && m.waits == 0 }
 
-// Advance notes that a token is about to write to the resource, or to read what
-// it will write. A token below the highest is a *holdfast.StaleError, and changes
-// nothing. It is right only where what follows is one step with it, as under a
-// mutex: a newer token may come while the write of an older one is under way. If it
-// is not, use Enter.
+// Advance records that a token is about to read from or write to the resource. A
+// token below the highest is a *holdfast.StaleError and changes nothing. Use Advance
+// only if no other request can come between it and your write, for example under a
+// sync.Mutex. Otherwise use Enter.
 func (g *Gate) Advance(resource string, token int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,11 +58,11 @@ func (g *Gate) Advance(resource string, token int64) error {
 	return err
 }
 
-// Enter is Advance for work that takes time. A newer token waits until all with
-// older ones have left, and no older one gets in meanwhile; equal ones are inside
-// together. Call leave when the work is done, once or more often. The error is a
-// *holdfast.StaleError, or that of ctx, which bounds the wait; in both cases there
-// is nothing to leave. (The token counts all the same: it was seen.)
+// Enter is Advance for work that takes time. It waits until all requests with an older
+// token have left. Meanwhile older tokens are refused; requests with equal tokens run
+// at the same time. Call leave when the work is done; further calls do nothing. The
+// error is a *holdfast.StaleError or the error of ctx, which bounds the wait. After an
+// error there is nothing to leave, but the Gate remembers the token.
 func (g *Gate) Enter(ctx context.Context, resource string, token int64) (leave func(), err error) {
 	g.mu.Lock()
 	for {

@@ -15,32 +15,32 @@ import (
 // Header is the header field that carries a token, in decimal.
 const Header = "Fence-Token"
 
-// SetHeader gives a request the token of the lease under which it is made.
+// SetHeader sets Header to the token of the lease.
 func SetHeader(r *http.Request, lease *holdfast.Lease) {
 	r.Header.Set(Header, strconv.FormatInt(lease.Token(), 10))
 }
 
-// Handler lets requests with a token into Next as Gate.Enter does: while one with
-// an older token is served a newer one waits, and older ones are refused. What goes
-// on after Next has returned is not covered. It protects what this process alone
-// writes to; see Gate. It believes what it is told: whoever can send a token that is
-// too high keeps all others out, so it belongs behind what knows who is asking. It
-// asks nobody.
+// Handler passes requests with a token to Next by Gate.Enter: a request waits while
+// one with an older token is served, and a request with a stale token is refused. Work
+// that goes on after Next has returned is not protected. Like Gate, a Handler protects
+// only what this process alone writes to.
 //
-// It answers with application/problem+json: 412 to a stale token, with the members
-// token and newest; 428 to a request without one where that is Required; 400 to a
-// token that is no positive number below 2^53, as no lease has one; 503 if the
-// request ended while it waited.
+// A Handler trusts the token in the request. A client that sends a token that is too
+// high locks out all others, so authenticate clients in front of the Handler.
+//
+// Errors are application/problem+json: 412 for a stale token, with the members token
+// and newest; 428 for a missing token if Required is set; 400 if the token is not a
+// positive number below 2^53; 503 if the request ended while it waited.
 type Handler struct {
 	Gate *Gate // must be set; may be shared with other handlers of the same resources
 	Next http.Handler
 
-	// Resource says which resource a request is about. Default: its path. It must
-	// be one for all requests that change the same thing.
+	// Resource returns the resource of a request. The default is its path. It must
+	// return the same resource for all requests that change the same thing.
 	Resource func(*http.Request) string
 
-	// Required refuses requests without a token, but for GET, HEAD and OPTIONS.
-	// Without it they pass unchecked.
+	// Required refuses requests without a token, except GET, HEAD and OPTIONS. If
+	// it is false, requests without a token pass unchecked.
 	Required bool
 }
 
@@ -49,7 +49,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	values := r.Header.Values(Header)
 	if len(values) == 0 {
 		if h.Required && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions {
-			problem{Status: http.StatusPreconditionRequired, Detail: "the header " + Header + " is missing: only who holds the lock may write, and its token says so"}.write(w)
+			problem{Status: http.StatusPreconditionRequired, Detail: "the header " + Header + " is missing: a write needs the token of the lock's holder"}.write(w)
 			return
 		}
 		h.Next.ServeHTTP(w, r)
@@ -85,10 +85,10 @@ type problem struct {
 func refusal(err error) problem {
 	stale, ok := errors.AsType[*holdfast.StaleError](err)
 	if !ok {
-		return problem{Status: http.StatusServiceUnavailable, Detail: "the request ended before those with older tokens were done"}
+		return problem{Status: http.StatusServiceUnavailable, Detail: "the request ended before the requests with older tokens"}
 	}
 	return problem{Status: http.StatusPreconditionFailed, Token: stale.Token, Newest: stale.Newest,
-		Detail: "the token is stale: a newer one has been seen here, so the lease that it came from is over"}
+		Detail: "the token is stale: this service has seen a newer one, so the lease of this token has ended"}
 }
 
 func (p problem) write(w http.ResponseWriter) {
@@ -96,11 +96,11 @@ func (p problem) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(p) // the client may be gone
 }
 
-// Refused is a *holdfast.StaleError if the answer is a Handler's to a stale
-// token, else nil. It reads the body of such an answer, and of no other.
+// Refused returns a *holdfast.StaleError if the response is a Handler's refusal of a
+// stale token, else nil. It reads the body of such a response only.
 func Refused(answer *http.Response) error {
 	if answer.StatusCode != http.StatusPreconditionFailed || answer.Header.Get("Content-Type") != "application/problem+json" {
 		return nil

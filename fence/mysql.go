@@ -9,13 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// MySQL is a [Table] of MySQL or MariaDB. A resource has at most 512 bytes and is
-// compared byte by byte.
+// MySQL is the name of a table in MySQL or MariaDB that remembers the highest token
+// of each resource, as a [Table] does in PostgreSQL. "" means "fence". A resource has
+// at most 512 bytes and is compared byte by byte.
 //
-// MySQL counts a row that keeps its values as affected only if the connection asks
-// for it (clientFoundRows in a DSN of github.com/go-sql-driver/mysql). So nothing
-// here relies on that count. The statements return the token by LAST_INSERT_ID
-// instead, which works with every setting.
+// It needs no setting of the driver. MySQL counts a row that keeps its values as
+// affected or not, depending on clientFoundRows in the DSN. So the statements here
+// return the token by LAST_INSERT_ID, and the count does not matter.
 type MySQL string
 
 // Create is the statement that makes the table if it does not exist.
@@ -28,13 +28,14 @@ func (t MySQL) Create() string {
 // the token and the token again. Its result has the highest token of the resource as
 // LastInsertId: the token is stale if that is higher.
 func (t MySQL) Statement() string {
+	// VALUES(token) would save the third argument, but MySQL 8.0.20 deprecates it.
 	return "INSERT INTO " + Table(t).name() + " (resource, token) VALUES (?, LAST_INSERT_ID(?))" +
 		" ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(GREATEST(token, ?))"
 }
 
-// Advance is [Table.Advance]. If a transaction that added the resource rolls back,
-// two others may deadlock. MySQL ends one of them with error 1213: roll back, and try
-// again while the lease is held.
+// Advance works as [Table.Advance]. If a transaction that added the resource rolls
+// back, two others may deadlock, and MySQL ends one of them with error 1213. Roll
+// back, and try again while the lease is held.
 func (t MySQL) Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
 	result, err := tx.ExecContext(ctx, t.Statement(), resource, token, token)
 	if err != nil {
@@ -52,7 +53,7 @@ func (t MySQL) Advance(ctx context.Context, tx *sql.Tx, resource string, token i
 	return nil
 }
 
-// Do is [Table.Do].
+// Do works as [Table.Do].
 func (t MySQL) Do(ctx context.Context, db *sql.DB, resource string, token int64, f func(tx *sql.Tx) error) error {
 	return do(ctx, db, func(tx *sql.Tx) error {
 		if err := t.Advance(ctx, tx, resource, token); err != nil {

@@ -10,46 +10,47 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Table is the name of a table that remembers the highest token of each resource,
-// in the database whose rows it protects. "" means "fence". The statements are
-// those of PostgreSQL and SQLite.
+// Table is the name of a table in PostgreSQL or SQLite that remembers the highest
+// token of each resource. It must be in the database of the rows that it protects.
+// "" means "fence". For MySQL and MariaDB see [MySQL].
 type Table string
 
 var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$`)
 
-// name is checked, for it becomes part of statements: another is a mistake of the
-// program.
+// name checks the name, because it becomes part of statements.
 func (t Table) name() string {
 	if t == "" {
 		return "fence"
 	}
 	if !tableName.MatchString(string(t)) {
-		panic(fmt.Sprintf("fence: Table is %q: it must be a plain name, or schema.name", string(t)))
+		panic(fmt.Sprintf("fence: the table is %q: it must be a plain name, or schema.name", string(t)))
 	}
 	return string(t)
 }
 
-// Create is the statement that makes the table if it is not there.
+// Create is the statement that makes the table if it does not exist.
 func (t Table) Create() string {
 	return "CREATE TABLE IF NOT EXISTS " + t.name() + " (resource TEXT PRIMARY KEY, token BIGINT NOT NULL)"
 }
 
-// Statement is what Advance executes, with $1 the resource and $2 the token: it
-// affects one row, or none if the token is stale.
+// Statement is the statement that Advance executes. $1 is the resource and $2 the
+// token. It affects one row, or none if the token is stale.
 func (t Table) Statement() string {
 	return "INSERT INTO " + t.name() + " AS held (resource, token) VALUES ($1, $2)" +
 		" ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE held.token <= excluded.token"
 }
 
-// Advance notes in tx that a token is about to write to the resource. It must be
-// the first statement of tx, before anything is read, and is one statement unless it
-// refuses: from then until the end of tx others who advance the same resource wait, so transactions of one resource
-// come one after the other, and a stale one never commits after a newer one.
+// Advance records in tx that a token is about to write to the resource. It must be
+// the first statement of tx, before tx reads anything. It locks the resource until
+// the end of tx: other transactions that advance the same resource wait. So
+// transactions of one resource run one after the other, and one with a stale token
+// never commits after one with a newer token.
 //
-// A token below the highest is a *holdfast.StaleError: roll back. Any other error
-// is the database's, such as a serialization failure above READ COMMITTED or a
-// busy SQLite (give it a busy_timeout): roll back, and try anew while the lease
-// lasts.
+// If the token is below the highest, Advance returns a *holdfast.StaleError: roll
+// back. Any other error comes from the database, for example a serialization failure
+// above READ COMMITTED, or a busy SQLite without a busy_timeout. Roll back, and try
+// again while the lease is held. Advance sends one statement, and another one only to
+// find the newest token for the error.
 func (t Table) Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
 	result, err := tx.ExecContext(ctx, t.Statement(), resource, token)
 	if err != nil {
@@ -88,14 +89,15 @@ func do(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// Wrote judges a statement on rows that have a fence column of their own, such as
+// Wrote checks the result of a statement on rows that have a fence column of their
+// own, such as
 //
 //	UPDATE invoices SET total = $1, fence = $2 WHERE id = $3 AND fence <= $2
 //
-// No row affected is a *holdfast.StaleError without Newest: the row has a higher
-// token, or is not there at all. A row for each resource needs no fence table, but
-// its holder reads only what such a statement of its own, with RETURNING or before
-// in the same transaction, has advanced.
+// If no row was affected, it returns a *holdfast.StaleError without Newest: the row
+// has a higher token, or does not exist. More than one row is another error. Rows with
+// a fence column need no fence table. But advance the column before you read the row:
+// in the same transaction, or with RETURNING. For MySQL see [MySQL.Wrote].
 func Wrote(result sql.Result, resource string, token int64) error {
 	return advanced(result, resource, token, func() int64 { return 0 })
 }

@@ -75,7 +75,7 @@ var evalMutants = []mutant{
 	{guard: "fence: several rows of MySQL are an error", file: "fence/mysql.go", pkg: "./internal/lab", name: "TestFenceColumn",
 		edits: []string{"case rows > 1:", "case false:"}},
 	{guard: "fence: MySQL's statement must set the token", file: "fence/mysql.go", pkg: "./internal/lab", name: "TestFenceMySQLWithoutTheToken",
-		edits: []string{"return errors.New(\"fence: the statement must", "return nil\n\t_ = errors.New(\"fence: the statement must"}},
+		edits: []string{"return errors.New(\"fence: the statement must set the token by LAST_INSERT_ID\")", "_ = errors.New(\"\")\n\treturn nil"}},
 	{guard: "contrib: a job's context ends with its lease", file: "contrib/gocronlock/locker.go", pkg: "./internal/lab", name: "TestGocronLoss",
 		edits: []string{"f(lease.Context(ctx), lease)", "f(ctx, lease)"}},
 	{guard: "contrib: a job of cron hears of the loss", file: "contrib/cronlock/cronlock.go", pkg: "./internal/lab", name: "TestCronLoss",
