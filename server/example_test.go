@@ -37,5 +37,5 @@ func ExampleHandler() {
 	request.Header.Set("Content-Type", "application/json")
 	mux.ServeHTTP(answer, request)
 	fmt.Println(answer.Code, strings.Contains(answer.Body.String(), `"token"`))
-	// Output: 200 true
+	// Output: 201 true
 }
