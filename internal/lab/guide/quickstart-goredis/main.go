@@ -1,0 +1,35 @@
+// The quick start of README.md, on go-redis.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/goredisstore"
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	rdb := redis.NewClient(&redis.Options{
+		Addr:                  "localhost:6379",
+		ContextTimeoutEnabled: true, // go-redis obeys deadlines of contexts
+	})
+	defer rdb.Close()
+	if err := run(context.Background(), rdb); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, rdb *redis.Client) error {
+	client := holdfast.New(goredisstore.New(rdb), nil) // one Client for a process
+	defer client.Close()
+
+	return holdfast.Do(ctx, client.Mutex("invoice:42"),
+		func(ctx context.Context, lease *holdfast.Lease) error {
+			// ctx ends when the lease is lost.
+			fmt.Println("charging invoice 42 with fencing token", lease.Token())
+			return nil
+		})
+}

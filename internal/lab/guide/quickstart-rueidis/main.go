@@ -1,0 +1,38 @@
+// The quick start of README.md, on rueidis.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
+)
+
+func main() {
+	rdb, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress:       []string{"localhost:6379"},
+		PipelineMultiplex: -1, // one connection for commands
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rdb.Close()
+	if err := run(context.Background(), rdb); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, rdb rueidis.Client) error {
+	client := holdfast.New(rueidisstore.New(rdb), nil) // one Client for a process
+	defer client.Close()
+
+	return holdfast.Do(ctx, client.Mutex("invoice:42"),
+		func(ctx context.Context, lease *holdfast.Lease) error {
+			// ctx ends when the lease is lost.
+			fmt.Println("charging invoice 42 with fencing token", lease.Token())
+			return nil
+		})
+}
