@@ -197,7 +197,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	if t.missed || l.wake.up && !l.wake.heardSince(sent) { // the answer may be older than that push, or than the subscription
 		t.missed, t.listed, l.askAt = false, false, now
 	}
-	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl, Anew: anew})
+	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl, Joined: anew})
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
@@ -448,8 +448,8 @@ func (l *line) wasGone(t *tenure, a answer) error {
 
 // unrepeated reports whether the store can promise that each call runs at most once.
 func (c *core) unrepeated() bool {
-	s, ok := c.store.(Unrepeated)
-	return ok && s.Unrepeated()
+	s, ok := c.store.(SendsOnce)
+	return ok && s.SendsOnce()
 }
 
 func (l *line) failedLeaving(err error, since, now instant) {

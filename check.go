@@ -16,7 +16,7 @@ type Check struct {
 	State       CheckState
 	Finding     string // what was seen
 	Consequence string // what follows from it for locks; may be empty where all is well
-	Mend        string // what to do; empty where there is nothing to do
+	Fix         string // what to do; empty where there is nothing to do
 }
 
 // CheckState says how a Check ended.
@@ -41,12 +41,12 @@ func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
 
 func (c *core) check(ctx context.Context) []Check {
 	if c.isClosed() {
-		return []Check{{Name: "server", State: CheckFail, Finding: "the Client is closed", Consequence: "no name can be locked", Mend: "check by a Client that is open"}}
+		return []Check{{Name: "server", State: CheckFail, Finding: "the Client is closed", Consequence: "no name can be locked", Fix: "check by a Client that is open"}}
 	}
 	if c.quorum != nil {
 		return []Check{{
 			Name: "server", State: CheckUnknown, Finding: "the Client is one of a quorum, whose nodes it does not check",
-			Mend: "check a Client of one store for each node; InspectQuorum and holdfast quorum status say which nodes vote",
+			Fix: "check a Client of one store for each node; InspectQuorum and holdfast quorum status say which nodes vote",
 		}}
 	}
 	t := c.newTrial(0)
@@ -74,7 +74,7 @@ func broken(name string, err error) Check {
 	check := Check{Name: name, State: CheckFail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
 	var strange odd
 	if _, said := asServerError(err); !said && !errors.As(err, &strange) {
-		check.Mend = "see that the server runs, and that its address, port, TLS and firewalls are right"
+		check.Fix = "see that the server runs, and that its address, port, TLS and firewalls are right"
 		check.Finding = "no answer: " + check.Finding
 	}
 	return check
@@ -161,7 +161,7 @@ func worst(servers []server, judge func(server) Check) Check {
 func unsaid(name, what string) Check {
 	return Check{
 		Name: name, State: CheckUnknown, Finding: "the server does not say " + what,
-		Mend: "look at the server itself, or check once as a user that has +info, too",
+		Fix: "look at the server itself, or check once as a user that has +info, too",
 	}
 }
 
@@ -180,7 +180,7 @@ func (c *core) judgeTime(slowest time.Duration) Check {
 	default:
 		return check
 	}
-	check.Mend = "a longer TTL, or a server nearer by; if it is near, see what keeps it busy (SLOWLOG, LATENCY)"
+	check.Fix = "a longer TTL, or a server nearer by; if it is near, see what keeps it busy (SLOWLOG, LATENCY)"
 	return check
 }
 
@@ -197,6 +197,6 @@ func judgeClock(ahead time.Duration) Check {
 	check.State = CheckWarn
 	check.Finding = fmt.Sprintf("the server's is %v %s this machine's", ahead.Abs().Round(time.Second/10), way)
 	check.Consequence = "leases do not compare the two, but tokens count by the server's: after a loss of its data they rise on only if that clock was not set back"
-	check.Mend = "set the one that is wrong, slowly, and let NTP keep it"
+	check.Fix = "set the one that is wrong, slowly, and let NTP keep it"
 	return check
 }

@@ -24,7 +24,7 @@ func judgeServer(s server) Check {
 		check.State = CheckFail
 		check.Finding = product + version + ", a replica"
 		check.Consequence = "a replica takes no locks; one that takes writes of its own forgets them"
-		check.Mend = "give the address of the master, or of Sentinels (sentinel://), which know it"
+		check.Fix = "give the address of the master, or of Sentinels (sentinel://), which know it"
 	}
 	return check
 }
@@ -40,7 +40,7 @@ func (c *core) judgeRights(s server) Check {
 		check.State = CheckWarn
 		check.Finding = "lacking: " + lackingRights(s.lacking)
 		check.Consequence = "without scan names cannot be listed, without publish who waits looks again several times a second"
-		check.Mend = "ACL SETUSER for this user, with what is lacking"
+		check.Fix = "ACL SETUSER for this user, with what is lacking"
 		for _, command := range s.lacking {
 			if command != "scan" && !strings.HasSuffix(command, "publish") {
 				check.State = CheckFail
@@ -81,17 +81,17 @@ func judgeMemory(s server) Check {
 		check.State = CheckFail
 		check.Finding += fmt.Sprintf(", maxmemory %d MiB", limit>>20)
 		check.Consequence = "when memory is full the server deletes locks that are held, and fence keys: two holders at a time, until the first renews"
-		check.Mend = mend
+		check.Fix = mend
 	case policy != "noeviction":
 		check.State = CheckWarn
 		check.Finding += ", no maxmemory yet"
 		check.Consequence = "once there is a maxmemory, full memory deletes locks that are held"
-		check.Mend = mend
+		check.Fix = mend
 	case limit > 0 && used > limit/10*9:
 		check.State = CheckWarn
 		check.Finding += fmt.Sprintf(", %d of %d MiB used", used>>20, limit>>20)
 		check.Consequence = "when memory is full, what is held can be renewed and released, but nothing is locked anew (OOM)"
-		check.Mend = "more maxmemory, or fewer keys"
+		check.Fix = "more maxmemory, or fewer keys"
 	case limit == 0:
 		check.Finding += ", no maxmemory"
 	}
@@ -110,17 +110,17 @@ func judgePersistence(s server) Check {
 		check.State = CheckFail
 		check.Finding = "the append-only file cannot be written"
 		check.Consequence = "the server refuses writes (MISCONF): nothing can be locked or renewed"
-		check.Mend = "see its log; most often the disk is full"
+		check.Fix = "see its log; most often the disk is full"
 	case s.info["rdb_last_bgsave_status"] == "err":
 		check.State = CheckWarn
 		check.Finding = "the last snapshot failed"
 		check.Consequence = "with stop-writes-on-bgsave-error, the default, the server refuses writes (MISCONF)"
-		check.Mend = "see its log; most often disk or memory is full"
+		check.Fix = "see its log; most often disk or memory is full"
 	case aof != "1":
 		check.State = CheckWarn
 		check.Finding = "no append-only file"
 		check.Consequence = "a restart forgets what is held: two holders at a time, until the first renews. Tokens rise on"
-		check.Mend = "appendonly yes; or keep it from restarting within a TTL, and let resources check the token"
+		check.Fix = "appendonly yes; or keep it from restarting within a TTL, and let resources check the token"
 		if number(s.info["connected_slaves"]) > 0 {
 			check.Consequence += ". A master that restarts empty empties its replicas, too"
 		}
@@ -147,7 +147,7 @@ func judgeReplicas(s server) Check {
 			check.State = CheckWarn
 			check.Finding = fmt.Sprintf("%d connected, one is %s and %s s behind", n, given(about["state"], "not known"), given(about["lag"], "?"))
 			check.Consequence = "a failover to it forgets as much of what is held"
-			check.Mend = "see its log, and the network between the two"
+			check.Fix = "see its log, and the network between the two"
 		}
 	}
 	return check
@@ -161,19 +161,19 @@ func (c *core) judgeCluster(s server) Check {
 			check.State = CheckFail
 			check.Finding = "the server is part of a Cluster, and the driver's client was made for a single server"
 			check.Consequence = "names in the slots of other masters fail (MOVED)"
-			check.Mend = "a client for Clusters, as the drivers make it from cluster://host:port"
+			check.Fix = "a client for Clusters, as the drivers make it from cluster://host:port"
 		}
 		return check
 	}
 	state, covered := s.cluster["cluster_state"], s.cluster["cluster_slots_ok"]
 	if state == "" {
-		return Check{Name: "cluster", State: CheckUnknown, Finding: "the server does not say which slots are served", Mend: "check once as a user that has +cluster|info, too"}
+		return Check{Name: "cluster", State: CheckUnknown, Finding: "the server does not say which slots are served", Fix: "check once as a user that has +cluster|info, too"}
 	}
 	check.Finding = fmt.Sprintf("state %s, %s of 16384 slots served", state, covered)
 	if state != "ok" || covered != "16384" {
 		check.State = CheckFail
 		check.Consequence = "names in the other slots cannot be locked (CLUSTERDOWN)"
-		check.Mend = "bring the missing masters back, or redis-cli --cluster fix"
+		check.Fix = "bring the missing masters back, or redis-cli --cluster fix"
 	}
 	return check
 }

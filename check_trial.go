@@ -157,19 +157,19 @@ func (t *trial) wait(ctx context.Context) Check {
 		return Check{
 			Name: "wait", State: CheckWarn, Finding: "the server refuses to publish: " + t.refused,
 			Consequence: "who waits looks again several times a second instead of being told",
-			Mend:        "+publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
+			Fix:         "+publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
 		}
 	case !recalled || !granted:
 		return Check{
 			Name: "wait", State: CheckFail, Finding: "what was published did not arrive",
 			Consequence: "who waits gets a name seconds after its release, or when its holder's time is over",
-			Mend:        "is there a proxy that does not pass messages on, or a time-out for idle connections?",
+			Fix:         "is there a proxy that does not pass messages on, or a time-out for idle connections?",
 		}
 	case t.c.store.Sharded() && !t.letsGo(ctx, sub):
 		return Check{
 			Name: "wait", State: CheckWarn, Finding: "the server lets no channel go: +sunsubscribe is lacking",
 			Consequence: "each name that is waited for has a connection of its own",
-			Mend:        "+sunsubscribe",
+			Fix:         "+sunsubscribe",
 		}
 	}
 	return Check{Name: "wait", State: CheckOK, Finding: "stood in line, was told of the release, gave a place up"}
@@ -274,7 +274,7 @@ func (t *trial) list(ctx context.Context) Check {
 		}
 		return Check{
 			Name: "list", State: CheckWarn, Finding: err.Error(),
-			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Mend: "+scan for this user",
+			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Fix: "+scan for this user",
 		}
 	}
 	return Check{Name: "list", State: CheckOK, Finding: "keys can be listed"}

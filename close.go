@@ -35,7 +35,7 @@ func dropped(c *core) {
 // orders like Inspect, Names and Revoke too; Check says that the Client is closed. A look
 // or an order that had begun gets its answer; without one it is not sent again, and
 // returns ErrClosed: Redis may have done what it asked for. The methods of a Lease say ErrLost then, which is
-// ErrClosed too; those that ask nobody, like Here, go on working.
+// ErrClosed too; those that ask nobody, like LocalState, go on working.
 //
 // A program that exits without Close leaves behind what it still holds, until its TTL ends,
 // and the place in the queue of each call that still waits, or that returned because of

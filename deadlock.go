@@ -27,7 +27,7 @@ type circles struct {
 func findCircles(names []Surveyed) map[string]Diagnosis {
 	g := &circles{map[string]*State{}, map[string][]string{}, map[string][]string{}, map[string]bool{}}
 	for i := range names {
-		if s := names[i].State; names[i].Err == nil && s.Holder != nil && !s.Holder.Foreign && !s.Holder.Resting {
+		if s := names[i].State; names[i].Err == nil && s.Holder != nil && !s.Holder.Foreign && !s.Holder.Cooldown {
 			g.add(s)
 		}
 	}

@@ -15,7 +15,7 @@ type Code string
 
 // The codes, most serious first.
 const (
-	CodeStoreTrouble       Code = "store-trouble"        // it could not be looked at
+	CodeStoreError         Code = "store-error"          // it could not be looked at
 	CodePossibleDeadlock   Code = "possible-deadlock"    // processes wait for each other in a circle, for 2 s or more; found by Survey alone
 	CodeNoTTL              Code = "no-ttl"               // its key has no expiry: if whoever set it is dead nobody ever gets it
 	CodeStarving           Code = "starving"             // the first in line waits though there is nothing to wait for, or far longer than it should
@@ -32,7 +32,7 @@ const (
 // seriousness is the order of the codes; those before the first that is no problem
 // need somebody's attention.
 var seriousness = []Code{
-	CodeStoreTrouble, CodePossibleDeadlock, CodeNoTTL, CodeStarving, CodeReadersBlockWriter, CodeExpiring, CodeRenewalsLate, CodeHeldLong,
+	CodeStoreError, CodePossibleDeadlock, CodeNoTTL, CodeStarving, CodeReadersBlockWriter, CodeExpiring, CodeRenewalsLate, CodeHeldLong,
 	CodeRevoking, CodeUnmanaged, CodeCooldown, CodeHeldHealthy,
 }
 
@@ -84,8 +84,8 @@ func (s *State) Diagnose(o *DiagnoseOptions) []Diagnosis {
 		found = append(found, s.noTTL())
 	}
 	switch {
-	case h == nil || h.Resting && h.Remaining < 0:
-	case h.Resting:
+	case h == nil || h.Cooldown && h.Remaining < 0:
+	case h.Cooldown:
 		found = append(found, s.resting())
 	case h.Foreign:
 		found = append(found, s.unmanaged())

@@ -198,7 +198,7 @@ func (s *State) resting() Diagnosis {
 
 func (s *State) noTTL() Diagnosis {
 	about := fmt.Sprintf("held by %s without an expiry: if that is dead nobody gets the name, ever", s.Holder.Who())
-	if s.Holder.Resting {
+	if s.Holder.Cooldown {
 		about = "it rests without an expiry: nobody gets the name, ever"
 	}
 	return Diagnosis{

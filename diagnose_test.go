@@ -143,8 +143,8 @@ func TestDiagnose(t *testing.T) {
 		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
 
 		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it has, for 1s at most"},
-		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: minute} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
-		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Resting: true, Remaining: -1} }), nil, "no-ttl", "nobody gets the name, ever"},
+		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
+		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "nobody gets the name, ever"},
 		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it prolongs that"},
 		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl unmanaged", "its key, holdfast:job, in Redis"},
 		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a without an expiry"},
@@ -325,7 +325,7 @@ func TestDiagnoseDeadlock(t *testing.T) {
 			}, "", "",
 		},
 		"it rests": {
-			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State { s := named("y", "b", time.Minute, "a"); s.Holder.Resting = true; return s }()}, "", "",
+			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State { s := named("y", "b", time.Minute, "a"); s.Holder.Cooldown = true; return s }()}, "", "",
 		},
 		"a permit comes, in the end": { // c waits for d0, who waits for d1, and so on to one who waits for nothing
 			func() []*holdfast.State {
@@ -378,7 +378,7 @@ func TestDiagnoseDeadlock(t *testing.T) {
 func TestSurveyCounts(t *testing.T) {
 	s := &holdfast.Survey{Names: []holdfast.Surveyed{
 		{State: named("a", "a", time.Second, "b", "c")},
-		{State: held(func(s *holdfast.State) { s.Holder.Resting = true })},
+		{State: held(func(s *holdfast.State) { s.Holder.Cooldown = true })},
 		{State: held(func(s *holdfast.State) { s.Holder = nil })},
 		{State: held(foreign(-1))},
 		{State: &holdfast.State{Name: "z"}, Err: errors.New("holdfast: z: NOPERM")},
@@ -388,11 +388,11 @@ func TestSurveyCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"Held":2,"Resting":1,"Free":1,"Unseen":1,"Waiting":2,"Problems":2,"Codes":{"cooldown":1,"held-healthy":1,"no-ttl":1,"store-trouble":1,"unmanaged":1}}`
+	want := `{"Held":2,"Cooldown":1,"Free":1,"Unreadable":1,"Waiting":2,"Problems":2,"Codes":{"cooldown":1,"held-healthy":1,"no-ttl":1,"store-error":1,"unmanaged":1}}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if d := s.Names[4].Problem(); d == nil || d.Code != holdfast.CodeStoreTrouble || d.Sentence != "it can't be looked at: z: NOPERM" {
+	if d := s.Names[4].Problem(); d == nil || d.Code != holdfast.CodeStoreError || d.Sentence != "it can't be looked at: z: NOPERM" {
 		t.Errorf("got %+v, want trouble with the store", d)
 	}
 }

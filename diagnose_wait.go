@@ -74,7 +74,7 @@ func (s *State) fits(w *Waiter) bool {
 // it, its ttl, or its typical time.
 func (s *State) starves(w *Waiter, o *DiagnoseOptions) bool {
 	h := s.Holder
-	if h == nil || h.Resting || h.Held <= 0 {
+	if h == nil || h.Cooldown || h.Held <= 0 {
 		return false // for how long it is held is not known
 	}
 	typical, _ := o.typical(s.Name)

@@ -33,7 +33,7 @@ var (
 	// ErrUnknown: the answer to a release did not come. The name may be free
 	// or not; it is tried again in the background until the lease would have
 	// ended anyway.
-	ErrUnknown = errors.New("holdfast: released or not, nobody knows")
+	ErrUnknown = errors.New("holdfast: unknown whether the lease was released")
 	// ErrTooSlow: grants arrive when they are over, or nearly: the TTL is too
 	// short for the round trip. A *TooSlowError has both.
 	ErrTooSlow = errors.New("holdfast: ttl too short for this network")
@@ -47,14 +47,14 @@ type HeldError struct {
 	Name      string
 	Owner     string        // the holder's label; empty when it is foreign or not known
 	Foreign   bool          // held by a client of another library
-	Resting   bool          // held by nobody: it rests after Owner's hold, see Mutex.MinHold
+	Cooldown  bool          // held by nobody: it rests after Owner's hold, see Mutex.MinHold
 	Remaining time.Duration // until its expiry in Redis; negative: it has none
 	Waiters   int           // processes in line
 }
 
 func (e *HeldError) Error() string {
 	var b strings.Builder
-	if e.Resting {
+	if e.Cooldown {
 		return fmt.Sprintf("holdfast: %s rests after %s, for %v more", e.Name, cmp.Or(e.Owner, "another"), e.Remaining.Round(100*time.Millisecond))
 	}
 	fmt.Fprintf(&b, "holdfast: %s is held by ", e.Name)

@@ -12,7 +12,7 @@ type Queued struct {
 	Position  int           // 0 is the head
 	Holder    string        // the holder's label; empty when foreign
 	Remaining time.Duration // of the holder in Redis; negative: no expiry
-	Anew      bool          // it has just got into line; never on a quorum, which has none
+	Joined    bool          // it has just joined the queue; never on a quorum, which has none
 }
 
 // Granted tells: a caller got its lease.
@@ -90,18 +90,22 @@ type RenewFailed struct {
 // Recalled tells: another process waits for a name that is held here.
 type Recalled struct{ Name string }
 
-// Wake tells: the subscription for pushes was confirmed (Up) or broke.
-type Wake struct {
-	Up  bool
-	Err error // why it broke, where known
+// SubscriptionConfirmed tells: Redis confirmed the subscription over which this Client
+// gets its pushes.
+type SubscriptionConfirmed struct{}
+
+// SubscriptionBroken tells: that subscription broke. The Client polls until it is
+// confirmed again.
+type SubscriptionBroken struct {
+	Err error // why, if known
 }
 
-// OtherSize tells: a semaphore has another size than this program stated, and it is the
-// one that counts. A Client tells it once for each size that a name turns out to have; see Semaphore.
-type OtherSize struct {
+// SizeMismatch tells: a semaphore has another size than this program asked for, and the size
+// in Redis counts. A Client reports it once for each size that a name turns out to have; see Semaphore.
+type SizeMismatch struct {
 	Name   string
-	Stated int
-	Size   int
+	Asked  int
+	Actual int
 }
 
 // Repaired tells: a key without expiry was given one.
@@ -110,14 +114,15 @@ type Repaired struct{ Name string }
 // Dropped tells: OnEvent was too slow and missed this many events.
 type Dropped struct{ N int }
 
-func (Queued) event()      {}
-func (Granted) event()     {}
-func (Released) event()    {}
-func (Lost) event()        {}
-func (Renewed) event()     {}
-func (RenewFailed) event() {}
-func (Recalled) event()    {}
-func (Wake) event()        {}
-func (OtherSize) event()   {}
-func (Repaired) event()    {}
-func (Dropped) event()     {}
+func (Queued) event()                {}
+func (Granted) event()               {}
+func (Released) event()              {}
+func (Lost) event()                  {}
+func (Renewed) event()               {}
+func (RenewFailed) event()           {}
+func (Recalled) event()              {}
+func (SubscriptionConfirmed) event() {}
+func (SubscriptionBroken) event()    {}
+func (SizeMismatch) event()          {}
+func (Repaired) event()              {}
+func (Dropped) event()               {}

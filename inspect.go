@@ -33,9 +33,9 @@ type State struct {
 	Waiting int       // how many wait; Waiters lists the first 1,000
 	At      time.Time // by the server's clock
 
-	// Unseen is why Term and Holder.Revoked are not known: the server's user may not
+	// Unreadable is why Term and Holder.Revoked are not known: the server's user may not
 	// read the keys of orders and terms. Nil: they are known.
-	Unseen error
+	Unreadable error
 
 	term   int64 // of a quorum: the first token of Holder; 0: not known
 	quorum bool  // of a quorum: nobody there can be revoked
@@ -46,7 +46,7 @@ type Holder struct {
 	Owner     string        // label; empty when foreign
 	Hash      string        // names the tenure: ids are capabilities and are not shown
 	Foreign   bool          // not one of holdfast's ids
-	Resting   bool          // nobody holds the name: it rests for Remaining after Owner's hold, see Mutex.MinHold
+	Cooldown  bool          // nobody holds the name: it rests for Remaining after Owner's hold, see Mutex.MinHold
 	Own       bool          // this Client's
 	Client    string        // names the Client, which is its process as a rule, by a hash; empty when foreign
 	Remaining time.Duration // until expiry in Redis; negative: it has none
@@ -183,10 +183,10 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 	h := &Holder{Hash: hashID(value), Remaining: remaining}
 	id, ours := parseID(value)
 	if !ours {
-		if h.Owner, h.Resting = restsAfter(value); h.Resting {
+		if h.Owner, h.Cooldown = restsAfter(value); h.Cooldown {
 			h.Hash = ""
 		}
-		h.Foreign = !h.Resting
+		h.Foreign = !h.Cooldown
 		return h
 	}
 	h.Owner, h.TTL, h.Own = id.owner, id.ttl, id.client == c.client

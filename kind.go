@@ -39,15 +39,15 @@ var ErrKind = errors.New("holdfast: used as another kind of lock")
 
 // KindError says what a name was asked for as, and what it is.
 type KindError struct {
-	Name     string
-	Kind     Kind // asked for
-	Size     int  // that was stated for a semaphore; else 0
-	UsedAs   Kind
-	UsedSize int // of a semaphore, where known; else 0
+	Name       string
+	Kind       Kind // asked for
+	Size       int  // that was stated for a semaphore; else 0
+	Actual     Kind
+	ActualSize int // of a semaphore, where known; else 0
 }
 
 func (e *KindError) Error() string {
-	return fmt.Sprintf("holdfast: %s is %s, not %s", e.Name, described(e.UsedAs, e.UsedSize), described(e.Kind, e.Size))
+	return fmt.Sprintf("holdfast: %s is %s, not %s", e.Name, described(e.Actual, e.ActualSize), described(e.Kind, e.Size))
 }
 
 // Unwrap makes errors.Is(err, ErrKind) true.
@@ -90,8 +90,8 @@ func (l *line) standsNowhere() {
 }
 
 func (e *KindError) usedAs(a answer) {
-	e.UsedAs = Kind(a.kind)
-	if e.UsedAs == KindSemaphore {
-		e.UsedSize = int(a.capacity)
+	e.Actual = Kind(a.kind)
+	if e.Actual == KindSemaphore {
+		e.ActualSize = int(a.capacity)
 	}
 }

@@ -197,13 +197,13 @@ func (l *LazyStore) Scan(ctx context.Context, match string) iter.Seq2[string, er
 	}
 }
 
-// Unrepeated reports it of the store that open made; false until that is there.
-func (l *LazyStore) Unrepeated() bool {
+// SendsOnce reports it of the store that open made; false until that is there.
+func (l *LazyStore) SendsOnce() bool {
 	l.mu.Lock()
 	store := l.store
 	l.mu.Unlock()
-	s, ok := store.(Unrepeated)
-	return ok && s.Unrepeated()
+	s, ok := store.(SendsOnce)
+	return ok && s.SendsOnce()
 }
 
 // Sharded is false: see Lazy.

@@ -252,7 +252,7 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 // defer in front of the check of Lock's error does not hide that error by a panic.
 //
 // Where the lock was deleted or taken and nobody has noticed, Release finds that out only if
-// it asks Redis, if the Store is Unrepeated, and if the answer comes before the deadline of the
+// it asks Redis, if the Store is SendsOnce, and if the answer comes before the deadline of the
 // lease. It is nil, and nothing is checked, where the next caller of this process gets
 // the lease, where the tenure lingers, and on a quorum.
 func (l *Lease) Release() error {

@@ -51,7 +51,7 @@ func (l *look) heard(reply []string, err error) {
 		}
 		l.state.Key = l.k.lock()
 		if l.state.Kind == KindMutex {
-			l.state.Unseen = l.bare
+			l.state.Unreadable = l.bare
 		}
 	}
 }

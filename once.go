@@ -301,7 +301,7 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 	if err != nil {
 		return err
 	}
-	e := &NotDueError{Name: held.Name, Running: !held.Resting, Owner: held.Owner, Due: held.Remaining}
+	e := &NotDueError{Name: held.Name, Running: !held.Cooldown, Owner: held.Owner, Due: held.Remaining}
 	if seen, err := c.lookOnce(ctx, held.Name, k); err == nil {
 		e.Last = seen.Last
 		if seen.Owner != "" { // it may have ended meanwhile: this is newer

@@ -122,7 +122,7 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 		lease, err := s.lock(ctx)
 		quicker := errors.Is(err, errNotDueNow) || errors.Is(err, ErrHeld)
 		if held, ok := errors.AsType[*HeldError](err); ok && tries == 3 {
-			return nil, &NotDueError{Name: s.name, Running: !held.Resting, Owner: held.Owner, Due: held.Remaining}
+			return nil, &NotDueError{Name: s.name, Running: !held.Cooldown, Owner: held.Owner, Due: held.Remaining}
 		}
 		if quicker && tries == 3 {
 			return nil, &NotDueError{Name: s.name}

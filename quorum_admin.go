@@ -27,7 +27,7 @@ type QuorumNode struct {
 	Quorum     string        // the quorum-id it bears; empty: none
 	Successor  string        // it has left that quorum for this one
 	Restarted  bool          // since it was last asked for a vote
-	SitsOut    time.Duration // how long it gives no vote yet
+	VotesIn    time.Duration // how long it gives no vote yet
 }
 
 // InspectQuorum asks each member, side by side, and changes nothing. ctx bounds
@@ -93,9 +93,9 @@ func (n *QuorumNode) read(reply []string) error {
 		return nil
 	}
 	n.Restarted = reply[6] != n.Run
-	n.SitsOut = min(max(0, time.Duration(till-us)*time.Microsecond), MaxQuorumTTL)
+	n.VotesIn = min(max(0, time.Duration(till-us)*time.Microsecond), MaxQuorumTTL)
 	if n.Restarted {
-		n.SitsOut = MaxQuorumTTL
+		n.VotesIn = MaxQuorumTTL
 	}
 	return nil
 }

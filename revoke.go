@@ -17,7 +17,7 @@ var ErrTenure = errors.New("holdfast: not the holder")
 type TenureError struct {
 	Name   string
 	Tenure string  // the hash that was asked for
-	Holder *Holder // who has it, as far as known; nil: nobody. Where it is Resting nobody holds it, either
+	Holder *Holder // who has it, as far as known; nil: nobody. where it is in Cooldown nobody holds it, either
 }
 
 func (e *TenureError) Error() string {
@@ -25,7 +25,7 @@ func (e *TenureError) Error() string {
 	switch {
 	case h == nil:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s: it is free", e.Name, e.Tenure)
-	case h.Resting:
+	case h.Cooldown:
 		text := fmt.Sprintf("holdfast: %s is not held by tenure %s: nobody holds it, and nobody gets it until MinHold has passed after the hold of %s", e.Name, e.Tenure, given(h.Owner, "another"))
 		if h.Remaining > 0 {
 			text += fmt.Sprintf(", in %v", h.Remaining.Round(time.Millisecond))
@@ -55,7 +55,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // tenure is the hash of the tenure that is meant, as Inspect gives it. If that
 // does not hold the name any more the error is ErrTenure, and nobody is asked to
 // stop. reason is for people; the holder reads its first 200 bytes, without what
-// can't be printed. heard is how many subscriptions were told at once: 1, or 0
+// can't be printed. notified is how many subscriptions were told at once: 1, or 0
 // where the holder does not listen, because nobody of its process ever waited and it has
 // not held for a second yet, or is in a Cluster. Then it learns of it by its next renewal,
 // within about a third of its ttl; one with Mutex.NoRenew only when it calls Extend, CheckHeld or EnsureHeld.
@@ -65,7 +65,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // none. A Client of a quorum can't. It costs two round trips: a look, and the order; of a
 // Semaphore or an RWMutex one or two more, to find the holder, and of a lease of this very
 // Client one more.
-func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (heard int, err error) {
+func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (notified int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
 }

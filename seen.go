@@ -27,7 +27,7 @@ func (l *line) held(now instant) error {
 	if t := l.tenure; t != nil && t.phase >= holding {
 		e.Owner, e.Remaining = l.owner(), max(0, t.ends().sub(now))
 		if l.turn == nil && t.rests(now) {
-			e.Resting, e.Remaining = true, t.minHold.until.sub(now)
+			e.Cooldown, e.Remaining = true, t.minHold.until.sub(now)
 		}
 		return e
 	}
@@ -50,7 +50,7 @@ func (l *line) heldBy(now instant) error {
 	e := &HeldError{Name: l.name, Waiters: int(l.seen.waiting), Remaining: l.seen.pttl}
 	if id, ours := parseID(l.seen.holder); ours {
 		e.Owner = id.owner
-	} else if e.Owner, e.Resting = restsAfter(l.seen.holder); !e.Resting {
+	} else if e.Owner, e.Cooldown = restsAfter(l.seen.holder); !e.Cooldown {
 		e.Foreign = true
 	}
 	if l.seen.queued {

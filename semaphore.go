@@ -24,7 +24,7 @@ const MaxSize = 1 << 30
 // The size belongs to the name, and Redis keeps it for 30 days from each use. The
 // first use sets it, and only Resize changes it. A program that states another size is
 // served by the stored one. Its Client says so once for each size, by the event
-// OtherSize and a warning in the log.
+// SizeMismatch and a warning in the log.
 //
 // Tokens are unique and rise with each lease, but several are held at a time: a
 // resource that refuses every token below the highest it has seen refuses
@@ -175,5 +175,5 @@ func (l *line) sized(a answer) {
 	}
 	c.sizes[l.name] = a.capacity
 	c.warn("holdfast: the semaphore has another size than this program states; Resize, or the command 'holdfast resize', changes it for all", "name", l.name, "stated", l.shared.capacity, "size", a.capacity)
-	c.emit(OtherSize{Name: l.name, Stated: int(l.shared.capacity), Size: int(a.capacity)})
+	c.emit(SizeMismatch{Name: l.name, Asked: int(l.shared.capacity), Actual: int(a.capacity)})
 }

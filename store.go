@@ -54,12 +54,12 @@ type Store interface {
 	Sharded() bool
 }
 
-// Unrepeated is an ability of a Store: it can promise that neither it nor its client
+// SendsOnce is an ability of a Store: it can promise that neither it nor its client
 // library sends a call again that may have run. With it Release returns ErrLost where
 // Redis says that the lock was gone. A Store without it may repeat calls.
-type Unrepeated interface {
-	// Unrepeated reports whether each call of Eval and EvalAll runs at most once.
-	Unrepeated() bool
+type SendsOnce interface {
+	// SendsOnce reports whether each call of Eval and EvalAll runs at most once.
+	SendsOnce() bool
 }
 
 // Subscription is one confirmed subscription of a Store.

@@ -26,13 +26,13 @@ func (s *Surveyed) Problem() *Diagnosis { return problemOf(s.Reasons) }
 
 // Counts are the figures of a Survey.
 type Counts struct {
-	Held     int          // names that are held
-	Resting  int          // names in cool-down: nobody has them, and nobody gets them yet
-	Free     int          // names that nobody holds
-	Unseen   int          // names that could not be looked at
-	Waiting  int          // waiters, over all names
-	Problems int          // names with a problem
-	Codes    map[Code]int // names with each code
+	Held       int          // names that are held
+	Cooldown   int          // names in cool-down: nobody has them, and nobody gets them yet
+	Free       int          // names that nobody holds
+	Unreadable int          // names that could not be looked at
+	Waiting    int          // waiters, over all names
+	Problems   int          // names with a problem
+	Codes      map[Code]int // names with each code
 }
 
 const (
@@ -157,7 +157,7 @@ func (s *Survey) Diagnose(o *DiagnoseOptions) {
 	for i := range s.Names {
 		n := &s.Names[i]
 		if n.Err != nil {
-			n.Reasons = []Diagnosis{Trouble(n.Err)}
+			n.Reasons = []Diagnosis{DiagnoseError(n.Err)}
 		} else {
 			n.Reasons = n.Diagnose(o)
 			if d, ok := circles[n.Name]; ok {
@@ -171,11 +171,11 @@ func (s *Survey) Diagnose(o *DiagnoseOptions) {
 func (c *Counts) add(n *Surveyed) {
 	switch h := n.Holder; {
 	case n.Err != nil:
-		c.Unseen++
+		c.Unreadable++
 	case h == nil:
 		c.Free++
-	case h.Resting:
-		c.Resting++
+	case h.Cooldown:
+		c.Cooldown++
 	default:
 		c.Held++
 	}
@@ -189,9 +189,9 @@ func (c *Counts) add(n *Surveyed) {
 }
 
 // Trouble is the diagnosis of a name that could not be looked at.
-func Trouble(err error) Diagnosis {
+func DiagnoseError(err error) Diagnosis {
 	return Diagnosis{
-		CodeStoreTrouble, "it can't be looked at: " + strings.TrimPrefix(err.Error(), "holdfast: "),
+		CodeStoreError, "it can't be looked at: " + strings.TrimPrefix(err.Error(), "holdfast: "),
 		"holdfast doctor says what is wrong with the server, the way to it, or our rights there",
 	}
 }

@@ -256,7 +256,7 @@ func (w *wake) confirmed() {
 		w.poke()
 		return
 	}
-	w.c.emit(Wake{Up: true})
+	w.c.emit(SubscriptionConfirmed{})
 	for l := range w.lines() {
 		if t := l.tenure; t != nil && t.phase == queued {
 			t.listed = false
@@ -299,7 +299,7 @@ func (w *wake) broke(err error, backoff time.Duration) time.Duration {
 	w.up = false
 	w.attempt++ // what it still delivers is dropped
 	if was {
-		w.c.emit(Wake{Err: err})
+		w.c.emit(SubscriptionBroken{Err: err})
 	}
 	now := w.c.clock.now()
 	for l := range w.lines() {

@@ -57,7 +57,7 @@ func Example_minHold() {
 	}
 	_, err = mutex.TryLock(context.Background())
 	held, ok := errors.AsType[*holdfast.HeldError](err)
-	fmt.Println(ok && held.Resting)
+	fmt.Println(ok && held.Cooldown)
 	// Output: true
 }
 

@@ -19,7 +19,7 @@ type repeating struct {
 	fails bool // the first unlock runs, and its answer is an error
 }
 
-func (s *repeating) Unrepeated() bool { return s.says }
+func (s *repeating) SendsOnce() bool { return s.says }
 
 func (s *repeating) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	if call.Script.Name == "unlock" || call.Script.Name == "shared_unlock" {

@@ -214,5 +214,5 @@ func (s *Store) run(peer *server.Peer, args []string) error {
 	return nil
 }
 
-// Unrepeated is true: see holdfast.Unrepeated.
-func (s *Store) Unrepeated() bool { return true }
+// SendsOnce is true: see holdfast.SendsOnce.
+func (s *Store) SendsOnce() bool { return true }

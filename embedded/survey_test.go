@@ -202,7 +202,7 @@ func TestSurveyOfTenThousand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Counts; len(s.Names) != n || got.Held != n/2 || got.Free != n/2 || got.Unseen != 0 {
+	if got := s.Counts; len(s.Names) != n || got.Held != n/2 || got.Free != n/2 || got.Unreadable != 0 {
 		t.Fatalf("got %d names, %+v, want %d, half of them held", len(s.Names), got, n)
 	}
 	for i, name := range s.Names {
@@ -220,8 +220,8 @@ func TestSurveyTrouble(t *testing.T) {
 	lock(t, a.Mutex("x"))
 	runLua(t, store, "return redis.call('LPUSH', 'holdfast/queue:{holdfast:broken}', 'x')")
 	runLua(t, store, "return redis.call('SET', 'holdfast/fence:{holdfast:broken}', '1')")
-	s := surveyed(t, a, "broken store-trouble", "x held-healthy")
-	if _, said := errors.AsType[holdfast.ServerError](s.Names[0].Err); !said || s.Counts.Unseen != 1 {
+	s := surveyed(t, a, "broken store-error", "x held-healthy")
+	if _, said := errors.AsType[holdfast.ServerError](s.Names[0].Err); !said || s.Counts.Unreadable != 1 {
 		t.Errorf("got %v, counts %+v, want what the server said, and one that is not seen", s.Names[0].Err, s.Counts)
 	}
 	silent := clientOf(t, &partly{Store: store, fails: func(holdfast.Call) bool { return true }}, holdfast.Options{})

@@ -21,12 +21,12 @@ type Store struct {
 }
 
 var _ holdfast.Store = (*Store)(nil)
-var _ holdfast.Unrepeated = (*Store)(nil)
+var _ holdfast.SendsOnce = (*Store)(nil)
 
-// Unrepeated reports whether no call is sent again that may have run: that is so of what
+// SendsOnce reports whether no call is sent again that may have run: that is so of what
 // Open made for one server or Sentinel, unless Adjust has set MaxRetries. See
-// holdfast.Unrepeated.
-func (s *Store) Unrepeated() bool { return s.once }
+// holdfast.SendsOnce.
+func (s *Store) SendsOnce() bool { return s.once }
 
 // Client is what New asks of every client. Beside it New needs the methods that tell how
 // to connect:

@@ -22,9 +22,9 @@ const (
 	Unproven Verdict = "unproven" // nothing was found, and something can't be known: Report.Why
 )
 
-// MaxDoubt is the longest overlap that clocks may have hidden in what is proved: as
+// MaxUncertainty is the longest overlap that clocks may have hidden in what is proved: as
 // short as the shortest ttl.
-const MaxDoubt = holdfast.MinTTL
+const MaxUncertainty = holdfast.MinTTL
 
 // maxFindings bounds each list of a Report; what is beyond is counted.
 const maxFindings = 20
@@ -40,9 +40,9 @@ type Report struct {
 	Shared   int // leases of semaphores and RWMutexes: these may overlap and are not judged
 	From, To time.Time
 
-	// Doubt is the longest that two leases may have overlapped within what the
+	// Uncertainty is the longest that two leases may have overlapped within what the
 	// clocks were sure of: 0 if each ended surely before the next began.
-	Doubt time.Duration
+	Uncertainty time.Duration
 
 	Findings []Finding // what refutes; at most 20
 	Holes    []Hole    // entries that are missing; at most 20
@@ -92,7 +92,7 @@ type Hole struct {
 	Owner         string
 	N             int64
 	After, Before time.Time
-	Told          bool // the Writer said so: it had dropped them
+	Reported      bool // the Writer said so: it had dropped them
 }
 
 // Unended is a lease of which the journal does not know how it ended: its process was
@@ -306,7 +306,7 @@ func (a *auditor) judge(name string, h *history) {
 			} else if before, by := past.overAfter(l); before != nil {
 				a.refute(Finding{Rule: Overlap, Name: name, First: *before.entry(), End: before.end, Then: *l.entry(), By: by})
 			}
-			a.report.Doubt = max(a.report.Doubt, past.doubt(l))
+			a.report.Uncertainty = max(a.report.Uncertainty, past.doubt(l))
 		}
 		if l.end == nil && i+1 < len(h.leases) {
 			a.miss(l, h.leases[i+1])
@@ -344,8 +344,8 @@ func (a *auditor) conclude() {
 		u := r.Unended[0]
 		because("the end of %d leases is not known, as where a process was killed; the first is token %d of %s by %s, granted at %s, and %v later the name was granted to %s", a.unended, u.Lease.Token, u.Lease.Name, u.Lease.Owner, clockTime(u.Lease.At), u.Gap.Round(time.Microsecond), u.Next.Owner)
 	}
-	if r.Doubt > MaxDoubt {
-		because("the times are not exact enough: two leases may have overlapped for up to %v", r.Doubt.Round(time.Microsecond))
+	if r.Uncertainty > MaxUncertainty {
+		because("the times are not exact enough: two leases may have overlapped for up to %v", r.Uncertainty.Round(time.Microsecond))
 		if b := a.backs.longest(); b != nil {
 			because("the server's clock went back by up to %v between %s and %s, as where another server took over: what was written around that can't be compared", b.by.Round(time.Millisecond), clockTime(b.before), clockTime(b.after))
 		}

@@ -87,7 +87,7 @@ func TestAuditProves(t *testing.T) {
 	b.add("b", 41, journal.Entry{What: journal.Granted, Token: 200}) // held still
 	r := audited(t, b)
 	wantVerdict(t, r, journal.Proved)
-	if r.Leases != 5 || r.Names != 1 || r.Entries != 9 || r.Doubt != 0 || !r.From.Equal(dawn) || !r.To.Equal(dawn.Add(ms(41))) {
+	if r.Leases != 5 || r.Names != 1 || r.Entries != 9 || r.Uncertainty != 0 || !r.From.Equal(dawn) || !r.To.Equal(dawn.Add(ms(41))) {
 		t.Errorf("got %+v, want 5 leases of one name in 9 entries of 41 ms, and no doubt", r)
 	}
 }
@@ -134,8 +134,8 @@ func TestAuditHeedsClocks(t *testing.T) {
 	b.within = ms(3)
 	r := audited(t, b.lease("a", 1, 0, 11).lease("b", 2, 10, 20))
 	wantVerdict(t, r, journal.Proved)
-	if want := ms(7); r.Doubt != want {
-		t.Errorf("doubt: got %v, want %v", r.Doubt, want)
+	if want := ms(7); r.Uncertainty != want {
+		t.Errorf("doubt: got %v, want %v", r.Uncertainty, want)
 	}
 	b = newBook()
 	b.within = 2 * time.Second
@@ -205,14 +205,14 @@ func TestAuditSeesHoles(t *testing.T) {
 	b.add("a", 15, journal.Entry{What: journal.Dropped, N: 7, Held: ms(4)}).lease("b", 64, 20, 30)
 	r := audited(t, b)
 	wantVerdict(t, r, journal.Unproven, "7 entries are missing between 2027-01-15T08:00:00.010000Z and 2027-01-15T08:00:00.015000Z")
-	if len(r.Holes) != 1 || !r.Holes[0].Told || r.Holes[0].N != 7 || r.Missing != 7 {
+	if len(r.Holes) != 1 || !r.Holes[0].Reported || r.Holes[0].N != 7 || r.Missing != 7 {
 		t.Errorf("got %+v, want one hole of 7 that was told", r.Holes)
 	}
 	b = newBook().lease("a", 1, 0, 10)
 	b.seqs["a"] += 2
 	r = audited(t, b.lease("a", 2, 20, 30))
 	wantVerdict(t, r, journal.Unproven, "2 entries are missing")
-	if r.Holes[0].Told {
+	if r.Holes[0].Reported {
 		t.Error("the hole was told of, by nobody")
 	}
 	b = newBook()

@@ -30,5 +30,5 @@
 // its own time into the server's. [Entry.At] is right to within [Entry.Within],
 // half a round trip as a rule. Two events of one Writer are compared by its own
 // clock, exactly. So an overlap is called one only where no error of the clocks can
-// explain it, and [Report.Doubt] is the longest that they could have hidden.
+// explain it, and [Report.Uncertainty] is the longest that they could have hidden.
 package journal

@@ -161,7 +161,7 @@ func NewWriter(store holdfast.Store, options *Options) *Writer {
 func (w *Writer) OnEvent(event holdfast.Event) {
 	switch e := event.(type) {
 	case holdfast.Queued:
-		if e.Anew {
+		if e.Joined {
 			w.Note(Entry{What: Asked, Name: e.Name})
 		}
 	case holdfast.Granted:

@@ -22,12 +22,12 @@ type Store struct {
 }
 
 var _ holdfast.Store = (*Store)(nil)
-var _ holdfast.Unrepeated = (*Store)(nil)
+var _ holdfast.SendsOnce = (*Store)(nil)
 
-// Unrepeated reports whether no call is sent again that may have run: that is so of what
+// SendsOnce reports whether no call is sent again that may have run: that is so of what
 // Open made for one server or Sentinel, unless Adjust has set ConnLifetime. See
-// holdfast.Unrepeated.
-func (s *Store) Unrepeated() bool { return s.once }
+// holdfast.SendsOnce.
+func (s *Store) SendsOnce() bool { return s.once }
 
 // New uses a client that stays the caller's: it can be shared with other code,
 // and Close does not close it. The client must outlive the store. Give it

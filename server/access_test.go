@@ -86,7 +86,7 @@ func TestTokensAreReadAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, ok := list.Who(of[server.Admin]); !ok || p.Role != server.Admin || p.Label != "team of admin" {
+	if p, ok := list.Authenticate(of[server.Admin]); !ok || p.Role != server.Admin || p.Label != "team of admin" {
 		t.Fatalf("got %+v, %v", p, ok)
 	}
 	replace := func(text string) {
@@ -97,7 +97,7 @@ func TestTokensAreReadAnew(t *testing.T) {
 	}
 	replace("admin nonsense\n")
 	time.Sleep(1100 * time.Millisecond) // it looks once a second; that it does not change can't be polled for
-	if _, ok := list.Who(of[server.Admin]); !ok {
+	if _, ok := list.Authenticate(of[server.Admin]); !ok {
 		t.Error("a mistake in the file has shut everybody out")
 	}
 	_, line, err := server.NewToken(server.Viewer, "x")
@@ -105,7 +105,7 @@ func TestTokensAreReadAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	replace(line + "\n")
-	soon(t, "the token is no more", func() bool { _, ok := list.Who(of[server.Admin]); return !ok })
+	soon(t, "the token is no more", func() bool { _, ok := list.Authenticate(of[server.Admin]); return !ok })
 	for _, wrong := range []string{"", "# none\n", "root " + strings.Repeat("a", 64) + " x\n", "user hf_secret x\n", "user " + strings.Repeat("a", 64) + "\n"} {
 		replace(wrong)
 		if _, err := server.OpenTokens(file, quietLog()); err == nil {

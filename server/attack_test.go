@@ -214,8 +214,8 @@ func TestTokensOfOneMoment(t *testing.T) {
 	}
 	write(second) // of the same length and time
 	soon(t, "the one that was taken out is no more", func() bool {
-		_, old := list.Who(one)
-		_, anew := list.Who(two)
+		_, old := list.Authenticate(one)
+		_, anew := list.Authenticate(two)
 		return anew && !old
 	})
 }

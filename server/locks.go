@@ -17,9 +17,9 @@ const (
 
 // page is the answer of list.
 type page struct {
-	Locks  []*stateJSON `json:"locks"`
-	Next   *string      `json:"next"`   // give it as after; null: there are no more
-	Unseen int          `json:"unseen"` // names with the prefix that could not be looked at
+	Locks      []*stateJSON `json:"locks"`
+	Next       *string      `json:"next"`       // give it as after; null: there are no more
+	Unreadable int          `json:"unreadable"` // names with the prefix that could not be looked at
 }
 
 // filter is which names a page shows.
@@ -94,7 +94,7 @@ func (f *filter) page(s *holdfast.Survey) *page {
 		switch {
 		case n.Err != nil:
 			if strings.HasPrefix(n.Name, f.prefix) {
-				out.Unseen++
+				out.Unreadable++
 			}
 		case n.Name <= f.after || !f.fits(n):
 		case len(out.Locks) == f.limit:

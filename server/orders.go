@@ -13,11 +13,11 @@ type order struct {
 	Reason string `json:"reason"`
 }
 
-// revoke asks a holder to stop: 202, and how many heard it.
+// revoke asks a holder to stop: 202, and how many subscriptions were notified.
 func (a *API) revoke(w http.ResponseWriter, r *http.Request) {
 	a.order(w, r, "revoke", func(ctx context.Context, o *order) (any, error) {
-		heard, err := a.client.Revoke(ctx, o.Name, o.Hash, o.Reason)
-		return map[string]any{"name": o.Name, "hash": o.Hash, "heard": heard}, err
+		notified, err := a.client.Revoke(ctx, o.Name, o.Hash, o.Reason)
+		return map[string]any{"name": o.Name, "hash": o.Hash, "notified": notified}, err
 	}, http.StatusAccepted)
 }
 

@@ -144,7 +144,7 @@ func heldProblem(name string, state *stateJSON) *problem {
 			who = "another"
 		}
 		p.detail = fmt.Sprintf("%s is held by %s", name, who)
-		if h.Resting {
+		if h.Cooldown {
 			p.detail = fmt.Sprintf("%s rests after %s", name, who)
 		}
 		if h.RemainingMS != nil { // a holder that lives renews long before

@@ -199,7 +199,7 @@ func (a *API) holder(ctx context.Context, name string) (*holdfast.Holder, error)
 	if err != nil {
 		return nil, err
 	}
-	if state.Holder != nil && state.Holder.Resting {
+	if state.Holder != nil && state.Holder.Cooldown {
 		return nil, nil
 	}
 	return state.Holder, nil

@@ -152,7 +152,7 @@ func parseTokens(data []byte) (list []token, err error) {
 }
 
 // Who tells whose a token is. It takes as long whichever matches, or none.
-func (t *Tokens) Who(secret string) (Principal, bool) {
+func (t *Tokens) Authenticate(secret string) (Principal, bool) {
 	sum := sha256.Sum256([]byte(secret))
 	var found Principal
 	for _, v := range t.current() {

@@ -35,7 +35,7 @@ type holderJSON struct {
 	Owner       string `json:"owner"`
 	Hash        string `json:"hash"`
 	Foreign     bool   `json:"foreign"`
-	Resting     bool   `json:"resting"`
+	Cooldown    bool   `json:"cooldown"`
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
@@ -114,7 +114,7 @@ func newStateJSON(s *holdfast.State, reasons []holdfast.Diagnosis) *stateJSON {
 	}
 	if h := s.Holder; h != nil {
 		out.State, out.Held = "held", true
-		if h.Resting {
+		if h.Cooldown {
 			out.State, out.Held = "cool-down", false
 		}
 	}
@@ -138,7 +138,7 @@ func newHolderJSON(h *holdfast.Holder) *holderJSON {
 	if h == nil {
 		return nil
 	}
-	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
+	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Cooldown: h.Cooldown, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
 	if h.Held > 0 {
 		out.HeldMS = new(h.Held.Milliseconds())
 	}

@@ -50,7 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("Observe", s.observe)
 	t.Run("Multi", s.multi)
 	t.Run("Survey", s.survey)
-	t.Run("Unrepeated", s.unrepeated)
+	t.Run("SendsOnce", s.unrepeated)
 	s.runShared(t)
 }
 

@@ -35,8 +35,8 @@ func (s suite) unrepeated(t *testing.T) {
 		return reply[0]
 	}
 	release := s.releaseDeleted(t, store)
-	u, ok := store.(holdfast.Unrepeated) // a store that connects when it is used does not know before
-	if !ok || !u.Unrepeated() {
+	u, ok := store.(holdfast.SendsOnce) // a store that connects when it is used does not know before
+	if !ok || !u.SendsOnce() {
 		if release != nil {
 			t.Errorf("Release of a deleted lock: got %v, want nil, because the store may repeat calls", release)
 		}

@@ -57,11 +57,11 @@ Exit codes:
             how many were read, and judged
   shared    leases that are not judged
   from, to  null where there is no entry
-  doubt_ms
+  uncertainty_ms
   findings  what refutes, 20 at most: rule (overlap, token fell, token twice), text,
             name, first, end (overlap: how the first ended), then, by_ms
   missing, holes
-            how many entries are, and where: owner, n, after, before, told
+            how many entries are, and where: owner, n, after, before, reported
   unended   leases without an end, 20 at most: lease, next, gap_ms
 
 first, end, then, lease and next are entries:
@@ -134,24 +134,24 @@ func printReport(s screen, r *journal.Report) {
 		s.printf("not judged: %d leases of semaphores and reader-writer locks, which may overlap\n", r.Shared)
 	}
 	if r.Leases > 0 {
-		s.printf("doubt: %s (an overlap that short could hide in the errors of the clocks)\n", duration(r.Doubt))
+		s.printf("doubt: %s (an overlap that short could hide in the errors of the clocks)\n", duration(r.Uncertainty))
 	}
 }
 
 type reportJSON struct {
-	Verdict  string             `json:"verdict"`
-	Why      []string           `json:"why"`
-	Entries  int                `json:"entries"`
-	Names    int                `json:"names"`
-	Leases   int                `json:"leases"`
-	Shared   int                `json:"shared"`
-	From     *time.Time         `json:"from"`
-	To       *time.Time         `json:"to"`
-	DoubtMS  float64            `json:"doubt_ms"`
-	Findings []auditFindingJSON `json:"findings"`
-	Missing  int64              `json:"missing"`
-	Holes    []holeJSON         `json:"holes"`
-	Unended  []unendedJSON      `json:"unended"`
+	Verdict       string             `json:"verdict"`
+	Why           []string           `json:"why"`
+	Entries       int                `json:"entries"`
+	Names         int                `json:"names"`
+	Leases        int                `json:"leases"`
+	Shared        int                `json:"shared"`
+	From          *time.Time         `json:"from"`
+	To            *time.Time         `json:"to"`
+	UncertaintyMS float64            `json:"uncertainty_ms"`
+	Findings      []auditFindingJSON `json:"findings"`
+	Missing       int64              `json:"missing"`
+	Holes         []holeJSON         `json:"holes"`
+	Unended       []unendedJSON      `json:"unended"`
 }
 
 type auditFindingJSON struct {
@@ -165,11 +165,11 @@ type auditFindingJSON struct {
 }
 
 type holeJSON struct {
-	Owner  string    `json:"owner"`
-	N      int64     `json:"n"`
-	After  time.Time `json:"after"`
-	Before time.Time `json:"before"`
-	Told   bool      `json:"told"`
+	Owner    string    `json:"owner"`
+	N        int64     `json:"n"`
+	After    time.Time `json:"after"`
+	Before   time.Time `json:"before"`
+	Reported bool      `json:"reported"`
 }
 
 type unendedJSON struct {
@@ -181,7 +181,7 @@ type unendedJSON struct {
 func newReportJSON(r *journal.Report) reportJSON {
 	out := reportJSON{
 		Verdict: string(r.Verdict), Why: append([]string{}, r.Why...), Entries: r.Entries, Names: r.Names, Leases: r.Leases,
-		Shared: r.Shared, DoubtMS: milliseconds(r.Doubt), Missing: r.Missing,
+		Shared: r.Shared, UncertaintyMS: milliseconds(r.Uncertainty), Missing: r.Missing,
 		Findings: []auditFindingJSON{}, Holes: []holeJSON{}, Unended: []unendedJSON{},
 	}
 	if r.Entries > 0 {
@@ -195,7 +195,7 @@ func newReportJSON(r *journal.Report) reportJSON {
 		out.Findings = append(out.Findings, j)
 	}
 	for _, h := range r.Holes {
-		out.Holes = append(out.Holes, holeJSON{h.Owner, h.N, h.After.UTC(), h.Before.UTC(), h.Told})
+		out.Holes = append(out.Holes, holeJSON{h.Owner, h.N, h.After.UTC(), h.Before.UTC(), h.Reported})
 	}
 	for _, u := range r.Unended {
 		out.Unended = append(out.Unended, unendedJSON{newEntryJSON(u.Lease), newEntryJSON(u.Next), milliseconds(u.Gap)})

@@ -36,9 +36,9 @@ hurt; 2 FAIL: they do not work, not safely, or there is no answer.
 
   state   the worst: OK, WARN or FAIL
   checks  each with: name, state (OK, WARN, FAIL or unknown), finding,
-          consequence (what follows for locks), mend (what to do; '': nothing)`,
+          consequence (what follows for locks), fix (what to do; '': nothing)`,
 		Example: `  holdfast doctor
-  holdfast doctor --ttl 2s -o json | jq -r '.checks[] | select(.state == "FAIL") | .mend'`,
+  holdfast doctor --ttl 2s -o json | jq -r '.checks[] | select(.state == "FAIL") | .fix'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.doctor(cmd.Context(), ttl)
@@ -77,7 +77,7 @@ func (a *app) examine(ctx context.Context, ttl time.Duration) ([]holdfast.Check,
 	if errors.As(err, &coded) && (coded.code == exitUnreachable || coded.code == exitNoPerm) {
 		return []holdfast.Check{{
 			Name: "connection", State: holdfast.CheckFail, Finding: err.Error(), Consequence: "no name can be locked",
-			Mend: "see that the server runs, and that its URL, password, TLS and firewalls are right",
+			Fix: "see that the server runs, and that its URL, password, TLS and firewalls are right",
 		}}, nil
 	}
 	if err != nil {
@@ -111,8 +111,8 @@ func printChecks(s screen, checks []holdfast.Check) {
 		if c.Consequence != "" {
 			s.printf("%22s%s %s\n", "", s.paint(dim, "so:"), visible(c.Consequence))
 		}
-		if c.Mend != "" {
-			s.printf("%22s%s %s\n", "", s.paint(dim, "do:"), visible(c.Mend))
+		if c.Fix != "" {
+			s.printf("%22s%s %s\n", "", s.paint(dim, "do:"), visible(c.Fix))
 		}
 	}
 }
@@ -128,7 +128,7 @@ type findingJSON struct {
 	State       holdfast.CheckState `json:"state"`
 	Finding     string              `json:"finding"`
 	Consequence string              `json:"consequence"`
-	Mend        string              `json:"mend"`
+	Fix         string              `json:"fix"`
 }
 
 func newDoctorJSON(state holdfast.CheckState, checks []holdfast.Check) doctorJSON {

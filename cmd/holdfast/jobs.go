@@ -130,7 +130,7 @@ func jobState(ctx context.Context, client *holdfast.Client, j *journal.Job) (str
 		case err != nil:
 			return "no end", nil
 		}
-		if h := state.Holder; h != nil && !h.Resting && (h.Owner == j.Owner || state.Kind != holdfast.KindMutex) {
+		if h := state.Holder; h != nil && !h.Cooldown && (h.Owner == j.Owner || state.Kind != holdfast.KindMutex) {
 			return "running", nil
 		}
 		return "no end", nil

@@ -37,11 +37,11 @@ const maxReason = 200
 
 // orderJSON is what -o json prints of an order. Its names are promised.
 type orderJSON struct {
-	Name   string       `json:"name"`
-	Tenure string       `json:"tenure"`
-	Done   bool         `json:"done"`
-	Heard  *int         `json:"heard"`
-	Holder *orderHolder `json:"holder"`
+	Name     string       `json:"name"`
+	Tenure   string       `json:"tenure"`
+	Done     bool         `json:"done"`
+	Notified *int         `json:"notified"`
+	Holder   *orderHolder `json:"holder"`
 }
 
 type orderHolder struct {
@@ -55,7 +55,8 @@ const orderJSONHelp = `-o json prints an object:
   name    the name
   tenure  the hash that was given
   done    false: that tenure does not hold the name any more (exit code 75)
-  heard   revoke: how many processes were told at once; steal: null
+  notified
+          revoke: how many processes were notified at once; steal: null
   holder  where done is false, who holds the name: null (nobody), or owner,
           hash and foreign as in 'holdfast show'`
 
@@ -93,8 +94,8 @@ one of them, and the others are not concerned.
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client, o orderOptions) (*int, error) {
-				heard, err := client.Revoke(ctx, args[0], o.tenure, o.signed(a.owner))
-				return &heard, err
+				notified, err := client.Revoke(ctx, args[0], o.tenure, o.signed(a.owner))
+				return &notified, err
 			})
 		},
 	}
@@ -148,7 +149,7 @@ func isHash(text string) bool {
 }
 
 // order gives an order and says what came of it.
-func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client, orderOptions) (heard *int, err error)) error {
+func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client, orderOptions) (notified *int, err error)) error {
 	var wrong []string
 	asks := a.asks()
 	if !isHash(o.tenure) && (o.tenure != "" || !asks) {
@@ -170,18 +171,18 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 			return err
 		}
 	}
-	heard, err := give(ctx, client, o)
+	notified, err := give(ctx, client, o)
 	out := orderJSON{Name: name, Tenure: o.tenure, Done: err == nil}
 	var other *holdfast.TenureError
 	switch {
 	case errors.As(err, &other):
-		if h := other.Holder; h != nil && !h.Resting { // in cool-down Owner had the last hold
+		if h := other.Holder; h != nil && !h.Cooldown { // in cool-down Owner had the last hold
 			out.Holder = &orderHolder{h.Owner, h.Hash, h.Foreign}
 		}
 	case err != nil:
 		return err
 	default:
-		out.Heard = heard
+		out.Notified = notified
 	}
 	if a.output == "json" {
 		if bad := printJSON(a.stdout, out); bad != nil {
@@ -191,9 +192,9 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	switch {
 	case err != nil:
 		return err
-	case heard == nil:
+	case notified == nil:
 		a.say("%s was taken from tenure %s", visible(name), o.tenure)
-	case *heard == 0:
+	case *notified == 0:
 		a.say("the holder of %s was not reached: it learns of the revoke at its next renewal, "+
 			"within a third of its ttl if it renews by itself", visible(name))
 	default:

@@ -241,7 +241,7 @@ func allVoteIn(ctx context.Context, members []holdfast.QuorumMember) (wait time.
 		if n.Err != nil {
 			return holdfast.MaxQuorumTTL // at most, from its next answer on
 		}
-		wait = max(wait, n.SitsOut)
+		wait = max(wait, n.VotesIn)
 	}
 	return wait
 }

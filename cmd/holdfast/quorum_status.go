@@ -29,7 +29,7 @@ It ends with 0 if a majority of one quorum votes now, else with 75.
             run (its run_id), uptime_ms, persistent (it has an append-only file),
             quorum (null: it bears none), successor (null, or the quorum for which
             it has left that), restarted (since it was last asked to vote),
-            sits_out_ms, votes`,
+            votes_in_ms, votes`,
 		Example: `  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379
   holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379 -o json |
       jq -r '.nodes[] | select(.votes | not) | .address'`,
@@ -83,7 +83,7 @@ type quorumNodeJSON struct {
 	Quorum     *string `json:"quorum"`
 	Successor  *string `json:"successor"`
 	Restarted  bool    `json:"restarted"`
-	SitsOutMS  int64   `json:"sits_out_ms"`
+	VotesInMS  int64   `json:"votes_in_ms"`
 	Votes      bool    `json:"votes"`
 }
 
@@ -102,8 +102,8 @@ func newQuorumStatus(nodes []holdfast.QuorumNode) quorumStatusJSON {
 	for _, n := range nodes {
 		row := quorumNodeJSON{
 			Address: n.Address, Run: n.Run, UptimeMS: n.Uptime.Milliseconds(), Persistent: n.Persistent,
-			Quorum: orNull(n.Quorum), Successor: orNull(n.Successor), Restarted: n.Restarted, SitsOutMS: n.SitsOut.Milliseconds(),
-			Votes: n.Err == nil && out.Quorum != nil && n.Quorum == *out.Quorum && n.Successor == "" && n.SitsOut == 0,
+			Quorum: orNull(n.Quorum), Successor: orNull(n.Successor), Restarted: n.Restarted, VotesInMS: n.VotesIn.Milliseconds(),
+			Votes: n.Err == nil && out.Quorum != nil && n.Quorum == *out.Quorum && n.Successor == "" && n.VotesIn == 0,
 		}
 		if n.Err != nil {
 			row.Error = new(n.Err.Error())
@@ -148,7 +148,7 @@ func (q quorumStatusJSON) print(s screen) {
 // state says whether a node votes, and if not why; twin is another address of
 // the same server.
 func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
-	left := age(time.Duration(n.SitsOutMS) * time.Millisecond)
+	left := age(time.Duration(n.VotesInMS) * time.Millisecond)
 	switch {
 	case n.Error != nil:
 		return visible(*n.Error)
@@ -162,7 +162,7 @@ func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
 		return "is of another quorum"
 	case n.Restarted:
 		return fmt.Sprintf("was restarted: votes %s after it is next asked", left)
-	case n.SitsOutMS > 0:
+	case n.VotesInMS > 0:
 		return "votes in " + left
 	}
 	return "votes"

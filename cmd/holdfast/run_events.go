@@ -62,8 +62,11 @@ func (n *narrator) event(e holdfast.Event) {
 	case holdfast.Released:
 		n.detail("released %s after %s", e.Name, duration(e.Held))
 		n.ended()
-	case holdfast.Wake:
-		n.wake(e)
+	case holdfast.SubscriptionConfirmed:
+		n.outage.answered()
+		n.detail("subscribed: a grant arrives at once")
+	case holdfast.SubscriptionBroken:
+		n.subscriptionBroken(e.Err)
 	case holdfast.Dropped:
 		n.detail("%d events came too fast to be told", e.N)
 	}
@@ -89,18 +92,12 @@ func (n *narrator) queued(e holdfast.Queued) {
 	n.detail("queued: %s is held by %s; %s in the queue", e.Name, firstOf(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
 }
 
-func (n *narrator) wake(e holdfast.Wake) {
-	if e.Up {
-		n.outage.answered()
-		n.detail("subscribed: a grant is heard at once")
-		return
-	}
-	err := e.Err
+func (n *narrator) subscriptionBroken(err error) {
 	if err == nil {
 		err = errors.New("the connection ended")
 	}
 	n.outage.failed(err, 0)
-	n.detail("the subscription broke (%s): asking until it is back", why(err))
+	n.detail("the subscription broke (%s): polling until it is back", why(err))
 }
 
 // why is reason, and in words what a context says.

@@ -85,7 +85,7 @@ func withFlags(err error) error {
 		return err
 	}
 	var hint string
-	switch other.UsedAs {
+	switch other.Actual {
 	case holdfast.KindRWMutex:
 		hint = "--shared or --exclusive takes it as that"
 	case holdfast.KindMutex:

@@ -87,7 +87,7 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 // 12m more". In brief it leaves out what is as it should be.
 func holderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
 	h := state.Holder
-	if h.Resting {
+	if h.Cooldown {
 		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
 	}
 	text := "held by " + holdersText(state)

@@ -77,7 +77,7 @@ func printState(s screen, state *view) {
 		if state.Size > 0 {
 			line("size", "%s, as a semaphore", partText(holdfast.Part{Permits: state.Size}))
 		}
-	} else if h.Resting {
+	} else if h.Cooldown {
 		line("holder", "nobody: the name is in cool-down after %s", s.paint(bold, visible(h.Owner)))
 		line("time left", "%s", remainingText(h))
 	} else if state.Kind != holdfast.KindMutex {

@@ -29,7 +29,7 @@ type holderJSON struct {
 	Owner       string `json:"owner"`
 	Hash        string `json:"hash"`
 	Foreign     bool   `json:"foreign"`
-	Resting     bool   `json:"resting"`
+	Cooldown    bool   `json:"cooldown"`
 	HeldMS      *int64 `json:"held_ms"`
 	RemainingMS *int64 `json:"remaining_ms"`
 	TTLMS       *int64 `json:"ttl_ms"`
@@ -56,7 +56,7 @@ const jsonFieldsHelp = `  name          the name
   held          true if state is held
   holder        null, or: owner (the label; of an election the leader's value),
                 hash (names the tenure in messages), foreign (not made by
-                holdfast), resting (state is cool-down, and owner is who held it
+                holdfast), cooldown (state is cool-down, and owner is who held it
                 last), held_ms (null: unknown), remaining_ms (null: no expiry),
                 ttl_ms (null: unknown)
   tokens_up_to  the newest token reserved, 0 if none is remembered. A process
@@ -86,7 +86,7 @@ func newStateJSON(state *view) stateJSON {
 		Name:    state.Name,
 		Kind:    state.kind(),
 		State:   stateName(state.Holder),
-		Held:    state.Holder != nil && !state.Holder.Resting,
+		Held:    state.Holder != nil && !state.Holder.Cooldown,
 		Tokens:  state.Token,
 		Waiting: state.Waiting,
 		Waiters: []waiterJSON{},
@@ -110,7 +110,7 @@ func newStateJSON(state *view) stateJSON {
 }
 
 func newHolderJSON(h *holdfast.Holder) *holderJSON {
-	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Resting: h.Resting, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
+	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Cooldown: h.Cooldown, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
 	if h.Held > 0 {
 		out.HeldMS = new(h.Held.Milliseconds())
 	}
@@ -127,7 +127,7 @@ func stateName(h *holdfast.Holder) string {
 	switch {
 	case h == nil:
 		return "free"
-	case h.Resting:
+	case h.Cooldown:
 		return "cool-down"
 	}
 	return "held"
@@ -138,7 +138,7 @@ func holderName(h *holdfast.Holder) string {
 	switch {
 	case h == nil:
 		return "-"
-	case h.Resting:
+	case h.Cooldown:
 		return fmt.Sprintf("(cool-down after %s)", visible(h.Owner))
 	case h.Foreign:
 		return firstOf(visible(h.Owner), "(not holdfast)")

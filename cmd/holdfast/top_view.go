@@ -91,7 +91,7 @@ func (m *topModel) paint(colour, text string) string {
 func (m *topModel) summary() string {
 	held, waiting, troubled := 0, 0, 0
 	for _, r := range m.rows {
-		if r.Holder != nil && !r.Holder.Resting {
+		if r.Holder != nil && !r.Holder.Cooldown {
 			held++
 		}
 		if r.bad {

@@ -20,8 +20,8 @@ type view struct {
 // newView is what is shown of a state. What the server does not let us see beside it is
 // left out.
 func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view {
-	if state.Unseen != nil {
-		a.detail("whether %s is an election is not known: %s", state.Name, why(state.Unseen))
+	if state.Unreadable != nil {
+		a.detail("whether %s is an election is not known: %s", state.Name, why(state.Unreadable))
 	}
 	return &view{State: state, reasons: reasons, term: state.Term}
 }

@@ -39,7 +39,7 @@ func delayed(t *testing.T, o *cronlock.Options, f func(c *cron.Cron, job, other 
 }
 
 func waiting(client *holdfast.Client) (n int) {
-	for _, here := range client.Here() {
+	for _, here := range client.LocalState() {
 		n += here.Waiting
 	}
 	return n

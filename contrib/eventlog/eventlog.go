@@ -66,14 +66,13 @@ func describe(event holdfast.Event) (level slog.Level, message, name string, fie
 		return slog.LevelWarn, "renewal failed", e.Name, []slog.Attr{slog.Duration("remaining", e.Remaining), slog.Float64("slack", e.Slack), slog.Any("error", e.Err)}
 	case holdfast.Recalled:
 		return slog.LevelDebug, "another process waits", e.Name, nil
-	case holdfast.OtherSize:
-		return slog.LevelWarn, "a semaphore has another size than was stated", e.Name, []slog.Attr{slog.Int("stated", e.Stated), slog.Int("size", e.Size)}
+	case holdfast.SizeMismatch:
+		return slog.LevelWarn, "a semaphore has another size than this program asked for", e.Name, []slog.Attr{slog.Int("asked", e.Asked), slog.Int("actual", e.Actual)}
 	case holdfast.Repaired:
 		return slog.LevelWarn, "a key without expiry was given one", e.Name, nil
-	case holdfast.Wake:
-		if e.Up {
-			return slog.LevelDebug, "subscription confirmed", "", nil
-		}
+	case holdfast.SubscriptionConfirmed:
+		return slog.LevelDebug, "subscription confirmed", "", nil
+	case holdfast.SubscriptionBroken:
 		return slog.LevelWarn, "subscription broke", "", []slog.Attr{slog.Any("error", e.Err)}
 	case holdfast.Dropped:
 		return slog.LevelWarn, "events dropped", "", []slog.Attr{slog.Int("n", e.N)}

@@ -34,10 +34,10 @@ func TestEveryEventIsALine(t *testing.T) {
 		{holdfast.Renewed{Name: "n", Remaining: time.Second, Slack: 0.5, Replicas: 2}, []string{"DEBUG", "remaining=1s", "slack=0.5", "replicas=2"}},
 		{holdfast.RenewFailed{Name: "n", Err: errors.New("late"), Slack: 0.25}, []string{"WARN", "error=late", "slack=0.25"}},
 		{holdfast.Recalled{Name: "n"}, []string{"DEBUG", "name=n"}},
-		{holdfast.OtherSize{Name: "n", Stated: 4, Size: 8}, []string{"WARN", "name=n", "stated=4", "size=8"}},
+		{holdfast.SizeMismatch{Name: "n", Asked: 4, Actual: 8}, []string{"WARN", "name=n", "asked=4", "actual=8"}},
 		{holdfast.Repaired{Name: "n"}, []string{"WARN", "name=n"}},
-		{holdfast.Wake{Up: true}, []string{"DEBUG"}},
-		{holdfast.Wake{Err: errors.New("cut")}, []string{"WARN", "error=cut"}},
+		{holdfast.SubscriptionConfirmed{}, []string{"DEBUG"}},
+		{holdfast.SubscriptionBroken{Err: errors.New("cut")}, []string{"WARN", "error=cut"}},
 		{holdfast.Dropped{N: 9}, []string{"WARN", "n=9"}},
 	} {
 		log.Reset()

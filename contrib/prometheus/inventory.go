@@ -78,7 +78,7 @@ func defaultTo[V comparable](v *V, otherwise V) {
 // figures are those of one survey.
 type figures struct {
 	at          time.Time
-	states      map[string]int // names by what they are: held, resting, free, unseen
+	states      map[string]int // names by what they are: held, cooldown, free, unreadable
 	held        map[holdfast.Kind]int
 	waiting     map[holdfast.Kind]int
 	longestWait map[holdfast.Kind]time.Duration
@@ -90,7 +90,7 @@ var kinds = []holdfast.Kind{holdfast.KindMutex, holdfast.KindSemaphore, holdfast
 func figuresOf(s *holdfast.Survey, at time.Time) *figures {
 	f := &figures{
 		at:     at,
-		states: map[string]int{"held": s.Counts.Held, "resting": s.Counts.Resting, "free": s.Counts.Free, "unseen": s.Counts.Unseen},
+		states: map[string]int{"held": s.Counts.Held, "cooldown": s.Counts.Cooldown, "free": s.Counts.Free, "unreadable": s.Counts.Unreadable},
 		held:   make(map[holdfast.Kind]int), waiting: make(map[holdfast.Kind]int),
 		longestWait: make(map[holdfast.Kind]time.Duration),
 		codes:       s.Counts.Codes,
@@ -99,7 +99,7 @@ func figuresOf(s *holdfast.Survey, at time.Time) *figures {
 		if n.Err != nil {
 			continue
 		}
-		if h := n.Holder; h != nil && !h.Resting {
+		if h := n.Holder; h != nil && !h.Cooldown {
 			f.held[n.Kind]++
 		}
 		f.waiting[n.Kind] += n.Waiting

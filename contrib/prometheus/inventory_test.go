@@ -72,7 +72,7 @@ func TestInventory(t *testing.T) {
 	}
 	shows(t, holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
 		"holdfast_inventory_up": 1, "holdfast_inventory_capped": 0,
-		"holdfast_inventory_names{held}": 5, "holdfast_inventory_names{free}": 0, "holdfast_inventory_names{unseen}": 0,
+		"holdfast_inventory_names{held}": 5, "holdfast_inventory_names{free}": 0, "holdfast_inventory_names{unreadable}": 0,
 		"holdfast_inventory_held{mutex}": 3, "holdfast_inventory_held{semaphore}": 1, "holdfast_inventory_held{rwmutex}": 1,
 		"holdfast_inventory_waiting{mutex}": 2, "holdfast_inventory_waiting{semaphore}": 0,
 		"holdfast_inventory_diagnosed{no-ttl,true}": 1, "holdfast_inventory_diagnosed{held-healthy,false}": 4,

@@ -83,12 +83,10 @@ func (m *Metrics) OnEvent(event holdfast.Event) {
 		m.of(e.Name).recalled.Inc()
 	case holdfast.Repaired:
 		m.of(e.Name).repaired.Inc()
-	case holdfast.Wake:
-		if e.Up {
-			m.wakeUp.Inc()
-		} else {
-			m.wakeBroken.Inc()
-		}
+	case holdfast.SubscriptionConfirmed:
+		m.confirmed.Inc()
+	case holdfast.SubscriptionBroken:
+		m.broken.Inc()
 	case holdfast.Dropped:
 		m.dropped.Add(float64(e.N))
 	}
@@ -145,7 +143,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 func (m *Metrics) count(metrics chan<- prometheus.Metric) {
 	held, waiting := map[*class]int{}, map[*class]int{}
 	for _, client := range m.watched() {
-		for _, here := range client.Here() {
+		for _, here := range client.LocalState() {
 			c := m.of(here.Name)
 			held[c] += here.Held
 			waiting[c] += here.Waiting

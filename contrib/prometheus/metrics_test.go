@@ -144,7 +144,7 @@ func TestCountsAHandOver(t *testing.T) {
 	shows(t, mb, map[string]float64{
 		"holdfast_held{invoice}": 1, "holdfast_waiting{invoice}": 0, "holdfast_wait_seconds{invoice}": 1,
 		"holdfast_granted_total{invoice,push}": 1, "holdfast_granted_total{invoice,answer}": 0,
-		"holdfast_wake_confirmed_total": 1,
+		"holdfast_subscriptions_confirmed_total": 1,
 	})
 	if err := second.Release(); err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestCountsALoss(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	got := scrape(t, m)
-	if least := got["holdfast_renewal_slack_least_ratio{all}"]; least < -1 || least > 1 || least == 0 {
+	if least := got["holdfast_renewal_slack_min_ratio{all}"]; least < -1 || least > 1 || least == 0 {
 		t.Errorf("least slack: got %v, want a share", least)
 	}
 	if n := got["holdfast_renewal_slack_ratio{all}"]; n < 2 {
@@ -241,7 +241,7 @@ func TestLeastSlackIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := holdfastprom.New(nil)
 		least := func() float64 {
-			if v, ok := scrape(t, m)["holdfast_renewal_slack_least_ratio{all}"]; ok {
+			if v, ok := scrape(t, m)["holdfast_renewal_slack_min_ratio{all}"]; ok {
 				return v
 			}
 			return math.Inf(1)
@@ -289,7 +289,7 @@ func TestEveryEventCounts(t *testing.T) {
 	for _, event := range []holdfast.Event{
 		holdfast.Queued{Name: "n"}, holdfast.Granted{Name: "n", Source: "new"}, holdfast.Released{Name: "n"},
 		holdfast.Lost{Name: "n", Cause: "new"}, holdfast.Renewed{Name: "n"}, holdfast.RenewFailed{Name: "n", Err: errors.New("x")},
-		holdfast.Recalled{Name: "n"}, holdfast.Wake{Up: true}, holdfast.Wake{}, holdfast.Repaired{Name: "n"}, holdfast.Dropped{N: 3},
+		holdfast.Recalled{Name: "n"}, holdfast.SubscriptionConfirmed{}, holdfast.SubscriptionBroken{}, holdfast.Repaired{Name: "n"}, holdfast.Dropped{N: 3},
 	} {
 		m := holdfastprom.New(nil)
 		before := fmt.Sprint(scrape(t, m))

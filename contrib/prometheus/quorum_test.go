@@ -47,7 +47,7 @@ func TestQuorum(t *testing.T) {
 	shows(t, holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
 		"holdfast_inventory_up": 1, "holdfast_inventory_held{mutex}": 1, "holdfast_inventory_waiting{mutex}": 0,
 	})
-	for end := time.Now().Add(patience); scrape(t, mb)["holdfast_looks_total{all}"] == 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); scrape(t, mb)["holdfast_polls_total{all}"] == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("who waits does not look")
 		}

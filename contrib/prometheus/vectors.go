@@ -12,7 +12,7 @@ type vectors struct {
 	released, looks      *prometheus.CounterVec
 	renewed, renewFailed *prometheus.CounterVec
 	recalled, repaired   *prometheus.CounterVec
-	wakeUp, wakeBroken   prometheus.Counter
+	confirmed, broken    prometheus.Counter
 	dropped              prometheus.Counter
 }
 
@@ -21,7 +21,7 @@ var (
 		"Leases that this process holds.", []string{"class"}, nil)
 	waitingDesc = prometheus.NewDesc("holdfast_waiting",
 		"Calls of this process that wait for a lease.", []string{"class"}, nil)
-	leastSlackDesc = prometheus.NewDesc("holdfast_renewal_slack_least_ratio",
+	leastSlackDesc = prometheus.NewDesc("holdfast_renewal_slack_min_ratio",
 		"Least share of a lease's life that was left at a renewal, or when one failed, in the last five minutes.", []string{"class"}, nil)
 )
 
@@ -45,13 +45,13 @@ func newVectors() vectors {
 		granted:     counter("holdfast_granted_total", "Leases that began.", "source"),
 		released:    counter("holdfast_released_total", "Leases that were given back."),
 		lost:        counter("holdfast_lost_total", "Leases that ended before their release.", "cause"),
-		looks:       counter("holdfast_looks_total", "Answers to this process that it waits in line for a name."),
+		looks:       counter("holdfast_polls_total", "Answers to this process that it waits in line for a name."),
 		renewed:     counter("holdfast_renewals_total", "Renewals that Redis answered."),
 		renewFailed: counter("holdfast_renewal_failures_total", "Renewals that were not answered, refused, or acknowledged by too few replicas."),
 		recalled:    counter("holdfast_recalled_total", "Tenures for which another process began to wait."),
 		repaired:    counter("holdfast_repaired_total", "Keys without expiry that were given one."),
-		wakeUp:      single("holdfast_wake_confirmed_total", "Subscriptions for pushes that were confirmed."),
-		wakeBroken:  single("holdfast_wake_broken_total", "Subscriptions for pushes that broke."),
+		confirmed:   single("holdfast_subscriptions_confirmed_total", "Subscriptions for pushes that were confirmed."),
+		broken:      single("holdfast_subscriptions_broken_total", "Subscriptions for pushes that broke."),
 		dropped:     single("holdfast_events_dropped_total", "Events that are missing here, since OnEvent fell behind."),
 	}
 }
@@ -59,7 +59,7 @@ func newVectors() vectors {
 func (v *vectors) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		v.waits, v.holds, v.slacks, v.granted, v.released, v.lost, v.looks, v.renewed, v.renewFailed,
-		v.recalled, v.repaired, v.wakeUp, v.wakeBroken, v.dropped,
+		v.recalled, v.repaired, v.confirmed, v.broken, v.dropped,
 	}
 }
 

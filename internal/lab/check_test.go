@@ -35,7 +35,7 @@ func checked(t *testing.T, store holdfast.Store, ttl time.Duration) map[string]h
 // found wants one check to have ended so; mend is part of what to do.
 func found(t *testing.T, all map[string]holdfast.Check, name string, state holdfast.CheckState, finding, mend string) {
 	t.Helper()
-	if got := all[name]; got.State != state || !strings.Contains(got.Finding, finding) || !strings.Contains(got.Mend, mend) {
+	if got := all[name]; got.State != state || !strings.Contains(got.Finding, finding) || !strings.Contains(got.Fix, mend) {
 		t.Errorf("%s: got %+v, want %s, a finding with %q and a mend with %q", name, got, state, finding, mend)
 	}
 }
@@ -137,7 +137,7 @@ func TestCheckOfAClusterInTrouble(t *testing.T) {
 	})
 	eventually(t, "Check says it", func() bool { // when its own name has a master
 		all := checked(t, store, time.Second)
-		return all["cluster"].State == holdfast.CheckFail && strings.Contains(all["cluster"].Mend, "masters back")
+		return all["cluster"].State == holdfast.CheckFail && strings.Contains(all["cluster"].Fix, "masters back")
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func kinds(j *journal) (kinds []string) {
 	for _, e := range j.all() {
 		k := ""
-		switch e := e.(type) {
+		switch e.(type) {
 		case holdfast.Queued:
 			k = "queued"
 		case holdfast.Granted:
@@ -27,8 +27,10 @@ func kinds(j *journal) (kinds []string) {
 			k = "lost"
 		case holdfast.Recalled:
 			k = "recalled"
-		case holdfast.Wake:
-			k = map[bool]string{false: "deaf", true: "listening"}[e.Up]
+		case holdfast.SubscriptionConfirmed:
+			k = "listening"
+		case holdfast.SubscriptionBroken:
+			k = "deaf"
 		}
 		if k != "" && (k != "queued" || len(kinds) == 0 || kinds[len(kinds)-1] != k) {
 			kinds = append(kinds, k)
@@ -172,10 +174,9 @@ func TestEventsOfWake(t *testing.T) {
 	waiting := asking(t.Context(), client.Mutex("n"))
 	happened(t, "A", j, "listening", "queued")
 	server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
-	eventually(t, "it is told", func() bool { return len(told[holdfast.Wake](j)) >= 3 })
-	wakes := told[holdfast.Wake](j)
-	if wakes[1].Up || wakes[1].Err == nil || !wakes[2].Up || wakes[2].Err != nil {
-		t.Errorf("got %+v, want up, down with an error, up", wakes)
+	eventually(t, "it is told", func() bool { return len(told[holdfast.SubscriptionConfirmed](j)) >= 2 })
+	if broken := told[holdfast.SubscriptionBroken](j); len(broken) != 1 || broken[0].Err == nil {
+		t.Errorf("got %+v, want one break with an error", broken)
 	}
 	server.MustDo(t, "DEL", keyL("n"))
 	giveBack(t, waiting.lease(t))

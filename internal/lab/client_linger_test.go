@@ -22,9 +22,11 @@ func lingering(t *testing.T, server *redistest.Server, name string, linger, ttl 
 	eventually(t, "a renewal is answered on a confirmed subscription", func() bool {
 		up := false
 		for _, e := range j.all() {
-			switch e := e.(type) {
-			case holdfast.Wake:
-				up = e.Up
+			switch e.(type) {
+			case holdfast.SubscriptionConfirmed:
+				up = true
+			case holdfast.SubscriptionBroken:
+				up = false
 			case holdfast.Renewed:
 				if up {
 					return true

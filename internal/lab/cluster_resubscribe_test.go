@@ -55,7 +55,7 @@ func wait(t *testing.T, d driver, url, name string) waiter {
 	})
 	t.Cleanup(func() { _ = client.Close() })
 	asking(t.Context(), client.Mutex(name))
-	w.next(t, "listens", func(e holdfast.Event) bool { up, ok := e.(holdfast.Wake); return ok && up.Up })
+	w.next(t, "listens", func(e holdfast.Event) bool { _, ok := e.(holdfast.SubscriptionConfirmed); return ok })
 	w.next(t, "stands in line", func(e holdfast.Event) bool { _, ok := e.(holdfast.Queued); return ok })
 	return w
 }
@@ -82,8 +82,8 @@ func (w waiter) measure(t *testing.T, lose func(n int)) {
 		before := time.Now()
 		lose(n)
 		lost := time.Now()
-		gone := w.next(t, "the loss is noticed", func(e holdfast.Event) bool { up, ok := e.(holdfast.Wake); return ok && !up.Up })
-		again := w.next(t, "it listens again", func(e holdfast.Event) bool { up, ok := e.(holdfast.Wake); return ok && up.Up })
+		gone := w.next(t, "the loss is noticed", func(e holdfast.Event) bool { _, ok := e.(holdfast.SubscriptionBroken); return ok })
+		again := w.next(t, "it listens again", func(e holdfast.Event) bool { _, ok := e.(holdfast.SubscriptionConfirmed); return ok })
 		w.next(t, "it asks again", func(e holdfast.Event) bool { _, ok := e.(holdfast.Queued); return ok })
 		if gone.Before(before) {
 			t.Fatalf("the loss was noticed %v before it", before.Sub(gone))

@@ -18,30 +18,30 @@ func TestDriverPromisesOneRun(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	cluster := "cluster://" + redistest.Cluster(t, 3, 0)[0].Addr()
-	open := func(store closer, err error) holdfast.Unrepeated {
+	open := func(store closer, err error) holdfast.SendsOnce {
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		return store.(holdfast.Unrepeated)
+		return store.(holdfast.SendsOnce)
 	}
 	for _, d := range drivers {
 		adopted, _, end := d.adopt(server.Addr())
 		t.Cleanup(end)
 		for what, got := range map[string]struct{ got, want bool }{
-			"one server": {open(d.try(server.URL(), way{})).Unrepeated(), true},
-			"a cluster":  {open(d.try(cluster, way{})).Unrepeated(), false},
-			"New":        {open(adopted, nil).Unrepeated(), false},
+			"one server": {open(d.try(server.URL(), way{})).SendsOnce(), true},
+			"a cluster":  {open(d.try(cluster, way{})).SendsOnce(), false},
+			"New":        {open(adopted, nil).SendsOnce(), false},
 		} {
 			if got.got != got.want {
 				t.Errorf("%s, %s: got %v, want %v", d.name, what, got.got, got.want)
 			}
 		}
 	}
-	if open(opened(goredisstore.Open(server.URL(), &goredisstore.Options{Adjust: func(o *redis.UniversalOptions) { o.MaxRetries = 1 }}))).Unrepeated() {
+	if open(opened(goredisstore.Open(server.URL(), &goredisstore.Options{Adjust: func(o *redis.UniversalOptions) { o.MaxRetries = 1 }}))).SendsOnce() {
 		t.Error("goredis with MaxRetries: got true, want false")
 	}
-	if open(opened(rueidisstore.Open(server.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnLifetime = time.Hour }}))).Unrepeated() {
+	if open(opened(rueidisstore.Open(server.URL(), &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnLifetime = time.Hour }}))).SendsOnce() {
 		t.Error("rueidis with ConnLifetime: got true, want false")
 	}
 }
@@ -55,7 +55,7 @@ func TestDriverRunsACallOnce(t *testing.T) {
 			t.Run(protocol, func(t *testing.T) {
 				proxy := redistest.StartProxy(t, server.Addr())
 				store := d.open(t, "redis://"+proxy.Addr(), w)
-				if u, ok := store.(holdfast.Unrepeated); !ok || !u.Unrepeated() {
+				if u, ok := store.(holdfast.SendsOnce); !ok || !u.SendsOnce() {
 					t.Fatal("the store does not promise to run a call once")
 				}
 				key := "runs:" + d.name + protocol

@@ -67,7 +67,7 @@ func leastOn(t *testing.T, first, second *holdfast.Client, name string) {
 		t.Errorf("Release: %v", err)
 	}
 	state, err := second.Inspect(t.Context(), name)
-	if err != nil || state.Holder == nil || !state.Holder.Resting || state.Holder.Owner != "first" || len(state.Waiters) != 2 {
+	if err != nil || state.Holder == nil || !state.Holder.Cooldown || state.Holder.Owner != "first" || len(state.Waiters) != 2 {
 		t.Errorf("got %+v, %v, want that it rests after the first, and two wait", state, err)
 	}
 	for range 2 {

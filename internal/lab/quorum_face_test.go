@@ -159,7 +159,7 @@ func TestQuorumInspect(t *testing.T) {
 func TestQuorumCheck(t *testing.T) {
 	d := deploy(t, 3)
 	got := d.client(holdfast.Options{}).Check(t.Context())
-	if len(got) != 1 || got[0].State != holdfast.CheckUnknown || !strings.Contains(got[0].Mend, "quorum status") {
+	if len(got) != 1 || got[0].State != holdfast.CheckUnknown || !strings.Contains(got[0].Fix, "quorum status") {
 		t.Errorf("got %+v, want one that is unknown and says where to look", got)
 	}
 }

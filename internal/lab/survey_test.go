@@ -178,8 +178,8 @@ func TestRightsOfSomeNames(t *testing.T) {
 	if err != nil || state.Holder == nil || state.Holder.Details != nil {
 		t.Fatalf("got %+v, %v, want a holder without details", state, err)
 	}
-	if state.Unseen == nil || !strings.Contains(state.Unseen.Error(), "NOPERM") {
-		t.Errorf("what is not seen: got %v, want that the server refuses the term", state.Unseen)
+	if state.Unreadable == nil || !strings.Contains(state.Unreadable.Error(), "NOPERM") {
+		t.Errorf("what is not seen: got %v, want that the server refuses the term", state.Unreadable)
 	}
 	if got := strings.Count(book.String(), "could not write Options.Details"); got != 1 {
 		t.Errorf("the log has %d lines about details, want 1:\n%s", got, book)

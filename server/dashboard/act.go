@@ -48,17 +48,17 @@ func (d *board) act(w http.ResponseWriter, r *http.Request) {
 			refuse(http.StatusForbidden, err.Error())
 			return
 		}
-		heard, err := d.do(r.Context(), action)
+		notified, err := d.do(r.Context(), action)
 		if err != nil {
 			refuse(statusOf(err), strings.TrimPrefix(err.Error(), "holdfast: "))
 			return
 		}
-		done := url.Values{"name": {action.Name}, "did": {string(action.Verb)}, "heard": {strconv.Itoa(heard)}}
+		done := url.Values{"name": {action.Name}, "did": {string(action.Verb)}, "notified": {strconv.Itoa(notified)}}
 		http.Redirect(w, r, d.options.BasePath+"/lock?"+done.Encode(), http.StatusSeeOther)
 	}
 }
 
-func (d *board) do(ctx context.Context, action Action) (heard int, err error) {
+func (d *board) do(ctx context.Context, action Action) (notified int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if action.Verb == Steal {

@@ -10,10 +10,10 @@ import (
 // lock is what was last seen of one name. It is not changed once made.
 type lock struct {
 	*holdfast.State
-	seen     time.Time // our clock, when it was so
-	unseen   bool      // the server did not show it: there is only a name
-	healthy  string    // what is to be said where all is well
-	findings []finding // what else, the worst first
+	seen       time.Time // our clock, when it was so
+	unreadable bool      // the server did not show it: there is only a name
+	healthy    string    // what is to be said where all is well
+	findings   []finding // what else, the worst first
 }
 
 // holders are all that hold the name; who only rests is none.
@@ -21,14 +21,14 @@ func (l *lock) holders() []holdfast.Holder {
 	switch {
 	case len(l.Holders) > 0:
 		return l.Holders
-	case l.Holder != nil && !l.Holder.Resting:
+	case l.Holder != nil && !l.Holder.Cooldown:
 		return []holdfast.Holder{*l.Holder}
 	}
 	return nil
 }
 
-func (l *lock) held() bool   { return l.Holder != nil && !l.Holder.Resting }
-func (l *lock) active() bool { return l.Holder != nil || l.Waiting > 0 || l.unseen }
+func (l *lock) held() bool   { return l.Holder != nil && !l.Holder.Cooldown }
+func (l *lock) active() bool { return l.Holder != nil || l.Waiting > 0 || l.unreadable }
 
 // worst is the first finding that is more than a note.
 func (l *lock) worst() *finding {

@@ -19,7 +19,7 @@ const pageSize = 100
 type lockRow struct {
 	Name    string
 	Kind    string
-	State   string // held, free, cooldown, unseen
+	State   string // held, free, cooldown, unreadable
 	Owner   string // "" where nobody holds it
 	Others  string // "and 3 more", of a shared kind
 	Bar     *ttlBar
@@ -31,18 +31,18 @@ type lockRow struct {
 
 // locksPage is the table of locks.
 type locksPage struct {
-	Query   url.Values
-	Filter  string
-	State   string
-	States  []choice
-	Sort    string
-	Columns []column
-	Rows    []lockRow
-	Total   int // that match
-	Names   int // that are known
-	Unseen  int
-	Pages   *pages
-	Empty   bool
+	Query      url.Values
+	Filter     string
+	State      string
+	States     []choice
+	Sort       string
+	Columns    []column
+	Rows       []lockRow
+	Total      int // that match
+	Names      int // that are known
+	Unreadable int
+	Pages      *pages
+	Empty      bool
 }
 
 // choice is one of a few.
@@ -65,7 +65,7 @@ type pages struct {
 
 func (d *board) locks(r *http.Request, p *picture) view {
 	q := r.URL.Query()
-	l := &locksPage{Query: q, Filter: q.Get("q"), State: cmp.Or(q.Get("state"), "used"), Sort: cmp.Or(q.Get("sort"), "name"), Names: len(p.locks), Unseen: p.unseen}
+	l := &locksPage{Query: q, Filter: q.Get("q"), State: cmp.Or(q.Get("state"), "used"), Sort: cmp.Or(q.Get("sort"), "name"), Names: len(p.locks), Unreadable: p.unreadable}
 	l.Empty = p.empty()
 	for _, c := range []choice{{Value: "used", Text: "In use"}, {Value: "held", Text: "Held"}, {Value: "waiting", Text: "Waited for"}, {Value: "attention", Text: "Needs attention"}, {Value: "free", Text: "Free"}, {Value: "all", Text: "All"}} {
 		c.Current = c.Value == l.State
@@ -208,12 +208,12 @@ func (d *board) row(l *lock) lockRow {
 	row := lockRow{Name: l.Name, Kind: kindOf(l), State: "free", Waiting: l.Waiting, Problem: l.worst()}
 	h := l.Holder
 	switch {
-	case l.unseen:
-		row.State = "unseen"
+	case l.unreadable:
+		row.State = "unreadable"
 		return row
 	case h == nil:
 		return row
-	case h.Resting:
+	case h.Cooldown:
 		row.State, row.Owner = "cooldown", "rests after "+ownerName(h)
 	default:
 		row.State, row.Owner = "held", ownerName(h)
@@ -221,7 +221,7 @@ func (d *board) row(l *lock) lockRow {
 	if l.Holding > 1 {
 		row.Others = "and " + thousands(l.Holding-1) + " more"
 	}
-	if h.Held > 0 && !h.Resting {
+	if h.Held > 0 && !h.Cooldown {
 		held := h.Held + time.Since(l.seen)
 		row.Held, row.HeldMS = length(held), held.Milliseconds()
 	}

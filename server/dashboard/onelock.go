@@ -38,7 +38,7 @@ type lockPage struct {
 // holderCard is one who holds the name.
 type holderCard struct {
 	Owner, Hash, Part string
-	Foreign, Resting  bool
+	Foreign, Cooldown bool
 	Revoked           string
 	Details           []detail
 	Held              string
@@ -113,8 +113,8 @@ func (d *board) lock(r *http.Request, p *picture) view {
 	if k := holdfast.Kind(shown.Kind); k == holdfast.KindSemaphore || k == holdfast.KindRWMutex {
 		what = "part"
 	}
-	switch heard, _ := strconv.Atoi(q.Get("heard")); {
-	case q.Get("did") == string(Revoke) && heard > 0:
+	switch notified, _ := strconv.Atoi(q.Get("notified")); {
+	case q.Get("did") == string(Revoke) && notified > 0:
 		shown.Done = "The holder was told to stop. Nobody else gets the " + what + " before it lets go, or before a whole ttl has passed."
 	case q.Get("did") == string(Revoke):
 		shown.Done = "Revoked, but the holder does not listen: it learns of it by its next renewal, within about a third of its ttl."
@@ -151,7 +151,7 @@ func (d *board) lockView(p *picture, name string) view {
 	for _, h := range l.holders()[:min(len(l.holders()), mostWaiters)] {
 		page.Holders = append(page.Holders, cardOf(h, l.seen))
 	}
-	if h := l.Holder; h != nil && h.Resting {
+	if h := l.Holder; h != nil && h.Cooldown {
 		page.Holders = append(page.Holders, cardOf(*h, l.seen))
 	}
 	for i, w := range l.Waiters[:min(len(l.Waiters), mostWaiters)] {
@@ -184,7 +184,7 @@ func (d *board) form(l *lock, holders []holderCard) (*actForm, string) {
 }
 
 func cardOf(h holdfast.Holder, seen time.Time) holderCard {
-	c := holderCard{Owner: ownerName(&h), Hash: h.Hash, Part: partOf(h.Part), Foreign: h.Foreign, Resting: h.Resting, Revoked: visible(h.Revoked), Details: detailsOf(h.Details), Bar: newBar(&h, seen)}
+	c := holderCard{Owner: ownerName(&h), Hash: h.Hash, Part: partOf(h.Part), Foreign: h.Foreign, Cooldown: h.Cooldown, Revoked: visible(h.Revoked), Details: detailsOf(h.Details), Bar: newBar(&h, seen)}
 	if h.Held > 0 {
 		held := h.Held + time.Since(seen)
 		c.Held, c.HeldMS = length(held), held.Milliseconds()

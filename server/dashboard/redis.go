@@ -11,19 +11,19 @@ import (
 
 // redisPage is whether the server is fit for locks, and what looking at it costs.
 type redisPage struct {
-	Checks  []checkRow
-	Checked *stamp
-	Worst   string
-	Took    string
-	Names   int
-	Picture *stamp
-	Unseen  int
+	Checks     []checkRow
+	Checked    *stamp
+	Worst      string
+	Took       string
+	Names      int
+	Picture    *stamp
+	Unreadable int
 }
 
 // checkRow is a finding of Client.Check.
 type checkRow struct {
-	Name, State, Icon, Class   string
-	Finding, Consequence, Mend string
+	Name, State, Icon, Class  string
+	Finding, Consequence, Fix string
 }
 
 // doctor examines the server for all who want to know, at most once a minute or when
@@ -67,12 +67,12 @@ func (d *board) checkAgain(w http.ResponseWriter, r *http.Request) {
 
 func (d *board) redis(_ *http.Request, p *picture) view {
 	checks, at := d.doctor.examine(false)
-	page := &redisPage{Checked: ago(at), Took: length(p.took), Names: len(p.locks), Unseen: p.unseen, Worst: "ok"}
+	page := &redisPage{Checked: ago(at), Took: length(p.took), Names: len(p.locks), Unreadable: p.unreadable, Worst: "ok"}
 	if !p.at.IsZero() {
 		page.Picture = ago(p.at)
 	}
 	for _, c := range checks {
-		row := checkRow{Name: c.Name, State: string(c.State), Finding: visible(c.Finding), Consequence: visible(c.Consequence), Mend: visible(c.Mend)}
+		row := checkRow{Name: c.Name, State: string(c.State), Finding: visible(c.Finding), Consequence: visible(c.Consequence), Fix: visible(c.Fix)}
 		switch c.State {
 		case holdfast.CheckOK:
 			row.Icon, row.Class = "ok", "good"

@@ -27,13 +27,13 @@ type sampler struct {
 
 // picture is what was seen at one moment. It is not changed once made.
 type picture struct {
-	number int64
-	locks  []*lock // sorted by name
-	byName map[string]*lock
-	unseen int           // names that the server would not show
-	at     time.Time     // our clock, when the newest look that was answered ended
-	took   time.Duration // that look
-	err    error         // of a newer look, that was not answered
+	number     int64
+	locks      []*lock // sorted by name
+	byName     map[string]*lock
+	unreadable int           // names that the server would not show
+	at         time.Time     // our clock, when the newest look that was answered ended
+	took       time.Duration // that look
+	err        error         // of a newer look, that was not answered
 }
 
 func newSampler(look func(context.Context) (*sight, error), journal Journal) *sampler {
@@ -107,7 +107,7 @@ func (s *sampler) show(seen *sight, err error, took time.Duration) bool {
 	}
 	p.err = err
 	if err == nil {
-		p.locks, p.unseen = seen.locks, seen.unseen
+		p.locks, p.unreadable = seen.locks, seen.unreadable
 		p.at, p.took = time.Now(), took
 		p.byName = make(map[string]*lock, len(p.locks))
 		for _, l := range p.locks {

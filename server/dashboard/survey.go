@@ -9,8 +9,8 @@ import (
 
 // sight is what one look saw.
 type sight struct {
-	locks  []*lock // sorted by name
-	unseen int     // of them: names that the server would not show
+	locks      []*lock // sorted by name
+	unreadable int     // of them: names that the server would not show
 }
 
 // surveyor looks at all names below a prefix.
@@ -30,7 +30,7 @@ func surveyor(client *holdfast.Client, prefix string) func(context.Context) (*si
 				newest = at
 			}
 		}
-		s := &sight{unseen: survey.Counts.Unseen, locks: make([]*lock, len(survey.Names))}
+		s := &sight{unreadable: survey.Counts.Unreadable, locks: make([]*lock, len(survey.Names))}
 		for i := range survey.Names {
 			n := &survey.Names[i]
 			seen := ended.Add(-newest.Sub(n.At))
@@ -74,7 +74,7 @@ func newFinding(d holdfast.Diagnosis) finding {
 }
 
 func newLock(n *holdfast.Surveyed, seen time.Time) *lock {
-	l := &lock{State: n.State, seen: seen, unseen: n.Err != nil}
+	l := &lock{State: n.State, seen: seen, unreadable: n.Err != nil}
 	for _, d := range n.Reasons {
 		if f := newFinding(d); f.Level == fine {
 			l.healthy = f.Sentence

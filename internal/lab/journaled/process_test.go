@@ -64,7 +64,7 @@ func wantAlone(t *testing.T, r *journal.Report) {
 	if r.Verdict == journal.Proved {
 		return
 	}
-	if r.Verdict == journal.Refuted || r.Doubt <= journal.MaxDoubt || len(r.Why) > 1 {
+	if r.Verdict == journal.Refuted || r.Uncertainty <= journal.MaxUncertainty || len(r.Why) > 1 {
 		t.Errorf("got %s, want proved: %v %v", r.Verdict, r.Findings, r.Why)
 	}
 }

@@ -186,7 +186,7 @@ func TestJournalOfAClient(t *testing.T) {
 		t.Errorf("got %+v, want the semaphore's", shared)
 	}
 	r, err := journal.Audit(journal.Read(t.Context(), store, journal.Query{}))
-	if err != nil || r.Verdict == journal.Refuted || r.Verdict == journal.Unproven && r.Doubt <= journal.MaxDoubt || r.Leases != 2 || r.Shared != 1 {
+	if err != nil || r.Verdict == journal.Refuted || r.Verdict == journal.Unproven && r.Uncertainty <= journal.MaxUncertainty || r.Leases != 2 || r.Shared != 1 {
 		t.Errorf("got %+v, %v, want proved of two leases, if this machine was not too busy to know the time", r, err)
 	}
 }
@@ -282,7 +282,7 @@ func TestJournalDropsAndTells(t *testing.T) {
 		t.Errorf("got %+v and then %s, want that 90 were dropped, and what came later", e, told(list[11:]))
 	}
 	r, err := journal.Audit(journal.Read(t.Context(), store, journal.Query{}))
-	if err != nil || r.Verdict != journal.Unproven || r.Missing != 90 || !r.Holes[0].Told {
+	if err != nil || r.Verdict != journal.Unproven || r.Missing != 90 || !r.Holes[0].Reported {
 		t.Errorf("got %+v, %v, want not proved: 90 are missing", r, err)
 	}
 }

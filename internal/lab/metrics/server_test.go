@@ -121,7 +121,7 @@ func TestWhatIsSeenOfARealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.becomes("renewals fail", some, "holdfast_renewal_failures_total")
-	p.becomes("the early warning comes first", func(least float64) bool { return least > 0 && least < 0.5 }, "holdfast_renewal_slack_least_ratio")
+	p.becomes("the early warning comes first", func(least float64) bool { return least > 0 && least < 0.5 }, "holdfast_renewal_slack_min_ratio")
 	<-lease.Done()
 	p.becomes("the loss is told", equals(1), "holdfast_lost_total", "expired")
 	p.becomes("nothing is held", none, "holdfast_held")
@@ -143,14 +143,14 @@ func TestWhatIsSeenOfARealServer(t *testing.T) {
 	p.becomes("the loss has its cause", equals(1), "holdfast_lost_total", "gone")
 
 	third := p.lock("n")
-	p.becomes("the subscription that a holder has", some, "holdfast_wake_confirmed_total")
-	confirmed := p.value("holdfast_wake_confirmed_total")
+	p.becomes("the subscription that a holder has", some, "holdfast_subscriptions_confirmed_total")
+	confirmed := p.value("holdfast_subscriptions_confirmed_total")
 	server.Kill()
-	p.becomes("it breaks", some, "holdfast_wake_broken_total")
+	p.becomes("it breaks", some, "holdfast_subscriptions_broken_total")
 	if err := server.Restart(false); err != nil {
 		t.Fatal(err)
 	}
-	p.becomes("it is confirmed again", func(v float64) bool { return v > confirmed }, "holdfast_wake_confirmed_total")
+	p.becomes("it is confirmed again", func(v float64) bool { return v > confirmed }, "holdfast_subscriptions_confirmed_total")
 	p.becomes("errors of the network", some, "holdfast_store_errors_total", "network")
 	_ = third.Release() // it may have been lost meanwhile
 	p.lock("n")
@@ -177,7 +177,7 @@ func TestAHandOverOnARealServer(t *testing.T) {
 	for i := range rounds {
 		name := fmt.Sprint("n", i)
 		first := a.lock(name)
-		a.becomes("it listens", some, "holdfast_wake_confirmed_total") // or a recall would be found by a renewal
+		a.becomes("it listens", some, "holdfast_subscriptions_confirmed_total") // or a recall would be found by a renewal
 		came := make(chan *holdfast.Lease)
 		go func() {
 			lease, err := b.client.Mutex(name).Lock(t.Context())

@@ -3,7 +3,7 @@ package main
 // cliMutants are the guards of the command line.
 var cliMutants = []mutant{
 	{guard: "orders: of a name in cool-down there is no holder", file: "cmd/holdfast/orders.go", pkg: "./cmd/holdfast", name: "TestScripts",
-		edits: []string{"h != nil && !h.Resting", "h != nil"}},
+		edits: []string{"h != nil && !h.Cooldown", "h != nil"}},
 	{guard: "details: a flag that does not say so hides, too", file: "cmd/holdfast/run_details.go", pkg: "./cmd/holdfast", name: "TestCommandLine",
 		edits: []string{"attached, next = f.attached, f.next", "attached = f.attached"}},
 	{guard: "details: in one word with it", file: "cmd/holdfast/run_details.go", pkg: "./cmd/holdfast", name: "TestCommandLine",

@@ -5,7 +5,7 @@ var journalMutants = []mutant{
 	{guard: "journal: the clocks' errors count against an overlap", file: "journal/audit.go", pkg: "./journal", name: "TestAuditHeedsClocks",
 		edits: []string{"return s.least.Sub(t.most)", "return s.least.Sub(t.least)"}},
 	{guard: "journal: and in doubt", file: "journal/audit.go", pkg: "./journal", name: "TestAuditHeedsClocks",
-		edits: []string{"if r.Doubt > MaxDoubt {", "if false {"}},
+		edits: []string{"if r.Uncertainty > MaxUncertainty {", "if false {"}},
 	{guard: "journal: a clock that went back explains", file: "journal/passed.go", pkg: "./journal", name: "TestAuditHeedsAClockThatWentBack",
 		edits: []string{"return of(x).surelyAfter(l.begin) - p.backs.between(of(x), l.begin)", "return of(x).surelyAfter(l.begin)"}},
 	{guard: "journal: and hides", file: "journal/passed.go", pkg: "./journal", name: "TestAuditHeedsAClockThatWentBack",

@@ -42,7 +42,7 @@ var orderMutants = []mutant{
 	{guard: "callers beside what was stolen ask anew", file: "revoke.go", name: "TestStealOfItsOwnWithWaiters",
 		edits: []string{"reason: reason}, now)\n\tt.line.step(now)", "reason: reason}, now)"}},
 	{guard: "an order of a name that rests: nobody holds it", file: "revoke.go", name: "TestMinHoldOrders",
-		edits: []string{"case h.Resting:", "case false:"}},
+		edits: []string{"case h.Cooldown:", "case false:"}},
 	{guard: "after Close nothing is asked about a name", file: "close.go", name: "TestCallsAfterClose",
 		edits: []string{"if c.isClosed() {\n\t\treturn nil, ErrClosed", "if false {\n\t\treturn nil, ErrClosed"}},
 	{guard: "after Close a quorum is asked nothing", file: "close.go", name: "TestQuorumCallsAfterClose",

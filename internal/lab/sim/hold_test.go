@@ -58,11 +58,11 @@ func TestMinHoldRests(t *testing.T) {
 		next := s.waits(p1, "n")
 		first.release()
 		lease, err := p2.Client.Mutex("n").TryLock(t.Context())
-		if held, ok := errors.AsType[*holdfast.HeldError](err); !ok || !held.Resting || held.Owner != "p0" {
+		if held, ok := errors.AsType[*holdfast.HeldError](err); !ok || !held.Cooldown || held.Owner != "p0" {
 			t.Errorf("TryLock = %v, %v; want that it rests after p0", lease, err)
 		}
 		state, err := p2.Client.Inspect(t.Context(), "n")
-		if err != nil || state.Holder == nil || !state.Holder.Resting || state.Holder.Owner != "p0" || state.Holder.Remaining < 58*time.Second {
+		if err != nil || state.Holder == nil || !state.Holder.Cooldown || state.Holder.Owner != "p0" || state.Holder.Remaining < 58*time.Second {
 			t.Errorf("Inspect = %+v, %v; want that it rests after p0", state.Holder, err)
 		}
 		if len(state.Waiters) != 2 || state.Waiters[0].Owner != "p1" || state.Waiters[1].Owner != "p0" {
@@ -86,7 +86,7 @@ func TestMinHoldOrders(t *testing.T) {
 		_, revoked := op.Client.Revoke(t.Context(), "n", tenure, reason)
 		for _, err := range []error{revoked, op.Client.Steal(t.Context(), "n", tenure, reason)} {
 			wrong, ok := errors.AsType[*holdfast.TenureError](err)
-			if !ok || wrong.Holder == nil || !wrong.Holder.Resting || !strings.Contains(err.Error(), "nobody holds it, and nobody gets it until MinHold has passed after the hold of p0") {
+			if !ok || wrong.Holder == nil || !wrong.Holder.Cooldown || !strings.Contains(err.Error(), "nobody holds it, and nobody gets it until MinHold has passed after the hold of p0") {
 				t.Errorf("got %v; want that it rests after p0", err)
 			}
 		}

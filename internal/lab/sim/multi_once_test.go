@@ -408,7 +408,7 @@ func TestMultiOfOtherKinds(t *testing.T) {
 		}
 		steps := s.steps(1, nil)
 		_, err = p1.Client.Multi("a", "b").Lock(t.Context())
-		if kind, ok := errors.AsType[*holdfast.KindError](err); !ok || kind.Name != "b" || kind.UsedAs != holdfast.KindSemaphore || kind.UsedSize != 3 {
+		if kind, ok := errors.AsType[*holdfast.KindError](err); !ok || kind.Name != "b" || kind.Actual != holdfast.KindSemaphore || kind.ActualSize != 3 {
 			t.Errorf("Lock: got %v, want that b is a semaphore of 3", err)
 		}
 		if err := part.Release(); err != nil {

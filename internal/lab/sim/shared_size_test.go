@@ -55,10 +55,10 @@ func TestSharedTooMany(t *testing.T) {
 // served by it and told once.
 func TestSharedSizeIsKept(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		told := make(chan holdfast.OtherSize, 100)
+		told := make(chan holdfast.SizeMismatch, 100)
 		p0 := s.process("p0", 15*time.Second)
 		p1 := s.Process("p1", holdfast.Options{TTL: 15 * time.Second, Logger: slog.New(slog.DiscardHandler), OnEvent: func(e holdfast.Event) {
-			if e, ok := e.(holdfast.OtherSize); ok {
+			if e, ok := e.(holdfast.SizeMismatch); ok {
 				told <- e
 			}
 		}}, 1)
@@ -103,7 +103,7 @@ func TestSharedSizeIsKept(t *testing.T) {
 			t.Errorf("3 of 2, 8 stated: got %v, want ErrSize", err)
 		}
 		time.Sleep(time.Second)
-		if want := (holdfast.OtherSize{Name: "n", Stated: 8, Size: 2}); len(told) != 1 || <-told != want {
+		if want := (holdfast.SizeMismatch{Name: "n", Asked: 8, Actual: 2}); len(told) != 1 || <-told != want {
 			t.Errorf("told %d times, want once: %v", len(told), want)
 		}
 		if got := s.Do("PTTL", size).(int64); got < 29*24*3600*1000 || got > 30*24*3600*1000 {
@@ -418,7 +418,7 @@ func TestSizeOfAFreeSemaphore(t *testing.T) {
 		shows := func(what string, want int) {
 			t.Helper()
 			state, err := p0.Client.Inspect(t.Context(), "n")
-			if err != nil || state.Size != want || state.Unseen != nil {
+			if err != nil || state.Size != want || state.Unreadable != nil {
 				t.Errorf("Inspect, %s: %+v, %v; want size %d, and nothing unseen", what, state, err, want)
 			}
 		}

@@ -13,8 +13,6 @@ func (s *Story) told(e holdfast.Event) {
 	switch e := e.(type) {
 	case holdfast.Lost:
 		what += ", " + string(e.Cause)
-	case holdfast.Wake:
-		what += map[bool]string{true: ", up", false: ", broken"}[e.Up]
 	case holdfast.Queued:
 		what += map[bool]string{true: ", head", false: ", behind"}[e.Position == 0]
 	}

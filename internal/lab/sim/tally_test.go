@@ -31,7 +31,7 @@ var (
 		"quorum Lock: done", "quorum TryLock: done", "quorum Campaign: done", "quorum MaxHold: done",
 	}
 	states = []string{
-		"Queued, head", "Queued, behind", "Granted", "Released", "Renewed", "RenewFailed", "Recalled", "Wake, up", "Wake, broken",
+		"Queued, head", "Queued, behind", "Granted", "Released", "Renewed", "RenewFailed", "Recalled", "SubscriptionConfirmed", "SubscriptionBroken",
 		"Lost, expired", "Lost, taken", "Lost, gone", "Lost, revoked", "Lost, stolen", "Lost, exported", "Lost, max hold",
 	}
 )

@@ -14,7 +14,7 @@ export function refresh() {
   }
   state.busy = true;
   const url = new URL(location.href);
-  for (const said of ["did", "heard"]) url.searchParams.delete(said);
+  for (const said of ["did", "notified"]) url.searchParams.delete(said);
   fetch(url, { headers: { Accept: "text/html" }, credentials: "same-origin", redirect: "error" })
     .then(async (answer) => {
       if (!answer.headers.get("Content-Type")?.startsWith("text/html")) throw new Error("not a page");

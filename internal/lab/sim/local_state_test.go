@@ -14,20 +14,20 @@ import (
 )
 
 // shows fails the test unless this is what a process holds and waits for.
-func shows(t *testing.T, client *holdfast.Client, want ...holdfast.Here) {
+func shows(t *testing.T, client *holdfast.Client, want ...holdfast.LocalState) {
 	t.Helper()
 	synctest.Wait()
-	got := client.Here()
-	slices.SortFunc(got, func(a, b holdfast.Here) int { return strings.Compare(a.Name, b.Name) })
+	got := client.LocalState()
+	slices.SortFunc(got, func(a, b holdfast.LocalState) int { return strings.Compare(a.Name, b.Name) })
 	if !slices.Equal(got, want) {
 		t.Errorf("here: got %+v, want %+v", got, want)
 	}
 }
 
-// Here tells each name once, with what callers have and want of it: turns, shared kinds
+// LocalState tells each name once, with what callers have and want of it: turns, shared kinds
 // and candidates, which have lines of their own, and nothing of what only lingers, is
 // over or belongs to others.
-func TestHere(t *testing.T) {
+func TestLocalState(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: 6 * time.Second, Linger: 20 * time.Second}, 1)
 		p1 := s.process("p1", 6*time.Second)
@@ -38,12 +38,12 @@ func TestHere(t *testing.T) {
 		second, third := s.waits(p0, "turns"), s.waits(p0, "turns")
 		other := s.lock(p1, "theirs")
 		next := s.waits(p0, "theirs")
-		shows(t, c, holdfast.Here{Name: "theirs", Waiting: 1}, holdfast.Here{Name: "turns", Held: 1, Waiting: 2})
+		shows(t, c, holdfast.LocalState{Name: "theirs", Waiting: 1}, holdfast.LocalState{Name: "turns", Held: 1, Waiting: 2})
 		other.release()
 		theirs := s.soon("their name", next, time.Second)
 		first.release()
 		again := s.soon("the next turn", second, time.Second)
-		shows(t, c, holdfast.Here{Name: "theirs", Held: 1}, holdfast.Here{Name: "turns", Held: 1, Waiting: 1})
+		shows(t, c, holdfast.LocalState{Name: "theirs", Held: 1}, holdfast.LocalState{Name: "turns", Held: 1, Waiting: 1})
 		theirs.release()
 		again.release()
 		s.soon("the last turn", third, time.Second).release()
@@ -70,14 +70,14 @@ func TestHere(t *testing.T) {
 			gone <- err
 		}()
 		time.Sleep(50 * time.Millisecond)
-		shows(t, c, holdfast.Here{Name: "leader", Held: 1, Waiting: 1}, holdfast.Here{Name: "permits", Held: 2, Waiting: 1})
+		shows(t, c, holdfast.LocalState{Name: "leader", Held: 1, Waiting: 1}, holdfast.LocalState{Name: "permits", Held: 2, Waiting: 1})
 		giveUp()
 		for range 2 {
 			if err := <-gone; err == nil {
 				t.Error("a caller that gave up has a lease")
 			}
 		}
-		shows(t, c, holdfast.Here{Name: "leader", Held: 1}, holdfast.Here{Name: "permits", Held: 2})
+		shows(t, c, holdfast.LocalState{Name: "leader", Held: 1}, holdfast.LocalState{Name: "permits", Held: 2})
 		for _, lease := range []*holdfast.Lease{a, b, leader} {
 			if err := lease.Release(); err != nil {
 				t.Error(err)

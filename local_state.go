@@ -1,19 +1,19 @@
 package holdfast
 
-// Here is what callers of one Client have and want of one name.
-type Here struct {
+// LocalState is what callers of one Client have and want of one name.
+type LocalState struct {
 	Name    string
 	Held    int // leases that are not over; those that share one, see Mutex.Reentrant, count once
 	Waiting int // calls that have not got their answer, TryLock's too
 }
 
-// Here lists the names that callers of this Client hold or wait for, in no order, each
+// LocalState lists the names that callers of this Client hold or wait for, in no order, each
 // once. It is what this process knows, exact at that moment: it asks nobody, and takes
 // about a microsecond a name. A name that only lingers is not among them.
-func (c *Client) Here() []Here {
+func (c *Client) LocalState() []LocalState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]Here, 0, len(c.lines))
+	all := make([]LocalState, 0, len(c.lines))
 	at := make(map[string]int, len(c.lines)) // candidates and shared kinds have several lines of a name
 	for _, l := range c.lines {
 		held := 0
@@ -27,7 +27,7 @@ func (c *Client) Here() []Here {
 		if !known {
 			i = len(all)
 			at[l.name] = i
-			all = append(all, Here{Name: l.name})
+			all = append(all, LocalState{Name: l.name})
 		}
 		all[i].Held += held
 		all[i].Waiting += l.callers.n
