@@ -54,7 +54,7 @@ func (u *usual) expected(state *holdfast.State) time.Duration {
 	}
 	typical, known := u.typical(state.Name)
 	switch {
-	case h.Resting && (known || before == 0):
+	case h.Cooldown && (known || before == 0):
 		return h.Remaining + time.Duration(before)*typical
 	case !known:
 		return 0
