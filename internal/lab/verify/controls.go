@@ -36,7 +36,7 @@ var Controls = []Control{
 	{Why: "FLUSHALL: two hold", Cell: "standalone/flushall", Sees: check.Exclusion},
 	{Why: "DEL of the key: two hold", Cell: "standalone/keys-deleted-client-frozen", Sees: check.Exclusion},
 	{Why: "the key is evicted: two hold", Cell: "standalone/evicted-client-frozen", Sees: check.Exclusion},
-	{Why: "a holder stops between its last look and its write: an update is lost without a fence", Cell: "standalone/client-frozen/before-write", Sees: check.Careless},
+	{Why: "a holder stops between its last check and its write: an update is lost without a fence", Cell: "standalone/client-frozen/before-write", Sees: check.Careless},
 	{Why: "the server's clock jumps forward, so leases end early: two hold", Cell: "clocked/clock-forward", Sees: check.Exclusion},
 	{Why: "the server's clock goes faster than the margin allows for: two hold", Cell: "clocked/clock-fast-client-killed", Sees: check.Exclusion},
 	{Why: "one node's clock jumps forward under a bare majority: two hold", Cell: "clocked-quorum/node-clock-forward-bare-majority", Sees: check.Exclusion},

@@ -28,9 +28,9 @@ type Promise string
 const (
 	OwnView  Promise = "exclusion by own view"
 	Fenced   Promise = "fenced register"
-	NotLeft  Promise = "nothing left by who gave up"
+	NotLeft  Promise = "nothing left after giving up"
 	Told     Promise = "context ends in time"
-	NotTaken Promise = "released by nobody else"
+	NotTaken Promise = "not released by another"
 )
 
 // Promises are all of them.

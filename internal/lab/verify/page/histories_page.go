@@ -11,23 +11,23 @@ func (l *latest) writeHistories(b *strings.Builder) {
 	if !l.from(b, "histories", "Real processes and servers") {
 		return
 	}
-	fmt.Fprintf(b, "%s histories in %.0f s, %s attempts to lock, %s leases, %s faults: **%d promises broken**.",
+	fmt.Fprintf(b, "%s histories in %.0f s: %s attempts to lock, %s leases, %s faults, **%d promises broken**.\n",
 		thousands(l.Histories), l.Seconds, thousands(l.Operations), thousands(l.Grants), thousands(l.Faults), l.Violations)
 	if l.Violations == 0 && l.Histories > 0 {
-		fmt.Fprintf(b, " That is no proof: if each history of this mix broke one with the same chance, that chance is below\n3 in %s with 95 %% certainty; for what is judged by times, which is not in histories on a busy machine, below 3 in %s.",
+		fmt.Fprintf(b, "\nThis is no proof. If each history of this mix has the same chance to break a promise, that chance is below 3 in %s\n(95 %% confidence). For promises about time it is below 3 in %s, since a busy machine excludes those checks.\n",
 			thousands(l.Histories), thousands(l.Histories-l.Slow))
 	}
 	if l.Ended > 0 {
-		fmt.Fprintf(b, " Contexts are counted apart: of %s\nleases that ended by their deadline in a process that ran, as far as was known, those of %s came more than 20 ms late.", thousands(l.Ended), thousands(l.Late))
+		fmt.Fprintf(b, "\nOf %s leases that ended by their deadline while their process ran, %s contexts ended more than 20 ms late.\n", thousands(l.Ended), thousands(l.Late))
 	}
 	if l.Undecided > 0 {
-		fmt.Fprintf(b, " The search for an order of a name was given up %s.", times(l.Undecided))
+		fmt.Fprintf(b, "The search for an order of a name was given up %s.\n", times(l.Undecided))
 	}
 	l.machineOf(b)
 	l.table(b)
 	for _, reason := range slices.Sorted(maps.Keys(l.LeftOut)) {
 		if cells := l.leftOut(reason); len(cells) > 0 {
-			fmt.Fprintf(b, "\nNot played: %s (%s).\n", strings.Join(cells, ", "), reason)
+			fmt.Fprintf(b, "\nNot run: %s (%s).\n", strings.Join(cells, ", "), reason)
 		}
 	}
 	for _, f := range l.Found {
@@ -44,26 +44,26 @@ func (l *latest) contexts(b *strings.Builder) {
 		return
 	}
 	c := l.Contexts
-	fmt.Fprintf(b, "Of %s leases that ended by their deadline in a process that ran from half a second before until half a second\nbehind it, the contexts of **%s** came more than 20 ms late. These %s histories are not counted above.\n",
+	fmt.Fprintf(b, "Of %s leases that ended by their deadline in a process that ran from 0.5 s before until 0.5 s after it,\n**%s** contexts ended more than 20 ms late. These %s histories are not counted above.\n",
 		thousands(c.Ended), thousands(c.Late), thousands(c.Histories))
 }
 
 // machineOf says what the machine had to do with it.
 func (l *latest) machineOf(b *strings.Builder) {
 	if l.Slow > 0 {
-		fmt.Fprintf(b, " In %s histories the machine was too busy for the checks of times.", thousands(l.Slow))
+		fmt.Fprintf(b, "In %s histories the machine was too busy to check times.\n", thousands(l.Slow))
 	}
 	if l.Silent > 0 {
-		fmt.Fprintf(b, " When the kernel no longer cut clients off, TCP was silent for %.1f s at most, as far as it was\nwaited for.", l.Silent)
+		fmt.Fprintf(b, "After a network fault ended, TCP was silent for up to %.1f s.\n", l.Silent)
 	}
 	if l.Failed > 0 {
-		fmt.Fprintf(b, " In %d histories the harness itself failed; what there was of them was judged.", l.Failed)
+		fmt.Fprintf(b, "In %d histories the harness failed; the events recorded until then were checked.\n", l.Failed)
 	}
 }
 
 // table has a row for each place.
 func (l *latest) table(b *strings.Builder) {
-	b.WriteString("\n\n| place | cells | histories | least in a cell | of those with times judged | attempts | faults | broken |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("\n| topology | scenarios | histories | least in a scenario | least with times checked | attempts | faults | broken |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	places := map[string]*counts{}
 	cells, least, timed := map[string]int{}, map[string]int{}, map[string]int{}
 	for name, c := range l.Cells {

@@ -82,7 +82,7 @@ func TestContextsAreCountedApart(t *testing.T) {
 	if got, want := l.Operations, 500; got != want {
 		t.Errorf("attempts: got %d, want %d", got, want)
 	}
-	for _, want := range []string{"Of 6 leases", "the contexts of **1** came", "These 5 histories", "`two`, 2026-11-20, m: 2 histories in 4 s"} {
+	for _, want := range []string{"Of 6 leases", "**1** contexts ended", "These 5 histories", "- 2026-11-19 to 2026-11-20, m: 2 runs, 5 histories in 15 s"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has not %q:\n%s", want, page)
 		}
@@ -113,9 +113,9 @@ func TestHistoriesAreAddedUp(t *testing.T) {
 		t.Errorf("harness failed: got %d, want %d", got, want)
 	}
 	for _, want := range []string{
-		"By hand.", "`one`, 2026-11-19, m: 3 histories in 10 s", "`two`, 2026-11-20, m: 2 histories in 4 s",
-		"5 histories in 15 s, 1,500 attempts", "**0 promises broken**", "| aof | 1 | 3 | 3 | 3 | 900 | 0 | 0 |",
-		"| netns | 2 | 2 | 1 | 1 | 600 | 27 | 0 |", "silent for 1.5 s at most", "Not played: netns/line-slow (netem: not allowed here).",
+		"By hand.", "2 runs. The command", "- 2026-11-19 to 2026-11-20, m: 2 runs, 5 histories in 15 s",
+		"5 histories in 15 s: 1,500 attempts", "**0 promises broken**", "| aof | 1 | 3 | 3 | 3 | 900 | 0 | 0 |",
+		"| netns | 2 | 2 | 1 | 1 | 600 | 27 | 0 |", "silent for up to 1.5 s", "Not run: netns/line-slow (netem: not allowed here).",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has not %q:\n%s", want, page)

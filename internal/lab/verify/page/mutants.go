@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -57,27 +59,82 @@ func (l *latest) takeMutants(files []string, command string, _ taking) error {
 }
 
 func (l *latest) mutants(b *strings.Builder) {
-	if !l.from(b, "mutants", "Guards taken out") {
+	if !l.from(b, "mutants", "Guards removed") {
 		return
 	}
-	slowest := slices.MaxFunc(l.Mutants.List, func(a, b mutant) int { return int(a.Seconds - b.Seconds) })
-	fmt.Fprintf(b, "%d guards, each taken out once: **%d caught**, each by the test that is named for it,\nbuild included in %.0f s at most. [All of them](verification/mutants.md).\n", l.Mutants.Tried, l.Mutants.Killed, slowest.Seconds)
+	fmt.Fprintf(b, "%d guards, each removed once: **%d caught**, each by the test that is named for it. [By area](verification/mutants.md).\n", l.Mutants.Tried, l.Mutants.Killed)
 }
 
+// largestFiles is how many files the page names, those with most guards.
+const largestFiles = 12
+
+// writeMutants writes the summary: counts by area, the files with most guards, and
+// each guard that was not caught.
 func (l *latest) writeMutants() error {
 	if len(l.Mutants.List) == 0 {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("<!-- made by go run ./internal/lab/verify/page -->\n# Guards taken out\n\n")
-	b.WriteString("`make mutants` takes each of these out of the code, one at a time, and runs the test that must fail then.\n\n")
-	b.WriteString("| guard | in | test | caught in |\n|---|---|---|---:|\n")
+	b.WriteString("<!-- made by go run ./internal/lab/verify/page from docs/verification/latest.json -->\n# Guards removed\n\n")
+	b.WriteString("`make mutants` removes one guard of the code at a time and runs the test that must fail then. The tree is not changed.\n")
+	b.WriteString("`go run ./internal/lab/mutants -run REGEXP` tries some guards, `-part 0/4` a quarter of them.\n")
+	b.WriteString("The guards and their tests stand in [internal/lab/mutants](../../internal/lab/mutants); the time of each stands in\n[latest.json](latest.json).\n\n")
+	run := l.Runs["mutants"]
+	slowest := slices.MaxFunc(l.Mutants.List, func(a, b mutant) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	fmt.Fprintf(&b, "%s, %s: %d guards, **%d caught**. The slowest took %.0f s, its build included.\n\n", run.Date, run.Machine, l.Mutants.Tried, l.Mutants.Killed, slowest.Seconds)
+	b.WriteString("| area | files | guards | caught |\n|---|---:|---:|---:|\n")
+	for _, a := range counted(l.Mutants.List, area) {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", a.name, len(a.files), a.guards, a.caught)
+	}
+	files := counted(l.Mutants.List, func(file string) string { return "`" + file + "`" })
+	fmt.Fprintf(&b, "\nThe files with most guards:\n\n| file | guards | caught |\n|---|---:|---:|\n")
+	for _, f := range files[:min(largestFiles, len(files))] {
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", f.name, f.guards, f.caught)
+	}
 	for _, m := range l.Mutants.List {
-		word := fmt.Sprintf("%.1f s", m.Seconds)
 		if !m.Killed {
-			word = "**not caught**"
+			fmt.Fprintf(&b, "\n- **not caught**: %s, in `%s`, by `%s`\n", m.Guard, m.File, m.Test)
 		}
-		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", strings.ReplaceAll(m.Guard, "|", "\\|"), m.File, m.Test, word)
 	}
 	return os.WriteFile(mutantsFile, []byte(b.String()), 0o644)
+}
+
+// group is a number of guards.
+type group struct {
+	name           string
+	files          map[string]bool
+	guards, caught int
+}
+
+// counted puts mutants into groups by their files, the largest first.
+func counted(list []mutant, of func(file string) string) []group {
+	at := map[string]*group{}
+	for _, m := range list {
+		g := at[of(m.File)]
+		if g == nil {
+			g = &group{name: of(m.File), files: map[string]bool{}}
+			at[g.name] = g
+		}
+		g.files[m.File] = true
+		g.guards++
+		if m.Killed {
+			g.caught++
+		}
+	}
+	var all []group
+	for _, g := range at {
+		all = append(all, *g)
+	}
+	slices.SortFunc(all, func(a, b group) int {
+		return cmp.Or(cmp.Compare(b.guards, a.guards), strings.Compare(a.name, b.name))
+	})
+	return all
+}
+
+// area is the directory of a file, the root package by its name.
+func area(file string) string {
+	if dir := path.Dir(file); dir != "." {
+		return "`" + dir + "`"
+	}
+	return "`holdfast` (root)"
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -41,23 +40,47 @@ func (l *latest) from(b *strings.Builder, flag, title string) bool {
 		fmt.Fprintf(b, "`%s`, %s, %s\n\n", run.Command, run.Date, run.Machine)
 		return true
 	}
-	fmt.Fprintf(b, "In %d runs:\n\n", len(run.Parts))
-	for _, p := range run.Parts {
-		fmt.Fprintf(b, "- `%s`, %s, %s: %s histories in %.0f s\n", p.Command, p.Date, p.Machine, thousands(p.Histories), p.Seconds)
+	fmt.Fprintf(b, "%d runs. The command of each stands in [latest.json](verification/latest.json).\n\n", len(run.Parts))
+	for _, on := range byMachine(run.Parts) {
+		first, last := on[0], on[len(on)-1]
+		histories, seconds := 0, 0.0
+		for _, p := range on {
+			histories, seconds = histories+p.Histories, seconds+p.Seconds
+		}
+		fmt.Fprintf(b, "- %s to %s, %s: %s, %s histories in %.0f s\n", first.Date, last.Date, first.Machine, runs(len(on)), thousands(histories), seconds)
 	}
 	b.WriteString("\n")
 	return true
+}
+
+// byMachine puts the runs of each machine together, in the order of their dates.
+func byMachine(parts []stage) (of [][]stage) {
+	at := map[string]int{}
+	for _, p := range slices.SortedStableFunc(slices.Values(parts), func(a, b stage) int { return strings.Compare(a.Date, b.Date) }) {
+		i, known := at[p.Machine]
+		if !known {
+			i = len(of)
+			at[p.Machine], of = i, append(of, nil)
+		}
+		of[i] = append(of[i], p)
+	}
+	return of
+}
+
+// runs is "1 run", "2 runs", and so on.
+func runs(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
 }
 
 func (l *latest) simulation(b *strings.Builder) {
 	if !l.from(b, "simulation", "Simulated time") {
 		return
 	}
-	fmt.Fprintf(b, "%s stories, %s operations: **%d promises broken**. What happened in them, so often:\n\n", thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), len(l.Stories.Violations))
-	b.WriteString("| fault | times |\n|---|---:|\n")
-	for _, what := range slices.Sorted(maps.Keys(l.Stories.Faults)) {
-		fmt.Fprintf(b, "| %s | %s |\n", what, thousands(l.Stories.Faults[what]))
-	}
+	fmt.Fprintf(b, "%s stories, %s operations, %s faults of %d kinds: **%d promises broken**. The count of each kind stands in\n[latest.json](verification/latest.json).\n",
+		thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), thousands(total(l.Stories.Faults)), len(l.Stories.Faults), len(l.Stories.Violations))
 }
 
 // total is the sum of what was counted.

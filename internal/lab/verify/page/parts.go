@@ -42,13 +42,14 @@ func (l *latest) controls(b *strings.Builder) {
 	if !l.from(b, "controls", "Outside the promises") {
 		return
 	}
-	fmt.Fprintf(b, "The same judges in %d situations for which nothing is promised: in %d what was predicted was seen to break. Nothing got\npast the fence of those that have one.\n\n", l.Controls.Tried, l.Controls.Seen)
-	b.WriteString("| what is predicted | where | seen |\n|---|---|---|\n")
+	fmt.Fprintf(b, "The same checkers ran in %d situations that no promise covers. In %d of them the predicted failure was found. No fence let\na late write through.\n\n", l.Controls.Tried, l.Controls.Seen)
+	b.WriteString("| prediction | scenario | found by |\n|---|---|---|\n")
 	for _, c := range l.Controls.List {
-		fmt.Fprintf(b, "| %s | `%s` | %s |\n", c.Why, c.Cell, c.Seen)
+		checker, _, _ := strings.Cut(c.Seen, ":")
+		fmt.Fprintf(b, "| %s | `%s` | %s |\n", c.Why, c.Cell, checker)
 	}
 	for _, left := range l.Controls.LeftOut {
-		fmt.Fprintf(b, "\nNot played: %s.\n", left)
+		fmt.Fprintf(b, "\nNot run: %s.\n", left)
 	}
 }
 
@@ -71,10 +72,10 @@ type judgment struct {
 }
 
 func (l *latest) peers(b *strings.Builder) {
-	if !l.from(b, "peers", "Other libraries in the same cells") {
+	if !l.from(b, "peers", "Other libraries in the same scenarios") {
 		return
 	}
-	b.WriteString("Broken in how many of the histories that judge it; empty: not judged, or not offered. It says what can happen, not how\noften it does: the cells are made to find it, and most of these libraries promise less. The view of rueidislock is its\ncontext, so that one finding stands in two columns.\n\n")
+	b.WriteString("Each cell of the table is the number of histories that broke the promise, of those that checked it. Empty: not checked, or\nnot offered. The table shows what can happen, not how often: the scenarios are made to find it, and most of these libraries\npromise less. The view of rueidislock is its context, so one failure stands in two columns. The commands that replay a\nfailure stand in [latest.json](verification/latest.json).\n\n")
 	var promises []string
 	for _, p := range l.Peers.Rows {
 		for promise := range p.Promises {
@@ -85,7 +86,6 @@ func (l *latest) peers(b *strings.Builder) {
 	}
 	slices.Sort(promises)
 	fmt.Fprintf(b, "| | histories | %s |\n|---|---:|%s\n", strings.Join(promises, " | "), strings.Repeat("---:|", len(promises)))
-	var replay []string
 	for _, name := range slices.Sorted(maps.Keys(l.Peers.Rows)) {
 		p := l.Peers.Rows[name]
 		fmt.Fprintf(b, "| %s | %d |", name, p.Histories)
@@ -97,14 +97,9 @@ func (l *latest) peers(b *strings.Builder) {
 			default:
 				fmt.Fprintf(b, " %d of %d |", j.Broken, j.Histories)
 			}
-			for _, cell := range slices.Sorted(maps.Keys(j.First)) {
-				replay = append(replay, fmt.Sprintf("- %s, %s, `%s`: `%s`", name, promise, cell, j.First[cell]))
-				break
-			}
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "\nTo see one of each again:\n\n%s\n", strings.Join(replay, "\n"))
 }
 
 // model is one search of the states of a model, or of one without a guard.
@@ -124,25 +119,48 @@ func (l *latest) models(b *strings.Builder) {
 	if !l.from(b, "models", "All states of the models") {
 		return
 	}
-	b.WriteString("| model | bounds | states | steps | depth | time | |\n|---|---|---:|---:|---:|---:|---|\n")
-	var guards, found int
+	searches := map[string]*search{}
+	guards, found := 0, 0
+	var missed []model
 	for _, m := range l.Models {
-		if m.Guard != "" {
-			if guards++; m.Good {
-				found++
-			}
-			continue
-		}
-		word := "nothing broken"
-		if !m.Good {
-			word = "**" + m.Broken + "**"
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %.1f s | %s |\n", m.Model, m.Bounds, thousands(m.States), thousands(m.Transitions), m.Depth, m.Seconds, word)
-	}
-	fmt.Fprintf(b, "\n%d guards were taken out, one at a time; without %d of them something broke, and was found:\n\n| model | without | breaks | states until it is found |\n|---|---|---|---:|\n", guards, found)
-	for _, m := range l.Models {
-		if m.Guard != "" {
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", m.Model, m.Guard, m.Broken, thousands(m.States))
+		switch s := searches[m.Model]; {
+		case m.Guard != "" && m.Good:
+			guards, found = guards+1, found+1
+		case m.Guard != "":
+			guards, missed = guards+1, append(missed, m)
+		case s == nil:
+			searches[m.Model] = &search{1, m.States, m.Transitions, m.Depth, m.Seconds, broken(m)}
+		default:
+			*s = search{s.runs + 1, s.states + m.States, s.steps + m.Transitions, max(s.depth, m.Depth), s.seconds + m.Seconds, s.broken + broken(m)}
 		}
 	}
+	b.WriteString("| model | searches | states | steps | greatest depth | time | broken |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	for _, name := range slices.Sorted(maps.Keys(searches)) {
+		s := searches[name]
+		fmt.Fprintf(b, "| %s | %d | %s | %s | %d | %.0f s | %d |\n", name, s.runs, thousands(s.states), thousands(s.steps), s.depth, s.seconds, s.broken)
+	}
+	fmt.Fprintf(b, "\nWithout one guard at a time, the search found a broken promise for %d of %d guards. The bounds and guards of each search\nstand in [latest.json](verification/latest.json).\n", found, guards)
+	for _, m := range missed {
+		fmt.Fprintf(b, "\n- **not found**: %s, %s\n", m.Model, m.Guard)
+	}
+	for _, m := range l.Models {
+		if broken(m) > 0 {
+			fmt.Fprintf(b, "\n- **broken**: %s, %s: %s\n", m.Model, m.Bounds, m.Broken)
+		}
+	}
+}
+
+// search is the sum of the searches of a model.
+type search struct {
+	runs, states, steps, depth int
+	seconds                    float64
+	broken                     int
+}
+
+// broken is 1 if a whole model broke a promise.
+func broken(m model) int {
+	if m.Guard == "" && !m.Good {
+		return 1
+	}
+	return 0
 }

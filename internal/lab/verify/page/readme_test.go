@@ -51,8 +51,17 @@ func TestMutantsAreAddedUp(t *testing.T) {
 	if l.Mutants.Tried != 3 || l.Mutants.Killed != 2 || len(l.Mutants.List) != 3 || l.Mutants.List[0].Guard != "a" {
 		t.Errorf("kept %+v", l.Mutants)
 	}
-	if want := "3 guards, each taken out once: **2 caught**"; !strings.Contains(page, want) {
+	if want := "3 guards, each removed once: **2 caught**"; !strings.Contains(page, want) {
 		t.Errorf("the page does not say %q:\n%s", want, page)
+	}
+	summary, err := os.ReadFile(mutantsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"3 guards, **2 caught**", "| `holdfast` (root) | 1 | 3 | 2 |", "| `f.go` | 3 | 2 |", "- **not caught**: c, in `f.go`, by `TestC`"} {
+		if !strings.Contains(string(summary), want) {
+			t.Errorf("the summary does not say %q:\n%s", want, summary)
+		}
 	}
 	if err := run([]string{"-mutants", "m1.json,m1.json"}); err == nil || !strings.Contains(err.Error(), `"b" is there twice`) {
 		t.Errorf("the same part twice: %v", err)
