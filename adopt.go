@@ -5,22 +5,22 @@ import (
 	"strconv"
 )
 
-// Adopt goes on with a hold that another process gave away by Lease.Export, and
-// returns the lease: a tenure of this Client from now on, with its ttl, its owner
-// and a token above all before. Of several that adopt one text, one at most gets the lease; the
-// others, and who comes after the ttl of the exporter, get ErrLost: cause Taken or Gone,
-// Revoked or Stolen if somebody ordered that meanwhile.
+// Adopt continues a hold that another process gave away with [Lease.Export], and
+// returns its lease. The lease has the ttl and owner of this Client and a higher token
+// than before. At most one call can adopt a text. The others, and calls after the ttl
+// of the exporter, get [ErrLost].
 //
-// The term of an Election becomes a new one of this Client, with the value that the exporter
-// proclaimed last, or else campaigned with, and is announced as Campaign does. Nobody can lead in between, and
-// candidates that wait keep their places. Its token is another: what the
-// exporter still does by the old one is refused where tokens are checked.
+// If the hold is the term of an [Election], Adopt begins a new term with the newest
+// value of the exporter. No other candidate can lead in between, and waiting candidates
+// keep their places.
 //
-// It costs one round trip. ctx bounds the wait for Redis. When it ends, or Adopt fails after Redis was
-// asked (ErrUnreachable, ErrTooSlow, ErrReplicas), the hold is given back if it
-// has been taken over, and can be adopted again if not. Other errors: a text that is
-// damaged or was exported under another Options.Prefix, ErrClosed, a ServerError.
-// A Client of a quorum can't.
+// Adopt blocks until Redis has answered or ctx has ended. If it fails after Redis was
+// asked, an adopted hold is released; otherwise the hold can still be adopted.
+//
+// Errors: [ErrLost] with its cause, [ErrExport] if the text is damaged,
+// [ErrUnreachable], [ErrTooSlow], [ErrReplicas], [ErrClosed], a [ServerError], or the
+// error of ctx. A text that was exported under another [Options.Prefix] is an error. A
+// Client of a quorum cannot adopt.
 func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

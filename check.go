@@ -10,33 +10,33 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// Check is one finding of Client.Check.
+// Check is one finding of [Client.Check].
 type Check struct {
 	Name        string
 	State       CheckState
-	Finding     string // what was seen
-	Consequence string // what follows from it for locks; may be empty where all is well
-	Fix         string // what to do; empty where there is nothing to do
+	Finding     string // what the client observed
+	Consequence string // effect on locks; may be empty if State is CheckOK
+	Fix         string // what to do; empty if there is nothing to do
 }
 
-// CheckState says how a Check ended.
+// CheckState is the result of a [Check].
 type CheckState string
 
-// The states of a Check.
+// The states of a [Check].
 const (
 	CheckOK      CheckState = "OK"
-	CheckWarn    CheckState = "WARN"    // locks work, but something will hurt
-	CheckFail    CheckState = "FAIL"    // locks do not work, or not safely
-	CheckUnknown CheckState = "unknown" // the server does not tell us
+	CheckWarn    CheckState = "WARN"    // locks work, but a problem is likely
+	CheckFail    CheckState = "FAIL"    // locks do not work, or are not safe
+	CheckUnknown CheckState = "unknown" // the server does not give the information
 )
 
-// Check tries what holdfast needs on a name of its own, which it makes and
-// deletes again, and asks the server what it is and how it is set: at the start
-// of a program, or when something is wrong. It takes some thirty round trips, and
-// gives up after a TTL (1 to 15 s) without an answer, or when ctx ends. Nothing of
-// it is an error: a server that can't be reached, or a Client
-// that is closed, is a CheckFail. The name begins
-// with "check-", behind the Client's prefix.
+// Check tests on a name of its own all that holdfast needs from the server. It also
+// reads the settings of the server. Call it when a program starts, or to find a fault.
+// The name is the prefix and then "check-"; Check deletes it again.
+//
+// Check returns when it is done, when ctx ends, or after one TTL (1 to 15 s) without an
+// answer. It returns failures as findings: an unreachable server or a closed Client is
+// a [CheckFail].
 func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
 
 func (c *core) check(ctx context.Context) []Check {

@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/seam"
 )
 
-// Client locks names in one Redis deployment. It is safe for concurrent use;
-// one for a process is what is meant: callers of one Client that want the same
-// name stand in line here and cost Redis nothing.
+// Client locks names in one Redis deployment. It is safe for concurrent use. Make one
+// for each process: callers of one Client that wait for the same name share one place
+// in Redis.
 type Client struct {
 	// The core does not know the Client, so that one that is dropped without
 	// Close can be noticed.
@@ -86,17 +86,20 @@ type core struct {
 	after     []func()   // to run
 }
 
-// New makes a Client on a store. nil options are good defaults. It talks to
-// nobody until the first call. A nil store and options out of range are
-// mistakes of the program: it panics and says what is allowed.
+// New returns a Client that locks names in store. It does not connect: the first call
+// does. Nil options mean the defaults. New panics if store is nil or an option is out
+// of range.
 //
-// End a Client by Close. One that the program drops is closed when it is
-// garbage-collected: its leases end, and Options.Logger gets a warning. These keep it from
-// that: the Client; a Mutex or another lock that it made; a call that waits; a Lease, also
-// after its Release; a context from Lease.Context or one derived from that; and, until
-// the lease ends, a channel from Lease.Done or from such a context. A token, a name, or a
-// value that was copied out of a Lease does not: keep the Lease for as long as you need
-// the lock.
+// Call [Client.Close] at the end of the program. A Client that is garbage-collected is
+// closed: its leases end, and [Options.Logger] gets a warning. These values keep a
+// Client alive:
+//
+//   - the Client, and each lock made by it
+//   - a call that waits
+//   - a [Lease], also after its Release, and a context from [Lease.Context]
+//   - a channel from [Lease.Done] or from such a context, until the lease ends
+//
+// A token or a name does not keep it alive. So keep the Lease while you need the lock.
 func New(store Store, options *Options) *Client {
 	if store == nil {
 		panic("holdfast: New needs a store, such as rueidisstore.New(client) or embedded.Open(nil)")
@@ -174,10 +177,11 @@ func (c *core) start() *Client {
 	return client
 }
 
-// Owner is the label under which people see this Client's leases.
+// Owner returns the label of this Client's leases: see [Options.Owner].
 func (c *Client) Owner() string { return c.options.Owner }
 
-// Quorum is the quorum-id of a Client that NewQuorum made; empty: it is of one master.
+// Quorum returns the quorum-id of a Client that [NewQuorum] made, and "" for one
+// master.
 func (c *Client) Quorum() string { return c.options.Quorum }
 
 // unlock releases the mutex and begins what was noted under it.

@@ -24,23 +24,20 @@ func dropped(c *core) {
 	}
 }
 
-// Close ends the Client: leases that are held end with cause Closed and are
-// released, waiting calls return ErrClosed, and what it began is undone, all
-// within about two seconds. The error is ErrUnknown if Redis did not confirm
-// that in time; what is left then ends by its TTL. The store stays open. OnEvent
-// has been told all when Close returns, unless it takes longer than a second. A second
-// Close waits until the first has undone all, and returns the same.
+// Close ends the Client. Leases end with cause [Closed] and are released, and waiting
+// calls return [ErrClosed]. Close blocks for about two seconds at most, for cleanup in
+// Redis, and up to one second more for OnEvent. The store stays open.
 //
-// What is called after Close returns ErrClosed and asks the store nothing, looks and
-// orders like Inspect, Names and Revoke too; Check says that the Client is closed. A look
-// or an order that had begun gets its answer; without one it is not sent again, and
-// returns ErrClosed: Redis may have done what it asked for. The methods of a Lease say ErrLost then, which is
-// ErrClosed too; those that ask nobody, like LocalState, go on working.
+// Close returns [ErrUnknown] if Redis did not confirm the cleanup in time. The
+// remaining keys expire after their TTL. A second Close waits for the first and returns
+// the same.
 //
-// A program that exits without Close leaves behind what it still holds, until its TTL ends,
-// and the place in the queue of each call that still waits, or that returned because of
-// its context before Redis had confirmed its end (see Mutex.Lock). Such a place costs
-// the next waiters nothing once the connection is gone.
+// Later calls return ErrClosed and do not contact Redis. A call that is under way
+// returns its answer, or ErrClosed without one: Redis may have executed it. Methods of
+// a [Lease] return [ErrLost], which is ErrClosed, too. [Client.LocalState] still works.
+//
+// If a program exits without Close, its names stay held until their TTL ends. Its
+// places in queues stay until then, too.
 func (c *Client) Close() error { return c.close() }
 
 // isClosed reports whether Close was called.

@@ -15,24 +15,24 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// Details are what a Client tells people of its process, beside its locks: whom to
-// ask at night. Who may read Redis reads them, so they must hold no secret, and who
-// may write there can claim any. All fields may be empty. What can't be printed
-// becomes "_", and each is cut to MaxDetail bytes.
+// Details describe the process of a Client to people. Users with read access to Redis
+// can read them, so they must hold no secret. Users with write access can forge them.
+// All fields may be empty. Unprintable characters become "_", and each field is cut to
+// [MaxDetail] bytes.
 type Details struct {
 	Host    string `json:"host,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 	User    string `json:"user,omitempty"`
-	Program string `json:"program,omitempty"` // its file's name
-	Command string `json:"command,omitempty"` // what it runs while it holds a name
-	Note    string `json:"note,omitempty"`    // whatever helps: a ticket, a team, a link to a log
+	Program string `json:"program,omitempty"` // file name of the program
+	Command string `json:"command,omitempty"` // command that runs while the name is held
+	Note    string `json:"note,omitempty"`    // any help: a ticket, a team, a link to a log
 }
 
-// MaxDetail is how long each of the Details may be, in bytes.
+// MaxDetail is the longest field of [Details], in bytes.
 const MaxDetail = 256
 
-// ProcessDetails are host, pid, user and program of this process, as far as they are
-// known. Command line and note are for the caller to add.
+// ProcessDetails returns host, pid, user and program of this process, as far as they
+// are known. Command and Note are empty.
 func ProcessDetails() *Details {
 	d := &Details{PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
 	d.Host, _ = os.Hostname()
@@ -295,7 +295,7 @@ func (t badgeText) details() *Details {
 	return &t.Details
 }
 
-// String is "alice, pid 4121 on web-3", as far as it is known.
+// String returns a text like "alice, pid 4121 on web-3", as far as it is known.
 func (d *Details) String() string {
 	if d == nil {
 		return ""

@@ -9,23 +9,23 @@ import (
 	"unicode"
 )
 
-// Code names what is to be said of a name. Its text is the same in JSON, in metrics
-// and on the command line, and does not change.
+// Code identifies a diagnosis. Its text is the same in JSON, in metrics and on the
+// command line, and does not change.
 type Code string
 
 // The codes, most serious first.
 const (
-	CodeStoreError         Code = "store-error"          // it could not be looked at
-	CodePossibleDeadlock   Code = "possible-deadlock"    // processes wait for each other in a circle, for 2 s or more; found by Survey alone
-	CodeNoTTL              Code = "no-ttl"               // its key has no expiry: if whoever set it is dead nobody ever gets it
-	CodeStarving           Code = "starving"             // the first in line waits though there is nothing to wait for, or far longer than it should
-	CodeReadersBlockWriter Code = "readers-block-writer" // readers keep a writer waiting, and all behind it, longer than their ttl, or a minute
-	CodeExpiring           Code = "expiring"             // less than a tenth is left of the ttl: its holder has stopped renewing
-	CodeRenewalsLate       Code = "renewals-late"        // less than a third is left of the ttl, half of what a holder has that renews
+	CodeStoreError         Code = "store-error"          // the name could not be inspected
+	CodePossibleDeadlock   Code = "possible-deadlock"    // processes have waited for each other in a circle for 2 s or more; found by Survey only
+	CodeNoTTL              Code = "no-ttl"               // the key has no expiry: if its owner is dead the name stays locked
+	CodeStarving           Code = "starving"             // the first waiter waits for a free name, or far longer than it should
+	CodeReadersBlockWriter Code = "readers-block-writer" // readers keep a writer waiting longer than their ttl, or a minute
+	CodeExpiring           Code = "expiring"             // less than a tenth of the ttl remains: the holder has stopped renewing
+	CodeRenewalsLate       Code = "renewals-late"        // less than a third of the ttl remains, half of the normal minimum
 	CodeHeldLong           Code = "held-long"            // held far longer than usual, see DiagnoseOptions.Typical
-	CodeRevoking           Code = "revoking"             // its holder was asked to stop, and has not yet
+	CodeRevoking           Code = "revoking"             // the holder was asked to stop and has not stopped yet
 	CodeUnmanaged          Code = "unmanaged"            // held by a client of another library
-	CodeCooldown           Code = "cooldown"             // nobody holds it, and nobody gets it yet, see Mutex.MinHold
+	CodeCooldown           Code = "cooldown"             // in cool-down: not held and not available yet, see Mutex.MinHold
 	CodeHeldHealthy        Code = "held-healthy"         // held, and renewed on time
 )
 
@@ -36,33 +36,31 @@ var seriousness = []Code{
 	CodeRevoking, CodeUnmanaged, CodeCooldown, CodeHeldHealthy,
 }
 
-// Codes are all codes, most serious first.
+// Codes returns all codes, most serious first.
 func Codes() []Code { return slices.Clone(seriousness) }
 
-// Problem reports whether somebody should look after a name with this code. It is false
-// for CodeRevoking, CodeUnmanaged, CodeCooldown and CodeHeldHealthy, and for what is no
-// code.
+// Problem reports whether a name with this code needs an operator.
 func (c Code) Problem() bool {
 	at := slices.Index(seriousness, c)
 	return at >= 0 && at < slices.Index(seriousness, CodeRevoking)
 }
 
-// Diagnosis says of a name how it stands and why.
+// Diagnosis is one statement on the state of a name.
 type Diagnosis struct {
 	Code     Code   `json:"code"`
-	Sentence string `json:"sentence"` // who, how long and why: lower case, without a full stop
-	Action   string `json:"action"`   // what an operator can do, in the same form; empty: nothing is to be done
+	Sentence string `json:"sentence"` // holder, duration and reason: lower case, no full stop
+	Action   string `json:"action"`   // what an operator can do, in the same form; empty if nothing is to be done
 }
 
-// DiagnoseOptions are what State.Diagnose can't see in Redis. Nil means that nothing
-// is known.
+// DiagnoseOptions are facts for a diagnosis that Redis does not store. Nil means that
+// none is known.
 type DiagnoseOptions struct {
-	// Typical is how long a name is held as a rule; ok is false where that is not
-	// known. Nil: it is known of no name.
+	// Typical returns how long a name is usually held; ok is false if that is unknown.
+	// Nil means unknown for all names.
 	//
-	// A name is held long when that is more than three times its typical time. Where
-	// that is not known: when it is longer than 100 times its ttl or than an hour,
-	// whichever is less, but no less than its ttl; an election's leader never.
+	// A name is held long after three times its typical time. If that is unknown, the
+	// limit is the less of 100 ttls and one hour, but at least one ttl. The leader of
+	// an election is never held long.
 	Typical func(name string) (typical time.Duration, ok bool)
 }
 
@@ -74,9 +72,9 @@ func (o *DiagnoseOptions) typical(name string) (time.Duration, bool) {
 	return typical, ok && typical > 0
 }
 
-// Diagnose says how a name stands, most serious first. It asks nobody: the same State
-// gives the same answer. A free name that nobody waits for gives nothing. A circle of
-// processes that wait for each other is found by Survey alone.
+// Diagnose returns the diagnoses of the name, most serious first. It does not contact
+// Redis. A free name without waiters has none. Only [Client.Survey] finds processes
+// that wait for each other in a circle.
 func (s *State) Diagnose(o *DiagnoseOptions) []Diagnosis {
 	found := s.aboutWaiters(o)
 	h := s.Holder
@@ -107,7 +105,7 @@ func problemOf(all []Diagnosis) *Diagnosis {
 	return nil
 }
 
-// Who is how people call a holder: its label, and what its Details tell more.
+// Who returns the label of the holder, and what its [Details] add.
 func (h *Holder) Who() string {
 	if h.Foreign {
 		return "a client of another library"

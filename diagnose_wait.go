@@ -21,7 +21,7 @@ func (s *State) head() (w *Waiter, at int) {
 	return nil, 0
 }
 
-// Who is how people call a waiter: its label, and what its Details tell more.
+// Who returns the label of the waiter, and what its [Details] add.
 func (w *Waiter) Who() string { return whoIs(w.Owner, w.Details) }
 
 // aboutWaiters says what keeps the first in line.

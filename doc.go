@@ -1,58 +1,67 @@
-// Package holdfast is a distributed lock on Redis and Valkey.
+// Package holdfast is a distributed lock on Redis and Valkey. A lease is not a proof: a
+// paused process can act after its lease has ended, with any lock. So the resource
+// should check the fencing token of each lease: see [Lease.Token], [Lease.Eval] and
+// [package fence].
 //
-// A lease is not a proof. A process that is paused can act after its lease has
-// ended, whatever lock it uses; what makes that harmless is the fence token,
-// checked by the resource ([Lease.Eval], package fence). With that said, holdfast promises:
+// [New] makes a [Client] on a store of package rueidisstore, goredisstore or embedded:
 //
-//   - While a master keeps its data and its clock does not jump forward, two
-//     leases of a name never overlap: a holder's own view ends before the lock
-//     can end in Redis. If somebody deletes the key, steals the name, or a
-//     failover loses it, two may believe they hold it until the older one's next
-//     answered renewal, at the latest its deadline.
-//   - Tokens of a name are unique and rise with every lease, also after a crash,
-//     and after Redis lost its data as long as its clock has not gone back.
-//   - A holder learns of loss: the context from [Lease.Context] ends with its
-//     cause, no later than the holder's deadline.
-//   - First come, first served between processes. Waiting is by push: a release
-//     makes the next waiter the holder in the same script.
-//   - Nothing stays behind: what was abandoned is cleaned up, what died ends by
-//     its TTL.
+//	store, err := rueidisstore.Open("redis://localhost:6379", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	client := holdfast.New(store, nil)
+//	defer client.Close()
 //
-// # Use
+//	err = holdfast.Do(ctx, client.Mutex("invoice:42"),
+//		func(ctx context.Context, lease *holdfast.Lease) error {
+//			return pay(ctx, lease.Token()) // ctx ends if the lease is lost
+//		})
 //
-// [New] makes a [Client] on a [Store], [Client.Mutex] names a lock,
-// [Mutex.Lock] waits and returns a [Lease], [Lease.Release] gives it back. The
-// context given to Lock bounds the wait, not the hold; [Do] does all of it.
-// [Client.Election] elects a leader by such a lock, and [Client.Multi] locks
-// several names.
+// # Promises
 //
-// [Client.Once] runs a function at most once per interval among all machines, by
-// [Mutex.MinHold]: a name that is given back early rests. [Mutex.MaxHold] ends a
-// lease that lasts too long, and [Mutex.Grace] says when its name is free then.
-//
-// [Client.RWMutex] locks a name for many readers or one writer, and
-// [Client.Semaphore] gives out permits, with the same leases, waiting and order.
-//
-// [NewQuorum] makes a Client that locks on a majority of independent masters.
-//
-// # Words
-//
-// A name is what the user locks. A tenure is one process's hold of it in Redis, from
-// grant to release or expiry; a lease is what one caller holds, a turn within a tenure.
-// A waiter is a tenure that was asked for and is not granted yet, of a mutex one for each
-// process and name; callers of one process that want the same name stand in its line. A
-// grant is Redis making a waiter the holder; where it is pushed the claim window, 2 s or
-// the ttl if that is shorter, is how long it lasts until its first renewal. The token is
-// the number that a resource checks, a stride a range of tokens that is reserved at once.
-//
-// To hand over is to give the name to the next waiter. A recall tells the holder that
-// another process waits, next tells the new head until when it must wait. A ghost is
-// an id in Redis that nobody is behind. The owner is the label that people read.
+//   - Exclusion: two leases of a name never overlap while a master keeps its data and
+//     its clock does not jump forward. If another client deletes the key or steals the
+//     name, or a failover loses it, two processes can believe that they hold it. That
+//     ends at the older holder's next answered renewal, at the latest at its deadline.
+//   - Tokens: each lease has a token that is unique and greater than all before, also
+//     after a crash. After Redis has lost its data, that holds if its clock has not gone
+//     back.
+//   - Loss is visible: the context from [Lease.Context] ends with its cause, no later
+//     than the holder's deadline.
+//   - Fairness: first come, first served, between processes. A release makes the first
+//     waiter the holder in the same script and notifies it.
+//   - Cleanup: the client removes what an abandoned call leaves in Redis. The keys of a
+//     dead process expire.
 //
 // # Limits
 //
-// First come first served and two commands per acquisition hold on one master.
-// Clients of other libraries that poll the same key exclude us and are excluded,
-// but have no place in the line. A lock that outlives a lost machine costs one
-// TTL, or what is left of its MinHold. Whoever can write to the keys can break the lock.
+// A queue exists on one master, its replicas and a Cluster; a quorum has none, see
+// [NewQuorum]. Clients of other libraries that poll the same key are excluded and
+// exclude others, but have no place in the queue. The name of a dead process stays
+// locked for up to one TTL, or for the remaining [Mutex.MinHold]. Every client with
+// write access to the keys can break the lock.
+//
+// # Terms
+//
+// A name is what you lock. A tenure is one process's hold of a name in Redis. A lease
+// is one caller's turn within a tenure. A holder has a lease, and a waiter is in the
+// queue for one. The owner is a label for people. The [glossary] defines all terms.
+//
+// # Further reading
+//
+//   - Locks: [Mutex], [RWMutex], [Semaphore], [Multi]
+//   - Scheduled jobs: [Client.Once], [Client.OnceEvery]
+//   - Leaders: [Election], [Lead]
+//   - Handing a lock to another process: [Lease.Export], [Client.Adopt]
+//   - Operation: [Client.Inspect], [Client.Survey], [Client.Revoke], [Client.Steal],
+//     [Client.Check]
+//   - Independent masters: [NewQuorum]
+//   - Without a server: package embedded runs its examples, and your tests, in memory
+//
+// The [guide] explains how to choose, operate and test them.
+//
+// [package fence]: https://pkg.go.dev/github.com/holdfast-go/holdfast/fence
+// [glossary]: https://github.com/holdfast-go/holdfast/blob/main/docs/glossary.md
+// [guide]: https://github.com/holdfast-go/holdfast/tree/main/docs/guide
 package holdfast

@@ -6,25 +6,27 @@ import (
 	"time"
 )
 
-// Downgrade makes a writer's lease of an RWMutex a reader's, with no other writer in
-// between; readers that wait in front of the next writer come in at once. Stop writing before you call it. The lease
-// goes on: it keeps its token and its contexts. A reader's lease stays as it is.
+// Downgrade makes a writer's lease of an [RWMutex] a reader's lease, with no other
+// writer in between. Stop writing before you call it. The lease keeps its token and its
+// contexts. Readers that queue before the next writer get the lock at once. A reader's
+// lease does not change.
 //
-// It gives back, so like Release it takes no context: it waits for Redis, two seconds at
-// most, and goes on in the background. nil: Redis has done it. ErrUnknown: the answer
-// did not come in time, and from now on the lease is a reader's all the same; each
-// renewal asks again, and so does a second call. ErrLost, with the cause, and ErrReleased: it is over.
-// Other leases than those of an RWMutex get an error.
+// Downgrade takes no context, like [Lease.Release]. It blocks for two seconds at most
+// and then retries in the background. After [ErrUnknown] the lease counts as a reader's
+// lease, but Redis has not confirmed it yet; each renewal and each further call asks
+// again. Other errors: [ErrLost] with its cause, [ErrReleased], and an error for a
+// lease that is not of an RWMutex.
 func (l *Lease) Downgrade() error {
 	return l.turn.keep("Downgrade", reader, 1)
 }
 
-// Keep gives back all but n of a lease's permits, n being 1 or more; callers that wait
-// for them get them at once. The lease goes on with the n that stay: it keeps its token
-// and its contexts. One that has no more than n stays as it is, so Keep can be called again.
+// Keep releases all but n permits of a lease of a [Semaphore]. Waiters get the permits
+// at once. The lease keeps its token and its contexts. A lease with n permits or fewer
+// does not change.
 //
-// It blocks and fails as Downgrade does. n below 1 is ErrSize: give all back by Release.
-// Other leases than those of a Semaphore get an error.
+// Keep blocks and fails like [Lease.Downgrade]. An n below 1 returns [ErrSize]: use
+// Release to give all permits back. A lease that is not of a Semaphore returns an
+// error.
 func (l *Lease) Keep(n int) error {
 	if n < 1 {
 		return fmt.Errorf("%w: a lease of %s cannot keep %d", ErrSize, l.Name(), n)

@@ -9,40 +9,38 @@ import (
 	"time"
 )
 
-// Election chooses one of many candidates, in any process, to lead until it
-// resigns or is lost. It is a lock: the leader is who holds the name, its lease
-// is its term, and the lease's token the number of that term, so a resource
-// that checks tokens refuses who led before. A Mutex of the same name excludes
-// the candidates, and they it. It has no state of its own; make it with
-// Client.Election.
+// Election chooses one of many candidates to lead until it resigns or its term is lost.
+// It is a lock: the leader holds the name, its lease is the term, and the fencing token
+// is the number of the term. A [Mutex] of the same name excludes the candidates. An
+// Election has no state of its own. Make it with [Client.Election].
 type Election struct {
-	// MaxHold ends a term when it has lasted this long, as Mutex.MaxHold does. Set it
-	// before the first use; negative values panic.
+	// MaxHold ends a term after this long, like [Mutex.MaxHold]. Set it before the
+	// first use. A negative value panics.
 	MaxHold time.Duration
 
-	// Grace is how long the name stays held after MaxHold without a Release, as
-	// Mutex.Grace. Until then observers see this leader.
+	// Grace is how long the name stays held after MaxHold without a Release, like
+	// [Mutex.Grace]. Until then observers see this leader.
 	Grace time.Duration
 
 	client *Client
 	name   string
 }
 
-// Election makes the election of a name. A name that can't be a key is told by
-// Campaign, Leader and Observe.
+// Election returns the election of a name. Campaign, Leader and Observe return
+// [ErrName] if the name cannot be a key.
 func (c *Client) Election(name string) *Election { return &Election{client: c, name: name} }
 
-// Name is the name that is led.
+// Name returns the name of the election.
 func (e *Election) Name() string { return e.name }
 
-// ErrValue means that a candidate's value does not fit where others read it. A
-// *ValueError says why.
+// ErrValue means that the value of a candidate is not allowed. A [*ValueError] has the
+// reason.
 var ErrValue = errors.New("holdfast: bad value")
 
-// MaxValue is how long a candidate's value may be, in bytes.
+// MaxValue is the longest value of a candidate, in bytes.
 const MaxValue = maxOwner
 
-// ValueError says why a candidate's value was refused.
+// ValueError has the reason for which a candidate's value was refused.
 type ValueError struct {
 	Value  string
 	Reason string
@@ -52,7 +50,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("holdfast: value %q %s", shorten(e.Value), e.Reason)
 }
 
-// Unwrap makes errors.Is(err, ErrValue) true.
+// Unwrap returns [ErrValue].
 func (e *ValueError) Unwrap() error { return ErrValue }
 
 // checkValue refuses what cleanOwner would change: half an address is worse
@@ -67,16 +65,17 @@ func checkValue(value string) error {
 	return nil
 }
 
-// Campaign waits until this candidate leads, first come first served, and
-// returns the lease that is its term. Release resigns. The value is what others
-// see of the leader, often an address: at most MaxValue bytes that can be
-// printed, without "|"; empty stands for Options.Owner. Lease.Proclaim changes it. ctx bounds the wait
-// only; the errors are those of Mutex.Lock, and ErrValue. Candidates of one
-// Client stand in line like those of others. A leader that dies leads until its
-// ttl ends, in Redis and for who observes; then the next does.
+// Campaign waits until this candidate leads, first come, first served, and returns the
+// lease of the term. [Lease.Release] resigns. Candidates of one Client queue like those
+// of other Clients.
 //
-// A term costs what a Mutex does, two commands that announce its beginning, for which
-// Campaign waits 250 ms at most, and its end, and one each five minutes besides.
+// The value describes the leader to others, often as an address. It has at most
+// [MaxValue] printable bytes without "|". If it is empty, it is [Options.Owner].
+// [Lease.Proclaim] changes it.
+//
+// ctx bounds the wait only. Before it returns, Campaign waits up to 250 ms for Redis to
+// announce the term. The errors are those of [Mutex.Lock], and [ErrValue]. If a leader
+// dies, its term lasts until the ttl ends; then the next candidate leads.
 func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	c := e.client.core
 	if value == "" {
@@ -238,24 +237,26 @@ func (k *keys) election() []string { return []string{k.lock(), termPrefix + shar
 // stage is the channel on which an election is announced.
 func (k *keys) stage() string { return wakePrefix + "election" + shardSuffix(k.lock()) }
 
-// Leader is who leads an election, as Redis said in one moment. The zero Leader
-// is nobody.
+// Leader is the leader of an election at one moment in Redis. The zero Leader means
+// that there is none.
 type Leader struct {
-	Value     string        // what it campaigned with or proclaimed last, or the owner that holds the name as a Mutex; empty when foreign
-	Term      int64         // the token of its lease; 0: it has not announced it, or the nodes of a quorum do not agree
-	Hash      string        // names its tenure, as State.Holder.Hash does
+	Value     string        // newest value of the leader, or the owner if the name is held as a Mutex; empty if foreign
+	Term      int64         // token of the lease; 0 if not announced, or if the nodes of a quorum do not agree
+	Hash      string        // identifies the tenure, like Holder.Hash
 	Foreign   bool          // the name is held by a client of another library
-	Own       bool          // it is a candidate of this Client
-	Remaining time.Duration // until its end in Redis, unless renewed; negative: it has none
+	Own       bool          // a candidate of this Client
+	Remaining time.Duration // until expiry in Redis without a renewal; negative if it has none
 	number    int64         // of its value, among those that it has proclaimed; 0: it is the first
 }
 
-// None tells that nobody leads.
+// None reports whether there is no leader.
 func (l Leader) None() bool { return l.Hash == "" }
 
-// Leader asks who leads: one round trip. That is who holds the name in Redis: a leader
-// whose process hangs still does, until its term has expired. The zero Leader is
-// nobody. Errors: ErrName; ErrUnreachable; ErrClosed; a ServerError.
+// Leader returns the current leader, or the zero [Leader] if there is none. A leader
+// whose process hangs still leads until its term expires.
+//
+// Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or the error of
+// ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	c := e.client.core
 	k, err := c.openKeys(e.name)

@@ -6,17 +6,14 @@ import (
 	"time"
 )
 
-// EnsureHeld asks Redis, once, whether the lease is still held, and prolongs it
-// by that. nil: when Redis was asked the name was this tenure's, and the lease is not over. ErrLost:
-// it is over, with the cause. ErrReleased: it was given back. ErrUnreachable, or
-// a ServerError: Redis did not say; the lease goes on until its deadline, as Err tells.
-// ErrReplicas: too few have acknowledged, and it goes on likewise.
+// EnsureHeld asks Redis once whether the lease is held, and renews it. Call it before a
+// step that cannot be undone and checks no token. It narrows the gap to a loss but does
+// not close it. A lease with [Mutex.NoRenew] is checked only, as by [Lease.CheckHeld].
 //
-// A lease with Mutex.NoRenew is not prolonged: that is CheckHeld then.
-//
-// It is for the moment before something that can't be undone and checks no token.
-// It narrows the gap between that and the loss to the time since Redis was asked,
-// and does not close it. It costs one round trip; ctx bounds the wait, 3 s at most.
+// EnsureHeld blocks until Redis answers or ctx ends, at most 3 s. A nil error means
+// that the name was held when Redis was asked. [ErrLost] and [ErrReleased] mean that
+// the lease is over. After [ErrUnreachable], [ErrReplicas] or a [ServerError], the
+// lease lasts until its deadline.
 func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -31,15 +28,15 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	return l.turn.ensure(ctx, 0)
 }
 
-// CheckHeld asks Redis, once, whether the lease is still held, and changes nothing there:
-// EnsureHeld prolongs. It returns the time until the holder must stop: until the lease's own
-// deadline, see Remaining, or less if Redis gives the name less time, because somebody has cut
-// the life of its key; 0: none is left.
+// CheckHeld asks Redis once whether the lease is held, and changes nothing. Use
+// [Lease.EnsureHeld] to prolong it, too. It returns the time until the holder must
+// stop: [Lease.Remaining], or less if another client has shortened the expiry of the
+// key.
 //
-// What nil proves is past: the name was this tenure's when Redis was asked. It does not ask
-// replicas. Errors are those of EnsureHeld but for ErrReplicas, and ErrLost ends the lease as
-// an answered renewal does. It costs one round trip; ctx bounds the wait, 3 s at most. On a
-// quorum a majority is asked.
+// CheckHeld blocks until Redis answers or ctx ends, at most 3 s. A nil error means that
+// the name was held when Redis was asked. It does not ask replicas; on a quorum it asks
+// a majority. Errors are those of EnsureHeld except [ErrReplicas]. An ErrLost ends the
+// lease.
 func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -10,46 +10,48 @@ import (
 	"time"
 )
 
-// The decisions a caller may have to take, one error each; test with
-// errors.Is. What is known beside them is in the typed errors below.
+// Errors that a caller may have to handle. Test for them with [errors.Is]; the typed
+// errors say more.
 var (
-	// ErrHeld: somebody else has the name. A *HeldError says who.
+	// ErrHeld means that another holder has the name. A [*HeldError] names the holder.
 	ErrHeld = errors.New("holdfast: held by another")
-	// ErrLost: the lease ended before its Release. A *LostError says why.
+	// ErrLost means that the lease ended before its Release. A [*LostError] has the
+	// cause.
 	ErrLost = errors.New("holdfast: lease lost")
-	// ErrReleased: the lease was given back; it is the cause with which the
-	// contexts of a released lease end.
+	// ErrReleased means that the lease was released. It is the cause of the contexts of
+	// a released lease.
 	ErrReleased = errors.New("holdfast: lease released")
-	// ErrDeadlock: the context belongs to a lease of this very name, so the
-	// call would wait for itself. See Mutex.Reentrant.
+	// ErrDeadlock means that the context belongs to a lease of the same name, so the
+	// call would wait for itself. See [Mutex.Reentrant].
 	ErrDeadlock = errors.New("holdfast: this context already holds the name")
-	// ErrClosed: the Client was closed.
+	// ErrClosed means that the [Client] was closed.
 	ErrClosed = errors.New("holdfast: client closed")
-	// ErrName: the name can't be a key. A *NameError says why.
+	// ErrName means that the name cannot be a key. A [*NameError] has the reason.
 	ErrName = errors.New("holdfast: bad name")
-	// ErrUnreachable: the store did not answer, or refused for a reason that
-	// passes, for as long as we go on trying. Nothing is known of the lock.
+	// ErrUnreachable means that the store did not answer, or returned transient errors,
+	// until the client gave up. The state of the lock is unknown.
 	ErrUnreachable = errors.New("holdfast: store unreachable")
-	// ErrUnknown: the answer to a release did not come. The name may be free
-	// or not; it is tried again in the background until the lease would have
-	// ended anyway.
+	// ErrUnknown means that Redis did not confirm a release. The name may be free or
+	// still held. The client retries in the background until the lease would have
+	// expired.
 	ErrUnknown = errors.New("holdfast: unknown whether the lease was released")
-	// ErrTooSlow: grants arrive when they are over, or nearly: the TTL is too
-	// short for the round trip. A *TooSlowError has both.
+	// ErrTooSlow means that the TTL is too short for the round trip: a grant arrived
+	// when it was over or nearly over. A [*TooSlowError] has both times.
 	ErrTooSlow = errors.New("holdfast: ttl too short for this network")
-	// ErrReplicas: fewer replicas than Options.WaitReplicas acknowledged the
-	// grant in time, and it was given back. A *ReplicasError has the numbers.
+	// ErrReplicas means that fewer replicas than [Options.WaitReplicas] acknowledged
+	// the grant in time. The client gave the grant back. A [*ReplicasError] has the
+	// numbers.
 	ErrReplicas = errors.New("holdfast: too few replicas")
 )
 
-// HeldError says who has a name that a TryLock wanted.
+// HeldError describes the holder that a TryLock found.
 type HeldError struct {
 	Name      string
-	Owner     string        // the holder's label; empty when it is foreign or not known
+	Owner     string        // label of the holder; empty if foreign or unknown
 	Foreign   bool          // held by a client of another library
-	Cooldown  bool          // held by nobody: it rests after Owner's hold, see Mutex.MinHold
-	Remaining time.Duration // until its expiry in Redis; negative: it has none
-	Waiters   int           // processes in line
+	Cooldown  bool          // in cool-down after Owner's hold: not held and not available yet, see Mutex.MinHold
+	Remaining time.Duration // until its expiry in Redis; negative if it has none
+	Waiters   int           // processes in the queue
 }
 
 func (e *HeldError) Error() string {
@@ -77,31 +79,31 @@ func (e *HeldError) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is(err, ErrHeld) true.
+// Unwrap returns [ErrHeld].
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
-// Cause is why a lease was lost.
+// Cause is the reason for which a lease was lost.
 type Cause string
 
 // The causes of loss.
 const (
-	Expired Cause = "expired"  // its deadline passed without an answered renewal; with WaitReplicas, an acknowledged one
-	Taken   Cause = "taken"    // Redis says that another holds the name
+	Expired Cause = "expired"  // the deadline passed without an answered renewal; with WaitReplicas, without an acknowledged one
+	Taken   Cause = "taken"    // another holder has the name in Redis
 	Gone    Cause = "gone"     // the key is gone: deleted, evicted, or lost by the server
 	Closed  Cause = "closed"   // the Client was closed
-	MaxHold Cause = "max hold" // it lasted as long as MaxHold allows
+	MaxHold Cause = "max hold" // the lease reached its MaxHold
 
-	Revoked  Cause = "revoked"  // Client.Revoke asked for it: nobody else has the name before Release, or the end of its ttl
-	Stolen   Cause = "stolen"   // Client.Steal gave the name away
-	Exported Cause = "exported" // by Lease.Export: another process may adopt it
+	Revoked  Cause = "revoked"  // Client.Revoke ended the lease: the name stays held until Release or for a ttl
+	Stolen   Cause = "stolen"   // Client.Steal ended the lease and gave the name away
+	Exported Cause = "exported" // Lease.Export ended the lease: another process may adopt it
 )
 
-// LostError says why a lease is over that nobody released.
+// LostError has the cause for which a lease was lost.
 type LostError struct {
 	Name   string
 	Token  int64
 	Cause  Cause
-	Reason string // Revoked and Stolen: what was given as the reason
+	Reason string // given to Revoke or Steal
 }
 
 func (e *LostError) Error() string {
@@ -112,7 +114,7 @@ func (e *LostError) Error() string {
 	return text
 }
 
-// Unwrap makes errors.Is(err, ErrLost) true, and ErrClosed too after Close.
+// Unwrap returns [ErrLost], and [ErrClosed] too if the cause is [Closed].
 func (e *LostError) Unwrap() []error {
 	if e.Cause == Closed {
 		return []error{ErrLost, ErrClosed}
@@ -120,7 +122,7 @@ func (e *LostError) Unwrap() []error {
 	return []error{ErrLost}
 }
 
-// NameError says why a name was refused.
+// NameError has the reason for which a name was refused.
 type NameError struct {
 	Name   string
 	Reason string
@@ -130,14 +132,14 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("holdfast: name %q %s", shorten(e.Name), e.Reason)
 }
 
-// Unwrap makes errors.Is(err, ErrName) true.
+// Unwrap returns [ErrName].
 func (e *NameError) Unwrap() error { return ErrName }
 
-// TooSlowError has the figures of an ErrTooSlow.
+// TooSlowError has the times of an [ErrTooSlow].
 type TooSlowError struct {
 	Name      string
 	TTL       time.Duration
-	RoundTrip time.Duration // from asking to the answer that came too late
+	RoundTrip time.Duration // from the request to the answer that came too late
 }
 
 func (e *TooSlowError) Error() string {
@@ -145,15 +147,15 @@ func (e *TooSlowError) Error() string {
 		e.Name, e.TTL, e.RoundTrip.Round(time.Millisecond))
 }
 
-// Unwrap makes errors.Is(err, ErrTooSlow) true.
+// Unwrap returns [ErrTooSlow].
 func (e *TooSlowError) Unwrap() error { return ErrTooSlow }
 
-// ReplicasError has the numbers of an ErrReplicas.
+// ReplicasError has the numbers of an [ErrReplicas].
 type ReplicasError struct {
 	Name      string
 	Want      int // Options.WaitReplicas
 	Got       int // replicas that acknowledged in time
-	Connected int // replicas that the server has; negative: not known
+	Connected int // replicas of the server; negative if unknown
 }
 
 func (e *ReplicasError) Error() string {
@@ -167,7 +169,7 @@ func (e *ReplicasError) Error() string {
 	return text
 }
 
-// Unwrap makes errors.Is(err, ErrReplicas) true.
+// Unwrap returns [ErrReplicas].
 func (e *ReplicasError) Unwrap() error { return ErrReplicas }
 
 // storeError is what the store said when a call had to give up: sentinel says

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// ErrStale means that a newer lease of the name has written, so what comes with this token
-// is refused. It is an ErrLost, too: who has an old token holds nothing. A
-// *StaleError has both tokens.
+// ErrStale means that a newer lease has written, so the write with this token was
+// refused. It is an [ErrLost], too. A [*StaleError] has both tokens.
 var ErrStale = errors.New("holdfast: stale token")
 
-// StaleError has the tokens of an ErrStale.
+// StaleError has the tokens of an [ErrStale].
 type StaleError struct {
-	Name   string // what was to be written to: the name, or a resource of package fence
-	Token  int64  // that was refused
-	Newest int64  // that has written; 0: not known
+	Name   string // of the lock, or of a resource of package fence
+	Token  int64  // refused token
+	Newest int64  // token that has written; 0 if unknown
 }
 
 func (e *StaleError) Error() string {
@@ -27,38 +26,33 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("holdfast: %s: token %d is stale: %d has written", e.Name, e.Token, e.Newest)
 }
 
-// Unwrap makes errors.Is true for ErrStale and ErrLost.
+// Unwrap returns [ErrStale] and [ErrLost].
 func (e *StaleError) Unwrap() []error { return []error{ErrStale, ErrLost} }
 
-// Eval runs a Lua script of the caller in Redis, in one step with the question
-// whether this lease may write: only while the name is this process's there, and
-// only if no lease that came after this one has run a script by Eval. So a write
-// that was frozen or delayed on its way can't come after those of the next holder
-// that has called Eval; call it before you read what you are going to change, or
-// let the script itself read. What the store keeps elsewhere is not covered, see
+// Eval runs a Lua script in Redis if this lease is held there and no newer lease has
+// called Eval. Check and script are one atomic step. So a delayed write cannot follow
+// the writes of a later holder that has called Eval. Call Eval before you read the data
+// that you will change, or read it in the script. For data outside this Redis, see
 // package fence.
 //
-// In the script KEYS and ARGV are keys and args. It is any Lua that EVAL takes, but
-// for a "#!" line. The lock's key, and keys that begin with "holdfast/", can't be
-// among keys. In a Cluster all keys must hash as the lock's key does, which is
-// prefix and name: with Options.Prefix "{app}:" all do; anything else is an error
-// before it is sent. Redis remembers each script: pass values by args.
+// The script gets keys as KEYS and args as ARGV. It is any Lua that EVAL accepts,
+// without a "#!" line. The keys must not contain the key of the lock, nor keys that
+// begin with "holdfast/". In a Cluster all keys must have the hash slot of the lock's
+// key, which is prefix and name. Redis caches each script, so pass values in args.
 //
-// The answer is a list: its elements as text, an answer that is no table as one
-// element, nil as none. A table within a table is an error, after the script ran:
-// use cjson.encode.
+// The result is the reply as a list of strings. A reply that is not a table has one
+// element, and nil has none. A nested table is an error after the script ran: use
+// cjson.encode.
 //
-// nil: it ran to its end. A LostError or StaleError: it did not run. A ServerError,
-// word for word, is what the script raised or returned, in which case what it had
-// written before stays, or why the server refused it. ErrUnreachable, or the end of
-// ctx: nobody knows whether it ran, or will yet run while the lease lasts; it is
-// not sent again. A client library that repeats calls by itself, as go-redis does
-// unless the driver made it, may run it twice.
+// A nil error means that the script ran to its end. After a [*LostError] or
+// [*StaleError] it did not run. A [ServerError] is the error of the script or the
+// refusal of the server. Writes before an error in the script remain. After
+// [ErrUnreachable] or the error of ctx, the script may have run, or may run while the
+// lease lasts. Eval does not retry it. A client library that repeats calls by itself
+// may run it twice; the drivers of this module do not.
 //
-// It costs one round trip, and a call more of SET for the first of a lease. With
-// Options.WaitReplicas it does not wait for replicas: a failover may forget what
-// was written, as without a lock. On a quorum it is refused: there is no one place
-// to write to; check the token where you write (package fence).
+// Eval does not wait for [Options.WaitReplicas]: a failover can lose the write. A
+// Client of a quorum returns an error.
 func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -2,39 +2,40 @@ package holdfast
 
 import "time"
 
-// Event is something that happened to a lock of this process, told to
-// Options.OnEvent. Its kinds are the struct types below; switch on the type.
+// Event is something that happened to a lock of this process. [Options.OnEvent]
+// receives it. Its types are the structs below that end their comment with "an
+// [Event]"; switch on the type.
 type Event interface{ event() }
 
-// Queued tells: the process waits in line for a name, or looked again.
+// Queued is the event that this process joined the queue of a name or polled it again.
 type Queued struct {
 	Name      string
 	Position  int           // 0 is the head
-	Holder    string        // the holder's label; empty when foreign
-	Remaining time.Duration // of the holder in Redis; negative: no expiry
-	Joined    bool          // it has just joined the queue; never on a quorum, which has none
+	Holder    string        // label of the holder; empty if foreign
+	Remaining time.Duration // of the holder in Redis; negative if it has no expiry
+	Joined    bool          // it has just joined the queue; never true on a quorum, which has none
 }
 
-// Granted tells: a caller got its lease.
+// Granted is the event that a caller got a lease.
 type Granted struct {
 	Name   string
 	Token  int64
-	Waited time.Duration // since it called Lock
+	Waited time.Duration // since the call of Lock
 	Kind   Kind
-	At     time.Time // before the caller had it, with a monotonic reading
-	Source Source    // how it came to know
+	At     time.Time // before the caller got the lease, with a monotonic reading
+	Source Source    // how the caller learned of the grant
 }
 
-// Source is how a caller came to know that it has a name.
+// Source is how a caller learned of its grant. If [Polled] is frequent for a waiter, it
+// gets no pushes, or waits for clients that send none.
 type Source string
 
-// The sources of grants. A waiter that is served by Polled again and again hears no
-// pushes, or waits for clients that send none, and comes later than it could.
+// The sources of grants.
 const (
-	Answered Source = "answer" // the first answer said so: no other process had it
-	Pushed   Source = "push"   // who had it before handed it over
-	Polled   Source = "poll"   // it waited, and found it by looking again
-	InTurn   Source = "turn"   // another caller here had it before, see Client
+	Answered Source = "answer" // the first answer: the name was free
+	Pushed   Source = "push"   // the previous holder handed the name over
+	Polled   Source = "poll"   // the waiter found the grant by polling
+	InTurn   Source = "turn"   // from another caller of this Client
 )
 
 // source is how the newest turn's caller came to know.
@@ -50,68 +51,71 @@ func (l *line) source(w *caller) Source {
 	return Answered
 }
 
-// Released tells: a caller gave its lease back.
+// Released is the event that a caller released a lease.
 type Released struct {
 	Name  string
 	Token int64
 	Held  time.Duration
 	Kind  Kind
-	At    time.Time // before Redis was told, with a monotonic reading
+	At    time.Time // before the request to Redis, with a monotonic reading
 }
 
-// Lost tells: a lease ended before its release.
+// Lost is the event that a lease ended before its release.
 type Lost struct {
 	Name   string
 	Token  int64
 	Cause  Cause
-	Reason string // what was given to Revoke or Steal
+	Reason string // of a Revoke or Steal
 	Held   time.Duration
 	Kind   Kind
-	At     time.Time // when it ended: its deadline, if it was noticed after that; with a monotonic reading
+	At     time.Time // end of the lease, with a monotonic reading; its deadline if the client noticed it later
 }
 
-// Renewed tells: Redis answered a renewal.
+// Renewed is the event that Redis answered a renewal.
 type Renewed struct {
 	Name      string
 	Remaining time.Duration // until the new deadline
-	Replicas  int           // that acknowledged it; 0 without WaitReplicas
-	Slack     float64       // share of the life before that was left; usually 0.6 or more, 0 would have been too late
+	Replicas  int           // that acknowledged the renewal; 0 without WaitReplicas
+	Slack     float64       // share of the ttl that remained before the renewal; usually 0.6 or more, 0 is too late
 }
 
-// RenewFailed tells: a renewal was not answered or refused, or acknowledged by
-// too few replicas, which Err says, and will be tried again while Remaining lasts.
+// RenewFailed is the event that a renewal failed. Redis did not answer or refused, or
+// too few replicas acknowledged; Err has the reason. The client retries while Remaining
+// lasts.
 type RenewFailed struct {
 	Name      string
 	Err       error
 	Remaining time.Duration
-	Slack     float64 // share of the life that is left
+	Slack     float64 // share of the ttl that remains
 }
 
-// Recalled tells: another process waits for a name that is held here.
+// Recalled is the event that another process waits for a name that this process holds.
 type Recalled struct{ Name string }
 
-// SubscriptionConfirmed tells: Redis confirmed the subscription over which this Client
-// gets its pushes.
+// SubscriptionConfirmed is the event that Redis confirmed the subscription of this
+// Client, over which it gets pushes.
 type SubscriptionConfirmed struct{}
 
-// SubscriptionBroken tells: that subscription broke. The Client polls until it is
-// confirmed again.
+// SubscriptionBroken is the event that this subscription broke. The Client polls until
+// it is confirmed again.
 type SubscriptionBroken struct {
-	Err error // why, if known
+	Err error // the reason, if known
 }
 
-// SizeMismatch tells: a semaphore has another size than this program asked for, and the size
-// in Redis counts. A Client reports it once for each size that a name turns out to have; see Semaphore.
+// SizeMismatch is the event that a semaphore has another size than this program asked
+// for. The actual size counts. A Client sends it once for each actual size of a name.
+// See [Semaphore].
 type SizeMismatch struct {
 	Name   string
 	Asked  int
 	Actual int
 }
 
-// Repaired tells: a key without expiry was given one.
+// Repaired is the event that the client gave an expiry to a key without one. See
+// [Options.RepairOrphans].
 type Repaired struct{ Name string }
 
-// Dropped tells: OnEvent was too slow and missed this many events.
+// Dropped is the event that OnEvent was too slow and missed N events.
 type Dropped struct{ N int }
 
 func (Queued) event()                {}

@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// Export gives the hold of the name away: what it returns lets another process
-// go on with it by Client.Adopt, without the name being free in between. This
-// lease ends, with cause Exported, and its contexts do; stop what works under it
-// first. One process at most can adopt it, and only within the ttl of this
-// Client, which Export makes whole by asking Redis once; if nobody does, the name
-// goes to the next in line when that has passed. Nothing here can end it before.
+// Export gives the hold away and returns a text with which another process continues
+// it: see [Client.Adopt]. The name is not free in between. This lease ends with cause
+// [Exported], and so do its contexts, so stop the work under it first.
 //
-// The text is one line of printable ASCII without spaces. It is a CAPABILITY:
-// whoever reads it can take the lock. Give it to the next process by a pipe or the
-// environment, not through logs.
+// At most one process can adopt the hold, within the ttl of this Client after Export.
+// After that the next waiter gets the name. This Client cannot end the hold before; see
+// [Client.ReleaseExported].
 //
-// An error leaves the lease as it was: ErrLost and ErrReleased (a second Export is
-// ErrLost, cause Exported), ErrUnreachable and what else EnsureHeld says, and a
-// lease that several callers share by Mutex.Reentrant, or whose Mutex.MinHold is not over. After success Release does nothing and
-// returns nil. Callers of this process that wait for the name stand in line for it as others
-// do. A Client of a quorum can't, nor can a lease of a Semaphore or an RWMutex, nor one with Mutex.NoRenew.
+// The text is one line of printable ASCII without spaces. THE TEXT IS A CAPABILITY:
+// with it any process can take the lock. Pass it by a pipe or the environment, not
+// through logs.
 //
-// The term of an Election goes on likewise. Those who observe see its value until the adopter leads, and then the adopter.
+// An error leaves the lease as it was. Errors: those of [Lease.EnsureHeld], and errors
+// for leases that cannot be exported. These are leases of a quorum, a [Semaphore] or an
+// [RWMutex], with [Mutex.NoRenew], in their MinHold, or shared by [Mutex.Reentrant].
+// After Export, Release does nothing and returns nil. Observers of an [Election] see
+// the old value until the adopter leads.
 func (l *Lease) Export() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +156,7 @@ type exported struct {
 
 const exportWord = "holdfast1-"
 
-// ErrExport means that a text is none that Lease.Export made, or not whole.
+// ErrExport means that a text is not the complete result of a [Lease.Export].
 var ErrExport = errors.New("this is no whole text of Lease.Export")
 
 func (x exported) text() string {

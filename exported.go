@@ -7,32 +7,35 @@ import (
 	"time"
 )
 
-// ExportedHold is what Redis says of a hold that no process keeps up: who has the
-// text of Lease.Export keeps it by RenewExported and ends it by ReleaseExported,
-// from a shell script or from anywhere else that has no process to live in.
+// ExportedHold is the state of a hold that [Lease.Export] gave away and no process has
+// adopted. The owner of the text renews it with [Client.RenewExported] and ends it with
+// [Client.ReleaseExported], for example from a shell script.
 type ExportedHold struct {
 	Name      string
-	Owner     string        // label of who exported it
-	Hash      string        // names the tenure, as Inspect does
-	Token     int64         // of the lease that was exported
-	TTL       time.Duration // what each renewal gives
-	Remaining time.Duration // until its holder must stop, from the return of the call; more than 0
-	Waiting   int           // how many wait for the name
+	Owner     string        // label of the exporter
+	Hash      string        // identifies the tenure, like Holder.Hash
+	Token     int64         // of the exported lease
+	TTL       time.Duration // effect of each renewal
+	Remaining time.Duration // until the holder must stop, from the return of the call; more than 0
+	Waiting   int           // number of waiters
 }
 
-// RenewExported prolongs a hold that Lease.Export gave away, by the ttl of who
-// exported it, and says how long it lasts. Nobody else renews it: do so every third
-// of the ttl, and stop working when Remaining has passed without an answered
-// renewal. It stays exported, and can be adopted.
+// RenewExported prolongs a hold that [Lease.Export] gave away, by the ttl of the
+// exporter. The hold can still be adopted. No process renews it by itself. So call
+// RenewExported every third of the ttl. Stop the work when [ExportedHold.Remaining] has
+// passed without a successful call.
 //
-// ErrLost: it is over, cause Taken (somebody else has the name, or has adopted
-// this), Gone (its ttl has passed, it was released, or the key was deleted), Expired
-// (so little of it is left that its holder must have stopped), Revoked or Stolen. What was revoked is not prolonged any more: its name is free a ttl
-// after the order at the latest, or after ReleaseExported.
+// [ErrLost] means that the hold is over:
 //
-// Other errors: ErrUnreachable, and nobody knows whether it was prolonged; ErrExport,
-// ErrReplicas, ErrTooSlow, ErrClosed, a ServerError. It costs one round trip, with
-// Options.WaitReplicas one more and WAIT; ctx bounds the wait. A Client of a quorum can't.
+//   - [Taken]: another holder has the name or has adopted the hold.
+//   - [Gone]: it expired or was released, or the key was deleted.
+//   - [Expired]: the remaining time is too short; the holder must have stopped.
+//   - [Revoked] or [Stolen]: [Client.Revoke] or [Client.Steal] ended it. A revoked hold
+//     is not prolonged; its name is free after one ttl or [Client.ReleaseExported].
+//
+// After [ErrUnreachable] or the error of ctx, it is unknown whether the hold was
+// prolonged. Other errors: [ErrExport], [ErrReplicas], [ErrTooSlow], [ErrClosed], or a
+// [ServerError]. A Client of a quorum returns an error.
 func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
 	x, hold, err := c.lookExported(ctx, text, "RenewExported", "renew")
 	if err != nil || c.options.WaitReplicas == 0 {
@@ -41,22 +44,23 @@ func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold,
 	return c.confirmExported(ctx, x, hold)
 }
 
-// CheckExported reports whether a hold that Lease.Export gave away still has its name, and changes
-// nothing. Its errors are those of RenewExported, but for ErrReplicas. It costs one round trip.
+// CheckExported reports the state of a hold that [Lease.Export] gave away, and changes
+// nothing. Its errors are those of [Client.RenewExported] except [ErrReplicas].
 func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
 	_, hold, err := c.lookExported(ctx, text, "CheckExported")
 	return hold, err
 }
 
-// ReleaseExported ends a hold that Lease.Export gave away, and hands the name to the
-// next in line as Lease.Release does. nil: it was held, and is over. That this call has
-// ended it is not certain where a connection broke under it: what it asked for is then
-// asked again, and finds it over either way. ErrLost: it was over before, with the cause as
-// RenewExported says; so is a second call. What was revoked is released, and the error says
-// that it had been.
+// ReleaseExported ends a hold that [Lease.Export] gave away and hands the name over to
+// the next waiter. It blocks until Redis has answered or ctx has ended.
 //
-// Other errors are those of RenewExported; after ErrUnreachable, or the end of ctx,
-// nobody knows whether it was released: call it again. It costs two round trips.
+// It returns nil if the hold was held and is over now. After a broken connection the
+// client asks again, so a parallel call may have ended it. A hold that had ended before
+// is [ErrLost] with its cause; so is the result of a second call. A revoked hold is
+// released, and the error is ErrLost with cause [Revoked].
+//
+// After [ErrUnreachable] or the error of ctx, it is unknown whether the hold was
+// released: call it again. Other errors are those of [Client.RenewExported].
 func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	x, _, err := c.lookExported(ctx, text, "ReleaseExported")
 	var lost *LostError

@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Extend makes a lease with Mutex.NoRenew last for at least ttl from now, less a
-// hundredth and 2 ms. It never ends it sooner: a ttl that is shorter than what remains changes
-// nothing. ttl must be from MinTTL to MaxTTL, else Extend panics. Mutex.MaxHold ends the lease all the same.
+// Extend makes a lease with [Mutex.NoRenew] last for at least ttl from now, less a
+// hundredth and 2 ms. A ttl shorter than the remaining time changes nothing.
+// [Mutex.MaxHold] still ends the lease. Extend panics if ttl is not from [MinTTL] to
+// [MaxTTL].
 //
-// If this process dies, the name becomes free when the longest ttl that Extend or the Mutex asked for
-// has passed. Client.Steal frees it earlier.
+// If this process dies, the name stays held until the longest requested ttl has passed.
+// [Client.Steal] frees it earlier.
 //
-// nil: Redis has prolonged it. ErrLost: it is over, with the cause. ErrReleased: it was
-// given back. ErrUnreachable, or the end of ctx: nobody knows whether the name lives longer in Redis, and the
-// lease ends as before, when the name is given back. Other errors: ErrReplicas and a ServerError, after which it ends as before,
-// too; one that says that this lease is renewed by itself, or that a Client of a quorum can't give
-// it more than the ttl of its Mutex. It costs one round trip; ctx bounds the wait, 3 s at most.
+// Extend blocks until Redis answers or ctx ends, at most 3 s. [ErrLost] and
+// [ErrReleased] mean that the lease is over. After [ErrUnreachable] or the error of
+// ctx, Redis may have prolonged the name, but the lease ends as before. After
+// [ErrReplicas] or a [ServerError] it ends as before, too. A lease without NoRenew
+// returns an error, and so does a ttl longer than that of the Mutex on a quorum.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	line := l.turn.line
 	switch {

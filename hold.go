@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// MaxMinHold is the longest Mutex.MinHold, and the longest interval of Once.
+// MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].
 const MaxMinHold = 31 * 24 * time.Hour
 
 // checkHold panics where MinHold and MaxHold are mistakes of the program.

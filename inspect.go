@@ -17,79 +17,79 @@ var (
 	scriptRepair  = script.Repair
 )
 
-// State is what Inspect saw of a name, in one moment.
+// State is the state of a name at one moment, from [Client.Inspect].
 type State struct {
 	Name    string
-	Key     string   // the lock's key in Redis
-	Kind    Kind     // what it is used as; KindMutex where nobody holds it
-	Holder  *Holder  // nil: free; of several the one whose time ends first
-	Holders []Holder // of a shared kind, by the end of their time, the first 1,000; else none
-	Holding int      // of a shared kind: how many hold; else 0
-	Size    int      // of a semaphore, and of a free name while Redis remembers the size it had as one, for 30 days; else 0
-	Used    int      // permits that are held of a semaphore; else 0
-	Token   int64    // newest token reserved; 0: none remembered
-	Term    int64    // of an election: the number of the leader's term; 0: it is none, or it was not announced
+	Key     string   // key of the lock in Redis
+	Kind    Kind     // KindMutex if the name is free
+	Holder  *Holder  // nil if free; of several holders the one whose time ends first
+	Holders []Holder // of a semaphore or RWMutex: the first 1,000, by expiry
+	Holding int      // of a semaphore or RWMutex: number of holders
+	Size    int      // of a semaphore, also of a free one for 30 days; else 0
+	Used    int      // of a semaphore: number of held permits
+	Token   int64    // newest reserved token; 0 if unknown
+	Term    int64    // of an election: token of the leader's term; 0 if none or not announced
 	Waiters []Waiter
-	Waiting int       // how many wait; Waiters lists the first 1,000
+	Waiting int       // number of waiters; Waiters lists the first 1,000
 	At      time.Time // by the server's clock
 
-	// Unreadable is why Term and Holder.Revoked are not known: the server's user may not
-	// read the keys of orders and terms. Nil: they are known.
+	// Unreadable is the error of reading Term and Holder.Revoked, for example because
+	// the server's user has no right to their keys. Nil means that they are known.
 	Unreadable error
 
 	term   int64 // of a quorum: the first token of Holder; 0: not known
 	quorum bool  // of a quorum: nobody there can be revoked
 }
 
-// Holder is who holds a name, or after whom it rests.
+// Holder describes the holder of a name, or its last holder during a cool-down.
 type Holder struct {
-	Owner     string        // label; empty when foreign
-	Hash      string        // names the tenure: ids are capabilities and are not shown
-	Foreign   bool          // not one of holdfast's ids
-	Cooldown  bool          // nobody holds the name: it rests for Remaining after Owner's hold, see Mutex.MinHold
-	Own       bool          // this Client's
-	Client    string        // names the Client, which is its process as a rule, by a hash; empty when foreign
-	Remaining time.Duration // until expiry in Redis; negative: it has none
-	Held      time.Duration // since the newest stride of tokens was reserved, which is the grant unless the tenure needed more; 0: not known
-	TTL       time.Duration // of the tenure; 0 when foreign
-	Part      Part          // of a shared kind
-	Revoked   string        // the reason of a Revoke that stands: it was asked to stop; empty: none
-	Details   *Details      // what its Client tells of its process, see Options.Details; nil: nothing
-	Exported  bool          // Lease.Export gave it away: no process renews it by itself. Known of a Client that has Options.Details, of its newest 32
+	Owner     string        // label; empty if foreign
+	Hash      string        // identifies the tenure; its id is a capability and not shown
+	Foreign   bool          // held by a client of another library
+	Cooldown  bool          // not held and not available for Remaining after Owner's hold, see Mutex.MinHold
+	Own       bool          // a lease of this Client
+	Client    string        // hash that identifies the Client, usually one per process; empty if foreign
+	Remaining time.Duration // until expiry in Redis; negative if it has none
+	Held      time.Duration // since the newest token block was reserved, usually at the grant; 0 if unknown
+	TTL       time.Duration // ttl of the tenure; 0 if foreign
+	Part      Part          // of a semaphore or reader/writer lock
+	Revoked   string        // reason of a revocation that asks it to stop; empty if there is none
+	Details   *Details      // see Options.Details; nil if unknown
+	Exported  bool          // given away by Lease.Export, so no process renews it by itself; known of a Client with Options.Details, of its newest 32
 
 	client string // behind Client; not for people
 }
 
-// Part is what a holder has, or a waiter wants, of a lock of a shared kind. The
-// zero Part is a mutex's.
+// Part is the share of a [Semaphore] or [RWMutex] that a holder has or a waiter wants.
+// The Part of a mutex is zero.
 type Part struct {
 	Permits int  // of a semaphore
-	Reads   bool // of an RWMutex: a reader
-	Writes  bool // of an RWMutex: a writer
+	Reads   bool // a reader of an RWMutex
+	Writes  bool // a writer of an RWMutex
 }
 
-// Waiter is a process in line.
+// Waiter is a process in the queue.
 type Waiter struct {
 	Owner     string
 	Hash      string
 	Own       bool
-	Client    string // as Holder.Client
+	Client    string // like Holder.Client
 	Waited    time.Duration
-	Listening bool     // its wake channel has a listener; without one it will be skipped
-	Part      Part     // of a shared kind
-	Details   *Details // as Holder.Details
+	Listening bool     // its subscription is active; otherwise it will be skipped
+	Part      Part     // of a semaphore or RWMutex
+	Details   *Details // like Holder.Details
 
 	client string
 }
 
 const listed = 1000
 
-// Inspect looks at a name and changes nothing. It costs a round trip, one more if
-// the name is a semaphore's or an RWMutex's, and one more if the server's user may not
-// read the size of a semaphore. If the name has a holder or a waiter, one more reads their
-// Details: it may take 250 ms, and what has not arrived by then is left out.
-// State.Diagnose says what it means. Errors: ErrName; ErrUnreachable; ErrClosed; a
-// ServerError; that of ctx.
+// Inspect returns the state of a name and changes nothing. [State.Diagnose] explains
+// it. Inspect blocks until Redis has answered or ctx has ended. It waits at most
+// another 250 ms for the [Details] of holders and waiters.
+//
+// Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or the error of
+// ctx.
 func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	k, err := c.openKeys(name)
 	if err != nil {
@@ -195,9 +195,9 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 	return h
 }
 
-// Names yields the names below a prefix that were locked in the last day, in no
-// order: it scans the keyspace for their fence keys, which costs Redis a little
-// for every key it has. An error ends it: ErrUnreachable, ErrClosed, a ServerError.
+// Names yields the names with a prefix that were locked in the last day, in no order.
+// It scans the whole keyspace. It ends after an error: [ErrUnreachable], [ErrClosed], a
+// [ServerError], or the error of ctx.
 func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		switch {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Kind is what a name is used as: one thing at a time, as long as anybody holds
-// it.
+// Kind is the kind of lock that a name has. A name has one kind while it is held or
+// waited for.
 type Kind string
 
 // The kinds of lock.
@@ -33,24 +33,23 @@ func kindOf(letter byte) Kind {
 	return KindMutex
 }
 
-// ErrKind tells that the name is in use as another kind of lock. A *KindError names
-// both.
+// ErrKind means that the name has another kind. A [*KindError] names both kinds.
 var ErrKind = errors.New("holdfast: used as another kind of lock")
 
-// KindError says what a name was asked for as, and what it is.
+// KindError has the requested kind of a name and its actual kind.
 type KindError struct {
 	Name       string
-	Kind       Kind // asked for
-	Size       int  // that was stated for a semaphore; else 0
+	Kind       Kind // requested
+	Size       int  // requested size of a semaphore; else 0
 	Actual     Kind
-	ActualSize int // of a semaphore, where known; else 0
+	ActualSize int // actual size of a semaphore, if known; else 0
 }
 
 func (e *KindError) Error() string {
 	return fmt.Sprintf("holdfast: %s is %s, not %s", e.Name, described(e.Actual, e.ActualSize), described(e.Kind, e.Size))
 }
 
-// Unwrap makes errors.Is(err, ErrKind) true.
+// Unwrap returns [ErrKind].
 func (e *KindError) Unwrap() error { return ErrKind }
 
 func described(kind Kind, size int) string {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// LazyStore is a Store that is opened when it is first used. See Lazy.
+// LazyStore is a [Store] that opens at its first use. Make it with [Lazy].
 type LazyStore struct {
 	open func() (Store, error)
 
@@ -48,18 +48,19 @@ var (
 	errLazyNil     = errors.New("holdfast: the function that Lazy was given returned no store and no error")
 )
 
-// Lazy makes a Store that calls open when it is first used, and with the next use
-// after open failed. So a program starts while a node of its quorum is off, and has
-// that node, too, when it is back:
+// Lazy returns a Store that calls open at its first use, and again at the next use
+// after a failure. So a program can start while a node of its quorum is off, and uses
+// that node when it returns:
 //
 //	node := func(url string) holdfast.Store {
 //		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
 //	}
 //
-// Until then each call ends with the error of open, or with its context (one that wraps a
-// ServerError, as those of the drivers do where a password is wrong, is told to callers at once): open is called
-// in a goroutine of its own, once at a time, however long it takes, and not within 250 ms
-// of its last failure. A Redis Cluster can't be opened like this. Close the store.
+// Until open succeeds, each call returns the error of open or of its context. Only one
+// open runs at a time, in its own goroutine, and at least 250 ms after a failure. A
+// permanent error, such as a wrong password, should wrap a [ServerError]; it goes to
+// callers at once. Lazy cannot open a Redis Cluster. Close the store when you no longer
+// need it.
 func Lazy(open func() (Store, error)) *LazyStore {
 	if open == nil {
 		panic("holdfast: Lazy needs a function that opens a store")
@@ -124,8 +125,8 @@ func closeStore(store Store) error {
 	return nil
 }
 
-// Close closes what open made, if that can be closed; the store is not opened any
-// more. It may be called more than once.
+// Close closes the opened store, if it has a Close method. The LazyStore does not open
+// again. Close may be called more than once.
 func (l *LazyStore) Close() error {
 	l.mu.Lock()
 	store, closed := l.store, l.closed
@@ -137,7 +138,7 @@ func (l *LazyStore) Close() error {
 	return closeStore(store)
 }
 
-// Eval runs one script. See Store.
+// Eval runs one script. See [Store].
 func (l *LazyStore) Eval(ctx context.Context, call Call) ([]string, error) {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -146,7 +147,7 @@ func (l *LazyStore) Eval(ctx context.Context, call Call) ([]string, error) {
 	return store.Eval(ctx, call)
 }
 
-// EvalAll runs the calls in one pipeline. See Store.
+// EvalAll runs the calls in one pipeline. See [Store].
 func (l *LazyStore) EvalAll(ctx context.Context, calls []Call) []Result {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -155,7 +156,7 @@ func (l *LazyStore) EvalAll(ctx context.Context, calls []Call) []Result {
 	return store.EvalAll(ctx, calls)
 }
 
-// EvalWait runs the calls, and WAIT behind them. See Store.
+// EvalWait runs the calls, followed by WAIT. See [Store].
 func (l *LazyStore) EvalWait(ctx context.Context, calls []Call, replicas int, timeout time.Duration) ([]Result, int, error) {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -172,7 +173,7 @@ func unopened(calls []Call, err error) []Result {
 	return results
 }
 
-// Subscribe listens to one channel. See Store.
+// Subscribe listens to one channel. See [Store].
 func (l *LazyStore) Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error) {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -181,7 +182,7 @@ func (l *LazyStore) Subscribe(ctx context.Context, channel string, message func(
 	return store.Subscribe(ctx, channel, message)
 }
 
-// Scan yields the keys that match. See Store.
+// Scan yields the keys that match. See [Store].
 func (l *LazyStore) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		store, err := l.get(ctx)
@@ -197,7 +198,8 @@ func (l *LazyStore) Scan(ctx context.Context, match string) iter.Seq2[string, er
 	}
 }
 
-// SendsOnce reports it of the store that open made; false until that is there.
+// SendsOnce reports whether the opened store sends each call once. It returns false
+// before the store is open.
 func (l *LazyStore) SendsOnce() bool {
 	l.mu.Lock()
 	store := l.store
@@ -206,5 +208,5 @@ func (l *LazyStore) SendsOnce() bool {
 	return ok && s.SendsOnce()
 }
 
-// Sharded is false: see Lazy.
+// Sharded returns false: see [Lazy].
 func (l *LazyStore) Sharded() bool { return false }

@@ -6,17 +6,19 @@ import (
 	"time"
 )
 
-// Lead campaigns, and runs f while this candidate leads. f gets a context that
-// ends when the term is lost or ctx ends; it should return then, since nothing
-// else happens here before it does.
+// Lead campaigns with value and runs f while this candidate leads. It blocks until f
+// has finished leading, ctx ends, or campaigning cannot succeed.
 //
-// When f returns while it leads, the term is over: Lead resigns and returns what
-// f did, joined with ErrUnknown where the release was not answered. When the term
-// was lost, what f returned does not count, and Lead campaigns again, at the end
-// of the line. So Lead returns when f is done with leading; when ctx ends; or when
-// campaigning can't succeed (ErrName, ErrValue, ErrKind, ErrDeadlock, ErrClosed,
-// ErrQuorum, a ServerError). While Redis does not answer, is too slow or has too few replicas
-// it logs that and tries again, after 100 ms and then up to 5 s.
+// The context of f ends when the term is lost or ctx ends. f should return then: Lead
+// waits for it.
+//
+// If f returns during its term, Lead resigns. It returns the error of f, joined with
+// [ErrUnknown] if Redis did not confirm the release. If the term was lost, Lead ignores
+// the result of f and campaigns again, at the end of the queue.
+//
+// If Redis is unreachable or too slow, or has too few replicas, Lead logs that. It
+// tries again after 100 ms, and then at intervals of up to 5 s. Other errors of
+// [Election.Campaign] end it.
 func Lead(ctx context.Context, election *Election, value string, f func(ctx context.Context, lease *Lease) error) error {
 	backoff := leadBackoff
 	for {

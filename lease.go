@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Lease is one caller's hold of a name: a turn within this process's tenure.
-// It ends by Release, or it is lost: when its deadline passes without an
-// answered renewal, or when Redis says that the name is no longer ours. The
-// deadline lies before the end of the lock in Redis, so a process that heeds
-// its lease stops before another can begin.
+// Lease is one caller's hold of a name, from the grant to Release or loss. It is lost
+// when its deadline passes without an answered renewal, or when another holder has the
+// name in Redis. The deadline is earlier than the expiry in Redis. So a process that
+// stops when its lease ends has stopped before the next holder starts. A Lease is safe
+// for concurrent use.
 type Lease struct {
 	turn     *turn
 	client   *Client // keeps it from being collected
@@ -91,17 +91,16 @@ func (u *turn) tellLost(lost *LostError, now instant) {
 	}
 }
 
-// Name is the name that was locked.
+// Name returns the locked name.
 func (l *Lease) Name() string { return l.turn.line.name }
 
-// Token is the fence token: unique among all leases of the name, and greater
-// than that of every lease before. Give it to the resource, which refuses what
-// is lower than the highest it has seen.
+// Token returns the fencing token: unique among all leases of the name and greater than
+// the token of every earlier lease. Pass it to the resource, which must refuse a token
+// lower than the highest it has seen.
 func (l *Lease) Token() int64 { return l.turn.token }
 
-// Err is nil while the lease is held. It looks at the clock itself, so it is
-// right also in a process that has just been woken up. Afterwards it is a
-// *LostError, or ErrReleased.
+// Err returns nil while the lease is held, and then a [*LostError] or [ErrReleased]. It
+// reads the clock, so it is also right in a process that was suspended.
 func (l *Lease) Err() error {
 	if l.returned.Load() {
 		if e := l.turn.ended.Load(); e != nil {
@@ -122,9 +121,9 @@ func (u *turn) err() error {
 	return nil
 }
 
-// Done is closed when the lease is over. The Client is not garbage-collected from the
-// first call of Done until then: a lease that is dropped without Release is renewed for
-// as long as the program runs.
+// Done returns a channel that is closed when the lease ends. From the first call until
+// then, the [Client] is not garbage-collected: a lease without Release is renewed until
+// the program ends.
 func (l *Lease) Done() <-chan struct{} {
 	c := l.turn.line.c
 	c.mu.Lock()
@@ -146,9 +145,9 @@ func (u *turn) whenDone() <-chan struct{} {
 	return u.done
 }
 
-// Remaining is the time until the holder's own deadline, by a clock that runs
-// on while the machine is suspended. Every answered renewal moves the deadline;
-// zero or less: the lease is over.
+// Remaining returns the time until the deadline of the holder; it is zero or less after
+// that. Every answered renewal moves the deadline. Its clock runs on while the machine
+// is suspended.
 func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
@@ -156,18 +155,18 @@ func (l *Lease) Remaining() time.Duration {
 	return l.turn.ends().sub(l.turn.line.c.clock.look())
 }
 
-// Deadline is the holder's own deadline as a wall clock time, for people: it
-// moves with every renewal, and a wall clock can step. Decide by Err.
+// Deadline returns the deadline of the holder in wall-clock time, for display. Every
+// renewal moves it. Use [Lease.Err] for decisions, because a wall clock can step.
 func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 
-// Context derives a context that ends when the lease is over; context.Cause
-// then tells why. Locking the same name under it is ErrDeadlock. It has no
-// deadline of its own, since that of the lease moves. A lease that lasts keeps what was
-// derived from parents that never end: who works through many jobs under one derives once.
+// Context returns a context derived from parent that ends when the lease ends.
+// [context.Cause] then returns a [*LostError] or [ErrReleased]. Locking the same name
+// under it returns [ErrDeadlock]. It has no deadline, because renewals move the
+// deadline of the lease.
 //
-// The context keeps the Client from being garbage-collected, as a Lease does. Its Done
-// channel does so from when it was asked for until the context ends; whatever derives a
-// context from it, or waits under it, asks for that.
+// A long lease keeps contexts that were derived from a parent that never ends. Derive
+// one context and use it for all work under the lease. The context keeps the [Client]
+// from being garbage-collected; so does its Done channel until it ends.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
@@ -244,17 +243,18 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 	}
 }
 
-// Release gives the lease back. It takes no context, since giving back must not
-// be cancelled: it waits for Redis where it has to, two seconds at most, and
-// goes on in the background. nil: released. ErrLost: it was over before, with
-// the cause. ErrUnknown: the answer did not come. Calling it again changes
-// nothing and returns the same. Release of a nil Lease is an error too, so that a
-// defer in front of the check of Lock's error does not hide that error by a panic.
+// Release ends the lease and gives the name back. It takes no context, because a
+// release must not be cancelled. It blocks for two seconds at most; the client then
+// retries in the background. A second call changes nothing and returns the same.
 //
-// Where the lock was deleted or taken and nobody has noticed, Release finds that out only if
-// it asks Redis, if the Store is SendsOnce, and if the answer comes before the deadline of the
-// lease. It is nil, and nothing is checked, where the next caller of this process gets
-// the lease, where the tenure lingers, and on a quorum.
+// Errors: [ErrLost] with its cause, if the lease ended before; [ErrUnknown], if Redis
+// did not answer. A nil Lease returns an error, so a defer before the check of Lock's
+// error does not panic.
+//
+// If the lock was deleted or taken unnoticed, Release can return nil. It returns
+// ErrLost only if it asks Redis, the store implements [SendsOnce], and the answer comes
+// before the deadline. It does not ask if a local waiter takes over, the name lingers,
+// or the lock is on a quorum.
 func (l *Lease) Release() error {
 	if l == nil {
 		return errNoLease

@@ -1,15 +1,14 @@
 package holdfast
 
-// LocalState is what callers of one Client have and want of one name.
+// LocalState counts the leases and waiting calls of one Client for one name.
 type LocalState struct {
 	Name    string
-	Held    int // leases that are not over; those that share one, see Mutex.Reentrant, count once
-	Waiting int // calls that have not got their answer, TryLock's too
+	Held    int // leases; callers that share a lease (see Mutex.Reentrant) count once
+	Waiting int // calls without an answer yet, also of TryLock
 }
 
-// LocalState lists the names that callers of this Client hold or wait for, in no order, each
-// once. It is what this process knows, exact at that moment: it asks nobody, and takes
-// about a microsecond a name. A name that only lingers is not among them.
+// LocalState lists the names that callers of this Client hold or wait for, each once,
+// in no order. It does not contact Redis. A name that only lingers is not in the list.
 func (c *Client) LocalState() []LocalState {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,50 +9,51 @@ import (
 	"time"
 )
 
-// Multi locks several names, all or none of them. It has no state of its own;
-// make it with Client.Multi.
+// Multi locks several names, all or none of them. It has no state of its own. Make it
+// with [Client.Multi].
 //
-// Names that are free are locked by one script, all in one step: one round trip for
-// up to 100 names, and one for each further 100. That is so on a standalone server,
-// behind Sentinel and in the embedded store, and on a Cluster where the hash tags of
-// all keys agree, such as by a prefix that is one. Of a hundred of which one has to be
-// waited for or is in use in this process, and on a quorum, each is locked by itself.
-// All go in the order of their bytes, whatever order they were given in. So callers that lock by Multi and nothing else never wait for each
-// other in a circle, in whatever processes they are. A caller that locks more
-// under the lease of a Multi can, unless that name comes later in the order.
+// Free names are locked in one step, up to 100 at a time. On a Cluster that needs one
+// hash tag in all keys. Names on a quorum, and names that are held or used by this
+// process, are locked one after the other.
+//
+// Multi always locks names in the order of their bytes. So callers that use only Multi
+// never wait for each other in a circle. A caller that locks a further name under a
+// Multi can, unless that name comes later in the order.
 type Multi struct {
 	client *Client
 	names  []string // sorted, each once
 }
 
-// Multi makes the lock of several names; a name given twice counts once. No names
-// at all, and one that can't be a key, are told by Lock.
+// Multi returns the lock of several names. A repeated name counts once. Lock returns an
+// error if the list is empty, and [ErrName] if a name cannot be a key.
 func (c *Client) Multi(names ...string) *Multi {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	return &Multi{client: c, names: slices.Compact(names)}
 }
 
-// Names are the names, in the order in which they are locked.
+// Names returns the names in the order in which they are locked.
 func (m *Multi) Names() []string { return slices.Clone(m.names) }
 
-// Lock waits until all names are ours. If not all are free it stands in line for
-// one after the other: while it waits for one it holds those before it, and keeps
-// them, and others wait for these too. ctx bounds the whole wait;
-// when it ends, Lock returns its error after 20 ms at most. It waits that long for Redis
-// to confirm that nothing is left. The rest is given back in the background. If a name is
-// lost while Lock waits for others, it waits for that name again, with all the others. Under
-// the context of a lease of one of the names Lock returns ErrDeadlock and locks nothing. Other errors are those of Mutex.Lock.
+// Lock waits until it holds all names. If a name is held, Lock waits for it in its
+// queue. Meanwhile it keeps the names before it, and others wait for these, too. If it
+// loses a name meanwhile, it waits for that name again.
+//
+// ctx bounds the whole wait. When ctx ends, Lock returns its error within 20 ms, and
+// the client releases the names, in the background if necessary. Under the context of a
+// lease of one of the names, Lock returns [ErrDeadlock] and locks nothing. Other errors
+// are those of [Mutex.Lock].
 func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) {
 	return m.acquire(ctx, false)
 }
 
-// TryLock is Lock without waiting for a holder: if one of the names is held, or
-// wanted by callers before us, it is a *HeldError that says which, and none is
-// held when it returns. Of two tries that meet on free names one succeeds. Where one
-// script asks for all names, which are 100 at most then, none was ours for even a moment.
-// Else the names before the held one, or those of the hundreds before it, are ours for a
-// moment, in which others may find them held.
+// TryLock is Lock without waiting for a holder. If a name is held or has earlier
+// waiters, TryLock returns a [*HeldError] for it and holds no name. If two calls
+// compete for free names, one succeeds.
+//
+// Up to 100 names that one script can lock are never held after a failure, not even for
+// a moment. Otherwise the names before the held one are held for a short time, in which
+// others can find them held.
 func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) {
 	return m.acquire(ctx, true)
 }
@@ -187,13 +188,13 @@ func (m *Multi) check(ctx context.Context, try bool) error {
 	return nil
 }
 
-// Do runs f while it holds all names; see the function Do.
+// Do runs f while it holds all names, like the function [Do].
 func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *MultiLease) error) error {
 	return under(ctx, m.Lock, f)
 }
 
-// MultiLease is one caller's hold of several names. It is over when the lease of
-// any of them is: what is left is kept until Release.
+// MultiLease is one caller's hold of several names. It is over when the lease of any
+// name is over. The other names stay held until Release.
 type MultiLease struct {
 	leases []*Lease   // in the order of the names
 	left   []*goodbye // of an attempt that goes no further
@@ -204,18 +205,18 @@ type MultiLease struct {
 	result   error
 }
 
-// Leases are the leases of the names, in the order of Names. Who releases one of them ends
-// the MultiLease, but not the others.
+// Leases returns the leases of the names, in the order of Names. If you release one of
+// them, the MultiLease is over, but the others stay held.
 func (l *MultiLease) Leases() []*Lease { return slices.Clone(l.leases) }
 
-// EnsureHeld asks Redis for each name, side by side, whether it is still held, and prolongs
-// the leases by that; see Lease.EnsureHeld. The error joins those of the names: nil if all
-// are held.
+// EnsureHeld asks Redis in parallel whether each name is held, and renews the leases.
+// See [Lease.EnsureHeld]. It returns nil if all names are held, and otherwise joins
+// their errors.
 func (l *MultiLease) EnsureHeld(ctx context.Context) error {
 	return l.each(func(lease *Lease) error { return lease.EnsureHeld(ctx) })
 }
 
-// Names are the names that were locked, in order.
+// Names returns the locked names in order.
 func (l *MultiLease) Names() []string {
 	names := make([]string, len(l.leases))
 	for i, lease := range l.leases {
@@ -224,8 +225,8 @@ func (l *MultiLease) Names() []string {
 	return names
 }
 
-// Token is the fence token of one of the names; see Lease.Token. A name that was
-// not locked is a mistake of the program: it panics.
+// Token returns the fencing token of one of the names. See [Lease.Token]. It panics if
+// name was not locked.
 func (l *MultiLease) Token(name string) int64 {
 	for _, lease := range l.leases {
 		if lease.Name() == name {
@@ -235,8 +236,8 @@ func (l *MultiLease) Token(name string) int64 {
 	panic(fmt.Sprintf("holdfast: Token of %q, which is none of the names of this MultiLease", shorten(name)))
 }
 
-// Err is nil while all names are held. Afterwards it is the *LostError of the
-// first name in order that was lost, or ErrReleased. See Lease.Err.
+// Err returns nil while all names are held. After that it returns [ErrReleased], or the
+// [*LostError] of the first lost name in order.
 func (l *MultiLease) Err() error {
 	if err := l.lost(); err != nil {
 		return err
@@ -258,10 +259,10 @@ func (l *MultiLease) lost() error {
 	return nil
 }
 
-// Done is closed when the lease of any name is over.
+// Done returns a channel that is closed when the lease of any name ends.
 func (l *MultiLease) Done() <-chan struct{} { return l.over.Done() }
 
-// Remaining is the least of what remains of each name; see Lease.Remaining.
+// Remaining returns the shortest remaining time of all names. See [Lease.Remaining].
 func (l *MultiLease) Remaining() time.Duration {
 	least := time.Duration(1<<63 - 1)
 	for _, lease := range l.leases {
@@ -270,12 +271,12 @@ func (l *MultiLease) Remaining() time.Duration {
 	return least
 }
 
-// Deadline is the earliest of all; see Lease.Deadline.
+// Deadline returns the earliest deadline of all names. See [Lease.Deadline].
 func (l *MultiLease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 
-// Context derives a context that ends when the lease of any name is over;
-// context.Cause then tells which, and why. Locking one of the names under it is
-// ErrDeadlock.
+// Context returns a context derived from parent that ends when the lease of any name
+// ends. [context.Cause] returns which and why. Locking one of the names under it
+// returns [ErrDeadlock].
 func (l *MultiLease) Context(parent context.Context) context.Context {
 	for _, lease := range l.leases {
 		parent = lease.Context(parent)
@@ -283,10 +284,9 @@ func (l *MultiLease) Context(parent context.Context) context.Context {
 	return parent
 }
 
-// Release gives all names back, side by side, so that it takes no longer than one
-// Lease.Release. The error joins those of the names: nil if all were released.
-// Calling it again changes nothing and returns the same. Release of a nil
-// MultiLease is an error.
+// Release gives all names back in parallel. It blocks no longer than one
+// [Lease.Release] and joins the errors of the names. A second call changes nothing and
+// returns the same. A nil MultiLease returns an error.
 func (l *MultiLease) Release() error {
 	if l == nil {
 		return errNoLease

@@ -7,63 +7,55 @@ import (
 	"time"
 )
 
-// Mutex locks one name. It has no state of its own: any number of them, in any
-// process, for the same name are the same lock. Make it with Client.Mutex.
+// Mutex locks one name. It has no state of its own: all Mutexes of a name, in any
+// process, are the same lock. Make it with [Client.Mutex] and set its fields before the
+// first use.
 type Mutex struct {
-	// Reentrant lets a caller whose context belongs to a lease of this name
-	// share that lease, with its token, instead of getting ErrDeadlock. The
-	// last Release ends it: until then Done and Context go on, also those of a share
-	// that was given back, of which Err says so. Set it before the first use.
+	// Reentrant lets a caller whose context belongs to a lease of this name share that
+	// lease, instead of getting [ErrDeadlock]. The shares have one token. The last
+	// Release ends the lease, and Done and Context last until then. Err of a released
+	// share returns [ErrReleased].
 	Reentrant bool
 
-	// MinHold makes whoever gets the name by this Mutex keep it for at least
-	// this long: when the lease is given back earlier, the name rests, and
-	// nobody gets it, in this process or another, before the time has passed
-	// since the grant. So what runs under it runs at most once per MinHold, also
-	// when it is quick, and when its process dies: then the name stays locked
-	// until the time, or if that is longer the TTL, is over. Such a lease has
-	// a tenure of its own. Where MinHold is longer than the TTL, or the name had
-	// to be waited for, Lock takes one more round trip, which makes sure of that
-	// before the lease begins. At most MaxMinHold; it does not work on a quorum.
+	// MinHold keeps the name unavailable for at least this long after the grant, also
+	// after an earlier Release (cool-down). It is at most [MaxMinHold]. After the death
+	// of the holder the name is free after the longer of MinHold and TTL. Such a lease
+	// has a tenure of its own.
 	//
-	// It is no schedule. A call that comes a moment before MinHold is over is
-	// refused, so with MinHold as long as the period of a timer ticks are
-	// lost. Use Client.OnceEvery for that.
+	// MinHold is not a schedule: if it equals the period of a timer, ticks are lost.
+	// Use [Client.OnceEvery] for that. MinHold does not work on a quorum.
 	MinHold time.Duration
 
-	// MaxHold ends the lease when it has lasted this long, by the clock of
-	// this process and whether Redis answers or not: its context is cancelled,
-	// cause MaxHold, and it is not renewed any more. The name stays locked
-	// until Release, or for Grace, for work that is stopping; then others
-	// get it. Callers who share a lease, see Reentrant, share its end. It costs
-	// no round trip.
+	// MaxHold ends the lease after this long, also if Redis does not answer. Its
+	// contexts end with cause [MaxHold], and the client stops the renewals. The name
+	// stays held until Release, or for Grace, so that the work can stop. Callers that
+	// share a lease (see Reentrant) lose it together.
 	MaxHold time.Duration
 
-	// Grace is how long the name stays locked after MaxHold if Release does not come
-	// before; it is free when the TTL ends in any case. Default: 2 s. It must not be
-	// negative, nor longer than the TTL. It means nothing without MaxHold. Work that goes on after it runs
-	// beside the next holder's. Nothing but the fencing token stops it then: give
-	// Token to the resource, and let that refuse a token below the highest it has seen.
+	// Grace is how long the name stays held after MaxHold without a Release; the end of
+	// the TTL frees it in any case. The default is 2 s. Grace must not be negative or
+	// longer than the TTL. Work that goes on after Grace runs beside the next holder.
+	// Only a check of the fencing token in the resource stops it then.
 	Grace time.Duration
 
-	// Owner is the label under which people see leases of this Mutex, instead of
-	// Options.Owner: for a program that locks for others, such as a server. It
-	// is cut and cleaned as that is. Each call of Lock then has a tenure of its own, and stands in
-	// line with those of other processes.
+	// Owner replaces [Options.Owner] for leases of this Mutex, in a program that locks
+	// for others. It is truncated and sanitised like that. Each call of Lock then has
+	// its own tenure and its own place in the queue in Redis.
 	Owner string
 
-	// TTL is the ttl of leases of this Mutex, instead of Options.TTL and within its
-	// bounds, on a quorum at most MaxQuorumTTL; what is said of Owner holds for it, too. Attempts to reach Redis
-	// are still timed by Options.TTL.
+	// TTL replaces [Options.TTL] for leases of this Mutex, with the same bounds; on a
+	// quorum it is at most [MaxQuorumTTL]. Each call of Lock then has its own tenure,
+	// as with Owner. Options.TTL still bounds the attempts to reach Redis.
 	TTL time.Duration
 
-	// NoRenew makes leases that are not renewed: each ends a TTL after Redis was asked for it, less a
-	// hundredth and 2 ms, unless Lease.Extend is called before. At its end it is lost, cause
-	// Expired, and the name is given back at once, so work under it must have stopped by
-	// then. Loss of the name is noticed at that end at the latest. CheckHeld and EnsureHeld notice it
-	// earlier; they prolong nothing here. A Revoke that is not heard at once, as in a Cluster, is noticed
-	// likewise. After a wait Lock takes one more round trip, so that the lease begins with its whole TTL.
-	// Such a lease can't be exported. What is said of Owner holds for it, too.
+	// NoRenew makes leases that the client does not renew. A lease ends one TTL after
+	// the request, less a hundredth and 2 ms, unless [Lease.Extend] prolongs it. It
+	// then is lost with cause [Expired], and the name is released at once. So the work
+	// must have stopped by then.
+	//
+	// The holder notices a loss or a revocation at that end at the latest, or earlier
+	// by CheckHeld or EnsureHeld. Such a lease cannot be exported. Each call of Lock
+	// has its own tenure, as with Owner.
 	NoRenew bool
 
 	client    *Client
@@ -72,26 +64,28 @@ type Mutex struct {
 	candidate *candidate  // of an Election; else nil
 }
 
-// Mutex makes the lock of a name. A name that can't be a key is told by Lock,
-// since names often come from outside the program.
+// Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
 func (c *Client) Mutex(name string) *Mutex { return &Mutex{client: c, name: name} }
 
-// Name is the name that this Mutex locks.
+// Name returns the name that this Mutex locks.
 func (m *Mutex) Name() string { return m.name }
 
-// Lock waits until the name is ours, first come first served, and returns the
-// lease. ctx bounds the wait only, so a timeout takes the place of the number of tries and
-// the delay between them that other libraries have. When ctx ends, Lock returns its error after
-// 20 ms at most. It waits that long for Redis to confirm that nothing is left of the call.
-// Otherwise, and on a quorum, the call is undone in the background. While Redis does not answer, Lock goes on trying
-// for a TTL (1 to 15 s) and then returns ErrUnreachable. Under the context of a lease that is
-// over the error is context.Canceled, and context.Cause says why. Other errors: ErrName, ErrKind,
-// ErrDeadlock, ErrTooSlow, ErrReplicas, ErrQuorum, ErrClosed, a ServerError that no retry mends.
+// Lock waits until this caller holds the name, first come, first served, and returns
+// the lease. ctx bounds the wait only and does not end the lease.
+//
+// When ctx ends, Lock returns its error within 20 ms. The client removes the call from
+// the queue, in the background if Redis has not confirmed that by then. While Redis is
+// unreachable, Lock retries for one TTL (1 to 15 s) and then returns [ErrUnreachable].
+// Under the context of a lease that is over, Lock returns [context.Canceled], and
+// [context.Cause] has the reason.
+//
+// Other errors: [ErrName], [ErrKind], [ErrDeadlock], [ErrTooSlow], [ErrReplicas],
+// [ErrQuorum], [ErrClosed], or a permanent [ServerError].
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 
-// TryLock is Lock without waiting for a holder: a name that is held, or wanted
-// by callers before us, is a *HeldError, also under the context of an own lease of
-// it. ctx bounds the one round trip.
+// TryLock is Lock without waiting for a holder. If the name is held or has earlier
+// waiters, it returns a [*HeldError], also under the context of a lease of the same
+// name. ctx bounds the wait for Redis. Other errors are those of Lock.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) }
 
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
@@ -168,14 +162,19 @@ func (m *Mutex) share(u *turn) (lease *Lease, sure bool, err error) {
 	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.add(m.MinHold) <= u.tenure.minHold.lives, nil
 }
 
-// Locker is what Do can run a function under.
+// Locker is a lock for [Do].
 type Locker interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
-// Do runs f while it holds the lock. f gets a context that ends when the lease
-// is lost. The error is f's own, joined with ErrLost where the lease was over
-// before its release, or with ErrUnknown.
+// Do locks, runs f, and releases the lock. It blocks until f has returned and the
+// release is confirmed or two seconds have passed.
+//
+// The context of f is derived from ctx and ends when the lease is lost. f should return
+// then.
+//
+// The error is that of Lock, or that of f. The error of f is joined with [ErrLost] if
+// the lease ended before f did, or with [ErrUnknown].
 func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *Lease) error) error {
 	return under(ctx, locker.Lock, f)
 }

@@ -14,24 +14,22 @@ type audience struct {
 	seats map[chan struct{}]struct{}
 }
 
-// Observe yields who leads, at once and then whenever that changes, in order
-// and never the same twice in a row; the zero Leader is nobody. Leaders are told
-// apart by their tenure: one that resigned and was elected again is a new one.
-// A leader whose term was not known is yielded once more when it is, and one that proclaims
-// another value when it does; after that an older value of its term is never yielded. What lasts
-// too briefly for a look may be missed, of values that a leader proclaims too, and so may what happens while the loop's
-// body runs, but for its outcome.
+// Observe yields the leader at once and then after each change, in order and never the
+// same twice in a row. The zero [Leader] means that there is none. A leader that
+// resigned and was elected again is a new leader. Observe also yields a leader again
+// when its term becomes known, and when it proclaims a new value.
 //
-// When Redis does not answer or refuses, that error is yielded in its place, once,
-// and Observe goes on; the next answer is then yielded, whatever it is. It ends
-// with ctx, by break, and after ErrName or ErrClosed.
+// Observe may skip short states, and all states during the body of the loop except the
+// last.
 //
-// Announcements bring changes at once. Since one may be lost, and a leader may
-// die, each observer also looks when the term would end unless renewed, at least
-// every 15 s: with the default TTL five commands a minute. Without the
-// right to subscribe, on a quorum, and where who holds the name does not announce
-// itself, it looks every second. The observers of an election in one Client
-// share a connection.
+// If Redis does not answer or refuses, Observe yields that error once and goes on. It
+// then yields the next answer in any case. It ends when ctx ends, when the loop breaks,
+// and after [ErrName] or [ErrClosed].
+//
+// Announcements make most changes visible at once. Observe also polls when the term
+// would end without a renewal, and at least every 15 s. It polls every second without
+// the right to subscribe, on a quorum, and if the holder does not announce itself. The
+// observers of an election in one Client share a connection.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		defer runtime.KeepAlive(e.client) // or it might be closed for want of use

@@ -12,31 +12,32 @@ import (
 )
 
 var (
-	// ErrNotDue means that a Once did not run, since somebody runs it, or has within its
-	// interval, and that an OnceEvery did not, since somebody runs it, or has begun its tick. A *NotDueError says who, when, and how that ended.
+	// ErrNotDue means that [Client.Once] or [Client.OnceEvery] did not run its
+	// function, because the interval or tick already has a run. A [*NotDueError]
+	// describes that run.
 	ErrNotDue = errors.New("holdfast: not due")
-	// ErrNeverRan means that nothing is remembered of any run of a name.
+	// ErrNeverRan means that Redis remembers no run of the name.
 	ErrNeverRan = errors.New("holdfast: no run is remembered")
 )
 
-// Run is what is remembered of the newest run of a Once or OnceEvery, all times by
-// the server's clock. It is forgotten after twice the interval, or 25 hours if that
-// is longer.
+// Run describes the newest run of [Client.Once] or [Client.OnceEvery]. Its times are
+// those of the server's clock. Redis remembers it for twice the interval, and for at
+// least 25 hours.
 type Run struct {
-	Tick    time.Time // of OnceEvery: its tick, or if the run does not count the one before; zero: of Once
+	Tick    time.Time // tick of OnceEvery, or the one before if the run does not count; zero if of Once
 	Owner   string
 	Token   int64
 	Began   time.Time
-	Ended   time.Time // zero: it has not ended, or its process died
-	Outcome string    // Done, or what went wrong; empty: it has not ended
+	Ended   time.Time // zero if it has not ended or its process died
+	Outcome string    // Done or the error; empty if it has not ended
 
 	every time.Duration // of its schedule; 0: of Once
 }
 
-// Done is the Outcome of a run that returned nil and had its lease to the end.
+// Done is the [Run.Outcome] of a run that returned nil and held its lease to the end.
 const Done = "done"
 
-// String is one line for people.
+// String returns one line for people.
 func (r *Run) String() string {
 	began := r.Began.UTC().Format(time.RFC3339)
 	if !r.Tick.IsZero() {
@@ -50,14 +51,15 @@ func (r *Run) String() string {
 	return fmt.Sprintf("%s on %s, took %v: %s", began, r.Owner, r.Ended.Sub(r.Began).Round(time.Millisecond), r.Outcome)
 }
 
-// NotDueError says why a Once or OnceEvery did not run.
+// NotDueError describes the run that made a call of [Client.Once] or [Client.OnceEvery]
+// not due.
 type NotDueError struct {
 	Name    string
-	Running bool          // somebody has the name; else it rests
-	Owner   string        // who that is, or was; empty: not known
-	Due     time.Duration // until the name can be free, at the earliest; of a tick that has begun: until the next one
-	Last    *Run          // nil: nothing is remembered
-	Begun   bool          // of OnceEvery: Last has begun the tick of this call; false: no run has begun it yet
+	Running bool          // the name is held; else it is in cool-down
+	Owner   string        // label of that holder; empty if unknown
+	Due     time.Duration // until the name can be free, at the earliest; until the next tick if this one has begun
+	Last    *Run          // nil if Redis remembers no run
+	Begun   bool          // of OnceEvery: Last is the run of this tick
 }
 
 func (e *NotDueError) Error() string {
@@ -77,12 +79,13 @@ func (e *NotDueError) Error() string {
 	return b.String()
 }
 
-// Unwrap makes errors.Is(err, ErrNotDue) true.
+// Unwrap returns [ErrNotDue].
 func (e *NotDueError) Unwrap() error { return ErrNotDue }
 
-// RunAgain makes of an error that a run of Once returns one that does not count:
-// the name does not rest, and the next Once may run at once. err stays in it. It has
-// to come before Client.Close, which makes what is held rest.
+// RunAgain wraps an error that the function of [Client.Once] or [Client.OnceEvery]
+// returns. The run then does not count: the name has no cool-down, and the next call
+// may run at once. Return it before [Client.Close], which starts the cool-down of the
+// names that it releases.
 func RunAgain(err error) error {
 	if err == nil {
 		panic("holdfast: RunAgain needs an error")
@@ -96,32 +99,25 @@ func (e *runAgain) Error() string { return e.err.Error() }
 
 func (e *runAgain) Unwrap() error { return e.err }
 
-// Once runs f at most once per interval among all who call it for this name,
-// however many machines they are on and whatever their clocks say. It does not
-// wait: while another runs f, or has within interval, it is a *NotDueError, which
-// tells when that was and how it ended. So call it as often as you like.
+// Once runs f at most once per interval among all callers with this name, on all
+// machines. It does not wait: if f runs elsewhere or has run within interval, it
+// returns a [*NotDueError]. So call it as often as you like.
 //
-// It is no schedule. A call that comes a moment before the interval is over is not
-// due, so with the interval as long as the period of a timer or crontab ticks are
-// lost. Use OnceEvery for that.
+// The interval counts from the grant of the name and is at most [MaxMinHold]. A longer
+// run keeps other callers out until it ends. Once is not a schedule: with the interval
+// equal to the period of a timer, ticks are lost. Use [Client.OnceEvery] for that.
 //
-// The interval, at most MaxMinHold, counts from the grant of the name. A run
-// that is longer keeps the others off until it ends. f gets a context that ends
-// when its lease is lost. A run that fails counts like one that does not, or a
-// job that is broken would be run by each machine in turn; where f is to be run
-// again at once, it returns RunAgain(err). A process that dies while it runs f
-// has run it: the next may when the interval, or if that is longer the TTL of the
-// name, is over, and finds a record that has not ended.
+// The context of f ends when its lease is lost. A failed run counts, unless f returns
+// [RunAgain]. So does the run of a process that died: the next run may begin after the
+// longer of interval and TTL.
 //
-// The error is f's own, joined with ErrLost where the lease was over before f was,
-// and with what kept the record from being written. Without a record that f has
-// begun, or when the lease is over by then, f is not run. Redis forgetting the
-// name, by FLUSHALL, eviction or a failover, can make it run twice within an
-// interval. See Mutex.MinHold, of which this is a use. It does not work on a
+// Redis can forget the name by FLUSHALL, eviction or a failover; f can then run twice
+// within an interval.
+//
+// The error is that of f, joined with [ErrLost] if the lease ended before f did. It
+// also has the error of writing the record. f does not run if the first record cannot
+// be written. Other errors are those of [Mutex.TryLock]. Once does not work on a
 // quorum.
-//
-// A run costs five round trips: three of the lock with its least time (two if the
-// interval is within the TTL) and two of the record. Who comes too early costs two.
 func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
 	if interval <= 0 || interval > MaxMinHold {
 		panic(fmt.Sprintf("holdfast: Once got an interval of %v: it must be more than 0, and at most %v", interval, MaxMinHold))
@@ -273,9 +269,11 @@ func (c *core) evalPatiently(callers context.Context, call Call) (reply []string
 	}
 }
 
-// LastRun is what is remembered of the newest Once or OnceEvery of a name: one round trip. Nothing
-// remembered is ErrNeverRan; other errors are ErrName, ErrUnreachable, ErrClosed, a
-// ServerError and that of ctx. A Client of a quorum can't.
+// LastRun returns the newest run of [Client.Once] or [Client.OnceEvery] that Redis
+// remembers for a name.
+//
+// Errors: [ErrNeverRan], [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or
+// the error of ctx. A Client of a quorum returns an error.
 func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	k, err := c.openKeys(name)
 	if err != nil {

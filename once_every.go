@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// ErrSchedule means that a name has another schedule than the caller says. A
-// *ScheduleError says which one it has.
+// ErrSchedule means that the name has another schedule than the call. A
+// [*ScheduleError] has that schedule.
 var ErrSchedule = errors.New("holdfast: another schedule")
 
-// ScheduleError says which schedule a name has.
+// ScheduleError has the schedule of a name.
 type ScheduleError struct {
 	Name  string
 	Every time.Duration
-	At    time.Time // one of its ticks
+	At    time.Time // one of the ticks
 
 	key string
 }
@@ -26,47 +26,35 @@ func (e *ScheduleError) Error() string {
 		e.Name, e.Every, e.At.UTC().Format(time.RFC3339Nano), e.key)
 }
 
-// Unwrap makes errors.Is(err, ErrSchedule) true.
+// Unwrap returns [ErrSchedule].
 func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 
-// OnceEvery runs f once for each tick of a schedule among all who call it for this name,
-// however many machines they are on. The ticks are at and all moments that are whole
-// periods before or after it. A zero at leaves that to the first call: it is a tick.
-// Call OnceEvery on each machine at about each tick, for example by cron.
+// OnceEvery runs f once for each tick of a schedule among all callers with this name,
+// on all machines. The ticks are at and every whole period before and after it. If at
+// is zero, the first call is a tick. Call OnceEvery on each machine at about each tick,
+// for example from cron.
 //
-// A call belongs to the nearest tick, by the clock of Redis alone. So it may be early
-// or late, or come from a machine whose clock is wrong, by less than half a period in
-// all; by less than a quarter if at is zero. The first call of a tick runs f. Every
-// other one is a *NotDueError, which tells who runs it, or ran it, when, and how that
-// ended. OnceEvery does not wait.
+// A call belongs to the nearest tick by the clock of Redis. So a call may be early or
+// late by less than half a period, or a quarter if at is zero. The first call of a tick
+// runs f. Other calls do not wait and return a [*NotDueError].
 //
-//   - A run that is longer than the period: calls skip the ticks that pass while it lasts.
-//   - A tick at which nobody calls is missed, and is not made up for. A call that comes
-//     more than half a period late counts for the next tick, so the call at that tick itself
-//     is not due.
-//   - A run that fails has begun its tick, and so has one that is killed: no other call
-//     runs f for it. LastRun and NotDueError.Last tell of a killed run that it has not ended,
-//     and the call that begins the next tick warns in Options.Logger. The name of a killed
-//     run stays held for the TTL, so a period should be longer than that.
-//   - Where f is to be run again for the same tick, it returns RunAgain(err). The next
-//     call runs it then.
-//   - If f can't begin, since its lease is over or the caller's ctx has ended, the tick is
-//     given back for the next call. If Redis does not answer that either, the tick may
-//     have begun without a run.
+//   - If a run takes longer than the period, calls at the ticks in between are not due.
+//   - A tick without a call is missed and not repeated later.
+//   - A run that fails or is killed has used its tick, unless f returns [RunAgain]. A
+//     killed run keeps the name for the TTL, so choose a longer period.
+//   - If f cannot begin, the tick stays open for the next call. If Redis does not
+//     confirm that, the tick may have no run.
 //
-// A name has one schedule. A call with another period or at is a *ScheduleError, and
-// runs nothing. The schedule is remembered for two periods after the newest run, and for
-// 25 hours at least.
+// A name has one schedule. A call with another period or at returns a [*ScheduleError]
+// and runs nothing. Redis remembers the schedule for two periods after the newest run,
+// and for at least 25 hours.
 //
-// Redis forgetting the name, by FLUSHALL, eviction or a failover, can make it run twice for
-// a tick. If the clock of Redis steps back, ticks that have begun do not begin again.
+// Redis can forget the name by FLUSHALL, eviction or a failover; f can then run twice
+// for a tick. If the clock of Redis steps back, used ticks do not begin again.
 //
-// The period is whole milliseconds, and at most MaxMinHold; else it panics. f gets a context
-// that ends when its lease is lost. The error is f's own, joined with ErrLost where the
-// lease was over before f was, and with what kept the record from being written. Other
-// errors are those of Mutex.TryLock. It does not work on a quorum.
-//
-// A run costs four round trips, a call that is not due one.
+// The period must be whole milliseconds and at most [MaxMinHold]; otherwise OnceEvery
+// panics. The context of f ends when its lease is lost. Errors are those of
+// [Client.Once]. OnceEvery does not work on a quorum.
 func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duration, at time.Time, f func(ctx context.Context, lease *Lease) error) error {
 	if period <= 0 || period > MaxMinHold || period%time.Millisecond != 0 {
 		panic(fmt.Sprintf("holdfast: OnceEvery got a period of %v: it must be whole milliseconds, more than 0, and at most %v", period, MaxMinHold))

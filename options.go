@@ -10,86 +10,79 @@ import (
 )
 
 const (
-	// DefaultPrefix stands before every name unless Options say otherwise.
+	// DefaultPrefix stands before every name unless [Options.Prefix] is set.
 	DefaultPrefix = "holdfast:"
-	// NoPrefix as Options.Prefix makes the name itself the key, for sharing
-	// locks with clients of other libraries.
+	// NoPrefix as [Options.Prefix] makes the name itself the key, to share locks with
+	// clients of other libraries.
 	NoPrefix = "\x00"
 
-	// DefaultTTL is how long a tenure outlives its last renewal.
+	// DefaultTTL is the default of [Options.TTL].
 	DefaultTTL = 15 * time.Second
-	// MinTTL is the shortest Options.TTL.
+	// MinTTL is the shortest [Options.TTL].
 	MinTTL = 100 * time.Millisecond
-	// MaxTTL is the longest Options.TTL.
+	// MaxTTL is the longest [Options.TTL].
 	MaxTTL = 24 * time.Hour
 
-	// MaxWaitReplicas is the largest Options.WaitReplicas.
+	// MaxWaitReplicas is the largest [Options.WaitReplicas].
 	MaxWaitReplicas = 64
 )
 
-// Options are the settings of a Client. The zero value of each field, and a nil
-// *Options, mean the default.
+// Options are the settings of a [Client]. The zero value of a field, and nil Options,
+// mean the default.
 type Options struct {
-	// Prefix stands before every name to make its key in Redis. Default
-	// DefaultPrefix; NoPrefix for none.
+	// Prefix stands before every name and makes its key in Redis. The default is
+	// [DefaultPrefix]; [NoPrefix] means none.
 	Prefix string
 
-	// TTL is how long a name stays locked in Redis after its holder was last
-	// heard of, in whole milliseconds from MinTTL to MaxTTL. Default
-	// DefaultTTL. A holder renews every third of it. A longer TTL rides out
-	// longer outages of Redis and makes others wait longer for a crashed
-	// holder.
+	// TTL is how long a name stays locked in Redis after the last renewal, in whole
+	// milliseconds from [MinTTL] to [MaxTTL]. The default is [DefaultTTL]. A holder
+	// renews every third of it. A longer TTL survives longer outages of Redis, but
+	// others wait longer for a crashed holder.
 	TTL time.Duration
 
-	// Owner is the label by which people recognise this process. Default
-	// host:pid. It is cut to 64 bytes; "|" and what can't be printed become
-	// "_". It proves nothing: whoever writes to Redis can claim any.
+	// Owner is the label by which people recognise this process. The default is
+	// host:pid. It is truncated to 64 bytes; "|" and unprintable characters become "_".
+	// It proves nothing, because every writer to Redis can claim any label.
 	Owner string
 
-	// Details are what this Client tells people of its process, for as long as it
-	// holds or waits for a name: Inspect and Survey show them. They are written
-	// beside the lock, at the first grant or place in line, every 20 minutes
-	// after that, and taken away by Close; an hour and a TTL after a crash they
-	// are gone. No lock waits for that or fails with it. Default nil: nothing is
-	// told. See ProcessDetails, and Details for what must not be in them.
+	// Details describe this process in Inspect and Survey while the Client holds or
+	// waits for a name. The Client writes them in the background every 20 min; no lock
+	// waits for that. Close removes them. After a crash they expire after an hour and a
+	// TTL. The default nil means none. See [ProcessDetails].
 	Details *Details
 
-	// Linger keeps an idle tenure for up to this long after its last lease was
-	// released, so that locking the name again here costs nothing. It ends at
-	// once when another process waits; a TryLock elsewhere finds it held.
-	// Default none.
+	// Linger keeps an idle name for up to this long after its last Release, so that
+	// this process can lock it again without Redis. It ends at once when another
+	// process waits; a TryLock elsewhere finds the name held. The default is none.
 	Linger time.Duration
 
-	// WaitReplicas is how many replicas must have acknowledged a grant before
-	// its caller gets the lease, and a renewal before it counts, so that a
-	// failover to any of them keeps the lock. It helps only if it is the number
-	// of all replicas that could be promoted, whose clocks agree. At most
-	// MaxWaitReplicas; default 0: a failover can lose the newest grants.
+	// WaitReplicas is how many replicas must acknowledge a grant before Lock returns
+	// the lease, and a renewal before it counts. A failover to one of them then keeps
+	// the lock. Set it to the number of all replicas that could be promoted; their
+	// clocks must agree. It is at most [MaxWaitReplicas]. The default is 0: a failover
+	// can lose the newest grants.
 	//
-	// Too few at a grant: it is given back, and Lock returns ErrReplicas with
-	// the numbers. Too few at a renewal: it is tried again until the deadline.
-	// So one replica that hangs, or is missing after a failover, stops all
-	// locking: what is bought with availability is exclusion. A grant costs a
-	// renewal and WAIT more, and each renewal a connection of its own for as
-	// long as the replicas take.
+	// If too few acknowledge a grant, the client gives it back and Lock returns
+	// [ErrReplicas]. If too few acknowledge a renewal, the client retries until the
+	// deadline. So one missing replica stops all locking.
 	WaitReplicas int
 
-	// RepairOrphans gives a key that has no expiry, as an old client leaves it
-	// when it dies between SETNX and EXPIRE, an expiry of TTL after a waiter
-	// here saw it unchanged for this long. Default never: somebody may mean it.
+	// RepairOrphans gives an expiry of TTL to a key without expiry that a waiter saw
+	// unchanged for this long. A client of another library can leave such a key between
+	// SETNX and EXPIRE. The default is never, because such a key can be intended.
 	RepairOrphans time.Duration
 
-	// Quorum is the quorum-id of a Client made by NewQuorum, which says more; New
-	// refuses it.
+	// Quorum is the quorum-id of a Client made by [NewQuorum]. [New] panics if it is
+	// set.
 	Quorum string
 
-	// Logger gets what nobody is left to return to: clean-up that failed, a
-	// Client that was never closed. Default slog.Default().
+	// Logger logs problems that no call can return, such as a failed cleanup or a
+	// Client without Close. The default is [slog.Default].
 	Logger *slog.Logger
 
-	// OnEvent is told what happens, in order, from one goroutine that no lock
-	// waits for. When it falls behind by more than 1,024 events the rest is
-	// dropped, and a Dropped says how many. Default nil.
+	// OnEvent receives events in order, from one goroutine. No lock waits for it. If it
+	// falls behind by more than 1,024 events, further events are dropped, and [Dropped]
+	// has their number. The default is none.
 	OnEvent func(Event)
 }
 

@@ -6,20 +6,19 @@ import (
 	"errors"
 )
 
-// Proclaim changes the value of the leader whose term this lease is: what Leader, Observe and
-// Inspect give from now on in place of the value it campaigned with. The same values are allowed
-// as there; empty stands for Options.Owner. nil: Redis has noted it, or a later one of this
-// lease, while this leader led. The values of a term are in the order of these calls: one
-// that reaches Redis late, or twice, does not take the place of a later one.
+// Proclaim changes the value of the leader whose term this lease is. Leader, Observe
+// and Inspect show it. The value has the limits of [Election.Campaign]; an empty value
+// is [Options.Owner]. Values take effect in the order of the calls, also if one arrives
+// late or twice.
 //
-// ErrLost and ErrReleased: the term is over, and nothing was noted. ErrValue. After
-// ErrUnreachable, or the end of ctx, it is noted in the background, for a ttl and again with the
-// announcement of each five minutes, unless the term is over by then. Other errors: a ServerError; a
-// lease that is not of an Election, or of a quorum, where a value can't be changed. It costs one round trip, and one of
-// each observer; ctx bounds the wait.
+// Proclaim blocks until Redis answers or ctx ends. A nil error means that Redis has
+// stored this value, or a later one of this lease, during the term. After
+// [ErrUnreachable] or the error of ctx, the client retries in the background for one
+// ttl and with each later announcement, every 5 min.
 //
-// A failover may lose the newest value, as it may lose a lock: then the one before is seen until the
-// next announcement, but not by an Observe that has yielded the newer.
+// Errors: [ErrLost] and [ErrReleased], if the term is over; [ErrValue]; a
+// [ServerError]. A lease that is not of an [Election], or is of a quorum, returns an
+// error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	u := l.turn
 	c, who := u.line.c, u.line.candidate

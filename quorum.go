@@ -12,28 +12,31 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// MaxQuorumTTL is the longest Options.TTL on a quorum: for so long a node that
-// was restarted gives no vote, since it may have forgotten one.
+// MaxQuorumTTL is the longest [Options.TTL] on a quorum. A restarted node does not vote
+// for this long, because it may have forgotten a vote.
 const MaxQuorumTTL = time.Minute
 
-// NewQuorum makes a Client whose names are locked on a quorum: on a majority of
-// an odd number of independent masters, three or more, that share nothing. It
-// goes on while a minority of them is dead, frozen or unreachable, and what
-// hangs costs nothing. Lazy makes stores of nodes that may be off when the program
-// starts. Options.Quorum names the quorum, as InitQuorum or
-// "holdfast quorum init" made it; Options.TTL is at most MaxQuorumTTL.
+// NewQuorum returns a Client that locks names on a majority of independent masters. It
+// needs an odd number of stores, at least three. Locks work while a minority of the
+// masters is dead, frozen or unreachable. [Lazy] makes stores of nodes that may be off
+// when the program starts.
 //
-// It does less than a Client of one master. There is no queue: a waiter polls all
-// nodes every 25 to 100 ms and is not served in order. If another Client waits for a name,
-// the Client that releases it lets the other poll first. Its own next Lock or TryLock of the name then takes
-// up to 135 ms and two round trips longer, and 10 ms and two round trips more for each further Client
-// that takes its turn before; 635 ms at most. Inspect sees no waiters. Revoke, Steal, Export, Adopt, Lease.Eval,
-// Mutex.MinHold, Once, Semaphore and RWMutex are refused, by an error;
-// Options.Details, Options.Linger, Options.RepairOrphans and Options.WaitReplicas, too. A token is above
-// all before as long as not more nodes than a minority lose their data at a time.
+// [Options.Quorum] is the quorum-id that [InitQuorum] or "holdfast quorum init"
+// returned. [Options.TTL] is at most [MaxQuorumTTL].
 //
-// An even number of stores, fewer than three, a Redis Cluster among them, an
-// Options.Quorum of another size: it panics and says what is allowed.
+// A quorum has limits:
+//
+//   - It has no queue. A waiter polls all nodes every 25 to 100 ms and is not served in
+//     order. If other Clients wait, a Client that releases a name lets them poll first.
+//     Its own next Lock or TryLock can take 635 ms longer.
+//   - It refuses Revoke, Steal, Export, Adopt, [Lease.Eval], [Mutex.MinHold], Once,
+//     OnceEvery, Semaphore and RWMutex with an error.
+//   - It refuses [Options.Details], [Options.Linger], [Options.RepairOrphans] and
+//     [Options.WaitReplicas].
+//   - [Client.Inspect] shows no waiters.
+//   - Tokens rise while at most a minority of the nodes loses its data at a time.
+//
+// NewQuorum panics if the stores or options are not allowed.
 func NewQuorum(options *Options, stores ...Store) *Client {
 	if len(stores) < 3 || len(stores)%2 == 0 {
 		panic(fmt.Sprintf("holdfast: NewQuorum got %d stores: it needs an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(stores)))

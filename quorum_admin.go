@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// QuorumMember is a master that is, or is to be, a node of a quorum. Address is
-// the name by which people know it, host:port as a rule; it is what makes the
-// same member the same one later. A nil Store is a member that can't be reached.
+// QuorumMember is a master that is or will be a node of a quorum. Address identifies it
+// to people and in later calls, usually as host:port. A nil Store means that the member
+// is unreachable.
 type QuorumMember struct {
 	Address string
 	Store   Store
 }
 
-// QuorumNode is what one member said of its part in a quorum.
+// QuorumNode is the state of one member of a quorum.
 type QuorumNode struct {
 	Address    string
-	Err        error         // it did not answer, or can't be a node
-	Run        string        // which run of which server this is
+	Err        error         // the member did not answer or cannot be a node
+	Run        string        // identifies the run of the server process
 	Uptime     time.Duration // of this run
 	Persistent bool          // it has an append-only file: a restart loses little
-	Quorum     string        // the quorum-id it bears; empty: none
-	Successor  string        // it has left that quorum for this one
-	Restarted  bool          // since it was last asked for a vote
-	VotesIn    time.Duration // how long it gives no vote yet
+	Quorum     string        // its quorum-id; empty if none
+	Successor  string        // id of the quorum that has replaced Quorum
+	Restarted  bool          // since the last request for a vote
+	VotesIn    time.Duration // time until it votes; 0 if it votes now
 }
 
-// InspectQuorum asks each member, side by side, and changes nothing. ctx bounds
-// the wait for those that do not answer.
+// InspectQuorum asks each member in parallel for its state and changes nothing. ctx
+// bounds the wait for members that do not answer.
 func InspectQuorum(ctx context.Context, members ...QuorumMember) []QuorumNode {
 	return eachMember(members, func(m QuorumMember) QuorumNode {
 		node := QuorumNode{Address: m.Address}
@@ -100,12 +100,12 @@ func (n *QuorumNode) read(reply []string) error {
 	return nil
 }
 
-// InitQuorum makes a quorum of members that belong to none yet, and returns its
-// quorum-id for Options.Quorum. All must answer and be servers of their own. It
-// may be repeated, with the same members, until it succeeds.
+// InitQuorum makes a quorum of members that belong to none, and returns its quorum-id
+// for [Options.Quorum]. Every member must answer and must be a separate server. After
+// an error, call it again with the same members.
 //
-// The nodes vote only after MaxQuorumTTL: they may have lost what an earlier
-// quorum had there. atOnce spares that wait where nobody ever locked on them.
+// The nodes vote only after [MaxQuorumTTL], because they may have lost the votes of an
+// earlier quorum. Set atOnce to skip that time if no client ever locked on them.
 func InitQuorum(ctx context.Context, name string, atOnce bool, members ...QuorumMember) (string, error) {
 	if !quorumName(name) {
 		return "", fmt.Errorf("holdfast: the name of a quorum is letters, digits, - and _, at most 64, not %q", shorten(name))

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// ErrQuorum means that the stores do not form the quorum that Options.Quorum
-// names, or refuse for a reason that does not pass. A *QuorumError says what each
-// said.
+// ErrQuorum means that the stores do not form the quorum of [Options.Quorum], or return
+// a permanent error. A [*QuorumError] has the error of each node.
 var ErrQuorum = errors.New("holdfast: no such quorum")
 
-// QuorumError says, for each node that gave no vote, why.
+// QuorumError has the reason of each node that gave no vote.
 type QuorumError struct {
-	Need  int     // nodes, a majority
-	Nodes []error // in the order of the stores; nil: it answered
+	Need  int     // number of nodes in a majority
+	Nodes []error // in the order of the stores; nil if the node answered
 }
 
 func (e *QuorumError) Error() string {

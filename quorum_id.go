@@ -61,8 +61,8 @@ func newQuorumID(name string, epoch int, members []QuorumMember) quorumID {
 // it votes in neither until it bears the new id.
 func fenced(from, to quorumID) string { return from.String() + ">" + to.String() }
 
-// QuorumSize is the number of members of the quorum that a quorum-id names, 0 if
-// it is none.
+// QuorumSize returns the number of members of the quorum with this quorum-id, or 0 if
+// id is not a quorum-id.
 func QuorumSize(id string) int {
 	parsed, err := parseQuorumID(id)
 	if err != nil {

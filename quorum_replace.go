@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// ReplaceQuorum changes the members of a quorum, and returns its new quorum-id
-// for Options.Quorum, with the epoch one higher. from are all members it has
-// now, those that can't be reached with a nil Store; to are those it is to have.
-// gone are addresses of old members that are off and will never come back with
-// their data: whoever names one answers for that. An old member that does not
-// answer, and is to leave, must be among them; else nothing is done.
+// ReplaceQuorum changes the members of a quorum and returns its new quorum-id for
+// [Options.Quorum], with the epoch one higher.
 //
-// First all old members are taken out of the old quorum: from then
-// on nobody wins a name there, or renews a lease, also where a minority loses its data
-// later, and with it what it was told here. Then the new members are given
-// the new id, and vote after MaxQuorumTTL, when the last old lease has ended. An
-// error in between leaves a quorum that gives no votes: repeat it, with the same
-// members. Clients with the old id are refused from the first moment. Repeated when
-// all was done, it tells those old members of it that answer, and returns the same.
+// The list from has all current members; an unreachable member has a nil Store. The
+// list to has the members of the new quorum. The addresses in gone are old members that
+// are off and will never return with their data: you answer for that. ReplaceQuorum
+// does nothing if a member that is to leave neither answers nor is in gone.
 //
-// With from and to the same it lets members join again that have lost their
-// data, as long as a majority has not: the id stays, and only they sit out.
+// The old members leave the old quorum first, so no client with the old id can win a
+// name or renew a lease. The new members vote after [MaxQuorumTTL], when the last old
+// lease has ended. After an error the quorum may give no votes: call ReplaceQuorum
+// again with the same members. A repeated call after success informs the old members
+// that answer, and returns the same id.
+//
+// If from and to are equal, members that have lost their data join again. The id stays
+// the same, and only those members do not vote for [MaxQuorumTTL]. That fails if a
+// majority has lost its data.
 func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string) (string, error) {
 	if err := errors.Join(checkMembers(from), checkMembers(to)); err != nil {
 		return "", err

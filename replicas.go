@@ -126,6 +126,6 @@ func (c *core) connected(ctx context.Context, call Call) int {
 	return n
 }
 
-// Replicas is how many replicas acknowledged the grant or the newest renewal
-// that counted: Options.WaitReplicas or more. It is 0 without that option.
+// Replicas returns how many replicas acknowledged the grant or the newest counted
+// renewal. It returns 0 without [Options.WaitReplicas].
 func (l *Lease) Replicas() int { return int(l.turn.tenure.replicas.Load()) }

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// ErrTenure means that the tenure that was meant does not hold the name, or not any more.
-// A *TenureError says who does.
+// ErrTenure means that the given tenure does not hold the name, or no longer. A
+// [*TenureError] names the holder.
 var ErrTenure = errors.New("holdfast: not the holder")
 
-// TenureError says who has a name that a Revoke or Steal meant another tenure of.
-// Nothing was done.
+// TenureError means that a Revoke or Steal was for a tenure that does not hold the
+// name. Nothing was changed.
 type TenureError struct {
 	Name   string
-	Tenure string  // the hash that was asked for
-	Holder *Holder // who has it, as far as known; nil: nobody. where it is in Cooldown nobody holds it, either
+	Tenure string  // hash that the call gave
+	Holder *Holder // nil if the name is free; not a holder if Cooldown is set
 }
 
 func (e *TenureError) Error() string {
@@ -39,49 +39,48 @@ func (e *TenureError) Error() string {
 	return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by %s of %s", e.Name, e.Tenure, h.Hash, given(h.Owner, "another"))
 }
 
-// Unwrap makes errors.Is(err, ErrTenure) true.
+// Unwrap returns [ErrTenure].
 func (e *TenureError) Unwrap() error { return ErrTenure }
 
-// Revoke asks the holder of a name to stop. Its lease ends with ErrLost, cause
-// Revoked, and the reason; the name is not given on before the holder's Release,
-// or before it has had a whole ttl to stop. Who waits in its process stands in
-// line anew. A holder that does not answer, or does not stop, keeps the name
-// until its ttl ends: Steal does not wait for it. A lease with Mutex.NoRenew gets no further ttl:
-// its holder has what is left of its time, a ttl at most. If its process does not hear of the Revoke, or
-// is dead, the lease keeps the name for all the time that Extend gave it. For a Semaphore or an RWMutex,
-// Revoke asks one holder, and the others keep theirs. A lease of this very Client is over when
-// Revoke or Steal returns.
+// Revoke asks the holder of a name to stop. The lease of the holder ends with
+// [ErrLost], cause [Revoked]. The name stays held until the holder's Release, or for
+// one ttl, so the holder has time to stop. If the holder's process cannot be reached,
+// the name stays held until the lease expires. [Client.Steal] does not wait for that. A
+// lease with [Mutex.NoRenew] gets no further ttl.
 //
-// tenure is the hash of the tenure that is meant, as Inspect gives it. If that
-// does not hold the name any more the error is ErrTenure, and nobody is asked to
-// stop. reason is for people; the holder reads its first 200 bytes, without what
-// can't be printed. notified is how many subscriptions were told at once: 1, or 0
-// where the holder does not listen, because nobody of its process ever waited and it has
-// not held for a second yet, or is in a Cluster. Then it learns of it by its next renewal,
-// within about a third of its ttl; one with Mutex.NoRenew only when it calls Extend, CheckHeld or EnsureHeld.
+// The tenure is the hash of the meant holder, from [Holder.Hash]. If it does not hold
+// the name any more, Revoke returns [ErrTenure] and changes nothing. For a [Semaphore]
+// or an [RWMutex], Revoke ends this one lease only. The holder can read the first 200
+// bytes of reason.
 //
-// Other errors: ErrName, ErrUnreachable or that of ctx (nobody knows whether it was
-// asked, or will be within two seconds; ask again), ErrClosed, a ServerError, and those of a reason or hash that is
-// none. A Client of a quorum can't. It costs two round trips: a look, and the order; of a
-// Semaphore or an RWMutex one or two more, to find the holder, and of a lease of this very
-// Client one more.
+// The result notified is the number of subscriptions that received the revocation at
+// once. It is 0 if the holder does not listen, and on a Cluster. The holder then
+// notices the revocation at its next renewal, within about a third of its ttl. With
+// [Mutex.NoRenew] it notices it at the next Extend, CheckHeld or EnsureHeld. A lease of
+// this Client is over when Revoke returns.
+//
+// Errors: [ErrName], [ErrTenure], [ErrClosed], a [ServerError], and an error for a bad
+// tenure or reason. After [ErrUnreachable] or the error of ctx, Redis may execute the
+// revocation up to two seconds later: call Revoke again. A Client of a quorum cannot
+// revoke.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (notified int, err error) {
 	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
 }
 
-// Steal takes a name from its holder at once, or of a Semaphore or an RWMutex its part
-// from one of the holders, and gives it to those who wait, if there are any. Mutex.Steal
-// gives it to the caller instead. The holder's lease ends with ErrLost, cause Stolen, and the
-// reason, when it hears of it: at once as a rule, by its next renewal if it can
-// not be told, by its deadline if it can not ask. UNTIL THEN TWO BELIEVE THAT
-// THEY HOLD THE NAME: it is for a holder that is known to be stuck or dead, and
-// for resources that check the token. Revoke is the safe way.
+// Steal takes a name from its holder at once and gives it to the first waiter.
+// [Mutex.Steal] gives it to the caller. For a [Semaphore] or an [RWMutex], it ends one
+// lease.
 //
-// Name, tenure, reason, errors and cost are those of Revoke. Of several tenures that
-// are stolen one after the other within a ttl, only the newest is sure to read
-// the reason; for the others the cause may be Taken or Gone. Of a Semaphore or an
-// RWMutex each does.
+// TWO PROCESSES CAN BELIEVE THAT THEY HOLD THE NAME until the old holder notices the
+// loss. The old lease ends with [ErrLost], cause [Stolen]. It usually ends at once,
+// otherwise at its next renewal, or at its deadline if Redis is unreachable. Use Steal
+// for a holder that is stuck or dead, and if the resource checks tokens. Otherwise use
+// [Client.Revoke].
+//
+// Arguments and errors are those of Revoke. If several tenures of a name are stolen
+// within one ttl, only the newest is certain to read the reason. The others may see
+// cause [Taken] or [Gone].
 func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {
 	_, err := c.order(ctx, scriptSteal, "Steal", name, tenure, reason)
 	return err
@@ -316,10 +315,9 @@ func (l *line) ordered(t *tenure, now instant) {
 	l.step(now)
 }
 
-// Revoked reports whether the lease ended because of Client.Revoke, or of
-// Client.Steal, and the reason that was given. It is a look at what Err says,
-// not a wait: Done is closed then, and the contexts have ended. After a Revoke the
-// name is nobody else's until Release, for a ttl at most, so there is time to stop.
+// Revoked reports whether [Client.Revoke] or [Client.Steal] ended the lease, and
+// returns the given reason. It does not wait. After a revocation no other process gets
+// the name before Release, for one ttl at most.
 func (l *Lease) Revoked() (reason string, ok bool) {
 	var lost *LostError
 	if !errors.As(l.Err(), &lost) || lost.Cause != Revoked && lost.Cause != Stolen {

@@ -5,62 +5,59 @@ import (
 	"time"
 )
 
-// RWMutex locks a name for any number of readers, or for one writer. Whoever
-// comes first is served first: a reader that comes after a writer waits for it,
-// so neither readers nor writers starve. Each reader has a lease of its own, with
-// its own token and its own expiry: one that dies keeps writers out for no longer
-// than a TTL, and a writer that dies or hangs while it waits keeps the readers
-// behind it out for no longer than a claim window of 2 s.
+// RWMutex locks a name for any number of readers, or for one writer. It serves in the
+// order of arrival: a reader that comes after a writer waits for it. So neither readers
+// nor writers starve. Each reader has its own lease, token and expiry. Make an RWMutex
+// with [Client.RWMutex].
 //
-// Tokens are unique and rise with each lease. A writer's is above those of all
-// who held before it; readers have several at a time, so only writers should give
-// theirs to a resource that refuses lower ones.
+// A dead reader keeps writers out for at most one TTL. A writer that dies while it
+// waits delays the readers behind it for at most 2 s.
 //
-// A lock costs a round trip, its release another, however many read; waiting costs
-// about ten commands per second for all who wait. Nothing is shared between the readers of one process: a thousand of them are a thousand
-// leases, which are renewed in pipelines of 128. Linger does not count here, and a
-// Client of a quorum has no RWMutex. Make it with Client.RWMutex.
+// Tokens are unique and rise with each lease. Several readers hold at a time, so only
+// writers should pass their token to a resource.
+//
+// [Options.Linger] has no effect. A Client of a quorum returns an error.
 type RWMutex struct {
-	// MaxHold ends a lease when it has lasted this long, as Mutex.MaxHold does. Set it
-	// before the first use; negative values panic.
+	// MaxHold ends a lease after this long, like [Mutex.MaxHold]. Set it before the
+	// first use. A negative value panics.
 	MaxHold time.Duration
 
-	// Grace is how long the name stays locked after MaxHold without a Release, as
-	// Mutex.Grace. A reader's token is not the highest, so no resource can refuse its
-	// late reads: let Grace be longer than a reader takes to stop.
+	// Grace is how long the name stays held after MaxHold without a Release, like
+	// [Mutex.Grace]. No resource can refuse late reads by their token, so Grace should
+	// be longer than a reader takes to stop.
 	Grace time.Duration
 
 	client *Client
 	name   string
 }
 
-// RWMutex makes the lock of a name. A name that can't be a key is told by Lock.
+// RWMutex returns the reader/writer lock of a name. Lock and RLock return [ErrName] if
+// the name cannot be a key.
 func (c *Client) RWMutex(name string) *RWMutex { return &RWMutex{client: c, name: name} }
 
-// Name is the name that this RWMutex locks.
+// Name returns the name that this RWMutex locks.
 func (m *RWMutex) Name() string { return m.name }
 
-// Lock waits until the name is ours alone. It blocks, fails and leaves nothing
-// behind as Mutex.Lock does; ErrKind says besides that the name is used as
-// another kind of lock. Under the context of a lease of this name, a reader's
-// too, it is ErrDeadlock at once: a reader is never made a writer. Lease.Downgrade makes
-// a writer a reader.
+// Lock waits until this caller holds the name alone. It blocks and fails like
+// [Mutex.Lock]. [ErrKind] means that the name has another kind. Under the context of a
+// lease of this name, also a reader's, it returns [ErrDeadlock]: a reader cannot become
+// a writer. [Lease.Downgrade] makes a writer a reader.
 func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, false) }
 
-// TryLock is Lock without waiting: a name that is held, or wanted by callers
-// before us, is a *HeldError, also under a lease of this name. ctx bounds the one
-// round trip.
+// TryLock is Lock without waiting for a holder. If the name is held or has earlier
+// waiters, it returns a [*HeldError], also under a lease of this name. ctx bounds the
+// wait for Redis.
 func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, true) }
 
-// RLock waits until the name is ours together with other readers. It fails as
-// Lock does.
+// RLock waits until this caller holds the name together with other readers. It blocks
+// and fails like Lock.
 func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, reader, false) }
 
-// TryRLock is RLock without waiting: a name that a writer holds, or for which
-// anybody waits, is a *HeldError. ctx bounds the one round trip.
+// TryRLock is RLock without waiting for a holder. If a writer holds the name or any
+// caller waits for it, it returns a [*HeldError]. ctx bounds the wait for Redis.
 func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, reader, true) }
 
-// RLocker is a Locker whose Lock is RLock, for Do.
+// RLocker returns a [Locker] for [Do] that calls RLock.
 func (m *RWMutex) RLocker() Locker { return readers{m} }
 
 type readers struct{ m *RWMutex }

@@ -8,42 +8,33 @@ import (
 	"time"
 )
 
-// ErrSize tells that the number of permits asked for is less than 1 or more than
-// the semaphore has.
+// ErrSize means that a number of permits is less than 1 or more than the semaphore has.
 var ErrSize = errors.New("holdfast: the semaphore has not so many permits")
 
-// MaxSize is the largest size of a Semaphore.
+// MaxSize is the largest size of a [Semaphore].
 const MaxSize = 1 << 30
 
-// Semaphore lets callers of any processes hold permits of a name, together never
-// more than its size. Who asks for many is not overtaken by who asks for few:
-// the order is that of arrival. Each acquisition is a lease of its own, with its
-// own token and its own expiry, so the permits of a process that dies come back
-// one TTL after it was last heard of.
+// Semaphore shares a number of permits of a name among all processes. Acquire serves in
+// the order of arrival, so a request for many permits is not overtaken by small ones.
+// Each acquisition is a lease with its own token and expiry. The permits of a dead
+// process return after one TTL. Make a Semaphore with [Client.Semaphore].
 //
-// The size belongs to the name, and Redis keeps it for 30 days from each use. The
-// first use sets it, and only Resize changes it. A program that states another size is
-// served by the stored one. Its Client says so once for each size, by the event
-// SizeMismatch and a warning in the log.
+// The size belongs to the name. Its first use sets the size, and only Resize changes
+// it. Redis remembers it for 30 days after each use. A program that asks for another
+// size gets the stored one, a [SizeMismatch] event and a warning in the log.
 //
-// Tokens are unique and rise with each lease, but several are held at a time: a
-// resource that refuses every token below the highest it has seen refuses
-// holders that are well.
+// Tokens are unique and rise with each lease. Several leases hold at a time, so a
+// resource that refuses lower tokens would refuse healthy holders.
 //
-// An acquisition costs a round trip, its release another, and waiting about ten
-// commands per second for all who wait. How many hold makes no difference to
-// Redis, but for those who hold more than one permit: it adds them up, which took
-// it 1 ms for a thousand on a busy machine (go test -run TestSharedGrowth -v
-// ./internal/lab), so there should not be more than two thousand of them at a
-// time. Linger does not count here, and a Client of a quorum has no Semaphore.
-// Make it with Client.Semaphore.
+// At most two thousand leases with more than one permit should be held at a time.
+// [Options.Linger] has no effect. A Client of a quorum returns an error.
 type Semaphore struct {
-	// MaxHold ends a lease when it has lasted this long, as Mutex.MaxHold does. Set it
-	// before the first use; negative values panic.
+	// MaxHold ends a lease after this long, like [Mutex.MaxHold]. Set it before the
+	// first use. A negative value panics.
 	MaxHold time.Duration
 
-	// Grace is how long the permits stay held after MaxHold without a Release, as
-	// Mutex.Grace.
+	// Grace is how long the permits stay held after MaxHold without a Release, like
+	// [Mutex.Grace].
 	Grace time.Duration
 
 	client *Client
@@ -51,8 +42,9 @@ type Semaphore struct {
 	size   atomic.Int64
 }
 
-// Semaphore makes the semaphore of a name. size is how many permits it has in all if
-// the name has no size yet, from 1 to MaxSize; else it panics. A name that can't be a key is told by Acquire.
+// Semaphore returns the semaphore of a name. The size is the number of permits if the
+// name has no size yet. Semaphore panics if size is not from 1 to [MaxSize]. Acquire
+// returns [ErrName] if the name cannot be a key.
 func (c *Client) Semaphore(name string, size int) *Semaphore {
 	checkSize(size)
 	s := &Semaphore{client: c, name: name}
@@ -66,28 +58,28 @@ func checkSize(size int) {
 	}
 }
 
-// Name is the name whose permits these are.
+// Name returns the name of the semaphore.
 func (s *Semaphore) Name() string { return s.name }
 
-// Size is the size that this Semaphore states: that of Client.Semaphore, or of the
-// newest Resize by it. The name may have another one; State.Size says which.
+// Size returns the size that this Semaphore asks for: that of [Client.Semaphore] or of
+// its newest Resize. The actual size is in [State.Size].
 func (s *Semaphore) Size() int { return int(s.size.Load()) }
 
-// Acquire waits until n permits are ours, first come first served, and returns
-// the lease that has them: they are given back together, or some before the others
-// by Lease.Keep. ctx bounds the wait
-// only; when it ends Acquire returns its error as Mutex.Lock does, after 20 ms at most.
-// More permits than the name has are ErrSize, also when Resize made it smaller
-// during the wait. Other errors: ErrKind where others use the name otherwise;
-// ErrDeadlock under the context of a lease of the same name; and those of Mutex.Lock.
+// Acquire waits until this caller holds n permits, first come, first served, and
+// returns their lease. Release gives all of them back, and [Lease.Keep] some. ctx
+// bounds the wait only, like in [Mutex.Lock].
+//
+// It returns [ErrSize] if n is more than the size, also after a Resize during the wait.
+// It returns [ErrKind] if the name has another kind, and [ErrDeadlock] under the
+// context of a lease of the same name. Other errors are those of Mutex.Lock.
 func (s *Semaphore) Acquire(ctx context.Context, n int) (*Lease, error) {
 	return s.acquire(ctx, n, false)
 }
 
-// TryAcquire is Acquire without waiting: where the permits are not free, or
-// others wait for theirs, it is a *HeldError, which names the holder whose time
-// ends first. It waits for nobody, so it is never ErrDeadlock: under a lease of the
-// same name it takes more permits, or is a *HeldError. ctx bounds the one round trip.
+// TryAcquire is Acquire without waiting for a holder. If the permits are not free or
+// others wait, it returns a [*HeldError] for the holder whose time ends first. It never
+// returns [ErrDeadlock]: under a lease of the same name it takes further permits. ctx
+// bounds the wait for Redis.
 func (s *Semaphore) TryAcquire(ctx context.Context, n int) (*Lease, error) {
 	return s.acquire(ctx, n, true)
 }
@@ -100,7 +92,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	return shared{letter: permits, weight: int64(n), capacity: size, most: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
 }
 
-// Permits is a Locker whose Lock is Acquire of n permits, for Do.
+// Permits returns a [Locker] for [Do] that acquires n permits.
 func (s *Semaphore) Permits(n int) Locker { return several{s, n} }
 
 type several struct {
@@ -110,14 +102,14 @@ type several struct {
 
 func (p several) Lock(ctx context.Context) (*Lease, error) { return p.s.Acquire(ctx, p.n) }
 
-// Resize sets the size of the name, whether anybody holds permits or not, and the
-// size that this Semaphore states. When it returns nil, those who fit in a larger
-// size hold. A smaller one takes nothing away: until enough is given back nobody
-// gets any. A caller that waits for more permits than there are now gets ErrSize.
-// size must be from 1 to MaxSize, else Resize panics.
+// Resize sets the size of the name, also while permits are held. If the size grows,
+// waiters that fit hold their permits when Resize returns nil. If it shrinks, holders
+// keep their permits, and waiters wait until enough are released. A waiter for more
+// permits than the new size gets [ErrSize]. Resize panics if size is not from 1 to
+// [MaxSize].
 //
-// Errors: ErrKind; ErrClosed; ErrUnreachable, after which it may have been done or not:
-// it can be called again.
+// Errors: [ErrKind], [ErrClosed], or [ErrUnreachable], after which the size may have
+// changed: call it again.
 func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	checkSize(size)
 	c := s.client.core

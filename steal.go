@@ -6,25 +6,21 @@ import (
 	"strconv"
 )
 
-// Steal takes the name from its holder at once, as Client.Steal does, and returns a lease
-// of it: the next holder is the caller, and not the first of those who wait. They keep
-// their places and go on when this lease ends. UNTIL THE ONE WHO HAD IT HEARS OF THAT, TWO
-// BELIEVE THAT THEY HOLD THE NAME: see Client.Steal.
+// Steal takes the name from its holder at once and returns a lease of it. Waiters keep
+// their places and wait for this lease to end. TWO PROCESSES CAN BELIEVE THAT THEY HOLD
+// THE NAME until the old holder notices the loss: see [Client.Steal].
 //
-// tenure is the hash of the tenure that is meant, as Inspect gives it. If that does not
-// hold the name any more the error is ErrTenure, and nobody has lost anything. reason is for
-// people: the holder reads its first 200 bytes, without what can't be printed. The lease is
-// as Lock would return it, with the Mutex's MinHold, MaxHold, Grace, Owner and TTL.
+// The tenure is the hash of the meant holder, from [Holder.Hash]. If it does not hold
+// the name any more, Steal returns [ErrTenure] and changes nothing. The holder can read
+// the first 200 bytes of reason. The lease is like that of Lock, with the fields of
+// this Mutex.
 //
-// Steal does not wait for anybody but Redis; ctx bounds that. It costs two round trips: a
-// look, and the script that ends one tenure and begins the other. After ErrUnreachable,
-// or if ctx ends meanwhile, it is unknown whether the holder was ended; if it was, the
-// waiters get the name. Steal also returns ErrUnreachable if its first try was not answered in time, and
-// a second try found the name free or held by another. After ErrTooSlow or ErrReplicas the holder was
-// ended. Other errors: ErrName; ErrKind
-// of a Semaphore or an RWMutex, whose holders only Client.Steal can end; ErrClosed; a
-// ServerError; those of a reason or hash that is none. A Client of a quorum can't: nodes that
-// agree on one holder may not agree on the next.
+// Steal waits only for Redis, and ctx bounds that. After [ErrUnreachable] or the error
+// of ctx, the old holder may have lost the name; the next waiter then gets it. After
+// [ErrTooSlow] or [ErrReplicas] the old holder has lost the name. Other errors:
+// [ErrName], [ErrClosed], a [ServerError], and an error for a bad tenure or reason. It
+// returns [ErrKind] for a Semaphore or RWMutex: use Client.Steal. A Client of a quorum
+// returns an error.
 func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error) {
 	if err := m.checkHold(); err != nil {
 		return nil, err

@@ -8,29 +8,30 @@ import (
 	"sync"
 )
 
-// Survey is what Client.Survey saw of many names, each at a moment of its own.
+// Survey has the states of many names, from [Client.Survey]. Each state is from a
+// moment of its own.
 type Survey struct {
 	Names  []Surveyed // sorted by name
 	Counts Counts
 }
 
-// Surveyed is one name of a Survey.
+// Surveyed is one name of a [Survey].
 type Surveyed struct {
-	*State              // never nil; of a name that could not be looked at it has only Name
-	Err     error       // why it could not be looked at: a ServerError, ErrUnreachable
-	Reasons []Diagnosis // what is to be said of it, most serious first; none of a free name
+	*State              // never nil; has only Name if Err is not nil
+	Err     error       // reason for which it could not be inspected: a ServerError or ErrUnreachable
+	Reasons []Diagnosis // diagnoses, most serious first; none if the name is free
 }
 
-// Problem is the most serious problem that a name has; nil: none.
+// Problem returns the most serious problem of the name, or nil if it has none.
 func (s *Surveyed) Problem() *Diagnosis { return problemOf(s.Reasons) }
 
-// Counts are the figures of a Survey.
+// Counts are the totals of a [Survey].
 type Counts struct {
 	Held       int          // names that are held
-	Cooldown   int          // names in cool-down: nobody has them, and nobody gets them yet
-	Free       int          // names that nobody holds
-	Unreadable int          // names that could not be looked at
-	Waiting    int          // waiters, over all names
+	Cooldown   int          // names in cool-down: not held and not available yet
+	Free       int          // names that are free
+	Unreadable int          // names that could not be inspected
+	Waiting    int          // waiters of all names
 	Problems   int          // names with a problem
 	Codes      map[Code]int // names with each code
 }
@@ -40,18 +41,15 @@ const (
 	surveyAtOnce = 16  // names of a quorum that are asked about side by side
 )
 
-// Survey looks at all names with a prefix that were locked in the last day, and says
-// of each how it stands, see State.Diagnose, and who waits for whom in a circle. It
-// changes nothing. It lists the first 100 waiters of a name, and Details of what it
-// lists.
+// Survey inspects all names with a prefix that were locked in the last day, and
+// diagnoses each. It also finds processes that wait for each other in a circle. It
+// changes nothing.
 //
-// It walks the keyspace as Names does and then asks in pipelines of 128 names, 4 at a
-// time; 10,000 names that are held cost 10,000 scripts of some 10 µs and as many
-// reads of Details. It keeps all in memory, a kilobyte or two for a name and some 300
-// bytes for each waiter that it lists: where there are millions of names take longer prefixes,
-// or Names and Inspect, one name at a time. A name that could not be looked at is in it with its error. The
-// error is that of Names, that of ctx, or ErrUnreachable where not one name could be
-// looked at for that.
+// Survey lists the first 100 waiters of each name. It keeps all results in memory: for
+// millions of names use longer prefixes, or [Client.Names] with [Client.Inspect].
+//
+// A name that cannot be inspected has an error in [Surveyed.Err]. Survey itself returns
+// the error of Names or of ctx, or [ErrUnreachable] if no name could be inspected.
 func (c *Client) Survey(ctx context.Context, prefix string) (*Survey, error) {
 	var names []string
 	for name, err := range c.Names(ctx, prefix) {
@@ -150,7 +148,7 @@ func (s *Survey) noAnswer() error {
 	return s.Names[0].Err
 }
 
-// Diagnose says anew how each name stands, with what o knows, and counts.
+// Diagnose repeats the diagnosis of each name with the facts in o, and counts again.
 func (s *Survey) Diagnose(o *DiagnoseOptions) {
 	circles := findCircles(s.Names)
 	s.Counts = Counts{Codes: map[Code]int{}}
@@ -188,7 +186,7 @@ func (c *Counts) add(n *Surveyed) {
 	}
 }
 
-// Trouble is the diagnosis of a name that could not be looked at.
+// DiagnoseError returns the diagnosis of a name that could not be inspected.
 func DiagnoseError(err error) Diagnosis {
 	return Diagnosis{
 		CodeStoreError, "it can't be looked at: " + strings.TrimPrefix(err.Error(), "holdfast: "),
