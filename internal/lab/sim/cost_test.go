@@ -17,9 +17,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
-// What each primitive costs is counted here, and README.md is held to it: in a
-// network where a round trip takes two milliseconds and nothing else takes any time,
-// how long a call takes says how many it waits for.
+// What each primitive costs is counted here, and the table of the guide must agree:
+// in a network where a round trip takes two milliseconds and nothing else takes any
+// time, the duration of a call is its number of round trips.
 
 const roundTrip = 2 * time.Millisecond
 
@@ -74,7 +74,7 @@ func (m *meter) commands(f func()) []string {
 }
 
 // getAndGive is how many round trips it takes to get a lease and to give it back,
-// in the form of README.md, and the commands, all told.
+// in the form of the guide's table, and the number of all commands.
 func getAndGive[L interface{ Release() error }](m *meter, get func(context.Context) (L, error)) (trips string, commands int) {
 	m.t.Helper()
 	sent := m.commands(func() {
@@ -89,10 +89,11 @@ func getAndGive[L interface{ Release() error }](m *meter, get func(context.Conte
 	return trips, len(sent)
 }
 
-// readme wants a row of README.md's family to say so.
-func readme(t *testing.T, what, cost string) {
+// documented wants a row of the guide's table to say so.
+func documented(t *testing.T, what, cost string) {
 	t.Helper()
-	text, err := os.ReadFile("../../../README.md")
+	const page = "docs/guide/10-performance.md"
+	text, err := os.ReadFile("../../../" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,15 +105,15 @@ func readme(t *testing.T, what, cost string) {
 		}
 		found = true
 		if got := strings.TrimSpace(cells[3]); !regexp.MustCompile("^" + regexp.QuoteMeta(cost) + "([,; ]|$)").MatchString(got) {
-			t.Errorf("README.md: %s costs %q, and was measured to cost %q", what, got, cost)
+			t.Errorf("%s: %s costs %q, and was measured to cost %q", page, what, got, cost)
 		}
 	}
 	if !found {
-		t.Errorf("README.md has no row of %s, which costs %s", what, cost)
+		t.Errorf("%s has no row of %s, which costs %s", page, what, cost)
 	}
 }
 
-// Round trips to get a lease and to give it back, as README.md tells them; and no
+// Round trips to get a lease and to give it back, as the guide has them; and no
 // command beyond them.
 func TestCostOfLeases(t *testing.T) {
 	measure(t, func(m *meter, c, _ *holdfast.Client) {
@@ -123,7 +124,7 @@ func TestCostOfLeases(t *testing.T) {
 			"RLock":             c.RWMutex("read").RLock,
 		} {
 			trips, commands := getAndGive(m, get)
-			readme(t, what, trips)
+			documented(t, what, trips)
 			if commands != 2 {
 				t.Errorf("%s: %d commands, want 2", what, commands)
 			}
@@ -137,7 +138,7 @@ func TestCostOfSeveral(t *testing.T) {
 	measure(t, func(m *meter, c, _ *holdfast.Client) {
 		for _, names := range [][]string{{"a", "b"}, {"c", "d", "e", "f", "g", "h", "i"}} {
 			trips, commands := getAndGive(m, c.Multi(names...).Lock)
-			readme(t, "Client.Multi", trips)
+			documented(t, "Client.Multi", trips)
 			if commands != 1+len(names) {
 				t.Errorf("%d names: %d commands, want %d", len(names), commands, 1+len(names))
 			}
@@ -160,7 +161,7 @@ func TestCostOfHolding(t *testing.T) {
 			mutex.MinHold, mutex.MaxHold = test.least, test.most
 			trips, commands := getAndGive(m, mutex.Lock)
 			if test.what != "" {
-				readme(t, test.what, trips)
+				documented(t, test.what, trips)
 			} else if trips != "1 + 1" {
 				t.Errorf("MinHold within the ttl: %s round trips, want 1 + 1", trips)
 			}
@@ -182,7 +183,7 @@ func TestCostOfHolding(t *testing.T) {
 			}
 			return nil
 		})
-		readme(t, "Client.Once", fmt.Sprintf("%d, %d where it is not due", first, late))
+		documented(t, "Client.Once", fmt.Sprintf("%d, %d where it is not due", first, late))
 	})
 }
 
@@ -193,7 +194,7 @@ func TestCostOfElections(t *testing.T) {
 	measure(t, func(m *meter, c, other *holdfast.Client) {
 		election := c.Election("election")
 		trips, commands := getAndGive(m, func(ctx context.Context) (*holdfast.Lease, error) { return election.Campaign(ctx, "here") })
-		readme(t, "Election.Campaign", trips)
+		documented(t, "Election.Campaign", trips)
 		if commands != 4 {
 			t.Errorf("a term: %d commands, want 4", commands)
 		}
@@ -260,13 +261,13 @@ func TestCostOfOrders(t *testing.T) {
 			return state.Holder.Hash
 		}
 		lease := lock()
-		readme(t, "Lease.EnsureHeld", fmt.Sprint(m.trips(func() error { return lease.EnsureHeld(m.t.Context()) })))
-		readme(t, "Lease.Eval", fmt.Sprint(m.trips(func() error {
+		documented(t, "Lease.EnsureHeld", fmt.Sprint(m.trips(func() error { return lease.EnsureHeld(m.t.Context()) })))
+		documented(t, "Lease.Eval", fmt.Sprint(m.trips(func() error {
 			_, err := lease.Eval(m.t.Context(), "return 1", nil, nil)
 			return err
 		})))
 		hash := holder()
-		readme(t, "Client.Revoke", fmt.Sprint(m.trips(func() error {
+		documented(t, "Client.Revoke", fmt.Sprint(m.trips(func() error {
 			_, err := other.Revoke(m.t.Context(), "n", hash, "test")
 			return err
 		})))
@@ -275,14 +276,14 @@ func TestCostOfOrders(t *testing.T) {
 
 		lease = lock()
 		hash = holder()
-		readme(t, "Client.Steal", fmt.Sprint(m.trips(func() error { return other.Steal(m.t.Context(), "n", hash, "test") })))
+		documented(t, "Client.Steal", fmt.Sprint(m.trips(func() error { return other.Steal(m.t.Context(), "n", hash, "test") })))
 		time.Sleep(50 * time.Millisecond)
 		_ = lease.Release()
 
 		lease = lock()
 		hash = holder()
 		var thief *holdfast.Lease
-		readme(t, "Mutex.Steal", fmt.Sprint(m.trips(func() (err error) {
+		documented(t, "Mutex.Steal", fmt.Sprint(m.trips(func() (err error) {
 			thief, err = other.Mutex("n").Steal(m.t.Context(), hash, "test")
 			return err
 		})))
@@ -300,7 +301,7 @@ func TestCostOfOrders(t *testing.T) {
 			lease, err = other.Adopt(m.t.Context(), text)
 			return err
 		})
-		readme(t, "Client.Adopt", fmt.Sprintf("%d + %d", export, adopt))
+		documented(t, "Client.Adopt", fmt.Sprintf("%d + %d", export, adopt))
 		if err := lease.Release(); err != nil {
 			t.Error(err)
 		}
@@ -331,7 +332,7 @@ func TestCostOfTicks(t *testing.T) {
 				t.Errorf("MinHold %v: %q to run, %q to skip; want %d and 1", hold, runs, skips, want)
 			}
 		}
-		readme(t, "gocronlock", "1 for each tick and instance")
+		documented(t, "gocronlock", "1 for each tick and instance")
 	})
 }
 

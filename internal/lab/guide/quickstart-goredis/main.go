@@ -12,11 +12,7 @@ import (
 )
 
 func main() {
-	rdb := redis.NewClient(&redis.Options{
-		Addr:                  "localhost:6379",
-		ContextTimeoutEnabled: true, // go-redis obeys deadlines of contexts
-	})
-	defer rdb.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true})
 	if err := run(context.Background(), rdb); err != nil {
 		log.Fatal(err)
 	}
@@ -25,11 +21,8 @@ func main() {
 func run(ctx context.Context, rdb *redis.Client) error {
 	client := holdfast.New(goredisstore.New(rdb), nil) // one Client for a process
 	defer client.Close()
-
-	return holdfast.Do(ctx, client.Mutex("invoice:42"),
-		func(ctx context.Context, lease *holdfast.Lease) error {
-			// ctx ends when the lease is lost.
-			fmt.Println("charging invoice 42 with fencing token", lease.Token())
-			return nil
-		})
+	return holdfast.Do(ctx, client.Mutex("invoice:42"), func(ctx context.Context, lease *holdfast.Lease) error {
+		fmt.Println("charging invoice 42, fencing token", lease.Token()) // ctx ends if the lease is lost
+		return nil
+	})
 }

@@ -12,14 +12,10 @@ import (
 )
 
 func main() {
-	rdb, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress:       []string{"localhost:6379"},
-		PipelineMultiplex: -1, // one connection for commands
-	})
+	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}, PipelineMultiplex: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer rdb.Close()
 	if err := run(context.Background(), rdb); err != nil {
 		log.Fatal(err)
 	}
@@ -28,11 +24,8 @@ func main() {
 func run(ctx context.Context, rdb rueidis.Client) error {
 	client := holdfast.New(rueidisstore.New(rdb), nil) // one Client for a process
 	defer client.Close()
-
-	return holdfast.Do(ctx, client.Mutex("invoice:42"),
-		func(ctx context.Context, lease *holdfast.Lease) error {
-			// ctx ends when the lease is lost.
-			fmt.Println("charging invoice 42 with fencing token", lease.Token())
-			return nil
-		})
+	return holdfast.Do(ctx, client.Mutex("invoice:42"), func(ctx context.Context, lease *holdfast.Lease) error {
+		fmt.Println("charging invoice 42, fencing token", lease.Token()) // ctx ends if the lease is lost
+		return nil
+	})
 }
