@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Connection is one client's way to a Store, for tests: Disconnect makes it the client of a
-// server that does not answer, or, as others see it, a process that died. Make it with
-// Store.Connect and give it to holdfast.New.
+// Connection is one client's connection to a [Store], for tests. Make it with
+// [Store.Connect] and give it to [holdfast.New]. After [Connection.Disconnect],
+// its client gets no answer; to other clients it is a process that died.
 type Connection struct {
 	store *Store
 
@@ -22,16 +22,17 @@ type Connection struct {
 
 var _ holdfast.Store = (*Connection)(nil)
 
-// Connect makes a connection of its own to the same data.
+// Connect makes a separate connection to the same data.
 func (s *Store) Connect() *Connection {
 	c := &Connection{store: s, up: make(chan struct{})}
 	close(c.up)
 	return c
 }
 
-// Disconnect cuts the connection, until Reconnect. Calls that come later reach nothing and
-// wait until their ctx ends, subscriptions end, and nobody is told. What the client
-// holds stays in the Store until its TTL ends. A second Disconnect changes nothing.
+// Disconnect cuts the connection until [Connection.Reconnect]. Later calls
+// reach nothing and wait until their ctx ends. Subscriptions end, and no other
+// client is notified. What the client holds stays in the Store until its TTL
+// ends. A second Disconnect changes nothing.
 func (c *Connection) Disconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +48,7 @@ func (c *Connection) Disconnect() {
 	c.subs = nil
 }
 
-// Reconnect ends what Disconnect began: calls that still wait are made now.
+// Reconnect undoes [Connection.Disconnect]: calls that still wait are made now.
 func (c *Connection) Reconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +72,7 @@ func (c *Connection) connected(ctx context.Context) error {
 	}
 }
 
-// Eval runs one script. See holdfast.Store.
+// Eval runs one script. See [holdfast.Store].
 func (c *Connection) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	if err := c.connected(ctx); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func (c *Connection) Eval(ctx context.Context, call holdfast.Call) ([]string, er
 	return c.store.Eval(ctx, call)
 }
 
-// EvalAll runs the scripts one after the other. See holdfast.Store.
+// EvalAll runs the scripts one after the other. See [holdfast.Store].
 func (c *Connection) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
 	if err := c.connected(ctx); err != nil {
 		results := make([]holdfast.Result, len(calls))
@@ -91,13 +92,13 @@ func (c *Connection) EvalAll(ctx context.Context, calls []holdfast.Call) []holdf
 	return c.store.EvalAll(ctx, calls)
 }
 
-// EvalWait runs the scripts one after the other. There are no replicas, so none
-// acknowledges, and it does not wait for any. See holdfast.Store.
+// EvalWait runs the scripts one after the other. It does not wait and reports 0
+// replicas. See [holdfast.Store].
 func (c *Connection) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
 	return c.EvalAll(ctx, calls), 0, nil
 }
 
-// Subscribe listens to a channel. See holdfast.Store.
+// Subscribe subscribes to one channel. See [holdfast.Store].
 func (c *Connection) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
 	if err := c.connected(ctx); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (c *Connection) Subscribe(ctx context.Context, channel string, message func
 	return sub, nil
 }
 
-// Scan yields the keys that match. See holdfast.Store.
+// Scan yields the keys that match. See [holdfast.Store].
 func (c *Connection) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	if err := c.connected(ctx); err != nil {
 		return func(yield func(string, error) bool) { yield("", err) }
@@ -125,5 +126,5 @@ func (c *Connection) Scan(ctx context.Context, match string) iter.Seq2[string, e
 	return c.store.Scan(ctx, match)
 }
 
-// Sharded reports false: this is no Cluster. See holdfast.Store.
+// Sharded reports false: this is one server. See [holdfast.Store].
 func (c *Connection) Sharded() bool { return false }

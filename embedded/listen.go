@@ -13,8 +13,9 @@ import (
 )
 
 // Listen opens the store to other processes of this machine, by the protocol of
-// Redis, until Close. The address must be of the loopback interface, since there
-// is no password: "127.0.0.1:0" for any free port. It can be called once.
+// Redis, until Close. The address must be of the loopback interface, because
+// there is no password. "127.0.0.1:0" takes any free port. Listen can be called
+// once.
 func (s *Store) Listen(addr string) (net.Addr, error) {
 	if err := loopback(addr); err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func (s *Store) Listen(addr string) (net.Addr, error) {
 	return listener.Addr(), nil
 }
 
-// URL is where clients find the store, such as "redis://127.0.0.1:6379". It is
-// empty before Listen.
+// URL is the address of the store for clients, such as
+// "redis://127.0.0.1:6379". It is empty before [Store.Listen].
 func (s *Store) URL() string {
 	s.gate.Lock()
 	defer s.gate.Unlock()

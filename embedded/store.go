@@ -18,19 +18,19 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// ErrClosed is what every method answers after Close.
+// ErrClosed is the error of every method after Close.
 var ErrClosed = errors.New("embedded: the store is closed")
 
-// Options changes what Open makes. The zero value works.
+// Options are the settings of [Open]. The zero value works.
 type Options struct {
-	// Now is the store's clock: what TIME answers and what keys expire by.
-	// Default time.Now. A test that steps it steps the server's clock. It is
-	// called for one command at a time.
+	// Now is the clock of the store: TIME answers it, and keys expire by it. A
+	// test that steps it steps the clock of the server. The store calls it for
+	// one command at a time. Default: time.Now.
 	Now func() time.Time
 }
 
 // Store is a Redis-compatible store inside the process. It implements
-// holdfast.Store. Close it.
+// [holdfast.Store]. Make it with [Open], and close it.
 type Store struct {
 	clock func() time.Time
 	runID string
@@ -85,8 +85,8 @@ func runID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// Close ends every subscription and connection and forgets all keys. Calls that
-// come later get ErrClosed. It may be called more than once.
+// Close ends every subscription and connection, and deletes all keys. Later
+// calls return [ErrClosed]. Further calls of Close do nothing.
 func (s *Store) Close() error {
 	s.gate.Lock()
 	if s.closed {
@@ -111,7 +111,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Eval runs one script. See holdfast.Store.
+// Eval runs one script. See [holdfast.Store].
 func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *Store) eval(command, script string, call holdfast.Call) (any, error) {
 	return s.Do(append(args, call.Args...)...)
 }
 
-// EvalAll runs the scripts one after the other. See holdfast.Store.
+// EvalAll runs the scripts one after the other. See [holdfast.Store].
 func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
 	results := make([]holdfast.Result, len(calls))
 	for i, call := range calls {
@@ -142,14 +142,14 @@ func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.R
 	return results
 }
 
-// EvalWait runs the scripts one after the other. There are no replicas, so none
-// acknowledges, and it does not wait. See holdfast.Store.
+// EvalWait runs the scripts one after the other. It does not wait and reports 0
+// replicas. See [holdfast.Store].
 func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
 // Scan yields the keys that match, as they are at its first step. See
-// holdfast.Store.
+// [holdfast.Store].
 func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -183,10 +183,10 @@ func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error]
 // Sharded reports false: this is one server.
 func (s *Store) Sharded() bool { return false }
 
-// Do runs any command, as redis-cli would, so that a test can look at keys and
-// tamper with them. The reply is a string, an int64, nil, or a []any of these;
-// what the server refuses comes as a holdfast.ServerError. SUBSCRIBE and
-// PSUBSCRIBE need a connection: use Subscribe, or Listen and a client.
+// Do runs any command, as redis-cli would, so that a test can read and change
+// keys. The reply is a string, an int64, nil, or a []any of these. A refusal by
+// the server is a [holdfast.ServerError]. SUBSCRIBE and PSUBSCRIBE need a
+// connection: use [Store.Subscribe], or [Store.Listen] and a client.
 func (s *Store) Do(args ...string) (any, error) {
 	if len(args) == 0 {
 		return nil, errors.New("embedded: no command given")

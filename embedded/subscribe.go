@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Subscribe listens to one channel. See holdfast.Store.
+// Subscribe subscribes to one channel. See [holdfast.Store].
 func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

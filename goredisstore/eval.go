@@ -15,7 +15,7 @@ import (
 // but no cancel.
 const soon = 5 * time.Second
 
-// Eval runs one script. See holdfast.Store.
+// Eval runs one script. See [holdfast.Store].
 func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	if end, ok := ctx.Deadline(); s.punctual && ok && time.Until(end) < soon {
 		return s.eval(ctx, call)

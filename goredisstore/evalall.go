@@ -11,8 +11,8 @@ import (
 // cheap, too few to keep a server busy for long.
 const chunk = 64
 
-// EvalAll runs the calls in pipelines of a bounded size, one after the other; in
-// a cluster each is split by node. See holdfast.Store.
+// EvalAll runs the calls in pipelines of a bounded size, one after the other.
+// In a Cluster it splits each pipeline by node. See [holdfast.Store].
 func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
 	results, err := bounded(ctx, func() ([]holdfast.Result, error) {
 		results := make([]holdfast.Result, len(calls))

@@ -9,17 +9,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Options changes what Open makes. The zero value works.
+// Options are the settings of [Open]. The zero value works.
 type Options struct {
-	// Adjust has the last word about the client: credentials that rotate,
-	// another dialer, another name than "holdfast" in CLIENT LIST. What it is
-	// given comes from the URL and from the settings of ParseURL.
+	// Adjust changes the client options that Open took from the URL. Use it for
+	// credentials that rotate, another dialer, or another name than "holdfast"
+	// in CLIENT LIST.
 	Adjust func(*redis.UniversalOptions)
 }
 
-// Open makes a client from a URL, in one of the forms that ParseURL takes, and
-// connects it. A redis:// address that is part of a cluster is used as one. Nil
-// options are good defaults. Close the store.
+// Open makes a client from a URL, connects it, and returns a Store that owns
+// it. See [ParseURL] for the forms of a URL. A redis:// address that is part of
+// a Cluster is used as a Cluster. Nil options mean the defaults. Close the
+// Store.
 func Open(url string, options *Options) (*Store, error) {
 	option, err := ParseURL(url)
 	if err != nil {

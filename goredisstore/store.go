@@ -8,7 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Store implements holdfast.Store with a go-redis client.
+// Store implements [holdfast.Store] with a go-redis client. Make it with [New]
+// or [Open].
 type Store struct {
 	client   Client
 	single   single       // the same client, if it has these methods;
@@ -28,12 +29,14 @@ var _ holdfast.SendsOnce = (*Store)(nil)
 // holdfast.SendsOnce.
 func (s *Store) SendsOnce() bool { return s.once }
 
-// Client is what New asks of every client. Beside it New needs the methods that tell how
-// to connect:
+// Client is what [New] needs of a go-redis client. New also needs the methods
+// that say how to connect:
 //
 //   - one server or Sentinel: Options() *redis.Options
-//   - Cluster: Options() *redis.ClusterOptions, and MasterForKey, ForEachMaster and
-//     ReloadState as *redis.ClusterClient has them
+//   - Cluster: Options() *redis.ClusterOptions, and MasterForKey, ForEachMaster
+//     and ReloadState of *redis.ClusterClient
+//
+// A *redis.Client and a *redis.ClusterClient have them.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
@@ -53,23 +56,26 @@ type cluster interface {
 	ReloadState(ctx context.Context)
 }
 
-// New uses a client that stays the caller's: it can be shared with other code,
-// and Close does not close it. The client must outlive the store. A *redis.Client and
-// a *redis.ClusterClient will do, and so does what embeds one.
+// New makes a Store that uses the client of the program. The program may share
+// the client with other code, and closes it after the Store; Close of the Store
+// does not. A *redis.Client, a *redis.ClusterClient and a type that embeds one
+// of them will do.
 //
-// A wrapper that embeds redis.UniversalClient hides the methods that Client names
-// beside its own: give it them, as in
+// A wrapper that embeds redis.UniversalClient hides the methods that [Client]
+// lists. Add them to the wrapper, for example
 //
 //	func (m Measured) Options() *redis.Options { return m.client.Options() }
 //
-// New panics if they are missing, since the store could not subscribe: a waiter would have
-// no place in the queue. It panics for a *redis.Ring, which moves a name to another
-// server when one is down, so that two could hold it. Never hide a Ring or a
-// ClusterClient behind an Options that returns a *redis.Options.
+// New panics if they are missing: the Store could not subscribe, so a waiter
+// would have no place in the queue. New panics for a *redis.Ring. A Ring moves
+// a name to another server when one is down, so two clients could hold it.
+// Never hide a Ring or a ClusterClient behind an Options method that returns a
+// *redis.Options.
 //
-// A wrapper sees scripts by Process, and those that go out together, or with WAIT, by Pipeline.
-// In a Cluster, WAIT and SCAN go to the *redis.Client of a node, past the wrapper. Subscriptions
-// never pass the client: their connections are made from its Options.
+// A wrapper sees single scripts in Process. It sees scripts that are sent
+// together, or with WAIT, in Pipeline. In a Cluster, WAIT and SCAN go to the
+// *redis.Client of a node and bypass the wrapper. Subscriptions always bypass
+// the client: the Store makes their connections from its Options.
 func New(client Client) *Store {
 	s := &Store{client: client}
 	switch client := client.(type) {
@@ -83,8 +89,8 @@ func New(client Client) *Store {
 	return s
 }
 
-// Close ends the subscriptions, and the client if Open made it. It may be called
-// more than once.
+// Close ends the subscriptions, and the client if [Open] made it. Further calls
+// do nothing.
 func (s *Store) Close() error {
 	first := s.pool.Close() // its connections are no part of the client
 	if s.end != nil && first {

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Subscribe listens to one channel. In a Cluster the channels of one node share a
-// connection; elsewhere each has its own. See holdfast.Store.
+// Subscribe subscribes to one channel. In a Cluster the channels of one node
+// share a connection; elsewhere each has its own. See [holdfast.Store].
 func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
 	node, err := bounded(ctx, func() (redis.Options, error) { return s.home(ctx, channel) })
 	if err != nil {

@@ -27,10 +27,10 @@ const (
 	pipeBuffer  = 32 << 10
 )
 
-// ParseURL turns a URL into options for a go-redis client, with what suits a
-// lock: 3 s to connect and for an answer, deadlines of contexts obeyed, nothing
-// repeated (holdfast does that), up to 512 connections per server and 4 for pipelines.
-// The forms are
+// ParseURL turns a URL into options for a go-redis client, with settings that
+// suit a lock. It waits 3 s to connect and 3 s for an answer. It obeys the
+// deadlines of contexts and repeats nothing, because holdfast does that. It
+// opens up to 512 connections per server, and 4 for pipelines. The forms are
 //
 //	redis://[user:password@]host[:port][/db]
 //	valkey://[user:password@]host[:port][/db]
@@ -38,10 +38,10 @@ const (
 //	sentinel://[user:password@]host[:port],host[:port]/master[/db][?sentinel_user=…&sentinel_password=…]
 //	cluster://[user:password@]host[:port],host[:port]
 //
-// and rediss, valkeys, sentinels and clusters with TLS, which take ca, cert, key
-// (files in PEM) and server_name as parameters. Special characters are
-// percent-encoded, in a password above all. Errors never contain a password, nor
-// what may be one by mistake.
+// rediss, valkeys, sentinels and clusters mean TLS. They take the parameters
+// ca, cert, key (files in PEM) and server_name. Percent-encode special
+// characters, above all in a password. Errors contain no password, and nothing
+// that may be one by mistake.
 func ParseURL(text string) (*redis.UniversalOptions, error) {
 	u, err := redisurl.Parse(text)
 	if err != nil {

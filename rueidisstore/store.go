@@ -11,7 +11,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Store implements holdfast.Store with a rueidis client.
+// Store implements [holdfast.Store] with a rueidis client. Make it with [New]
+// or [Open].
 type Store struct {
 	client rueidis.Client
 	own    bool // made by Open, closed by Close
@@ -29,11 +30,13 @@ var _ holdfast.SendsOnce = (*Store)(nil)
 // holdfast.SendsOnce.
 func (s *Store) SendsOnce() bool { return s.once }
 
-// New uses a client that stays the caller's: it can be shared with other code,
-// and Close does not close it. The client must outlive the store. Give it
-// PipelineMultiplex: -1, as Open does: else rueidis has several connections and
-// opens each when chance falls on it, which a server that is full refuses, to a
-// renewal as well.
+// New makes a Store that uses the client of the program. The program may share
+// the client with other code, and closes it after the Store; Close of the Store
+// does not. New panics if the client is nil.
+//
+// Set PipelineMultiplex: -1 in the client, as [Open] does. Otherwise rueidis
+// has several connections and opens each one when it first picks it. A server
+// with no free connection then refuses it, and a renewal fails.
 func New(client rueidis.Client) *Store {
 	if client == nil {
 		panic("rueidisstore: New needs a client")
@@ -41,16 +44,17 @@ func New(client rueidis.Client) *Store {
 	return &Store{client: client}
 }
 
-// Options changes what Open makes. The zero value works.
+// Options are the settings of [Open]. The zero value works.
 type Options struct {
-	// Adjust has the last word about the client: credentials that rotate,
-	// another dialer, another name than "holdfast" in CLIENT LIST. What it is
-	// given comes from the URL and from the times that Open sets.
+	// Adjust changes the client options that Open took from the URL. Use it for
+	// credentials that rotate, another dialer, or another name than "holdfast"
+	// in CLIENT LIST.
 	Adjust func(*rueidis.ClientOption)
 }
 
-// Open makes a client from a URL, in one of the forms that ParseURL takes, and
-// connects it. Nil options are good defaults. Close the store.
+// Open makes a client from a URL, connects it, and returns a Store that owns
+// it. See [ParseURL] for the forms of a URL. It blocks for at most the dial
+// timeout of 3 s per address. Nil options mean the defaults. Close the Store.
 func Open(url string, options *Options) (*Store, error) {
 	option, err := ParseURL(url)
 	if err != nil {
@@ -79,8 +83,8 @@ func Open(url string, options *Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the subscriptions, and the client if Open made it. It may be called
-// more than once.
+// Close ends the subscriptions, and the client if [Open] made it. Further calls
+// do nothing.
 func (s *Store) Close() error {
 	first := s.pool.Close() // rueidis leaves dedicated connections alone
 	if s.own && first {
@@ -92,7 +96,7 @@ func (s *Store) Close() error {
 // Sharded reports whether the client talks to a cluster.
 func (s *Store) Sharded() bool { return s.client.Mode() == rueidis.ClientModeCluster }
 
-// Eval runs one script. See holdfast.Store.
+// Eval runs one script. See [holdfast.Store].
 func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
 	if unknownScript(err) {
@@ -118,8 +122,8 @@ func unknownScript(err error) bool {
 // cheap, too few to hold up what others send on the same connection.
 const chunk = 64
 
-// EvalAll runs the calls in pipelines of a bounded size, one after the other. See
-// holdfast.Store.
+// EvalAll runs the calls in pipelines of a bounded size, one after the other.
+// See [holdfast.Store].
 func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
 	results := make([]holdfast.Result, len(calls))
 	for start := 0; start < len(calls); start += chunk {

@@ -11,11 +11,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Subscribe listens to one channel. In a Cluster the channels of one node share a
-// connection; elsewhere each has its own. See holdfast.Store.
+// Subscribe subscribes to one channel. In a Cluster the channels of one node
+// share a connection; elsewhere each has its own. See [holdfast.Store].
 //
-// It does not use rueidis' Receive, which subscribes again by itself when a
-// connection breaks: messages in between would be lost without a word.
+// It does not use Receive of rueidis, which subscribes again by itself when a
+// connection breaks. Messages in between would be lost unnoticed.
 func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
 	node, addr := s.home(ctx, channel)
 	server := ""

@@ -22,8 +22,8 @@ const (
 )
 
 // ParseURL turns a URL into options for a rueidis client, with the times that
-// suit a lock: 3 s to connect, 5 to 7 s until a server that froze is given up,
-// no client-side cache. The forms are
+// suit a lock. It takes 3 s to connect and 5 to 7 s to give up a frozen server.
+// The client has no client-side cache. The forms are
 //
 //	redis://[user:password@]host[:port][/db]
 //	valkey://[user:password@]host[:port][/db]
@@ -31,10 +31,10 @@ const (
 //	sentinel://[user:password@]host[:port],host[:port]/master[/db][?sentinel_user=…&sentinel_password=…]
 //	cluster://[user:password@]host[:port],host[:port]
 //
-// and rediss, valkeys, sentinels and clusters with TLS, which take ca, cert, key
-// (files in PEM) and server_name as parameters. A redis:// address that is part
-// of a cluster is used as one. Special characters are percent-encoded, in a
-// password above all. Errors never contain a password, nor what may be one by
+// rediss, valkeys, sentinels and clusters mean TLS. They take the parameters
+// ca, cert, key (files in PEM) and server_name. A redis:// address that is part
+// of a Cluster is used as a Cluster. Percent-encode special characters, above
+// all in a password. Errors contain no password, and nothing that may be one by
 // mistake.
 func ParseURL(text string) (rueidis.ClientOption, error) {
 	u, err := redisurl.Parse(text)

@@ -15,9 +15,9 @@ type acknowledged struct {
 	err     error
 }
 
-// EvalWait runs the calls and WAIT on a connection of their own. See
-// holdfast.Store. DoMulti without one would keep them together too, but for a
-// client with ConnLifetime, which may send WAIT again on another connection.
+// EvalWait runs the calls and WAIT on a dedicated connection. See
+// [holdfast.Store]. A shared connection will not do: with ConnLifetime, rueidis
+// may send WAIT again on another connection.
 func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
 	done := make(chan acknowledged, 1)
 	go func() { done <- s.evalWait(ctx, calls, replicas, timeout) }() // rueidis dials without looking at ctx

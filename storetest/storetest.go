@@ -1,11 +1,13 @@
-// Package storetest is the conformance suite of a driver: it proves the scripts
-// and the pushes of a Store through the front door, as a user would use them.
+// Package storetest is the conformance suite of a driver. It tests the scripts
+// and the pushes of a [holdfast.Store] through the public API, as a program
+// uses them.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) holdfast.Store { return mystore.New(server(t)) })
 //	}
 //
-// It needs nothing but the Store; the keys it makes begin with a random prefix.
+// It needs only the Store. Its keys begin with a random prefix, so it can run
+// on a server with other data.
 package storetest
 
 import (
@@ -21,8 +23,8 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Run runs the suite. open makes a Store and is called once for each process
-// that a test pretends to be; all of them must reach the same server.
+// Run runs the suite as subtests of t. It calls open once for each process that
+// a test simulates. All stores must reach the same server.
 func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	s := suite{open: open, prefix: fmt.Sprintf("storetest-%x:", rand.Uint64())}
 	t.Run("LockAndRelease", s.lockAndRelease)
