@@ -352,7 +352,7 @@ var later = []string{
 	"docs/adr/", "docs/verification/", "docs/verification.md", "docs/benchmarks.md", "docs/runbooks/",
 	"docs/protocol.md", "docs/shared.md", "docs/http.md", "docs/metrics.md",
 	"docs/dashboard.md", "docs/install.md", "docs/operations.md",
-	"deploy/", "packaging/", "storetest/", "contrib/", "goredisstore/", "rueidisstore/", "embedded/",
+	"deploy/", "packaging/",
 	"fence/", "journal/", "server/", "cmd/holdfast/",
 }
 

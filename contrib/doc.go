@@ -1,11 +1,11 @@
-// Package contrib is the root of what fits holdfast to other libraries: gocronlock
-// for github.com/go-co-op/gocron, cronlock for github.com/robfig/cron.
+// Package contrib is the parent of the adapters to other libraries: gocronlock
+// for github.com/go-co-op/gocron, cronlock for github.com/robfig/cron, eventlog
+// for log/slog.
 //
-// Thousands of users, each with an interval of their own, need no such library. The
-// example runs the jobs of all users in every process, and each at most once per its
-// user's interval: who comes first takes the user's name, under a Mutex.MinHold of
-// the interval, and the others are told how long that rests. For each user and
-// interval it costs who runs the job three commands (two where the interval is within
-// the ttl), and each other process one. A process that dies costs nothing but the run
-// that it was in; users come and go with a context.
+// The example of this package runs a job per user, each at most once per
+// interval of that user, without a scheduler library. Every process tries each
+// user's name, under a Mutex.MinHold of the interval. The first process runs
+// the job. The others learn how long the cool-down of the name lasts. A process
+// that dies loses only the run that it was in. Users come and go with a
+// context.
 package contrib

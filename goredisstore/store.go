@@ -84,7 +84,7 @@ func New(client Client) *Store {
 	case cluster:
 		s.cluster, s.punctual = client, client.Options().ContextTimeoutEnabled
 	default:
-		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient, or what has their Options: see goredisstore.Client")
+		panic("goredisstore: New needs a *redis.Client or a *redis.ClusterClient, or a wrapper with their Options method: see goredisstore.Client")
 	}
 	return s
 }

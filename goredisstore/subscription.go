@@ -112,7 +112,7 @@ func (w *wire) read() {
 			w.link.Message(got.Channel, got.Payload)
 		case *redis.Subscription:
 			if !w.heard(got) {
-				w.broken(errors.New("goredisstore: an answer to nothing"))
+				w.broken(errors.New("goredisstore: the server sent an answer without a request"))
 				return
 			}
 		}

@@ -200,10 +200,10 @@ func (s suite) sharedClose(t *testing.T, kind string, lock lockFunc) {
 	}()
 	waiting(t, a, name, 1)
 	if err := b.Close(); err != nil {
-		t.Fatalf("Close of who waits: %v", err)
+		t.Fatalf("Close of the waiting client: %v", err)
 	}
 	if err := <-gone; !errors.Is(err, holdfast.ErrClosed) {
-		t.Fatalf("who waits: got %v, want ErrClosed", err)
+		t.Fatalf("the waiting client: got %v, want ErrClosed", err)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatalf("Close of the holder: %v", err)

@@ -1,14 +1,15 @@
-// Package cronlock has JobWrappers for github.com/robfig/cron that look beyond the
-// process. OnceEvery runs each tick of a job once among all processes. SkipIfHeld is
-// SkipIfStillRunning, and DelayIfHeld is DelayIfStillRunning, for a name that all
-// processes lock. After a process has died
-// in a run the name stays locked until its MinHold, or if that is longer the ttl of its
-// Client, is over.
+// Package cronlock has JobWrappers for github.com/robfig/cron that work across
+// processes. [OnceEvery] runs each tick of a job once among all processes.
+// [SkipIfHeld] is cron.SkipIfStillRunning, and [DelayIfHeld] is
+// cron.DelayIfStillRunning, for a name that all processes lock.
 //
-// A job that is a Func gets a context that ends, with the cause, when the lease is
-// lost while it runs; put these wrappers nearest to the job, at the end of a chain,
-// for others hide what the job is. What it writes should carry the token of the
-// lease (package fence).
+// If a process dies during a run, the name stays locked until its MinHold and
+// the TTL of its Client have passed.
+//
+// A job that is a [Func] gets a context that ends, with the cause, when the
+// lease is lost. Put these wrappers last in a chain, next to the job, because
+// other wrappers hide the type of the job. The job should write with the
+// fencing token of the lease: see package fence.
 package cronlock
 
 import (
@@ -22,50 +23,52 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// DefaultMinHold is Options.MinHold unless they say otherwise.
+// DefaultMinHold is the default of Options.MinHold.
 const DefaultMinHold = 500 * time.Millisecond
 
-// DefaultWait is Options.Wait unless they say otherwise.
+// DefaultWait is the default of Options.Wait.
 const DefaultWait = time.Minute
 
 // Options are the settings of a JobWrapper. The zero value means the defaults.
 type Options struct {
-	// MinHold is the Mutex.MinHold under which SkipIfHeld runs, unless the Mutex has
-	// a longer one: from the grant on nobody else gets the name before that has
-	// passed, also when the job takes a millisecond, and when its process dies in
-	// it. Make it longer than the clocks of the processes may differ, and shorter
-	// than the interval of the job by as much: it is no schedule, and with the
-	// interval itself ticks are skipped. A job with a fixed period is better served by
-	// OnceEvery, which does not use it. It is at most holdfast.MaxMinHold;
-	// more than that panics. Default DefaultMinHold. Negative: none, which is all
-	// that a Client of a quorum can do. DelayIfHeld does not use it.
+	// MinHold is the Mutex.MinHold under which SkipIfHeld runs, unless the
+	// Mutex has a longer one. No process gets the name before MinHold has
+	// passed since the grant, even if the job takes 1 ms or its process dies.
+	// Make it longer than the clocks of the processes may differ. Make it
+	// shorter than the interval of the job by the same amount: if it is the
+	// interval itself, ticks are skipped. For a job with a fixed period use
+	// OnceEvery, which does not need MinHold.
+	//
+	// At most holdfast.MaxMinHold; a longer one panics. Default:
+	// [DefaultMinHold]. Negative: no MinHold, which is required on a quorum.
+	// DelayIfHeld does not use it.
 	MinHold time.Duration
 
-	// Wait is how long DelayIfHeld waits at most before it skips the run, and so also
-	// how much longer the context that Cron.Stop returns can take because of it: a
-	// run that waits does not learn of Stop; the Close of its Client ends it. Default DefaultWait.
-	// Negative: as long as it takes.
+	// Wait is how long DelayIfHeld waits at most before it skips the run. The
+	// context that Cron.Stop returns can take longer by this time: a waiting
+	// run does not notice Stop. Close of its Client ends the wait. Default:
+	// [DefaultWait]. Negative: no limit.
 	Wait time.Duration
 
-	// Logger is told of runs that are skipped (Info) or fail (Error). Default
+	// Logger gets skipped runs (Info) and failed runs (Error). Default:
 	// cron.DefaultLogger.
 	Logger cron.Logger
 }
 
-// Func is a job that wants the lease under which it runs. Without a wrapper of
-// this package around it, it is not run.
+// Func is a job that takes the lease under which it runs. It needs a wrapper of
+// this package; without one it does not run.
 type Func func(ctx context.Context, lease *holdfast.Lease) error
 
 // Run implements cron.Job, and only says what is wrong.
 func (f Func) Run() {
-	cron.DefaultLogger.Error(errors.New("cronlock: a Func needs OnceEvery, SkipIfHeld or DelayIfHeld right around it"), "not run")
+	cron.DefaultLogger.Error(errors.New("cronlock: wrap the Func in OnceEvery, SkipIfHeld or DelayIfHeld, as the last wrapper of the chain"), "job not run")
 }
 
 // OnceEvery runs a job once for each tick among all processes that have it, as
-// Client.OnceEvery does: the ticks are at and whole periods before and after it, or, if at is
-// zero, where the first run is. Use it for a job that has a fixed period, with that
-// period. The record of a run says how it ended: a job that is a Func with its error.
-// It does not work on a quorum. A skipped run costs one round trip; one that is not four.
+// [holdfast.Client.OnceEvery] does. The ticks are at, and whole periods before
+// and after it. If at is zero, the first run is a tick. Use it for a job with a
+// fixed period, with that period. The record of a run says how it ended: for a
+// [Func], with its error. It does not work on a quorum.
 func OnceEvery(client *holdfast.Client, name string, period time.Duration, at time.Time, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	return func(job cron.Job) cron.Job {
@@ -87,11 +90,10 @@ func OnceEvery(client *holdfast.Client, name string, period time.Duration, at ti
 	}
 }
 
-// SkipIfHeld skips a run whose name another process holds, or has held within
-// MinHold, and so runs each tick once among all processes whose clocks differ by less
-// than that. A run is skipped, too, when it can't be known whether the name is held;
-// the log says why. A skipped run costs one round trip; one that is not two, and one
-// more where MinHold is longer than the ttl.
+// SkipIfHeld skips a run if another process holds the name or has held it
+// within MinHold. So it runs each tick once among all processes whose clocks
+// differ by less than MinHold. It also skips a run if Redis does not say
+// whether the name is held. The log says why.
 func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	m := *mutex
@@ -104,11 +106,10 @@ func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	}
 }
 
-// DelayIfHeld delays a run until the processes that hold the name, or wait for it,
-// are done, or until Options.Wait is over: then the run is skipped. They run first come,
-// first served, never two at a time. At most one run of the job waits in a process: a tick
-// is skipped while the run of an earlier one waits. A run
-// costs two round trips, and its wait what that of Mutex.Lock does.
+// DelayIfHeld delays a run until the processes that hold the name, or wait for
+// it, are done. If Options.Wait passes first, the run is skipped. Processes run
+// in the order of their requests, never two at a time. At most one run of the
+// job waits in a process: while it waits, later ticks are skipped.
 func DelayIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	if o.Wait == 0 {

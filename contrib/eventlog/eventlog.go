@@ -1,6 +1,6 @@
-// Package eventlog writes what holdfast does to a slog.Logger, in fields that are named
-// as the labels of the metrics and the attributes of the traces are. It needs the
-// standard library and nothing else.
+// Package eventlog writes the events of holdfast to a slog.Logger. Its fields
+// have the names of the metric labels and of the trace attributes. It needs
+// only the standard library.
 package eventlog
 
 import (
@@ -10,21 +10,29 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Options are the settings of a log. The zero value means the defaults.
+// Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	// Class is that of a name in the metrics, and becomes the field class. Default: no
-	// such field.
+	// Class returns the class of a name, as in the metrics. It becomes the
+	// field class. Default: no such field.
 	Class func(name string) string
 }
 
-// New makes a function for holdfast.Options.OnEvent, or to be called from there, that
-// logs every event. What went wrong is a warning: a lease lost, but for one that this
-// program ended by Close, Export or MaxHold; a renewal that failed, a subscription that
-// broke, a key repaired, a semaphore of another size than was stated, events dropped. Leases that begin and end are of level Info, all
-// else of level Debug. Nil options are good defaults.
+// New returns a function for holdfast.Options.OnEvent that logs every event.
+// You can also call the function from your own OnEvent. Nil options mean the
+// defaults.
 //
-// Fields: name, class, token, source, cause, reason, position, holder, replicas, error, n, stated, size;
-// waited, held, remaining as a slog duration; slack, the share of the life that was left.
+// Levels:
+//
+//   - Warn: a lease that was lost, a renewal that failed, a subscription that
+//     broke, a repaired key, a semaphore of another size than stated, dropped
+//     events. A lease that this program ended by Close, Export or MaxHold is no
+//     warning.
+//   - Info: the begin and the end of a lease.
+//   - Debug: every other event.
+//
+// Fields: name, class, token, source, cause, reason, position, holder,
+// replicas, error, n, asked, actual. The fields waited, held and remaining are
+// slog durations. slack is the share of the TTL that was left.
 func New(logger *slog.Logger, options *Options) func(holdfast.Event) {
 	var class func(string) string
 	if options != nil {
@@ -49,7 +57,7 @@ func New(logger *slog.Logger, options *Options) func(holdfast.Event) {
 func describe(event holdfast.Event) (level slog.Level, message, name string, fields []slog.Attr) {
 	switch e := event.(type) {
 	case holdfast.Queued:
-		return slog.LevelDebug, "waits in line", e.Name, []slog.Attr{slog.Int("position", e.Position), slog.String("holder", e.Holder), slog.Duration("remaining", e.Remaining)}
+		return slog.LevelDebug, "waiting", e.Name, []slog.Attr{slog.Int("position", e.Position), slog.String("holder", e.Holder), slog.Duration("remaining", e.Remaining)}
 	case holdfast.Granted:
 		return slog.LevelInfo, "granted", e.Name, []slog.Attr{slog.Int64("token", e.Token), slog.String("source", string(e.Source)), slog.Duration("waited", e.Waited)}
 	case holdfast.Released:
@@ -65,11 +73,11 @@ func describe(event holdfast.Event) (level slog.Level, message, name string, fie
 	case holdfast.RenewFailed:
 		return slog.LevelWarn, "renewal failed", e.Name, []slog.Attr{slog.Duration("remaining", e.Remaining), slog.Float64("slack", e.Slack), slog.Any("error", e.Err)}
 	case holdfast.Recalled:
-		return slog.LevelDebug, "another process waits", e.Name, nil
+		return slog.LevelDebug, "recalled: another process waits", e.Name, nil
 	case holdfast.SizeMismatch:
-		return slog.LevelWarn, "a semaphore has another size than this program asked for", e.Name, []slog.Attr{slog.Int("asked", e.Asked), slog.Int("actual", e.Actual)}
+		return slog.LevelWarn, "semaphore has another size", e.Name, []slog.Attr{slog.Int("asked", e.Asked), slog.Int("actual", e.Actual)}
 	case holdfast.Repaired:
-		return slog.LevelWarn, "a key without expiry was given one", e.Name, nil
+		return slog.LevelWarn, "key without expiry repaired", e.Name, nil
 	case holdfast.SubscriptionConfirmed:
 		return slog.LevelDebug, "subscription confirmed", "", nil
 	case holdfast.SubscriptionBroken:

@@ -11,7 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// ErrNotLeader is why a scheduler skips a run. A *NotLeaderError has more.
+// ErrNotLeader is the reason why a scheduler skips a run. A [*NotLeaderError]
+// has more.
 var ErrNotLeader = errors.New("gocronlock: not the leader")
 
 // NotLeaderError says why this scheduler does not lead.
@@ -35,9 +36,8 @@ func (e *NotLeaderError) Unwrap() []error {
 	return []error{ErrNotLeader, e.Cause}
 }
 
-// Elector implements gocron.Elector, for gocron.WithDistributedElector. It stands
-// in line for a name, holds it as long as it can, and stands in line again when it
-// was lost.
+// Elector implements gocron.Elector, for gocron.WithDistributedElector. It
+// waits for a name, holds it as long as it can, and waits again after a loss.
 type Elector struct {
 	name   string
 	cancel context.CancelFunc
@@ -51,8 +51,8 @@ type Elector struct {
 
 var _ gocron.Elector = (*Elector)(nil)
 
-// NewElector makes an Elector, which stands in line from now on. Close it before
-// the client.
+// NewElector makes an Elector, which waits for the name from now on. Close it
+// before the client.
 func NewElector(client *holdfast.Client, name string) *Elector {
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Elector{name: name, cancel: cancel, done: make(chan struct{})}
@@ -94,8 +94,8 @@ func (e *Elector) note(lease *holdfast.Lease, cause error) {
 	e.lease, e.cause, e.end = lease, cause, nil
 }
 
-// IsLeader is nil while this Elector has the name, by its own clock, and a
-// *NotLeaderError otherwise. It asks nobody.
+// IsLeader returns nil while this Elector holds the name, by its own clock, and
+// a [*NotLeaderError] otherwise. It sends nothing to Redis.
 func (e *Elector) IsLeader(context.Context) error {
 	_, err := e.leads()
 	return err
@@ -114,9 +114,10 @@ func (e *Elector) leads() (*holdfast.Lease, error) {
 	return lease, nil
 }
 
-// Task makes a function for gocron.NewTask of one that wants the lease under which
-// its scheduler leads: its context ends when that does, and then the cause is joined
-// to the error. If the lead was lost before f could begin, it is not called.
+// Task makes a function for gocron.NewTask. The function calls f with the lease
+// under which the scheduler leads. The context of f ends with that lease, and
+// the cause is then joined to the error. If the lead was lost before f could
+// begin, f is not called.
 func (e *Elector) Task(f func(ctx context.Context, lease *holdfast.Lease) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		lease, err := e.leads()
@@ -127,9 +128,9 @@ func (e *Elector) Task(f func(ctx context.Context, lease *holdfast.Lease) error)
 	}
 }
 
-// Close gives the lead to the next in line, at once, and stands no more. Stop the
-// scheduler before: a job that runs on runs without the lead. The error is that of
-// Lease.Release, nil where nothing was held.
+// Close hands the lead to the next waiter at once, and campaigns no more. Stop
+// the scheduler first: a job that still runs then runs without the lead. The
+// error is that of Lease.Release, or nil if the Elector did not lead.
 func (e *Elector) Close() error {
 	e.cancel()
 	<-e.done

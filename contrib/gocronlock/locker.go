@@ -12,41 +12,45 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// DefaultMinHold is Options.MinHold unless they say otherwise.
+// DefaultMinHold is the default of Options.MinHold.
 const DefaultMinHold = 500 * time.Millisecond
 
-// Options are the settings of a Locker. The zero value means the defaults.
+// Options are the settings of a [Locker]. The zero value means the defaults.
 type Options struct {
-	// MinHold is the Mutex.MinHold of a job's name: from the grant on nobody else
-	// gets it before that has passed, also when the job takes a millisecond, and
-	// when its process dies in it. Make it longer than the clocks of the schedulers
-	// may differ, and shorter than the interval of any job by as much: it is no
-	// schedule, and with the interval itself ticks are skipped. It is at most
-	// holdfast.MaxMinHold; more than that panics. Default DefaultMinHold. Negative:
-	// none, which is all that a Client of a quorum can do; an Elector does not need it.
+	// MinHold is the Mutex.MinHold of the name of a job. No process gets the
+	// name before MinHold has passed since the grant, even if the job takes 1
+	// ms or its process dies. Make it longer than the clocks of the schedulers
+	// may differ. Make it shorter than the interval of each job by the same
+	// amount: if it is the interval itself, ticks are skipped.
+	//
+	// At most holdfast.MaxMinHold; a longer one panics. Default:
+	// [DefaultMinHold]. Negative: no MinHold, which is required on a quorum. An
+	// [Elector] does not need it.
 	MinHold time.Duration
 
-	// Every is the period of the jobs, where they have a fixed one: each tick is then begun once,
-	// as by Client.OnceEvery, and MinHold does not count. Jobs with another period need a
-	// Locker of their own (gocron.WithDistributedJobLocker). Default 0: MinHold counts.
-	// It does not work on a quorum.
+	// Every is the period of the jobs, if they have a fixed one. Each tick then
+	// begins once, as with Client.OnceEvery, and MinHold has no effect. Jobs
+	// with another period need a Locker of their own
+	// (gocron.WithDistributedJobLocker). It does not work on a quorum. Default:
+	// 0, MinHold decides.
 	Every time.Duration
 
 	// At is a moment of a tick, with Every. Default: the first run of a job.
 	At time.Time
 
-	// Prefix stands before a job's name to make the name that is locked. Default
-	// "job:".
+	// Prefix is put before the name of a job to make the name that is locked.
+	// Default: "job:".
 	Prefix string
 
-	// Logger is warned of a job's name that could not be given back, or that was
-	// lost before, which gocron does not want to hear. Default slog.Default().
+	// Logger gets a warning if the name of a job could not be released, or was
+	// lost before. gocron has no place for that error. Default: slog.Default().
 	Logger *slog.Logger
 }
 
 // Locker implements gocron.Locker, for gocron.WithDistributedLocker and
-// gocron.WithDistributedJobLocker. Give every job a name (gocron.WithName): the
-// default is that of its function, which jobs can share.
+// gocron.WithDistributedJobLocker. Give every job a name with gocron.WithName.
+// The default is the name of its function, and two jobs can have the same
+// function.
 type Locker struct {
 	client  *holdfast.Client
 	options Options
@@ -57,7 +61,7 @@ type Locker struct {
 
 var _ gocron.Locker = (*Locker)(nil)
 
-// NewLocker makes a Locker. Nil options are good defaults.
+// NewLocker makes a Locker. Nil options mean the defaults.
 func NewLocker(client *holdfast.Client, options *Options) *Locker {
 	l := &Locker{client: client, running: make(map[string]*lock)}
 	if options != nil {
@@ -78,12 +82,13 @@ func NewLocker(client *holdfast.Client, options *Options) *Locker {
 	return l
 }
 
-// Lock takes the name of a job without waiting: one round trip, and one more where
-// MinHold is longer than the ttl. Its errors are those of Mutex.TryLock; gocron skips
-// the run and gives them to gocron.AfterLockError: a *holdfast.HeldError says who runs
-// it, or ran it, anything else that nobody knows. With Options.Every they are those of
-// Client.OnceEvery, a *holdfast.NotDueError says who has begun the tick, and it costs one round
-// trip, or two for the process that begins it.
+// Lock locks the name of a job without waiting. Its errors are those of
+// [holdfast.Mutex.TryLock]; gocron skips the run and passes the error to
+// gocron.AfterLockError. A *holdfast.HeldError says which process runs the job,
+// or ran it. After another error, whether the job runs is not known.
+//
+// With Options.Every the errors are those of [holdfast.Client.OnceEvery]. A
+// *holdfast.NotDueError says which process has begun the tick.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	k := &lock{locker: l, job: job}
 	if err := k.begin(ctx); err != nil {
@@ -153,7 +158,7 @@ func (k *lock) Unlock(context.Context) error {
 	l.mu.Unlock()
 	err := k.release(failed)
 	if err != nil && !errors.Is(err, holdfast.ErrClosed) {
-		l.options.Logger.Warn("holdfast: a job's name", "name", k.lease.Name(), "error", err)
+		l.options.Logger.Warn("gocronlock: cannot release the name of a job", "name", k.lease.Name(), "error", err)
 	}
 	return err
 }
@@ -170,18 +175,21 @@ func (k *lock) release(failed error) error {
 	return err
 }
 
-// Task makes a function for gocron.NewTask of one that wants the lease of its run:
-// its context ends when the lease does, and if it was lost the cause is joined to
-// the error, which gocron gives to gocron.AfterJobRunsWithError. job is the job's
-// name; a run without a lease of that name, since the scheduler has no Locker or
-// the job another name, is an error, and f is not called.
+// Task makes a function for gocron.NewTask. The function calls f with the lease
+// of the run. The context of f ends with the lease. If the lease was lost, the
+// cause is joined to the error, which gocron passes to
+// gocron.AfterJobRunsWithError.
+//
+// job is the name of the job. If the run has no lease of that name, the
+// function returns an error and does not call f. That happens if the scheduler
+// has no Locker, or the job has another name.
 func (l *Locker) Task(job string, f func(ctx context.Context, lease *holdfast.Lease) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		l.mu.Lock()
 		k := l.running[job]
 		l.mu.Unlock()
 		if k == nil {
-			return fmt.Errorf("gocronlock: no lease of job %q: its scheduler needs this Locker, and the job that name (gocron.WithName)", job)
+			return fmt.Errorf("gocronlock: no lease of job %q: give the scheduler this Locker, and the job this name (gocron.WithName)", job)
 		}
 		err := under(ctx, k.lease, f)
 		l.mu.Lock()

@@ -15,13 +15,13 @@ import (
 // scope names the instrumentation library.
 const scope = "github.com/holdfast-go/holdfast/contrib/otel"
 
-// Options are the settings of a Tracing. The zero value means the defaults.
+// Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	// TracerProvider makes the spans. Default that of otel.GetTracerProvider.
+	// TracerProvider makes the spans. Default: otel.GetTracerProvider().
 	TracerProvider trace.TracerProvider
 }
 
-// Tracing makes spans. Its methods may be called from many goroutines.
+// Tracing makes spans. Its methods are safe for concurrent use.
 type Tracing struct {
 	tracer trace.Tracer
 
@@ -29,7 +29,7 @@ type Tracing struct {
 	waiting map[string]map[*wait]struct{}
 }
 
-// New makes a Tracing. Nil options are good defaults.
+// New makes a Tracing. Nil options mean the defaults.
 func New(options *Options) *Tracing {
 	provider := otel.GetTracerProvider()
 	if options != nil && options.TracerProvider != nil {
@@ -38,29 +38,30 @@ func New(options *Options) *Tracing {
 	return &Tracing{tracer: provider.Tracer(scope), waiting: make(map[string]map[*wait]struct{})}
 }
 
-// Named is what can be locked by its name: a *holdfast.Mutex, a *holdfast.RWMutex.
+// Named is a lock with a name: a *holdfast.Mutex or a *holdfast.RWMutex.
 type Named interface {
 	holdfast.Locker
 	Name() string
 }
 
-// Lock is what.Lock under a span. It fails as that does.
+// Lock calls what.Lock under a span, and returns its results.
 func (t *Tracing) Lock(ctx context.Context, what Named) (*holdfast.Lease, error) {
 	return t.Acquire(ctx, what.Name(), what.Lock)
 }
 
-// Acquire is acquire under a span, for everything that is not Lock, such as
+// Acquire calls acquire under a span. Use it for every call that is not Lock,
+// such as
 //
 //	tracing.Acquire(ctx, mutex.Name(), mutex.TryLock)
 //
-// The context that acquire gets belongs to the span. What it returns is returned, and if
-// the lease is lost while the span of ctx lasts, that span says why.
+// acquire gets a context with the span, and Acquire returns its results. If the
+// lease is lost while the span of ctx lasts, that span gets the cause.
 func (t *Tracing) Acquire(ctx context.Context, name string, acquire func(context.Context) (*holdfast.Lease, error)) (*holdfast.Lease, error) {
 	lease, _, err := t.acquire(ctx, name, acquire)
 	return lease, err
 }
 
-// Locker is what with a span for each Lock, for what takes a holdfast.Locker.
+// Locker returns a [holdfast.Locker] that makes a span for each Lock of what.
 func (t *Tracing) Locker(what Named) holdfast.Locker { return traced{t, what} }
 
 type traced struct {
@@ -70,9 +71,9 @@ type traced struct {
 
 func (l traced) Lock(ctx context.Context) (*holdfast.Lease, error) { return l.t.Lock(ctx, l.what) }
 
-// Do is holdfast.Do with a span for the Lock. When it returns, the span of ctx says
-// whether the lease was lost; after Lock alone it may come too late for a span that ends
-// as soon as the lease does.
+// Do is [holdfast.Do] with a span for the Lock. When Do returns, the span of
+// ctx says whether the lease was lost. [Tracing.Lock] cannot promise that for a
+// span that ends at the same time as the lease.
 func (t *Tracing) Do(ctx context.Context, what Named, f func(ctx context.Context, lease *holdfast.Lease) error) error {
 	locker := &once{t: t, what: what}
 	err := holdfast.Do(ctx, locker, func(ctx context.Context, lease *holdfast.Lease) error {

@@ -46,10 +46,10 @@ func (t *Tracing) waits(name string, span trace.Span) (done func()) {
 	}
 }
 
-// OnEvent tells the spans that wait for a name what happens in its line. Give it to
-// holdfast.Options.OnEvent, or call it from there. Without it spans have no queued
-// events. Events come beside the locks: what is told of a wait that has just ended is
-// not on its span any more.
+// OnEvent adds queued events to the spans that wait for a name. Give it to
+// holdfast.Options.OnEvent, or call it from your own OnEvent. Without it, spans
+// have no queued events. Events arrive independently of the locks: an event of
+// a wait that has just ended is not on its span.
 func (t *Tracing) OnEvent(event holdfast.Event) {
 	queued, ok := event.(holdfast.Queued)
 	if !ok {

@@ -9,33 +9,38 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// InventoryOptions are the settings of an Inventory. The zero value means the defaults.
+// InventoryOptions are the settings of an [Inventory]. The zero value means the
+// defaults.
 type InventoryOptions struct {
-	// Prefix is that of the names that are counted. Default: all.
+	// Prefix is that of the names that are counted. Default: all names.
 	Prefix string
 
-	// Every is the least time from the begin of one survey to the next, however often
-	// and by whomever it is scraped. Default 30 s.
+	// Every is the shortest time from the begin of one survey to the next, for
+	// all scrapers together. Default: 30 s.
 	Every time.Duration
 
-	// Wait is how long a scrape waits for a survey. When that takes longer the scrape
-	// gets the figures of the one before, and the next scrape the new ones. Default 1 s.
+	// Wait is how long a scrape waits for a survey. If the survey takes longer,
+	// the scrape gets the figures of the one before. The next scrape gets the
+	// new ones. Default: 1 s.
 	Wait time.Duration
 
-	// Limit is how long a survey may take before it is given up. Default 30 s.
+	// Limit is how long a survey may take before it is cancelled. Default: 30
+	// s.
 	Limit time.Duration
 
-	// MaxNames is how many names there may be: where there are more nothing is
-	// surveyed, and holdfast_inventory_capped is 1. Every 10,000 names that are held
-	// cost Redis about 100 ms of its time for each survey. Default 20,000.
+	// MaxNames is the largest number of names that is surveyed. If there are
+	// more, nothing is surveyed and holdfast_inventory_capped is 1. Each 10,000
+	// held names cost Redis about 100 ms per survey. Default: 20,000.
 	MaxNames int
 }
 
-// Inventory is what stands in Redis, whoever put it there: a prometheus.Collector over
-// Client.Survey. Names are counted and never labels.
+// Inventory is what stands in Redis for all processes. It is a
+// prometheus.Collector over Client.Survey. It counts names and never uses one
+// as a label.
 //
-// A scrape that comes when the figures are older than InventoryOptions.Every begins a
-// survey; without scrapes nothing is asked, and there is never more than one at a time.
+// A scrape begins a survey if the figures are older than
+// InventoryOptions.Every. Without scrapes it asks nothing. At most one survey
+// runs at a time.
 type Inventory struct {
 	client  *holdfast.Client
 	options InventoryOptions
@@ -51,7 +56,8 @@ type Inventory struct {
 
 var _ prometheus.Collector = (*Inventory)(nil)
 
-// NewInventory makes the inventory of what a Client sees. Nil options are good defaults.
+// NewInventory makes the inventory of the names that a Client sees. Nil options
+// mean the defaults.
 func NewInventory(client *holdfast.Client, options *InventoryOptions) *Inventory {
 	i := &Inventory{client: client}
 	if options != nil {

@@ -10,23 +10,23 @@ import (
 
 var (
 	inventoryNames = prometheus.NewDesc("holdfast_inventory_names",
-		"Names that were locked in the last day, by what they are now.", []string{"state"}, nil)
+		"Names locked in the last day, by state.", []string{"state"}, nil)
 	inventoryHeld = prometheus.NewDesc("holdfast_inventory_held",
-		"Names that are held.", []string{"kind"}, nil)
+		"Held names.", []string{"kind"}, nil)
 	inventoryWaiting = prometheus.NewDesc("holdfast_inventory_waiting",
-		"Processes that wait in line, over all names; of shared kinds, acquisitions.", []string{"kind"}, nil)
+		"Waiting processes, over all names; for semaphores and RW locks, waiting acquisitions.", []string{"kind"}, nil)
 	inventoryLongestWait = prometheus.NewDesc("holdfast_inventory_longest_wait_seconds",
-		"How long the one who waits longest has waited, among the first 100 of each name.", []string{"kind"}, nil)
+		"Longest wait so far, among the first 100 waiters of each name.", []string{"kind"}, nil)
 	inventoryDiagnosed = prometheus.NewDesc("holdfast_inventory_diagnosed",
-		"Names of which this is to be said; problem: somebody should look after them.", []string{"code", "problem"}, nil)
+		"Names with this diagnosis; problem=true: an operator should act.", []string{"code", "problem"}, nil)
 	inventoryUp = prometheus.NewDesc("holdfast_inventory_up",
-		"1: the newest survey succeeded.", nil, nil)
+		"1 if the newest survey succeeded.", nil, nil)
 	inventoryCapped = prometheus.NewDesc("holdfast_inventory_capped",
 		"1: there are more than InventoryOptions.MaxNames names, so nothing is surveyed.", nil, nil)
 	inventoryAge = prometheus.NewDesc("holdfast_inventory_age_seconds",
-		"Since the survey began whose figures these are.", nil, nil)
+		"Age of these figures: time since their survey began.", nil, nil)
 	inventorySeconds = prometheus.NewDesc("holdfast_inventory_survey_seconds",
-		"How long the newest survey took, or was waited for.", nil, nil)
+		"Duration of the newest survey, or of the wait for it.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -39,7 +39,8 @@ func (i *Inventory) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It takes InventoryOptions.Wait at most.
+// Collect implements prometheus.Collector. It blocks for at most
+// InventoryOptions.Wait.
 func (i *Inventory) Collect(metrics chan<- prometheus.Metric) {
 	i.refresh()
 	i.mu.Lock()

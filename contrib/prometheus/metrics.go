@@ -9,21 +9,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options are the settings of a Metrics. The zero value means the defaults.
+// Options are the settings of a [Metrics]. The zero value means the defaults.
 type Options struct {
-	// Class is the class of a name: the label under which its locks are counted, such
-	// as "invoice" of "invoice:42". It is called for every event, from one goroutine
-	// of each Client at a time and from scrapes, and must be quick. The first
-	// MaxClasses classes count; what comes after is of class "other". Default: all
-	// names are of class "all".
+	// Class returns the class of a name: the label under which its locks are
+	// counted, such as "invoice" for "invoice:42". It is called for every
+	// event, from one goroutine of each Client at a time, and from scrapes. It
+	// must be quick. The first [MaxClasses] classes count; later ones are
+	// counted as "other". Default: "all" for every name.
 	Class func(name string) string
 }
 
-// MaxClasses is how many classes, and how many scripts, have labels of their own.
+// MaxClasses is the number of classes, and of scripts, that have labels of
+// their own.
 const MaxClasses = 64
 
-// Metrics are the metrics of this process's locks. It is a prometheus.Collector; its
-// other methods may be called from many goroutines, for any number of Clients.
+// Metrics are the metrics of the locks of this process. It is a
+// prometheus.Collector. Its other methods are safe for concurrent use, for any
+// number of Clients.
 type Metrics struct {
 	class func(string) string
 	vectors
@@ -37,7 +39,7 @@ type Metrics struct {
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New makes the metrics of a process. Nil options are good defaults.
+// New makes the metrics of a process. Nil options mean the defaults.
 func New(options *Options) *Metrics {
 	m := &Metrics{
 		class:   func(string) string { return "all" },
@@ -54,7 +56,8 @@ func New(options *Options) *Metrics {
 	return m
 }
 
-// OnEvent counts one event. Give it to holdfast.Options.OnEvent, or call it from there.
+// OnEvent counts one event. Give it to holdfast.Options.OnEvent, or call it
+// from your own OnEvent.
 func (m *Metrics) OnEvent(event holdfast.Event) {
 	switch e := event.(type) {
 	case holdfast.Queued:
@@ -92,9 +95,10 @@ func (m *Metrics) OnEvent(event holdfast.Event) {
 	}
 }
 
-// Watch has a Client's leases and waiting callers counted at every scrape, from the
-// Client itself, so that these are exact also where events were dropped. It does not
-// keep the Client alive; one that is gone, or closed, counts as nothing.
+// Watch counts the leases and the waiting callers of a Client at every scrape.
+// It reads them from the Client itself, so they are exact even if events were
+// dropped. It does not keep the Client alive. A Client that is closed or gone
+// counts as zero.
 func (m *Metrics) Watch(client *holdfast.Client) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

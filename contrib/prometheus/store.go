@@ -24,9 +24,9 @@ func newStoreVectors() storeVectors {
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holdfast_store_calls_total",
 			Help: "Scripts that were sent to a store."}, []string{"store", "script"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holdfast_store_errors_total",
-			Help: "Scripts, subscriptions and scans that a store did not answer, or refused, by what it said."}, []string{"store", "script", "error"}),
+			Help: "Scripts, subscriptions and scans that a store refused or did not answer, by error."}, []string{"store", "script", "error"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "holdfast_store_seconds",
-			Help:    "From sending to the answer or the end of patience: one script, a pipeline of them, one with WAIT, a subscription.",
+			Help:    "Time from sending to the answer or the timeout: one script, a pipeline, a script with WAIT, a subscription.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .05, .1, .5, 1, 2.5}}, []string{"store", "method"}),
 	}
 }
@@ -35,9 +35,9 @@ func (v *storeVectors) collectors() []prometheus.Collector {
 	return []prometheus.Collector{v.calls, v.errors, v.seconds}
 }
 
-// Store is a store whose calls are counted: give it to holdfast.New in place of the
-// store itself. label tells several apart, as those of a quorum; it may be empty. It
-// does not close the store.
+// Store returns a store whose calls are counted. Give it to holdfast.New in
+// place of the store itself. label distinguishes several stores, such as the
+// nodes of a quorum; it may be empty. It does not close the store.
 func (m *Metrics) Store(store holdfast.Store, label string) holdfast.Store {
 	method := func(name string) prometheus.Observer { return m.servers.seconds.WithLabelValues(label, name) }
 	return &counted{

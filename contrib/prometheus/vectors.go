@@ -22,7 +22,7 @@ var (
 	waitingDesc = prometheus.NewDesc("holdfast_waiting",
 		"Calls of this process that wait for a lease.", []string{"class"}, nil)
 	leastSlackDesc = prometheus.NewDesc("holdfast_renewal_slack_min_ratio",
-		"Least share of a lease's life that was left at a renewal, or when one failed, in the last five minutes.", []string{"class"}, nil)
+		"Smallest share of the TTL left at a renewal or a failed renewal, in the last 5 minutes.", []string{"class"}, nil)
 )
 
 func newVectors() vectors {
@@ -36,23 +36,23 @@ func newVectors() vectors {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	return vectors{
-		waits: histogram("holdfast_wait_seconds", "From the call of Lock to its lease, of calls that got one.",
+		waits: histogram("holdfast_wait_seconds", "Time from the call of Lock to its lease, for calls that got one.",
 			.001, .005, .01, .05, .1, .5, 1, 5, 15, 60, 300, 1800),
-		holds: histogram("holdfast_hold_seconds", "How long leases lasted that ended, by release or loss.",
+		holds: histogram("holdfast_hold_seconds", "Duration of leases that ended, by release or loss.",
 			.001, .01, .1, .5, 1, 5, 15, 60, 300, 900, 3600, 14400, 86400),
-		slacks: histogram("holdfast_renewal_slack_ratio", "Share of the life that was left at a renewal, or when one failed.",
+		slacks: histogram("holdfast_renewal_slack_ratio", "Share of the TTL left at a renewal or a failed renewal.",
 			.05, .1, .2, .3, .4, .5, .6, .7, .8),
 		granted:     counter("holdfast_granted_total", "Leases that began.", "source"),
-		released:    counter("holdfast_released_total", "Leases that were given back."),
-		lost:        counter("holdfast_lost_total", "Leases that ended before their release.", "cause"),
-		looks:       counter("holdfast_polls_total", "Answers to this process that it waits in line for a name."),
+		released:    counter("holdfast_released_total", "Leases that were released."),
+		lost:        counter("holdfast_lost_total", "Leases that were lost before their release.", "cause"),
+		looks:       counter("holdfast_polls_total", "Polls by waiters of this process."),
 		renewed:     counter("holdfast_renewals_total", "Renewals that Redis answered."),
-		renewFailed: counter("holdfast_renewal_failures_total", "Renewals that were not answered, refused, or acknowledged by too few replicas."),
+		renewFailed: counter("holdfast_renewal_failures_total", "Renewals that were not answered, were refused, or were acknowledged by too few replicas."),
 		recalled:    counter("holdfast_recalled_total", "Tenures for which another process began to wait."),
-		repaired:    counter("holdfast_repaired_total", "Keys without expiry that were given one."),
+		repaired:    counter("holdfast_repaired_total", "Keys without expiry that were repaired."),
 		confirmed:   single("holdfast_subscriptions_confirmed_total", "Subscriptions for pushes that were confirmed."),
 		broken:      single("holdfast_subscriptions_broken_total", "Subscriptions for pushes that broke."),
-		dropped:     single("holdfast_events_dropped_total", "Events that are missing here, since OnEvent fell behind."),
+		dropped:     single("holdfast_events_dropped_total", "Events dropped because OnEvent was too slow."),
 	}
 }
 
