@@ -256,6 +256,9 @@ func docComments(s source) []passage {
 		case *ast.FuncDecl:
 			if d.Name.IsExported() && (d.Recv == nil || !hiddenMethod(d)) {
 				add(d.Doc)
+				if n := len(all) - 1; d.Doc != nil { // a name may be a word, such as Who
+					all[n].text = "It" + strings.TrimPrefix(all[n].text, d.Name.Name)
+				}
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {

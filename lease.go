@@ -9,10 +9,10 @@ import (
 )
 
 // Lease is one caller's hold of a name, from the grant to Release or loss. It is lost
-// when its deadline passes without an answered renewal, or when another holder has the
-// name in Redis. The deadline is earlier than the expiry in Redis. So a process that
-// stops when its lease ends has stopped before the next holder starts. A Lease is safe
-// for concurrent use.
+// when its deadline passes without an answered renewal, or when Redis reports that the
+// name is free or has another holder. The deadline is earlier than the expiry in Redis.
+// So a process that stops when its lease ends has stopped before the next holder
+// starts. A Lease is safe for concurrent use.
 type Lease struct {
 	turn     *turn
 	client   *Client // keeps it from being collected

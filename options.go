@@ -46,9 +46,10 @@ type Options struct {
 	Owner string
 
 	// Details describe this process in Inspect and Survey while the Client holds or
-	// waits for a name. The Client writes them in the background every 20 min; no lock
-	// waits for that. Close removes them. After a crash they expire after an hour and a
-	// TTL. The default nil means none. See [ProcessDetails].
+	// waits for a name. The Client writes them at its first grant or place in a queue,
+	// and then every 20 min. No lock waits for that. Close removes them. After a crash
+	// they expire after an hour and a TTL. The default nil means none. See
+	// [ProcessDetails].
 	Details *Details
 
 	// Linger keeps an idle name for up to this long after its last Release, so that
