@@ -353,7 +353,7 @@ var later = []string{
 	"./", // the Go files of the root
 	"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "spec/",
 	"docs/adr/", "docs/verification/", "docs/verification.md", "docs/benchmarks.md", "docs/runbooks/",
-	"docs/protocol.md", "docs/shared.md", "docs/http.md", "docs/metrics.md",
+	"docs/http.md", "docs/metrics.md",
 	"docs/dashboard.md", "docs/install.md", "docs/operations.md",
 	"deploy/", "packaging/",
 	"fence/", "journal/", "server/", "cmd/holdfast/",
