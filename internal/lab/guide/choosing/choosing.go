@@ -1,0 +1,57 @@
+// Package choosing is the code of docs/guide/03-choosing.md.
+package choosing
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+func semaphore(ctx context.Context, client *holdfast.Client, export func(context.Context) error) error {
+	exports := client.Semaphore("exports", 10)
+	return holdfast.Do(ctx, exports.Permits(4), func(ctx context.Context, _ *holdfast.Lease) error {
+		return export(ctx) // a big one: it counts for four
+	})
+}
+
+func readers(ctx context.Context, client *holdfast.Client, read, write func(context.Context) error) error {
+	config := client.RWMutex("config")
+	reading := holdfast.Do(ctx, config.RLocker(), func(ctx context.Context, _ *holdfast.Lease) error {
+		return read(ctx)
+	})
+	writing := holdfast.Do(ctx, config, func(ctx context.Context, _ *holdfast.Lease) error {
+		return write(ctx)
+	})
+	return errors.Join(reading, writing)
+}
+
+func several(ctx context.Context, client *holdfast.Client, transfer func(ctx context.Context, from, to int64) error) error {
+	return client.Multi("account:7", "account:3").Do(ctx, func(ctx context.Context, lease *holdfast.MultiLease) error {
+		return transfer(ctx, lease.Token("account:7"), lease.Token("account:3"))
+	})
+}
+
+func observe(ctx context.Context, client *holdfast.Client, found func(address string)) {
+	for leader, err := range client.Election("scheduler").Observe(ctx) {
+		if err != nil {
+			continue // Redis does not answer; Observe goes on
+		}
+		found(leader.Value)
+	}
+}
+
+func conditional(ctx context.Context, db *sql.DB, id, version int64) error {
+	result, err := db.ExecContext(ctx, `UPDATE invoices SET state = 'paid', version = version + 1
+		WHERE id = $1 AND version = $2`, id, version)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return err
+	} else if n == 0 {
+		return errors.New("another writer was first")
+	}
+	return nil
+}
