@@ -214,5 +214,5 @@ func (s *Store) run(peer *server.Peer, args []string) error {
 	return nil
 }
 
-// SendsOnce is true: see holdfast.SendsOnce.
+// SendsOnce reports true. See [holdfast.SendsOnce].
 func (s *Store) SendsOnce() bool { return true }

@@ -24,9 +24,9 @@ type Store struct {
 var _ holdfast.Store = (*Store)(nil)
 var _ holdfast.SendsOnce = (*Store)(nil)
 
-// SendsOnce reports whether no call is sent again that may have run: that is so of what
-// Open made for one server or Sentinel, unless Adjust has set MaxRetries. See
-// holdfast.SendsOnce.
+// SendsOnce reports whether the client never sends a call again that may have
+// run. That is true for a Store that [Open] made for one server or Sentinel,
+// unless Adjust set MaxRetries. See [holdfast.SendsOnce].
 func (s *Store) SendsOnce() bool { return s.once }
 
 // Client is what [New] needs of a go-redis client. New also needs the methods

@@ -25,9 +25,9 @@ type Store struct {
 var _ holdfast.Store = (*Store)(nil)
 var _ holdfast.SendsOnce = (*Store)(nil)
 
-// SendsOnce reports whether no call is sent again that may have run: that is so of what
-// Open made for one server or Sentinel, unless Adjust has set ConnLifetime. See
-// holdfast.SendsOnce.
+// SendsOnce reports whether the client never sends a call again that may have
+// run. That is true for a Store that [Open] made for one server or Sentinel,
+// unless Adjust set ConnLifetime. See [holdfast.SendsOnce].
 func (s *Store) SendsOnce() bool { return s.once }
 
 // New makes a Store that uses the client of the program. The program may share

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Principal is who sent a request.
+// Principal is the sender of a request.
 type Principal struct {
 	Label string // of its token; empty where there are none
 	Role  Role
@@ -18,7 +18,7 @@ type Principal struct {
 
 type principalKey struct{}
 
-// PrincipalOf is who sent a request, for the handlers in Options.
+// PrincipalOf returns the sender of a request, for the handlers in [Options].
 func PrincipalOf(r *http.Request) Principal { return who(r) }
 
 // who is who sent a request that was admitted.

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// API is the handler. Close it.
+// API is the http.Handler of the API. Make it with [Handler], and close it.
 type API struct {
 	client  *holdfast.Client
 	options Options
@@ -31,9 +31,10 @@ type API struct {
 	close   func()
 }
 
-// Handler makes the API of a Client. Mount it below Options.BasePath. It returns an error if
-// options are out of range. Give the Client Options.Details, which may be empty: then Inspect and
-// "holdfast show" say of a lease by request that no process renews it by itself.
+// Handler makes the API of a Client. Mount it under Options.BasePath. It
+// returns an error if options are out of range. Set Options.Details of the
+// Client, which may be empty. Then Inspect and "holdfast show" report that no
+// process renews a lease by request.
 func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	if client == nil {
 		panic("server: Handler needs a Client")
@@ -78,9 +79,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Close ends the streams: each client is told, and has Options.Grace to close; then
-// its lease is released. Requests that wait for a lease, and those that come, are
-// answered 503. It returns when all are, or ctx ends. The Client stays open.
+// Close ends the streams. Each client gets a message and has Options.Grace to
+// close its stream; then its lease is released. Waiting and new requests for a
+// lease get status 503. Close returns when every request is answered, or when
+// ctx ends. It does not close the Client.
 func (a *API) Close(ctx context.Context) error {
 	a.close()
 	look := time.NewTicker(10 * time.Millisecond)

@@ -1,16 +1,22 @@
-// Package server shows and gives locks over HTTP, with JSON, to whoever has no
-// library of holdfast. Handler makes an API that can be mounted in any server; the
-// command holdfast serve runs it by itself.
+// Package server offers locks over HTTP and JSON, for programs in any language.
+// [Handler] makes an API that you can mount in your own server. The command
+// "holdfast serve" runs it alone.
 //
-// A lease over HTTP is of one of two kinds. By request: the answer holds a text, the
-// lease, by which it is renewed and released in further requests; when nobody
-// renews it, it ends by its ttl. Bound to a stream: this server renews it for
-// as long as the connection is open, and releases it when that closes; so a client
-// that dies is noticed at once. Either way the limits of the package holdfast hold:
-// a paused client can act after its lease has ended, and what makes that harmless is
-// the token, which the resource checks.
+// A lease over HTTP is of one of two kinds:
 //
-// The server keeps nothing that matters. Leases by request live in Redis alone:
-// any server of the same Redis renews them, also after a restart. Those bound to a
-// stream end with it, or, when the server is killed, by their ttl.
+//   - By request: the answer has a text, the lease. Further requests renew and
+//     release it by that text. If no request renews it, it ends when its TTL
+//     has passed.
+//   - Bound to a stream: the server renews the lease while the connection is
+//     open, and releases it when the connection closes. So the death of a
+//     client is noticed at once.
+//
+// The limits of package holdfast hold for both. A paused client can act after
+// its lease has ended. The fencing token, checked by the resource, makes that
+// harmless.
+//
+// The server keeps no state that matters. Leases by request live in Redis
+// alone: any server of the same Redis renews them, also after a restart. A
+// lease bound to a stream ends with the stream. If the server is killed, the
+// lease ends when its TTL has passed.
 package server

@@ -16,7 +16,7 @@ func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(openAPI)
 }
 
-// OpenAPI is the description of the API in OpenAPI 3.1, as JSON.
+// OpenAPI returns the description of the API in OpenAPI 3.1, as JSON.
 func OpenAPI() []byte { return append([]byte(nil), openAPI...) }
 
 // health tells that the process works; the store is another question.

@@ -11,51 +11,54 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Options are the settings of an API. The zero value of each field, and nil
-// *Options, mean the default.
+// Options are the settings of [Handler]. Nil options, and the zero value of
+// each field, mean the default.
 type Options struct {
-	// Tokens says who may do what. Without it everybody may do everything, which is for
-	// a server that listens on loopback: then only requests to an IP address,
-	// localhost or one of Hosts are served, so that no web page can reach it
-	// by a name of its own.
+	// Tokens are the tokens and their roles. Without Tokens every request may
+	// do everything, which is meant for a server that listens on loopback. The
+	// server then serves only requests to an IP address, localhost or one of
+	// Hosts. So no web page can reach it by another name.
 	Tokens *Tokens
 
-	// Hosts are more names under which a server without Tokens may be reached.
+	// Hosts are more host names for a server without Tokens.
 	Hosts []string
 
-	// BasePath stands before all paths, such as "/locks". Default none.
+	// BasePath is put before all paths, such as "/locks". Default: none.
 	BasePath string
 
-	// ReadOnly refuses all that changes something.
+	// ReadOnly refuses every request that changes something.
 	ReadOnly bool
 
-	// Pages serves what is below BasePath and not the API's own, by its whole path.
-	// PrincipalOf tells it who asks. Default: 404. Where there are Tokens it is served to viewers, and to a browser that
-	// gives one as the password of HTTP Basic authentication.
+	// Pages serves every path under BasePath that the API does not use, by its
+	// whole path. [PrincipalOf] returns the sender of a request. With Tokens,
+	// Pages needs the role Viewer; a browser may send its token as the password
+	// of HTTP Basic authentication. Default: 404.
 	Pages http.Handler
 
-	// Metrics serves /metrics. Default: 404. Whoever may view may read it.
+	// Metrics serves /metrics, for the role Viewer. Default: 404.
 	Metrics http.Handler
 
-	DefaultTTL time.Duration // of a lease whose request names none; default 30 s
-	MaxTTL     time.Duration // the longest that may be asked for; default, and at most, holdfast.MaxTTL
-	MaxWait    time.Duration // the longest wait of a request; default 1 min
-	MaxStream  time.Duration // the longest wait of a stream for its lease; default 1 h
+	DefaultTTL time.Duration // TTL of a lease if the request has none; default 30 s
+	MaxTTL     time.Duration // longest TTL of a request; default, and at most, holdfast.MaxTTL
+	MaxWait    time.Duration // longest wait of a request; default 1 min
+	MaxStream  time.Duration // longest wait of a stream for its lease; default 1 h
 
-	// MaxRequests is how many requests for a lease are worked on or wait at a time, and
-	// how many others; more are answered 503. Default 1,024. Streams are counted by
-	// MaxStreams, default 4,096. One token has at most half of each.
+	// MaxRequests is the number of requests for a lease, and of other requests,
+	// that are served at a time. MaxStreams is the number of streams. Further
+	// requests get status 503. One token gets at most half of each. Defaults:
+	// 1,024 and 4,096.
 	MaxRequests, MaxStreams int
 
-	// TerraformTTL is how long a lock of Terraform lasts that is never
-	// unlocked. Terraform does not renew. Default 24 h.
+	// TerraformTTL is the TTL of a lock of Terraform, which does not renew it.
+	// A lock that is never unlocked ends then. Default: 24 h.
 	TerraformTTL time.Duration
 
 	// Grace is how long the client of a stream has to close it when the server
-	// shuts down. Default 5 s.
+	// shuts down. Default: 5 s.
 	Grace time.Duration
 
-	// Logger gets orders (who revoked, stole or unlocked what) and what goes wrong. Default slog.Default().
+	// Logger gets failures, and each revocation, steal and unlock with its
+	// sender. Default: slog.Default().
 	Logger *slog.Logger
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// NewServer makes an http.Server with the limits that an open port needs: a client
-// that sends or reads slowly does not keep a connection for ever. Streams have
+// NewServer makes an http.Server with the limits of an open port. A client that
+// sends or reads slowly does not keep a connection for ever. Streams have
 // limits of their own.
 func NewServer(a *API) *http.Server {
 	return &http.Server{
@@ -32,8 +32,9 @@ func NewServer(a *API) *http.Server {
 // so long the lease of a stream would be renewed for nobody.
 const silence = 20 * time.Second
 
-// Limit makes a listener that has at most n connections at a time; others wait in the system's queue.
-// On Linux a connection breaks when its client has confirmed nothing for 20 s.
+// Limit makes a listener with at most n open connections. Further connections
+// wait in the queue of the system. On Linux a connection breaks if its client
+// has acknowledged nothing for 20 s.
 func Limit(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, room: make(chan struct{}, n), over: make(chan struct{})}
 }
@@ -111,7 +112,8 @@ func (c *counted) Close() error {
 	return err
 }
 
-// Loopback reports whether only this machine can reach an address, host:port.
+// Loopback reports whether an address, host:port, can be reached only from this
+// machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

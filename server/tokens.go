@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Role is what somebody may do; each may what those before it may.
+// Role is a set of rights. Each role has the rights of the roles before it.
 type Role int
 
 // The roles.
 const (
 	Anybody Role = iota // needs no token
 	Viewer              // sees names, holders and waiters
-	User                // takes, renews and releases leases of its own
-	Admin               // revokes and steals those of others
+	User                // locks names, and renews and releases its own leases
+	Admin               // revokes and steals leases of others
 )
 
 var roles = map[string]Role{"viewer": Viewer, "user": User, "admin": Admin}
@@ -38,14 +38,14 @@ func (r Role) String() string {
 	return "anybody"
 }
 
-// Tokens are who may do what, from a file: one token a line, as role, SHA-256 of
-// the token in hex, and a label for people, with spaces between them. Empty lines and those
-// that begin with # count for nothing. The token itself stands nowhere; since it is
-// not stretched before it is hashed it must be random, as NewToken makes it, and not a
-// password that somebody thought of.
+// Tokens are the tokens of a file and their roles. The file has one token per
+// line: role, SHA-256 of the token in hex, and a label for people, separated by
+// spaces. Empty lines and lines that begin with # are ignored. The file does
+// not contain the token itself. The hash is not slow, so the token must be
+// random, as [NewToken] makes it, and not a password.
 //
-// The file is read again when it has changed. If it can't be read then, or has a mistake,
-// that is logged and what was read before stays in force.
+// The file is read again after each change. If it cannot be read then, or has a
+// mistake, that is logged and the previous contents stay in force.
 type Tokens struct {
 	path   string
 	logger *slog.Logger
@@ -63,7 +63,7 @@ type token struct {
 	label string
 }
 
-// OpenTokens reads a file of tokens. A nil logger is slog.Default().
+// OpenTokens reads a file of tokens. A nil logger means slog.Default().
 func OpenTokens(path string, logger *slog.Logger) (*Tokens, error) {
 	if logger == nil {
 		logger = slog.Default()
@@ -75,7 +75,7 @@ func OpenTokens(path string, logger *slog.Logger) (*Tokens, error) {
 	return t, nil
 }
 
-// NewToken makes a random token, and the line that stands for it in the file.
+// NewToken makes a random token, and its line for the file of [Tokens].
 func NewToken(role Role, label string) (secret, line string, err error) {
 	label = strings.TrimSpace(label)
 	switch {
@@ -151,7 +151,8 @@ func parseTokens(data []byte) (list []token, err error) {
 	return list, nil
 }
 
-// Who tells whose a token is. It takes as long whichever matches, or none.
+// Authenticate returns the principal of a token, and false if there is none. It
+// takes the same time for every token.
 func (t *Tokens) Authenticate(secret string) (Principal, bool) {
 	sum := sha256.Sum256([]byte(secret))
 	var found Principal

@@ -1,14 +1,17 @@
-// Package dashboard shows in a browser who holds which name, who waits for it and
-// what needs attention. Handler is one http.Handler with everything in it: pages,
-// scripts and styles are part of the program, and nothing is fetched from
-// elsewhere.
+// Package dashboard shows in a browser which names are held, by which holders,
+// which waiters wait, and what needs attention. [Handler] is one http.Handler
+// with everything in it. Pages, scripts and styles are part of the program, and
+// nothing is fetched from elsewhere.
 //
-// Its limits first. It looks at Redis twice a second at most, and less often where
-// a look takes long: a hold that begins and ends between two looks is not seen. What
-// it tells of the past is what was seen since somebody opened a page, unless
-// Options.Journal gives it more. It knows no users: put it behind what does.
+// Its limits:
 //
-// Redis is asked by one sampler for all who watch, so many open pages cost what one
-// costs, and nothing at all when nobody has looked for a minute. The pages work
-// without JavaScript; with it they follow what happens.
+//   - It polls Redis at most twice a second, and less often if a poll takes
+//     long. It does not see a hold that begins and ends between two polls.
+//   - It shows the past only since a page was opened. Options.Journal adds the
+//     time before.
+//   - It has no users of its own: put it behind a server that authenticates.
+//
+// One sampler polls Redis for all open pages, so many pages cost as much as
+// one. If no page was open for 1 min, it stops. The pages work without
+// JavaScript; with JavaScript they update by themselves.
 package dashboard

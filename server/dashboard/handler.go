@@ -13,9 +13,10 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Handler serves the pages of what client sees. It begins to look when somebody
-// opens a page, and stops a minute after the last one left; there is nothing to close.
-// A BasePath that is none panics. The client must not be closed before the server.
+// Handler serves the pages of the names that client sees. It begins to poll
+// when a page is opened, and stops 1 min after the last page was closed. There
+// is nothing to close. It panics if BasePath is malformed. Close the client
+// after the server.
 func Handler(client *holdfast.Client, options *Options) http.Handler {
 	if client == nil {
 		panic("holdfast/dashboard: Handler needs a client")

@@ -10,19 +10,20 @@ import (
 	"github.com/holdfast-go/holdfast/journal"
 )
 
-// Journal is where the past was written down; JournalIn is the usual one.
+// Journal is the record of the past. [JournalIn] makes the usual one.
 type Journal interface {
-	// Recent returns the newest entries of a name, of all names if that is empty, the
-	// newest first, at most limit.
+	// Recent returns at most limit entries of a name, newest first. An empty
+	// name means all names.
 	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
-	// Follow yields entries as they are written, from now on, until ctx ends. An error
-	// is its last.
+	// Follow yields entries as they are written, from now on, until ctx ends.
+	// An error is its last element.
 	Follow(ctx context.Context) iter.Seq2[journal.Entry, error]
-	// Jobs lists what is kept of the commands that `holdfast run` ran.
+	// Jobs lists the jobs that "holdfast run" has recorded.
 	Jobs(ctx context.Context) ([]journal.Job, error)
 }
 
-// JournalIn is the journal in a store, of Clients with Options.Prefix keyPrefix.
+// JournalIn is the journal in a store, of Clients whose Options.Prefix is
+// keyPrefix.
 func JournalIn(store holdfast.Store, keyPrefix string) Journal { return stored{store, keyPrefix} }
 
 type stored struct {

@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// Options are the settings of a Handler. The zero value, and nil *Options, are a
+// Options are the settings of [Handler]. Nil options and the zero value mean a
 // dashboard at the root of a host that shows everything and changes nothing.
 type Options struct {
-	// BasePath is the path that the Handler is mounted under, such as "/locks": with
-	// a slash in front and none at the end. It takes that off by itself: no
-	// http.StripPrefix. Default none.
+	// BasePath is the path of the Handler, such as "/locks": with a slash in
+	// front and none at the end. The Handler removes it by itself; do not use
+	// http.StripPrefix. Default: none.
 	BasePath string
 
-	// Prefix limits what is shown to names that begin with it. Default none.
+	// Prefix limits the pages to names that begin with it. Default: none.
 	Prefix string
 
-	// ReadOnly takes the forms for Revoke and Steal off the pages, and refuses them,
-	// whatever Authorize says.
+	// ReadOnly removes the forms for Revoke and Steal, and refuses these
+	// requests, even if Authorize allows them.
 	ReadOnly bool
 
-	// Authorize decides whether a request may do what it asks for. Its error is shown
-	// to who asked, with status 403. Default nil: nobody may, as with ReadOnly.
-	// Anyone lets everybody who reaches the pages.
+	// Authorize decides whether a request may do its action. The sender sees
+	// its error, with status 403. [Anyone] allows every request. Default: nil,
+	// which refuses every request, as ReadOnly does.
 	Authorize func(r *http.Request, action Action) error
 
-	// Journal tells the past, and of the jobs of `holdfast run`, such as JournalIn. Default
-	// nil: what was seen since somebody began to look.
+	// Journal has the past, and the jobs of "holdfast run". See [JournalIn].
+	// Default: nil, the past since a page was opened.
 	Journal Journal
 }
 
-// Action is what somebody wants to do to a tenure.
+// Action is a request to change a tenure.
 type Action struct {
 	Verb   Verb
 	Name   string
@@ -40,7 +40,7 @@ type Action struct {
 	Reason string // for the holder, as it was typed
 }
 
-// Verb is what an Action does.
+// Verb is what an [Action] does.
 type Verb string
 
 // The verbs, after the methods of holdfast.Client.
@@ -49,8 +49,8 @@ const (
 	Steal  Verb = "steal"
 )
 
-// Anyone as Options.Authorize lets everybody who reaches the pages revoke and steal: for a
-// dashboard on loopback, or behind a proxy that admits only who may.
+// Anyone, as Options.Authorize, allows every request to revoke and steal. Use
+// it for a dashboard on loopback, or behind a proxy that admits only operators.
 func Anyone(*http.Request, Action) error { return nil }
 
 // withDefaults returns a checked copy. A mistake of the program panics.
