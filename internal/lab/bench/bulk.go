@@ -52,7 +52,7 @@ var bulkWorkloads = []bulkWorkload{
 	{"B8", "100,000 leases held by one process", leasesInBulk},
 	{"B9", "100 clients × 100 callers, and 10,000 clients, wait for one name", waitersInBulk},
 	{"B10", "growth with the number of waiters and of names", growth},
-	{"B11", "10,000 waiters whose process was killed, then one alive", deadCrowd},
+	{"B11", "10,000 waiters of a killed process in front of a living one", deadCrowd},
 }
 
 // Bulk runs the bulk workloads whose name matches, each on a server of its own,

@@ -46,11 +46,11 @@ func deadCrowd(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow
 	var f bulkFigures
 	f.note("dead waiters", float64(size), "")
 	f.note("rounds", float64(rounds), "")
-	f.atMost(50, "the one alive served after the release", after[rounds/2], "ms")
+	f.atMost(50, "the living waiter served after the release", after[rounds/2], "ms")
 	f.note("fastest round", after[0], "ms")
 	f.note("slowest round", after[rounds-1], "ms")
-	f.atMost(5, "longest that Redis was kept busy at once, of all rounds", blocked[rounds-1], "ms")
-	f.atMost(5, "the same by its latency monitor, in whole ms", monitored, "ms")
+	f.atMost(5, "longest pause of Redis, all rounds", blocked[rounds-1], "ms")
+	f.atMost(5, "longest pause by its latency monitor, whole ms", monitored, "ms")
 	f.note("scripts until then", scripts[rounds/2], "")
 	f.note("processor time of Redis until then", cpu[rounds/2], "ms")
 	return []BulkRow{{"B11", "holdfast", f.all}}, nil

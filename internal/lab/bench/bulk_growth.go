@@ -109,8 +109,8 @@ func noteGrowth(f *bulkFigures, what string, ns []int, costs []opCost) {
 			worst.client = max(worst.client, costs[i].client/costs[1].client/by)
 		}
 	}
-	f.atMost(1, "growth in Redis from 10 on, beside log n", worst.server, "")
-	f.atMost(1, "growth for the client from 10 on, beside log n", worst.client, "")
+	f.atMost(1, "growth in Redis from 10 on, divided by log n", worst.server, "")
+	f.atMost(1, "growth for the client from 10 on, divided by log n", worst.client, "")
 }
 
 // overWaiters hands a name over while so many wait, each queued again at once.
@@ -172,10 +172,10 @@ func (g *grower) memory(n int) ([]Figure, error) {
 			return g.raw.lock(name("held", i), ids[i])
 		})
 	})
-	err2 := per("more when one waits for it", "B", n, func() error {
+	err2 := per("more if one waits", "B", n, func() error {
 		return g.raw.all(n, "queued", func(i int) rueidis.Completed { return g.raw.join(name("held", i), g.raw.id()) })
 	})
-	err3 := per("a waiter in a long line", "B", n, func() error {
+	err3 := per("a waiter in a long queue", "B", n, func() error {
 		return g.raw.all(n, "queued", func(int) rueidis.Completed { return g.raw.join(name("held", 0), g.raw.id()) })
 	})
 	_, err4 := g.server.Do("FLUSHALL")
@@ -278,12 +278,12 @@ func (g *grower) retention() ([]Figure, error) {
 			break
 		}
 	}
-	f.atMost(0, "keys without an end", float64(immortal), "")
-	f.atMost(retained.Hours(), "longest life of a key", float64(longest)/3.6e6, "h")
+	f.atMost(0, "keys without an expiry", float64(immortal), "")
+	f.atMost(retained.Hours(), "longest TTL of a key", float64(longest)/3.6e6, "h")
 	left, err := before, error(nil)
 	for began := time.Now(); left > 0 && err == nil && time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
 		left, err = countKeys(g.server)
 	}
-	f.atMost(0, "keys left when they have been made a day older", left, "")
+	f.atMost(0, "keys left a simulated day later", left, "")
 	return f.all, err
 }

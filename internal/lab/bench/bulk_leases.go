@@ -46,12 +46,12 @@ func leasesInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]Bulk
 	n := float64(o.Leases)
 	var f bulkFigures
 	f.note("leases", n, "")
-	f.note("all of them locked in", locked.Seconds, "s")
+	f.note("time to lock all", locked.Seconds, "s")
 	f.atMost(0, "lost", held.Lost, "leases")
-	f.atLeast(2*n, "keys of them in Redis afterwards", keys-1, "") // the one that was locked first left its F
-	f.atLeast(0.5, "least time left", held.Slack, "ttl")
+	f.atLeast(2*n, "their keys in Redis afterwards", keys-1, "") // the one that was locked first left its F
+	f.atLeast(0.5, "least remaining time", held.Slack, "ttl")
 	f.atMost(1536, "heap per lease", max(locked.Heap, held.Heap)/n, "B")
-	f.atMost(256, "goroutines for all of them", float64(held.Goroutines), "")
+	f.atMost(256, "goroutines for all", float64(held.Goroutines), "")
 	f.atMost(1.0/3, "processor time of the process", held.Cores, "cores")
 	f.atMost(1.0/3, "processor time of Redis", to.cores(from), "cores")
 	f.note("renewals", to.perSecond(from, "evalsha"), "/s")

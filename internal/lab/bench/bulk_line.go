@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// lineJob is limit-line-token for as many as there are Clients in a queueJob, on one
+// lineJob is limit-queue-token for as many as there are Clients in a queueJob, on one
 // connection as they: what it takes at least to serve them one after the other.
 type lineJob struct {
 	hub         *hub

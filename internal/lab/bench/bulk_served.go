@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// inRounds is how fast a crowd is served, and limit-line-token a crowd of that size,
+// inRounds is how fast a crowd is served, and limit-queue-token a crowd of that size,
 // in turn; first is how one was served that has waited long. Each hand-over wakes
 // another processor twice, which takes longer than all that is done for it: so it is
 // measured on one processor, too.
@@ -24,7 +24,7 @@ func (c crowd) inRounds(server *redistest.Server, first service, scale Scale, ta
 	c.wait = 100 * time.Millisecond
 	ways := []*servedWay{
 		{who: c.who + ", served", serve: c.serve, judge: c.judge, done: []service{first}},
-		{who: "limit-line-token, a crowd of that size", serve: c.least, judge: c.noteTime},
+		{who: "limit-queue-token, as many clients", serve: c.least, judge: c.noteTime},
 	}
 	if runtime.GOOS == "linux" {
 		for _, way := range ways[:len(ways):len(ways)] {
@@ -76,16 +76,16 @@ func (c crowd) judge(f *bulkFigures, rounds []service) {
 		worst.overtaken = max(worst.overtaken, s.overtaken)
 		worst.together = max(worst.together, s.together)
 	}
-	f.atLeast(float64(c.size()), "of them served", float64(worst.served), "")
-	f.atMost(0, "served before one who came earlier", float64(worst.overtaken), "")
-	f.atMost(0, "served while another still was", float64(worst.together), "")
-	f.atMost(1, "the last one served after the release", median(seconds(rounds)), "s")
+	f.atLeast(float64(c.size()), "callers served", float64(worst.served), "")
+	f.atMost(0, "served before an earlier waiter", float64(worst.overtaken), "")
+	f.atMost(0, "served while another held", float64(worst.together), "")
+	f.atMost(1, "last waiter served after the release", median(seconds(rounds)), "s")
 	c.noteRounds(f, seconds(rounds))
 }
 
 // noteTime is judge for what promises nothing.
 func (c crowd) noteTime(f *bulkFigures, rounds []service) {
-	f.note("the last one served after the release", median(seconds(rounds)), "s")
+	f.note("last waiter served after the release", median(seconds(rounds)), "s")
 	c.noteRounds(f, seconds(rounds))
 	var pings []float64
 	for _, s := range rounds {
@@ -149,7 +149,7 @@ func (c crowd) release(all bulkChildren, holder *holder, order []string) (servic
 	return done, nil
 }
 
-// least is how limit-line-token serves as many.
+// least is how limit-queue-token serves as many.
 func (c crowd) least(server *redistest.Server) (service, error) {
 	all, err := c.start(server, "line", "bench:least")
 	defer all.end()

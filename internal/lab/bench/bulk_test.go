@@ -42,9 +42,9 @@ func TestBulk(t *testing.T) {
 		return
 	}
 	sure := map[string]bool{ // of a quick run, on any machine
-		"lost": true, "keys of them in Redis afterwards": true, "goroutines for all of them": true,
-		"of them served": true, "served before one who came earlier": true, "served while another still was": true,
-		"keys without an end": true, "longest life of a key": true, "keys left when they have been made a day older": true,
+		"lost": true, "their keys in Redis afterwards": true, "goroutines for all": true,
+		"callers served": true, "served before an earlier waiter": true, "served while another held": true,
+		"keys without an expiry": true, "longest TTL of a key": true, "keys left a simulated day later": true,
 	}
 	seen := map[string]bool{}
 	for _, row := range rows {

@@ -175,13 +175,13 @@ func (c crowd) whileTheyWait(f *bulkFigures, server *redistest.Server, all bulkC
 	}
 	f.note("scripts", to.perSecond(from, scriptCommands...), "/s")
 	if c.shared {
-		f.atMost(100, "commands for the line", to.perSecond(from, scriptCommands...), "/s")
-		f.note("signs of life that their connections would send", float64(after-before)/to.at.Sub(from.at).Seconds(), "/s")
+		f.atMost(100, "commands for the queue", to.perSecond(from, scriptCommands...), "/s")
+		f.note("pings that their subscriptions would send", float64(after-before)/to.at.Sub(from.at).Seconds(), "/s")
 	} else {
-		f.note("signs of life of the connections that listen", to.perSecond(from, wakeCommands...), "/s")
+		f.note("pings of the subscriptions", to.perSecond(from, wakeCommands...), "/s")
 		f.atMost(30, "commands of holdfast", to.perSecond(from, scriptCommands...)+to.perSecond(from, wakeCommands...), "/s")
 		f.note("PING of rueidis, on each idle connection", to.perSecond(from, pingCommands...), "/s")
-		f.note("before anybody waited", idle, "/s")
+		f.note("PING of rueidis before the wait", idle, "/s")
 	}
 	f.note("processor time of Redis", to.cores(from), "cores")
 	c.inMemory(f, first, sumMemory(used))
@@ -192,10 +192,10 @@ func (c crowd) whileTheyWait(f *bulkFigures, server *redistest.Server, all bulkC
 // connection, from those who join it.
 func (c crowd) inMemory(f *bulkFigures, first, all queueMemory) {
 	clients := float64(c.processes * c.clients)
-	f.note("heap for the first caller of a client, and what it listens by", first.Heap/clients, "B")
+	f.note("heap for a client's first caller and its subscription", first.Heap/clients, "B")
 	if more := float64(c.size()) - clients; more > 0 {
-		f.atMost(2048, "heap for each that joins it", (all.Heap-first.Heap)/more, "B")
-		f.note("stack of its own goroutine", (all.Stack-first.Stack)/more, "B")
+		f.atMost(2048, "heap for each further caller", (all.Heap-first.Heap)/more, "B")
+		f.note("stack of its goroutine", (all.Stack-first.Stack)/more, "B")
 	}
 }
 

@@ -56,7 +56,7 @@ func (s spread) text() string {
 	if s.least == s.most {
 		return number(s.mid)
 	}
-	return fmt.Sprintf("%s (%s to %s)", number(s.mid), number(s.least), number(s.most))
+	return fmt.Sprintf("%s (%s–%s)", number(s.mid), number(s.least), number(s.most))
 }
 
 // number prints three digits that count, and thousands with commas.

@@ -13,8 +13,8 @@ import (
 
 var etcdContender = contender{
 	who: "etcd",
-	settings: "client/v3/concurrency on one etcd server of its own, which keeps its data in memory where the system has /dev/shm. " +
-		"A session for each caller: callers of one session would share their locks. Its commands are not counted.",
+	settings: "client/v3/concurrency on one etcd server with its data in /dev/shm. " +
+		"Each caller has a session. Its commands are not counted.",
 	open: openEtcd(func(own *concurrency.Session, name string) mutex { return etcdMutex{concurrency.NewMutex(own, name)} }),
 }
 

@@ -15,27 +15,27 @@ import (
 // more inside than there was room for.
 var family = []workload{
 	{
-		name: "F1", says: "an election, 4 processes of 1 candidate: campaign, resign at once, campaign again", processes: 4, callers: 1, shared: true, long: true, handover: true,
+		name: "F1", says: "one election, 4 processes of 1 candidate: campaign and resign in a loop", processes: 4, callers: 1, shared: true, long: true, handover: true,
 		own:    []contender{holdfastElection, etcdElection},
 		limits: []string{pingBeside}, guard: pingBeside,
 	},
 	{
-		name: "F2", says: "semaphores of 4 of its own, 1 caller", processes: 1, callers: 1, names: 512, capacity: semaphoreSize,
+		name: "F2", says: "own semaphores of size 4, 1 caller", processes: 1, callers: 1, names: 512, capacity: semaphoreSize,
 		own:    []contender{holdfastSemaphore, zsetScript, zsetRecipe},
 		limits: []string{"limit-rueidis"},
 	},
 	{
-		name: "F3", says: "one semaphore of 4, 4 processes of 16 callers, 1 ms of work", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
+		name: "F3", says: "one semaphore of size 4, 4 processes of 16 callers, 1 ms of work", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
 		own:    []contender{holdfastSemaphore, zsetScript, zsetRecipe},
 		limits: []string{"limit"}, guard: "limit",
 	},
 	{
-		name: "F3w", says: "as F3, a third each wants 1, 2 and 3 permits", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
+		name: "F3w", says: "as F3, with 1, 2 and 3 permits in turn", processes: 4, callers: 16, shared: true, long: true, work: workTime, capacity: semaphoreSize,
 		weight: func(caller int) int64 { return int64(1 + caller%3) },
 		own:    []contender{holdfastSemaphore},
 	},
 	{
-		name: "F6", says: "one reader-writer lock, 4 processes of 8 callers, 1 ms of work, one time in ten a writer", processes: 4, callers: 8, shared: true, long: true, work: workTime, capacity: manyReaders,
+		name: "F6", says: "one reader-writer lock, 4 processes of 8 callers, 1 ms of work, one writer in ten", processes: 4, callers: 8, shared: true, long: true, work: workTime, capacity: manyReaders,
 		weight: func(int) int64 {
 			if rand.N(10) == 0 {
 				return manyReaders
@@ -49,19 +49,19 @@ var family = []workload{
 		own: []contender{holdfastMulti, severally("redsync"), severally("redislock"), severally("limit-rueidis")}, guard: "limit-rueidis",
 	},
 	{
-		name: "F8", says: "once in a minute, a name that is due, 1 caller", processes: 1, callers: 1,
+		name: "F8", says: "Once per minute, due each time, 1 caller", processes: 1, callers: 1,
 		own: []contender{holdfastOnce, setNX(nil)},
 	},
 	{
-		name: "F8n", says: "as F8, a name that is not due", processes: 1, callers: 1,
+		name: "F8n", says: "as F8, never due", processes: 1, callers: 1,
 		own: []contender{holdfastNotDue, setNX(errNotDue)},
 	},
 	{
-		name: "F9", says: "a mutex that rests a minute (MinHold), lock and release of free names, 1 caller", processes: 1, callers: 1,
+		name: "F9", says: "MinHold of 1 min, lock and release of free names, 1 caller", processes: 1, callers: 1,
 		own: []contender{holdfastMinHold, setNX(nil)},
 	},
 	{
-		name: "F10", says: "a script that only the holder may run, 1 caller", processes: 1, callers: 1,
+		name: "F10", says: "a script that only the holder may run (Lease.Eval), 1 caller", processes: 1, callers: 1,
 		own: []contender{holdfastEval, evalshaLimit}, guard: evalshaLimit.who,
 	},
 }
@@ -70,7 +70,7 @@ var family = []workload{
 var familyBulk = []bulkWorkload{
 	{"F4", "growth of a semaphore with its holders", holders},
 	{"F5", "1,000 readers of one name in one process", readers},
-	{"F11", "from a revoke or a steal to what the holder knows of it", revokes},
+	{"F11", "time from a revoke or steal to the holder", revokes},
 }
 
 // familyPeers are those that no workload of the mutex has.

@@ -16,7 +16,7 @@ var (
 	plainScript = rueidis.NewLuaScript(userScript)
 )
 
-var holdfastEval = ofFamily("Lease.Eval of a script of one INCRBY, under one lease for the whole cell.",
+var holdfastEval = ofFamily("Lease.Eval of a script with one INCRBY, under one lease.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		lease, err := client.Mutex(name).Lock(context.Background())
 		if err != nil {
@@ -31,7 +31,7 @@ var holdfastEval = ofFamily("Lease.Eval of a script of one INCRBY, under one lea
 
 var evalshaLimit = contender{
 	who: "limit-evalsha", library: "rueidis",
-	settings: "EVALSHA of the same script through rueidis as it comes: anybody may run it.",
+	settings: "EVALSHA of the same script through rueidis with defaults, without a lock.",
 	sends:    []string{"evalsha", "eval", "ping"},
 	open: openRueidis(func(rc rueidis.Client, name string) mutex {
 		keys := []string{"counter:" + name}

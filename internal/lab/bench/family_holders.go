@@ -121,7 +121,7 @@ func (h *holding) over(f *bulkFigures, ns []int, scripts int, more func(n int) e
 		costs = append(costs, c)
 	}
 	last := len(ns) - 1
-	f.note("each holder more, in scripts", (costs[last].server-costs[last-1].server)/float64(ns[last]-ns[last-1]), "µs")
+	f.note("each further holder, in scripts", (costs[last].server-costs[last-1].server)/float64(ns[last]-ns[last-1]), "µs")
 	return nil
 }
 

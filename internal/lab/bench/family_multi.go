@@ -19,7 +19,7 @@ func namesOf(name string) []string {
 	return all
 }
 
-var holdfastMulti = ofFamily("Multi of three names. Lock takes one after the other, Release gives all back side by side.",
+var holdfastMulti = ofFamily("Multi of three names.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		return &multiLocked{multi: client.Multi(namesOf(name)...)}, nil
 	})
@@ -41,7 +41,7 @@ func (m *multiLocked) unlock() error { return m.lease.Release() }
 func severally(who string) contender {
 	c, _ := contenderNamed(who)
 	open := c.open
-	c.settings = "As with one name, three times one after the other, both ways."
+	c.settings = "three locks one after the other, then three releases."
 	c.open = func(s setup) (session, error) {
 		one, err := open(s)
 		return severalSession{one}, err

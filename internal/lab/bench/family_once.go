@@ -31,7 +31,7 @@ func (c *call) lock(ctx context.Context) error {
 
 func (c *call) unlock() error { return nil }
 
-var holdfastOnce = ofFamily("Client.Once of a function that does nothing. It also remembers who ran, when, and how that ended.",
+var holdfastOnce = ofFamily("Client.Once of an empty function. It also records process, time and result.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		return &call{name: name, do: func(ctx context.Context, name string) error { return once(ctx, client, name) }}, nil
 	})
@@ -40,7 +40,7 @@ func once(ctx context.Context, client *holdfast.Client, name string) error {
 	return client.Once(ctx, name, onceEvery, func(context.Context, *holdfast.Lease) error { return nil })
 }
 
-var holdfastNotDue = ofFamily("Client.Once. Its error says who ran, when, and how that ended.",
+var holdfastNotDue = ofFamily("Client.Once. Its error has process, time and result of the last run.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		if err := once(context.Background(), client, name); err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ var holdfastNotDue = ofFamily("Client.Once. Its error says who ran, when, and ho
 		}}, nil
 	})
 
-var holdfastMinHold = ofFamily("Mutex with MinHold of a minute, Lock and Release. Each name is fresh: the last one rests.",
+var holdfastMinHold = ofFamily("Mutex with MinHold of one minute, Lock and Release of a new name each time.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		n := 0
 		return &leased{take: func(ctx context.Context) (*holdfast.Lease, error) {
@@ -70,7 +70,7 @@ var holdfastMinHold = ofFamily("Mutex with MinHold of a minute, Lock and Release
 func setNX(want error) contender {
 	return contender{
 		who: "set-nx-ex", library: "rueidis",
-		settings: "SET NX EX 60 through rueidis as it comes, and nothing else: who dies has run it, who takes longer than that runs beside the next, nothing is remembered.",
+		settings: "SET NX EX 60 through rueidis with defaults. A run that dies counts, a run of more than 60 s overlaps the next, nothing is recorded.",
 		sends:    []string{"set", "ping"},
 		open: openRueidis(func(rc rueidis.Client, name string) mutex {
 			if want == nil {

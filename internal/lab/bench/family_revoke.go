@@ -55,11 +55,11 @@ func revokes(server *redistest.Server, scale Scale, talk io.Writer) ([]BulkRow, 
 	revoked.called.note(&f, "the call itself")
 	g.note("steals", float64(times), "")
 	stolen.ended.note(&g, "from the call to the end of the old holder's context")
-	stolen.next.note(&g, "from the call to the lock of who waited")
-	stolen.both.note(&g, "for how long both believed that they hold it")
+	stolen.next.note(&g, "from the call to the waiter's lock")
+	stolen.both.note(&g, "both leases believed at once")
 	stolen.called.note(&g, "the call itself")
 	return []BulkRow{
-		{"F11", "holdfast, revoke", f.all}, {"F11", "holdfast, steal", g.all}, {"F11", "holdfast, revoke of who does not listen", d.all},
+		{"F11", "holdfast, revoke", f.all}, {"F11", "holdfast, steal", g.all}, {"F11", "holdfast, revoke without a subscription", d.all},
 	}, nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-var holdfastSemaphore = ofFamily("Semaphore.Acquire. It waits in line; a token with each acquisition.",
+var holdfastSemaphore = ofFamily("Semaphore.Acquire, with a queue and tokens.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		m := &holdfastPermits{n: 1}
 		semaphore := client.Semaphore(name, semaphoreSize)

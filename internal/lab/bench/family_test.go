@@ -140,7 +140,7 @@ func TestSavedPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"by themselves: F1, F4, on day2, of holdfast commit-day2", "by themselves: B3, F2, on day3, of holdfast commit-day3", "## The family", "## F4: "} {
+	for _, want := range []string{"measured later: F1, F4, on day2, of holdfast commit-day2", "measured later: B3, F2, on day3, of holdfast commit-day3", "## Other kinds", "### F4: "} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q", want)
 		}

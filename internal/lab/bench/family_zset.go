@@ -15,8 +15,8 @@ import (
 var zsetRecipe = contender{
 	who:     "zset-recipe",
 	library: "goredis",
-	settings: "The well-known recipe, through go-redis with PoolSize 512: ZREMRANGEBYSCORE, ZADD with the client's clock, ZRANK in a MULTI; who is not among the first takes itself out by ZREM and polls every " +
-		pollText + ". No renewal, no token, no weights. Who comes with an earlier time, but later, is among the first though all are taken: so it lets in too many.",
+	settings: "the well-known recipe, through go-redis with PoolSize 512: ZREMRANGEBYSCORE, ZADD with the client's clock, ZRANK in a MULTI, ZREM if it is not among the first. It polls every " +
+		pollText + ". No renewal, no token, no weights. A client with a slow clock is among the first although all permits are taken, so it lets in too many.",
 	sends: []string{"multi", "exec", "zremrangebyscore", "zadd", "zrank", "zrem"},
 	open:  openGoRedis(func(rc *redis.Client, name string) mutex { return &zsetMulti{rc, name, rand.Text()} }),
 }
@@ -56,7 +56,7 @@ func (m *zsetMulti) unlock() error { return m.rc.ZRem(context.Background(), m.na
 var zsetScript = contender{
 	who:     "zset-script",
 	library: "rueidis",
-	settings: "The recipe made right, through rueidis as it comes: one script of five commands that counts and adds by the server's clock, and ZREM. It polls every " +
+	settings: "the correct recipe, through rueidis with defaults: one script of five commands by the server's clock, and ZREM. It polls every " +
 		pollText + ". No renewal, no token, no weights.",
 	sends: []string{"evalsha", "eval", "zrem", "ping"},
 	open:  openRueidis(func(rc rueidis.Client, name string) mutex { return &zsetLua{rc, name, rand.Text()} }),

@@ -12,7 +12,7 @@ import (
 var holdfastContender = contender{
 	who:      "holdfast",
 	library:  "rueidis",
-	settings: "rueidisstore, all defaults; in B7 Options.Linger of a second. The token is read each time.",
+	settings: "rueidisstore with all defaults; in B7 Options.Linger is 1 s. Each caller reads the token.",
 	sends:    []string{"evalsha", "eval", "subscribe", "unsubscribe", "ping"},
 	open: func(s setup) (session, error) {
 		rc, err := newRueidis(s.Addr)

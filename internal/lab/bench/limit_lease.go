@@ -32,7 +32,7 @@ return redis.call("PEXPIRE", KEYS[1], ARGV[2])`
 var leaseLimits = []contender{
 	{
 		who: "limit-lease-rueidis", library: "rueidis",
-		settings: "limit-token-rueidis, with what its holder is promised besides: an id for each try, so that one whose answer was lost is asked again; a context that ends with the deadline; a renewal after a third of the ttl. Nobody can stand in line, callers of one process know nothing of each other, and Close leaves all behind.",
+		settings: "limit-token-rueidis with an id for each try, a context that ends with the deadline, and a renewal after a third of the TTL. No queue, no local waiters, and Close releases nothing.",
 		sends:    []string{"evalsha", "eval", "ping"},
 		open: onRueidis(func(rc rueidis.Client) session {
 			lock, unlock, renew := rueidis.NewLuaScript(lockAgain), rueidis.NewLuaScript(deleteForNobody), rueidis.NewLuaScript(prolong)
@@ -52,7 +52,7 @@ var leaseLimits = []contender{
 	},
 	{
 		who: "limit-lease-goredis", library: "goredis",
-		settings: "The same through go-redis with PoolSize 512.",
+		settings: "the same through go-redis with PoolSize 512.",
 		sends:    []string{"evalsha", "eval"},
 		open: func(s setup) (session, error) {
 			rc := newGoRedis(s.Addr)

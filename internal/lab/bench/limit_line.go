@@ -49,14 +49,14 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])` + nextToken + `return redis.cal
 // lineLimits are the least locks that are handed over in order.
 var lineLimits = []contender{
 	{
-		who: "limit-line", library: "rueidis",
-		settings: "The least lock that is handed over in order: SET NX, or a place in a list; a release takes the first from it, makes him the holder and publishes. No token, no renewal, and whoever dies stops the line.",
+		who: "limit-queue", library: "rueidis",
+		settings: "a minimal lock with a queue: SET NX, or a place in a list; a release makes the first waiter the holder and publishes. No token, no renewal; a dead process blocks the queue.",
 		sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 		open:     openLine(standInLine, handToNext),
 	},
 	{
-		who: "limit-line-token", library: "rueidis",
-		settings: "limit-line, where each holder gets a token above all before, and a release passes over those whose process is gone. No renewal, and who gets the name and dies stops the line.",
+		who: "limit-queue-token", library: "rueidis",
+		settings: "limit-queue with rising tokens; a release skips waiters of dead processes. No renewal; a holder that dies blocks the queue.",
 		sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 		open:     openLine(standInLineForToken, handTokenToNext, "fence:"),
 	},

@@ -23,7 +23,7 @@ var rueidisHandThrough = rueidis.NewLuaScript(handThrough)
 var pushLimits = []contender{
 	{
 		who: "limit-push", library: "rueidis",
-		settings: "A ring: who has the name sends one bare PUBLISH to the next, who waits for nothing else, through rueidis. No lock, no key.",
+		settings: "a ring: the holder sends one PUBLISH to the next waiter, through rueidis. No lock, no key.",
 		sends:    []string{"publish", "incr", "subscribe", "ping"},
 		open: openRing(func(r *ring, next string) (int64, error) {
 			return r.rc.Do(context.Background(), r.rc.B().Publish().Channel(next).Message("grant").Build()).AsInt64()
@@ -31,7 +31,7 @@ var pushLimits = []contender{
 	},
 	{
 		who: "limit-push-script", library: "rueidis",
-		settings: "The same ring by the least script that changes the owner of a key and then publishes: GET, SET, PUBLISH.",
+		settings: "the same ring by one script: GET, SET, PUBLISH.",
 		sends:    []string{"evalsha", "eval", "incr", "subscribe", "ping"},
 		open: openRing(func(r *ring, next string) (int64, error) {
 			return rueidisHandThrough.Exec(context.Background(), r.rc, []string{r.name}, []string{r.own, next, ttlText, next}).AsInt64()

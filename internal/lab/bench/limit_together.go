@@ -12,7 +12,7 @@ import (
 // while a clerk is free.
 var togetherLimit = contender{
 	who: "limit-token-together", library: "rueidis",
-	settings: "limit-token-rueidis, where up to 64 requests of a process share a pipeline, as in holdfast.",
+	settings: "limit-token-rueidis with pipelines of up to 64 requests, as in holdfast.",
 	sends:    []string{"evalsha", "script", "ping"},
 	open: onRueidis(func(rc rueidis.Client) session {
 		s := &togetherSession{rc: rc, requests: make(chan *errand, clerks*errandsAtOnce)}

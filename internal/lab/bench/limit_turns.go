@@ -56,16 +56,16 @@ redis.call("PUBLISH", ids[1], token)
 return 0`
 )
 
-// turnsLimits are limit-line with turns: a process that has the name gives a turn to each
+// turnsLimits are limit-queue with turns: a process that has the name gives a turn to each
 // of its callers that waited by then.
 var turnsLimits = []contender{{
 	who: "limit-turns", library: "rueidis",
-	settings: "limit-line by processes: the one that has the name gives a turn to each of its callers that waited then, through one channel of Go, and hands over and stands in line again by one script. No token, no renewal, and whoever dies or gives up stops the line.",
+	settings: "limit-queue for processes: the holding process gives one turn to each caller that waited, through a Go channel, then hands over and queues again by one script. No token, no renewal; a dead process blocks the queue.",
 	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 	open:     openTurns(standInLine, handAndStand),
 }, {
 	who: "limit-turns-token", library: "rueidis",
-	settings: "limit-turns, where the line is by arrival and expires, each hand-over gives a token above all before, a release passes over those whose process is gone, and who stands first then is told. No renewal, nobody can be recalled, and who gets the name and dies stops the line.",
+	settings: "limit-turns with rising tokens and a queue that expires; a release skips dead processes and notifies the first waiter. No renewal, no recall; a holder that dies blocks the queue.",
 	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 	open:     openTurns(standByArrival, handAndStandByArrival, "fence:"),
 }}

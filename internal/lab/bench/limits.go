@@ -17,37 +17,37 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 	loopLimit,
 	{
 		who: "limit-rueidis", library: "rueidis",
-		settings: "SET NX, then the compare-and-delete script of the Redis documentation, through rueidis as it comes: no renewal, no token, no waiting.",
+		settings: "SET NX, then the compare-and-delete script of the Redis documentation, through rueidis with defaults. No renewal, no token, no waiting.",
 		sends:    []string{"set", "evalsha", "eval", "ping"},
 		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisSet{rc, name, rand.Text()} }),
 	},
 	{
 		who: "limit-goredis", library: "goredis",
-		settings: "The same through go-redis with PoolSize 512.",
+		settings: "the same through go-redis with PoolSize 512.",
 		sends:    []string{"set", "evalsha", "eval"},
 		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisSet{rc, name, rand.Text()} }),
 	},
 	{
 		who: "limit-token-rueidis", library: "rueidis",
-		settings: "The least that goes first come, first served, and gives a token which rises with every lock, also after the data were lost: SET NX and the token if nobody stands in line, in one script of five commands; a release looks whether somebody does, too. Through rueidis. No renewal, and nobody can stand in that line.",
+		settings: "a minimal lock with a token that rises also after a loss of data: one script of five commands checks for waiters, sets the key and the token; a release checks for waiters. Through rueidis. No renewal, and no way to wait.",
 		sends:    []string{"evalsha", "eval", "ping"},
 		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisToken{rueidisSet{rc, name, rand.Text()}} }),
 	},
 	{
 		who: "limit-token-goredis", library: "goredis",
-		settings: "The same through go-redis with PoolSize 512.",
+		settings: "the same through go-redis with PoolSize 512.",
 		sends:    []string{"evalsha", "eval"},
 		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisToken{goRedisSet{rc, name, rand.Text()}} }),
 	},
 	togetherLimit,
-	rueidisPing("limit-ping-rueidis", "One PING for an acquisition, none for a release, through rueidis.", 0),
+	rueidisPing("limit-ping-rueidis", "one PING for an acquisition, none for a release, through rueidis.", 0),
 	{
 		who: "limit-ping-goredis", library: "goredis",
-		settings: "The same through go-redis.",
+		settings: "the same through go-redis.",
 		sends:    []string{"ping"}, outside: true,
 		open: openGoRedis(func(rc *redis.Client, _ string) mutex { return goRedisPing{rc} }),
 	},
-	rueidisPing("limit-ping-idle", "PING through rueidis, 1 to 3 ms of sleep before each: about one of all processes is at it at a time, as with a lock that is handed over.",
+	rueidisPing("limit-ping-idle", "PING through rueidis after 1 to 3 ms of sleep, so that about one process is active at a time, as in a hand-over.",
 		time.Millisecond),
 	redisBenchmarkLimit,
 })
@@ -55,7 +55,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 // loopLimit is the work without any lock, by one caller.
 var loopLimit = contender{
 	who:      "limit",
-	settings: "The loop of one caller alone, with all that is measured around it, and no lock.",
+	settings: "one caller's loop and its measurement, without a lock.",
 	alone:    true,
 	open:     func(setup) (session, error) { return noSession{}, nil },
 }

@@ -19,19 +19,20 @@ func Page(report []byte) ([]byte, error) {
 	p := &printer{w: &b}
 	p.printf("<!-- made by go run ./internal/lab/bench/cmd -report; edit that -->\n# Benchmarks\n\n")
 	if r.Short {
-		p.printf("**These figures are of a short run (%d × %s): they show shapes, and no more.**\n\n", r.Rounds, r.Window)
+		p.printf("**A short run (%d × %s): its figures are rough.**\n\n", r.Rounds, r.Window)
 	}
 	if r.Note != "" {
 		p.printf("**%s**\n\n", r.Note)
 	}
 	p.printf("%s\n\n", method)
 	p.conditions(&r)
+	p.beside(&r)
 	p.verdicts(&r)
 	p.printf("## Pictures\n\n")
 	for _, plot := range plots {
 		p.printf("![%s](benchmarks/%s)\n\n", plot.title, plot.file)
 	}
-	p.beside(&r)
+	p.printf("## Mutex\n\n%s\n\n", mutexText)
 	for _, w := range workloads {
 		p.table(&r, w)
 	}
@@ -42,31 +43,34 @@ func Page(report []byte) ([]byte, error) {
 }
 
 // method is the paragraph that says how far to trust the figures.
-const method = `Read these as shapes, not as promises. One machine, one server, loopback, and
-the server shares the processors with all callers: where a network would add its
-round trip to everybody, here the cost of each library's own code shows most.
-Each workload was measured in one run: by all libraries one after the other, in
-processes of their own, round after round, each round in another order. Figures
-are medians of the rounds, but the longest wait is the longest of all, and
-overlaps are added up; ratios are medians of the ratios within each round, with
-the least and the most of them behind.
+const method = `Figures are medians of rounds; the longest wait is the longest of all rounds. Each
+library runs in its own processes, one after the other, in another order each round.
 
-Callers lock, work, release and ask again at once, as hard as they can, which is
-where queues and polling differ most and which few programs do. Libraries that
-poll were given the delay that did best on such a machine, shorter than their
-defaults. A poller that releases and asks again at once mostly gets the lock
-again, since the others sleep: that makes many locks per second, and long waits.
-holdfast gives the name to the callers of one process in turn without asking
-Redis, which is what its figures for one process show, and it keeps order
-between processes: look at fairness and the longest wait beside its figures. A
-p99 is over the waits that ended with a lock; who starves is seen in the longest
-wait (which includes waits that the end of the cell cut) and in the fairness.
-holdfast also does work that most others here do not: tokens, and a deadline
-watched on the holder's side.`
+- One machine runs callers and Redis, without a network. A network adds its round trip
+  to every library, so the differences become smaller.
+- Callers lock, work and release in a loop. Few programs do. Here queues and polling
+  differ most.
+- A library that polls has the delay that did best here, shorter than its default. After
+  a release its caller mostly gets the lock again, because the others sleep. That makes
+  many locks per second, and long waits. Compare fairness and the longest wait, too.
+- holdfast gives the name to local waiters in turn without asking Redis, and keeps order
+  between processes. It also makes fencing tokens and watches the holder's deadline;
+  most others do not.
+- [latest.json](benchmarks/latest.json) has every round, and the figures that are not
+  shown here: spread, processor time of the clients, commands in scripts.`
+
+// mutexText explains the columns.
+const mutexText = `Times are in µs. p50 and p99 are waits that ended with a lock. The longest wait includes
+waits that the end of a run cut. Fairness is Jain's index over the locks of each caller:
+1 is equal shares, 1/n is one caller with all. Commands are those that clients sent for
+each lock and its release. Server CPU is that of Redis for each. Hand-over is the time
+from the call of a release to the grant in another process. Processes share memory, which
+shows when two callers held at once; this is 0 unless a line below a table says otherwise.
+[latest.json](benchmarks/latest.json) also has the limits that only send PING.`
 
 func (p *printer) conditions(r *Report) {
 	p.printf("- machine: %s\n- server: %s\n- date: %s\n", r.Machine, r.Versions["server"], r.Date)
-	p.printf("- command: `%s`, each cell %d × %s or more, as its table says, B4 to B6 twice as long\n", r.Command, r.Rounds, r.Window)
+	p.printf("- command: `%s`: each measurement at least %d × %s, B4 to B6 twice as long\n", r.Command, r.Rounds, r.Window)
 	var versions []string
 	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
 		if name != "server" {
@@ -83,7 +87,7 @@ func (p *printer) conditions(r *Report) {
 // part says how workloads were measured that were not measured with the others,
 // and what was different then.
 func (p *printer) part(r *Report, part Part) {
-	p.printf("- measured by themselves: %s, on %s, of holdfast %s, by `%s`, each cell %d × %s or more",
+	p.printf("- measured later: %s, on %s, of holdfast %s, by `%s`, at least %d × %s",
 		strings.Join(part.Workloads, ", "), part.Date, part.Versions["holdfast-go/holdfast"], part.Command, part.Rounds, part.Window)
 	if part.Machine != r.Machine {
 		p.printf(", on %s", part.Machine)
@@ -94,7 +98,7 @@ func (p *printer) part(r *Report, part Part) {
 		}
 	}
 	if part.Short {
-		p.printf(". **A short run: its figures show shapes, and no more.**")
+		p.printf(". **A short run: its figures are rough.**")
 	}
 	if part.Note != "" {
 		p.printf(". **%s**", part.Note)
@@ -103,38 +107,43 @@ func (p *printer) part(r *Report, part Part) {
 }
 
 func (p *printer) verdicts(r *Report) {
-	p.printf("## What was wanted and what was found\n\n")
-	p.printf("Where a best peer or a limit is named, the figure is the ratio to it. The last column is the same figure of each limit\nthat does less than is promised, and nothing besides; who does least stands first. Where none of them is within the\nbound either, though one is better than holdfast, it says so: such a bound was not reached there by doing less.\n\n")
-	p.printf("| | | figure | wanted | found | beside | | what does less |\n|---|---|---|---:|---:|---|---|---|\n")
+	p.printf("## Goals\n\n")
+	p.printf("A limit does less than holdfast promises, see [Contenders](#contenders). *Nor by any limit*: no limit reaches the goal\neither, though one is faster than holdfast.\n\n")
+	p.printf("workload | figure | goal | found | result\n---|---|---:|---:|---\n")
 	for _, v := range r.verdicts() {
 		word := v.word()
 		if v.known && !v.met {
 			word = "**" + word + "**"
 		}
-		p.printf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", v.workload, v.who, v.says, v.want(), v.shown(), v.beside, word, v.reached())
+		p.printf("%s | %s | %s | %s | %s\n", v.workload, v.says, v.want(), v.shown(), word)
 	}
 	p.printf("\n")
 }
 
+// beside compares holdfast with the best of the others, and makes bold what another
+// library does better.
 func (p *printer) beside(r *Report) {
-	p.printf("## holdfast beside the best of the others\n\nIn B1 and B1c of those on the same client library.\n\n")
-	p.printf("| workload | | locks per second | the best | p99 wait | the best |\n|---|---|---:|---|---:|---|\n")
+	p.printf("## holdfast compared with the best other library\n\n")
+	p.printf("Each figure is that of holdfast divided by that of the other; B1 and B1c compare within one client library.\n**Bold: the other library is better.** Libraries that let too many hold at once are left out.\n\n")
+	p.printf("workload, contender | locks per second | p99 wait\n---|---|---\n")
 	for _, q := range r.ratios() {
-		if slices.ContainsFunc(family, func(w workload) bool { return w.name == q.workload }) {
-			continue // in a table of their own
-		}
-		p.printf("| %s | %s | × %s | %s | × %s | %s |\n", q.workload, q.who, q.ops.text(), q.ops.beside, q.p99.text(), q.p99.beside)
+		p.printf("%s %s | %s | %s\n", q.workload, q.who, q.ops.compared(q.ops.mid < 1), q.p99.compared(q.p99.mid > 1))
 	}
-	p.printf(`
-Fairness is Jain's index over the locks that each caller got: 1 is all the same,
-1/n is one caller with everything. Commands are those that clients sent for each
-lock taken and given back; in scripts are those that scripts called besides. CPU
-is what an acquisition cost all client processes, and the server. Overlaps are
-critical sections that two callers were in at once, found by memory that all
-processes share. Hand-over is from the call of a release to the return of the
-lock of a caller that waited in another process, on the clock of the machine.
+	p.printf("\n")
+}
 
-`)
+// compared is a ratio and what it is compared with.
+func (f found) compared(worse bool) string {
+	if worse {
+		return fmt.Sprintf("**%s** %s", number(f.mid), f.beside)
+	}
+	return number(f.mid) + " " + f.beside
+}
+
+// hidden reports whether the page leaves out a row: a limit that only sends PING, unless
+// a goal is measured by it. latest.json and the pictures have it.
+func hidden(who string) bool {
+	return strings.HasPrefix(who, "limit-ping-") && who != pingBeside || who == redisBenchmarkLimit.who
 }
 
 func (p *printer) table(r *Report, w workload) {
@@ -145,83 +154,63 @@ func (p *printer) table(r *Report, w workload) {
 	for _, row := range r.of(w.name) {
 		rounds = max(rounds, len(row.Each))
 	}
-	p.printf("## %s: %s\n\nRounds: %d.\n\n", w.name, w.says, rounds)
-	p.printf("| | per second | spread | p50 | p99 | longest | fairness | commands | in scripts | CPU | server CPU | overlaps |")
-	rule := "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+	p.printf("### %s: %s\n\n%d rounds.\n\n", w.name, w.says, rounds)
+	p.printf("contender | per second | p50 | p99 | commands | server CPU")
+	rule := "\n---|---:|---:|---:|---:|---:"
+	if w.shared {
+		p.printf(" | longest | fairness")
+		rule += "|---:|---:"
+	}
 	if w.handover {
-		p.printf(" hand-over p50, p99 |")
-		rule += "---:|"
+		p.printf(" | hand-over p50, p99")
+		rule += "|---:"
 	}
 	p.printf("%s\n", rule)
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Workload == w.name {
+		if row := &r.Rows[i]; row.Workload == w.name && !hidden(row.Who) {
 			p.row(row, w)
 		}
 	}
 	p.printf("\n")
-	for _, row := range r.Rows {
-		if row.Workload == w.name && len(row.Extra) > 0 {
-			p.printf("%s:", row.Who)
-			for _, name := range slices.Sorted(maps.Keys(row.Extra)) {
-				p.printf(" %s %s;", name, number(row.Extra[name]))
-			}
-			p.printf("\n\n")
-		}
-		if row.Workload == w.name && row.Failed > 0 {
-			p.printf("%s: %d calls failed, the first with: %s\n\n", row.Who, row.Failed, row.Failure)
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Workload == w.name {
+			p.notes(row, row.Who)
 		}
 	}
 }
 
 func (p *printer) row(row *Row, w workload) {
-	overlaps := "–"
+	p.printf("%s | %s | %s | %s | %s", row.Who, number(row.OpsPerSecond), number(row.P50), number(row.P99), row.cost())
 	if w.shared {
-		overlaps = row.overlaps()
+		p.printf(" | %s | %.2f", number(row.Max), row.Jain)
 	}
-	s := spreadOf(row, opsFigure)
-	commands := fmt.Sprintf("%.2f | %.2f", row.Commands, row.InScripts)
-	if c, _ := contenderNamed(row.Who); c.isPeer() && row.Commands == 0 { // it asks another server
-		commands = "– | –"
-	}
-	p.printf("| %s | %s | %s–%s | %s | %s | %s | %.2f | %s | %s | %s | %s |", row.Who, number(row.OpsPerSecond),
-		number(s.least), number(s.most), micros(row.P50), micros(row.P99), micros(row.Max), row.Jain, commands,
-		micros(row.ClientCPU), micros(row.ServerCPU), overlaps)
-	if w.handover {
-		p.printf(" %s |", row.handover())
+	if w.handover && row.HandoverP50 > 0 {
+		p.printf(" | %s, %s", number(row.HandoverP50), number(row.HandoverP99))
 	}
 	p.printf("\n")
 }
 
-func (p *printer) bulk(r *Report, workloads []bulkWorkload) {
-	for _, w := range workloads {
-		var rows []BulkRow
-		for _, row := range r.Bulk {
-			if row.Workload == w.name {
-				rows = append(rows, row)
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		p.printf("## %s: %s\n\n| | figure | found | wanted | |\n|---|---|---:|---:|---|\n", w.name, w.what)
-		for _, row := range rows {
-			for _, f := range row.Figures {
-				word := ""
-				if f.Limit != "" {
-					word = map[bool]string{true: "met", false: "**not met**"}[f.Met]
-				}
-				p.printf("| %s | %s | %.4g %s | %s | %s |\n", row.Who, f.Name, f.Value, f.Unit, f.Limit, word)
-			}
-		}
-		p.printf("\n")
+// cost is what it costs Redis, two columns. What asks another server has none.
+func (row *Row) cost() string {
+	if c, _ := contenderNamed(row.Who); (c.isPeer() || row.Who == etcdContender.who) && row.Commands == 0 {
+		return "– | –"
 	}
+	return fmt.Sprintf("%.2f | %s", row.Commands, number(row.ServerCPU))
 }
 
-func (p *printer) settings(r *Report) {
-	p.printf("## Who is who\n\n")
-	for _, c := range slices.Concat(contenders(), limits) {
-		if text := r.Settings[c.who]; text != "" {
-			p.printf("- %s: %s\n", c.who, text)
-		}
+// notes is what has no column.
+func (p *printer) notes(row *Row, who string) {
+	if row.Overlaps > 0 {
+		p.printf("**%s: too many callers held at once, %d times.**\n\n", who, row.Overlaps)
+	}
+	var extra []string
+	for _, name := range slices.Sorted(maps.Keys(row.Extra)) {
+		extra = append(extra, name+" "+number(row.Extra[name]))
+	}
+	if len(extra) > 0 {
+		p.printf("%s: %s.\n\n", who, strings.Join(extra, ", "))
+	}
+	if row.Failed > 0 {
+		p.printf("%s: %d calls failed, the first with: %s\n\n", who, row.Failed, row.Failure)
 	}
 }

@@ -25,7 +25,7 @@ var plots = []picture{
 		},
 	},
 	{
-		file: "waits.svg", title: "Waits in µs: p50 (dark), p99, longest (pale); of peers that starve callers, cut by the end of a cell", scale: logarithmic, limits: true,
+		file: "waits.svg", title: "Waits in µs: p50 (dark), p99, longest (pale); the end of a run cuts the waits of starved callers", scale: logarithmic, limits: true,
 		workloads: []string{"B1", "B2", "B3", "B4", "B5", "B6"},
 		bars: func(row *Row) bar {
 			return bar{
@@ -42,7 +42,7 @@ var plots = []picture{
 		},
 	},
 	{
-		file: "fairness.svg", title: "Fairness between callers: Jain's index, 1 is all the same", scale: unit,
+		file: "fairness.svg", title: "Fairness between callers: Jain's index, 1 is equal shares", scale: unit,
 		workloads: []string{"B3", "B4", "B5", "B6"},
 		bars: func(row *Row) bar {
 			return bar{values: []float64{row.Jain}, says: fmt.Sprintf("%.3f", row.Jain)}

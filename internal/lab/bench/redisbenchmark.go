@@ -13,7 +13,7 @@ import (
 // redisBenchmarkLimit is a round trip without any client of Go.
 var redisBenchmarkLimit = contender{
 	who:      "limit-redis-benchmark",
-	settings: "redis-benchmark with as many connections as there are callers: SET NX PX of names that are mostly free, one command for an acquisition, and nothing is released.",
+	settings: "redis-benchmark with one connection for each caller: SET NX PX of mostly free names, no release.",
 	sends:    []string{"set"},
 	measure:  (*cell).redisBenchmark,
 }

@@ -11,8 +11,8 @@ import (
 var redislockContender = contender{
 	who:     "redislock",
 	library: "goredis",
-	settings: "go-redis with PoolSize 512. It polls as its RetryStrategy says (not at all by default); here every " + pollText +
-		", the best of those tried.",
+	settings: "go-redis with PoolSize 512. It polls by its RetryStrategy (by default never); here every " + pollText +
+		" (the best of those tried).",
 	sends: []string{"evalsha", "eval"},
 	open: func(s setup) (session, error) {
 		rc := newGoRedis(s.Addr)

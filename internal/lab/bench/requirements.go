@@ -49,18 +49,18 @@ var requirements = slices.Concat(
 		aboveBest("B4", "holdfast", "", 4),
 		absolute("B4", "Jain's index", jainFigure, true, 0.99),
 		belowBest("B4", "holdfast", "", "longest wait", maxFigure, 1.0/20).besides("limit-turns"),
-		besideLimit("B5", "locks per second", opsFigure, "limit", opsFigure, true, 0.95).besides("limit-turns", "limit-turns-token"),
+		besideLimit("B5", "locks per second ÷ limit", opsFigure, "limit", opsFigure, true, 0.95).besides("limit-turns", "limit-turns-token"),
 		p99OfWork(),
-		besideLimit("B6", "p50 from release to granted", handoverP50Figure, pingBeside, p50Figure, false, 1.5).besides(handedOn...),
-		besideLimit("B6", "p99 from release to granted, divided by the p50 of the PING", handoverP99Figure, pingBeside, p50Figure, false, 3).besides(handedOn...),
+		besideLimit("B6", "p50 from release to grant ÷ limit-ping-idle", handoverP50Figure, pingBeside, p50Figure, false, 1.5).besides(handedOn...),
+		besideLimit("B6", "p99 from release to grant ÷ p50 of limit-ping-idle", handoverP99Figure, pingBeside, p50Figure, false, 3).besides(handedOn...),
 		absolute("B6", "commands per acquisition", commandsFigure, false, 2.1),
 		absolute("B7", "locks per second", opsFigure, true, 1e6),
 	},
 )
 
-// handedOn are what passes a name on: by a bare push, in order, and in order with what
+// handedOn are what passes a name on: by a push alone, in order, and in order with what
 // is promised of that.
-var handedOn = []string{"limit-push", "limit-line", "limit-line-token"}
+var handedOn = []string{"limit-push", "limit-queue", "limit-queue-token"}
 
 // pingBeside is the PING that a hand-over is compared with.
 const pingBeside = "limit-ping-idle"
@@ -73,7 +73,7 @@ func uncontended(who, library string) []requirement {
 		belowBest("B1", who, library, "p99", p99Figure, 1).besides(set, token, lease),
 		{
 			workload: "B1", who: who, bound: 1.15, limits: []string{token, lease},
-			says: fmt.Sprintf("time of SET NX and compare-and-delete, on %s", library),
+			says: fmt.Sprintf("time ÷ SET NX and compare-and-delete on %s", library),
 			measure: func(r *Report, own *Row) (found, bool) {
 				limit := r.row("B1", set)
 				if limit == nil {
@@ -95,7 +95,7 @@ func (q requirement) besides(limits ...string) requirement {
 func aboveBest(workload, who, library string, bound float64) requirement {
 	return requirement{
 		workload: workload, who: who, atLeast: true, bound: bound,
-		says:    "locks per second of the best peer" + on(library),
+		says:    "locks per second ÷ best other" + on(library),
 		measure: throughBest(workload, library, opsFigure, false),
 	}
 }
@@ -103,7 +103,7 @@ func aboveBest(workload, who, library string, bound float64) requirement {
 func belowBest(workload, who, library, what string, f figure, bound float64) requirement {
 	return requirement{
 		workload: workload, who: who, bound: bound,
-		says:    what + " of the best peer" + on(library),
+		says:    what + " ÷ best other" + on(library),
 		measure: throughBest(workload, library, f, true),
 	}
 }
@@ -153,7 +153,7 @@ func p99OfWork() requirement {
 	all := float64(w.processes*w.callers) * float64(w.work.Microseconds())
 	return requirement{
 		workload: "B5", who: "holdfast", bound: 1.3,
-		says: fmt.Sprintf("p99 wait divided by %d × the work", w.processes*w.callers),
+		says: fmt.Sprintf("p99 ÷ %d times the work", w.processes*w.callers),
 		measure: func(_ *Report, own *Row) (found, bool) {
 			s := spreadOf(own, p99Figure)
 			return found{spread: spread{s.mid / all, s.least / all, s.most / all}}, true
@@ -236,7 +236,7 @@ func (v verdict) word() string {
 	case v.met:
 		return "met"
 	case v.outOfReach():
-		return "not met, nor by doing less"
+		return "not met, nor by any limit"
 	}
 	return "not met"
 }

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	rueidislockContender       = newRueidislock("rueidislock", "KeyMajority 1, as its README says for a single server. Under a context that can't end it now and then waits for ever, so it always has one that ends with the cell.", false)
-	rueidislockNoLoopContender = newRueidislock("rueidislock-noloop", "KeyMajority 1 and NoLoopTracking, which its README names as faster.", true)
+	rueidislockContender       = newRueidislock("rueidislock", "KeyMajority 1, as its README says for a single server. Without a deadline it sometimes waits forever, so its context ends with the run.", false)
+	rueidislockNoLoopContender = newRueidislock("rueidislock-noloop", "the same with NoLoopTracking, which its README calls faster.", true)
 )
 
 func newRueidislock(who, settings string, noLoop bool) contender {

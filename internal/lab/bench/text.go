@@ -30,7 +30,7 @@ func printText(out io.Writer, r Report) error {
 	for _, q := range r.ratios() {
 		p.printf("%s\t%s\t× %s\t%s\t× %s\t%s\n", q.workload, q.who, q.ops.text(), q.ops.beside, q.p99.text(), q.p99.beside)
 	}
-	p.printf("\nrequirement\twho\tof\twanted\tfound\tbeside\tverdict\twhat does less\n")
+	p.printf("\nrequirement\twho\tof\twanted\tfound\tbeside\tverdict\tlimits\n")
 	for _, v := range r.verdicts() {
 		if !v.known {
 			continue

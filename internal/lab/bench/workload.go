@@ -41,16 +41,16 @@ const workTime = time.Millisecond // of B5
 // workloads in the order in which they run.
 var workloads = []workload{
 	{
-		name: "B1", says: "names of its own, 1 caller, under context.Background()", processes: 1, callers: 1, names: 512, close: true,
+		name: "B1", says: "own names, 1 caller, context.Background()", processes: 1, callers: 1, names: 512, close: true,
 		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-lease-rueidis", "limit-lease-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
-		name: "B1c", says: "as B1, under a context that can be cancelled", processes: 1, callers: 1, names: 512, cancels: true,
+		name: "B1c", says: "as B1, with a context that can be cancelled", processes: 1, callers: 1, names: 512, cancels: true,
 		who:    []string{"holdfast", "holdfast-goredis", "redsync", "redislock", "rueidislock"},
 		limits: []string{"limit-rueidis", "limit-goredis"},
 	},
 	{
-		name: "B2", says: "names of their own, 512 callers", processes: 1, callers: 512, close: true,
+		name: "B2", says: "own names, 512 callers", processes: 1, callers: 512, close: true,
 		limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-token-together", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
 	},
 	{
@@ -67,10 +67,10 @@ var workloads = []workload{
 	},
 	{
 		name: "B6", says: "one name, 8 processes of 1 caller, no work", processes: 8, callers: 1, shared: true, long: true, handover: true,
-		limits: []string{"limit-push", "limit-push-script", "limit-line", "limit-line-token", "limit-ping-rueidis", "limit-ping-idle"}, guard: "limit-ping-idle",
+		limits: []string{"limit-push", "limit-push-script", "limit-queue", "limit-queue-token", "limit-ping-rueidis", "limit-ping-idle"}, guard: "limit-ping-idle",
 	},
 	{
-		name: "B7", says: "one name again and again, 1 caller; holdfast lingers", processes: 1, callers: 1, shared: true, linger: time.Second,
+		name: "B7", says: "one name in a loop, 1 caller, holdfast with Linger", processes: 1, callers: 1, shared: true, linger: time.Second,
 		limits: []string{"limit"}, guard: "limit",
 	},
 }

@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The page's part of the workloads that are about numbers, and who is who.
+
+// told are figures without a goal that the page shows all the same. latest.json has
+// the others, too, and those of one processor.
+var told = []string{
+	"time to lock all", "a renewal in Redis", "last waiter served after the release", "a hand-over from client to client",
+	"commands", "a name that is held", "more if one waits", "a waiter in a long queue", "a name that was used once",
+	"heap per reader", "all of them hold after", "scripts until then", "both leases believed at once, p99",
+	"from the call to the end of the holder's context, p99", "from the call to the end of the old holder's context, p99",
+	"from the call to the waiter's lock, p99",
+}
+
+// series is a figure that was measured for several numbers.
+var series = regexp.MustCompile(`^(.*) at (\d+)(, .*)?$`)
+
+func (p *printer) bulk(r *Report, workloads []bulkWorkload) {
+	for _, w := range workloads {
+		begun := false
+		for _, row := range r.Bulk {
+			if row.Workload != w.name || strings.HasSuffix(row.Who, "on one processor") {
+				continue
+			}
+			if !begun {
+				p.printf("### %s: %s\n\n", w.name, w.what)
+				begun = true
+			}
+			p.bulkRow(row)
+		}
+	}
+}
+
+// bulkRow is a list of figures: those of a series in one line.
+func (p *printer) bulkRow(row BulkRow) {
+	p.printf("%s:\n\n", row.Who)
+	var done []string
+	for _, f := range row.Figures {
+		m := series.FindStringSubmatch(f.Name)
+		switch {
+		case m != nil && !slices.Contains(done, m[1]+m[3]):
+			done = append(done, m[1]+m[3])
+			p.printf("- %s%s, %s: %s\n", m[1], m[3], f.Unit, row.seriesOf(m[1], m[3]))
+		case m == nil && (f.Limit != "" || slices.Contains(told, f.Name)):
+			p.printf("- %s: %s\n", f.Name, f.shown())
+		}
+	}
+	p.printf("\n")
+}
+
+// seriesOf are the values of a series, each with its number.
+func (row BulkRow) seriesOf(what, of string) string {
+	var all []string
+	for _, f := range row.Figures {
+		if m := series.FindStringSubmatch(f.Name); m != nil && m[1] == what && m[3] == of {
+			all = append(all, fmt.Sprintf("%s (%s)", fourDigits(f.Value), m[2]))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// shown is the value, and the goal if there is one.
+func (f Figure) shown() string {
+	text := strings.TrimSpace(fourDigits(f.Value) + " " + f.Unit)
+	switch {
+	case f.Limit == "":
+		return text
+	case f.Met:
+		return text + " (goal " + f.Limit + ")"
+	}
+	return text + " (goal " + f.Limit + ", **not met**)"
+}
+
+// fourDigits prints four digits that count, and thousands with commas.
+func fourDigits(x float64) string {
+	if x < 1000 {
+		return fmt.Sprintf("%.4g", x)
+	}
+	return number(x)
+}
+
+func (p *printer) settings(r *Report) {
+	p.printf("## Contenders\n\n")
+	for _, c := range slices.Concat(contenders(), limits) {
+		if text := r.Settings[c.who]; text != "" && !hidden(c.who) {
+			p.printf("- %s: %s\n", c.who, text)
+		}
+	}
+}
