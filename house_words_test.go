@@ -354,7 +354,7 @@ var later = []string{
 	"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
 	"docs/adr/", "docs/verification/", "docs/verification.md", "docs/benchmarks.md", "docs/runbooks/",
 	"docs/http.md", "docs/metrics.md",
-	"docs/dashboard.md", "docs/install.md", "docs/operations.md",
+	"docs/dashboard.md", "docs/install.md",
 	"deploy/", "packaging/",
 	"fence/", "journal/", "server/", "cmd/holdfast/",
 }

@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// What docs/operations.md says that a semaphore and an RWMutex need besides is enough
+// What docs/guide/08-operating.md says that a semaphore and an RWMutex need besides is enough
 // for the command: to run, to wait, to resize, to look. And who may not look at an
 // election's term or a run of Once still sees the rest.
 func TestLeastRightsShared(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const more = "+hmget +hset +zcount +zremrangebyrank +unlink"
 	if !strings.Contains(string(text), "`"+more+"`") {
-		t.Fatalf("docs/operations.md does not name %s", more)
+		t.Fatalf("docs/guide/08-operating.md does not name %s", more)
 	}
 	server := startRedis(t)
 	server.do(t, append(aclLine(t, "app"), strings.Fields(more)...)...)

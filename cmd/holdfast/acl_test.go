@@ -10,37 +10,37 @@ import (
 	"testing"
 )
 
-// aclLine is what docs/operations.md says to give a user, with a password.
+// aclLine is what docs/guide/08-operating.md says to give a user, with a password.
 func aclLine(t *testing.T, user string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`(?m)^ACL SETUSER ` + user + ` .*$`).FindString(string(text))
 	if line == "" {
-		t.Fatalf("docs/operations.md has no line for the user %s", user)
+		t.Fatalf("docs/guide/08-operating.md has no line for the user %s", user)
 	}
 	return strings.Fields(strings.Replace(line, ">PASSWORD", ">pw", 1))
 }
 
-// journalRights are what docs/operations.md says that the journal needs besides.
+// journalRights are what docs/guide/08-operating.md says that the journal needs besides.
 func journalRights(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("The journal needs `([^`]*)` besides").FindSubmatch(text)
+	found := regexp.MustCompile("the journal \\| `([^`]*)`").FindSubmatch(text)
 	if found == nil {
-		t.Fatal("docs/operations.md does not say what the journal needs")
+		t.Fatal("docs/guide/08-operating.md does not say what the journal needs")
 	}
 	return strings.Fields(string(found[1]))
 }
 
 func (s *realServer) urlFor(user string) string { return "redis://" + user + ":pw@" + s.addr }
 
-// The line of docs/operations.md is enough for the command: run, waiting and
+// The line of docs/guide/08-operating.md is enough for the command: run, waiting and
 // waking, ls, show and doctor work with it, and the server has nothing to refuse.
 // That it is the least the lab proves. The journal needs more, which stands there, too.
 func TestLeastRights(t *testing.T) {

@@ -29,7 +29,7 @@ part of a Cluster is away, 70 anything else, such as a key of another type.
 
 PROBLEM is what somebody should look after: possible-deadlock, no-ttl, starving,
 readers-block-writer, expiring, renewals-late, held-long; 'holdfast show NAME' says
-it in words, and docs/operations.md has a table. --problems lists those names only.
+it in words, and docs/guide/08-operating.md has a table. --problems lists those names only.
 
 TOKENS UP TO is the newest token reserved, and not the lease's own: a process
 reserves many at once.

@@ -11,10 +11,10 @@ import (
 
 // The rights that the manifest for Kubernetes tells of are those that the tests prove.
 func TestManifestRights(t *testing.T) {
-	documented := regexp.MustCompile(`(?m)^ACL SETUSER app .*$`).FindString(readText(t, "../../docs/operations.md"))
+	documented := regexp.MustCompile(`(?m)^ACL SETUSER app .*$`).FindString(readText(t, "../../docs/guide/08-operating.md"))
 	got := regexp.MustCompile(`(?m)^# +(ACL SETUSER app .*)$`).FindStringSubmatch(readText(t, "../../deploy/kubernetes/holdfast.yaml"))
 	if documented == "" || len(got) != 2 || got[1] != documented {
-		t.Errorf("the manifest has %q, want that of docs/operations.md, %q", got, documented)
+		t.Errorf("the manifest has %q, want that of docs/guide/08-operating.md, %q", got, documented)
 	}
 }
 

@@ -68,7 +68,7 @@ const jsonFieldsHelp = `  name          the name
                 gone or cut off)
   reasons       how it stands and why, most serious first, each with: code, problem
                 (somebody should look after it), sentence, action (what can be done;
-                may be empty). docs/operations.md has the codes
+                may be empty). docs/guide/08-operating.md has the codes
   at            the server's time
   holders       of a semaphore or rwmutex: the first 1,000 of them, by the end of
                 their time, each like holder, and permits or mode (read or

@@ -22,17 +22,17 @@ type place struct {
 	scheme  string
 }
 
-// documentedRights is what docs/operations.md says to give a user: the words
+// documentedRights is what docs/guide/08-operating.md says to give a user: the words
 // behind its password, and what it says of servers from version 8 on.
 func (p place) documentedRights(t *testing.T, user string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`(?m)^ACL SETUSER ` + user + ` on >PASSWORD (.*)$`).FindSubmatch(text)
 	if line == nil {
-		t.Fatalf("docs/operations.md has no line for the user %s", user)
+		t.Fatalf("docs/guide/08-operating.md has no line for the user %s", user)
 	}
 	rights := strings.Fields(string(line[1]))
 	info := p.servers[0].MustDo(t, "INFO", "server")
@@ -80,7 +80,7 @@ func (p place) refused(t *testing.T) []string {
 	return all
 }
 
-// The users of docs/operations.md may do all that the conformance suite does,
+// The users of docs/guide/08-operating.md may do all that the conformance suite does,
 // with each driver, and nothing in their lists is superfluous: without any entry
 // something is refused, and Check says what.
 func TestDocumentedRights(t *testing.T) {

@@ -162,7 +162,7 @@ func TestCheckOfAnAbsentServer(t *testing.T) {
 }
 
 // Without the right to publish waiting works, badly; and where INFO is forbidden,
-// as it is for the user of docs/operations.md, Check says what it does not know.
+// as it is for the user of docs/guide/08-operating.md, Check says what it does not know.
 func TestCheckWithoutRights(t *testing.T) {
 	p := place{[]*redistest.Server{redistest.Start(t, redistest.Options{})}, "redis"}
 	rights := p.documentedRights(t, "app")

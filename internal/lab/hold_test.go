@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Least times and Once need no rights beyond those of docs/operations.md, with each
+// Least times and Once need no rights beyond those of docs/guide/08-operating.md, with each
 // driver, on one server and in a Cluster, where keys must share a slot.
 func TestHoldOnServers(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // shortFaults are over before a ttl of 15 s is: nobody hears of them. Each has a
-// row in docs/operations.md.
+// row in docs/guide/08-operating.md.
 var shortFaults = []struct {
 	row, name string
 	options   redistest.Options

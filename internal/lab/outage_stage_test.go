@@ -26,7 +26,7 @@ type subtest struct {
 }
 
 // Each fault by which a server or the network can be away has a row in
-// docs/operations.md, and what stands there is so.
+// docs/guide/08-operating.md, and what stands there is so.
 func TestOutages(t *testing.T) {
 	t.Parallel() // with other tests that take their time
 	var wg sync.WaitGroup
@@ -136,15 +136,15 @@ func (s *scene) works(t *testing.T, clients ...*holdfast.Client) {
 	}
 }
 
-// documented wants docs/operations.md to have a row for a fault.
+// documented wants docs/guide/08-operating.md to have a row for a fault.
 func documented(t *testing.T, fault string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), "\n| "+fault+" |") {
-		t.Errorf("docs/operations.md has no row that begins with %q", fault)
+		t.Errorf("docs/guide/08-operating.md has no row that begins with %q", fault)
 	}
 }
 

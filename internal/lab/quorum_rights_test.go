@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// The rights that docs/operations.md names are enough for the nodes of a quorum,
+// The rights that docs/guide/08-operating.md names are enough for the nodes of a quorum,
 // and INFO is one of them.
 func TestQuorumRights(t *testing.T) {
 	t.Parallel()

@@ -154,17 +154,17 @@ func TestSurveyOfAQuorum(t *testing.T) {
 	}
 }
 
-// What docs/operations.md says of a user of some names is enough to hold one for longer
+// What docs/guide/08-operating.md says of a user of some names is enough to hold one for longer
 // than its ttl and to look at it; of orders and terms such a user sees what it may.
 func TestRightsOfSomeNames(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("For some names only: `([^`]+)`").FindSubmatch(text)
+	found := regexp.MustCompile("For some names only, replace both key patterns by `([^`]+)`").FindSubmatch(text)
 	if found == nil {
-		t.Fatal("docs/operations.md does not say what a user of some names needs")
+		t.Fatal("docs/guide/08-operating.md does not say what a user of some names needs")
 	}
 	book := &logbook{}
 	server, url := limited(t, string(found[1])+" &holdfast/wake:* +@all")
