@@ -356,7 +356,7 @@ var later = []string{
 	"docs/http.md", "docs/metrics.md",
 	"docs/dashboard.md", "docs/install.md",
 	"deploy/", "packaging/",
-	"fence/", "journal/", "server/", "cmd/holdfast/",
+	"server/", "cmd/holdfast/",
 }
 
 func rewriteLater(name string) bool {

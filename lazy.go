@@ -138,7 +138,7 @@ func (l *LazyStore) Close() error {
 	return closeStore(store)
 }
 
-// Eval runs one script. See [Store].
+// Eval runs one script. See [Store.Eval].
 func (l *LazyStore) Eval(ctx context.Context, call Call) ([]string, error) {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *LazyStore) Eval(ctx context.Context, call Call) ([]string, error) {
 	return store.Eval(ctx, call)
 }
 
-// EvalAll runs the calls in one pipeline. See [Store].
+// EvalAll runs the calls in one pipeline. See [Store.EvalAll].
 func (l *LazyStore) EvalAll(ctx context.Context, calls []Call) []Result {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (l *LazyStore) EvalAll(ctx context.Context, calls []Call) []Result {
 	return store.EvalAll(ctx, calls)
 }
 
-// EvalWait runs the calls, followed by WAIT. See [Store].
+// EvalWait runs the calls, followed by WAIT. See [Store.EvalWait].
 func (l *LazyStore) EvalWait(ctx context.Context, calls []Call, replicas int, timeout time.Duration) ([]Result, int, error) {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func unopened(calls []Call, err error) []Result {
 	return results
 }
 
-// Subscribe listens to one channel. See [Store].
+// Subscribe listens to one channel. See [Store.Subscribe].
 func (l *LazyStore) Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error) {
 	store, err := l.get(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (l *LazyStore) Subscribe(ctx context.Context, channel string, message func(
 	return store.Subscribe(ctx, channel, message)
 }
 
-// Scan yields the keys that match. See [Store].
+// Scan yields the keys that match. See [Store.Scan].
 func (l *LazyStore) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		store, err := l.get(ctx)

@@ -78,7 +78,7 @@ type Call struct {
 	Args   []string
 }
 
-// Result is the result of one Call of [Store].EvalAll.
+// Result is the result of one Call of [Store.EvalAll].
 type Result struct {
 	Reply []string
 	Err   error

@@ -12,65 +12,66 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Verdict is what an Audit came to.
+// Verdict is the conclusion of an [Audit].
 type Verdict string
 
 // The verdicts.
 const (
 	Proved   Verdict = "proved"   // no two leases of a name overlapped, and tokens always rose
-	Refuted  Verdict = "refuted"  // they did, or did not: Report.Findings has the events
-	Unproven Verdict = "unproven" // nothing was found, and something can't be known: Report.Why
+	Refuted  Verdict = "refuted"  // leases overlapped or tokens did not rise: Report.Findings has the events
+	Unproven Verdict = "unproven" // no violation was found, but some facts are missing: see Report.Why
 )
 
-// MaxUncertainty is the longest overlap that clocks may have hidden in what is proved: as
-// short as the shortest ttl.
+// MaxUncertainty is the longest overlap that clock errors may have hidden in a proof.
+// It is the shortest ttl.
 const MaxUncertainty = holdfast.MinTTL
 
 // maxFindings bounds each list of a Report; what is beyond is counted.
 const maxFindings = 20
 
-// Report is what an Audit found.
+// Report is the result of an [Audit].
 type Report struct {
 	Verdict Verdict
-	Why     []string // of Unproven: each reason in a sentence
+	Why     []string // reasons of Unproven, each a sentence
 
-	Entries  int // read
-	Names    int // of which leases were judged
-	Leases   int // that were judged
-	Shared   int // leases of semaphores and RWMutexes: these may overlap and are not judged
+	Entries  int // entries that were read
+	Names    int // names of the judged leases
+	Leases   int // judged leases
+	Shared   int // leases of semaphores and RWMutexes; they may overlap and are not judged
 	From, To time.Time
 
-	// Uncertainty is the longest that two leases may have overlapped within what the
-	// clocks were sure of: 0 if each ended surely before the next began.
+	// Uncertainty is the longest time that two leases may have overlapped within the
+	// error of the clocks. It is 0 if each lease certainly ended before the next began.
 	Uncertainty time.Duration
 
-	Findings []Finding // what refutes; at most 20
-	Holes    []Hole    // entries that are missing; at most 20
-	Missing  int64     // in all of them
-	Unended  []Unended // leases whose end is not in the journal, though the name was granted again; at most 20
+	Findings []Finding // violations; at most 20
+	Holes    []Hole    // gaps; at most 20
+	Missing  int64     // entries missing in all gaps
+	Unended  []Unended // leases without an end before the next grant of the name; at most 20
 }
 
-// Finding is what refutes: two events, or three.
+// Finding is a violation that refutes the promises of a lock, with its two or three
+// events.
 type Finding struct {
 	Rule  Rule
 	Name  string
-	First Entry  // the lease with the lower token: its grant, or if that is not in the journal its end
-	End   *Entry // Overlap: how the first ended
-	Then  Entry  // the lease with the higher token: its grant
-	By    time.Duration
+	First Entry         // lease with the lower token: its grant, or its end if the grant is missing
+	End   *Entry        // Overlap: end of the first lease
+	Then  Entry         // lease with the higher token: its grant
+	By    time.Duration // shortest possible duration of the violation
 }
 
-// Rule is what a Finding is about.
+// Rule is the rule that a [Finding] violates.
 type Rule string
 
 // The rules.
 const (
-	Overlap    Rule = "overlap"     // Then was granted before First had ended, by that much at least
-	TokenFell  Rule = "token fell"  // Then was granted before First, by that much at least, with a higher token
-	TokenTwice Rule = "token twice" // both have one token
+	Overlap    Rule = "overlap"     // Then was granted before First had ended
+	TokenFell  Rule = "token fell"  // Then was granted before First, with a higher token
+	TokenTwice Rule = "token twice" // both leases have the same token
 )
 
-// String says it in a sentence.
+// String returns the finding as a sentence.
 func (f Finding) String() string {
 	switch f.Rule {
 	case TokenTwice:
@@ -87,36 +88,40 @@ func (f Finding) String() string {
 
 func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// Hole is where entries of one Writer are missing.
+// Hole is a gap in the entries of one [Writer].
 type Hole struct {
 	Owner         string
 	N             int64
 	After, Before time.Time
-	Reported      bool // the Writer said so: it had dropped them
+	Reported      bool // the Writer recorded that it dropped them
 }
 
-// Unended is a lease of which the journal does not know how it ended: its process was
-// killed, or can't reach Redis.
+// Unended is a lease without an end in the journal: its process was killed, or cannot
+// reach Redis.
 type Unended struct {
 	Lease Entry
-	Next  Entry         // the next grant of the name
-	Gap   time.Duration // from the one grant to the other
+	Next  Entry         // next grant of the name
+	Gap   time.Duration // between the two grants
 }
 
-// Audit judges the leases of an unfiltered Read, oldest entries first: of all
-// names, or of those that begin with one of the prefixes. It proves that no two
-// leases of a name overlapped and that each had a higher token than all before, or
-// refutes that with the events, or says why neither can be said: entries are
-// missing, the end of a lease is, or the times are too inexact. What came before the first
-// entry is not judged, and what a process that was killed had not written yet nobody knows.
-// That the server's clock was set back, or a server took over whose clock is behind, is
-// seen where a Writer wrote before and after it; around that only what it can't explain refutes.
+// Audit judges the leases in entries: of all names, or of names with one of the
+// prefixes. The entries must come from a [Read] without filters, oldest first. Audit
+// keeps about 500 bytes for each lease in memory.
 //
-// A lease is judged by what its own process believed: one that was stolen, or whose
-// key was deleted, was believed in until that was noticed, and overlaps with the next if that
-// was before. One that was exported ended then: what is done by the text of Lease.Export
-// until somebody adopts it is in no journal. Entries that are not ours are passed over; another error of the
-// sequence ends it. It keeps some 500 bytes for each lease in memory.
+// The verdict is [Proved] if no two leases of a name overlapped and each token was
+// higher than all before. It is [Refuted] if events show a violation. It is [Unproven]
+// if entries are missing, the end of a lease is unknown, or the times are too inexact.
+//
+// Audit does not judge leases before the first entry, nor entries that a killed process
+// had not written. A Writer detects a server clock that steps back, if it wrote before
+// and after. Around a step only violations count that the step cannot explain.
+//
+// Audit judges a lease by what its process believed. A stolen lease lasts until its
+// process notices the loss, so it can overlap with the next. An exported lease ends at
+// its export. Work under the text of Lease.Export is not in the journal until a process
+// adopts it.
+//
+// Audit skips entries that are [ErrEntry] and returns any other error of the sequence.
 func Audit(entries iter.Seq2[Entry, error], prefixes ...string) (*Report, error) {
 	a := auditor{prefixes: prefixes, names: map[string]*history{}, writers: map[string]*Entry{}}
 	for e, err := range entries {

@@ -12,49 +12,49 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// What is what an Entry tells.
+// What is the event that an [Entry] records.
 type What string
 
-// What can be told. Revoked and Stolen are how the holder lost its lease, and Lost
-// is every other loss, with its Cause.
+// The events. Revoked and Stolen are losses of their own; Lost is every other loss,
+// with its Cause.
 const (
-	Asked    What = "asked"    // a process got into line for the name
-	Granted  What = "granted"  // a caller got its lease
-	Released What = "released" // it gave the lease back
+	Asked    What = "asked"    // a process joined the queue of the name
+	Granted  What = "granted"  // a caller got a lease
+	Released What = "released" // a caller released a lease
 	Lost     What = "lost"
 	Revoked  What = "revoked"
 	Stolen   What = "stolen"
-	Skipped  What = "skipped" // a job was not run: somebody else had the name
+	Skipped  What = "skipped" // a job did not run, because the name was held elsewhere
 	Started  What = "started" // a job began, under a lease
-	Ended    What = "ended"   // it ended, with Code
-	Dropped  What = "dropped" // N entries of this writer are missing before this one
+	Ended    What = "ended"   // a job ended, with Code
+	Dropped  What = "dropped" // N entries of this Writer are missing before this one
 )
 
 // ends reports whether a lease is over with it.
 func (w What) ends() bool { return w == Released || w == Lost || w == Revoked || w == Stolen }
 
-// Entry is one line of the journal. Which fields count beside the first depends on
-// What.
+// Entry is one entry of the journal. The field What determines which other fields are
+// set.
 type Entry struct {
-	ID     string    // in the stream; set when it is read
-	At     time.Time // when it happened, by the server's clock
-	Within time.Duration
+	ID     string        // ID in the stream; set by Read and Follow
+	At     time.Time     // time of the event, by the server's clock
+	Within time.Duration // largest error of At
 	What   What
 
 	Name   string
-	Kind   holdfast.Kind // Granted and the ends of leases
-	Owner  string        // whose writer it was
+	Kind   holdfast.Kind // of Granted and the ends of leases
+	Owner  string        // label of the Writer's process
 	Token  int64
-	Waited time.Duration  // Granted: since Lock was called; Skipped: how long it stood in line
-	Held   time.Duration  // the ends of leases; Ended: how long the job ran; Dropped: from the first to the last
-	Cause  holdfast.Cause // of a loss; Exported of a Released: a lease without a process was given back, and Audit judges none by it
-	Reason string         // of Revoked and Stolen what was given; of Skipped who had the name
+	Waited time.Duration  // Granted: since the call of Lock; Skipped: time in the queue
+	Held   time.Duration  // ends of leases: duration; Ended: duration of the job; Dropped: from the first to the last
+	Cause  holdfast.Cause // of a loss; Exported of a Released: an exported hold was released, and Audit does not judge it
+	Reason string         // Revoked and Stolen: the given reason; Skipped: the holder
 	Code   int            // Ended: the exit code
-	N      int64          // Dropped: how many
+	N      int64          // Dropped: number of entries
 
-	Writer string        // random, one for each Writer
-	Seq    int64         // counts the entries of its Writer, written or dropped, from 0
-	Local  time.Duration // when it happened, by the Writer's own clock: since it was made
+	Writer string        // random id of the Writer
+	Seq    int64         // number of the entry of its Writer, written or dropped, from 0
+	Local  time.Duration // time of the event by the Writer's clock, since NewWriter
 }
 
 // more is what few entries have. Times are in microseconds.
@@ -94,8 +94,8 @@ func (e *Entry) encode() []string {
 	}
 }
 
-// ErrEntry means that something in the stream is no entry of ours. Read tells its ID and
-// goes on.
+// ErrEntry means that the stream has an entry that no [Writer] wrote. [Read] reports
+// its ID and goes on.
 var ErrEntry = errors.New("holdfast: journal: not an entry of ours")
 
 // decode reads an ID and the fields. What is no entry of ours is an error.

@@ -10,22 +10,22 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// ErrRewound is what Follow yields when the stream has lost its end: after a
-// failover to a replica that lagged, or when somebody deleted it. Entries that came
-// meanwhile may be missing.
+// ErrRewound means that the stream has lost its newest entries, by a failover to a
+// replica that lagged, or by a deletion. Entries that came meanwhile may be missing.
+// [Follow] yields it.
 var ErrRewound = errors.New("holdfast: journal: the stream lost its end; entries may be missing here")
 
 // looking is how often Follow asks.
 const looking = 250 * time.Millisecond
 
-// Follow yields entries as they come: those from q.Since on, or behind q.After, or
-// else what comes from now on. Limit, Until and Newest do not count. A Store has no
-// call that blocks, so it asks four times a second.
+// Follow yields entries as they arrive. It begins at q.Since, or after q.After, or else
+// with new entries. It ignores q.Limit, q.Until and q.Newest. It polls four times a
+// second.
 //
-// While Redis does not answer, or refuses, it asks on, after up to two seconds: the
-// error is yielded once, and what came meanwhile follows. ErrRewound is
-// yielded where that is not all. It ends with ctx, by break, and at an After that
-// is no ID.
+// If Redis does not answer or refuses, Follow yields that error once and retries after
+// up to 2 s. It then yields the entries that came meanwhile, or [ErrRewound] if some
+// may be missing. It ends when ctx ends, when the loop breaks, and if q.After is not an
+// ID.
 func Follow(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		q.Limit, q.Until, q.Newest = 0, time.Time{}, false

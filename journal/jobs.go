@@ -11,35 +11,35 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Job is what is remembered of a name that a Writer noted Started, Ended or Skipped
-// of: as `holdfast run` does. Times are the server's; a zero time: never, as far as
-// is remembered.
+// Job is the state of a name for which a [Writer] noted [Started], [Ended] or
+// [Skipped], as "holdfast run" does. Its times are the server's. A zero time means
+// never, or not known any more.
 type Job struct {
 	Name      string
-	Owner     string        // who started it last
-	Tried     time.Time     // the newest start, or skip
-	Started   time.Time     // the newest start
-	Succeeded time.Time     // the newest end with code 0
-	Ended     time.Time     // the newest end
-	Code      int           // of that
-	Took      time.Duration // of that
-	Skipped   int           // in a row since Started: somebody else had the name
-	Every     time.Duration // between the two newest tries; 0: there was one
-	Now       time.Time     // when this was looked up
+	Owner     string        // of the newest start
+	Tried     time.Time     // newest start or skip
+	Started   time.Time     // newest start
+	Succeeded time.Time     // newest end with code 0
+	Ended     time.Time     // newest end
+	Code      int           // exit code of the newest end
+	Took      time.Duration // duration of the newest run that ended
+	Skipped   int           // number of skips since Started, because the name was held elsewhere
+	Every     time.Duration // between the two newest tries; 0 if there was one
+	Now       time.Time     // time of this state
 }
 
-// Open tells that it was started and has not ended: it runs, or died with its process.
+// Open reports whether the job has started and not ended: it runs, or its process died.
 func (j *Job) Open() bool { return j.Started.After(j.Ended) }
 
-// Late tells that its next try is overdue: since the last one more than twice the
-// time has passed that lay before it, and a minute.
+// Late reports whether the next try is overdue: the newest one is older than twice
+// Every plus one minute.
 func (j *Job) Late() bool {
 	return j.Every > 0 && j.Now.Sub(j.Tried) > 2*j.Every+time.Minute
 }
 
-// Jobs lists them, the one first whose last success is the oldest. What is remembered
-// is about the newest 1,000, each for as long as any is run, and 400 days. prefix is
-// Options.Prefix of the Writers. One round trip.
+// Jobs returns the known jobs, the one with the oldest success first. Redis remembers
+// about the newest 1,000, for 400 days after the newest run of any job. The prefix is
+// [Options.Prefix] of the Writers.
 func Jobs(ctx context.Context, store holdfast.Store, prefix string) ([]Job, error) {
 	c := caller{store: store, patience: toRead}
 	reply, err := c.eval(ctx, holdfast.Call{Script: scriptList, Keys: []string{jobsPrefix + keyPrefix(prefix)}})

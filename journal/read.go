@@ -13,17 +13,17 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Query says which entries are wanted. The zero value wants all, oldest first.
+// Query selects entries. The zero value selects all, oldest first.
 type Query struct {
 	KeyPrefix string // Options.Prefix of the Writers
 
 	Name   string // only entries of this name
-	Prefix string // only entries of names that begin so
+	Prefix string // only entries of names with this prefix
 	// Entries of no name, which is to say Dropped, come with whatever is asked for.
 
-	Since, Until time.Time // only entries that happened in between; zero: without bound
-	After        string    // only what came to the stream behind the entry with this ID
-	Limit        int       // no more than so many; 0: all
+	Since, Until time.Time // only events in between; zero means no bound
+	After        string    // only entries after the one with this ID in the stream
+	Limit        int       // maximum number of entries; 0 means all
 	Newest       bool      // newest first
 
 	look int // pages to look at; 0: all
@@ -38,13 +38,13 @@ func (q *Query) wants(e *Entry) bool {
 	return (q.Since.IsZero() || !e.At.Before(q.Since)) && (q.Until.IsZero() || !e.At.After(q.Until))
 }
 
-// Read yields entries in the order of the stream, which is that of their coming: by
-// At only as far as their Writers were as quick. An entry that was written twice,
-// because an answer was lost, is yielded once. It takes one round trip for each 500
-// entries of the stream, whatever is asked for, and is no snapshot: what is written
-// meanwhile is read, too, oldest first. An error ends it: ErrUnreachable where the
-// server does not answer for 10 s, a ServerError, that of ctx. ErrEntry does not end
-// it.
+// Read yields entries in the order of the stream. That is the order of arrival, which
+// can differ from the order of [Entry.At]. It yields an entry once, also if it was
+// written twice. Read is not a snapshot: with the oldest first, it also yields entries
+// that arrive meanwhile.
+//
+// It ends after an error: [holdfast.ErrUnreachable] if the server does not answer for
+// 10 s, a [holdfast.ServerError], or the error of ctx. It goes on after [ErrEntry].
 func Read(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		r := reader{caller: caller{store: store, patience: toRead}, query: q, repeats: repeats{back: q.Newest}}

@@ -14,41 +14,42 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// DefaultMaxLen is how many entries the stream keeps unless Options say otherwise.
+// DefaultMaxLen is the default of [Options.MaxLen].
 const DefaultMaxLen = 100_000
 
-// Options are the settings of a Writer. The zero value of each field, and nil
-// *Options, mean the default.
+// Options are the settings of a [Writer]. The zero value of a field, and nil Options,
+// mean the default.
 type Options struct {
-	// Prefix is that of the Client whose events are written. Each prefix has a
-	// journal of its own. Default holdfast.DefaultPrefix; holdfast.NoPrefix for none.
+	// Prefix is the prefix of the Client whose events are written. Each prefix has its
+	// own journal. The default is [holdfast.DefaultPrefix]; [holdfast.NoPrefix] means
+	// none.
 	Prefix string
 
-	// Owner is the label of this process in what it writes. Default host:pid, as the
-	// Client's.
+	// Owner is the label of this process in its entries. The default is host:pid, like
+	// that of a Client.
 	Owner string
 
-	// MaxLen is about how many entries the stream keeps, some 200 bytes each in
-	// Redis; older ones are dropped by whoever writes. Default DefaultMaxLen.
+	// MaxLen is about how many entries the stream keeps, each about 200 bytes in Redis.
+	// Every Writer removes older ones. The default is [DefaultMaxLen].
 	MaxLen int
 
-	// Batch is how many entries are written at a time. Default 200, a millisecond of
-	// the server's time; at most 1,000.
+	// Batch is the largest number of entries in one write. The default is 200, and the
+	// maximum 1,000.
 	Batch int
 
-	// Every is how long entries are gathered for a batch, and so how late they come.
-	// Batch / Every bounds what this process writes: 4,000 entries a second by
-	// default. Where a batch takes longer than a twentieth of it the pause grows, so
-	// that a busy server is not made busier. Default 50 ms.
+	// Every is how long a Writer collects entries for a batch. Batch / Every bounds the
+	// rate of a process, by default to 4,000 entries per second. The pause grows if a
+	// batch takes longer than a twentieth of Every, to protect a busy server. The
+	// default is 50 ms.
 	Every time.Duration
 
-	// Buffer is how many entries are kept while they can't be written; the rest is
-	// dropped, and told. Default 10,000, a few megabytes.
+	// Buffer is how many entries a Writer keeps while it cannot write. It drops further
+	// entries and records their number. The default is 10,000, a few megabytes.
 	Buffer int
 
-	// Logger is told when the journal can't be written, and when it can again: Info
-	// where Redis does not answer, Warn where it refuses, as for want of a right.
-	// Default slog.Default().
+	// Logger logs when the journal cannot be written, and when it can again. The level
+	// is Info if Redis does not answer, and Warn if Redis refuses. The default is
+	// [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -86,8 +87,8 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// Writer writes a journal. It is safe for concurrent use; one for a process is
-// what is meant. No call but Close waits for anything.
+// Writer writes a journal. It is safe for concurrent use. Make one for each process.
+// Only Close and Flush block.
 type Writer struct {
 	options Options
 	caller  caller
@@ -131,9 +132,9 @@ type gap struct {
 	first moment
 }
 
-// NewWriter makes a Writer and starts it. A store is what Clients are made on; on
-// a quorum, any one server that all its processes reach. A nil store and options out of range are
-// mistakes of the program: it panics. Close ends it.
+// NewWriter returns a Writer and starts it; [Writer.Close] ends it. The store is that
+// of a Client; for a quorum, use any one server that all processes reach. NewWriter
+// panics if store is nil or an option is out of range.
 func NewWriter(store holdfast.Store, options *Options) *Writer {
 	if store == nil {
 		panic("journal: NewWriter needs a store")
@@ -156,8 +157,8 @@ func NewWriter(store holdfast.Store, options *Options) *Writer {
 	return w
 }
 
-// OnEvent is for holdfast.Options.OnEvent, alone or called by a function that does
-// more. It keeps what an Entry can tell and returns at once.
+// OnEvent records an event; set it as [holdfast.Options.OnEvent], or call it from such
+// a function. It does not block.
 func (w *Writer) OnEvent(event holdfast.Event) {
 	switch e := event.(type) {
 	case holdfast.Queued:
@@ -188,9 +189,9 @@ func lossOf(cause holdfast.Cause) What {
 	return Lost
 }
 
-// Note adds an entry. What and Name are the caller's, as are the other fields that
-// What has; At is a time of this process, and now if it is zero. Owner, where it is empty, and the
-// rest are filled in.
+// Note adds an entry. The caller sets What, Name and the other fields of that What. At
+// is a time of this process; zero means now. An empty Owner and the other fields are
+// filled in.
 func (w *Writer) Note(e Entry) {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -244,15 +245,15 @@ func (w *Writer) tellDropped(now moment) {
 	w.add(e, now)
 }
 
-// Dropped is how many entries were not written and never will be.
+// Dropped returns the number of entries that were dropped.
 func (w *Writer) Dropped() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
-// Flush waits until what was noted before is written, or ctx ends. Events of a
-// Client come a moment after what they tell: Client.Close waits for them.
+// Flush blocks until all earlier entries are written, or ctx ends. The events of a
+// Client arrive a moment later: [holdfast.Client.Close] waits for them.
 func (w *Writer) Flush(ctx context.Context) error {
 	w.mu.Lock()
 	until := w.seq
@@ -284,10 +285,11 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 var errClosed = errors.New("holdfast: journal: the Writer was closed before that was written")
 
-// Close writes what there is, for two seconds at most, a quarter of one when a call
-// fails, and not again what the server refused for good. The error says how many entries were not
-// written. What is noted afterwards is dropped. Close the Clients first. The Logger has been told
-// all when Close returns, unless it takes longer than a second.
+// Close writes the remaining entries and ends the Writer. Close the Clients first. It
+// blocks for two seconds at most, and for 0.25 s after a failed call. It does not retry
+// after a permanent error of the server. It waits up to one second more for the Logger.
+//
+// The error has the number of entries that were not written. Later entries are dropped.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	if !w.closed {
