@@ -14,7 +14,7 @@
 //     can become stale in between. Check inside the transaction, or make newer tokens
 //     wait, as Gate.Enter does.
 //   - Advance the fence before you read. Otherwise a late write of the previous
-//     holder can come after your read, and your decision rests on an old value.
+//     holder can come after your read, and your decision uses an old value.
 //
 // Equal tokens pass, so one lease can write many times and can retry. Tokens are
 // comparable for one name only: all writers of a resource must lock the same name.
