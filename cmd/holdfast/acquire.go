@@ -28,7 +28,7 @@ func (a *app) acquireCommand() *cobra.Command {
 	var o acquireOptions
 	cmd := &cobra.Command{
 		Use:     "acquire NAME",
-		Short:   "Take a name and keep it without a process",
+		Short:   "Take a lock, print a lease, and end",
 		Long:    acquireHelp,
 		Example: acquireExample,
 		Args:    oneName,
@@ -40,16 +40,16 @@ func (a *app) acquireCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
-	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
-	flags.DurationVar(&o.ttl, "ttl", defaultAcquireTTL, "how long the lease lasts, and each renewal")
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock: all that could be promoted")
-	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
-	flags.StringVar(&o.details.note, "note", "", "a `TEXT` for who looks at NAME: a ticket, a team, a log")
-	flags.BoolVar(&o.details.none, "no-details", false, "do not tell who looks at NAME our host, user and note")
-	flags.StringVar(&o.file, "lease-file", "", "put the lease into `FILE`, for your eyes only, and not on stdout")
+	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
+	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait at most this long, then exit with 75")
+	flags.DurationVar(&o.ttl, "ttl", defaultAcquireTTL, "time until the lease ends, unless renewed")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "`N` replicas must have the lock: all that can be promoted")
+	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code if the lock is held")
+	flags.StringVar(&o.details.note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
+	flags.BoolVar(&o.details.none, "no-details", false, "do not store host, user and note for 'holdfast show'")
+	flags.StringVar(&o.file, "lease-file", "", "write the lease to `FILE` with mode 0600, not to stdout")
 	journalFlag(flags, &o.silent)
-	flags.VarP(newChoice(&a.output, "text", "json", "env"), "output", "o", "how to print: text, json or env")
+	flags.VarP(newChoice(&a.output, "text", "json", "env"), "output", "o", "output format")
 	return cmd
 }
 
@@ -171,18 +171,20 @@ func newLeaseJSON(text string, hold *holdfast.ExportedHold) leaseJSON {
 	}
 }
 
-const leaseJSONHelp = `-o json prints an object:
+const leaseJSONHelp = `JSON
+-o json prints an object:
 
   name          the name
-  held          true, or false: the lease is over, see cause
-  lease         by acquire, without --lease-file: the lease
-  token         what a resource can check; the same as long as the lease lasts
-  owner, hash   the label, and what names the tenure in messages
+  held          true; false: the lease has ended, see cause
+  lease         the lease; by acquire without --lease-file only
+  token         the fencing token; it stays the same for the whole lease
+  owner, hash   the label, and what names the tenure
   ttl_ms        what each renewal gives
-  remaining_ms  until you must have stopped
-  deadline      the same by our clock
-  waiting       how many processes wait for the name
-  cause, reason where held is false: expired, gone, taken, revoked or stolen, and why`
+  remaining_ms  the time until you must have stopped
+  deadline      the same moment by our clock
+  waiting       number of processes that wait for the name
+  cause         if held is false: expired, gone, taken, revoked or stolen
+  reason        the text of a revocation`
 
 // leaseFileMode: whoever reads the lease can end it.
 const leaseFileMode = os.FileMode(0o600)

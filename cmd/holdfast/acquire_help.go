@@ -1,40 +1,45 @@
 package main
 
-const acquireHelp = `Takes NAME as 'holdfast run' does, prints a lease, and ends; NAME stays held for --ttl.
-Whoever has the lease prolongs it by 'holdfast renew', asks by 'holdfast check', and
-gives NAME back by 'holdfast release': for steps of a pipeline that are processes of
-their own. Where one process can do the work, 'holdfast run' is the better way: it
-renews by itself, and stops the work when the lease is lost.
+const acquireHelp = `Take the lock NAME, print a lease, and end. The lock stays held for --ttl. For steps
+of a pipeline that are separate processes; else 'holdfast run' is the better choice.
 
-The lease is one line of printable text without spaces. WHOEVER READS IT CAN END IT OR
-TAKE IT OVER: keep it out of logs. With --lease-file it goes into a file that only you
-can read, and the other commands read it from there, from HOLDFAST_LEASE, from an
-argument (which others on this machine can see in ps), or from stdin for '-'.
+'holdfast renew' extends the lease, 'holdfast check' reports its state, 'holdfast
+release' ends it. 'holdfast run' renews by itself, and stops the work when the lease is
+lost. After 'acquire' you have to do both.
 
-NOBODY RENEWS IT FOR YOU. Renew it every third of --ttl, and stop working when that
-fails until the deadline is over. Let what you write to check the token: it refuses
-what comes with a lower one than it has seen.
+RULES
+NOTHING RENEWS THE LEASE FOR YOU. Renew it every third of --ttl. If a renewal fails,
+stop the work before the deadline. Let the resource check the token: it should refuse a
+lower token than the highest it has seen.
 
-Others see in 'holdfast show' who took NAME, that nobody renews it, and how long it
-lasts: our host and user, and --note TEXT; --no-details tells not who. That is known
-for an hour longer than --ttl.
+The lease is one line of printable text without spaces. EVERYBODY WHO CAN READ IT CAN
+END IT OR TAKE IT OVER: keep it out of logs. With --lease-file it goes into a file that
+only you can read. The other commands read the lease from that file, from
+HOLDFAST_LEASE, from an argument (others on this machine can see it in ps), or from
+stdin for '-'.
 
-A file that exists already is replaced. If the lease can't be printed or written, NAME
-is given back. Shared kinds (--shared, --of) and cool-downs can't be kept this way.
+An existing file is replaced. If the lease cannot be printed or written, the lock is
+released. Shared kinds (--shared, --of) and cool-downs are not possible here.
 
+'holdfast show' shows our host and user, --note TEXT, the time left, and that no process
+renews the lease. --no-details leaves out host, user and note. That is stored for an
+hour longer than --ttl.
+
+OUTPUT
 -o env prints lines for eval: HOLDFAST_LEASE (or HOLDFAST_LEASE_FILE), HOLDFAST_NAME and
-HOLDFAST_TOKEN. From then on other commands of holdfast take no HOLDFAST_OWNER, as
-within a command of 'holdfast run'.
+HOLDFAST_TOKEN. After that other commands of holdfast ignore HOLDFAST_OWNER, as inside a
+command of 'holdfast run'.
 
 ` + leaseJSONHelp + `
 
-Exit codes: 0 it is held, or
-   64  the command line is wrong, or NAME is another kind of lock
-   69  Redis does not answer: whether anybody holds NAME is not known
-   70  something else went wrong
-   75  somebody holds NAME (-n, -w; see --busy-code)
+EXIT CODES
+    0  the lock is held
+   64  the command line is wrong, or NAME has another kind
+   69  Redis is unreachable: unknown whether NAME is held
+   70  another error
+   75  NAME is held (-n, -w); -E changes this code
    77  Redis refused: password, user or rights
-   78  --lease-file can't be written
+   78  --lease-file cannot be written
  128+n signal n ended the wait`
 
 const acquireExample = `  lease=$(holdfast acquire --ttl 5m deploy:web) || exit
@@ -46,14 +51,17 @@ const acquireExample = `  lease=$(holdfast acquire --ttl 5m deploy:web) || exit
 
   holdfast acquire -w 30s -o json nightly | jq '{token, deadline}'`
 
-const leaseFromHelp = `The LEASE is what 'holdfast acquire' printed (or Lease.Export gave). Without an argument
-it is read from --lease-file, else from HOLDFAST_LEASE; '-' is stdin.`
+const leaseFromHelp = `THE LEASE
+LEASE is the line that 'holdfast acquire' printed, or the result of Lease.Export.
+Without an argument it is read from --lease-file, else from HOLDFAST_LEASE. '-' is
+stdin.`
 
-const leaseCodesHelp = `Exit codes: 0, or
-   64  the command line is wrong, or LEASE is not whole, or of another --prefix
-   69  Redis does not answer, or too few replicas have the renewal: nobody knows;
-       say it again
-   70  something else went wrong
+const leaseCodesHelp = `EXIT CODES
+    0  the lease is held, or was released
+   64  the command line is wrong, or LEASE is incomplete or of another --prefix
+   69  Redis is unreachable, or too few replicas have the renewal: unknown whether
+       it was done; repeat it
+   70  another error
    77  Redis refused: password, user or rights
-   78  --lease-file can't be read
-  122  the lease is over: expired, gone, taken, revoked or stolen`
+   78  --lease-file cannot be read
+  122  the lease has ended: expired, gone, taken, revoked or stolen`

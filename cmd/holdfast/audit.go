@@ -20,53 +20,54 @@ func (a *app) auditCommand() *cobra.Command {
 	var since time.Duration
 	cmd := &cobra.Command{
 		Use:   "audit [PREFIX]",
-		Short: "Prove from the journal that no two held a name at a time",
-		Long: `Prove from the journal that no two leases of a name, or of the names that begin
-with PREFIX, overlapped, and that each had a higher token than all before; or refute
-that, with the events; or say why neither can be said.
+		Short: "Check the journal for two holders at the same time",
+		Long: `Check the journal: no two leases of a lock overlap, and each token is higher than the
+one before. The result is proved, refuted with the events, or not proved.
 
-The journal is what 'holdfast run' and programs with a journal have written, the newest
-100,000 entries. It can't prove what it has not seen: entries that had to be dropped
-while Redis did not take them, and leases whose process was killed before it wrote
-their end, are said, and nothing is proved then. --since leaves out what is older.
-What a process that was killed had not written yet, a tenth of a second as a rule,
-nobody knows. Semaphores and reader-writer locks are meant to overlap and not judged.
+PREFIX limits the check to names that begin with it. --since leaves out older entries.
 
-A lease is judged by what its own process believed. One that was stolen, or whose key
-was deleted, was believed in until that was noticed: if the next began before, that
-is an overlap, and is told as one.
+LIMITS
+The journal has the newest 100,000 entries. It says nothing about locks without one. The result is "not proved" if
+entries were dropped while Redis was unreachable, or if a lease has no end because its
+process was killed first. What such a process had not written yet, usually 0.1 s, is
+unknown. Semaphores and reader-writer locks overlap by design and are not checked.
 
-Times of several machines are compared by the server's clock, within what is known of
-each: an overlap counts where no error of the clocks can explain it, and "doubt" is
-the longest that they could have hidden.
+A lease counts as held as long as its own process believed so. If it was stolen or its
+key was deleted, and the next lease began before the process noticed, that is an
+overlap.
 
-Exit codes:
-    0  proved
-    1  refuted
-    2  neither: something is missing
-   64  the command line is wrong, or the URL does not fit the server
-   69  Redis does not answer
-   70  something else went wrong
-   77  Redis refused: password, user or rights
+Times of several machines are compared by the server's clock. An overlap counts if no
+error of the clocks can explain it. The uncertainty is the longest overlap that the
+errors of the clocks could hide.
 
+JSON
 -o json prints an object:
 
   verdict   proved, refuted, unproven
   why       of unproven: each reason
   entries, names, leases
-            how many were read, and judged
-  shared    leases that are not judged
-  from, to  null where there is no entry
+            how many were read and checked
+  shared    leases that are not checked
+  from, to  null if there is no entry
   uncertainty_ms
-  findings  what refutes, 20 at most: rule (overlap, token fell, token twice), text,
+  findings  what refutes, at most 20: rule (overlap, token fell, token twice), text,
             name, first, end (overlap: how the first ended), then, by_ms
-  missing, holes
-            how many entries are, and where: owner, n, after, before, reported
-  unended   leases without an end, 20 at most: lease, next, gap_ms
+  missing   number of missing entries
+  holes     where they are: owner, n, after, before, reported
+  unended   leases without an end, at most 20: lease, next, gap_ms
 
 first, end, then, lease and next are entries:
 
-` + entryFieldsHelp,
+` + entryFieldsHelp + `
+
+EXIT CODES
+    0  proved
+    1  refuted
+    2  not proved: something is missing
+   64  the command line is wrong, or the URL does not fit the server
+   69  Redis is unreachable
+   70  another error
+   77  Redis refused: password, user or rights`,
 		Example: `  holdfast audit
   holdfast audit deploy: --since 24h
   holdfast audit -q || echo "not proved: $?"`,
@@ -75,7 +76,7 @@ first, end, then, lease and next are entries:
 			return a.audit(cmd.Context(), strings.Join(args, ""), since)
 		},
 	}
-	cmd.Flags().DurationVar(&since, "since", 0, "nothing that is older than this, as 24h")
+	cmd.Flags().DurationVar(&since, "since", 0, "nothing older than this, such as 24h")
 	a.outputFlag(cmd)
 	return cmd
 }
@@ -117,7 +118,7 @@ func printReport(s screen, r *journal.Report) {
 	case journal.Refuted:
 		s.printf("%s:\n", s.paint(bad, "refuted"))
 	default:
-		s.printf("%s, but nothing was found that refutes:\n", s.paint(bold, "not proved"))
+		s.printf("%s, but not refuted:\n", s.paint(bold, "not proved"))
 	}
 	for _, f := range r.Findings {
 		s.printf("  %s\n", visible(f.String()))
@@ -131,10 +132,10 @@ func printReport(s screen, r *journal.Report) {
 	}
 	s.printf("\n")
 	if r.Shared > 0 {
-		s.printf("not judged: %d leases of semaphores and reader-writer locks, which may overlap\n", r.Shared)
+		s.printf("not checked: %d leases of semaphores and reader-writer locks, which may overlap\n", r.Shared)
 	}
 	if r.Leases > 0 {
-		s.printf("doubt: %s (an overlap that short could hide in the errors of the clocks)\n", duration(r.Uncertainty))
+		s.printf("uncertainty: %s (the errors of the clocks can hide an overlap that short)\n", duration(r.Uncertainty))
 	}
 }
 

@@ -25,27 +25,31 @@ func (a *app) benchCommand() *cobra.Command {
 	var each time.Duration
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how long locking takes on your server, from here",
-		Long: `Measure how long locking takes on your server, from this machine, and LOAD IT while
-that lasts: one caller that does nothing else, as fast as answers come. Mind where
-you do this. It uses names that begin with bench- and a random number, and deletes
-their keys at the end, also after ctrl-C.
+		Short: "Measure the latency of locks on your server",
+		Long: `Measure the latency of locks on your server, from this machine. THIS LOADS THE SERVER:
+one client sends the next command as soon as the last one was answered.
 
-  round trip  a script that changes nothing: what the way there and back costs
-  lock        Lock on a name that is free, one caller
+It uses names that begin with bench- and a random text, and deletes their keys at the
+end, also after ctrl-C.
+
+MEASURES
+
+  round trip  a script that changes nothing: the cost of the network and the server
+  lock        Lock of a free name, one client
   release     its Release
-  both        the two together: what a short critical section costs beside its work
-  hand-over   two clients on connections of their own, one holds and one waits: from
-              the call of Release by the one to the return of Lock in the other
+  both        the two together: the cost of a short critical section
+  hand-over   two clients on two connections, one holds and one waits: from the call
+              of Release to the return of Lock in the other client
 
-The clients share this process, so the hand-over has no second machine in it. Each
-is measured for --duration, the first tenth thrown away. A percentile is a time that
-was measured and no guess between two; of less than 100 samples there is no p99. Other load, on the server or here, is in the
-figures: repeat it before you believe it.
+Both clients are in this process, so the hand-over has no second machine in it. Each
+measure takes --duration; the first tenth is thrown away. A percentile is a measured
+sample, not interpolated. With less than 100 samples there is no p99. Other load is in the
+figures too: repeat the command before you trust them.
 
+JSON
 -o json prints an object: server, version (of holdfast), duration_ms, measures: each
-with name, samples, and in microseconds min_us, p50_us, p90_us, p99_us (null: too
-few samples), max_us, mean_us.`,
+with name, samples, and in microseconds min_us, p50_us, p90_us, p99_us (null: too few
+samples), max_us, mean_us.`,
 		Example: `  holdfast bench
   holdfast bench --duration 10s -o json | jq '.measures[] | {name, p99_us}'`,
 		Args: noArgs,
@@ -56,7 +60,7 @@ few samples), max_us, mean_us.`,
 			return a.bench(cmd.Context(), each)
 		},
 	}
-	cmd.Flags().DurationVarP(&each, "duration", "d", defaultBench, "how long to measure each thing")
+	cmd.Flags().DurationVarP(&each, "duration", "d", defaultBench, "time per measure")
 	a.outputFlag(cmd)
 	return cmd
 }

@@ -34,5 +34,5 @@ func (c *choice) Set(word string) error {
 
 // outputFlag gives cmd the flag -o.
 func (a *app) outputFlag(cmd *cobra.Command) {
-	cmd.Flags().VarP(newChoice(&a.output, "text", "json"), "output", "o", "how to print: text or json")
+	cmd.Flags().VarP(newChoice(&a.output, "text", "json"), "output", "o", "output format")
 }

@@ -14,21 +14,24 @@ func (a *app) completionCommand() *cobra.Command {
 	var plain bool
 	cmd := &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what makes a shell complete commands, flags and names",
-		Long: `Print a script for bash, zsh, fish or powershell, by which the shell completes
-commands, flags and their values, and the names that are in use: those are asked of
-the server that HOLDFAST_REDIS_URL or --redis says, for at most a second, and nothing
-is said where it does not answer. Names that a shell would take for more than a
-word are left out. 'revoke' and 'steal' complete the hash of the holder.
+		Short: "Print a completion script for a shell",
+		Long: `Print a completion script for bash, zsh, fish or powershell. It completes commands, flags
+and their values, and the names of locks.
 
-Packages install the scripts. Else, for good or for this shell:
+NAMES
+Names come from the server of HOLDFAST_REDIS_URL or --redis, within at most a second.
+If the server does not answer, no name is completed. A name that a shell would not take
+as one word is left out. 'revoke' and 'steal' complete the hash of the holder.
+
+INSTALLATION
+The packages install the scripts. Without a package, for all shells or for this one:
 
   bash        holdfast completion bash >/etc/bash_completion.d/holdfast
               source <(holdfast completion bash)
-              (both want the package bash-completion)
+              (both need the package bash-completion)
   zsh         holdfast completion zsh >"${fpath[1]}/_holdfast"
               source <(holdfast completion zsh)
-              (both behind: autoload -U compinit; compinit)
+              (both after: autoload -U compinit; compinit)
   fish        holdfast completion fish >~/.config/fish/completions/holdfast.fish
               holdfast completion fish | source
   powershell  holdfast completion powershell | Out-String | Invoke-Expression`,
@@ -46,7 +49,7 @@ Packages install the scripts. Else, for good or for this shell:
 			return shellScript(args[0])(cmd.Root(), a.stdout, !plain)
 		},
 	}
-	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without a word about each")
+	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without descriptions")
 	return cmd
 }
 

@@ -20,47 +20,54 @@ const (
 	maxProcesses = 100
 )
 
-const demoHelp = `A flash sale: more buyers than there is stock, all at once. Each buyer tries to
-buy one piece: read the stock, pay, write the stock less one, record the sale.
-A few payments are slow and outlast a lock's time limit. The same sale is played
-four ways:
+const demoHelp = `Play a flash sale with four kinds of locks: more buyers than stock, all at once. Shows
+how often more was sold than there was, and what each lock costs.
+
+THE SALE
+Each buyer tries to buy one piece: read the stock, pay, write the stock less one, record
+the sale. A few payments are slow and outlast the ttl of a lock. The same sale is played
+four times:
 
   none      no lock
-  setnx     SETNX, then EXPIRE; whoever is done deletes the key, whose ever it is
-  expiring  SET NX PX; only the owner deletes the key, but nobody renews it
-  holdfast  holdfast.Client.Mutex, one Client for each buyer
+  setnx     SETNX, then EXPIRE; each buyer deletes the key at the end, even another's
+  expiring  SET NX PX; only the owner deletes the key, but it is not renewed
+  holdfast  holdfast.Client.Mutex, one Client per buyer
 
-Nothing is made up: the goods are in Redis, and the buyers themselves watch
-whether they are alone in the shop. The columns:
+The goods are in Redis, and the buyers themselves watch whether they are alone in the
+shop. Connections are made before the sale begins.
+
+COLUMNS
 
   sold       sales that were recorded
   oversold   sales beyond the stock
-  overlaps   buyers who met another one in the shop: each adds itself to a
-             counter on entering, takes itself off on leaving, and reads it
+  overlaps   buyers that met another one in the shop: each adds itself to a
+             counter on entering, removes itself on leaving, and reads it
   fastest, slowest
-             from arriving to leaving the shop, among those who bought
+             from arriving to leaving the shop, among those that bought
   longest wait
              from arriving to entering, among all buyers
-  commands   commands that the locking sent, for each buyer who came
-             (renewals included, the shop's own commands not)
-  fairness   Jain's index, (Σx)²/nΣx², of x = 1/(1+o) for each of the n buyers, o
-             being how many who came later (by a millisecond at least) went in
-             before it: 1 is first come, first served
+  commands   commands that the lock sent per buyer, with renewals, without the
+             commands of the shop
+  fairness   Jain's index, (Σx)²/nΣx², of x = 1/(1+o) for each of the n buyers; o is
+             the number of buyers that came later (by 1 ms or more) and went in
+             first; 1 is strictly in order
 
-And what no lock can prevent, so that the token must: a holder of holdfast, a
-process of its own, is frozen (SIGSTOP) between its last look at its lease and
-its write, until its lock has expired and the next has bought the only piece.
-Then it goes on and writes: once to a till that takes what comes, once to one
-that refuses a token older than the newest it has seen.
+THE FROZEN HOLDER
+No lock can prevent a late write, so the token has to. A holder of holdfast, a process
+of its own, is frozen (SIGSTOP) after its last check of the lease and before its write.
+Its lock expires, and the next buyer buys the only piece. Then the frozen process goes
+on and writes: once to a till that accepts it, once to a till that refuses a token lower
+than the highest it has seen.
 
-Connections are made before the doors open. Without --redis the server is one
-inside this process. With --redis all keys contain a random prefix and are
-removed at the end.
+SERVER
+Without --redis the server is inside this process. With --redis all keys have a random
+prefix and are removed at the end.
 
--o json prints one object: stock, buyers, ways, frozen; each of the ways has way,
-sold, oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms,
-commands_per_buyer, fairness; each of frozen token_checked, frozen_ms, refused
-(the late write was), sold, oversold.`
+JSON
+-o json prints an object: stock, buyers, ways, frozen; each of the ways has way, sold,
+oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms, commands_per_buyer,
+fairness; each of frozen has token_checked, frozen_ms, refused (the late write), sold,
+oversold.`
 
 // demoOptions are the flags of `holdfast demo`.
 type demoOptions struct {
@@ -86,11 +93,10 @@ func (a *app) demoCommand() *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "See what a lock is for: a flash sale, played four ways",
+		Short: "Show what goes wrong without a lock",
 		Long:  demoHelp,
 		Example: `  holdfast demo
   holdfast demo --processes            each buyer is a process of its own
-  holdfast demo --stock 5 --buyers 40
   holdfast demo --redis redis://localhost:6379 -o json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -100,9 +106,9 @@ func (a *app) demoCommand() *cobra.Command {
 			return a.demo(cmd.Context(), o, cmd.Flags().Changed("redis"))
 		},
 	}
-	cmd.Flags().IntVar(&o.stock, "stock", 20, "pieces there are")
-	cmd.Flags().IntVar(&o.buyers, "buyers", 25, "buyers who want one each")
-	cmd.Flags().BoolVar(&o.processes, "processes", false, "make each buyer a process of its own")
+	cmd.Flags().IntVar(&o.stock, "stock", 20, "pieces in stock")
+	cmd.Flags().IntVar(&o.buyers, "buyers", 25, "buyers, each wants one piece")
+	cmd.Flags().BoolVar(&o.processes, "processes", false, "run each buyer as a process of its own")
 	a.outputFlag(cmd)
 
 	buyer := &cobra.Command{

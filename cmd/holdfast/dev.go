@@ -21,19 +21,20 @@ func (a *app) devCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Serve a throw-away Redis for trying things out",
-		Long: `Serve a Redis-compatible server in the foreground, for first steps and tests,
-until ctrl-C. It keeps everything in memory, has no password and so listens on
-this machine only, and is gone when it ends: nothing for production. Its URL is
-printed on stdout.`,
+		Short: "Start a throw-away server for tests",
+		Long: `Start a Redis-compatible server for first steps and tests, until ctrl-C. The URL is
+printed on stdout.
+
+It keeps all data in memory, has no password, and listens on this machine only. Do not
+use it in production.`,
 		Example: `  holdfast dev
-  holdfast dev --addr 127.0.0.1:0      any free port`,
+  holdfast dev --addr 127.0.0.1:0      use any free port`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.dev(cmd.Context(), address)
 		},
 	}
-	cmd.Flags().StringVar(&address, "addr", defaultDevAddress, "where to listen on this machine, `host:port`; port 0 is any free one")
+	cmd.Flags().StringVar(&address, "addr", defaultDevAddress, "loopback `ADDRESS` to listen on; port 0 is any free one")
 	return cmd
 }
 

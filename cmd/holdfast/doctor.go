@@ -20,31 +20,37 @@ func (a *app) doctorCommand() *cobra.Command {
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Try whether a server is fit for locks, and say what is not",
-		Long: `Try on a name of its own, which is deleted again, all that locks need: to lock,
-renew and release, to wait and be told, to list. And ask the server for its
-version and role, its rights for us, memory policy, persistence, replicas, the
-slots of a Cluster, round trip and clock. Nothing is assumed from a version.
+		Short: "Check whether a server is fit for locks",
+		Long: `Check whether a server is fit for locks, and say what to change. It locks, renews,
+waits and releases a name of its own, and deletes it at the end.
 
-What the server does not tell, as where INFO is forbidden, is unknown: see there.
-With --prefix of some names, a user who may lock only those can be checked.
+It also asks the server for its version, role, rights, memory policy, persistence,
+replicas, slots of a Cluster, round trip time and clock. It tries each feature; it
+assumes nothing from a version. If the server does not answer a question, for example
+because INFO is forbidden, the result is "unknown".
 
-Exit code: 0 all is well, or unknown; 1 WARN: locks work, but something will
-hurt; 2 FAIL: they do not work, not safely, or there is no answer.
+With the --prefix of some names you can check a user that may lock only those.
 
+JSON
 -o json prints an object:
 
-  state   the worst: OK, WARN or FAIL
-  checks  each with: name, state (OK, WARN, FAIL or unknown), finding,
-          consequence (what follows for locks), fix (what to do; '': nothing)`,
+  state   the worst state: OK, WARN or FAIL
+  checks  each with: name, state (OK, WARN, FAIL or unknown), finding, consequence
+          (for locks), fix (what to do; '': nothing)
+
+EXIT CODES
+    0  OK or unknown
+    1  WARN: locks work, but there is a risk
+    2  FAIL: locks do not work or are not safe, or the server is unreachable
+   64  the command line is wrong`,
 		Example: `  holdfast doctor
-  holdfast doctor --ttl 2s -o json | jq -r '.checks[] | select(.state == "FAIL") | .fix'`,
+  holdfast doctor -o json | jq -r '.checks[] | select(.state == "FAIL").fix'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.doctor(cmd.Context(), ttl)
 		},
 	}
-	cmd.Flags().DurationVar(&ttl, "ttl", holdfast.DefaultTTL, "the ttl that programs will lock with")
+	cmd.Flags().DurationVar(&ttl, "ttl", holdfast.DefaultTTL, "the ttl that your programs use")
 	a.outputFlag(cmd)
 	return cmd
 }

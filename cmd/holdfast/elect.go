@@ -25,7 +25,7 @@ func (a *app) electCommand() *cobra.Command {
 	var o electOptions
 	cmd := &cobra.Command{
 		Use:     "elect [flags] NAME -- COMMAND [ARG...]",
-		Short:   "Run a command while elected, on one of many machines",
+		Short:   "Keep one instance of a command running on many machines",
 		Long:    electHelp,
 		Example: electExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,9 +46,9 @@ func (a *app) electCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.value, "value", "", "what others see of the leader, such as its address\n(else the owner)")
-	flags.BoolVar(&o.once, "once", false, "end with the first term, with the exit codes of run")
-	flags.BoolVar(&o.observe, "observe", false, "run nothing: print who leads NAME, now and whenever that changes")
+	flags.StringVar(&o.value, "value", "", "`TEXT` that others see of the leader, such as its address (default the owner)")
+	flags.BoolVar(&o.once, "once", false, "end after the first term, with the exit codes of run")
+	flags.BoolVar(&o.observe, "observe", false, "run nothing: print the leader of NAME, and each change")
 	o.leaseFlags(flags)
 	journalFlag(flags, &o.silent)
 	a.outputFlag(cmd)

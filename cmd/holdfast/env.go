@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -151,7 +150,7 @@ func (a *app) namingVariables(err error) error {
 	return usagef("%s", text)
 }
 
-// variablesHelp says in a line how to set a command's flags by variables.
+// variablesHelp says how to set a command's flags by variables.
 func variablesHelp(cmd *cobra.Command) string {
 	var not []string
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
@@ -159,9 +158,9 @@ func variablesHelp(cmd *cobra.Command) string {
 			not = append(not, "--"+flag.Name)
 		}
 	})
-	but := ""
+	text := "HOLDFAST_REDIS_URL or REDIS_URL sets --redis. HOLDFAST_LOG_FORMAT=json sets --log-format json. Each other flag has such a variable."
 	if len(not) > 0 {
-		but = " but " + strings.Join(not, ", ")
+		text += " There is none for " + strings.Join(not, ", ") + "."
 	}
-	return fmt.Sprintf("Variables: HOLDFAST_LOG_FORMAT=json is --log-format json, and so for each flag%s.\n--redis is HOLDFAST_REDIS_URL; what the command line says counts more.\n", but)
+	return strings.Join(wrapped(text+" A flag on the command line takes precedence.", helpWidth), "\n")
 }

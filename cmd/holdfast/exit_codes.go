@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitMeaning is what one exit code says, everywhere.
+// exitMeaning is what one exit code means, for all commands.
 type exitMeaning struct {
 	code    string
 	word    string // for programs, as in --status-file
@@ -17,26 +17,26 @@ type exitMeaning struct {
 // exitMeanings is the only list of them: 'holdfast help exit-codes', the manual
 // page and the tables of the documents are made of it.
 var exitMeanings = []exitMeaning{
-	{"0", "", "done; of run, the command ended with 0"},
-	{"1, 2", "", "of doctor: a warning, a failure; of audit: refuted, not proved; of run, the command's own"},
-	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name is another kind of lock"},
-	{"69", "unreachable", "no answer from the server, or too few replicas: whether anybody holds the name is not known"},
-	{"70", "other", "something else went wrong; it was said what"},
-	{"75", "busy", "somebody holds the name (-n, -w; see --busy-code), or another than was meant; of quorum status, no majority votes: try later"},
+	{"0", "", "success; of run and elect: the command ended with 0"},
+	{"1, 2", "", "of doctor: a warning, a failure; of audit: refuted, not proved; of run and elect: the command's own"},
+	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name has another kind"},
+	{"69", "unreachable", "the server is unreachable, or too few replicas answered: unknown whether the name is held"},
+	{"70", "other", "another error; the message says which"},
+	{"75", "busy", "the name is held (-n, -w; -E changes this code), or held by another than the one you named; of quorum status: no majority votes"},
 	{"77", "refused", "the server refused: password, user or rights"},
-	{"78", "config", "a file that a flag names cannot be read or written, or holds something else"},
-	{"122", "lost", "the lease was lost, revoked or stolen, whatever the command's own code was"},
+	{"78", "config", "a file that a flag names cannot be read or written, or has the wrong content"},
+	{"122", "lost", "the lease was lost, revoked or stolen, even if the command's own code was 0"},
 	{"124", "max-hold", "the command was stopped at --max-hold, as by timeout(1)"},
-	{"126", "not-executable", "the command can't be run"},
+	{"126", "not-executable", "the command cannot be executed"},
 	{"127", "not-found", "the command was not found"},
 	{"128+n", "signal", "signal n ended the wait, or the command: 130 ctrl-C, 143 TERM"},
 	{"any other", "", "of run and elect: the command's own"},
 }
 
-const exitCodesIntro = `Every command of holdfast ends with one of these codes. Those from 64 to 78 are of
-sysexits.h, 124 is that of timeout(1), 126 and more are those of the shell. 'run' and
-'elect' end with the code of what they ran wherever there is nothing worse to say;
-'run --status-file' tells whose code it was.
+const exitCodesIntro = `Each command ends with one of these codes. 64 to 78 are from sysexits.h, 124 is from
+timeout(1), 126 and higher are those of a shell. 'run' and 'elect' end with the code of
+their command unless holdfast has an error of its own. To find out where a code came
+from, use 'run --status-file': its field code_of says "command" or "holdfast".
 
 `
 
@@ -80,7 +80,7 @@ func exitWord(code int) string {
 func exitCodesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
-		Short: "What the exit codes mean, of every command",
+		Short: "Exit codes of all commands",
 		Long:  exitCodesIntro + exitCodesText(),
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand is cobra's, but for words that are no command: those are a mistake
-// and not a reason to print the help of another.
+// helpCommand prints everything about a command. An unknown command is an error: cobra's
+// own would print the help of its parent.
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND...]",
-		Short: "Say what a command does, or what the exit codes mean",
-		Long: `Say what a command does, as --help behind it does. There are pages about more than
-one command, too: 'holdfast help exit-codes'.`,
+		Short: "Show all flags and details of a command",
+		Long: `Show all flags and details of a command. 'holdfast COMMAND --help' shows the most
+important ones on one screen. 'holdfast help exit-codes' lists the exit codes.`,
 		Example: `  holdfast help run
   holdfast help exit-codes`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -29,8 +29,8 @@ one command, too: 'holdfast help exit-codes'.`,
 			if err != nil || len(rest) > 0 {
 				return noSuchTopic(about, args, rest)
 			}
-			about.InitDefaultHelpFlag()
-			return about.Help()
+			a.page().printf("%s", fullHelp(about))
+			return nil
 		},
 	}
 }
@@ -59,5 +59,5 @@ func noSuchTopic(about *cobra.Command, args, rest []string) error {
 	if len(similar) > 0 {
 		return usagef("there is no help about %q: did you mean %s?", strings.Join(args, " "), strings.Join(slices.Compact(similar), " or "))
 	}
-	return usagef("there is no help about %q; 'holdfast help' lists what there is", strings.Join(args, " "))
+	return usagef("there is no help about %q; 'holdfast help' lists all commands", strings.Join(args, " "))
 }

@@ -17,24 +17,24 @@ func (a *app) historyCommand() *cobra.Command {
 	var since time.Duration
 	cmd := &cobra.Command{
 		Use:   "history NAME",
-		Short: "Show who held a name, for how long, and how it ended",
-		Long: `Show who held a name, newest first: when it was granted, how long that was waited
-for, how long it was held, and how it ended. Of commands of 'holdfast run' also the
-exit code, and the times that one was skipped since the name was held.
+		Short: "List past holders of a lock, and how each hold ended",
+		Long: `List the past holders of a lock, newest first: when it was granted, the wait, the hold
+time, and how the hold ended. For a command of 'holdfast run' also the exit code.
 
-What it shows is the journal: what 'holdfast run' and programs with a journal have
-written, the newest 100,000 entries of all names. Locks without one, and what a
-process had not written when it was killed, are not there. An END of "-" is a lease
-that is held still, or of which nobody has written the end.
+The list comes from the journal: the newest 100,000 entries of all names, which
+'holdfast run' and programs with a journal have written. A lock without a journal is
+missing, and so is what a process had not written when it was killed. If END is "-", the
+lease is still held, or its end was not recorded. A run that was skipped is a line too.
 
 Times are the server's, shown in the local time zone.
 
--o json prints an array of the journal's entries, newest first:
+JSON
+-o json prints an array of entries of the journal, newest first:
 
 ` + entryFieldsHelp,
 		Example: `  holdfast history nightly
   holdfast history deploy:web --since 24h -n 100
-  holdfast history nightly -o json | jq -r '.[] | select(.what == "skipped") | .at'`,
+  holdfast history nightly -o json | jq '.[] | select(.what == "skipped").at'`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 1 {
@@ -43,8 +43,8 @@ Times are the server's, shown in the local time zone.
 			return a.history(cmd.Context(), args[0], n, since)
 		},
 	}
-	cmd.Flags().IntVarP(&n, "lines", "n", 20, "how many at most")
-	cmd.Flags().DurationVar(&since, "since", 0, "no further back than this, as 24h")
+	cmd.Flags().IntVarP(&n, "lines", "n", 20, "print at most `N` lines")
+	cmd.Flags().DurationVar(&since, "since", 0, "nothing older than this, such as 24h")
 	a.outputFlag(cmd)
 	return cmd
 }

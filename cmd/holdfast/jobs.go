@@ -14,40 +14,46 @@ import (
 func (a *app) jobsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
-		Short: "List the commands that were run, and those that never are",
-		Long: `List the names under which 'holdfast run' and 'elect' have run commands, or 'run' has
-skipped them, the one first whose last success is the oldest: so that a job which is
-skipped every night, or dies every night, or is not even tried any more, stands on
-top. No exit code of a cron job says that.
+		Short: "List jobs, with the result and time of their last run",
+		Long: `List the jobs that 'holdfast run' and 'elect' have run or skipped. The job whose last
+success is the oldest comes first.
 
-STATE is the first of these that is true:
+So a job that is skipped each night, that dies each night, or that is not started any
+more stands on top. No exit code of a cron job shows that.
+
+STATE
+The first of these that is true:
+
   running   its command runs now
-  no end    it was started, and nobody has written that it ended: its process was
-            killed, or its machine died
-  failed    the last end had another exit code than 0
-  skipped   since the last start it was skipped: somebody else had the name. With
-            'run --every' a start whose tick has begun elsewhere is no skip. Without
-            it each is, also on the second of two machines with the same crontab
-  late      it is not tried any more: since the last try more than twice the time has
-            passed that lay before that, and a minute
-  ok
+  no end    it was started, and no end was recorded: its process was killed, or its
+            machine died
+  failed    the last run ended with another exit code than 0
+  skipped   since the last start it was skipped: the lock was held
+  late      it is not tried any more: the last try is older than twice the time
+            between the two tries before, and a minute
+  ok        none of these
 
-What is remembered are the newest 1,000 names, for 400 days, beside the journal and
-not in it.
+With 'run --every' a start whose tick has begun on another machine is not a skip.
+Without --every it is one, also on the second of two machines with the same crontab.
 
+LIMITS
+Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal.
+
+JSON
 -o json prints an array of objects:
 
   name, state, owner
   now         the server's time
-  tried, started, succeeded, ended
-              the newest try (a start, or a skip), start, end with code 0, and end;
-              null: never
+  tried       time of the newest try: a start or a skip; null: never
+  started     time of the newest start
+  succeeded   time of the newest end with code 0
+  ended       time of the newest end
   code, took_ms
               of the newest end
-  skipped     how often in a row since the start
-  every_ms    between the two newest tries; 0: there was one`,
+  skipped     skips in a row since the last start
+  every_ms    time between the two newest tries; 0: there was one`,
 		Example: `  holdfast jobs
-  holdfast jobs -o json | jq -r '.[] | select(.state != "ok" and .state != "running") | .name'`,
+  holdfast jobs -o json | jq -r '.[] | select(.state == "failed") | .name'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.jobs(cmd.Context())

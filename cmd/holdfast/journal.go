@@ -47,17 +47,17 @@ type entryJSON struct {
 
 // entryFieldsHelp documents entryJSON.
 const entryFieldsHelp = `  id         of the entry in the stream
-  at         when it happened, by the server's clock, right to within within_ms
+  at         the time of the event by the server's clock, at most within_ms off
   what       asked, granted, released, lost, revoked, stolen; of a job of 'holdfast
              run' started, ended, skipped; dropped: n entries are missing here
   name, kind, owner, token
-  waited_ms  of granted: since it was asked for; of skipped: in line
-  held_ms    of released, lost, revoked, stolen; of ended: how long the job ran
+  waited_ms  of granted and skipped: how long it waited
+  held_ms    of released, lost, revoked, stolen: the hold; of ended: the job's time
   cause, reason
-             of lost, revoked, stolen; reason of skipped: who had the name
+             of lost, revoked, stolen; reason of skipped: the holder
   code       of ended: the exit code
   writer, seq
-             who wrote it, and the number of the entry there`
+             the process that wrote it, and the number of its entry`
 
 func newEntryJSON(e journal.Entry) entryJSON {
 	out := entryJSON{

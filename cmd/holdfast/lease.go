@@ -37,12 +37,11 @@ func (a *app) renewCommand() *cobra.Command {
 	var o leaseOptions
 	cmd := &cobra.Command{
 		Use:   "renew [LEASE]",
-		Short: "Prolong a lease that 'acquire' has printed",
-		Long: `Prolong a lease that 'holdfast acquire' has printed, by its whole ttl, and print how
-long it lasts from now. What was revoked is not prolonged any more: stop, and release
-it.
+		Short: "Extend a lease from 'acquire'",
+		Long: `Extend a lease from 'holdfast acquire' by its ttl, and print the time left. A lease
+that was revoked is not extended: stop the work, and release it.
 
-` + leaseFromHelp + "\n\n" + leaseCodesHelp + "\n\n" + leaseJSONHelp,
+` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
 		Example: `  holdfast renew "$lease" || stop_the_work
   holdfast renew --lease-file /run/deploy.lease
   while holdfast renew -q "$lease" >/dev/null; do sleep 20; done &`,
@@ -55,7 +54,7 @@ it.
 		},
 	}
 	o.flag(cmd)
-	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the renewal: all that could be promoted")
+	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "`N` replicas must have the renewal: all that can be promoted")
 	a.outputFlag(cmd)
 	return cmd
 }
@@ -64,12 +63,14 @@ func (a *app) checkCommand() *cobra.Command {
 	var o leaseOptions
 	cmd := &cobra.Command{
 		Use:   "check [LEASE]",
-		Short: "Tell whether a lease is held, and for how long",
-		Long: `Tell whether a lease that 'holdfast acquire' has printed still has its name, for how
-long, and how many wait. It changes nothing. An answer is true when it is given: what
-makes a late write harmless is the token.
+		Short: "Report whether a lease is held, and for how long",
+		Long: `Report whether a lease from 'holdfast acquire' is held, the time left, and the number
+of waiters. It changes nothing.
 
-` + leaseFromHelp + "\n\n" + leaseCodesHelp + "\n\n" + leaseJSONHelp,
+The answer was true when Redis gave it. What makes a late write harmless is the fencing
+token.
+
+` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
 		Example: `  holdfast check "$lease" && ./step-two
   holdfast check --lease-file /run/deploy.lease -o json | jq .remaining_ms`,
 		Args: maybeLease,
@@ -90,17 +91,20 @@ func (a *app) releaseCommand() *cobra.Command {
 	log := &jobLog{a: a}
 	cmd := &cobra.Command{
 		Use:   "release [LEASE]",
-		Short: "Give back a lease that 'acquire' has printed",
-		Long: `Give back a lease that 'holdfast acquire' has printed: the next in line gets the name.
-A --lease-file is deleted then, for the lease in it is worth nothing any more. A second
-time, and after its end, the lease is over (exit code 122), and nobody else's is
-touched. The code is the same for one that was revoked, or that has expired but still
-stands in Redis; that is released all the same.
+		Short: "Release a lease from 'acquire'",
+		Long: `Release a lease from 'holdfast acquire': the first waiter gets the lock. A --lease-file
+is deleted.
 
-` + leaseFromHelp + "\n\n" + leaseCodesHelp + `
+If the lease has ended already, the exit code is 122, and no other holder is touched.
+That is also the code for a lease that was revoked, or that has expired but is still
+stored in Redis. Such a lease is released too.
 
--o json prints an object: released, false where the exit code is 122; cause and
-reason of that.`,
+` + leaseFromHelp + `
+
+JSON
+-o json prints an object: released (false if the exit code is 122), cause and reason.
+
+` + leaseCodesHelp,
 		Example: `  trap 'holdfast release -q "$lease"' EXIT
   holdfast release --lease-file /run/deploy.lease`,
 		Args: maybeLease,

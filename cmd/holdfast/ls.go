@@ -16,26 +16,36 @@ func (a *app) lsCommand() *cobra.Command {
 	var all, problems bool
 	cmd := &cobra.Command{
 		Use:   "ls [PREFIX]",
-		Short: "List the names that are held or waited for",
-		Long: `List the names that are held or waited for, or those of them that begin with
-PREFIX. With --all also the free ones that were used in the last day.
+		Short: "List locks that are held or waited for",
+		Long: `List the locks that are held or waited for, or those whose name begins with PREFIX.
+--all also lists free names that were used in the last day.
 
-Names are found by their tokens' keys, which live a day beyond the last use; a
-key that only others have set under the same prefix is not found. This walks the
-whole keyspace with SCAN: on a large server it takes its time. Each line was true
-at its own moment. Names that can't be looked at are left out; how many, and why the
-first, is said, and the exit code is that of this reason: 77 a right is missing, 69 a
-part of a Cluster is away, 70 anything else, such as a key of another type.
+COLUMNS
+TOKENS UP TO is the highest token reserved, not the token of the lease: a process
+reserves a block of tokens at a time.
 
+<<<<<<< HEAD
 PROBLEM is what somebody should look after: possible-deadlock, no-ttl, starving,
 readers-block-writer, expiring, renewals-late, held-long; 'holdfast show NAME' says
 it in words, and docs/guide/08-operating.md has a table. --problems lists those names only.
+=======
+PROBLEM names what needs attention: possible-deadlock, no-ttl, starving,
+readers-block-writer, expiring, renewals-late, held-long. 'holdfast show NAME' explains
+it. --problems lists only such names.
+>>>>>>> 33c9d59 (cmd: show one screen for --help, and everything for help COMMAND)
 
-TOKENS UP TO is the newest token reserved, and not the lease's own: a process
-reserves many at once.
+LIMITS
+A name is found by the key of its tokens, which lives for a day after the last use. A
+key under the prefix that holdfast never used is not found. The command scans the whole
+keyspace with SCAN: on a large server that takes a while. Each line was true at its own
+moment.
 
--o json prints an array of objects, sorted by name, with the first 100 waiters of
-each:
+A name that cannot be read is left out. The number of such names and the first reason
+go to stderr. The exit code is the one of that reason: 77 a right is missing, 69 a part
+of a Cluster is unreachable, 70 another error, such as a key of another type.
+
+JSON
+-o json prints an array of objects, sorted by name, with at most 100 waiters each:
 
 ` + jsonFieldsHelp,
 		Example: `  holdfast ls
@@ -47,8 +57,8 @@ each:
 			return a.ls(cmd.Context(), strings.Join(args, ""), all, problems)
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "list free names too")
-	cmd.Flags().BoolVar(&problems, "problems", false, "list only names that somebody should look after")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also list free names")
+	cmd.Flags().BoolVar(&problems, "problems", false, "list only names with a problem")
 	a.outputFlag(cmd)
 	return cmd
 }

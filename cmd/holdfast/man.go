@@ -14,9 +14,9 @@ func (a *app) manCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND...]",
-		Short: "Print the manual page of a command, or write all",
-		Long: `Print the manual page of holdfast, or of a command of it, for 'man -l -'. With --dir
-write those of all commands: holdfast.1, holdfast-run.1 and so on.`,
+		Short: "Print a manual page, or write all of them",
+		Long: `Print the manual page of holdfast, or of one of its commands, for 'man -l -'. With --dir
+write the pages of all commands: holdfast.1, holdfast-run.1 and so on.`,
 		Example: `  holdfast man run | man -l -
   holdfast man --dir /usr/local/share/man/man1`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +43,7 @@ write those of all commands: holdfast.1, holdfast-run.1 and so on.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands into `DIR`")
+	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to `DIR`")
 	return cmd
 }
 
@@ -80,9 +80,11 @@ func manPage(cmd *cobra.Command) string {
 		p.line(`.B ` + roff(cmd.CommandPath()+" COMMAND [flags]"))
 	}
 	p.section("DESCRIPTION")
-	p.text(firstOf(cmd.Long, cmd.Short))
+	brief := firstParagraph(cmd.Long)
+	p.text(brief)
 	p.commands(cmd)
 	p.flags("OPTIONS", cmd.NonInheritedFlags())
+	p.text(strings.TrimPrefix(cmd.Long, brief))
 	p.flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
 	if cmd.Runnable() && cmd.HasParent() && cmd.Name() != "help" {
 		p.section("ENVIRONMENT")
@@ -92,8 +94,8 @@ func manPage(cmd *cobra.Command) string {
 		p.section("EXAMPLES")
 		p.text(cmd.Example)
 	}
-	if !strings.Contains(cmd.Long, "Exit code") {
-		p.section("EXIT STATUS")
+	if !strings.Contains(cmd.Long, "\nEXIT CODES\n") {
+		p.section("EXIT CODES")
 		p.text(exitCodesIntro + exitCodesText())
 	}
 	p.section("SEE ALSO")
@@ -130,7 +132,8 @@ func (p *page) request(name string, args ...string) {
 
 func (p *page) section(title string) { p.request(".SH", title) }
 
-// text writes paragraphs. What is indented stays as it stands there.
+// text writes paragraphs, and a section for each heading. Indented lines keep their
+// line ends.
 func (p *page) text(text string) {
 	literal := false
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -138,11 +141,14 @@ func (p *page) text(text string) {
 			literal = indented
 			p.line(map[bool]string{true: ".nf", false: ".fi"}[literal])
 		}
-		if line == "" {
+		switch {
+		case heading.MatchString(line):
+			p.section(line)
+		case line == "":
 			p.line(".PP")
-			continue
+		default:
+			p.line(roff(line))
 		}
-		p.line(roff(line))
 	}
 	if literal {
 		p.line(".fi")
@@ -176,14 +182,14 @@ func (p *page) flags(title string, flags *pflag.FlagSet) {
 		if flag.Shorthand != "" {
 			names = `\fB` + roff("-"+flag.Shorthand) + `\fR, ` + names
 		}
-		value, usage := pflag.UnquoteUsage(flag)
+		value, usage := flagUsage(flag)
 		if value != "" {
 			names += ` \fI` + roff(value) + `\fR`
 		}
 		p.line(".TP")
 		p.line(names)
-		p.line(roff(strings.ReplaceAll(usage, "\n", " ")))
-		if d := flag.DefValue; d != "" && d != "false" && d != "0" && d != "0s" {
+		p.line(roff(usage))
+		if d := flagDefault(flag); d != "" {
 			p.line(roff("Default: " + d + "."))
 		}
 	})

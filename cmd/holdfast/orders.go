@@ -50,45 +50,51 @@ type orderHolder struct {
 	Foreign bool   `json:"foreign"`
 }
 
-const orderJSONHelp = `-o json prints an object:
+const orderJSONHelp = `JSON
+-o json prints an object:
 
   name    the name
   tenure  the hash that was given
   done    false: that tenure does not hold the name any more (exit code 75)
   notified
-          revoke: how many processes were notified at once; steal: null
-  holder  where done is false, who holds the name: null (nobody), or owner,
-          hash and foreign as in 'holdfast show'`
+          revoke: number of processes that were notified at once; steal: null
+  holder  if done is false: null (the name is free), or owner, hash and foreign of
+          the holder, as in 'holdfast show'`
 
-const orderCodesHelp = `Exit codes:
+const orderCodesHelp = `EXIT CODES
     0  done
    64  the command line is wrong, or the URL does not fit the server
-   69  Redis does not answer: whether it was done is not known; say it again
-   70  something else went wrong
-   75  that tenure does not hold NAME any more; nothing was done
-       (also where you were asked which one, and named none)
+   69  Redis is unreachable: unknown whether it was done; repeat it
+   70  another error
+   75  that tenure does not hold NAME any more, or no holder was selected; nothing
+       was changed
    77  Redis refused: password, user or rights`
 
 func (a *app) revokeCommand() *cobra.Command {
 	var o orderOptions
 	cmd := &cobra.Command{
 		Use:   "revoke NAME [--tenure HASH] [--reason TEXT]",
-		Short: "Ask the holder of a name to stop",
-		Long: `Ask the holder of a name to stop what it does and give the name back. Its lease
-ends with the reason; 'holdfast run' stops its command and exits with 122. Nobody
-else gets the name before the holder has released it, or has had its whole ttl to
-do so. A holder that is frozen, or does not heed its lease, keeps it that long.
+		Short: "Ask the holder of a lock to stop",
+		Long: `Ask the holder of the lock NAME to stop and to release it. Another process gets the
+lock after the release, or after the holder's ttl at the latest.
 
-HASH is the holder's as 'holdfast show' prints it: if another holds the name by
-then, that one is left alone. At a terminal HASH and TEXT may be left out: the
-holders are shown, and you are asked which one, and why. Callers that wait for the name go on waiting, in the
-holder's process too: to keep one away from a name, stop it.
+The lease of the holder ends with the reason. 'holdfast run' stops its command and
+exits with 122. A holder that is frozen, or that ignores its lease, keeps the lock until
+its ttl ends.
 
-A holder that can't be told at once learns of it by its next renewal, within a
-third of its ttl; that is said. Of a name that several hold (--shared, --of) HASH is
-one of them, and the others are not concerned.
+SELECTING THE HOLDER
+HASH names the tenure. 'holdfast show' prints it. If another process holds the lock by
+then, nothing is changed. On a terminal you may leave out HASH and TEXT: the command
+lists the holders and asks for both. If several hold the lock (--shared, --of), HASH
+is one of them, and the others keep their leases.
 
-` + orderCodesHelp + "\n\n" + orderJSONHelp,
+Waiters keep waiting, also those in the process of the holder. To keep a process away
+from the lock, stop the process.
+
+A holder that cannot be notified at once learns of the revocation at its next renewal,
+within a third of its ttl. The command says so.
+
+` + orderJSONHelp + "\n\n" + orderCodesHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash
   holdfast revoke nightly --tenure 5f0c3a91be --reason 'db-3 is being drained'`,
 		Args: oneName,
@@ -107,23 +113,25 @@ func (a *app) stealCommand() *cobra.Command {
 	var o orderOptions
 	cmd := &cobra.Command{
 		Use:   "steal NAME [--tenure HASH] [--reason TEXT]",
-		Short: "Take a name from its holder at once",
-		Long: `Take a name from its holder at once: the next in line gets it, or it is free. The
-holder's lease ends with the reason when it hears of that: at once as a rule, else
-by its next renewal, at the latest by its deadline. UNTIL THEN TWO BELIEVE THAT
-THEY HOLD THE NAME, and nothing stops the first but itself and a resource that
-checks the token. So be sure that it is dead or stuck; 'holdfast revoke' asks it
-to stop, and is safe.
+		Short: "Take a lock from its holder at once",
+		Long: `Take the lock NAME from its holder at once. The first waiter gets it, or it is free.
+THE OLD HOLDER MAY STILL RUN: first check that it is dead or stuck.
 
-To run a command under the name yourself, in front of all who wait, see --steal of
-'holdfast run'.
+The lease of the old holder ends with the reason when it is notified: usually at once,
+else at its next renewal, at the latest at its deadline. UNTIL THEN TWO PROCESSES ACT AS
+HOLDER. Nothing stops the first one except itself, and a resource that checks the
+token. 'holdfast revoke' is the safe alternative: it asks the holder to stop.
 
-HASH is the holder's as 'holdfast show' prints it: if another holds the name by
-then, that one is left alone. At a terminal HASH and TEXT may be left out: the
-holders are shown, and you are asked which one, and why. Of a name that several
-hold (--shared, --of) one part is taken, and the others are not concerned.
+To run a command under the lock yourself, before all waiters, use 'holdfast run
+--steal'.
 
-` + orderCodesHelp + "\n\n" + orderJSONHelp,
+SELECTING THE HOLDER
+HASH names the tenure. 'holdfast show' prints it. If another process holds the lock by
+then, nothing is changed. On a terminal you may leave out HASH and TEXT: the command
+lists the holders and asks for both. If several hold the lock (--shared, --of), only
+the lease with this HASH is taken.
+
+` + orderJSONHelp + "\n\n" + orderCodesHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash
   holdfast steal nightly --tenure 5f0c3a91be --reason 'ci-7 lost its network'`,
 		Args: oneName,
@@ -138,8 +146,8 @@ hold (--shared, --of) one part is taken, and the others are not concerned.
 }
 
 func (a *app) orderFlags(cmd *cobra.Command, o *orderOptions) {
-	cmd.Flags().StringVar(&o.tenure, "tenure", "", "the holder's `HASH`, as 'holdfast show' prints it")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for people: the holder reads this `TEXT`, at most 200 bytes,\nand who you are (--owner, else user@host) if that fits in")
+	cmd.Flags().StringVar(&o.tenure, "tenure", "", "`HASH` of the holder, from 'holdfast show'")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "`TEXT` for the holder: why, at most 200 bytes; the owner or user@host is added if it fits")
 	a.outputFlag(cmd)
 }
 

@@ -17,25 +17,26 @@ import (
 func (a *app) quorumCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quorum",
-		Short: "Set up a quorum of masters, look at it, change its members",
-		Long: `Set up a quorum of masters, look at it, change its members.
+		Short: "Create, inspect and change a quorum of masters",
+		Long: `Create, inspect and change a quorum of masters: three or more, an odd number. A lock is
+held on a majority of them, so it survives the failure of a minority.
 
-A quorum is an odd number of masters, three or more, that share nothing: no
-replication, and best no machine. A name is locked on a majority of them, so it
-can be locked and stays locked while a minority is down (holdfast.NewQuorum; the
-command run does not use one).
+NODES
+The masters share nothing: no replication, and at best no machine. Programs use the
+quorum with holdfast.NewQuorum. 'holdfast run' does not use one.
 
-Each node bears a marker, the key holdfast/marker, that says which quorum it votes
-in. It says, too, which run of the server that was: a node that was restarted may
-have forgotten votes, and gives none for a minute. So restart one at a time, and
-let the nodes have an append-only file: one that comes back without its data has
-no marker and stays out until 'holdfast quorum replace' lets it join again. A
-policy of eviction that takes keys without expiry (allkeys-...) may take the
-marker.
+Each node stores a marker, the key "holdfast/marker". It names the quorum of the node
+and the run of the server. A restarted node may have forgotten votes, so it does not
+vote for a minute. Restart one node at a time.
 
-A quorum-id, such as orders/1/3-5f3a9c0d1e, is name, epoch, size and a hash of the
-members' addresses. Programs are given it in Options.Quorum. The addresses are
-those that you name: name a node in the same way each time.`,
+Give each node an append-only file. A node that comes back without its data has no
+marker, and does not vote until 'holdfast quorum replace' adds it again. An eviction
+policy that removes keys without expiry (allkeys-...) may remove the marker.
+
+QUORUM-ID
+A quorum-id such as orders/1/3-5f3a9c0d1e is the name, the epoch, the size and a hash of
+the members' addresses. Programs get it in Options.Quorum. The hash is of the addresses
+as you write them: write each address the same way each time.`,
 		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379
   holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379`,
 		Args: noSuchCommand,
@@ -52,18 +53,20 @@ func (a *app) quorumInitCommand() *cobra.Command {
 	var atOnce bool
 	cmd := &cobra.Command{
 		Use:   "init NAME URL URL URL...",
-		Short: "Make a quorum of masters that belong to none",
-		Long: `Make a quorum of masters that belong to none, and print its quorum-id. All must
-answer, and be servers of their own. If it fails half-way, repeat it with the same
-URLs.
+		Short: "Create a quorum of masters that are in none",
+		Long: `Create a quorum of masters that are in none, and print its quorum-id. All masters must
+answer, and each must be a server of its own.
 
-The nodes vote only after a minute: were they nodes before, and lost their data,
-somebody may still believe in a lease. --at-once spares the minute where nobody
-has ever locked on them. It changes nothing at a node that 'quorum init' has been to:
-that votes when its minute is over.
+If the command fails half-way, repeat it with the same URLs.
 
--o json prints an object: quorum (the id), members (their addresses), votes_in_ms (in
-what time all of them vote).`,
+The nodes vote after a minute. If they were nodes before and lost their data, a process
+may still hold a lease. --at-once leaves out the minute: use it only if these servers
+never had a lock. It does not change a node that 'quorum init' has set up already: that
+one votes when its minute has passed.
+
+JSON
+-o json prints an object: quorum (the id), members (their addresses), votes_in_ms (the
+time until all of them vote).`,
 		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 4 {
@@ -87,7 +90,7 @@ what time all of them vote).`,
 			return a.printQuorum(cmd.Context(), id, members, atOnce)
 		},
 	}
-	cmd.Flags().BoolVar(&atOnce, "at-once", false, "let them vote at once: nobody has ever locked on them")
+	cmd.Flags().BoolVar(&atOnce, "at-once", false, "let the nodes vote at once: they never had a lock")
 	a.outputFlag(cmd)
 	return cmd
 }
@@ -95,34 +98,10 @@ what time all of them vote).`,
 func (a *app) quorumReplaceCommand() *cobra.Command {
 	var from, gone []string
 	cmd := &cobra.Command{
-		Use:   "replace --from URL --from URL --from URL... URL URL URL...",
-		Short: "Change the members of a quorum, or let one join again",
-		Long: `Change the members of a quorum: --from names all members it has, also those that
-are off, and the arguments all it is to have. It prints the new quorum-id, whose
-epoch is one higher.
-
-First the old members leave the old quorum, then the new ones are given the new
-id. From the first moment programs with the old id win nothing more, and lose what
-they hold at its deadline; a minute later those with the new id can lock. So old
-and new lists, mixed, never give a name to two. Give the programs the new id and
-URLs next.
-
-If it fails half-way nobody can lock: repeat it, with the same URLs.
-
-An old member that does not answer, and is not to stay, must be named by --gone:
-that vouches for it that it is off and will never come back with its data. Who is
-wrong there makes two quorums of one.
-
-With the same members on both sides, a node that has lost its data joins again;
-the id stays, and only that node sits out a minute.
-
--o json prints an object: quorum (the id), members (their addresses), votes_in_ms (in
-what time all of them vote).`,
-		Example: `  # c is replaced by d
-  holdfast quorum replace --from redis://a:6379 --from redis://b:6379 \
-      --from redis://c:6379 redis://a:6379 redis://b:6379 redis://d:6379
-
-  # the same, where c has burnt down: with --gone redis://c:6379`,
+		Use:     "replace --from URL... URL...",
+		Short:   "Change the members of a quorum",
+		Long:    quorumReplaceHelp,
+		Example: quorumReplaceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 || len(from) < 3 {
 				return usagef("%s wants three URLs or more, each behind a --from, and three or more as arguments", cmd.CommandPath())
@@ -156,8 +135,8 @@ what time all of them vote).`,
 			return a.printQuorum(ctx, id, members, false)
 		},
 	}
-	cmd.Flags().StringArrayVar(&from, "from", nil, "`URL` of a member that it has now, once for each")
-	cmd.Flags().StringArrayVar(&gone, "gone", nil, "`URL` among --from of one that never comes back")
+	cmd.Flags().StringArrayVar(&from, "from", nil, "`URL` of a current member; repeat for each")
+	cmd.Flags().StringArrayVar(&gone, "gone", nil, "`URL` of --from that never comes back")
 	a.outputFlag(cmd)
 	return cmd
 }

@@ -13,23 +13,29 @@ func (a *app) quorumStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status URL...",
 		Short: "Show which nodes vote, and why the others do not",
-		Long: `Show of each node which quorum it bears, whether it votes now and if not why,
-since when it runs, and whether it has an append-only file, without which a restart
-takes it out of the quorum.
+		Long: `Show for each node its quorum, whether it votes now, and if not why. Also its uptime, and
+whether it has an append-only file.
 
-It ends with 0 if a majority of one quorum votes now, else with 75.
+Without an append-only file a node leaves the quorum when it restarts.
 
+JSON
 -o json prints an object:
 
-  quorum    the quorum-id that most nodes bear, null if there is none
-  need      how many must vote
-  voting    how many of its nodes do, each server counted once
-  majority  true or false: voting is enough
+  quorum    the quorum-id of most nodes, null if there is none
+  need      number of votes for a majority
+  voting    number of its nodes that vote; each server counts once
+  majority  true if voting is enough
   nodes     in the order of the URLs, each with: address, error (null: it answered),
             run (its run_id), uptime_ms, persistent (it has an append-only file),
-            quorum (null: it bears none), successor (null, or the quorum for which
-            it has left that), restarted (since it was last asked to vote),
-            votes_in_ms, votes`,
+            quorum (null: it has no marker), successor (null, or the quorum for
+            which it has left that), restarted (since its last vote), votes_in_ms,
+            votes
+
+EXIT CODES
+    0  a majority of one quorum votes now
+   64  the command line is wrong
+   69  no server answered
+   75  no majority votes`,
 		Example: `  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379
   holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379 -o json |
       jq -r '.nodes[] | select(.votes | not) | .address'`,

@@ -11,18 +11,23 @@ import (
 func (a *app) resizeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resize NAME SIZE",
-		Short: "Change how many permits a semaphore has",
-		Long: `Change how many permits the semaphore NAME has in all, for those who hold some and
-those who wait, and for all who come. Of a larger size those who fit run at once.
-A smaller one takes nothing away: nobody gets any before enough were given back. A
-command that waits for more than there are now is refused.
+		Short: "Change the number of permits of a semaphore",
+		Long: `Change the total number of permits of the semaphore NAME, for its holders, its waiters
+and later commands.
 
-Redis keeps the size for 30 days from each use of NAME, also while nobody holds
-permits. A command that says another size ('holdfast run --of SIZE') is served by
-this one, and told so.
+With a larger SIZE, waiters that fit now run at once. A smaller SIZE takes no permit
+away: new permits are given after enough were returned. A waiter that asks for more
+permits than SIZE is refused.
 
-Exit codes: 0 done; 64 the command line is wrong, or NAME is
-another kind of lock; 69, 70 and 77 as of 'holdfast run'.`,
+Redis keeps the size for 30 days from each use of NAME, also while NAME is free. A
+command that asks for another size ('holdfast run --of SIZE') gets the stored one, and
+a message.
+
+EXIT CODES
+    0  done
+   64  the command line is wrong, or NAME has another kind
+   69, 70 and 77
+       as of 'holdfast run'`,
 		Example: `  holdfast resize builds 8`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -72,22 +72,35 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "holdfast",
 		Short: "Locks across machines, with Redis or Valkey",
-		Long: `holdfast locks names across machines with Redis or Valkey: first come, first
-served, with a token that a resource can check.
+		Long: `Locks across machines, with Redis or Valkey. Waiters are served in order, and each
+lease has a fencing token that the resource can check.
 
-A lock with a time limit is not a proof: a paused process can act after its time
-is over. What makes that harmless is the token, checked by the resource.
+THE LIMIT OF A LOCK
+A lease ends by its ttl. A process that was paused can write after its lease has
+ended. Give the fencing token to the resource, and let the resource refuse a lower
+token than the highest it has seen.
 
-Data goes to stdout, all else to stderr. There are colours only on a terminal,
-and none where NO_COLOR is set.`,
-		Example: `  holdfast demo                        see what a lock is for, no server needed
-  holdfast dev                         a server for trying things out
-  holdfast run nightly -- ./backup     run a command while holding a name
-  holdfast elect boss -- ./boss        run it on one of many machines, always
-  holdfast ls                          who holds what
-  holdfast show nightly                who holds it, who waits, since when
-  holdfast top                         the same for all names, kept up to date
-  holdfast doctor                      is this server fit for locks`,
+SERVER
+--redis takes redis://, valkey://, unix://, sentinel:// and cluster:// URLs. For
+TLS add an s: rediss://, valkeys://, sentinels://, clusters://. Without --redis the
+URL is HOLDFAST_REDIS_URL, else REDIS_URL, else ` + defaultURL + `.
+
+OUTPUT
+Data goes to stdout, messages go to stderr. Colours are used on a terminal only, and
+never when NO_COLOR is set.
+
+ENVIRONMENT
+Most flags have a variable: HOLDFAST_LOG_FORMAT=json sets --log-format json. A flag
+on the command line takes precedence. 'holdfast help COMMAND' lists the exceptions.`,
+		Example: `  holdfast demo                       see what goes wrong without a lock
+  holdfast run nightly -- ./backup    run a command while holding a lock
+  holdfast ls                         list the locks that are held
+
+  holdfast dev                        start a server for tests
+  holdfast elect boss -- ./boss       keep one instance running on many machines
+  holdfast show nightly               show the holder and the waiters
+  holdfast top                        show all locks, updated every second
+  holdfast doctor                     check whether the server is fit for locks`,
 		Args:          noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -103,18 +116,18 @@ and none where NO_COLOR is set.`,
 	root.SetFlagErrorFunc(flagError)
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.redisURL, "redis", "", "server `URL`: redis://, valkey://, unix://, sentinel:// or cluster://,\nall but unix with an s for TLS: rediss:// (env HOLDFAST_REDIS_URL, REDIS_URL;\nelse "+defaultURL+")")
-	flags.StringVar(&a.prefix, "prefix", "", "what stands before every name in Redis, '' for nothing\n(env HOLDFAST_PREFIX; else "+holdfast.DefaultPrefix+")")
-	flags.StringVar(&a.owner, "owner", "", "the label people read (env HOLDFAST_OWNER, but not within a command of\nholdfast; else host:pid)")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but errors")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say what happens: connected, granted, recalled, renewals that failed")
-	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "how to talk on stderr: text or json")
-	root.AddCommand(a.commands()...)
+	flags.StringVar(&a.redisURL, "redis", "", "server `URL` (default "+defaultURL+")")
+	flags.StringVar(&a.prefix, "prefix", "", "`TEXT` before each name in Redis, may be '' (default "+holdfast.DefaultPrefix+")")
+	flags.StringVar(&a.owner, "owner", "", "`LABEL` of this process, shown to others (default host:pid)")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "print each step: connected, granted, recalled, renewal failed")
+	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "format of messages on stderr")
+	a.addCommands(root)
 	for _, cmd := range root.Commands() {
 		a.begin(cmd)
 	}
 	root.AddCommand(exitCodesTopic())
-	root.SetHelpCommand(a.helpCommand())
+	a.setHelp(root)
 	a.completions(root)
 	return root
 }
@@ -130,7 +143,6 @@ func (a *app) begin(cmd *cobra.Command) {
 		a.started = true
 		return a.namingVariables(work(cmd, args))
 	}
-	cmd.SetUsageTemplate(cmd.UsageTemplate() + "\n" + variablesHelp(cmd))
 }
 
 // logger is what the library logs to: stderr, in the form the flags ask for.
@@ -184,35 +196,4 @@ func firstOf(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-// commands are all that do something.
-func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{
-		a.runCommand(),
-		a.electCommand(),
-		a.demoCommand(),
-		a.devCommand(),
-		a.lsCommand(),
-		a.showCommand(),
-		a.historyCommand(),
-		a.watchCommand(),
-		a.auditCommand(),
-		a.jobsCommand(),
-		a.revokeCommand(),
-		a.stealCommand(),
-		a.resizeCommand(),
-		a.quorumCommand(),
-		a.doctorCommand(),
-		a.versionCommand(),
-		a.serveCommand(),
-		a.completionCommand(),
-		a.manCommand(),
-		a.acquireCommand(),
-		a.renewCommand(),
-		a.checkCommand(),
-		a.releaseCommand(),
-		a.benchCommand(),
-		a.topCommand(),
-	}
 }

@@ -42,9 +42,11 @@ func (a *app) runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:     "run [flags] NAME -- COMMAND [ARG...]",
-		Short:   "Run a command while holding a name",
+		Short:   "Run a command while holding a lock",
 		Long:    runHelp,
 		Example: runExample,
+
+		Annotations: map[string]string{mostUsed: runMostUsed},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.guard != "" {
 				return guardMain(o.guard, args)
@@ -63,19 +65,19 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit 75 if somebody holds the name")
-	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait no longer than this, then exit 75 (else as long as it takes)")
-	flags.DurationVar(&o.every, "every", 0, "`PERIOD` of a schedule: run once for each tick, on one of all machines")
-	flags.StringVar(&o.at, "at", "", "when --every ticks: so long after midnight UTC or another multiple of\nPERIOD, such as 10m, or any moment of a tick, such as\n2026-01-05T03:10:00Z (else the first start is a tick)")
-	flags.DurationVar(&o.minHold, "min-hold", 0, "let nobody have NAME before this has passed since the start,\neven if the command is quicker or this machine dies")
-	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command when it has run for this long, and exit 124")
+	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
+	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait at most this long, then exit with 75")
+	flags.DurationVar(&o.every, "every", 0, "run once per `PERIOD`, on one of all machines")
+	flags.StringVar(&o.at, "at", "", "`TIME` of a tick of --every: an offset from midnight UTC such as 10m, or a moment such as 2026-01-05T03:10:00Z")
+	flags.DurationVar(&o.minHold, "min-hold", 0, "keep the lock at least this long")
+	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command after this long, exit with 124")
 	o.kind.flags(flags)
-	flags.StringVar(&o.steal.tenure, "steal", "", "take NAME from the holder with this `HASH` at once, in front of\nall who wait; see 'holdfast steal'")
-	flags.StringVar(&o.steal.reason, "reason", "", "with --steal: why, for people; the holder reads this `TEXT`")
+	flags.StringVar(&o.steal.tenure, "steal", "", "take the lock from the holder with this `HASH`, before all waiters")
+	flags.StringVar(&o.steal.reason, "reason", "", "`TEXT` for the old holder, with --steal")
 	o.leaseFlags(flags)
-	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code when the name is held")
+	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code if the lock is held")
 	journalFlag(flags, &o.silent)
-	flags.StringVar(&o.status, "status-file", "", "tell in `FILE` how it goes and how it ended, as JSON")
+	flags.StringVar(&o.status, "status-file", "", "`FILE` for the state and the result, as JSON")
 	flags.StringVar(&o.guard, "guard", "", "")
 	if err := flags.MarkHidden("guard"); err != nil {
 		panic("holdfast: " + err.Error())
@@ -85,10 +87,10 @@ func (a *app) runCommand() *cobra.Command {
 
 // leaseFlags are those of whatever runs a command under a lease.
 func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "how soon others go on if this machine dies; renewed all the time")
-	flags.DurationVar(&o.grace, "grace", 0, "from TERM to KILL when the lease is lost, at most ttl/3\n(else ttl/4, but no more than "+maxGrace.String()+")")
+	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
+	flags.DurationVar(&o.grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
 	o.details.flags(flags)
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "how many replicas must have the lock, and each renewal: all that could be promoted")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "`N` replicas must have the lock and each renewal: all that can be promoted")
 }
 
 // check says what is wrong with the flags and fills in what depends on others.

@@ -16,8 +16,8 @@ type detailOptions struct {
 }
 
 func (d *detailOptions) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&d.note, "note", "", "a `TEXT` for who looks at NAME: a ticket, a team, a log")
-	flags.BoolVar(&d.none, "no-details", false, "do not tell who looks at NAME our host, pid, user, command and note")
+	flags.StringVar(&d.note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
+	flags.BoolVar(&d.none, "no-details", false, "do not store host, pid, user, command and note for 'holdfast show'")
 }
 
 // of are the details while argv runs; nil: none are told.

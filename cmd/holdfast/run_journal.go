@@ -22,7 +22,7 @@ type jobLog struct {
 }
 
 func journalFlag(flags *pflag.FlagSet, silent *bool) {
-	flags.BoolVar(silent, "no-journal", false, "write nothing to the journal that 'holdfast history', 'watch', 'audit'\nand 'jobs' read")
+	flags.BoolVar(silent, "no-journal", false, "write nothing to the journal (history, watch, audit, jobs)")
 }
 
 // open is for connectWith.

@@ -19,10 +19,10 @@ type kindOptions struct {
 }
 
 func (k *kindOptions) flags(flags *pflag.FlagSet) {
-	flags.BoolVarP(&k.shared, "shared", "s", false, "run beside others that are --shared, see above")
-	flags.BoolVarP(&k.exclusive, "exclusive", "x", false, "run alone, where others are --shared")
-	flags.IntVar(&k.permits, "permits", 1, "how many of the permits of --of to take")
-	flags.IntVar(&k.size, "of", 0, "`SIZE` of a semaphore: the permits there are in all, if the\nname has no size yet")
+	flags.BoolVarP(&k.shared, "shared", "s", false, "hold the lock together with other --shared")
+	flags.BoolVarP(&k.exclusive, "exclusive", "x", false, "hold the lock alone, where others use --shared")
+	flags.IntVar(&k.permits, "permits", 1, "`N` permits to take, of those of --of")
+	flags.IntVar(&k.size, "of", 0, "`SIZE` of a semaphore: run at most this many at a time")
 }
 
 // check says which flags exclude each other, and what the library can't.

@@ -38,31 +38,33 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
 		Use:     "serve",
-		Short:   "Serve locks over HTTP",
+		Short:   "Serve locks over HTTP, with a dashboard",
 		Long:    serveHelp,
 		Example: serveExample,
-		Args:    noArgs,
+
+		Annotations: map[string]string{mostUsed: "listen tokens tls-cert tls-key host base-path read-only max-ttl max-wait grace"},
+		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.tokensWereAsked = cmd.Flags().Changed("tokens")
 			return a.serve(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", defaultServeAddress, "where to listen, `host:port`; port 0 is any free one")
-	flags.StringVar(&f.tokens, "tokens", "", "`file` of tokens: who may do what (see 'holdfast serve token')")
-	flags.StringVar(&f.cert, "tls-cert", "", "`file` of the certificate, PEM; with --tls-key this serves HTTPS")
-	flags.StringVar(&f.key, "tls-key", "", "`file` of its key")
-	flags.StringVar(&f.options.BasePath, "base-path", "", "`path` before all others, such as /locks, behind a proxy")
-	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`name` under which it may be reached without tokens, beside localhost;\nmay be given more than once")
-	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "show, and refuse all that changes something")
-	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "the longest ttl that a lease may ask for")
-	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "the longest wait of a request")
-	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", holdfast.MaxTTL, "how long a lock of Terraform lasts that is never unlocked")
-	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "how long streams have to close when this ends")
-	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "the most streams at a time")
-	flags.IntVar(&f.maxConnections, "max-connections", 8192, "the most connections at a time; others wait")
+	flags.StringVar(&f.listen, "listen", defaultServeAddress, "`ADDRESS` to listen on; port 0 is any free one")
+	flags.StringVar(&f.tokens, "tokens", "", "`FILE` of tokens, see 'holdfast serve token'")
+	flags.StringVar(&f.cert, "tls-cert", "", "`FILE` of the certificate (PEM): serve HTTPS")
+	flags.StringVar(&f.key, "tls-key", "", "`FILE` of the private key (PEM)")
+	flags.StringVar(&f.options.BasePath, "base-path", "", "`PATH` before all paths, such as /locks")
+	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`NAME` of this server, without tokens; repeat for more")
+	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "refuse all requests that change something")
+	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "longest ttl of a lease")
+	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "longest wait of a request")
+	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", holdfast.MaxTTL, "time until a lock of Terraform ends, unless unlocked")
+	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "time for streams to close when the server ends")
+	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
+	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
 	journalFlag(flags, &f.silent)
-	flags.StringVar(&f.admin, "admin-listen", "", "where to serve profiles of this process (pprof), loopback only;\nelse nowhere")
+	flags.StringVar(&f.admin, "admin-listen", "", "loopback `ADDRESS` for profiles of this process (pprof)")
 	cmd.AddCommand(a.serveTokenCommand())
 	return cmd
 }

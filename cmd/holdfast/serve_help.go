@@ -1,44 +1,48 @@
 package main
 
-const serveHelp = `Serve locks over HTTP, in the foreground, until ctrl-C: for programs that have no
-library of holdfast, for shell scripts with curl, for Terraform. The URL is
-printed on stdout. The API is described at /openapi.json, and in docs/http.md.
+const serveHelp = `Serve locks over HTTP until ctrl-C: for programs without a holdfast library, for shell
+scripts with curl, for Terraform, and for browsers. The URL is printed on stdout.
 
-A lease is of one of two kinds. By request (POST /v1/leases): the answer holds a
-text by which further requests renew and release it; if nobody renews it, it
-ends by its ttl. This server keeps nothing of it: another one, or this after a
-restart, serves it as well. Bound to a stream (POST /v1/leases/stream): the
-server renews it while the connection is open, and releases it when that closes.
-When this ends the clients of streams are told, have --grace to close, and then
-what they held is released; when it is killed, their leases end by their ttl.
+LEASES
+A lease by request (POST /v1/leases): the answer has a text. Later requests renew and
+release the lease with it. Without a renewal it ends by its ttl. This server stores
+nothing about it: another server, or this one after a restart, serves it as well.
 
-A lease is not a proof. A client that stood still can act after its lease has
-ended: give the token of the lease to what you write to, which refuses lower ones.
+A lease bound to a stream (POST /v1/leases/stream): the server renews it while the
+connection is open, and releases it when the connection closes. When the server ends,
+its clients are notified and have --grace to close. Then their leases are released. If
+the server is killed, the leases end by their ttl.
 
-Without --tokens it listens on loopback only, and everybody on this machine may
-do everything. With --tokens each request needs one: 'Authorization: Bearer
-TOKEN', or the token as password of HTTP Basic. While Redis does not answer,
-requests are answered 503 at once.
+A lease is not a proof. A client that was paused can write after its lease has ended.
+Give the token of the lease to the resource, and let it refuse lower ones.
 
-In a browser it shows the same: who holds what, since when, who waits and why. Where
-there are tokens the browser asks for one, as the password.
+While Redis is unreachable, requests are answered with 503 at once.
 
-  GET    /                    pages
+ACCESS
+Without --tokens the server listens on loopback only, and everybody on this machine can
+do everything. With --tokens each request needs one: 'Authorization: Bearer TOKEN', or
+the token as the password of HTTP Basic. A browser asks for it as the password.
+
+PATHS
+The API is described at /openapi.json and in docs/http.md.
+
+  GET    /                    dashboard
   GET    /v1/locks            names that are held or waited for
-  GET    /v1/locks/NAME       who holds it, who waits, since when
-  POST   /v1/leases           take a name: {"name": ..., "ttl": "30s", "wait": "10s"}
-  GET    /v1/lease            how it stands with the lease   } with the header
-  PUT    /v1/lease            renew it                       } Holdfast-Lease
-  DELETE /v1/lease            release it                     }
-  POST   /v1/leases/stream    take a name while the connection is open
-  POST   /v1/revoke           ask a holder to stop           } admin
-  POST   /v1/steal            take its name away             }
+  GET    /v1/locks/NAME       holder and waiters of a name
+  POST   /v1/leases           take a lock: {"name": ..., "wait": "10s"}
+  GET    /v1/lease            state of a lease   } with the header
+  PUT    /v1/lease            renew it           } Holdfast-Lease
+  DELETE /v1/lease            release it         }
+  POST   /v1/leases/stream    take a lock while the connection is open
+  POST   /v1/revoke           ask a holder to stop              } admin
+  POST   /v1/steal            take a lock from its holder       }
   LOCK, UNLOCK /v1/terraform/NAME
-  GET    /metrics             for Prometheus: its own, and what stands in Redis
+  GET    /metrics             metrics for Prometheus
   GET    /healthz, /readyz?verbose, /openapi.json`
 
 const serveExample = `  holdfast serve
   curl -s http://127.0.0.1:7420/v1/locks | jq .
+  holdfast serve --listen :7420 --tokens tokens --tls-cert c.pem --tls-key k.pem
+
   curl -s http://127.0.0.1:7420/v1/leases -H 'Content-Type: application/json' \
-    -d '{"name": "nightly", "ttl": "1m", "wait": "10s"}'
-  holdfast serve --listen :7420 --tokens tokens --tls-cert c.pem --tls-key k.pem`
+    -d '{"name": "nightly", "ttl": "1m", "wait": "10s"}'`

@@ -10,18 +10,17 @@ import (
 func (a *app) serveTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "token ROLE LABEL",
-		Short: "Make a token for 'holdfast serve --tokens'",
-		Long: `Make a random token for ROLE: viewer, user or admin. The token goes to stderr, for
-whoever is to have it, and nowhere else; the line that stands for it goes to
-stdout, for the file. LABEL is whose it is, for people.
+		Short: "Create a token for 'holdfast serve --tokens'",
+		Long: `Create a random token for ROLE: viewer, user or admin. The token goes to stderr, and is
+shown only now. The line for the token file goes to stdout. LABEL names its owner.
 
-The file has a line for each token: the role, the SHA-256 of the token, and the
-label. Empty lines and lines that begin with # count for nothing. It is read
-again when it has changed; a line that is taken out is a token that is no more.
-
-  viewer   sees names, holders, waiters and metrics
+  viewer   reads names, holders, waiters and metrics
   user     also takes, renews and releases leases, and locks for Terraform
-  admin    also revokes and steals leases of others`,
+  admin    also revokes and steals leases of others
+
+The file has one line per token: the role, the SHA-256 of the token, and the label.
+Empty lines and lines that begin with # are ignored. The server reads the file again
+when it has changed. To withdraw a token, delete its line.`,
 		Example: `  holdfast serve token user 'ci of the shop' >> tokens
   holdfast serve --listen :7420 --tokens tokens`,
 		Args: roleAndLabel,

@@ -10,34 +10,38 @@ import (
 func (a *app) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show who holds a name, who waits, since when",
-		Long: `Show who holds a name, since when and how long the lease lasts unless it is
-renewed, and who waits, in order. A name that nobody holds is free: that is an
-answer, not an error. One in cool-down is held by nobody either, but nobody gets
-it yet: it was held for less than its --min-hold.
+		Short: "Show the holder, the waiters and the problems of a lock",
+		Long: `Show the holder of a lock, how long the lease lasts, the waiters in order, and the
+problems. A free name is an answer, not an error.
 
-"tokens up to" is the newest token reserved, and not the lease's own: a process
-reserves many at once, for its renewals and turns. A command of 'holdfast run'
-finds its own in HOLDFAST_TOKEN.
+FIELDS
+"tokens up to" is the highest token reserved, not the token of the lease: a process
+reserves a block of tokens for its renewals and turns. A command of 'holdfast run' has
+its own token in HOLDFAST_TOKEN.
 
-A lease that a process has exported ('holdfast acquire' and leases by request of 'holdfast
-serve') is shown as that process's until another adopts it, with the note that no
-process renews it by itself. That is known of the newest 32 of each process; an older
-one is judged as if its process renewed it.
-Where a program runs something once per interval (Client.Once), "last run" is
-the newest.
+"why" explains the state of the name: a code, a sentence, and what to do. Whether a
+mutex is held for long is known from the journal, if it has three holds of the name.
+A deadlock between processes is found by 'holdfast ls' only, because that reads all
+names.
 
-"why" says how the name stands: its code, in words, and what can be done about it. What
-is long for a mutex is known from the journal, where it has three holds of the name.
-Processes that wait for each other are found by 'holdfast ls' alone, which looks at
-all names.
+"last run" is the newest run of 'run --every' or of Client.Once.
 
+A name in cool-down is not held and not free yet: it was held for less than its
+--min-hold.
+
+A lease from 'holdfast acquire', or by request from 'holdfast serve', is shown with the
+process that took it, until another process adopts it. The output says that no process
+renews it. That is known of the newest 32 leases of each process; an older one is shown
+as if its process renewed it.
+
+JSON
 -o json prints an object:
 
 ` + jsonFieldsHelp + `
-  last_run      of run --every and Once, where a run is remembered: owner, token, began,
-                ended (null: it has not), outcome ("done", or what went wrong), and
-                with --every tick`,
+
+  last_run      of run --every and Once, if a run is stored: owner, token, began,
+                ended (null: not yet), outcome ("done", or the error), and tick
+                with --every`,
 		Example: `  holdfast show nightly
   holdfast show nightly -o json | jq -r .holder.owner`,
 		Args: oneName,

@@ -50,36 +50,35 @@ type waiterJSON struct {
 // jsonFieldsHelp documents stateJSON; ls and show print it.
 const jsonFieldsHelp = `  name          the name
   kind          mutex, semaphore, rwmutex, or election if its leader has announced
-                his term; mutex, too, where nobody holds it
-  state         free, held, or cool-down: nobody holds it, and nobody gets it
-                before remaining_ms have passed (--min-hold)
+                the term; mutex also if the name is free
+  state         free, held, or cool-down: not held, and not free before
+                remaining_ms have passed (--min-hold)
   held          true if state is held
   holder        null, or: owner (the label; of an election the leader's value),
-                hash (names the tenure in messages), foreign (not made by
-                holdfast), cooldown (state is cool-down, and owner is who held it
-                last), held_ms (null: unknown), remaining_ms (null: no expiry),
-                ttl_ms (null: unknown)
-  tokens_up_to  the newest token reserved, 0 if none is remembered. A process
-                reserves many at once: the lease's own is this or a lower one,
-                and only its holder knows it (HOLDFAST_TOKEN)
-  waiting       how many processes wait
-  waiters       the first 1,000 of them, in order, each with: position (0 is
-                next), owner, hash, waited_ms, listening (false: its process is
+                hash (names the tenure), foreign (not made by holdfast), cooldown
+                (state is cool-down, and owner is the last holder), held_ms (null:
+                unknown), remaining_ms (null: no expiry), ttl_ms (null: unknown)
+  tokens_up_to  the highest token reserved, 0 if none is stored; a process reserves
+                a block of tokens, so the token of the lease is this or a lower
+                one, and only the holder knows it (HOLDFAST_TOKEN)
+  waiting       number of processes that wait
+  waiters       the first 1,000 of them, in order, each with: position (0 is the
+                first), owner, hash, waited_ms, listening (false: its process is
                 gone or cut off)
-  reasons       how it stands and why, most serious first, each with: code, problem
-                (somebody should look after it), sentence, action (what can be done;
-                may be empty). docs/guide/08-operating.md has the codes
+  reasons       state and problems, most serious first, each with: code, problem
+                (it needs attention), sentence, action (what to do; may be empty);
+                docs/guide/08-operating.md lists the codes
   at            the server's time
   holders       of a semaphore or rwmutex: the first 1,000 of them, by the end of
-                their time, each like holder, and permits or mode (read or
+                their lease, each like holder, with permits or mode (read or
                 write), as waiters have them; holder is the first of them
-  holding       with holders: how many hold
-  size, used    of a semaphore: its permits, and how many of them are held; size also of
-                a free name whose size as a semaphore is remembered, for 30 days
+  holding       with holders: their number
+  size, used    of a semaphore: its permits, and how many of them are held; size
+                also of a free name whose size is stored, for 30 days
   term          of an election: the number of the leader's term
-Of a holder and a waiter there may be: client (names its process), details (what
-that tells of itself: host, pid, user, program, command, note), revoked (why it was
-asked to stop)`
+
+A holder and a waiter may also have: client (names its process), details (host, pid,
+user, program, command, note of the process), revoked (the reason of a revocation).`
 
 func newStateJSON(state *view) stateJSON {
 	out := stateJSON{

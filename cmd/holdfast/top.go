@@ -33,25 +33,31 @@ func (a *app) topCommand() *cobra.Command {
 	var o topOptions
 	cmd := &cobra.Command{
 		Use:   "top [PREFIX]",
-		Short: "Watch the names that are held or waited for",
-		Long: `Watch the names that are held or waited for, or those of them that begin with PREFIX,
-what somebody should look after first. WHY says how a name stands, as 'holdfast show'
-does, which also knows what to do. Times count down in between. Keys:
+		Short: "Show all locks in the terminal, updated every 2 s",
+		Long: `Show the locks that are held or waited for, or those whose name begins with PREFIX, on
+the whole terminal. Locks with a problem come first.
 
-  up, down, pgup, pgdown, home, end    choose a name; also k and j
-  enter    its holder and who waits; esc goes back
-  /        show only what contains a text (in name or holder); esc ends that
-  s, r     sort by the next column; turn the order round
-  a        free names, too
-  space    stop, and go on
-  ?        the keys
+WHY says how a name stands, as 'holdfast show' does. Times count down between two
+updates.
+
+KEYS
+
+  up, down, pgup, pgdown, home, end    select a name; also k and j
+  enter    show its holder and its waiters; esc goes back
+  /        show only names or holders that contain a text; esc ends that
+  s, r     sort by the next column; reverse the order
+  a        also show free names
+  space    pause and resume
+  ?        show the keys
   q        quit
 
-Each look costs what 'holdfast ls' costs, so the whole keyspace is walked every
---interval: on a large server say a longer one.
+COST
+Each update costs as much as 'holdfast ls': it scans the whole keyspace. On a large
+server use a longer --interval.
 
-Where stdin or stdout is no terminal, TERM is dumb, or by --once, one picture is
-printed as text. On a small terminal columns are left out.`,
+WITHOUT A TERMINAL
+With --once, if stdin or stdout is no terminal, or if TERM is dumb, one picture is
+printed as text. On a narrow terminal columns are left out.`,
 		Example: `  holdfast top
   holdfast top invoice: --sort waiting
   holdfast top --once | head -20`,
@@ -68,10 +74,10 @@ printed as text. On a small terminal columns are left out.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVarP(&o.interval, "interval", "i", defaultTopInterval, "how often to look")
-	flags.Var(newChoice(&o.sort, topSorts...), "sort", "what comes first: "+strings.Join(topSorts, ", "))
-	flags.BoolVarP(&o.all, "all", "a", false, "list free names too")
-	flags.BoolVar(&o.once, "once", false, "print one picture and end")
+	flags.DurationVarP(&o.interval, "interval", "i", defaultTopInterval, "time between two updates")
+	flags.Var(newChoice(&o.sort, topSorts...), "sort", "`COLUMN` to sort by: "+strings.Join(topSorts, ", "))
+	flags.BoolVarP(&o.all, "all", "a", false, "also show free names")
+	flags.BoolVar(&o.once, "once", false, "print one picture as text and end")
 	return cmd
 }
 

@@ -50,8 +50,8 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Print the version, and with -o json an object with: version, revision, time,
-modified (of the source it was built from, where known), go, os, arch.`,
+		Long: `Print the version. With -o json print an object: version, revision, time, modified (of
+the source, if known), go, os, arch.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.printVersion() },
 	}

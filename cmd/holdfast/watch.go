@@ -17,16 +17,20 @@ import (
 func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [PREFIX]",
-		Short: "Show what happens to names, as it happens",
-		Long: `Show what happens to names, or to those that begin with PREFIX, as it happens: a
-line for each entry of the journal, until ctrl-C, which is exit code 0, or until nobody
-reads what it prints. It asks the server four times a second.
+		Short: "Print what happens to locks, as it happens",
+		Long: `Print one line for each event of the locks, or of those whose name begins with PREFIX,
+as it happens, until ctrl-C.
 
-What it shows is what 'holdfast run' and programs with a journal write, a moment after
-it has happened; times are the server's, in the local time zone. While the server does
-not answer it goes on asking, and says so on stderr, once; what came meanwhile follows.
+The events are the entries of the journal. 'holdfast run' and programs with a journal
+write it, a moment after the event. Times are the server's, shown in the local time
+zone. The command asks the server four times per second.
 
--o json prints an object a line:
+While the server is unreachable, the command retries and says so once on stderr. The
+events of that time follow. ctrl-C ends it with exit code 0. It also ends when the
+reader of its output is gone.
+
+JSON
+-o json prints one object per line:
 
 ` + entryFieldsHelp,
 		Example: `  holdfast watch

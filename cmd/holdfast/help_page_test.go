@@ -1,0 +1,96 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// allCommands are those that people can see, with their subcommands and pages of help.
+func allCommands() []*cobra.Command {
+	root := (&app{console: &console{}}).rootCommand()
+	root.InitDefaultHelpFlag()
+	all := []*cobra.Command{root}
+	for i := 0; i < len(all); i++ {
+		for _, cmd := range all[i].Commands() {
+			if !cmd.Hidden {
+				all = append(all, cmd)
+			}
+		}
+	}
+	return all
+}
+
+// 'X --help' is one screen of 80 columns, and its last line names the whole text.
+func TestShortHelpIsOneScreen(t *testing.T) {
+	for _, cmd := range allCommands() {
+		if !cmd.Runnable() || !cmd.HasParent() {
+			continue
+		}
+		text := shortHelp(cmd)
+		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+		if len(lines) > helpHeight {
+			t.Errorf("%s --help has %d lines, want at most %d", cmd.CommandPath(), len(lines), helpHeight)
+		}
+		if got, want := lines[len(lines)-1], "All flags and details: holdfast help "+topicOf(cmd); got != want {
+			t.Errorf("%s --help ends with %q, want %q", cmd.CommandPath(), got, want)
+		}
+		if !strings.Contains(text, "\nUsage:\n") {
+			t.Errorf("%s --help does not show the usage", cmd.CommandPath())
+		}
+	}
+}
+
+// 'help X' has every flag, and it is all of the short help and more.
+func TestFullHelpHasEverything(t *testing.T) {
+	for _, cmd := range allCommands() {
+		text := fullHelp(cmd)
+		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden && flag.Name != "help" && cmd.Runnable() && !strings.Contains(text, "--"+flag.Name+" ") {
+				t.Errorf("help %s lacks --%s", topicOf(cmd), flag.Name)
+			}
+		})
+		if cmd.HasParent() && cmd.Runnable() && !strings.Contains(text, "HOLDFAST_REDIS_URL") {
+			t.Errorf("help %s does not name the variables", topicOf(cmd))
+		}
+	}
+}
+
+// No text of help is wider than a terminal of 80 columns.
+func TestHelpFitsInWidth(t *testing.T) {
+	for _, cmd := range allCommands() {
+		for _, text := range []string{shortHelp(cmd), fullHelp(cmd)} {
+			for line := range strings.Lines(text) {
+				if got := ansi.StringWidth(strings.TrimRight(line, "\n")); got > helpWidth {
+					t.Errorf("the help of %s has a line of %d columns, want at most %d: %s", cmd.CommandPath(), got, helpWidth, line)
+				}
+			}
+		}
+	}
+}
+
+// Help is written in plain words: it has no word that only this project uses, and no
+// sentence about somebody without a name.
+func TestHelpWords(t *testing.T) {
+	banned := regexp.MustCompile(`(?i)\b(anew|besides|but for|whoever|whatever|of which|so many|what becomes of|tells? whether|` +
+		`in line|ghost|errand|chore|rests|resting|badge|poke|(to|of|all|for|who) who|who (waits|holds|locks|has|looks)|nobody knows|(is|are|be) told)\b`)
+	for _, cmd := range allCommands() {
+		for line := range strings.Lines(cmd.Short + "\n" + fullHelp(cmd)) {
+			if word := banned.FindString(line); word != "" {
+				t.Errorf("the help of %s says %q: %s", cmd.CommandPath(), word, line)
+			}
+		}
+	}
+}
+
+// Paragraphs are wrapped, and what is indented stays.
+func TestReflowed(t *testing.T) {
+	got := reflowed("one\ntwo\n\nEXIT CODES\nthree\nfour\n  a  b\nfive")
+	if want := "one two\n\nEXIT CODES\nthree four\n  a  b\nfive"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
