@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}, PipelineMultiplex: -1})
+	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}, PipelineMultiplex: -1, DisableCache: true})
 	if err != nil {
 		log.Fatal(err)
 	}
