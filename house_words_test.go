@@ -352,7 +352,7 @@ func sentences(text string) func(yield func(string) bool) {
 var later = []string{
 	"./", // the Go files of the root
 	"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
-	"docs/adr/", "docs/verification/", "docs/verification.md", "docs/benchmarks.md", "docs/runbooks/",
+	"docs/adr/", "docs/verification/", "docs/verification.md", "docs/benchmarks.md",
 	"docs/http.md", "docs/metrics.md",
 	"docs/dashboard.md", "docs/install.md",
 	"deploy/", "packaging/",

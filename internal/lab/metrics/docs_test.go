@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -127,8 +126,8 @@ func unindented(text string) string {
 
 var command = regexp.MustCompile("`holdfast ([a-z-]+)")
 
-// Every rule has its page, which says where to look with which command of ours, and
-// every page its rule; the table of runbooks has each with its severity.
+// Every rule has its chapter in docs/runbooks.md, which says where to look with which
+// command of ours, and every chapter its rule. The most serious come first.
 func TestEveryAlertHasARunbook(t *testing.T) {
 	commands := make(map[string]bool)
 	for _, name := range sourcesOfCommands(t) {
@@ -136,40 +135,50 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 			commands[use[1]] = true
 		}
 	}
-	pages := make(map[string]bool)
-	for _, name := range runbooks(t) {
-		pages[name] = true
+	_, page, _ := strings.Cut(text(t, "docs/runbooks.md"), "\n## ")
+	chapters, severities := make(map[string]string), []string{}
+	for _, chapter := range strings.Split(page, "\n## ") {
+		alert, said, _ := strings.Cut(chapter, "\n")
+		chapters[alert] = said
+		severities = append(severities, strings.Join(regexp.MustCompile(`(?m)^Severity: (\w+)\.$`).FindStringSubmatch(said), " "))
 	}
-	index := text(t, "docs/runbooks/README.md")
+	order := []string{"critical", "warning", "info"}
+	if !slices.IsSortedFunc(severities, func(a, b string) int {
+		rank := func(s string) int {
+			return slices.IndexFunc(order, func(o string) bool { return strings.HasSuffix(s, o) })
+		}
+		return rank(a) - rank(b)
+	}) {
+		t.Errorf("the severities of docs/runbooks.md are %q: want the most serious first", severities)
+	}
 	for _, rule := range rules(t) {
-		if !pages[rule.Alert] {
-			t.Errorf("docs/runbooks/%s.md is missing", rule.Alert)
-			continue
-		}
-		delete(pages, rule.Alert)
-		said := text(t, "docs/runbooks/"+rule.Alert+".md")
-		for _, part := range []string{"# " + rule.Alert + "\n", "**What it means.**", "**Look.**", "**Do.**"} {
-			if !strings.Contains(said, part) {
-				t.Errorf("docs/runbooks/%s.md lacks %q", rule.Alert, part)
-			}
-		}
-		uses := command.FindAllStringSubmatch(said, -1)
-		if len(uses) == 0 {
-			t.Errorf("docs/runbooks/%s.md names no command of holdfast: where does one look?", rule.Alert)
-		}
-		for _, use := range uses {
-			if !commands[use[1]] {
-				t.Errorf("docs/runbooks/%s.md says holdfast %s, which there is not", rule.Alert, use[1])
-			}
-		}
-		if row := fmt.Sprintf("| [%s](%[1]s.md) | %s |", rule.Alert, rule.Labels["severity"]); !strings.Contains(index, row) {
-			t.Errorf("docs/runbooks/README.md lacks the row %q", row)
-		}
-		if want := "https://github.com/holdfast-go/holdfast/blob/main/docs/runbooks/" + rule.Alert + ".md"; rule.Annotations["runbook_url"] != want {
-			t.Errorf("%s: runbook_url: got %s, want %s", rule.Alert, rule.Annotations["runbook_url"], want)
+		checkRunbook(t, rule, chapters, commands)
+		delete(chapters, rule.Alert)
+	}
+	for _, left := range slices.Sorted(maps.Keys(chapters)) {
+		t.Errorf("docs/runbooks.md: %s belongs to no rule", left)
+	}
+}
+
+func checkRunbook(t *testing.T, rule rule, chapters map[string]string, commands map[string]bool) {
+	t.Helper()
+	said := chapters[rule.Alert]
+	for _, part := range []string{"\nSeverity: " + rule.Labels["severity"] + ".\n", "\n**Meaning.**", "\n**Check.**", "\n**Do.**"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("docs/runbooks.md: %s lacks %q", rule.Alert, part)
 		}
 	}
-	for _, left := range slices.Sorted(maps.Keys(pages)) {
-		t.Errorf("docs/runbooks/%s.md belongs to no rule", left)
+	uses := command.FindAllStringSubmatch(said, -1)
+	if len(uses) == 0 {
+		t.Errorf("docs/runbooks.md: %s names no command of holdfast: where does one look?", rule.Alert)
+	}
+	for _, use := range uses {
+		if !commands[use[1]] {
+			t.Errorf("docs/runbooks.md: %s says holdfast %s, which there is not", rule.Alert, use[1])
+		}
+	}
+	want := "https://github.com/holdfast-go/holdfast/blob/main/docs/runbooks.md#" + strings.ToLower(rule.Alert)
+	if got := rule.Annotations["runbook_url"]; got != want {
+		t.Errorf("%s: runbook_url: got %s, want %s", rule.Alert, got, want)
 	}
 }
