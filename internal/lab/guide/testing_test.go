@@ -57,6 +57,39 @@ func TestImportStopsWhenItsLeaseIsLost(t *testing.T) {
 	})
 }
 
+// The other ways of the page to lose a lease.
+func TestImportStopsInEachCase(t *testing.T) {
+	for name, lose := range map[string]func(store *embedded.Store, connection *embedded.Connection, client *holdfast.Client) holdfast.Cause{
+		"all data is lost": func(store *embedded.Store, _ *embedded.Connection, _ *holdfast.Client) holdfast.Cause {
+			_, _ = store.Do("FLUSHALL")
+			return holdfast.Gone
+		},
+		"the network breaks": func(_ *embedded.Store, connection *embedded.Connection, _ *holdfast.Client) holdfast.Cause {
+			connection.Disconnect()
+			return holdfast.Expired
+		},
+		"the client is closed": func(_ *embedded.Store, _ *embedded.Connection, client *holdfast.Client) holdfast.Cause {
+			_ = client.Close()
+			return holdfast.Closed
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, _ := embedded.Open(nil)
+				connection := store.Connect()
+				client := newClient(t, connection)
+				var want holdfast.Cause
+				time.AfterFunc(time.Hour, func() { want = lose(store, connection, client) })
+				err := Import(t.Context(), client, func(context.Context, int64) error { return nil })
+				synctest.Wait()
+				if lost, ok := errors.AsType[*holdfast.LostError](err); !ok || lost.Cause != want {
+					t.Errorf("got %v, want that it was lost: %s", err, want)
+				}
+			})
+		})
+	}
+}
+
 func TestImportIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, _ := embedded.Open(nil)
