@@ -355,7 +355,7 @@ var later = []string{
 	"README.md",
 	"docs/http.md", "docs/metrics.md",
 	"docs/dashboard.md", "docs/install.md",
-	"deploy/", "packaging/",
+	"packaging/",
 	"server/", "cmd/holdfast/",
 }
 
