@@ -353,8 +353,6 @@ func sentences(text string) func(yield func(string) bool) {
 var later = []string{
 	"./", // the Go files of the root
 	"README.md",
-	"docs/http.md", "docs/metrics.md",
-	"docs/dashboard.md", "docs/install.md",
 	"packaging/",
 	"server/", "cmd/holdfast/",
 }
