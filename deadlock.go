@@ -187,7 +187,7 @@ func (s *State) toBreak() string {
 func (g *circles) who(name, client string) (who string) {
 	g.names[name].eachHolder(func(h *Holder) {
 		if h.Client == client {
-			who = h.Who()
+			who = h.Describe()
 		}
 	})
 	return who

@@ -105,8 +105,8 @@ func problemOf(all []Diagnosis) *Diagnosis {
 	return nil
 }
 
-// Who returns the label of the holder, and what its [Details] add.
-func (h *Holder) Who() string {
+// Describe returns the label of the holder, and what its [Details] add.
+func (h *Holder) Describe() string {
 	if h.Foreign {
 		return "a client of another library"
 	}

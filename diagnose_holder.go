@@ -11,7 +11,7 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 	if h.Revoked != "" {
 		found = append(found, Diagnosis{
 			CodeRevoking,
-			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it has, for %s at most", h.Who(), h.Revoked, rough(h.Remaining)),
+			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it has, for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
 			fmt.Sprintf("wait for that; holdfast steal %s does not, and then two may believe that they hold it", s.tenureFlags()),
 		})
 	} else if late := s.late(); late != nil {
@@ -36,9 +36,9 @@ func (s *State) healthy() string {
 		}
 		return fmt.Sprintf("%s by %s, %s", s.use(), s.whos(), renew)
 	}
-	text := "held by " + h.Who()
+	text := "held by " + h.Describe()
 	if s.Term > 0 {
-		text = "led by " + h.Who()
+		text = "led by " + h.Describe()
 	}
 	if h.Held > 0 {
 		text += " for " + rough(h.Held)
@@ -69,7 +69,7 @@ func (s *State) use() string {
 func (s *State) whos() string {
 	whos := make([]string, 0, 3)
 	for i := range s.Holders[:min(len(s.Holders), cap(whos))] {
-		whos = append(whos, s.Holders[i].Who())
+		whos = append(whos, s.Holders[i].Describe())
 	}
 	return each(whos, max(s.Holding, len(whos)))
 }
@@ -128,11 +128,11 @@ func (s *State) late() *Diagnosis {
 		return nil
 	}
 	about := fmt.Sprintf("%s renews late: %s is left of its %s, and who renews has %s at least",
-		worst.Who(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
+		worst.Describe(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
 	action := fmt.Sprintf("look at its process: it hangs, or does not reach the server (load, network). If it does not renew, others go on in %s. If its lease was exported: adopt it", rough(worst.Remaining))
 	code := s.lateness(worst)
 	if code == CodeExpiring {
-		about = fmt.Sprintf("%s does not renew any more: %s is left of its %s", worst.Who(), rough(worst.Remaining), rough(worst.TTL))
+		about = fmt.Sprintf("%s does not renew any more: %s is left of its %s", worst.Describe(), rough(worst.Remaining), rough(worst.TTL))
 		action = fmt.Sprintf("wait: the name is given on in %s. See what became of its process; what it still does is stopped by a resource that checks the token", rough(worst.Remaining))
 	}
 	if n > 1 {
@@ -164,7 +164,7 @@ func (s *State) long(o *DiagnoseOptions) *Diagnosis {
 		return nil
 	}
 	return &Diagnosis{
-		CodeHeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Who(), rough(h.Held), why),
+		CodeHeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Describe(), rough(h.Held), why),
 		"see whether it gets on with what it does; " + s.toStop(),
 	}
 }
@@ -197,7 +197,7 @@ func (s *State) resting() Diagnosis {
 }
 
 func (s *State) noTTL() Diagnosis {
-	about := fmt.Sprintf("held by %s without an expiry: if that is dead nobody gets the name, ever", s.Holder.Who())
+	about := fmt.Sprintf("held by %s without an expiry: if that is dead nobody gets the name, ever", s.Holder.Describe())
 	if s.Holder.Cooldown {
 		about = "it rests without an expiry: nobody gets the name, ever"
 	}
@@ -213,7 +213,7 @@ func (s *State) unmanaged() Diagnosis {
 		until = ", for " + rough(s.Holder.Remaining) + " more unless it prolongs that"
 	}
 	return Diagnosis{
-		CodeUnmanaged, fmt.Sprintf("held by %s%s; who that is and since when is not known", s.Holder.Who(), until),
+		CodeUnmanaged, fmt.Sprintf("held by %s%s; who that is and since when is not known", s.Holder.Describe(), until),
 		"wait for it: it has no place in our line, and can't be revoked",
 	}
 }

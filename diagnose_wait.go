@@ -21,8 +21,8 @@ func (s *State) head() (w *Waiter, at int) {
 	return nil, 0
 }
 
-// Who returns the label of the waiter, and what its [Details] add.
-func (w *Waiter) Who() string { return whoIs(w.Owner, w.Details) }
+// Describe returns the label of the waiter, and what its [Details] add.
+func (w *Waiter) Describe() string { return whoIs(w.Owner, w.Details) }
 
 // aboutWaiters says what keeps the first in line.
 func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
@@ -37,18 +37,18 @@ func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
 	switch {
 	case s.fits(w) && w.Waited >= stuckAfter:
 		found = append(found, Diagnosis{
-			CodeStarving, fmt.Sprintf("%s is first in line for %s, and nothing is in its way%s", w.Who(), rough(w.Waited), behind),
+			CodeStarving, fmt.Sprintf("%s is first in line for %s, and nothing is in its way%s", w.Describe(), rough(w.Waited), behind),
 			"see whether its process hangs or is cut off: the next to ask gets the line to move; holdfast doctor tells whether messages arrive",
 		})
 	case s.starves(w, o):
 		found = append(found, Diagnosis{
-			CodeStarving, fmt.Sprintf("%s is first in line and has waited for %s, though %s has had the name for only %s%s", w.Who(), rough(w.Waited), s.Holder.Who(), rough(s.Holder.Held), behind),
+			CodeStarving, fmt.Sprintf("%s is first in line and has waited for %s, though %s has had the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
 			"look for a client of another library that takes the name out of turn: it has no place in the line",
 		})
 	}
 	if s.blocked(w) {
 		found = append(found, Diagnosis{
-			CodeReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited for %s until %s have done reading%s", w.Who(), rough(w.Waited), s.whos(), behind),
+			CodeReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited for %s until %s have done reading%s", w.Describe(), rough(w.Waited), s.whos(), behind),
 			"see what they read for so long: holdfast revoke asks one reader to stop; nobody is let in before the writer",
 		})
 	}

@@ -26,29 +26,29 @@ type Granted struct {
 	Source Source    // how the caller learned of the grant
 }
 
-// Source is how a caller learned of its grant. If [Polled] is frequent for a waiter, it
+// Source is how a caller learned of its grant. If [SourcePoll] is frequent for a waiter, it
 // gets no pushes, or waits for clients that send none.
 type Source string
 
 // The sources of grants.
 const (
-	Answered Source = "answer" // the first answer: the name was free
-	Pushed   Source = "push"   // the previous holder handed the name over
-	Polled   Source = "poll"   // the waiter found the grant by polling
-	InTurn   Source = "turn"   // from another caller of this Client
+	SourceAnswer Source = "answer" // the first answer: the name was free
+	SourcePush   Source = "push"   // the previous holder handed the name over
+	SourcePoll   Source = "poll"   // the waiter found the grant by polling
+	SourceTurn   Source = "turn"   // from another caller of this Client
 )
 
 // source is how the newest turn's caller came to know.
 func (l *line) source(w *caller) Source {
 	switch {
 	case l.tenure.turns > 1:
-		return InTurn
+		return SourceTurn
 	case l.tenure.pushed:
-		return Pushed
+		return SourcePush
 	case l.seen.known && l.seen.at >= w.since:
-		return Polled
+		return SourcePoll
 	}
-	return Answered
+	return SourceAnswer
 }
 
 // Released is the event that a caller released a lease.

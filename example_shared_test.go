@@ -116,7 +116,7 @@ func ExampleClient_Once() {
 	var notDue *holdfast.NotDueError
 	switch {
 	case errors.As(err, &notDue):
-		fmt.Println("due in", notDue.Due)
+		fmt.Println("due in", notDue.DueIn)
 	case err != nil:
 		log.Print(err)
 	}
@@ -173,7 +173,7 @@ func ExampleClient_Inspect() {
 		return
 	}
 	if state.Holder != nil {
-		fmt.Println(state.Holder.Who(), "holds it for", state.Holder.Held)
+		fmt.Println(state.Holder.Describe(), "holds it for", state.Holder.Held)
 	}
 	fmt.Println(state.Waiting, "waiters")
 	for _, d := range state.Diagnose(nil) {

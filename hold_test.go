@@ -63,7 +63,7 @@ func TestHoldOutOfRange(t *testing.T) {
 	for what, f := range map[string]func(){
 		"MinHold below 0": lock(-1, 0), "MaxHold below 0": lock(0, -1), "MinHold too long": lock(holdfast.MaxMinHold+1, 0),
 		"no interval": once(0), "interval too long": once(holdfast.MaxMinHold + 1),
-		"RunAgain of nil": func() { _ = holdfast.RunAgain(nil) },
+		"Retryable of nil": func() { _ = holdfast.Retryable(nil) },
 	} {
 		panics(t, what, f)
 	}
@@ -90,7 +90,7 @@ func TestNotDueErrorText(t *testing.T) {
 		e    holdfast.NotDueError
 		want string
 	}{
-		{holdfast.NotDueError{Name: "n", Owner: "ci-7", Due: 20 * time.Minute, Last: run},
+		{holdfast.NotDueError{Name: "n", Owner: "ci-7", DueIn: 20 * time.Minute, Last: run},
 			"holdfast: n is not due: it is due again in 20m0s; the newest run began 2026-11-21T03:00:00Z on ci-7, took 1m23s: done"},
 		{holdfast.NotDueError{Name: "n", Running: true, Owner: "ci-7", Last: &holdfast.Run{Owner: "ci-7", Began: began}},
 			"holdfast: n is not due: it is run by ci-7; the newest run began 2026-11-21T03:00:00Z on ci-7, has not ended"},

@@ -54,12 +54,12 @@ func (r *Run) String() string {
 // NotDueError describes the run that made a call of [Client.Once] or [Client.OnceEvery]
 // not due.
 type NotDueError struct {
-	Name    string
-	Running bool          // the name is held; else it is in cool-down
-	Owner   string        // label of that holder; empty if unknown
-	Due     time.Duration // until the name can be free, at the earliest; until the next tick if this one has begun
-	Last    *Run          // nil if Redis remembers no run
-	Begun   bool          // of OnceEvery: Last is the run of this tick
+	Name      string
+	Running   bool          // the name is held; else it is in cool-down
+	Owner     string        // label of that holder; empty if unknown
+	DueIn     time.Duration // until the name can be free, at the earliest; until the next tick if this one has begun
+	Last      *Run          // nil if Redis remembers no run
+	TickBegun bool          // of OnceEvery: Last is the run of this tick
 }
 
 func (e *NotDueError) Error() string {
@@ -70,8 +70,8 @@ func (e *NotDueError) Error() string {
 		if e.Owner != "" {
 			b.WriteString(" by " + e.Owner)
 		}
-	} else if e.Due > 0 {
-		fmt.Fprintf(&b, ": it is due again in %v", e.Due.Round(100*time.Millisecond))
+	} else if e.DueIn > 0 {
+		fmt.Fprintf(&b, ": it is due again in %v", e.DueIn.Round(100*time.Millisecond))
 	}
 	if e.Last != nil {
 		b.WriteString("; the newest run " + e.Last.String())
@@ -82,13 +82,13 @@ func (e *NotDueError) Error() string {
 // Unwrap returns [ErrNotDue].
 func (e *NotDueError) Unwrap() error { return ErrNotDue }
 
-// RunAgain wraps an error that the function of [Client.Once] or [Client.OnceEvery]
+// Retryable wraps an error that the function of [Client.Once] or [Client.OnceEvery]
 // returns. The run then does not count: the name has no cool-down, and the next call
 // may run at once. Return it before [Client.Close], which starts the cool-down of the
 // names that it releases.
-func RunAgain(err error) error {
+func Retryable(err error) error {
 	if err == nil {
-		panic("holdfast: RunAgain needs an error")
+		panic("holdfast: Retryable needs an error")
 	}
 	return &runAgain{err}
 }
@@ -108,7 +108,7 @@ func (e *runAgain) Unwrap() error { return e.err }
 // equal to the period of a timer, ticks are lost. Use [Client.OnceEvery] for that.
 //
 // The context of f ends when its lease is lost. A failed run counts, unless f returns
-// [RunAgain]. So does the run of a process that died: the next run may begin after the
+// [Retryable]. So does the run of a process that died: the next run may begin after the
 // longer of interval and TTL.
 //
 // Redis can forget the name by FLUSHALL, eviction or a failover; f can then run twice
@@ -299,11 +299,11 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 	if err != nil {
 		return err
 	}
-	e := &NotDueError{Name: held.Name, Running: !held.Cooldown, Owner: held.Owner, Due: held.Remaining}
+	e := &NotDueError{Name: held.Name, Running: !held.Cooldown, Owner: held.Owner, DueIn: held.Remaining}
 	if seen, err := c.lookOnce(ctx, held.Name, k); err == nil {
 		e.Last = seen.Last
 		if seen.Owner != "" { // it may have ended meanwhile: this is newer
-			e.Running, e.Owner, e.Due = seen.Running, seen.Owner, seen.Due
+			e.Running, e.Owner, e.DueIn = seen.Running, seen.Owner, seen.DueIn
 		}
 	}
 	return e
@@ -325,7 +325,7 @@ func onceState(name string, reply []string) (*NotDueError, error) {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, errState)
 	}
 	if ms, err := strconv.ParseInt(reply[3], 10, 64); err == nil && ms > 0 {
-		e.Due = time.Duration(ms) * time.Millisecond
+		e.DueIn = time.Duration(ms) * time.Millisecond
 	}
 	if id, ours := parseID(reply[2]); ours {
 		e.Running, e.Owner = true, id.owner

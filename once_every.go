@@ -40,7 +40,7 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //
 //   - If a run takes longer than the period, calls at the ticks in between are not due.
 //   - A tick without a call is missed and not repeated later.
-//   - A run that fails or is killed has used its tick, unless f returns [RunAgain]. A
+//   - A run that fails or is killed has used its tick, unless f returns [Retryable]. A
 //     killed run keeps the name for the TTL, so choose a longer period.
 //   - If f cannot begin, the tick stays open for the next call. If Redis does not
 //     confirm that, the tick may have no run.
@@ -110,7 +110,7 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 		lease, err := s.lock(ctx)
 		quicker := errors.Is(err, errNotDueNow) || errors.Is(err, ErrHeld)
 		if held, ok := errors.AsType[*HeldError](err); ok && tries == 3 {
-			return nil, &NotDueError{Name: s.name, Running: !held.Cooldown, Owner: held.Owner, Due: held.Remaining}
+			return nil, &NotDueError{Name: s.name, Running: !held.Cooldown, Owner: held.Owner, DueIn: held.Remaining}
 		}
 		if quicker && tries == 3 {
 			return nil, &NotDueError{Name: s.name}
@@ -143,10 +143,10 @@ func (s *start) look(ctx context.Context) error {
 	case reply[5] == "another" && last != nil:
 		return &ScheduleError{Name: s.name, Every: last.every, At: last.Tick, key: onceKeys(s.keys)[1]}
 	case reply[5] == "begun":
-		e.Due = time.Duration(tick-now)*time.Microsecond + s.period
-		e.Begun = last != nil && last.Tick.UnixMicro() == tick
+		e.DueIn = time.Duration(tick-now)*time.Microsecond + s.period
+		e.TickBegun = last != nil && last.Tick.UnixMicro() == tick
 		if last != nil && last.Tick.UnixMicro() > tick { // the clock of Redis was put back
-			e.Due = last.Tick.Sub(time.UnixMicro(now)) + s.period
+			e.DueIn = last.Tick.Sub(time.UnixMicro(now)) + s.period
 		}
 		return e
 	case reply[2] != "": // it is run still, or locked by another

@@ -19,7 +19,7 @@ type Verdict string
 const (
 	Proved   Verdict = "proved"   // no two leases of a name overlapped, and tokens always rose
 	Refuted  Verdict = "refuted"  // leases overlapped or tokens did not rise: Report.Findings has the events
-	Unproven Verdict = "unproven" // no violation was found, but some facts are missing: see Report.Why
+	Unproven Verdict = "unproven" // no violation was found, but some facts are missing: see Report.Reasons
 )
 
 // MaxUncertainty is the longest overlap that clock errors may have hidden in a proof.
@@ -32,7 +32,7 @@ const maxFindings = 20
 // Report is the result of an [Audit].
 type Report struct {
 	Verdict Verdict
-	Why     []string // reasons of Unproven, each a sentence
+	Reasons []string // reasons of Unproven, each a sentence
 
 	Entries  int // entries that were read
 	Names    int // names of the judged leases
@@ -79,8 +79,8 @@ func (f Finding) String() string {
 	case TokenFell:
 		return fmt.Sprintf("%s: tokens fell: %s got %d at %s, and %s after that the lower %d, at %s", f.Name, f.Then.Owner, f.Then.Token, clockTime(f.Then.At), f.First.Owner, f.First.Token, clockTime(f.First.At))
 	}
-	how := string(f.End.What)
-	if f.End.Cause != "" && f.End.What == Lost {
+	how := string(f.End.Event)
+	if f.End.Cause != "" && f.End.Event == Lost {
 		how += ", " + string(f.End.Cause)
 	}
 	return fmt.Sprintf("%s: two leases overlapped by %v: %s held token %d until %s (%s), and %s was granted token %d at %s", f.Name, f.By, f.First.Owner, f.First.Token, clockTime(f.End.At), how, f.Then.Owner, f.Then.Token, clockTime(f.Then.At))
@@ -189,7 +189,7 @@ type span struct {
 }
 
 func spanOf(e *Entry) span {
-	return span{true, e.Writer, e.Local, e.At.Add(-e.Within), e.At.Add(e.Within)}
+	return span{true, e.Writer, e.Local, e.At.Add(-e.Uncertainty), e.At.Add(e.Uncertainty)}
 }
 
 // earlier is the same a time before.
@@ -218,14 +218,14 @@ func (a *auditor) take(e Entry) {
 	if !a.follows(&e) {
 		return
 	}
-	if e.What != Granted && !e.What.ends() || !a.judges(e.Name) {
+	if e.Event != Granted && !e.Event.ends() || !a.judges(e.Name) {
 		return
 	}
-	if e.What == Released && e.Cause == holdfast.Exported { // of nobody's belief: see givenBack of the command line
+	if e.Event == Released && e.Cause == holdfast.Exported { // of nobody's belief: see givenBack of the command line
 		return
 	}
 	if e.Kind != holdfast.KindMutex {
-		if e.What == Granted {
+		if e.Event == Granted {
 			a.report.Shared++
 		}
 		return
@@ -255,7 +255,7 @@ func (a *auditor) follows(e *Entry) bool {
 	switch {
 	case last != nil:
 		from, missing = last.At, e.Seq-last.Seq-1
-	case e.What == Dropped: // what came before it is in no journal
+	case e.Event == Dropped: // what came before it is in no journal
 		from, missing = e.At.Add(-e.Held), e.N
 	}
 	if last != nil {
@@ -264,7 +264,7 @@ func (a *auditor) follows(e *Entry) bool {
 	if missing > 0 {
 		a.report.Missing += missing
 		if len(a.report.Holes) < maxFindings {
-			a.report.Holes = append(a.report.Holes, Hole{e.Owner, missing, from, e.At, e.What == Dropped && e.N >= missing})
+			a.report.Holes = append(a.report.Holes, Hole{e.Owner, missing, from, e.At, e.Event == Dropped && e.N >= missing})
 		}
 	}
 	a.writers[e.Writer] = e
@@ -275,7 +275,7 @@ func (h *history) take(e *Entry) {
 	key := leaseKey{e.Writer, e.Token}
 	l := h.open[key]
 	switch {
-	case e.What == Granted:
+	case e.Event == Granted:
 		l = &lease{grant: e, begin: spanOf(e)}
 		h.leases = append(h.leases, l)
 		h.open[key] = l
@@ -337,7 +337,7 @@ func (a *auditor) miss(l, next *lease) {
 // conclude comes to a verdict.
 func (a *auditor) conclude() {
 	r := &a.report
-	because := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
+	because := func(format string, args ...any) { r.Reasons = append(r.Reasons, fmt.Sprintf(format, args...)) }
 	if r.Leases == 0 {
 		because("the journal has no lease of a mutex that could be judged")
 	}
@@ -358,7 +358,7 @@ func (a *auditor) conclude() {
 	switch {
 	case a.found > 0:
 		r.Verdict = Refuted
-	case len(r.Why) > 0:
+	case len(r.Reasons) > 0:
 		r.Verdict = Unproven
 	default:
 		r.Verdict = Proved

@@ -28,8 +28,8 @@ func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millise
 
 func (b *book) add(writer string, at float64, e journal.Entry) *book {
 	e.Writer, e.Owner, e.Seq, e.Local = writer, "host-"+writer, b.seqs[writer], ms(at)
-	e.At, e.Within = dawn.Add(ms(at)-b.back), b.within
-	if e.Name == "" && e.What != journal.Dropped {
+	e.At, e.Uncertainty = dawn.Add(ms(at)-b.back), b.within
+	if e.Name == "" && e.Event != journal.Dropped {
 		e.Name = "n"
 	}
 	if e.Kind == "" {
@@ -42,8 +42,8 @@ func (b *book) add(writer string, at float64, e journal.Entry) *book {
 
 // lease is a grant and its release.
 func (b *book) lease(writer string, token int64, from, to float64) *book {
-	b.add(writer, from, journal.Entry{What: journal.Granted, Token: token})
-	return b.add(writer, to, journal.Entry{What: journal.Released, Token: token, Held: ms(to - from)})
+	b.add(writer, from, journal.Entry{Event: journal.Granted, Token: token})
+	return b.add(writer, to, journal.Entry{Event: journal.Released, Token: token, Held: ms(to - from)})
 }
 
 func (b *book) read() iter.Seq2[journal.Entry, error] {
@@ -68,9 +68,9 @@ func audited(t *testing.T, b *book, prefixes ...string) *journal.Report {
 func wantVerdict(t *testing.T, r *journal.Report, want journal.Verdict, words ...string) {
 	t.Helper()
 	if r.Verdict != want {
-		t.Fatalf("got %s, want %s; findings %v, why %q", r.Verdict, want, r.Findings, r.Why)
+		t.Fatalf("got %s, want %s; findings %v, why %q", r.Verdict, want, r.Findings, r.Reasons)
 	}
-	text := strings.Join(r.Why, "\n")
+	text := strings.Join(r.Reasons, "\n")
 	for _, f := range r.Findings {
 		text += "\n" + f.String()
 	}
@@ -84,7 +84,7 @@ func wantVerdict(t *testing.T, r *journal.Report, want journal.Verdict, words ..
 // Leases one after the other, in one process and in several, are proved.
 func TestAuditProves(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 10).lease("a", 2, 10, 20).lease("b", 64, 21, 30).lease("a", 128, 31, 40)
-	b.add("b", 41, journal.Entry{What: journal.Granted, Token: 200}) // held still
+	b.add("b", 41, journal.Entry{Event: journal.Granted, Token: 200}) // held still
 	r := audited(t, b)
 	wantVerdict(t, r, journal.Proved)
 	if r.Leases != 5 || r.Names != 1 || r.Entries != 9 || r.Uncertainty != 0 || !r.From.Equal(dawn) || !r.To.Equal(dawn.Add(ms(41))) {
@@ -97,7 +97,7 @@ func TestAuditRefutesOverlap(t *testing.T) {
 	r := audited(t, newBook().lease("a", 1, 0, 15).lease("b", 64, 10, 30))
 	wantVerdict(t, r, journal.Refuted, "n: two leases overlapped by 4.8ms: host-a held token 1 until", "(released)", "host-b was granted token 64")
 	f := r.Findings[0]
-	if f.Rule != journal.Overlap || f.First.Token != 1 || f.Then.Token != 64 || f.End.What != journal.Released {
+	if f.Rule != journal.Overlap || f.First.Token != 1 || f.Then.Token != 64 || f.End.Event != journal.Released {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -156,9 +156,9 @@ func TestAuditHeedsAClockThatWentBack(t *testing.T) {
 	b.lease("b", 64, 5100, 5200).lease("a", 128, 5300, 5400)
 	wantVerdict(t, audited(t, b), journal.Unproven, "went back by up to 2s")
 
-	b = newBook().add("a", 0, journal.Entry{What: journal.Granted, Token: 1}).add("b", 4000, journal.Entry{What: journal.Granted, Token: 64})
+	b = newBook().add("a", 0, journal.Entry{Event: journal.Granted, Token: 1}).add("b", 4000, journal.Entry{Event: journal.Granted, Token: 64})
 	b.back = 2 * time.Second // it hides that the first ended at 5000
-	b.add("a", 5000, journal.Entry{What: journal.Released, Token: 1, Held: ms(5000)})
+	b.add("a", 5000, journal.Entry{Event: journal.Released, Token: 1, Held: ms(5000)})
 	wantVerdict(t, audited(t, b), journal.Unproven, "may have overlapped for up to 1.0", "went back by up to 2.003s")
 
 	b = newBook().lease("a", 1, 4900, 5000)
@@ -184,10 +184,10 @@ func TestAuditRefutesTokens(t *testing.T) {
 // Names do not concern each other, and prefixes say which are judged.
 func TestAuditOfNames(t *testing.T) {
 	b := newBook()
-	b.add("a", 0, journal.Entry{What: journal.Granted, Name: "x:1", Token: 5})
+	b.add("a", 0, journal.Entry{Event: journal.Granted, Name: "x:1", Token: 5})
 	b.lease("b", 1, 1, 2)
-	b.add("a", 3, journal.Entry{What: journal.Released, Name: "x:1", Token: 5, Held: ms(3)})
-	b.add("c", 2, journal.Entry{What: journal.Granted, Name: "x:1", Token: 6})
+	b.add("a", 3, journal.Entry{Event: journal.Released, Name: "x:1", Token: 5, Held: ms(3)})
+	b.add("c", 2, journal.Entry{Event: journal.Granted, Name: "x:1", Token: 6})
 	wantVerdict(t, audited(t, b, "n"), journal.Proved)
 	r := audited(t, b, "x:")
 	wantVerdict(t, r, journal.Refuted, "x:1: ")
@@ -202,7 +202,7 @@ func TestAuditOfNames(t *testing.T) {
 func TestAuditSeesHoles(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 10)
 	b.seqs["a"] += 7
-	b.add("a", 15, journal.Entry{What: journal.Dropped, N: 7, Held: ms(4)}).lease("b", 64, 20, 30)
+	b.add("a", 15, journal.Entry{Event: journal.Dropped, N: 7, Held: ms(4)}).lease("b", 64, 20, 30)
 	r := audited(t, b)
 	wantVerdict(t, r, journal.Unproven, "7 entries are missing between 2027-01-15T08:00:00.010000Z and 2027-01-15T08:00:00.015000Z")
 	if len(r.Holes) != 1 || !r.Holes[0].Reported || r.Holes[0].N != 7 || r.Missing != 7 {
@@ -217,7 +217,7 @@ func TestAuditSeesHoles(t *testing.T) {
 	}
 	b = newBook()
 	b.seqs["a"] = 9
-	b.add("a", 1, journal.Entry{What: journal.Dropped, N: 9}).lease("a", 1, 2, 3)
+	b.add("a", 1, journal.Entry{Event: journal.Dropped, N: 9}).lease("a", 1, 2, 3)
 	wantVerdict(t, audited(t, b), journal.Unproven, "9 entries are missing")
 	b.lease("b", 64, 2.5, 4) // a refutation stands beside a hole
 	wantVerdict(t, audited(t, b), journal.Refuted)
@@ -241,7 +241,7 @@ func TestAuditOfATrimmedJournal(t *testing.T) {
 // The end of a lease that is not in the journal may have been at any time.
 func TestAuditWithoutAnEnd(t *testing.T) {
 	b := newBook()
-	b.add("a", 0, journal.Entry{What: journal.Granted, Token: 1})
+	b.add("a", 0, journal.Entry{Event: journal.Granted, Token: 1})
 	b.lease("b", 64, 15000, 15010)
 	r := audited(t, b)
 	wantVerdict(t, r, journal.Unproven, "the end of 1 leases is not known", "token 1 of n by host-a", "15s later the name was granted to host-b")
@@ -254,12 +254,12 @@ func TestAuditWithoutAnEnd(t *testing.T) {
 // one that was stolen went on until then.
 func TestAuditOfLosses(t *testing.T) {
 	b := newBook()
-	b.add("a", 0, journal.Entry{What: journal.Granted, Token: 1})
-	b.add("b", 15, journal.Entry{What: journal.Granted, Token: 64})
-	b.add("a", 14, journal.Entry{What: journal.Lost, Token: 1, Held: ms(14), Cause: holdfast.Expired})
+	b.add("a", 0, journal.Entry{Event: journal.Granted, Token: 1})
+	b.add("b", 15, journal.Entry{Event: journal.Granted, Token: 64})
+	b.add("a", 14, journal.Entry{Event: journal.Lost, Token: 1, Held: ms(14), Cause: holdfast.Expired})
 	wantVerdict(t, audited(t, b), journal.Proved)
-	b.add("c", 20, journal.Entry{What: journal.Granted, Token: 128})
-	b.add("b", 25, journal.Entry{What: journal.Stolen, Token: 64, Held: ms(10), Cause: holdfast.Stolen, Reason: "it hung"})
+	b.add("c", 20, journal.Entry{Event: journal.Granted, Token: 128})
+	b.add("b", 25, journal.Entry{Event: journal.Stolen, Token: 64, Held: ms(10), Cause: holdfast.Stolen, Reason: "it hung"})
 	wantVerdict(t, audited(t, b), journal.Refuted, "host-b held token 64 until 2027-01-15T08:00:00.025000Z (stolen)")
 }
 
@@ -268,8 +268,8 @@ func TestAuditOfLosses(t *testing.T) {
 // tenure come late and mixed.
 func TestAuditOfAnExport(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 5).lease("a", 2, 5, 8)
-	b.add("a", 8, journal.Entry{What: journal.Granted, Token: 3})
-	b.add("a", 12, journal.Entry{What: journal.Lost, Token: 3, Held: ms(4), Cause: holdfast.Exported})
+	b.add("a", 8, journal.Entry{Event: journal.Granted, Token: 3})
+	b.add("a", 12, journal.Entry{Event: journal.Lost, Token: 3, Held: ms(4), Cause: holdfast.Exported})
 	b.lease("b", 64, 13, 30)
 	wantVerdict(t, audited(t, b), journal.Proved)
 	b.entries = append(b.entries[6:], b.entries[:6]...)
@@ -282,8 +282,8 @@ func TestAuditLeavesSharedKinds(t *testing.T) {
 	b := newBook().lease("a", 1, 0, 1)
 	for i, kind := range []holdfast.Kind{holdfast.KindSemaphore, holdfast.KindRWMutex} {
 		for _, w := range []string{"b", "c"} {
-			b.add(w, 5, journal.Entry{What: journal.Granted, Name: "s", Kind: kind, Token: int64(i)})
-			b.add(w, 9, journal.Entry{What: journal.Released, Name: "s", Kind: kind, Token: int64(i), Held: ms(4)})
+			b.add(w, 5, journal.Entry{Event: journal.Granted, Name: "s", Kind: kind, Token: int64(i)})
+			b.add(w, 9, journal.Entry{Event: journal.Released, Name: "s", Kind: kind, Token: int64(i), Held: ms(4)})
 		}
 	}
 	r := audited(t, b)

@@ -22,7 +22,7 @@
 //
 // The clocks of processes differ, so their times cannot be compared directly. A Writer
 // regularly asks the server for its time and computes the offset of its clock with an
-// error bound. [Entry.At] is the server's time, correct to within [Entry.Within],
+// error bound. [Entry.At] is the server's time, correct to within [Entry.Uncertainty],
 // usually half a round trip. Events of one Writer are compared by its own clock,
 // exactly. Audit reports an overlap only if no clock error can explain it.
 // [Report.Uncertainty] is the longest overlap that clock errors could have hidden.

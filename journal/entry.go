@@ -12,34 +12,34 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// What is the event that an [Entry] records.
-type What string
+// Event is the event that an [Entry] records.
+type Event string
 
 // The events. Revoked and Stolen are losses of their own; Lost is every other loss,
 // with its Cause.
 const (
-	Asked    What = "asked"    // a process joined the queue of the name
-	Granted  What = "granted"  // a caller got a lease
-	Released What = "released" // a caller released a lease
-	Lost     What = "lost"
-	Revoked  What = "revoked"
-	Stolen   What = "stolen"
-	Skipped  What = "skipped" // a job did not run, because the name was held elsewhere
-	Started  What = "started" // a job began, under a lease
-	Ended    What = "ended"   // a job ended, with Code
-	Dropped  What = "dropped" // N entries of this Writer are missing before this one
+	Asked    Event = "asked"    // a process joined the queue of the name
+	Granted  Event = "granted"  // a caller got a lease
+	Released Event = "released" // a caller released a lease
+	Lost     Event = "lost"
+	Revoked  Event = "revoked"
+	Stolen   Event = "stolen"
+	Skipped  Event = "skipped" // a job did not run, because the name was held elsewhere
+	Started  Event = "started" // a job began, under a lease
+	Ended    Event = "ended"   // a job ended, with Code
+	Dropped  Event = "dropped" // N entries of this Writer are missing before this one
 )
 
 // ends reports whether a lease is over with it.
-func (w What) ends() bool { return w == Released || w == Lost || w == Revoked || w == Stolen }
+func (w Event) ends() bool { return w == Released || w == Lost || w == Revoked || w == Stolen }
 
-// Entry is one entry of the journal. The field What determines which other fields are
+// Entry is one entry of the journal. The field Event determines which other fields are
 // set.
 type Entry struct {
-	ID     string        // ID in the stream; set by Read and Follow
-	At     time.Time     // time of the event, by the server's clock
-	Within time.Duration // largest error of At
-	What   What
+	ID          string        // ID in the stream; set by Read and Follow
+	At          time.Time     // time of the event, by the server's clock
+	Uncertainty time.Duration // largest error of At
+	Event       Event
 
 	Name   string
 	Kind   holdfast.Kind // of Granted and the ends of leases
@@ -90,7 +90,7 @@ func (e *Entry) encode() []string {
 	}
 	return []string{
 		e.Writer, itoa(e.Seq), itoa(e.Local.Microseconds()), itoa(e.At.UnixMicro()),
-		itoa((e.Within + time.Microsecond - 1).Microseconds()), string(e.What), e.Name, e.Owner, itoa(e.Token), rest,
+		itoa((e.Uncertainty + time.Microsecond - 1).Microseconds()), string(e.Event), e.Name, e.Owner, itoa(e.Token), rest,
 	}
 }
 
@@ -100,7 +100,7 @@ var ErrEntry = errors.New("holdfast: journal: not an entry of ours")
 
 // decode reads an ID and the fields. What is no entry of ours is an error.
 func decode(texts []string) (Entry, error) {
-	e := Entry{ID: texts[0], Writer: texts[1], What: What(texts[6]), Name: texts[7], Owner: texts[8]}
+	e := Entry{ID: texts[0], Writer: texts[1], Event: Event(texts[6]), Name: texts[7], Owner: texts[8]}
 	var local, at, within int64
 	for i, figure := range map[int]*int64{2: &e.Seq, 3: &local, 4: &at, 5: &within, 9: &e.Token} {
 		n, err := strconv.ParseInt(texts[i], 10, 64)
@@ -115,9 +115,9 @@ func decode(texts []string) (Entry, error) {
 			return Entry{}, fmt.Errorf("%w: %s", ErrEntry, e.ID)
 		}
 	}
-	e.Local, e.At, e.Within = us(local), time.UnixMicro(at), us(within)
+	e.Local, e.At, e.Uncertainty = us(local), time.UnixMicro(at), us(within)
 	e.Kind = holdfast.Kind(m.Kind)
-	if e.Kind == "" && (e.What == Granted || e.What.ends()) {
+	if e.Kind == "" && (e.Event == Granted || e.Event.ends()) {
 		e.Kind = holdfast.KindMutex
 	}
 	e.Waited, e.Held, e.Cause, e.Reason, e.Code, e.N = us(m.Waited), us(m.Held), holdfast.Cause(m.Cause), m.Reason, m.Code, m.N

@@ -28,7 +28,7 @@ func ExampleRead() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(entry.At, entry.What, entry.Owner, entry.Token)
+		fmt.Println(entry.At, entry.Event, entry.Owner, entry.Token)
 	}
 }
 

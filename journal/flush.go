@@ -176,7 +176,7 @@ func (w *Writer) write(batch []noted) error {
 	entries := make([]Entry, len(batch))
 	for i, n := range batch {
 		entries[i] = n.Entry
-		entries[i].At, entries[i].Within = w.offset.server(n.moment)
+		entries[i].At, entries[i].Uncertainty = w.offset.server(n.moment)
 	}
 	if err := w.send(entries); err != nil {
 		return err
@@ -212,8 +212,8 @@ func (w *Writer) send(entries []Entry) error {
 func (w *Writer) note(entries []Entry) error {
 	args := []string{strconv.Itoa(mostJobs), itoa(jobsLife.Milliseconds())}
 	for _, e := range entries {
-		if e.What == Started || e.What == Ended || e.What == Skipped {
-			args = append(args, e.Name, string(e.What), itoa(e.At.UnixMicro()), strconv.Itoa(max(0, e.Code)),
+		if e.Event == Started || e.Event == Ended || e.Event == Skipped {
+			args = append(args, e.Name, string(e.Event), itoa(e.At.UnixMicro()), strconv.Itoa(max(0, e.Code)),
 				itoa(e.Held.Milliseconds()), e.Owner, e.Writer, itoa(e.Seq))
 		}
 	}

@@ -28,8 +28,8 @@ type Job struct {
 	Now       time.Time     // time of this state
 }
 
-// Open reports whether the job has started and not ended: it runs, or its process died.
-func (j *Job) Open() bool { return j.Started.After(j.Ended) }
+// Unended reports whether the job has started and not ended: it runs, or its process died.
+func (j *Job) Unended() bool { return j.Started.After(j.Ended) }
 
 // Late reports whether the next try is overdue: the newest one is older than twice
 // Every plus one minute.

@@ -22,7 +22,7 @@ const lateToKnow = time.Second
 func (b *setBacks) look(last, e *Entry) {
 	passed := e.Local - last.Local
 	by := passed - e.At.Sub(last.At)
-	within := e.Within + last.Within + drift(passed) + 10*time.Microsecond // which is more than rounding
+	within := e.Uncertainty + last.Uncertainty + drift(passed) + 10*time.Microsecond // which is more than rounding
 	if by > within {
 		*b = append(*b, setBack{last.At, e.At, by + within})
 	}

@@ -15,7 +15,7 @@ import (
 func Typical(ctx context.Context, store holdfast.Store, prefix, name string) (time.Duration, bool) {
 	var holds []time.Duration
 	for e, err := range Read(ctx, store, Query{KeyPrefix: prefix, Name: name, Newest: true, look: 20}) {
-		if err == nil && e.What == Released {
+		if err == nil && e.Event == Released {
 			holds = append(holds, e.Held)
 		}
 		if len(holds) == 50 {

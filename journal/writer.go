@@ -163,14 +163,14 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 	switch e := event.(type) {
 	case holdfast.Queued:
 		if e.Joined {
-			w.Note(Entry{What: Asked, Name: e.Name})
+			w.Note(Entry{Event: Asked, Name: e.Name})
 		}
 	case holdfast.Granted:
-		w.Note(Entry{What: Granted, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Waited: e.Waited})
+		w.Note(Entry{Event: Granted, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Waited: e.Waited})
 	case holdfast.Released:
-		w.Note(Entry{What: Released, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held})
+		w.Note(Entry{Event: Released, At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held})
 	case holdfast.Lost:
-		w.Note(Entry{What: lossOf(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
+		w.Note(Entry{Event: lossOf(e.Cause), At: e.At, Name: e.Name, Kind: e.Kind, Token: e.Token, Held: e.Held, Cause: e.Cause, Reason: e.Reason})
 	case holdfast.Dropped:
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 	}
 }
 
-func lossOf(cause holdfast.Cause) What {
+func lossOf(cause holdfast.Cause) Event {
 	switch cause {
 	case holdfast.Revoked:
 		return Revoked
@@ -189,7 +189,7 @@ func lossOf(cause holdfast.Cause) What {
 	return Lost
 }
 
-// Note adds an entry. The caller sets What, Name and the other fields of that What. At
+// Note adds an entry. The caller sets Event, Name and the other fields of that Event. At
 // is a time of this process; zero means now. An empty Owner and the other fields are
 // filled in.
 func (w *Writer) Note(e Entry) {
@@ -240,7 +240,7 @@ func (w *Writer) tellDropped(now moment) {
 	if w.missing.n == 0 || w.closed || len(w.buffer) >= w.options.Buffer {
 		return
 	}
-	e := Entry{What: Dropped, Owner: w.options.Owner, N: w.missing.n, Held: now.local - w.missing.first.local}
+	e := Entry{Event: Dropped, Owner: w.options.Owner, N: w.missing.n, Held: now.local - w.missing.first.local}
 	w.missing = gap{}
 	w.add(e, now)
 }

@@ -99,7 +99,7 @@ func TestTimesAreTheServers(t *testing.T) {
 				}
 				truth = append(truth, s.now())
 				s.mu.Unlock()
-				w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+				w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 				if i == 99 { // what was noted before is written before
 					if err := w.Flush(t.Context()); err != nil {
 						t.Fatal(err)
@@ -145,7 +145,7 @@ func TestCallsDoNotPileUp(t *testing.T) {
 		s := newServer()
 		s.hangs = true
 		w := journal.NewWriter(s, quietly(journal.Options{}))
-		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 		time.Sleep(time.Minute)
 		s.mu.Lock()
 		calls := s.calls
@@ -174,7 +174,7 @@ func TestCloseAfterARefusal(t *testing.T) {
 			s := newServer()
 			s.says = holdfast.ServerError(said)
 			w := journal.NewWriter(s, quietly(journal.Options{}))
-			w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+			w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 			began := time.Now()
 			if err := w.Close(); err == nil || !strings.Contains(err.Error(), "1 entries") {
 				t.Errorf("got %v, want that one was not written", err)
@@ -211,7 +211,7 @@ func TestCloseHasToldTheLogger(t *testing.T) {
 			s.says = holdfast.ServerError("NOPERM User app has no permissions to run the 'xadd' command")
 			told := make(chan string, 10)
 			w := journal.NewWriter(s, &journal.Options{Logger: slog.New(slowly{slog.DiscardHandler, takes, told})})
-			w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+			w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 			began := time.Now()
 			_ = w.Close()
 			if took := time.Since(began); took > 2*time.Second {
@@ -239,7 +239,7 @@ func TestWriterSparesASlowServer(t *testing.T) {
 		s.delay = func() (time.Duration, time.Duration) { return 50 * time.Millisecond, 50 * time.Millisecond }
 		w := journal.NewWriter(s, quietly(journal.Options{Batch: 1}))
 		for range 1000 {
-			w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+			w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 		}
 		time.Sleep(time.Minute)
 		s.mu.Lock()
@@ -261,7 +261,7 @@ func TestWriterSendsLessToASlowServer(t *testing.T) {
 		s.each = 50 * time.Millisecond // a batch of 200 takes 10 s
 		w := journal.NewWriter(s, quietly(journal.Options{Every: time.Millisecond}))
 		for range 400 {
-			w.Note(journal.Entry{What: journal.Granted, Name: "n"})
+			w.Note(journal.Entry{Event: journal.Granted, Name: "n"})
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -45,7 +45,7 @@ func (a *API) admit(w http.ResponseWriter, r *http.Request, role Role) (*http.Re
 	if a.options.Tokens != nil {
 		var ok bool
 		secret := secretOf(r)
-		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > Anybody {
+		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > Anonymous {
 			w.Header().Add("WWW-Authenticate", `Bearer realm="holdfast"`)
 			if secret == "" {
 				return nil, newProblem(http.StatusUnauthorized, "token", "send a token: Authorization: Bearer TOKEN")

@@ -48,20 +48,20 @@ func TestRoles(t *testing.T) {
 		body         any
 		least        server.Role
 	}{
-		{"GET", "/healthz", nil, server.Anybody}, {"GET", "/readyz", nil, server.Anybody}, {"GET", "/openapi.json", nil, server.Anybody},
+		{"GET", "/healthz", nil, server.Anonymous}, {"GET", "/readyz", nil, server.Anonymous}, {"GET", "/openapi.json", nil, server.Anonymous},
 		{"GET", "/v1/locks", nil, server.Viewer}, {"GET", "/v1/locks/n", nil, server.Viewer}, {"GET", "/readyz?verbose", nil, server.Viewer},
 		{"POST", "/v1/leases", m{"name": "n"}, server.User}, {"POST", "/v1/leases/stream", m{}, server.User}, {"GET", "/v1/lease", nil, server.User},
 		{"PUT", "/v1/lease", nil, server.User}, {"DELETE", "/v1/lease", nil, server.User}, {"LOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User},
 		{"UNLOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User}, {"UNLOCK", "/v1/terraform/tf", nil, server.Admin},
 		{"POST", "/v1/revoke", order, server.Admin}, {"POST", "/v1/steal", order, server.Admin},
 	} {
-		for role, token := range map[server.Role]string{server.Anybody: "", -1: "hf_wrong", server.Viewer: of[server.Viewer], server.User: of[server.User], server.Admin: of[server.Admin]} {
+		for role, token := range map[server.Role]string{server.Anonymous: "", -1: "hf_wrong", server.Viewer: of[server.Viewer], server.User: of[server.User], server.Admin: of[server.Admin]} {
 			w.token = token
 			got := w.ask(test.method, test.path, test.body)
 			switch refused := got.status == http.StatusUnauthorized || got.status == http.StatusForbidden; {
-			case refused != (role < test.least && test.least > server.Anybody):
+			case refused != (role < test.least && test.least > server.Anonymous):
 				t.Errorf("%s %s as %v: %d %s", test.method, test.path, role, got.status, got.text)
-			case refused && (got.status == http.StatusUnauthorized) != (role <= server.Anybody):
+			case refused && (got.status == http.StatusUnauthorized) != (role <= server.Anonymous):
 				t.Errorf("%s %s as %v: %d; want 401 without a token, 403 with one", test.method, test.path, role, got.status)
 			case got.status == http.StatusUnauthorized && !strings.Contains(got.header.Get("WWW-Authenticate"), "Bearer"):
 				t.Errorf("401 without WWW-Authenticate: %v", got.header)

@@ -29,9 +29,9 @@ func (a *API) routes() {
 	a.route("/v1/revoke", map[string]action{"POST": {Admin, true, a.revoke, false}})
 	a.route("/v1/steal", map[string]action{"POST": {Admin, true, a.steal, false}})
 	a.route("/v1/terraform/{name...}", map[string]action{"LOCK": lock, "POST": lock, "UNLOCK": unlock, "DELETE": unlock})
-	a.route("/openapi.json", map[string]action{"GET": {Anybody, false, serveOpenAPI, false}})
-	a.route("/healthz", map[string]action{"GET": {Anybody, false, a.health, false}})
-	a.route("/readyz", map[string]action{"GET": {Anybody, false, a.ready, false}})
+	a.route("/openapi.json", map[string]action{"GET": {Anonymous, false, serveOpenAPI, false}})
+	a.route("/healthz", map[string]action{"GET": {Anonymous, false, a.health, false}})
+	a.route("/readyz", map[string]action{"GET": {Anonymous, false, a.ready, false}})
 	if m := a.options.Metrics; m != nil {
 		a.route("/metrics", map[string]action{"GET": {Viewer, false, m.ServeHTTP, false}})
 	}
@@ -70,7 +70,7 @@ func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) {
 	case act.changes && a.options.ReadOnly:
 		newProblem(http.StatusForbidden, "read-only", "this server only shows: it was started read-only").write(w)
 		return
-	case act.role == Anybody || act.streams:
+	case act.role == Anonymous || act.streams:
 		act.do(w, r)
 		return
 	}

@@ -32,10 +32,10 @@ func NewServer(a *API) *http.Server {
 // so long the lease of a stream would be renewed for nobody.
 const silence = 20 * time.Second
 
-// Limit makes a listener with at most n open connections. Further connections
+// LimitListener makes a listener with at most n open connections. Further connections
 // wait in the queue of the system. On Linux a connection breaks if its client
 // has acknowledged nothing for 20 s.
-func Limit(l net.Listener, n int) net.Listener {
+func LimitListener(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, room: make(chan struct{}, n), over: make(chan struct{})}
 }
 
@@ -112,9 +112,9 @@ func (c *counted) Close() error {
 	return err
 }
 
-// Loopback reports whether an address, host:port, can be reached only from this
+// IsLoopback reports whether an address, host:port, can be reached only from this
 // machine.
-func Loopback(address string) bool {
+func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false

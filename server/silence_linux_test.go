@@ -20,7 +20,7 @@ func TestSilentConnectionsBreak(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := &taking{Listener: inner}
-	l := server.Limit(taken, 1)
+	l := server.LimitListener(taken, 1)
 	defer l.Close()
 	c, err := net.Dial("tcp", inner.Addr().String())
 	if err != nil {
@@ -102,7 +102,7 @@ func TestStreamFallsSilent(t *testing.T) {
 	}
 	listener := &silenced{Listener: inner}
 	web := server.NewServer(w.api)
-	go func() { _ = web.Serve(server.Limit(listener, 10)) }()
+	go func() { _ = web.Serve(server.LimitListener(listener, 10)) }()
 	defer web.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -21,10 +21,10 @@ type Role int
 
 // The roles.
 const (
-	Anybody Role = iota // needs no token
-	Viewer              // sees names, holders and waiters
-	User                // locks names, and renews and releases its own leases
-	Admin               // revokes and steals leases of others
+	Anonymous Role = iota // needs no token
+	Viewer                // sees names, holders and waiters
+	User                  // locks names, and renews and releases its own leases
+	Admin                 // revokes and steals leases of others
 )
 
 var roles = map[string]Role{"viewer": Viewer, "user": User, "admin": Admin}
@@ -161,7 +161,7 @@ func (t *Tokens) Authenticate(secret string) (Principal, bool) {
 			found = Principal{v.label, v.role, v.hash}
 		}
 	}
-	return found, found.Role > Anybody
+	return found, found.Role > Anonymous
 }
 
 // current are the tokens of now: once a second the file is looked at.

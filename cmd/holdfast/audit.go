@@ -44,7 +44,7 @@ JSON
 -o json prints an object:
 
   verdict   proved, refuted, unproven
-  why       of unproven: each reason
+  reasons   of unproven: each reason
   entries, names, leases
             how many were read and checked
   shared    leases that are not checked
@@ -123,7 +123,7 @@ func printReport(s screen, r *journal.Report) {
 	for _, f := range r.Findings {
 		s.printf("  %s\n", visible(f.String()))
 	}
-	for _, why := range r.Why {
+	for _, why := range r.Reasons {
 		s.printf("  %s\n", visible(why))
 	}
 	s.printf("%d leases of %d names, in %d entries", r.Leases, r.Names, r.Entries)
@@ -141,7 +141,7 @@ func printReport(s screen, r *journal.Report) {
 
 type reportJSON struct {
 	Verdict       string             `json:"verdict"`
-	Why           []string           `json:"why"`
+	Reasons       []string           `json:"reasons"`
 	Entries       int                `json:"entries"`
 	Names         int                `json:"names"`
 	Leases        int                `json:"leases"`
@@ -181,7 +181,7 @@ type unendedJSON struct {
 
 func newReportJSON(r *journal.Report) reportJSON {
 	out := reportJSON{
-		Verdict: string(r.Verdict), Why: append([]string{}, r.Why...), Entries: r.Entries, Names: r.Names, Leases: r.Leases,
+		Verdict: string(r.Verdict), Reasons: append([]string{}, r.Reasons...), Entries: r.Entries, Names: r.Names, Leases: r.Leases,
 		Shared: r.Shared, UncertaintyMS: milliseconds(r.Uncertainty), Missing: r.Missing,
 		Findings: []auditFindingJSON{}, Holes: []holeJSON{}, Unended: []unendedJSON{},
 	}

@@ -34,7 +34,7 @@ JSON
 ` + entryFieldsHelp,
 		Example: `  holdfast history nightly
   holdfast history deploy:web --since 24h -n 100
-  holdfast history nightly -o json | jq '.[] | select(.what == "skipped").at'`,
+  holdfast history nightly -o json | jq '.[] | select(.event == "skipped").at'`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 1 {
@@ -117,12 +117,12 @@ func (s *story) take(e journal.Entry) bool {
 		s.open, s.givenBack = map[string]*chapter{}, map[int64]*chapter{}
 	}
 	row := s.open[key]
-	switch e.What {
+	switch e.Event {
 	case journal.Asked, journal.Started:
 		return true
 	case journal.Skipped, journal.Dropped:
 		row = &chapter{at: e.At, owner: e.Owner, waited: "-", held: "-", ending: "skipped: " + e.Reason}
-		if e.What == journal.Skipped {
+		if e.Event == journal.Skipped {
 			row.waited = shortly(e.Waited)
 		} else {
 			row.ending = fmt.Sprintf("%d entries are missing", e.N)
@@ -137,17 +137,17 @@ func (s *story) take(e journal.Entry) bool {
 		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
 		s.rows, s.open[key] = append(s.rows, row), row
 	}
-	switch e.What {
+	switch e.Event {
 	case journal.Granted:
 		row.at, row.waited = e.At, shortly(e.Waited)
 		delete(s.open, key)
 	case journal.Ended:
 		row.code = fmt.Sprintf(", exit code %d", e.Code)
 	default:
-		row.at, row.held, row.ending = e.At.Add(-e.Held), shortly(e.Held), string(e.What)
-		if e.What != journal.Released {
+		row.at, row.held, row.ending = e.At.Add(-e.Held), shortly(e.Held), string(e.Event)
+		if e.Event != journal.Released {
 			row.ending = causeText(e.Cause, e.Reason)
-			if e.What == journal.Lost {
+			if e.Event == journal.Lost {
 				row.ending = "lost: " + row.ending
 			}
 		}
@@ -160,9 +160,9 @@ func (s *story) take(e journal.Entry) bool {
 func (s *story) exported(e journal.Entry, key string) bool {
 	row := s.givenBack[e.Token]
 	if row == nil {
-		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.What)}
+		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)}
 		s.rows = append(s.rows, row)
-		if e.What == journal.Released {
+		if e.Event == journal.Released {
 			s.givenBack[e.Token] = row
 			return true
 		}

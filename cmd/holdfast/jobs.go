@@ -128,7 +128,7 @@ var jobColours = map[string]string{"no end": bad, "failed": bad, "late": bad, "s
 // jobState judges a job. Whether one that has no end still runs, its lock says; one that
 // can't be looked at, as its key is something else by now, is nobody's.
 func jobState(ctx context.Context, client *holdfast.Client, j *journal.Job) (string, error) {
-	if j.Open() {
+	if j.Unended() {
 		state, err := client.Inspect(ctx, j.Name)
 		switch {
 		case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:

@@ -27,28 +27,28 @@ func (a *app) openJournal(ctx context.Context) (*rueidisstore.Store, func(), err
 // entryJSON is an entry as -o json prints it. Its names are promised. Durations are
 // in milliseconds.
 type entryJSON struct {
-	ID       string    `json:"id"`
-	At       time.Time `json:"at"`
-	WithinMS float64   `json:"within_ms"`
-	What     string    `json:"what"`
-	Name     string    `json:"name"`
-	Kind     string    `json:"kind,omitempty"`
-	Owner    string    `json:"owner"`
-	Token    int64     `json:"token,omitempty"`
-	WaitedMS *float64  `json:"waited_ms,omitempty"`
-	HeldMS   *float64  `json:"held_ms,omitempty"`
-	Cause    string    `json:"cause,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
-	Code     *int      `json:"code,omitempty"`
-	N        int64     `json:"n,omitempty"`
-	Writer   string    `json:"writer"`
-	Seq      int64     `json:"seq"`
+	ID            string    `json:"id"`
+	At            time.Time `json:"at"`
+	UncertaintyMS float64   `json:"uncertainty_ms"`
+	Event         string    `json:"event"`
+	Name          string    `json:"name"`
+	Kind          string    `json:"kind,omitempty"`
+	Owner         string    `json:"owner"`
+	Token         int64     `json:"token,omitempty"`
+	WaitedMS      *float64  `json:"waited_ms,omitempty"`
+	HeldMS        *float64  `json:"held_ms,omitempty"`
+	Cause         string    `json:"cause,omitempty"`
+	Reason        string    `json:"reason,omitempty"`
+	Code          *int      `json:"code,omitempty"`
+	N             int64     `json:"n,omitempty"`
+	Writer        string    `json:"writer"`
+	Seq           int64     `json:"seq"`
 }
 
 // entryFieldsHelp documents entryJSON.
 const entryFieldsHelp = `  id         of the entry in the stream
-  at         the time of the event by the server's clock, at most within_ms off
-  what       asked, granted, released, lost, revoked, stolen; of a job of 'holdfast
+  at         the time of the event by the server's clock, at most uncertainty_ms off
+  event      asked, granted, released, lost, revoked, stolen; of a job of 'holdfast
              run' started, ended, skipped; dropped: n entries are missing here
   name, kind, owner, token
   waited_ms  of granted and skipped: how long it waited
@@ -61,10 +61,10 @@ const entryFieldsHelp = `  id         of the entry in the stream
 
 func newEntryJSON(e journal.Entry) entryJSON {
 	out := entryJSON{
-		ID: e.ID, At: e.At.UTC(), WithinMS: milliseconds(e.Within), What: string(e.What), Name: e.Name, Kind: string(e.Kind),
+		ID: e.ID, At: e.At.UTC(), UncertaintyMS: milliseconds(e.Uncertainty), Event: string(e.Event), Name: e.Name, Kind: string(e.Kind),
 		Owner: e.Owner, Token: e.Token, Cause: string(e.Cause), Reason: e.Reason, N: e.N, Writer: e.Writer, Seq: e.Seq,
 	}
-	switch e.What {
+	switch e.Event {
 	case journal.Granted, journal.Skipped:
 		out.WaitedMS = new(milliseconds(e.Waited))
 	case journal.Released, journal.Lost, journal.Revoked, journal.Stolen, journal.Dropped:
@@ -79,8 +79,8 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // entryText is what an entry says beside its time, in a line.
 func entryText(e journal.Entry) string {
-	text := fmt.Sprintf("%-8s  %s  %s", e.What, visible(e.Name), visible(e.Owner))
-	switch e.What {
+	text := fmt.Sprintf("%-8s  %s  %s", e.Event, visible(e.Name), visible(e.Owner))
+	switch e.Event {
 	case journal.Granted:
 		text += fmt.Sprintf("  token %d after %s", e.Token, shortly(e.Waited))
 	case journal.Released:
@@ -95,7 +95,7 @@ func entryText(e journal.Entry) string {
 	case journal.Ended:
 		text += fmt.Sprintf("  exit code %d after %s", e.Code, shortly(e.Held))
 	case journal.Dropped:
-		return fmt.Sprintf("%-8s  %d entries of %s are missing: they could not be written", e.What, e.N, visible(e.Owner))
+		return fmt.Sprintf("%-8s  %d entries of %s are missing: they could not be written", e.Event, e.N, visible(e.Owner))
 	}
 	return strings.TrimRight(text, " ")
 }

@@ -73,5 +73,5 @@ func waiterName(w holdfast.Waiter) string {
 	if w.Owner == "" {
 		return "(no label)"
 	}
-	return visible(w.Who())
+	return visible(w.Describe())
 }

@@ -59,7 +59,7 @@ func (a *app) runTick(ctx context.Context, client *holdfast.Client, name string,
 			own = end.outcome()
 			return own
 		}
-		return holdfast.RunAgain(errors.New("a signal came before it began"))
+		return holdfast.Retryable(errors.New("a signal came before it began"))
 	})
 	if !began {
 		came = waited()
@@ -110,7 +110,7 @@ func (a *app) notBegun(err error, o runOptions) error {
 		said = &exitError{}
 	}
 	switch {
-	case late.Begun: // as it should be: the journal has that run, and this is no skip
+	case late.TickBegun: // as it should be: the journal has that run, and this is no skip
 		return said
 	case late.Running:
 		return &busyErr{said, "held by " + firstOf(late.Owner, "(not holdfast)")}

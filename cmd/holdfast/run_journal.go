@@ -43,7 +43,7 @@ func (l *jobLog) note(e journal.Entry) {
 
 func (l *jobLog) started(token int64) {
 	l.token, l.began = token, time.Now()
-	l.note(journal.Entry{What: journal.Started, Token: token, At: l.began})
+	l.note(journal.Entry{Event: journal.Started, Token: token, At: l.began})
 }
 
 func (l *jobLog) ended(result error) {
@@ -51,14 +51,14 @@ func (l *jobLog) ended(result error) {
 	if result != nil {
 		code = l.a.exitCode(result)
 	}
-	l.note(journal.Entry{What: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: code})
+	l.note(journal.Entry{Event: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: code})
 }
 
 // givenBack notes the release of a lease that 'holdfast acquire' took, which is no
 // lease of this process.
 func (l *jobLog) givenBack(hold *holdfast.ExportedHold) {
 	l.name = hold.Name
-	l.note(journal.Entry{What: journal.Released, Owner: hold.Owner, Kind: holdfast.KindMutex, Token: hold.Token, Cause: holdfast.Exported})
+	l.note(journal.Entry{Event: journal.Released, Owner: hold.Owner, Kind: holdfast.KindMutex, Token: hold.Token, Cause: holdfast.Exported})
 }
 
 // skipped notes that nothing was run since the name was held. Of other errors there
@@ -66,7 +66,7 @@ func (l *jobLog) givenBack(hold *holdfast.ExportedHold) {
 func (l *jobLog) skipped(err error, waited time.Duration) {
 	var held *busyErr
 	if errors.As(err, &held) {
-		l.note(journal.Entry{What: journal.Skipped, Waited: waited, Reason: held.by})
+		l.note(journal.Entry{Event: journal.Skipped, Waited: waited, Reason: held.by})
 	}
 }
 

@@ -92,7 +92,7 @@ func holderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptio
 	}
 	text := "held by " + holdersText(state)
 	if !brief && state.Kind == holdfast.KindMutex && !h.Foreign && h.Owner != "" {
-		text = "held by " + visible(h.Who())
+		text = "held by " + visible(h.Describe())
 	}
 	if h.Held > 0 {
 		text += " for " + age(h.Held)

@@ -119,7 +119,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	web.ErrorLog = slog.NewLogLogger(a.logger(), slog.LevelDebug)
 	failed := make(chan error, 1)
 	go func() {
-		limited := server.Limit(listener, f.maxConnections)
+		limited := server.LimitListener(listener, f.maxConnections)
 		if f.cert != "" {
 			failed <- web.ServeTLS(limited, "", "")
 		} else {
@@ -182,7 +182,7 @@ func (a *app) announce(at net.Addr, f *serveFlags) error {
 	}
 	a.say("serving the locks of %s; ctrl-C ends it", publicURL(a.redisURL))
 	switch {
-	case f.tokens != "" && f.cert == "" && !server.Loopback(f.listen):
+	case f.tokens != "" && f.cert == "" && !server.IsLoopback(f.listen):
 		a.say("tokens travel as plain text here: use --tls-cert, or a proxy that does TLS")
 	case f.tokens == "":
 		a.say("without --tokens everybody on this machine may do everything")
@@ -198,9 +198,9 @@ func (f *serveFlags) check() error {
 	switch {
 	case f.tokens == "" && f.tokensWereAsked:
 		return usagef("--tokens needs the name of a file")
-	case f.tokens == "" && !server.Loopback(f.listen):
+	case f.tokens == "" && !server.IsLoopback(f.listen):
 		return usagef("--listen %s: others can reach that, so it needs --tokens; 'holdfast serve token --help' shows how to make them", f.listen)
-	case f.admin != "" && !server.Loopback(f.admin):
+	case f.admin != "" && !server.IsLoopback(f.admin):
 		return usagef("--admin-listen %s: want a loopback address, such as 127.0.0.1:7421: profiles show what others must not see", f.admin)
 	case (f.cert == "") != (f.key == ""):
 		return usagef("--tls-cert and --tls-key go together")

@@ -31,7 +31,7 @@ when it has changed. To withdraw a token, delete its line.`,
 					role = r
 				}
 			}
-			if role == server.Anybody {
+			if role == server.Anonymous {
 				return usagef("there is no role %q: want viewer, user or admin", args[0])
 			}
 			secret, line, err := server.NewToken(role, args[1])

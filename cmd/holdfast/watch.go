@@ -34,7 +34,7 @@ JSON
 
 ` + entryFieldsHelp,
 		Example: `  holdfast watch
-  holdfast watch deploy: -o json | jq -r 'select(.what == "lost")'`,
+  holdfast watch deploy: -o json | jq -r 'select(.event == "lost")'`,
 		Args: maybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.watch(cmd.Context(), strings.Join(args, ""))

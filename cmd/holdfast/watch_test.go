@@ -49,7 +49,7 @@ func startWatch(t *testing.T, args ...string) *watcher {
 	}()
 	w.writer = newJournal(t, server)
 	until(t, "it watches", func() bool { // it knows where the end is
-		w.writer.Note(journal.Entry{What: journal.Skipped, Name: "x:first"})
+		w.writer.Note(journal.Entry{Event: journal.Skipped, Name: "x:first"})
 		select {
 		case <-w.lines:
 			return true
@@ -100,9 +100,9 @@ func (w *watcher) ended(t *testing.T) *os.ProcessState {
 // ends it, and is no failure.
 func TestWatch(t *testing.T) {
 	w := startWatch(t, "x:")
-	w.writer.Note(journal.Entry{What: journal.Skipped, Name: "other"})
-	w.writer.Note(journal.Entry{What: journal.Granted, Name: "x:1", Kind: holdfast.KindMutex, Token: 42, Waited: time.Second})
-	w.writer.Note(journal.Entry{What: journal.Revoked, Name: "x:1", Token: 42, Held: 90 * time.Second, Cause: holdfast.Revoked, Reason: "drained \x1b[31m"})
+	w.writer.Note(journal.Entry{Event: journal.Skipped, Name: "other"})
+	w.writer.Note(journal.Entry{Event: journal.Granted, Name: "x:1", Kind: holdfast.KindMutex, Token: 42, Waited: time.Second})
+	w.writer.Note(journal.Entry{Event: journal.Revoked, Name: "x:1", Token: 42, Held: 90 * time.Second, Cause: holdfast.Revoked, Reason: "drained \x1b[31m"})
 	if line := w.find(t, "granted ", "x:1  me  token 42 after 1.00 s"); strings.Contains(line, "other") {
 		t.Errorf("got %q", line)
 	}
@@ -119,10 +119,10 @@ func TestWatch(t *testing.T) {
 // would act on is spelled out in each of their parts.
 func TestWatchHostile(t *testing.T) {
 	for _, e := range []journal.Entry{
-		{What: "odd\x1b[2J", Name: "n", Owner: "me"},
-		{What: journal.Lost, Name: "n\x1b[2J", Owner: "me\u202e", Cause: "\x1b[2J", Reason: "\x1b[31m"},
-		{What: journal.Skipped, Name: "n", Owner: "me", Reason: "\x1b[2J"},
-		{What: journal.Dropped, Name: "n", Owner: "\x1b[2J", N: 3},
+		{Event: "odd\x1b[2J", Name: "n", Owner: "me"},
+		{Event: journal.Lost, Name: "n\x1b[2J", Owner: "me\u202e", Cause: "\x1b[2J", Reason: "\x1b[31m"},
+		{Event: journal.Skipped, Name: "n", Owner: "me", Reason: "\x1b[2J"},
+		{Event: journal.Dropped, Name: "n", Owner: "\x1b[2J", N: 3},
 	} {
 		var out strings.Builder
 		a := &app{stdout: &out}
@@ -138,9 +138,9 @@ func TestWatchHostile(t *testing.T) {
 // A line of JSON for each entry.
 func TestWatchJSON(t *testing.T) {
 	w := startWatch(t, "-o", "json")
-	w.writer.Note(journal.Entry{What: journal.Ended, Name: "n", Token: 42, Held: time.Second, Code: 3})
+	w.writer.Note(journal.Entry{Event: journal.Ended, Name: "n", Token: 42, Held: time.Second, Code: 3})
 	var e struct {
-		What string  `json:"what"`
+		What string  `json:"event"`
 		Held float64 `json:"held_ms"`
 		Code *int    `json:"code"`
 	}

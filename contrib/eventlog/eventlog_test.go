@@ -27,7 +27,7 @@ func TestEveryEventIsALine(t *testing.T) {
 		want  []string
 	}{
 		{holdfast.Queued{Name: "n", Position: 3, Holder: "A", Remaining: time.Second}, []string{"DEBUG", "name=n", "class=class-of-n", "position=3", "holder=A", "remaining=1s"}},
-		{holdfast.Granted{Name: "n", Token: 7, Waited: time.Second, Source: holdfast.Pushed}, []string{"INFO", "token=7", "waited=1s", "source=push"}},
+		{holdfast.Granted{Name: "n", Token: 7, Waited: time.Second, Source: holdfast.SourcePush}, []string{"INFO", "token=7", "waited=1s", "source=push"}},
 		{holdfast.Released{Name: "n", Token: 7, Held: time.Second}, []string{"INFO", "token=7", "held=1s"}},
 		{holdfast.Lost{Name: "n", Token: 7, Cause: holdfast.Stolen, Reason: "why not", Held: time.Second}, []string{"WARN", "cause=stolen", `reason="why not"`, "held=1s"}},
 		{holdfast.Lost{Name: "n", Cause: holdfast.Closed}, []string{"INFO", "cause=closed"}},

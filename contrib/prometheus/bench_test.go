@@ -13,7 +13,7 @@ import (
 // What the package comment says of costs: of an event, beside the lock path.
 func BenchmarkEvent(b *testing.B) {
 	m := holdfastprom.New(&holdfastprom.Options{Class: byKind})
-	granted := holdfast.Granted{Name: "invoice:42", Token: 1, Waited: time.Millisecond, Source: holdfast.Pushed}
+	granted := holdfast.Granted{Name: "invoice:42", Token: 1, Waited: time.Millisecond, Source: holdfast.SourcePush}
 	for b.Loop() {
 		m.OnEvent(granted)
 	}

@@ -24,9 +24,9 @@ type InventoryOptions struct {
 	// new ones. Default: 1 s.
 	Wait time.Duration
 
-	// Limit is how long a survey may take before it is cancelled. Default: 30
+	// Timeout is how long a survey may take before it is cancelled. Default: 30
 	// s.
-	Limit time.Duration
+	Timeout time.Duration
 
 	// MaxNames is the largest number of names that is surveyed. If there are
 	// more, nothing is surveyed and holdfast_inventory_capped is 1. Each 10,000
@@ -64,12 +64,12 @@ func NewInventory(client *holdfast.Client, options *InventoryOptions) *Inventory
 		i.options = *options
 	}
 	o := &i.options
-	if o.Every < 0 || o.Wait < 0 || o.Limit < 0 || o.MaxNames < 0 {
+	if o.Every < 0 || o.Wait < 0 || o.Timeout < 0 || o.MaxNames < 0 {
 		panic("holdfastprom: InventoryOptions must not be negative")
 	}
 	defaultTo(&o.Every, 30*time.Second)
 	defaultTo(&o.Wait, time.Second)
-	defaultTo(&o.Limit, 30*time.Second)
+	defaultTo(&o.Timeout, 30*time.Second)
 	defaultTo(&o.MaxNames, 20_000)
 	return i
 }
@@ -140,7 +140,7 @@ func (i *Inventory) refresh() {
 // survey takes new figures. It ends within Limit.
 func (i *Inventory) survey(done chan<- struct{}, began time.Time) {
 	defer close(done)
-	ctx, cancel := context.WithTimeout(context.Background(), i.options.Limit)
+	ctx, cancel := context.WithTimeout(context.Background(), i.options.Timeout)
 	defer cancel()
 	survey, capped, err := i.look(ctx)
 	i.mu.Lock()

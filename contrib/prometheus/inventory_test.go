@@ -106,7 +106,7 @@ func TestInventoryNeverBlocksAScrape(t *testing.T) {
 	client := plain(t, store, "A")
 	lock(t, client, "n")
 	const wait, limit = 50 * time.Millisecond, 2 * time.Second
-	inventory := holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Every: time.Millisecond, Wait: wait, Limit: limit})
+	inventory := holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Every: time.Millisecond, Wait: wait, Timeout: limit})
 	shows(t, inventory, map[string]float64{"holdfast_inventory_up": 1, "holdfast_inventory_names{held}": 1})
 	goroutines := runtime.NumGoroutine()
 

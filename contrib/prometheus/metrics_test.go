@@ -225,7 +225,7 @@ func TestClassesAreCapped(t *testing.T) {
 	m := holdfastprom.New(&holdfastprom.Options{Class: func(name string) string { return name }})
 	const names = 2 * holdfastprom.MaxClasses
 	for i := range names {
-		m.OnEvent(holdfast.Granted{Name: fmt.Sprint(i), Source: holdfast.Answered})
+		m.OnEvent(holdfast.Granted{Name: fmt.Sprint(i), Source: holdfast.SourceAnswer})
 	}
 	got := scrape(t, m)
 	if n := testutil.CollectAndCount(m, "holdfast_released_total"); n != holdfastprom.MaxClasses+1 {

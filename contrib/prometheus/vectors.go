@@ -66,7 +66,7 @@ func (v *vectors) collectors() []prometheus.Collector {
 // sources and causes have their counters from the start: increase() does not see the
 // first event of a counter that begins with it.
 var (
-	sources = []holdfast.Source{holdfast.Answered, holdfast.Pushed, holdfast.Polled, holdfast.InTurn}
+	sources = []holdfast.Source{holdfast.SourceAnswer, holdfast.SourcePush, holdfast.SourcePoll, holdfast.SourceTurn}
 	causes  = []holdfast.Cause{
 		holdfast.Expired, holdfast.Taken, holdfast.Gone, holdfast.Closed, holdfast.MaxHold,
 		holdfast.Revoked, holdfast.Stolen, holdfast.Exported,

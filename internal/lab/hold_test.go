@@ -96,7 +96,7 @@ func onceOn(t *testing.T, first, second *holdfast.Client, name string) {
 		t.Errorf("LastRun: got %+v, %v, want the run of the first", run, err)
 	}
 	err = second.Once(t.Context(), name, time.Hour, func(context.Context, *holdfast.Lease) error { return nil })
-	if e, ok := errors.AsType[*holdfast.NotDueError](err); !ok || e.Running || e.Due < 59*time.Minute || *e.Last != *run {
+	if e, ok := errors.AsType[*holdfast.NotDueError](err); !ok || e.Running || e.DueIn < 59*time.Minute || *e.Last != *run {
 		t.Errorf("got %v, want that it is not due", err)
 	}
 }
@@ -118,7 +118,7 @@ func tickOn(t *testing.T, first, second *holdfast.Client, name string) {
 		t.Error(err)
 	}
 	e, ok := errors.AsType[*holdfast.NotDueError](tick(second, time.Hour, never))
-	if !ok || e.Running || e.Due < 59*time.Minute || e.Last == nil || e.Last.Outcome != holdfast.Done || e.Last.Tick.IsZero() {
+	if !ok || e.Running || e.DueIn < 59*time.Minute || e.Last == nil || e.Last.Outcome != holdfast.Done || e.Last.Tick.IsZero() {
 		t.Errorf("got %+v, want that the tick has begun", e)
 	}
 	if err := tick(second, time.Minute, never); !errors.Is(err, holdfast.ErrSchedule) {

@@ -61,7 +61,7 @@ func lostBy(t *testing.T, lease *holdfast.Lease) *holdfast.LostError {
 // Who confirms with the name and gives a reason revokes the tenure that was shown, and
 // its holder reads the reason.
 func TestRevoke(t *testing.T) {
-	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone, BasePath: "/d"})
+	b := open(t, &dashboard.Options{Authorize: dashboard.AllowAll, BasePath: "/d"})
 	lease := b.hold("invoice:42 & co")
 	status, to := b.post("/lock/revoke", b.form("invoice:42 & co"), nil)
 	if status != http.StatusSeeOther || !strings.HasPrefix(to, "/d/lock?") {
@@ -74,7 +74,7 @@ func TestRevoke(t *testing.T) {
 
 // The same with Steal; the name is the next one's then.
 func TestSteal(t *testing.T) {
-	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	b := open(t, &dashboard.Options{Authorize: dashboard.AllowAll})
 	lease := b.hold("invoice:42")
 	if status, to := b.post("/lock/steal", b.form("invoice:42"), nil); status != http.StatusSeeOther {
 		t.Fatalf("got %d %s, want 303", status, to)
@@ -86,7 +86,7 @@ func TestSteal(t *testing.T) {
 
 // Of a shared kind the page offers each holder, and ends the one that was chosen.
 func TestOneOfSeveral(t *testing.T) {
-	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	b := open(t, &dashboard.Options{Authorize: dashboard.AllowAll})
 	pool, doc := b.client.Semaphore("pool", 3), b.client.RWMutex("doc")
 	for name, c := range map[string]struct {
 		lock  func() (*holdfast.Lease, error)
@@ -200,7 +200,7 @@ func TestRefused(t *testing.T) {
 // none.
 func TestReadOnly(t *testing.T) {
 	for what, options := range map[string]*dashboard.Options{
-		"read-only": {ReadOnly: true, Authorize: dashboard.Anyone},
+		"read-only": {ReadOnly: true, Authorize: dashboard.AllowAll},
 		"nobody":    {},
 		"nil":       nil,
 	} {

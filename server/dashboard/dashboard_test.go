@@ -239,8 +239,8 @@ func TestParts(t *testing.T) {
 
 // Whatever a name or label contains is text, with what hides or turns it spelled out.
 func TestHostileNames(t *testing.T) {
-	b := open(t, &dashboard.Options{Authorize: dashboard.Anyone, Journal: written{
-		{At: time.Now(), What: journal.Lost, Name: "turned\u202e\n", Owner: "\u202egnp.exe", Reason: "a\u2066b\x00"},
+	b := open(t, &dashboard.Options{Authorize: dashboard.AllowAll, Journal: written{
+		{At: time.Now(), Event: journal.Lost, Name: "turned\u202e\n", Owner: "\u202egnp.exe", Reason: "a\u2066b\x00"},
 	}})
 	script := `<script>alert("1")</script>`
 	long := strings.Repeat("長", 512/3-3)
@@ -300,7 +300,7 @@ func TestHeaders(t *testing.T) {
 // Everything a page refers to is served below the base path, scripts and styles for
 // ever, and nothing beside it.
 func TestBasePath(t *testing.T) {
-	b := open(t, &dashboard.Options{BasePath: "/ops/locks", Authorize: dashboard.Anyone})
+	b := open(t, &dashboard.Options{BasePath: "/ops/locks", Authorize: dashboard.AllowAll})
 	b.hold("invoice:42")
 	for _, path := range []string{"/", "/locks", "/lock?name=invoice:42", "/processes", "/events"} {
 		body := b.shows(path, "</html>")

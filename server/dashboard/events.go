@@ -37,7 +37,7 @@ type eventRow struct {
 }
 
 // whats are what can be seen without a journal, and then what only that tells.
-var whats = []journal.What{
+var whats = []journal.Event{
 	journal.Asked, journal.Granted, journal.Released, journal.Lost,
 	journal.Revoked, journal.Stolen, journal.Skipped, journal.Started, journal.Ended, journal.Dropped,
 }
@@ -57,7 +57,7 @@ func (d *board) events(r *http.Request, _ *picture) view {
 	}
 	page.Empty = len(entries) == 0
 	for _, e := range entries {
-		if page.What != "" && string(e.What) != page.What || !contains(e.Name, page.Filter) && !contains(e.Owner, page.Filter) {
+		if page.What != "" && string(e.Event) != page.What || !contains(e.Name, page.Filter) && !contains(e.Owner, page.Filter) {
 			continue
 		}
 		if len(page.Rows) == pageSize {
@@ -90,7 +90,7 @@ func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journ
 	return entries
 }
 
-var looks = map[journal.What][2]string{
+var looks = map[journal.Event][2]string{
 	journal.Asked:    {"waiting", "calm"},
 	journal.Granted:  {"granted", "good"},
 	journal.Released: {"released", "calm"},
@@ -105,15 +105,15 @@ var looks = map[journal.What][2]string{
 
 func newEventRow(e journal.Entry) eventRow {
 	row := eventRow{
-		Key: visible(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.What) + e.Name + e.Owner), At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
-		What: visible(string(e.What)), Icon: "note", Name: e.Name, Owner: labelOf(e.Owner),
+		Key: visible(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.Event) + e.Name + e.Owner), At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
+		What: visible(string(e.Event)), Icon: "note", Name: e.Name, Owner: labelOf(e.Owner),
 	}
-	if look, known := looks[e.What]; known {
+	if look, known := looks[e.Event]; known {
 		row.Icon, row.Class = look[0], look[1]
 	}
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	if e.What == journal.Ended {
+	if e.Event == journal.Ended {
 		if say("exit code %d", e.Code); e.Code != 0 {
 			row.Icon, row.Class = "trouble", "bad"
 		}
@@ -124,7 +124,7 @@ func newEventRow(e journal.Entry) eventRow {
 	if e.Held > 0 {
 		say("held for %s", length(e.Held))
 	}
-	if e.Cause != "" && string(e.Cause) != string(e.What) {
+	if e.Cause != "" && string(e.Cause) != string(e.Event) {
 		say("%s", visible(string(e.Cause)))
 	}
 	if e.Reason != "" {

@@ -66,9 +66,9 @@ func newJobRow(j journal.Job, l *lock) jobRow {
 		row.Lasted = length(j.Took)
 	}
 	switch {
-	case j.Open() && l != nil && l.held() && (l.Holder.Owner == j.Owner || l.Kind != holdfast.KindMutex):
+	case j.Unended() && l != nil && l.held() && (l.Holder.Owner == j.Owner || l.Kind != holdfast.KindMutex):
 		row.State, row.Icon, row.Class = "running", "granted", "good"
-	case j.Open():
+	case j.Unended():
 		row.State, row.Icon, row.Class = "no end", "unknown", "bad"
 	case j.Code != 0:
 		row.State, row.Icon, row.Class = "failed", "trouble", "bad"

@@ -36,7 +36,7 @@ func (s stored) Recent(ctx context.Context, name string, limit int) (entries []j
 		if err != nil {
 			return entries, err
 		}
-		if e.What == journal.Dropped && name != "" {
+		if e.Event == journal.Dropped && name != "" {
 			continue
 		}
 		entries = append(entries, e)

@@ -15,9 +15,9 @@ import (
 func TestJournal(t *testing.T) {
 	past := time.Now().Add(-2 * time.Minute)
 	b := open(t, &dashboard.Options{Journal: written{
-		{At: past.Add(30 * time.Second), What: journal.Revoked, Name: "invoice:42", Owner: "web-1:7", Token: 8, Held: 20 * time.Second, Reason: "stuck <b>since</b> noon"},
-		{At: past.Add(10 * time.Second), What: journal.Granted, Name: "invoice:42", Owner: "web-1:7", Token: 8, Waited: 3 * time.Second},
-		{At: past, What: journal.Skipped, Name: "nightly", Owner: "web-2:9"},
+		{At: past.Add(30 * time.Second), Event: journal.Revoked, Name: "invoice:42", Owner: "web-1:7", Token: 8, Held: 20 * time.Second, Reason: "stuck <b>since</b> noon"},
+		{At: past.Add(10 * time.Second), Event: journal.Granted, Name: "invoice:42", Owner: "web-1:7", Token: 8, Waited: 3 * time.Second},
+		{At: past, Event: journal.Skipped, Name: "nightly", Owner: "web-2:9"},
 	}})
 	body := b.shows("/events", "stuck &lt;b&gt;since", "skipped", "web-2:9", "after 3.0 s")
 	if strings.Contains(body, "There is no journal") {

@@ -23,7 +23,7 @@ type Options struct {
 	ReadOnly bool
 
 	// Authorize decides whether a request may do its action. The sender sees
-	// its error, with status 403. [Anyone] allows every request. Default: nil,
+	// its error, with status 403. [AllowAll] allows every request. Default: nil,
 	// which refuses every request, as ReadOnly does.
 	Authorize func(r *http.Request, action Action) error
 
@@ -49,9 +49,9 @@ const (
 	Steal  Verb = "steal"
 )
 
-// Anyone, as Options.Authorize, allows every request to revoke and steal. Use
+// AllowAll, as Options.Authorize, allows every request to revoke and steal. Use
 // it for a dashboard on loopback, or behind a proxy that admits only operators.
-func Anyone(*http.Request, Action) error { return nil }
+func AllowAll(*http.Request, Action) error { return nil }
 
 // withDefaults returns a checked copy. A mistake of the program panics.
 func (o *Options) withDefaults() Options {

@@ -149,7 +149,7 @@ func (p *past) compare(before, now *lock, continuous, tell bool) {
 		p.begin(now.Name, hold{owner: ownerName(&h), tenure: h.Hash, from: began, waited: lasted, shared: now.Kind != holdfast.KindMutex})
 		if continuous && tell {
 			p.granted(stood || ended > 0, stood, lasted, now.seen)
-			p.add(journal.Entry{At: began, What: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
+			p.add(journal.Entry{At: began, Event: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
 		}
 	}
 	if continuous && tell {
@@ -178,7 +178,7 @@ func lookedAt(l *lock) time.Time {
 func (p *past) asked(now *lock, before map[string]time.Duration) {
 	for i, w := range now.Waiters {
 		if _, already := before[w.Hash]; !already && i < 100 {
-			p.add(journal.Entry{At: now.seen.Add(-w.Waited), What: journal.Asked, Name: now.Name, Owner: w.Owner})
+			p.add(journal.Entry{At: now.seen.Add(-w.Waited), Event: journal.Asked, Name: now.Name, Owner: w.Owner})
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (p *past) end(before, now *lock, h holdfast.Holder, gone time.Time, tell bo
 		}
 	}
 	if tell {
-		e := journal.Entry{At: at, What: what, Name: before.Name, Owner: h.Owner, Held: held}
+		e := journal.Entry{At: at, Event: what, Name: before.Name, Owner: h.Owner, Held: held}
 		if what == journal.Lost {
 			e.Cause = holdfast.Expired
 		}
@@ -234,7 +234,7 @@ func (p *past) end(before, now *lock, h holdfast.Holder, gone time.Time, tell bo
 // note takes in what a journal says.
 func (p *past) note(e journal.Entry) {
 	p.written = true
-	switch e.What {
+	switch e.Event {
 	case journal.Granted:
 		p.granted(e.Waited > 0, e.Waited > 0, e.Waited, time.Now())
 	case journal.Lost, journal.Stolen:

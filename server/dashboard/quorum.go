@@ -28,6 +28,6 @@ func (o *overviewPage) withoutLines(written bool) {
 }
 
 // tells reports whether an event can be known of: by looking, or from a journal.
-func (d *board) tells(w journal.What, looked, written bool) bool {
+func (d *board) tells(w journal.Event, looked, written bool) bool {
 	return written || looked && (d.quorum() == "" || w != journal.Asked)
 }

@@ -16,7 +16,7 @@ import (
 // A dashboard of a quorum shows who holds what, and says of what no node keeps that it is
 // not known, instead of showing nothing; nobody is offered what a quorum refuses.
 func TestQuorum(t *testing.T) {
-	b, nodes := openQuorum(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	b, nodes := openQuorum(t, &dashboard.Options{Authorize: dashboard.AllowAll})
 	lease := b.hold("invoice:42")
 	noLine := "A quorum keeps no line"
 	for path, want := range map[string][]string{

@@ -54,10 +54,10 @@ func TestJournalIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer.Note(journal.Entry{What: journal.Started, Name: "nightly", Token: lease.Token()})
+	writer.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: lease.Token()})
 	b.shows("/events", "The newest of the journal", "carol", "started")
 	b.shows("/jobs", "nightly", "running")
-	writer.Note(journal.Entry{What: journal.Ended, Name: "nightly", Token: lease.Token(), Held: time.Second, Code: 9})
+	writer.Note(journal.Entry{Event: journal.Ended, Name: "nightly", Token: lease.Token(), Held: time.Second, Code: 9})
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}

@@ -104,12 +104,12 @@ func holdsOf(entries []journal.Entry, now *hold) []hold {
 	open := map[string]int{} // by owner and token, in holds
 	key := func(e journal.Entry) string { return fmt.Sprint(e.Token, " ", e.Owner) }
 	for _, e := range slices.Backward(entries) {
-		switch e.What {
+		switch e.Event {
 		case journal.Granted:
 			open[key(e)] = len(holds)
 			holds = append(holds, hold{owner: labelOf(e.Owner), from: e.At, waited: e.Waited, shared: e.Kind != holdfast.KindMutex})
 		case journal.Released, journal.Lost, journal.Revoked, journal.Stolen:
-			end := string(e.What)
+			end := string(e.Event)
 			if because := cmp.Or(e.Reason, string(e.Cause)); because != "" {
 				end += ": " + visible(because)
 			}

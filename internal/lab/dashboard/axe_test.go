@@ -28,7 +28,7 @@ func TestAxe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := staged(t, &dashboard.Options{Authorize: dashboard.Anyone}, true)
+	s := staged(t, &dashboard.Options{Authorize: dashboard.AllowAll}, true)
 	if err := s.Play(); err != nil {
 		t.Fatal(err)
 	}

@@ -258,7 +258,7 @@ func TestFilter(t *testing.T) {
 // Revoke: the button waits for the name and a reason; what was typed outlives the page's
 // updates; then the holder loses its lease, and the other tab shows it.
 func TestRevoke(t *testing.T) {
-	s := stage(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	s := stage(t, &dashboard.Options{Authorize: dashboard.AllowAll})
 	lease := lock(t, s.Client("alice", holdfast.DefaultTTL), "invoice:42")
 	p, other := open(t, s, "/lock?name=invoice:42", wide), open(t, s, "/events", wide)
 	other.until("the page", has("There is no journal"))
@@ -295,7 +295,7 @@ func TestRevoke(t *testing.T) {
 // Of a semaphore the button waits for the choice of a holder, too; the choice outlives the page's
 // updates, and who comes meanwhile can be chosen.
 func TestRevokeOneOfSeveral(t *testing.T) {
-	s := stage(t, &dashboard.Options{Authorize: dashboard.Anyone})
+	s := stage(t, &dashboard.Options{Authorize: dashboard.AllowAll})
 	acquire := func(owner string) *holdfast.Lease {
 		lease, err := s.Client(owner, holdfast.DefaultTTL).Semaphore("pool", 3).Acquire(t.Context(), 1)
 		if err != nil {

@@ -184,9 +184,9 @@ func (s *Stage) job(owner, name string, lasts time.Duration, code int) {
 			return
 		}
 		began := time.Now()
-		writer.Note(journal.Entry{What: journal.Started, Name: name, Token: lease.Token()})
+		writer.Note(journal.Entry{Event: journal.Started, Name: name, Token: lease.Token()})
 		s.sleep(lasts)
-		writer.Note(journal.Entry{What: journal.Ended, Name: name, Token: lease.Token(), Held: time.Since(began), Code: code})
+		writer.Note(journal.Entry{Event: journal.Ended, Name: name, Token: lease.Token(), Held: time.Since(began), Code: code})
 		_ = lease.Release()
 	})
 }
@@ -199,7 +199,7 @@ func (s *Stage) skip(owner, name string) {
 			if lease, err := client.Mutex(name).TryLock(s.ctx); err == nil {
 				_ = lease.Release()
 			} else if held := new(holdfast.HeldError); errors.As(err, &held) {
-				writer.Note(journal.Entry{What: journal.Skipped, Name: name, Reason: held.Owner})
+				writer.Note(journal.Entry{Event: journal.Skipped, Name: name, Reason: held.Owner})
 			}
 		}
 	})

@@ -53,7 +53,7 @@ func inCron(client *holdfast.Client, report job) (*cron.Cron, error) {
 func retried(send func(context.Context) error) job {
 	return func(ctx context.Context, lease *holdfast.Lease) error {
 		if err := send(ctx); err != nil {
-			return holdfast.RunAgain(err) // the next call runs this tick again
+			return holdfast.Retryable(err) // the next call runs this tick again
 		}
 		return nil
 	}
@@ -68,7 +68,7 @@ func lastRun(ctx context.Context, client *holdfast.Client) error {
 	return nil
 }
 
-// Two machines call for the same tick: one of them runs the job. After RunAgain it
+// Two machines call for the same tick: one of them runs the job. After Retryable it
 // runs again.
 func TestScheduledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -230,7 +230,7 @@ func TestNothingOverlaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		if report.Verdict != journal.Proved || report.Leases != 20 {
-			t.Errorf("got %s of %d leases, want proved of 20: %v %v", report.Verdict, report.Leases, report.Why, report.Findings)
+			t.Errorf("got %s of %d leases, want proved of 20: %v %v", report.Verdict, report.Leases, report.Reasons, report.Findings)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func (s *stage) granted(t *testing.T, owner string) {
 	t.Helper()
 	until(t, "a grant of "+owner+" is written", func() bool {
 		for _, e := range read(t, s.store, journal.Query{Name: "n"}) {
-			if e.What == journal.Granted && e.Owner == owner {
+			if e.Event == journal.Granted && e.Owner == owner {
 				return true
 			}
 		}
@@ -64,8 +64,8 @@ func wantAlone(t *testing.T, r *journal.Report) {
 	if r.Verdict == journal.Proved {
 		return
 	}
-	if r.Verdict == journal.Refuted || r.Uncertainty <= journal.MaxUncertainty || len(r.Why) > 1 {
-		t.Errorf("got %s, want proved: %v %v", r.Verdict, r.Findings, r.Why)
+	if r.Verdict == journal.Refuted || r.Uncertainty <= journal.MaxUncertainty || len(r.Reasons) > 1 {
+		t.Errorf("got %s, want proved: %v %v", r.Verdict, r.Findings, r.Reasons)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestJournalOfAFrozenHolder(t *testing.T) {
 	var lost journal.Entry
 	until(t, "A writes that it lost the name", func() bool {
 		for _, e := range read(t, s.store, journal.Query{Name: "n"}) {
-			if e.What == journal.Lost {
+			if e.Event == journal.Lost {
 				lost = e
 			}
 		}
@@ -130,7 +130,7 @@ func TestJournalOfAKilledHolder(t *testing.T) {
 	s.granted(t, "B")
 	r := s.audit(t)
 	if r.Verdict != journal.Unproven || len(r.Unended) != 1 || r.Unended[0].Lease.Owner != "A" || r.Unended[0].Next.Owner != "B" {
-		t.Errorf("got %s, %v, %+v, want that the end of A's lease is not known", r.Verdict, r.Why, r.Unended)
+		t.Errorf("got %s, %v, %+v, want that the end of A's lease is not known", r.Verdict, r.Reasons, r.Unended)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestJournalOfAnOverlap(t *testing.T) {
 	s.granted(t, "B")
 	until(t, "A knows that it lost the name", func() bool {
 		for _, e := range read(t, s.store, journal.Query{Name: "n"}) {
-			if e.What == journal.Lost && e.Owner == "A" {
+			if e.Event == journal.Lost && e.Owner == "A" {
 				return true
 			}
 		}
@@ -169,7 +169,7 @@ func TestJournalOnAServerThatIsFull(t *testing.T) {
 	defer client.Close()
 	lease := take(t, client, "n")
 	for i := range 2400 {
-		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 		if i%40 == 39 {
 			flush(t, w)
 		}
@@ -179,7 +179,7 @@ func TestJournalOnAServerThatIsFull(t *testing.T) {
 	}
 	s.MustDo(t, "CONFIG", "SET", "maxmemory", "1")
 	for range 100 {
-		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	}
 	until(t, "entries are dropped", func() bool { return w.Dropped() >= 40 })
 	if err := lease.Release(); err != nil {
@@ -198,16 +198,16 @@ func TestJobsOnAServer(t *testing.T) {
 	s := newStage(t)
 	w := newWriter(t, s.store, journal.Options{Every: time.Millisecond})
 	for i := range 1105 {
-		w.Note(journal.Entry{What: journal.Started, Name: fmt.Sprintf("j%d", i), At: time.Now().Add(time.Duration(i)*time.Millisecond - time.Hour)})
+		w.Note(journal.Entry{Event: journal.Started, Name: fmt.Sprintf("j%d", i), At: time.Now().Add(time.Duration(i)*time.Millisecond - time.Hour)})
 	}
-	w.Note(journal.Entry{What: journal.Ended, Name: "j1104", Code: 3, Held: time.Minute})
+	w.Note(journal.Entry{Event: journal.Ended, Name: "j1104", Code: 3, Held: time.Minute})
 	flush(t, w)
 	jobs, err := journal.Jobs(t.Context(), s.store, "")
 	if err != nil || len(jobs) != 1000 {
 		t.Fatalf("got %d, %v, want 1000", len(jobs), err)
 	}
 	for _, j := range jobs {
-		if j.Name == "j4" || j.Name == "j104" || j.Open() != (j.Name != "j1104") || !j.Open() && (j.Code != 3 || j.Took != time.Minute) {
+		if j.Name == "j4" || j.Name == "j104" || j.Unended() != (j.Name != "j1104") || !j.Unended() && (j.Code != 3 || j.Took != time.Minute) {
 			t.Errorf("got %+v", j)
 		}
 	}

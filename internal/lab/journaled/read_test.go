@@ -68,7 +68,7 @@ func TestFollow(t *testing.T) {
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
 	began := time.Now().Add(-time.Minute)
-	w.Note(journal.Entry{What: journal.Skipped, Name: "before"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "before"})
 	until(t, "it is written", func() bool { return len(read(t, store, journal.Query{})) == 1 })
 
 	calls := store.calls.Load()
@@ -79,9 +79,9 @@ func TestFollow(t *testing.T) {
 	}
 	until(t, "both know where the end is", func() bool { return store.calls.Load() >= calls+3 })
 	other := newWriter(t, store.Store, journal.Options{Every: time.Millisecond}) // for it nothing breaks
-	other.Note(journal.Entry{What: journal.Skipped, Name: "other"})
+	other.Note(journal.Entry{Event: journal.Skipped, Name: "other"})
 	for i := range 700 {
-		other.Note(journal.Entry{What: journal.Skipped, Name: "n", Token: int64(i)})
+		other.Note(journal.Entry{Event: journal.Skipped, Name: "n", Token: int64(i)})
 	}
 	for i := range 350 {
 		if got := now.next(t); got.Name != "n" || got.Token != int64(i) {
@@ -94,7 +94,7 @@ func TestFollow(t *testing.T) {
 	}
 	calls = store.calls.Load()
 	until(t, "it is tried again", func() bool { return store.calls.Load() >= calls+6 })
-	other.Note(journal.Entry{What: journal.Skipped, Name: "n", Token: 700})
+	other.Note(journal.Entry{Event: journal.Skipped, Name: "n", Token: 700})
 	store.mends()
 	for i := 350; i <= 700; i++ {
 		select {
@@ -118,7 +118,7 @@ func TestFollowOverALostEnd(t *testing.T) {
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
 	f := follow(t, store, journal.Query{Since: time.Now().Add(-time.Minute)})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "first"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "first"})
 	if got := f.next(t); got.Name != "first" {
 		t.Fatalf("got %+v", got)
 	}
@@ -129,7 +129,7 @@ func TestFollowOverALostEnd(t *testing.T) {
 	if err := f.err(t); !errors.Is(err, journal.ErrRewound) {
 		t.Errorf("got %v, want ErrRewound", err)
 	}
-	w.Note(journal.Entry{What: journal.Skipped, Name: "second"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "second"})
 	if got := f.next(t); got.Name != "second" {
 		t.Errorf("got %+v, want the second", got)
 	}
@@ -140,7 +140,7 @@ func TestReadForeignEntries(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	w := newWriter(t, store, journal.Options{})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	flush(t, w)
 	add := holdfast.NewScript("add", "return redis.call('XADD', KEYS[1], '*', 'name', 'n', 'seq', 'x')")
 	if _, err := store.Eval(t.Context(), holdfast.Call{Script: add, Keys: []string{"holdfast/journal:holdfast:"}}); err != nil {
@@ -168,10 +168,10 @@ func TestTypical(t *testing.T) {
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
 	for i := range 4 {
-		w.Note(journal.Entry{What: journal.Released, Name: "few", Token: int64(i % 2), Held: time.Second})
+		w.Note(journal.Entry{Event: journal.Released, Name: "few", Token: int64(i % 2), Held: time.Second})
 	}
 	for _, held := range []time.Duration{9, 1, 8, 2, 7} {
-		w.Note(journal.Entry{What: journal.Released, Name: "n", Held: held * time.Second})
+		w.Note(journal.Entry{Event: journal.Released, Name: "n", Held: held * time.Second})
 	}
 	flush(t, w)
 	if got, ok := journal.Typical(t.Context(), store, "", "n"); got != 7*time.Second || !ok {
@@ -192,15 +192,15 @@ func TestJobs(t *testing.T) {
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Owner: "A b"})
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
-	w.Note(journal.Entry{What: journal.Started, Name: "nightly", At: ago(49 * time.Hour)})
-	w.Note(journal.Entry{What: journal.Ended, Name: "nightly", At: ago(48 * time.Hour), Held: time.Hour})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "nightly", At: ago(25 * time.Hour)})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "nightly", At: ago(time.Hour)})
-	w.Note(journal.Entry{What: journal.Started, Name: "hourly", At: ago(10 * time.Hour)})
-	w.Note(journal.Entry{What: journal.Ended, Name: "hourly", At: ago(10 * time.Hour), Held: time.Minute})
-	w.Note(journal.Entry{What: journal.Started, Name: "hourly", At: ago(9 * time.Hour)})
-	w.Note(journal.Entry{What: journal.Ended, Name: "hourly", At: ago(8 * time.Hour), Held: time.Hour, Code: 3})
-	w.Note(journal.Entry{What: journal.Started, Name: "now"})
+	w.Note(journal.Entry{Event: journal.Started, Name: "nightly", At: ago(49 * time.Hour)})
+	w.Note(journal.Entry{Event: journal.Ended, Name: "nightly", At: ago(48 * time.Hour), Held: time.Hour})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "nightly", At: ago(25 * time.Hour)})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "nightly", At: ago(time.Hour)})
+	w.Note(journal.Entry{Event: journal.Started, Name: "hourly", At: ago(10 * time.Hour)})
+	w.Note(journal.Entry{Event: journal.Ended, Name: "hourly", At: ago(10 * time.Hour), Held: time.Minute})
+	w.Note(journal.Entry{Event: journal.Started, Name: "hourly", At: ago(9 * time.Hour)})
+	w.Note(journal.Entry{Event: journal.Ended, Name: "hourly", At: ago(8 * time.Hour), Held: time.Hour, Code: 3})
+	w.Note(journal.Entry{Event: journal.Started, Name: "now"})
 	flush(t, w)
 	jobs, err := journal.Jobs(t.Context(), store, "")
 	if err != nil || len(jobs) != 3 {
@@ -216,7 +216,7 @@ func TestJobs(t *testing.T) {
 	if now.Name != "now" || nightly.Name != "nightly" || hourly.Name != "hourly" {
 		t.Fatalf("got %s, %s, %s, want the one that succeeded last at the end", now.Name, nightly.Name, hourly.Name)
 	}
-	if !now.Open() || nightly.Open() || hourly.Open() || !now.Succeeded.IsZero() || now.Owner != "A b" {
+	if !now.Unended() || nightly.Unended() || hourly.Unended() || !now.Succeeded.IsZero() || now.Owner != "A b" {
 		t.Errorf("got %+v, want only that one to run", now)
 	}
 	near("nightly started", nightly.Started, 49*time.Hour)
@@ -238,7 +238,7 @@ func TestJobsAreCapped(t *testing.T) {
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Batch: 1000})
 	for i := range 1110 {
-		w.Note(journal.Entry{What: journal.Skipped, Name: fmt.Sprintf("j%d", i), At: time.Now().Add(time.Duration(i)*time.Millisecond - time.Hour)})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: fmt.Sprintf("j%d", i), At: time.Now().Add(time.Duration(i)*time.Millisecond - time.Hour)})
 	}
 	flush(t, w)
 	jobs, err := journal.Jobs(t.Context(), store, "")
@@ -260,7 +260,7 @@ func TestJobNotesTwice(t *testing.T) {
 	store.after.Store(true)
 	store.breaks(errors.New("connection reset"))
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	until(t, "it was tried three times", func() bool { return store.calls.Load() >= 3 })
 	store.mends()
 	flush(t, w)

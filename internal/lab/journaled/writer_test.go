@@ -125,7 +125,7 @@ func take(t *testing.T, client *holdfast.Client, name string) *holdfast.Lease {
 func told(list []journal.Entry) string {
 	var words []string
 	for _, e := range list {
-		words = append(words, string(e.What)+" "+e.Name)
+		words = append(words, string(e.Event)+" "+e.Name)
 	}
 	return strings.Join(words, ", ")
 }
@@ -167,8 +167,8 @@ func TestJournalOfAClient(t *testing.T) {
 	byOwner := map[string][]journal.Entry{}
 	for _, e := range list {
 		byOwner[e.Owner] = append(byOwner[e.Owner], e)
-		if e.Within > patience || e.At.Before(began.Add(-e.Within)) || e.At.After(time.Now().Add(e.Within)) {
-			t.Errorf("%s at %v ± %v, want between %v and now", e.What, e.At, e.Within, began)
+		if e.Uncertainty > patience || e.At.Before(began.Add(-e.Uncertainty)) || e.At.After(time.Now().Add(e.Uncertainty)) {
+			t.Errorf("%s at %v ± %v, want between %v and now", e.Event, e.At, e.Uncertainty, began)
 		}
 	}
 	if got, want := told(byOwner["A"]), "granted n, released n"; got != want {
@@ -198,7 +198,7 @@ func TestJournalIsRead(t *testing.T) {
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Batch: 300})
 	const n = 1203
 	for i := range n {
-		w.Note(journal.Entry{What: journal.Skipped, Name: fmt.Sprintf("x:%d", i%3), Token: int64(i), Reason: "held by\nan \"other\" | ünïcode"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: fmt.Sprintf("x:%d", i%3), Token: int64(i), Reason: "held by\nan \"other\" | ünïcode"})
 	}
 	flush(t, w)
 	list := read(t, store, journal.Query{})
@@ -244,7 +244,7 @@ func TestJournalIsCapped(t *testing.T) {
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, MaxLen: 100})
 	for range 1000 {
-		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	}
 	flush(t, w)
 	if got := len(read(t, store, journal.Query{})); got > 300 { // a server trims whole nodes
@@ -274,11 +274,11 @@ func TestJournalDropsAndTells(t *testing.T) {
 	}
 	store.mends()
 	until(t, "it is written", func() bool { return len(read(t, store, journal.Query{})) == 11 })
-	w.Note(journal.Entry{What: journal.Skipped, Name: "later"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "later"})
 	flush(t, w)
 	list := read(t, store, journal.Query{})
 	e := list[10]
-	if e.What != journal.Dropped || e.N != 90 || e.Held <= 0 || e.Seq != 100 || list[11].Name != "later" {
+	if e.Event != journal.Dropped || e.N != 90 || e.Held <= 0 || e.Seq != 100 || list[11].Name != "later" {
 		t.Errorf("got %+v and then %s, want that 90 were dropped, and what came later", e, told(list[11:]))
 	}
 	r, err := journal.Audit(journal.Read(t.Context(), store, journal.Query{}))
@@ -293,17 +293,17 @@ func TestJournalWrittenTwice(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "first"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "first"})
 	until(t, "it is written", func() bool { return len(read(t, store, journal.Query{})) == 1 })
 	store.after.Store(true)
 	store.breaks(io.ErrUnexpectedEOF)
 	calls := store.calls.Load()
 	for range 5 {
-		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	}
 	until(t, "it was tried three times", func() bool { return store.calls.Load() >= calls+3 })
 	store.mends()
-	w.Note(journal.Entry{What: journal.Skipped, Name: "last"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "last"})
 	flush(t, w)
 	want := "skipped first, skipped n, skipped n, skipped n, skipped n, skipped n, skipped last"
 	if got := told(read(t, store, journal.Query{})); got != want {
@@ -323,7 +323,7 @@ func TestJournalOfAStoreThatHangs(t *testing.T) {
 	store.hang.Store(&hang)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})
 	for range 10 {
-		w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+		w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	}
 	until(t, "it is written", func() bool { return store.calls.Load() > 0 })
 	began := time.Now()
@@ -347,7 +347,7 @@ func TestJournalSaysWhatIsWrong(t *testing.T) {
 	store.breaks(holdfast.ServerError("NOPERM User app has no permissions to run the 'xadd' command"))
 	var said lines
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&said, nil))})
-	w.Note(journal.Entry{What: journal.Skipped, Name: "n"})
+	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	until(t, "it was tried three times", func() bool { return store.calls.Load() >= 3 })
 	store.mends()
 	until(t, "it is said that it is well", func() bool { return strings.Contains(said.String(), "written again") })

@@ -38,7 +38,7 @@ func start(t *testing.T, server *redistest.Server, ttl time.Duration) *process {
 		client.Close()
 		store.Close()
 	}}
-	p.registry.MustRegister(metrics, holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Every: time.Second, Wait: 100 * time.Millisecond, Limit: 5 * time.Second}))
+	p.registry.MustRegister(metrics, holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Every: time.Second, Wait: 100 * time.Millisecond, Timeout: 5 * time.Second}))
 	return p
 }
 

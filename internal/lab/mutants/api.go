@@ -39,7 +39,7 @@ var serverMutants = []mutant{
 	{guard: "http: a role is needed", file: "server/access.go", pkg: "./server", name: "TestRoles",
 		edits: []string{"if p.Role < role {", "if false {"}},
 	{guard: "http: a token is needed", file: "server/access.go", pkg: "./server", name: "TestRoles",
-		edits: []string{"!ok && role > Anybody {", "!ok && role > Admin {"}},
+		edits: []string{"!ok && role > Anonymous {", "!ok && role > Admin {"}},
 	{guard: "http: an unlock without an ID is an admin's", file: "server/terraform.go", pkg: "./server", name: "TestRoles",
 		edits: []string{"if forced && who(r).Role < Admin {", "if false {"}},
 	{guard: "http: an unlock is of the ID that locked", file: "server/terraform.go", pkg: "./server", name: "TestTerraform",

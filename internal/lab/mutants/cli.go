@@ -33,7 +33,7 @@ var cliMutants = []mutant{
 	{guard: "details: what came during a write is written", file: "details.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
 		edits: []string{"	b.due = false\n", ""}},
 	{guard: "jobs: what has run elsewhere is no skip", file: "cmd/holdfast/run_every.go", pkg: "./cmd/holdfast", name: "TestScripts",
-		edits: []string{"case late.Begun:", "case false:"}},
+		edits: []string{"case late.TickBegun:", "case false:"}},
 	{guard: "journal: serve writes none where none is wanted", file: "cmd/holdfast/serve.go", pkg: "./cmd/holdfast", name: "TestServeWritesTheJournal",
 		edits: []string{"&jobLog{a: a, silent: f.silent}", "&jobLog{a: a}"}},
 	{guard: "bench: its keys are deleted", file: "cmd/holdfast/bench.go", pkg: "./cmd/holdfast", name: "TestBenchInterrupted",

@@ -115,7 +115,7 @@ func (c *caller) onceJob(name string) {
 		s.Watch.Leaves(h)
 		if fails {
 			s.Guard(func() { s.runs = nil }) // it does not count
-			return holdfast.RunAgain(errors.New("a story"))
+			return holdfast.Retryable(errors.New("a story"))
 		}
 		return nil
 	})

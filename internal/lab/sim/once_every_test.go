@@ -107,7 +107,7 @@ func TestOnceEveryKilled(t *testing.T) {
 		p0.Kill()
 		for range 24 {
 			e := s.notDue(s.tick(p1, time.Minute, time.Time{}, 0, func() { t.Error("it runs twice") }))
-			if e.Last == nil || e.Last.Owner != "p0" || !e.Begun || !e.Last.Ended.IsZero() || !strings.Contains(e.Error(), "has not ended") {
+			if e.Last == nil || e.Last.Owner != "p0" || !e.TickBegun || !e.Last.Ended.IsZero() || !strings.Contains(e.Error(), "has not ended") {
 				t.Errorf("got %v; want a run of p0 without an end", e)
 			}
 			time.Sleep(time.Second)
@@ -241,7 +241,7 @@ func TestOnceEveryLongRun(t *testing.T) {
 		go func() { done <- s.tick(p0, time.Minute, first, 2*time.Minute+5*time.Second, func() {}) }()
 		for range 2 {
 			nextTick(time.Minute)
-			if e := s.notDue(s.tick(p1, time.Minute, first, 0, func() { t.Error("two at a time") })); !e.Running || e.Begun || e.Owner != "p0" {
+			if e := s.notDue(s.tick(p1, time.Minute, first, 0, func() { t.Error("two at a time") })); !e.Running || e.TickBegun || e.Owner != "p0" {
 				t.Errorf("got %+v; want that p0 runs an older tick", e)
 			}
 		}
@@ -256,7 +256,7 @@ func TestOnceEveryLongRun(t *testing.T) {
 			t.Errorf("LastRun = %+v, %v; want the tick at %v", run, err, first.Add(2*time.Minute))
 		}
 		e := s.notDue(s.tick(p1, time.Minute, first, 0, func() { t.Error("it runs twice") }))
-		if want := time.Until(first.Add(3 * time.Minute)); e.Running || !e.Begun || (e.Due-want).Abs() > 100*time.Millisecond {
+		if want := time.Until(first.Add(3 * time.Minute)); e.Running || !e.TickBegun || (e.DueIn-want).Abs() > 100*time.Millisecond {
 			t.Errorf("got %+v; want it due in %v", e, want)
 		}
 	})

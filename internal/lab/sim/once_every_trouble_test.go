@@ -89,7 +89,7 @@ func TestOnceEveryGivesTheTickBack(t *testing.T) {
 		later := errors.New("not yet")
 		for range 3 {
 			err = p1.Client.OnceEvery(t.Context(), "job", time.Minute, time.Time{}, func(context.Context, *holdfast.Lease) error {
-				return holdfast.RunAgain(later)
+				return holdfast.Retryable(later)
 			})
 			if !errors.Is(err, later) {
 				t.Errorf("OnceEvery = %v; want the job's own error", err)
@@ -129,8 +129,8 @@ func TestOnceEveryClockStepsBack(t *testing.T) {
 		}
 		s.StepBack(2 * time.Minute)
 		e := s.notDue(s.tick(p0, time.Minute, time.Time{}, 0, func() { t.Error("it runs twice") }))
-		if e.Begun || e.Due < 119*time.Second || e.Due > 2*time.Minute {
-			t.Errorf("due in %v, begun: %v; want 2 min, and that the tick of this call is missed", e.Due, e.Begun)
+		if e.TickBegun || e.DueIn < 119*time.Second || e.DueIn > 2*time.Minute {
+			t.Errorf("due in %v, begun: %v; want 2 min, and that the tick of this call is missed", e.DueIn, e.TickBegun)
 		}
 		time.Sleep(time.Minute)
 		s.ticks(p0, time.Minute, false)

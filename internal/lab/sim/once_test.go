@@ -100,7 +100,7 @@ func TestOnceTellsTheOthers(t *testing.T) {
 			t.Errorf("Once = %v; want the job's own error", err)
 		}
 		e = s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("a failed run does not count") }))
-		if e.Running || e.Due < 49*time.Second || e.Due > 50*time.Second {
+		if e.Running || e.DueIn < 49*time.Second || e.DueIn > 50*time.Second {
 			t.Errorf("got %+v; want it due in 50 s", e)
 		}
 		if want := "failed: the disk is full and more"; e.Last == nil || e.Last.Outcome != want || e.Last.Ended.Sub(e.Last.Began).Round(time.Second) != 10*time.Second {
@@ -118,12 +118,12 @@ func TestOnceTellsTheOthers(t *testing.T) {
 }
 
 // A run that says so does not count: the next is at once.
-func TestOnceRunAgain(t *testing.T) {
+func TestOnceRetryable(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
 		later := errors.New("not yet")
 		err := p0.Client.Once(t.Context(), "job", time.Hour, func(context.Context, *holdfast.Lease) error {
-			return holdfast.RunAgain(later)
+			return holdfast.Retryable(later)
 		})
 		if !errors.Is(err, later) {
 			t.Errorf("Once = %v; want the job's own error", err)
@@ -139,21 +139,21 @@ func TestOnceRunAgain(t *testing.T) {
 }
 
 // Behind Close the name rests, so a run that says that it does not count does.
-func TestOnceRunAgainBehindClose(t *testing.T) {
+func TestOnceRetryableBehindClose(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
 		s.on(func(sim.Step, *sim.Fate) {})
 		err := p0.Client.Once(t.Context(), "job", time.Minute, func(ctx context.Context, _ *holdfast.Lease) error {
 			go p0.Client.Close()
 			<-ctx.Done()
-			return holdfast.RunAgain(context.Cause(ctx))
+			return holdfast.Retryable(context.Cause(ctx))
 		})
 		if !errors.Is(err, holdfast.ErrLost) {
 			t.Errorf("got %v, want ErrLost", err)
 		}
 		time.Sleep(time.Second)
-		if e := s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("the name does not rest") })); e.Due < 50*time.Second {
-			t.Errorf("it rests for %v, want a minute", e.Due)
+		if e := s.notDue(s.once(p1, time.Minute, 0, func() { t.Error("the name does not rest") })); e.DueIn < 50*time.Second {
+			t.Errorf("it rests for %v, want a minute", e.DueIn)
 		}
 		run, err := p1.Client.LastRun(t.Context(), "job")
 		if err != nil || strings.Contains(run.Outcome, "does not count") || !strings.Contains(run.Outcome, "then: failed: ") {

@@ -83,7 +83,7 @@ func run(to string, wait time.Duration, only string, every bool) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	stage, err := lab.NewStage(&dashboard.Options{Authorize: dashboard.Anyone}, true)
+	stage, err := lab.NewStage(&dashboard.Options{Authorize: dashboard.AllowAll}, true)
 	if err != nil {
 		return err
 	}
