@@ -52,7 +52,7 @@ var leaseLimits = []contender{
 	},
 	{
 		who: "limit-lease-goredis", library: "goredis",
-		settings: "the same through go-redis with PoolSize 512.",
+		settings: sameThroughGoRedis,
 		sends:    []string{"evalsha", "eval"},
 		open: func(s setup) (session, error) {
 			rc := newGoRedis(s.Addr)

@@ -23,7 +23,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 	},
 	{
 		who: "limit-goredis", library: "goredis",
-		settings: "the same through go-redis with PoolSize 512.",
+		settings: sameThroughGoRedis,
 		sends:    []string{"set", "evalsha", "eval"},
 		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisSet{rc, name, rand.Text()} }),
 	},
@@ -35,7 +35,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 	},
 	{
 		who: "limit-token-goredis", library: "goredis",
-		settings: "the same through go-redis with PoolSize 512.",
+		settings: sameThroughGoRedis,
 		sends:    []string{"evalsha", "eval"},
 		open:     openGoRedis(func(rc *redis.Client, name string) mutex { return &goRedisToken{goRedisSet{rc, name, rand.Text()}} }),
 	},
@@ -51,6 +51,9 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 		time.Millisecond),
 	redisBenchmarkLimit,
 })
+
+// sameThroughGoRedis is said of a limit that has a twin on rueidis.
+const sameThroughGoRedis = "the same through go-redis with PoolSize 512."
 
 // loopLimit is the work without any lock, by one caller.
 var loopLimit = contender{

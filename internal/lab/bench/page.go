@@ -56,17 +56,16 @@ library runs in its own processes, one after the other, in another order each ro
 - holdfast gives the name to local waiters in turn without asking Redis, and keeps order
   between processes. It also makes fencing tokens and watches the holder's deadline;
   most others do not.
-- [latest.json](benchmarks/latest.json) has every round, and the figures that are not
-  shown here: spread, processor time of the clients, commands in scripts.`
+- [latest.json](benchmarks/latest.json) has every round and more figures: processor time
+  of the clients, commands in scripts, limits that only send PING.`
 
 // mutexText explains the columns.
 const mutexText = `Times are in µs. p50 and p99 are waits that ended with a lock. The longest wait includes
 waits that the end of a run cut. Fairness is Jain's index over the locks of each caller:
 1 is equal shares, 1/n is one caller with all. Commands are those that clients sent for
-each lock and its release. Server CPU is that of Redis for each. Hand-over is the time
+each lock and its release. Server CPU is that of Redis. Hand-over is the time
 from the call of a release to the grant in another process. Processes share memory, which
-shows when two callers held at once; this is 0 unless a line below a table says otherwise.
-[latest.json](benchmarks/latest.json) also has the limits that only send PING.`
+shows when two callers held at once; this is 0 unless a line below a table says otherwise.`
 
 func (p *printer) conditions(r *Report) {
 	p.printf("- machine: %s\n- server: %s\n- date: %s\n", r.Machine, r.Versions["server"], r.Date)

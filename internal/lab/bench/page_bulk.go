@@ -68,14 +68,14 @@ func (row BulkRow) seriesOf(what, of string) string {
 
 // shown is the value, and the goal if there is one.
 func (f Figure) shown() string {
-	text := strings.TrimSpace(fourDigits(f.Value) + " " + f.Unit)
+	text, goal := strings.TrimSpace(fourDigits(f.Value)+" "+f.Unit), strings.ReplaceAll(f.Limit, " ", "")
 	switch {
 	case f.Limit == "":
 		return text
 	case f.Met:
-		return text + " (goal " + f.Limit + ")"
+		return text + " (goal " + goal + ")"
 	}
-	return text + " (goal " + f.Limit + ", **not met**)"
+	return text + " (goal " + goal + ", **not met**)"
 }
 
 // fourDigits prints four digits that count, and thousands with commas.
@@ -87,9 +87,9 @@ func fourDigits(x float64) string {
 }
 
 func (p *printer) settings(r *Report) {
-	p.printf("## Contenders\n\n")
+	p.printf("## Contenders\n\nA limit that ends in -goredis is the one that ends in -rueidis, through go-redis with PoolSize 512.\n\n")
 	for _, c := range slices.Concat(contenders(), limits) {
-		if text := r.Settings[c.who]; text != "" && !hidden(c.who) {
+		if text := r.Settings[c.who]; text != "" && text != sameThroughGoRedis && !hidden(c.who) {
 			p.printf("- %s: %s\n", c.who, text)
 		}
 	}

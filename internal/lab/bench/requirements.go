@@ -215,9 +215,9 @@ func (v verdict) outOfReach() bool {
 // want is the bound for people.
 func (q requirement) want() string {
 	if q.atLeast {
-		return "≥ " + number(q.bound)
+		return "≥" + number(q.bound)
 	}
-	return "≤ " + number(q.bound)
+	return "≤" + number(q.bound)
 }
 
 // shown is what was found, for people.

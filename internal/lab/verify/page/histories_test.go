@@ -82,7 +82,7 @@ func TestContextsAreCountedApart(t *testing.T) {
 	if got, want := l.Operations, 500; got != want {
 		t.Errorf("attempts: got %d, want %d", got, want)
 	}
-	for _, want := range []string{"Of 6 leases", "**1** contexts ended", "These 5 histories", "- 2026-11-19 to 2026-11-20, m: 2 runs, 5 histories in 15 s"} {
+	for _, want := range []string{"Of 6 leases", "**1** contexts ended", "These 5 histories", "- 2026-11-19 to 2026-11-20, machine A: 2 runs, 5 histories in 15 s"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has not %q:\n%s", want, page)
 		}
@@ -113,7 +113,7 @@ func TestHistoriesAreAddedUp(t *testing.T) {
 		t.Errorf("harness failed: got %d, want %d", got, want)
 	}
 	for _, want := range []string{
-		"By hand.", "2 runs. The command", "- 2026-11-19 to 2026-11-20, m: 2 runs, 5 histories in 15 s",
+		"By hand.", "2 runs. The command", "- 2026-11-19 to 2026-11-20, machine A: 2 runs, 5 histories in 15 s",
 		"5 histories in 15 s: 1,500 attempts", "**0 promises broken**", "| aof | 1 | 3 | 3 | 3 | 900 | 0 | 0 |",
 		"| netns | 2 | 2 | 1 | 1 | 600 | 27 | 0 |", "silent for up to 1.5 s", "Not run: netns/line-slow (netem: not allowed here).",
 	} {
@@ -146,7 +146,7 @@ func TestHistoriesOfOneRun(t *testing.T) {
 	if got := l.Runs["histories"]; got.Command != "two" || got.Date != "2026-11-20" || got.Parts != nil {
 		t.Errorf("got %+v, want the command and date of the run", got)
 	}
-	if want := "\n`two`, 2026-11-20, m\n"; !strings.Contains(page, want) {
+	if want := "- machine A: m\n\n### Real processes and servers\n\n`two`, 2026-11-20, machine A\n"; !strings.Contains(page, want) {
 		t.Errorf("the page has not %q:\n%s", want, page)
 	}
 }

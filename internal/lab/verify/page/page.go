@@ -18,6 +18,7 @@ func (l *latest) writePage() error {
 	above, _, _ := strings.Cut(string(text), below)
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(above, "\n") + "\n\n" + below + "\n## What was run\n")
+	l.machines(&b)
 	l.writeHistories(&b)
 	l.contexts(&b)
 	l.controls(&b)
@@ -37,7 +38,7 @@ func (l *latest) from(b *strings.Builder, flag, title string) bool {
 	}
 	fmt.Fprintf(b, "\n### %s\n\n", title)
 	if len(run.Parts) == 0 {
-		fmt.Fprintf(b, "`%s`, %s, %s\n\n", run.Command, run.Date, run.Machine)
+		fmt.Fprintf(b, "`%s`, %s, machine %s\n\n", run.Command, run.Date, l.letter(run.Machine))
 		return true
 	}
 	fmt.Fprintf(b, "%d runs. The command of each stands in [latest.json](verification/latest.json).\n\n", len(run.Parts))
@@ -47,10 +48,36 @@ func (l *latest) from(b *strings.Builder, flag, title string) bool {
 		for _, p := range on {
 			histories, seconds = histories+p.Histories, seconds+p.Seconds
 		}
-		fmt.Fprintf(b, "- %s to %s, %s: %s, %s histories in %.0f s\n", first.Date, last.Date, first.Machine, runs(len(on)), thousands(histories), seconds)
+		fmt.Fprintf(b, "- %s to %s, machine %s: %s, %s histories in %.0f s\n", first.Date, last.Date, l.letter(first.Machine), runs(len(on)), thousands(histories), seconds)
 	}
 	b.WriteString("\n")
 	return true
+}
+
+// machines names each machine by a letter.
+func (l *latest) machines(b *strings.Builder) {
+	b.WriteString("\n")
+	for _, name := range l.known() {
+		fmt.Fprintf(b, "- machine %s: %s\n", l.letter(name), name)
+	}
+}
+
+// known are all machines, in the order of their names.
+func (l *latest) known() (names []string) {
+	for _, run := range l.Runs {
+		if len(run.Parts) == 0 {
+			names = append(names, run.Machine)
+		}
+		for _, p := range run.Parts {
+			names = append(names, p.Machine)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (l *latest) letter(machine string) string {
+	return string(rune('A' + slices.Index(l.known(), machine)))
 }
 
 // byMachine puts the runs of each machine together, in the order of their dates.
