@@ -164,7 +164,7 @@ func TestMigratingWaits(t *testing.T) {
 // A client of another library has no place in the queue: it gets the name when no process
 // with holdfast waits for it.
 func TestMigratingQueueGoesFirst(t *testing.T) {
-	each(t, func(t *testing.T, _ *redistest.Server, m migration) {
+	each(t, func(t *testing.T, server *redistest.Server, m migration) {
 		unlock, err := m.ours(t.Context(), true)
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +180,9 @@ func TestMigratingQueueGoesFirst(t *testing.T) {
 		go take(m.old, gotOld)
 		time.Sleep(100 * time.Millisecond) // it polls before the second waits
 		go take(m.second, gotSecond)
-		time.Sleep(100 * time.Millisecond)
+		for server.MustDo(t, "ZCARD", "holdfast/queue:{"+m.key+"}") != "1" {
+			time.Sleep(time.Millisecond) // until the test's time is over
+		}
 		if err := unlock(); err != nil {
 			t.Error(err)
 		}
