@@ -74,7 +74,7 @@ func broken(name string, err error) Check {
 	check := Check{Name: name, State: CheckFail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
 	var strange odd
 	if _, said := asServerError(err); !said && !errors.As(err, &strange) {
-		check.Fix = "see that the server runs, and that its address, port, TLS and firewalls are right"
+		check.Fix = "check that the server runs, and its address, port, TLS and firewalls"
 		check.Finding = "no answer: " + check.Finding
 	}
 	return check
@@ -161,7 +161,7 @@ func worst(servers []server, judge func(server) Check) Check {
 func unsaid(name, what string) Check {
 	return Check{
 		Name: name, State: CheckUnknown, Finding: "the server does not say " + what,
-		Fix: "look at the server itself, or check once as a user that has +info, too",
+		Fix: "check the server itself, or check once as a user with +info",
 	}
 }
 
@@ -180,7 +180,7 @@ func (c *core) judgeTime(slowest time.Duration) Check {
 	default:
 		return check
 	}
-	check.Fix = "a longer TTL, or a server nearer by; if it is near, see what keeps it busy (SLOWLOG, LATENCY)"
+	check.Fix = "use a longer TTL or a nearer server; if it is near, find what keeps it busy (SLOWLOG, LATENCY)"
 	return check
 }
 
@@ -196,7 +196,7 @@ func judgeClock(ahead time.Duration) Check {
 	}
 	check.State = CheckWarn
 	check.Finding = fmt.Sprintf("the server's is %v %s this machine's", ahead.Abs().Round(time.Second/10), way)
-	check.Consequence = "leases do not compare the two, but tokens count by the server's: after a loss of its data they rise on only if that clock was not set back"
-	check.Fix = "set the one that is wrong, slowly, and let NTP keep it"
+	check.Consequence = "leases do not depend on that, but tokens use the server's clock: after a loss of its data they rise only if that clock was not set back"
+	check.Fix = "correct the wrong clock, slowly, and let NTP keep it"
 	return check
 }

@@ -23,8 +23,8 @@ func judgeServer(s server) Check {
 	if role == "slave" {
 		check.State = CheckFail
 		check.Finding = product + version + ", a replica"
-		check.Consequence = "a replica takes no locks; one that takes writes of its own forgets them"
-		check.Fix = "give the address of the master, or of Sentinels (sentinel://), which know it"
+		check.Consequence = "a replica grants no locks; a writable replica loses them"
+		check.Fix = "use the address of the master, or of Sentinels (sentinel://)"
 	}
 	return check
 }
@@ -35,12 +35,12 @@ func (c *core) judgeRights(s server) Check {
 	switch {
 	case !s.rights:
 		check.State = CheckUnknown
-		check.Finding = "this server cannot say what it would refuse: only what is tried here is known"
+		check.Finding = "this server cannot list the user's rights: only the commands tried here are known"
 	case len(s.lacking) > 0:
 		check.State = CheckWarn
 		check.Finding = "lacking: " + lackingRights(s.lacking)
-		check.Consequence = "without scan names cannot be listed, without publish who waits looks again several times a second"
-		check.Fix = "ACL SETUSER for this user, with what is lacking"
+		check.Consequence = "without scan names cannot be listed, without publish waiters poll several times a second"
+		check.Fix = "grant the missing rights by ACL SETUSER"
 		for _, command := range s.lacking {
 			if command != "scan" && !strings.HasSuffix(command, "publish") {
 				check.State = CheckFail
@@ -75,7 +75,7 @@ func judgeMemory(s server) Check {
 		return unsaid("memory", "its maxmemory-policy")
 	}
 	check := Check{Name: "memory", State: CheckOK, Finding: "maxmemory-policy " + policy}
-	const mend = "CONFIG SET maxmemory-policy noeviction, and in its configuration; a cache belongs on a server of its own"
+	const mend = "CONFIG SET maxmemory-policy noeviction, and set it in the configuration file; use another server for a cache"
 	switch used := number(s.info["used_memory"]); {
 	case policy != "noeviction" && limit > 0:
 		check.State = CheckFail
@@ -90,7 +90,7 @@ func judgeMemory(s server) Check {
 	case limit > 0 && used > limit/10*9:
 		check.State = CheckWarn
 		check.Finding += fmt.Sprintf(", %d of %d MiB used", used>>20, limit>>20)
-		check.Consequence = "when memory is full, what is held can be renewed and released, but nothing is locked anew (OOM)"
+		check.Consequence = "when memory is full, held names can be renewed and released, but no new lock is granted (OOM)"
 		check.Fix = "more maxmemory, or fewer keys"
 	case limit == 0:
 		check.Finding += ", no maxmemory"
@@ -119,7 +119,7 @@ func judgePersistence(s server) Check {
 	case aof != "1":
 		check.State = CheckWarn
 		check.Finding = "no append-only file"
-		check.Consequence = "a restart forgets what is held: two holders at a time, until the first renews. Tokens rise on"
+		check.Consequence = "a restart forgets held names: two holders at a time, until the first renews. Tokens still rise"
 		check.Fix = "appendonly yes; or keep it from restarting within a TTL, and let resources check the token"
 		if number(s.info["connected_slaves"]) > 0 {
 			check.Consequence += ". A master that restarts empty empties its replicas, too"
@@ -146,7 +146,7 @@ func judgeReplicas(s server) Check {
 		if about["state"] != "online" || number(about["lag"]) > 10 {
 			check.State = CheckWarn
 			check.Finding = fmt.Sprintf("%d connected, one is %s and %s s behind", n, given(about["state"], "not known"), given(about["lag"], "?"))
-			check.Consequence = "a failover to it forgets as much of what is held"
+			check.Consequence = "a failover to it loses the newest grants"
 			check.Fix = "see its log, and the network between the two"
 		}
 	}

@@ -82,7 +82,7 @@ func (t *trial) step(ctx context.Context, want string, s *Script, args ...string
 		t.refused = a.refused
 	}
 	if a.word != want {
-		return odd(fmt.Sprintf("%s was answered %q, not %q: does somebody delete keys, or is this no Redis?", s.Name, a.word, want))
+		return odd(fmt.Sprintf("%s was answered %q, not %q: does a program delete keys, or is this not Redis?", s.Name, a.word, want))
 	}
 	return nil
 }
@@ -156,23 +156,23 @@ func (t *trial) wait(ctx context.Context) Check {
 	case t.refused != "":
 		return Check{
 			Name: "wait", State: CheckWarn, Finding: "the server refuses to publish: " + t.refused,
-			Consequence: "who waits looks again several times a second instead of being told",
+			Consequence: "waiters poll several times a second instead of being notified",
 			Fix:         "+publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
 		}
 	case !recalled || !granted:
 		return Check{
 			Name: "wait", State: CheckFail, Finding: "what was published did not arrive",
-			Consequence: "who waits gets a name seconds after its release, or when its holder's time is over",
+			Consequence: "a waiter gets a name seconds after its release, or when the holder's ttl ends",
 			Fix:         "is there a proxy that does not pass messages on, or a time-out for idle connections?",
 		}
 	case t.c.store.Sharded() && !t.letsGo(ctx, sub):
 		return Check{
 			Name: "wait", State: CheckWarn, Finding: "the server lets no channel go: +sunsubscribe is lacking",
-			Consequence: "each name that is waited for has a connection of its own",
+			Consequence: "each name with waiters has its own connection",
 			Fix:         "+sunsubscribe",
 		}
 	}
-	return Check{Name: "wait", State: CheckOK, Finding: "stood in line, was told of the release, gave a place up"}
+	return Check{Name: "wait", State: CheckOK, Finding: "joined the queue, was notified of the release, left the queue"}
 }
 
 // letsGo reports whether a channel can be given up without the connection, which its

@@ -71,7 +71,7 @@ func (c *core) close() error {
 	close(c.gone) // before OnEvent is waited for, which may call Close
 	c.awaitTold()
 	if err != nil {
-		c.options.Logger.Warn("holdfast: closed without an answer from the store; what was held ends by its ttl", slog.Any("error", err))
+		c.options.Logger.Warn("holdfast: closed without an answer from the store; names that were held stay locked until their ttl ends", slog.Any("error", err))
 	}
 	return c.left
 }

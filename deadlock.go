@@ -171,14 +171,14 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	last := g.names[circle[len(circle)-1].name]
 	return Diagnosis{
 		CodePossibleDeadlock, strings.Join(parts, "; "),
-		"see whether one piece of work does both there: then none of them ever ends. " + last.toBreak() + ". Then let all take names in the same order, or at once by Client.Multi",
+		"check whether one task does both there: then none of them ends. " + last.toBreak() + ". Then let all lock the names in the same order, or together by Client.Multi",
 	}
 }
 
 // toBreak says how to end a circle of which this is a name.
 func (s *State) toBreak() string {
 	if s.Kind != KindMutex || s.quorum {
-		return "To break the circle stop one of the processes"
+		return "To break the circle, stop one of the processes"
 	}
 	return "holdfast revoke " + s.tenureFlags() + " breaks the circle"
 }

@@ -181,7 +181,7 @@ func (b *badge) write() {
 	if said, ok := asServerError(err); ok {
 		err = explain(said, "")
 	}
-	c.warn("holdfast: could not write Options.Details; locks do without", "error", err)
+	c.warn("holdfast: could not write Options.Details; locks work without them", "error", err)
 }
 
 // takenAway takes the details away, and closes what it returns when that is done or

@@ -115,7 +115,7 @@ func (h *Holder) Describe() string {
 
 // whoIs is "ci-7 (alice, pid 4121 on web-3)", without what the label says already.
 func whoIs(owner string, d *Details) string {
-	owner = given(owner, "somebody without a label")
+	owner = given(owner, "a process without a label")
 	if d == nil {
 		return owner
 	}

@@ -11,8 +11,8 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 	if h.Revoked != "" {
 		found = append(found, Diagnosis{
 			CodeRevoking,
-			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it has, for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
-			fmt.Sprintf("wait for that; holdfast steal %s does not, and then two may believe that they hold it", s.tenureFlags()),
+			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it stops, for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
+			fmt.Sprintf("wait; holdfast steal %s takes it at once, but then two processes may believe that they hold it", s.tenureFlags()),
 		})
 	} else if late := s.late(); late != nil {
 		found = append(found, *late)
@@ -30,11 +30,7 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 func (s *State) healthy() string {
 	h := s.Holder
 	if s.Kind != KindMutex {
-		renew := "who renew on time"
-		if s.Holding == 1 {
-			renew = "who renews on time"
-		}
-		return fmt.Sprintf("%s by %s, %s", s.use(), s.whos(), renew)
+		return fmt.Sprintf("%s by %s, renewed on time", s.use(), s.whos())
 	}
 	text := "held by " + h.Describe()
 	if s.Term > 0 {
@@ -44,7 +40,7 @@ func (s *State) healthy() string {
 		text += " for " + rough(h.Held)
 	}
 	if h.Remaining > h.TTL && h.TTL > 0 {
-		return text + ", and kept for " + rough(h.Remaining) + " more whatever becomes of it (a least time of holding)"
+		return text + ", and kept for " + rough(h.Remaining) + " more in any case (MinHold)"
 	}
 	if h.Exported {
 		return text + fmt.Sprintf("; it was exported: no process renews it by itself, and it lasts for %s more unless it is renewed", rough(h.Remaining))
@@ -127,13 +123,13 @@ func (s *State) late() *Diagnosis {
 	if worst == nil {
 		return nil
 	}
-	about := fmt.Sprintf("%s renews late: %s is left of its %s, and who renews has %s at least",
+	about := fmt.Sprintf("%s renews late: %s is left of its %s, and a healthy holder has %s at least",
 		worst.Describe(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
-	action := fmt.Sprintf("look at its process: it hangs, or does not reach the server (load, network). If it does not renew, others go on in %s. If its lease was exported: adopt it", rough(worst.Remaining))
+	action := fmt.Sprintf("check its process: it hangs, or does not reach the server (load, network). If it does not renew, the name is free in %s. If its lease was exported: adopt it", rough(worst.Remaining))
 	code := s.lateness(worst)
 	if code == CodeExpiring {
 		about = fmt.Sprintf("%s does not renew any more: %s is left of its %s", worst.Describe(), rough(worst.Remaining), rough(worst.TTL))
-		action = fmt.Sprintf("wait: the name is given on in %s. See what became of its process; what it still does is stopped by a resource that checks the token", rough(worst.Remaining))
+		action = fmt.Sprintf("wait: the name is free in %s. Check its process: only a resource that checks the token refuses its late writes", rough(worst.Remaining))
 	}
 	if n > 1 {
 		about += fmt.Sprintf("; %d of %d renew late", n, s.Holding)
@@ -165,14 +161,14 @@ func (s *State) long(o *DiagnoseOptions) *Diagnosis {
 	}
 	return &Diagnosis{
 		CodeHeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Describe(), rough(h.Held), why),
-		"see whether it gets on with what it does; " + s.toStop(),
+		"check whether its work makes progress; " + s.toStop(),
 	}
 }
 
 // toStop says how a holder is made to stop.
 func (s *State) toStop() string {
 	if h := s.Holder; s.quorum || h.Hash == "" || h.Foreign {
-		return "to end it stop its process: what it holds can't be revoked"
+		return "to end it, stop its process: this hold cannot be revoked"
 	}
 	return "holdfast revoke " + s.tenureFlags() + " asks it to stop"
 }
@@ -191,29 +187,29 @@ func (s *State) keyName() string {
 
 func (s *State) resting() Diagnosis {
 	return Diagnosis{
-		CodeCooldown, fmt.Sprintf("nobody holds it: it rests after %s, for %s more (a least time of holding)", given(s.Holder.Owner, "another"), rough(s.Holder.Remaining)),
-		"wait; who wants it sooner deletes " + s.keyName() + " in Redis, and answers for what then runs twice",
+		CodeCooldown, fmt.Sprintf("in cool-down after the hold of %s, for %s more (MinHold)", given(s.Holder.Owner, "another"), rough(s.Holder.Remaining)),
+		"wait; to free it sooner delete " + s.keyName() + " in Redis; its job may then run twice",
 	}
 }
 
 func (s *State) noTTL() Diagnosis {
-	about := fmt.Sprintf("held by %s without an expiry: if that is dead nobody gets the name, ever", s.Holder.Describe())
+	about := fmt.Sprintf("held by %s without an expiry: if that process is dead, the name stays locked", s.Holder.Describe())
 	if s.Holder.Cooldown {
-		about = "it rests without an expiry: nobody gets the name, ever"
+		about = "in cool-down without an expiry: the name stays locked"
 	}
 	return Diagnosis{
 		CodeNoTTL, about,
-		"find out who set " + s.keyName() + " in Redis, and delete it there if nobody works under it; Options.RepairOrphans gives such keys an expiry",
+		"find the program that set " + s.keyName() + " in Redis, and delete the key if no work depends on it; Options.RepairOrphans gives such keys an expiry",
 	}
 }
 
 func (s *State) unmanaged() Diagnosis {
 	until := ""
 	if s.Holder.Remaining >= 0 {
-		until = ", for " + rough(s.Holder.Remaining) + " more unless it prolongs that"
+		until = ", for " + rough(s.Holder.Remaining) + " more unless it renews"
 	}
 	return Diagnosis{
-		CodeUnmanaged, fmt.Sprintf("held by %s%s; who that is and since when is not known", s.Holder.Describe(), until),
-		"wait for it: it has no place in our line, and can't be revoked",
+		CodeUnmanaged, fmt.Sprintf("held by %s%s; its owner and start are unknown", s.Holder.Describe(), until),
+		"wait for it: it has no place in the queue, and cannot be revoked",
 	}
 }

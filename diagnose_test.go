@@ -89,12 +89,12 @@ func TestDiagnose(t *testing.T) {
 	}{
 		"free":         {held(func(s *holdfast.State) { s.Holder = nil }), nil, "", ""},
 		"held":         {held(nil), nil, healthy, "held by a for 1m0s, renews on time"},
-		"no label":     {held(func(s *holdfast.State) { s.Holder.Owner = "" }), nil, healthy, "held by somebody without a label"},
+		"no label":     {held(func(s *holdfast.State) { s.Holder.Owner = "" }), nil, healthy, "held by a process without a label"},
 		"leads":        {held(func(s *holdfast.State) { s.Term = 7 }), nil, healthy, "led by a for 1m0s"},
 		"since when?":  {held(heldFor(0)), nil, healthy, "held by a, renews on time"},
-		"a least time": {held(remaining(10 * minute)), nil, healthy, "kept for 10m0s more whatever becomes of it"},
-		"some permits": {permits(3, 0), nil, healthy, "3 of 4 permits are held by a, who renews on time"},
-		"some readers": {reading(2, 0), nil, healthy, "held for reading by r0 and r1, who renew on time"},
+		"a least time": {held(remaining(10 * minute)), nil, healthy, "kept for 10m0s more in any case"},
+		"some permits": {permits(3, 0), nil, healthy, "3 of 4 permits are held by a, renewed on time"},
+		"some readers": {reading(2, 0), nil, healthy, "held for reading by r0 and r1, renewed on time"},
 		"many readers": {reading(5, 0), nil, healthy, "by r0, r1 and 3 more,"},
 		"with details": {held(func(s *holdfast.State) { s.Holder.Details = &holdfast.Details{User: "alice", PID: 4121, Host: "web-3"} }), nil, healthy, "held by a (alice, pid 4121 on web-3) for"},
 		"said by label": {held(func(s *holdfast.State) {
@@ -102,8 +102,8 @@ func TestDiagnose(t *testing.T) {
 		}), nil, healthy, "held by web-3:4121 (alice) for"},
 		"waited for":  {held(func(s *holdfast.State) { waitFor(s, waiter("b", 3*sec, holdfast.Part{})) }), nil, healthy, ""},
 		"third left":  {held(remaining(5 * sec)), nil, healthy, ""},
-		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its 15s, and who renews has 10s at least"},
-		"tenth left":  {held(remaining(1500 * time.Millisecond)), nil, "renewals-late", "others go on in 1.5s"},
+		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its 15s, and a healthy holder has 10s at least"},
+		"tenth left":  {held(remaining(1500 * time.Millisecond)), nil, "renewals-late", "the name is free in 1.5s"},
 		"nearly over": {held(remaining(1499 * time.Millisecond)), nil, "expiring", "a does not renew any more: 1.5s is left of its 15s"},
 		"claims it":   {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = sec, sec }), nil, healthy, ""},
 		"claims it late": {held(func(s *holdfast.State) {
@@ -142,10 +142,10 @@ func TestDiagnose(t *testing.T) {
 		"no history":       {held(heldFor(26 * minute)), &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
 		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
 
-		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it has, for 1s at most"},
-		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "nobody holds it: it rests after a, for 1m0s more"},
-		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "nobody gets the name, ever"},
-		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it prolongs that"},
+		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it stops, for 1s at most"},
+		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "in cool-down after the hold of a, for 1m0s more"},
+		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "the name stays locked"},
+		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it renews"},
 		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl unmanaged", "its key, holdfast:job, in Redis"},
 		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a without an expiry"},
 
@@ -153,9 +153,9 @@ func TestDiagnose(t *testing.T) {
 		"free, waited for": {held(func(s *holdfast.State) {
 			s.Holder = nil
 			waitFor(s, waiter("b", 2*sec, holdfast.Part{}), waiter("d", sec, holdfast.Part{}))
-		}), nil, "starving", "b is first in line for 2s, and nothing is in its way; 1 more wait behind it"},
+		}), nil, "starving", "b is at the head of the queue for 2s, and nothing is in its way; 1 more wait behind it"},
 		"free, its waiter dead": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, holdfast.Waiter{Owner: "b", Waited: minute}) }), nil, "", ""},
-		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b is first in line"},
+		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b is at the head of the queue"},
 		"too few free":          {permits(3, 2*sec), nil, healthy, ""},
 		"a reader may": {func() *holdfast.State {
 			s := reading(1, minute)
@@ -163,7 +163,7 @@ func TestDiagnose(t *testing.T) {
 			return s
 		}(), nil, "starving held-healthy", ""},
 		"long line":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute, holdfast.Part{})) }), nil, healthy, ""},
-		"overtaken":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b is first in line and has waited for 20m10s, though a has had the name for only 1m0s"},
+		"overtaken":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b is at the head of the queue and has waited for 20m10s, though a has had the name for only 1m0s"},
 		"not overtaken: ttl": {held(func(s *holdfast.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*minute, holdfast.Part{})) }), nil, healthy, ""},
 		"overtaken: ttl": {held(func(s *holdfast.State) {
 			s.Holder.Held = 10 * sec
@@ -172,7 +172,7 @@ func TestDiagnose(t *testing.T) {
 		"as slow as ever": {held(func(s *holdfast.State) { waitFor(s, waiter("b", 30*minute, holdfast.Part{})) }), usually(5 * minute), healthy, ""},
 
 		"writer waits":   {reading(2, 15*sec), nil, healthy, ""},
-		"writer blocked": {reading(2, 15*sec+1), nil, "readers-block-writer held-healthy", "w, a writer, has waited for 15s until r0 and r1 have done reading; 1 more wait behind it"},
+		"writer blocked": {reading(2, 15*sec+1), nil, "readers-block-writer held-healthy", "w, a writer, has waited 15s for r0 and r1 to finish reading; 1 more wait behind it"},
 		"a minute's enough": {func() *holdfast.State {
 			s := reading(1, minute+1)
 			s.Holders[0].TTL, s.Holders[0].Remaining = 10*minute, 10*minute
@@ -392,7 +392,7 @@ func TestSurveyCounts(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if d := s.Names[4].Problem(); d == nil || d.Code != holdfast.CodeStoreError || d.Sentence != "it can't be looked at: z: NOPERM" {
+	if d := s.Names[4].Problem(); d == nil || d.Code != holdfast.CodeStoreError || d.Sentence != "it cannot be inspected: z: NOPERM" {
 		t.Errorf("got %+v, want trouble with the store", d)
 	}
 }

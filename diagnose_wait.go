@@ -37,19 +37,19 @@ func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
 	switch {
 	case s.fits(w) && w.Waited >= stuckAfter:
 		found = append(found, Diagnosis{
-			CodeStarving, fmt.Sprintf("%s is first in line for %s, and nothing is in its way%s", w.Describe(), rough(w.Waited), behind),
-			"see whether its process hangs or is cut off: the next to ask gets the line to move; holdfast doctor tells whether messages arrive",
+			CodeStarving, fmt.Sprintf("%s is at the head of the queue for %s, and nothing is in its way%s", w.Describe(), rough(w.Waited), behind),
+			"check whether its process hangs or is cut off: the next client that asks makes the queue move; holdfast doctor shows whether messages arrive",
 		})
 	case s.starves(w, o):
 		found = append(found, Diagnosis{
-			CodeStarving, fmt.Sprintf("%s is first in line and has waited for %s, though %s has had the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
-			"look for a client of another library that takes the name out of turn: it has no place in the line",
+			CodeStarving, fmt.Sprintf("%s is at the head of the queue and has waited for %s, though %s has had the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
+			"find a client of another library that takes the name out of turn: it does not queue",
 		})
 	}
 	if s.blocked(w) {
 		found = append(found, Diagnosis{
-			CodeReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited for %s until %s have done reading%s", w.Describe(), rough(w.Waited), s.whos(), behind),
-			"see what they read for so long: holdfast revoke asks one reader to stop; nobody is let in before the writer",
+			CodeReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited %s for %s to finish reading%s", w.Describe(), rough(w.Waited), s.whos(), behind),
+			"check what they read for so long: holdfast revoke asks one reader to stop; no other caller gets the name before the writer",
 		})
 	}
 	return found

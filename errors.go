@@ -57,7 +57,7 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	var b strings.Builder
 	if e.Cooldown {
-		return fmt.Sprintf("holdfast: %s rests after %s, for %v more", e.Name, cmp.Or(e.Owner, "another"), e.Remaining.Round(100*time.Millisecond))
+		return fmt.Sprintf("holdfast: %s is in cool-down after %s, for %v more", e.Name, cmp.Or(e.Owner, "another"), e.Remaining.Round(100*time.Millisecond))
 	}
 	fmt.Fprintf(&b, "holdfast: %s is held by ", e.Name)
 	switch {

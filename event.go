@@ -26,8 +26,8 @@ type Granted struct {
 	Source Source    // how the caller learned of the grant
 }
 
-// Source is how a caller learned of its grant. If [SourcePoll] is frequent for a waiter, it
-// gets no pushes, or waits for clients that send none.
+// Source is how a caller learned of its grant. If [SourcePoll] is frequent for a
+// waiter, it gets no pushes, or waits for clients that send none.
 type Source string
 
 // The sources of grants.

@@ -39,7 +39,7 @@ func (l *Lease) Export() (string, error) {
 	case u.line.shared != nil:
 		return "", errNotShared(l.Name(), "Export")
 	case u.line.fixed():
-		return "", &storeError{l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: who adopts it would renew it")}
+		return "", &storeError{l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it")}
 	case l.released:
 		return "", l.Err()
 	}
@@ -127,7 +127,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 		return 0, err
 	}
 	if t.rests(now) {
-		return 0, &storeError{l.name, nil, errors.New("its least time of holding (Mutex.MinHold) is not over: it can't be exported before")}
+		return 0, &storeError{l.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before")}
 	}
 	if t.strides > 0 {
 		return 0, errReserving
@@ -157,7 +157,7 @@ type exported struct {
 const exportWord = "holdfast1-"
 
 // ErrExport means that a text is not the complete result of a [Lease.Export].
-var ErrExport = errors.New("this is no whole text of Lease.Export")
+var ErrExport = errors.New("not the complete text of a Lease.Export")
 
 func (x exported) text() string {
 	data := []byte(x.prefix + "\x00" + x.name + "\x00" + x.id + "\x00" + itoa(x.token) + "\x00" + itoa(x.last))

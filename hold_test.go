@@ -101,10 +101,10 @@ func TestNotDueErrorText(t *testing.T) {
 		}
 	}
 	rests := &holdfast.TenureError{Name: "n", Tenure: "0123456789", Holder: &holdfast.Holder{Owner: "ci-7", Cooldown: true, Remaining: time.Minute}}
-	if got, want := rests.Error(), "holdfast: n is not held by tenure 0123456789: nobody holds it, and nobody gets it until MinHold has passed after the hold of ci-7, in 1m0s"; got != want {
+	if got, want := rests.Error(), "holdfast: n is not held by tenure 0123456789: it is in cool-down until MinHold has passed after the hold of ci-7, in 1m0s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := (&holdfast.HeldError{Name: "n", Owner: "ci-7", Cooldown: true, Remaining: time.Minute}).Error(), "holdfast: n rests after ci-7, for 1m0s more"; got != want {
+	if got, want := (&holdfast.HeldError{Name: "n", Owner: "ci-7", Cooldown: true, Remaining: time.Minute}).Error(), "holdfast: n is in cool-down after ci-7, for 1m0s more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

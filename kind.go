@@ -34,7 +34,7 @@ func kindOf(letter byte) Kind {
 }
 
 // ErrKind means that the name has another kind. A [*KindError] names both kinds.
-var ErrKind = errors.New("holdfast: used as another kind of lock")
+var ErrKind = errors.New("holdfast: the name has another kind")
 
 // KindError has the requested kind of a name and its actual kind.
 type KindError struct {

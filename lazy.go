@@ -44,8 +44,8 @@ var _ Store = (*LazyStore)(nil)
 
 var (
 	errLazyClosed  = errors.New("holdfast: the lazy store is closed")
-	errLazySharded = errors.New("holdfast: Lazy was given a Redis Cluster, which a Client has to know of when it is made: open it at once")
-	errLazyNil     = errors.New("holdfast: the function that Lazy was given returned no store and no error")
+	errLazySharded = errors.New("holdfast: Lazy cannot open a Redis Cluster: open its store before the Client")
+	errLazyNil     = errors.New("holdfast: the function of Lazy returned no store and no error")
 )
 
 // Lazy returns a Store that calls open at its first use, and again at the next use

@@ -32,7 +32,7 @@ func Lead(ctx context.Context, election *Election, value string, f func(ctx cont
 		case ctx.Err() != nil || !worthAnother(err):
 			return err
 		default:
-			election.client.options.Logger.Warn("holdfast: can not campaign; trying again", "name", election.name, "error", err)
+			election.client.options.Logger.Warn("holdfast: cannot campaign; trying again", "name", election.name, "error", err)
 			if !election.client.nap(ctx, backoff) {
 				return ctx.Err()
 			}

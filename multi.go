@@ -233,7 +233,7 @@ func (l *MultiLease) Token(name string) int64 {
 			return lease.Token()
 		}
 	}
-	panic(fmt.Sprintf("holdfast: Token of %q, which is none of the names of this MultiLease", shorten(name)))
+	panic(fmt.Sprintf("holdfast: Token of %q, which is not a name of this MultiLease", shorten(name)))
 }
 
 // Err returns nil while all names are held. After that it returns [ErrReleased], or the

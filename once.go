@@ -240,7 +240,7 @@ func (c *Client) noteRun(ctx context.Context, lease *Lease, s *Script, what, lif
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("holdfast: what is remembered of %s could not be brought up to date: %w", lease.Name(), err)
+		return fmt.Errorf("holdfast: the record of %s could not be updated: %w", lease.Name(), err)
 	}
 	return nil
 }

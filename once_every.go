@@ -152,7 +152,7 @@ func (s *start) look(ctx context.Context) error {
 	case reply[2] != "": // it is run still, or locked by another
 		return e
 	case last != nil && last.Ended.IsZero():
-		s.c.options.Logger.Warn("holdfast: the newest run has not ended, and nobody has its name: it was killed, or lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
+		s.c.options.Logger.Warn("holdfast: the newest run has not ended, but its name is free: it was killed, or lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
 	}
 	s.tick, s.phase = reply[6], reply[7]
 	return nil
@@ -202,7 +202,7 @@ func (s *start) note(ctx context.Context, token int64, outcome string, again boo
 		err = errors.New("the record is of another run")
 	}
 	if err != nil {
-		return fmt.Errorf("holdfast: what is remembered of %s could not be brought up to date: %w", s.name, err)
+		return fmt.Errorf("holdfast: the record of %s could not be updated: %w", s.name, err)
 	}
 	return nil
 }

@@ -79,10 +79,10 @@ func presentID(nodes []QuorumNode, from, to []QuorumMember) (quorumID, error) {
 		case id == newQuorumID(id.name, id.epoch, to) && id.epoch > 1:
 			return newQuorumID(id.name, id.epoch-1, from), nil
 		}
-		other = fmt.Errorf("holdfast: %s is a node of %s, which has other members: name all %d, also those that are off, as quorum init or replace was told", n.Address, id, id.size)
+		other = fmt.Errorf("holdfast: %s is a node of %s, which has other members: name all %d, also those that are off, as for quorum init or replace", n.Address, id, id.size)
 	}
 	if other == nil {
-		other = errors.New("holdfast: no old member that answers bears a quorum-id: quorum init makes a new quorum")
+		other = errors.New("holdfast: no old member that answers has a quorum-id: quorum init makes a new quorum")
 	}
 	return quorumID{}, other
 }
@@ -94,7 +94,7 @@ func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []Quor
 		return nodes[i].Run, nodes[i].Quorum == id.String() && nodes[i].Successor == ""
 	})
 	if need := id.size/2 + 1; kept < need {
-		return fmt.Errorf("holdfast: %d of %d members bear %s, fewer than %d: who can say what was lost? When all clients have stopped for %v, delete the keys %s and use quorum init",
+		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and use quorum init",
 			kept, id.size, id, need, MaxQuorumTTL, markerKey)
 	}
 	if err := apart(nodes); err != nil {
@@ -111,7 +111,7 @@ func unreached(nodes []QuorumNode, to []QuorumMember, gone []string) error {
 		stays := slices.ContainsFunc(to, func(m QuorumMember) bool { return m.Address == n.Address })
 		var other *noMember
 		if n.Err != nil && !errors.As(n.Err, &other) && !stays && !slices.Contains(gone, n.Address) {
-			return fmt.Errorf("holdfast: the old member %s can't be told that it is none any more: if it was told before, or is off and will never come back with its data, name it as gone, else wait until it answers: %w", n.Address, n.Err)
+			return fmt.Errorf("holdfast: the old member %s does not answer, so it cannot leave the quorum: if it has left before, or is off and will never return with its data, name it as gone, else wait until it answers: %w", n.Address, n.Err)
 		}
 	}
 	return nil

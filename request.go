@@ -372,7 +372,7 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 		}
 		return
 	case err != nil && (e.node == nil || !passing(err)): // of a quorum some may be down for long
-		e.c.warn("holdfast: clean-up failed; what is left behind expires by itself", "name", e.line.name, "script", e.call.Script.Name, "error", err)
+		e.c.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	e.end()
 }

@@ -26,13 +26,13 @@ func (e *TenureError) Error() string {
 	case h == nil:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s: it is free", e.Name, e.Tenure)
 	case h.Cooldown:
-		text := fmt.Sprintf("holdfast: %s is not held by tenure %s: nobody holds it, and nobody gets it until MinHold has passed after the hold of %s", e.Name, e.Tenure, given(h.Owner, "another"))
+		text := fmt.Sprintf("holdfast: %s is not held by tenure %s: it is in cool-down until MinHold has passed after the hold of %s", e.Name, e.Tenure, given(h.Owner, "another"))
 		if h.Remaining > 0 {
 			text += fmt.Sprintf(", in %v", h.Remaining.Round(time.Millisecond))
 		}
 		return text
 	case h.Hash == e.Tenure:
-		return fmt.Sprintf("holdfast: %s is held by what is no tenure of holdfast, and nobody there could be told", e.Name)
+		return fmt.Sprintf("holdfast: %s is not held by a tenure of holdfast, so no holder can be notified", e.Name)
 	case h.Foreign:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by a client of another library", e.Name, e.Tenure)
 	}

@@ -51,7 +51,7 @@ func commandRights(commands []string) string {
 func tooOld(said string) string {
 	switch {
 	case strings.Contains(said, "non deterministic commands"):
-		return "the server is too old, or set to lua-replicate-commands no: it repeats a script's text on replicas, so a script that looked at the clock may not write; holdfast needs Redis 5 or newer, or Valkey"
+		return "the server is too old, or set to lua-replicate-commands no: it repeats a script's text on replicas, so a script that read the clock may not write; holdfast needs Redis 5 or newer, or Valkey"
 	case strings.Contains(strings.ToLower(said), "unknown command"), strings.Contains(said, "Unknown Redis command"), strings.Contains(said, "nknown PUBSUB subcommand"):
 		return "the server lacks a command: holdfast needs Redis 5 or newer, in a Cluster Redis 7, or Valkey"
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrSize means that a number of permits is less than 1 or more than the semaphore has.
-var ErrSize = errors.New("holdfast: the semaphore has not so many permits")
+var ErrSize = errors.New("holdfast: bad number of permits")
 
 // MaxSize is the largest size of a [Semaphore].
 const MaxSize = 1 << 30
@@ -166,6 +166,6 @@ func (l *line) sized(a answer) {
 		c.sizes = map[string]int64{}
 	}
 	c.sizes[l.name] = a.capacity
-	c.warn("holdfast: the semaphore has another size than this program states; Resize, or the command 'holdfast resize', changes it for all", "name", l.name, "stated", l.shared.capacity, "size", a.capacity)
+	c.warn("holdfast: the semaphore has another size than this program asks for; Resize, or the command 'holdfast resize', changes it for all", "name", l.name, "stated", l.shared.capacity, "size", a.capacity)
 	c.emit(SizeMismatch{Name: l.name, Asked: int(l.shared.capacity), Actual: int(a.capacity)})
 }

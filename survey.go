@@ -189,7 +189,7 @@ func (c *Counts) add(n *Surveyed) {
 // DiagnoseError returns the diagnosis of a name that could not be inspected.
 func DiagnoseError(err error) Diagnosis {
 	return Diagnosis{
-		CodeStoreError, "it can't be looked at: " + strings.TrimPrefix(err.Error(), "holdfast: "),
-		"holdfast doctor says what is wrong with the server, the way to it, or our rights there",
+		CodeStoreError, "it cannot be inspected: " + strings.TrimPrefix(err.Error(), "holdfast: "),
+		"run holdfast doctor: it checks the server, the network and the user's rights",
 	}
 }

@@ -41,7 +41,7 @@ func Example_semaphore() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// holdfast: the semaphore has not so many permits: asked for 11 of exports, which has 10
+	// holdfast: bad number of permits: asked for 11 of exports, which has 10
 }
 
 // More permits, while others hold and wait.

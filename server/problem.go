@@ -145,7 +145,7 @@ func heldProblem(name string, state *stateJSON) *problem {
 		}
 		p.detail = fmt.Sprintf("%s is held by %s", name, who)
 		if h.Cooldown {
-			p.detail = fmt.Sprintf("%s rests after %s", name, who)
+			p.detail = fmt.Sprintf("%s is in cool-down after %s", name, who)
 		}
 		if h.RemainingMS != nil { // a holder that lives renews long before
 			p.retryAfter = int(min(max(math.Ceil(time.Duration(*h.RemainingMS*int64(time.Millisecond)).Seconds()), 1), 10))

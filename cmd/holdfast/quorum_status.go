@@ -161,7 +161,7 @@ func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
 	case twin != "":
 		return "the same server as " + visible(twin)
 	case n.Quorum == nil:
-		return "bears no marker: it is new, or lost its data"
+		return "has no marker: it is new, or lost its data"
 	case n.Successor != nil:
 		return "has left it for " + visible(*n.Successor)
 	case *n.Quorum != *q.Quorum:

@@ -86,7 +86,7 @@ func TestMinHoldOrders(t *testing.T) {
 		_, revoked := op.Client.Revoke(t.Context(), "n", tenure, reason)
 		for _, err := range []error{revoked, op.Client.Steal(t.Context(), "n", tenure, reason)} {
 			wrong, ok := errors.AsType[*holdfast.TenureError](err)
-			if !ok || wrong.Holder == nil || !wrong.Holder.Cooldown || !strings.Contains(err.Error(), "nobody holds it, and nobody gets it until MinHold has passed after the hold of p0") {
+			if !ok || wrong.Holder == nil || !wrong.Holder.Cooldown || !strings.Contains(err.Error(), "it is in cool-down until MinHold has passed after the hold of p0") {
 				t.Errorf("got %v; want that it rests after p0", err)
 			}
 		}

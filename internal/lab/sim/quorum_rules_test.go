@@ -434,7 +434,7 @@ func TestQuorumRejoins(t *testing.T) {
 		r.nodes[1].do(t, "FLUSHALL")
 		r.cut([2]int{0, 2})
 		_, err := p.lock(t.Context(), "n")
-		if !errors.Is(err, holdfast.ErrUnreachable) || !strings.Contains(err.Error(), "bears no marker") {
+		if !errors.Is(err, holdfast.ErrUnreachable) || !strings.Contains(err.Error(), "has no marker") {
 			t.Errorf("got %v, want unreachable, with the node that lost its marker", err)
 		}
 		again, err := holdfast.ReplaceQuorum(t.Context(), r.members(0, 1, 2), r.members(0, 1, 2))

@@ -224,7 +224,7 @@ func TestSharedResize(t *testing.T) {
 		}
 		select {
 		case err := <-refused:
-			if want := "holdfast: the semaphore has not so many permits: asked for 3 of n, which has 1"; !errors.Is(err, holdfast.ErrSize) || err.Error() != want {
+			if want := "holdfast: bad number of permits: asked for 3 of n, which has 1"; !errors.Is(err, holdfast.ErrSize) || err.Error() != want {
 				t.Errorf("too many now: got %v, want %s", err, want)
 			}
 		case <-time.After(100 * time.Millisecond):
