@@ -5,7 +5,7 @@ package guide_test
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,7 +111,7 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	body, exists := b.objects[r.URL.Path]
-	etag := fmt.Sprintf(`"%x"`, md5.Sum(body))
+	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(body))
 	switch {
 	case r.Method == http.MethodPut && (r.Header.Get("If-None-Match") == "*" && exists || r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != etag):
 		w.WriteHeader(http.StatusPreconditionFailed)
