@@ -37,7 +37,8 @@ func dropped(c *core) {
 // a [Lease] return [ErrLost], which is ErrClosed, too. [Client.LocalState] still works.
 //
 // If a program exits without Close, its names stay held until their TTL ends. Its
-// places in queues stay until then, too.
+// places in queues stay, too, but do not delay other waiters once its connection is
+// closed.
 func (c *Client) Close() error { return c.close() }
 
 // isClosed reports whether Close was called.

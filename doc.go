@@ -36,9 +36,9 @@
 //
 // # Limits
 //
-// A queue exists on one master, its replicas and a Cluster; a quorum has none, see
-// [NewQuorum]. Clients of other libraries that poll the same key are excluded and
-// exclude others, but have no place in the queue. The name of a dead process stays
+// A queue exists on one master, also behind Sentinel, and in a Cluster. A quorum has
+// none, see [NewQuorum]. Clients of other libraries that poll the same key are excluded
+// and exclude others, but have no place in the queue. The name of a dead process stays
 // locked for up to one TTL, or for the remaining [Mutex.MinHold]. Every client with
 // write access to the keys can break the lock.
 //

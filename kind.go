@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Kind is the kind of lock that a name has. A name has one kind while it is held or
-// waited for.
+// Kind is the kind of lock that a name has. A name has one kind at a time, as long as
+// it is held.
 type Kind string
 
 // The kinds of lock.

@@ -13,8 +13,8 @@ import (
 // with [Client.Multi].
 //
 // Free names are locked in one step, up to 100 at a time. On a Cluster that needs one
-// hash tag in all keys. Names on a quorum, and names that are held or used by this
-// process, are locked one after the other.
+// hash tag in all keys. On a quorum, or if one of the names is held or in use in this
+// process, they are locked one after the other.
 //
 // Multi always locks names in the order of their bytes. So callers that use only Multi
 // never wait for each other in a circle. A caller that locks a further name under a

@@ -115,9 +115,8 @@ func (e *runAgain) Unwrap() error { return e.err }
 // within an interval.
 //
 // The error is that of f, joined with [ErrLost] if the lease ended before f did. It
-// also has the error of writing the record. f does not run if the first record cannot
-// be written. Other errors are those of [Mutex.TryLock]. Once does not work on a
-// quorum.
+// also includes an error of writing the record. f does not run if its begin cannot be
+// recorded. Other errors are those of [Mutex.TryLock]. Once does not work on a quorum.
 func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
 	if interval <= 0 || interval > MaxMinHold {
 		panic(fmt.Sprintf("holdfast: Once got an interval of %v: it must be more than 0, and at most %v", interval, MaxMinHold))
