@@ -49,7 +49,7 @@ func (e *StaleError) Unwrap() []error { return []error{ErrStale, ErrLost} }
 // refusal of the server. Writes before an error in the script remain. After
 // [ErrUnreachable] or the error of ctx, the script may have run, or may run while the
 // lease lasts. Eval does not retry it. A client library that repeats calls by itself
-// may run it twice; the drivers of this module do not.
+// may run it twice, such as go-redis with a client that the driver did not make.
 //
 // Eval does not wait for [Options.WaitReplicas]: a failover can lose the write. A
 // Client of a quorum returns an error.

@@ -3,8 +3,9 @@ package holdfast
 import "time"
 
 // Event is something that happened to a lock of this process. [Options.OnEvent]
-// receives it. Its types are the structs below that end their comment with "an
-// [Event]"; switch on the type.
+// receives it. Its types are [Granted], [Released], [Lost], [Queued], [Recalled],
+// [Renewed], [RenewFailed], [Repaired], [SizeMismatch], [SubscriptionConfirmed],
+// [SubscriptionBroken] and [Dropped]. Switch on the type, and ignore others.
 type Event interface{ event() }
 
 // Queued is the event that this process joined the queue of a name or polled it again.

@@ -211,6 +211,56 @@ func ExampleClient_Survey() {
 	}
 }
 
+// Check finds faults in the server and its settings when a program starts.
+func ExampleClient_Check() {
+	for _, check := range client.Check(context.Background()) {
+		if check.State == holdfast.CheckFail {
+			log.Fatalf("%s: %s. %s. %s", check.Name, check.Finding, check.Consequence, check.Fix)
+		}
+	}
+}
+
+// LastRun shows when a job ran, where, and how it ended.
+func ExampleClient_LastRun() {
+	last, err := client.LastRun(context.Background(), "backup")
+	switch {
+	case errors.Is(err, holdfast.ErrNeverRan):
+		fmt.Println("never")
+	case err != nil:
+		log.Print(err)
+	case last.Outcome != holdfast.Done:
+		fmt.Println("failed on", last.Owner, "at", last.Began)
+	}
+}
+
+// A run that could not reach its target does not count. The next call runs it again.
+func ExampleRetryable() {
+	err := client.Once(context.Background(), "upload", time.Hour,
+		func(ctx context.Context, _ *holdfast.Lease) error {
+			if err := run(ctx, "ping-target"); err != nil {
+				return holdfast.Retryable(err)
+			}
+			return run(ctx, "upload")
+		})
+	if err != nil && !errors.Is(err, holdfast.ErrNotDue) {
+		log.Print(err)
+	}
+}
+
+// The leader changes the value that others see.
+func ExampleLease_Proclaim() {
+	err := holdfast.Lead(context.Background(), client.Election("scheduler"), "starting",
+		func(ctx context.Context, term *holdfast.Lease) error {
+			if err := term.Proclaim(ctx, "10.0.0.7:8080"); err != nil {
+				return err
+			}
+			return run(ctx, "schedule")
+		})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
 // run stands for the work of a process.
 func run(ctx context.Context, command string) error {
 	return exec.CommandContext(ctx, command).Run()
