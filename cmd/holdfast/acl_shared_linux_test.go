@@ -43,6 +43,6 @@ func TestLeastRightsShared(t *testing.T) {
 	server.do(t, "ACL", "SETUSER", "app", "resetkeys", "~holdfast:*", "~holdfast/fence:*", "~holdfast/queue:*")
 	holder := startRun(t, url, going, "--owner", "first")
 	holder.pid("pid")
-	wantShown(t, 0, "what is remembered of runs of job is not known: ", "show", "job", "-v", "--redis", url)
-	wantShown(t, 0, "whether job is an election is not known: ", "ls", "-v", "--redis", url)
+	wantShown(t, 0, "last run of job unknown: ", "show", "job", "-v", "--redis", url)
+	wantShown(t, 0, "unknown whether job is an election: ", "ls", "-v", "--redis", url)
 }

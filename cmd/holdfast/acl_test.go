@@ -136,7 +136,7 @@ func TestLsOfSomeNames(t *testing.T) {
 	holder.pid("pid")
 
 	text := wantShown(t, exitNoPerm, "first", "ls", "--redis", url)
-	if want := "2 names are left out, the first for this: other: "; !strings.Contains(text, want) || !strings.Contains(text, "NOPERM") {
+	if want := "2 names are left out; the first: other: "; !strings.Contains(text, want) || !strings.Contains(text, "NOPERM") {
 		t.Errorf("said %q, want %q and why", text, want)
 	}
 	text = wantShown(t, exitNoPerm, `"owner": "first"`, "ls", "-o", "json", "--redis", url)

@@ -195,7 +195,7 @@ func tryLeaseFile(path string) error {
 	case "":
 		return nil
 	case "-":
-		return usagef("--lease-file - is for reading: without --lease-file the lease goes to stdout")
+		return usagef("--lease-file -: only for reading; leave it out to print the lease on stdout")
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err == nil {

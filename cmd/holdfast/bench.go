@@ -81,7 +81,7 @@ func (a *app) bench(ctx context.Context, each time.Duration) (err error) {
 	defer closeSecond()
 	b := &bench{ctx: ctx, each: each, first: first, second: second, name: "bench-" + randomText()}
 	defer func() { err = errors.Join(err, a.removeBench(b)) }()
-	a.say("this loads %s for about %s, on the name %s", publicURL(a.redisURL), age(3*each), b.name)
+	a.say("loading %s for about %s, with the name %s", publicURL(a.redisURL), age(3*each), b.name)
 	for _, measure := range []func() error{b.roundTrip, b.lockAndRelease, b.handOver} {
 		if err := measure(); ctx.Err() != nil {
 			return &exitError{code: exitInterrupted}
@@ -109,7 +109,7 @@ func (a *app) removeBench(b *bench) error {
 	for _, key := range keysBeside(a.keyPrefix() + b.name) {
 		call := holdfast.Call{Script: anyCommand, Keys: []string{key}, Args: []string{"DEL"}}
 		if _, err := store.Eval(ctx, call); err != nil {
-			return fmt.Errorf("the keys of %s remain, for a day at most: %w", b.name, err)
+			return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
 		}
 	}
 	return nil
@@ -218,7 +218,7 @@ func (b *bench) awaitWaiter(client *holdfast.Client, next <-chan handed) error {
 		}
 		select {
 		case got := <-next: // not before its release
-			return errors.Join(errors.New("bench: the name was given away under its holder"), got.err)
+			return errors.Join(errors.New("bench: the waiter got the name before its holder released it"), got.err)
 		case <-b.ctx.Done():
 			return b.ctx.Err()
 		default:

@@ -26,7 +26,7 @@ func (c *choice) Type() string { return strings.Join(c.words, "|") }
 
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
-		return fmt.Errorf("must be %s", strings.Join(c.words, " or "))
+		return fmt.Errorf("want %s", strings.Join(c.words, " or "))
 	}
 	*c.value = word
 	return nil

@@ -41,7 +41,7 @@ The packages install the scripts. Without a package, for all shells or for this 
 				return usagef("completion wants one SHELL: %s", strings.Join(shells, ", "))
 			}
 			if shellScript(args[0]) == nil {
-				return usagef("there are no completions for %q, but for %s", args[0], strings.Join(shells, ", "))
+				return usagef("no completions for %q; want %s", args[0], strings.Join(shells, ", "))
 			}
 			return nil
 		},

@@ -90,7 +90,7 @@ func openStoreWith(ctx context.Context, serverURL string, options *rueidisstore.
 		err   error
 	}
 	if _, err := rueidisstore.ParseURL(serverURL); err != nil {
-		return nil, usagef("the URL of the server: %s", strings.TrimPrefix(err.Error(), "rueidisstore: url: "))
+		return nil, usagef("the URL: %s", firstOf(schemeError(serverURL), strings.TrimPrefix(err.Error(), "rueidisstore: url: ")))
 	}
 	result := make(chan opened, 1)
 	go func() {

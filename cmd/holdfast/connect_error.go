@@ -21,7 +21,7 @@ func dialError(serverURL string, err error) error {
 	_, answered := errors.AsType[holdfast.ServerError](err)
 	switch {
 	case denied(text):
-		return &exitError{exitNoPerm, fmt.Errorf("%s refuses us: %s", shown, text)}
+		return &exitError{exitNoPerm, fmt.Errorf("%s refused: %s", shown, text)}
 	case answered && !notReady(text):
 		return usagef("the URL does not fit the server %s: %s%s", shown, text, misfit(text))
 	case answered:
@@ -29,23 +29,43 @@ func dialError(serverURL string, err error) error {
 	case strings.Contains(text, "not part of a cluster"):
 		return usagef("the URL does not fit the server: %s", text)
 	case strings.Contains(text, "unknown message type: 21"): // the first byte of an alert
-		return usagef("%s wants TLS: the scheme of its URL is that with one more s, as in rediss://", shown)
+		return usagef("%s wants TLS: add an s to the scheme of its URL, as in rediss://", shown)
 	case strings.Contains(text, "unknown message type"):
-		return &exitError{exitUnreachable, fmt.Errorf("what answers at %s is no Redis (%s)", shown, text)}
+		return &exitError{exitUnreachable, fmt.Errorf("%s is not a Redis server (%s)", shown, text)}
 	}
 	hint := ""
 	if errors.Is(err, context.DeadlineExceeded) {
-		text = "nothing came in time"
+		text = "timed out"
 		if scheme, _, _ := strings.Cut(serverURL, "://"); strings.HasSuffix(scheme, "s") && scheme != "redis" {
-			hint = "; is it without TLS?"
+			hint = "; if it has no TLS, use redis://"
 		}
 	}
 	return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, otherServer)}
 }
 
+// address is a host with a port, which holds no password.
+var address = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]{2,5}$`)
+
+// schemeError is what is wrong with the scheme of a URL, or nothing. Without a scheme the
+// URL is shown only if it is an address: else it may be a password.
+func schemeError(serverURL string) string {
+	scheme, _, found := strings.Cut(serverURL, "://")
+	switch {
+	case !found && address.MatchString(serverURL):
+		return fmt.Sprintf("no scheme in %q; want redis://%s", serverURL, serverURL)
+	case !found:
+		return "no scheme; want redis://host:port"
+	}
+	switch scheme {
+	case "redis", "valkey", "unix", "sentinel", "cluster", "rediss", "valkeys", "sentinels", "clusters":
+		return ""
+	}
+	return "unknown scheme; want redis://, valkey://, unix://, sentinel:// or cluster://, or with TLS rediss:// and so on"
+}
+
 // otherServer ends what is said of a server that does not answer, but where its
 // URL was an argument.
-const otherServer = " (--redis or HOLDFAST_REDIS_URL names another server, 'holdfast dev' starts one)"
+const otherServer = " (--redis or HOLDFAST_REDIS_URL selects another server, 'holdfast dev' starts one for tests)"
 
 // notReady reports whether an answer speaks of a state of the server that passes.
 func notReady(answer string) bool {
@@ -62,9 +82,9 @@ func notReady(answer string) bool {
 func misfit(answer string) string {
 	switch {
 	case strings.Contains(strings.ToUpper(answer), "'SENTINEL'"), strings.Contains(strings.ToUpper(answer), "`SENTINEL`"):
-		return ": it is no Sentinel; for a single server the URL begins with redis://"
+		return ": it is not a Sentinel; for a single server use redis://"
 	case strings.Contains(answer, "DB index"):
-		return ": the number at the end of the URL is the database, and this server has no such one"
+		return ": the number at the end of the URL is the database; this server does not have it"
 	}
 	return ""
 }
@@ -73,7 +93,10 @@ func misfit(answer string) string {
 // It may be several hosts, which package net/url cannot read.
 func publicURL(serverURL string) string {
 	scheme, rest, ok := strings.Cut(serverURL, "://")
-	if !ok {
+	switch {
+	case !ok && address.MatchString(serverURL):
+		return serverURL
+	case !ok:
 		return "the server"
 	}
 	_, rest = splitUser(rest)

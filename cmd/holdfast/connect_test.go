@@ -18,12 +18,12 @@ func TestConnectToAnotherKindOfServer(t *testing.T) {
 		code int
 		want string
 	}{
-		"redis://" + server.addr + "/99":                                                 {exitUsage, "the URL does not fit the server redis://" + server.addr + "/99: DB index is out of range: the number at the end"},
-		"sentinel://" + server.addr + "/m":                                               {exitUsage, "it is no Sentinel; for a single server the URL begins with redis://"},
+		"redis://" + server.addr + "/99":                                                 {exitUsage, "--redis does not fit the server redis://" + server.addr + "/99: DB index is out of range: the number at the end"},
+		"sentinel://" + server.addr + "/m":                                               {exitUsage, "it is not a Sentinel; for a single server use redis://"},
 		"cluster://" + server.addr:                                                       {exitUsage, "the server is not part of a cluster: use redis://"},
-		"redis://u:hunter2@" + server.addr:                                               {exitNoPerm, "redis://" + server.addr + " refuses us: WRONGPASS"},
-		"rediss://" + server.addr:                                                        {exitUnreachable, "is it without TLS?"},
-		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {exitUnreachable, " is no Redis ("},
+		"redis://u:hunter2@" + server.addr:                                               {exitNoPerm, "redis://" + server.addr + " refused: WRONGPASS"},
+		"rediss://" + server.addr:                                                        {exitUnreachable, "if it has no TLS, use redis://"},
+		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {exitUnreachable, " is not a Redis server ("},
 		"redis://" + answering(t, "\x15\x03\x01\x00\x02\x02\x46"):                        {exitUsage, " wants TLS: "},
 		"redis://" + answering(t, "-LOADING Redis is loading the dataset in memory\r\n"): {exitUnreachable, " is not ready: LOADING"},
 		"redis://u:e@" + answering(t, "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'e' \r\n"): {exitUsage, "unknown command 'HELLO'"},

@@ -143,7 +143,7 @@ func (a *app) demo(ctx context.Context, o demoOptions, onServer bool) error {
 	sale := newSale(serverURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":", o)
 	results, frozen, err := a.playAll(ctx, sale, o.processes)
 	if ctx.Err() != nil {
-		a.say("interrupted; the demo has cleaned up behind itself")
+		a.say("interrupted; the demo has removed its keys")
 		return &exitError{code: exitInterrupted}
 	}
 	if err != nil {

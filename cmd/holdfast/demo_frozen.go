@@ -172,9 +172,9 @@ func (s *shop) freezeOne(ctx context.Context, frozen sleeper, next *buyer, check
 
 // printFrozen says in words what happened.
 func printFrozen(s screen, results []frozenResult) {
-	s.printf("\n%s\n", s.paint(bold, "frozen: a holder of holdfast stands still between its last look and its write"))
+	s.printf("\n%s\n", s.paint(bold, "frozen: a holder is paused after its last check and before its write"))
 	for _, r := range results {
-		till, late, colour := "takes what comes", "went through", bad
+		till, late, colour := "accepts each write", "went through", bad
 		if r.checked {
 			till = "checks the token"
 		}

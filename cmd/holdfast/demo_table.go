@@ -30,16 +30,16 @@ func printTable(s screen, sale *sale, results []*result) {
 // printRemarks says in words what the numbers of a way mean.
 func printRemarks(s screen, r *result) {
 	if r.oversold > 0 {
-		s.printf("%-8s  %s sold that nobody has; by the shop's books %d left\n", r.way, count(r.oversold, "piece was", "pieces were"), r.left)
+		s.printf("%-8s  %s sold beyond the stock; the books of the shop say %d left\n", r.way, count(r.oversold, "piece was", "pieces were"), r.left)
 	}
 	if r.foreign > 0 {
-		s.printf("%-8s  %s a lock that was somebody else's\n", r.way, count(r.foreign, "buyer deleted", "buyers deleted"))
+		s.printf("%-8s  %s the lock of another buyer\n", r.way, count(r.foreign, "buyer deleted", "buyers deleted"))
 	}
 	if r.oversold == 0 && r.overlaps > 0 {
-		s.printf("%-8s  buyers met in the shop; this time it went well\n", r.way)
+		s.printf("%-8s  buyers met in the shop; nothing was oversold this time\n", r.way)
 	}
 	if r.overlaps == 0 {
-		s.printf("%-8s  nobody met anybody\n", r.way)
+		s.printf("%-8s  no two buyers met\n", r.way)
 	}
 }
 

@@ -46,7 +46,7 @@ func (a *app) dev(ctx context.Context, address string) error {
 	defer stop()
 	server, err := startEmbedded(address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return &exitError{exitUnreachable, fmt.Errorf("%s is taken; --addr 127.0.0.1:0 takes any free port", address)}
+		return &exitError{exitUnreachable, fmt.Errorf("%s is in use; --addr 127.0.0.1:0 uses any free port", address)}
 	}
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *app) dev(ctx context.Context, address string) error {
 	if _, err := fmt.Fprintln(a.stdout, server.URL()); err != nil {
 		return err
 	}
-	a.say("a server for trying things out; ctrl-C ends it. In two other terminals:")
+	a.say("test server, ends with ctrl-C; in two other terminals run:")
 	a.say("  export HOLDFAST_REDIS_URL=%s", server.URL())
 	a.say("  holdfast run nightly -- sleep 10")
 	<-ctx.Done()
@@ -66,10 +66,10 @@ func (a *app) dev(ctx context.Context, address string) error {
 func checkDevAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return usagef("--addr %s: want host:port, such as %s", address, defaultDevAddress)
+		return usagef("--addr %s: want host:port such as %s", address, defaultDevAddress)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usagef("--addr %s: others could reach that, and this server has no password: want a loopback address, such as %s", address, net.JoinHostPort("127.0.0.1", port))
+		return usagef("--addr %s: other machines can reach it, and this server has no password; want a loopback address such as %s", address, net.JoinHostPort("127.0.0.1", port))
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return usagef("--addr %s: want a port from 0 to 65535", address)

@@ -49,7 +49,7 @@ func TestDevAddressTaken(t *testing.T) {
 	if got, want := runHere(t.Context(), &out, &out, "dev", "--addr", taken.Addr().String()), exitUnreachable; got != want {
 		t.Errorf("exit code %d, want %d", got, want)
 	}
-	if want := "is taken; --addr 127.0.0.1:0 takes any free port"; !strings.Contains(out.String(), want) {
+	if want := "is in use; --addr 127.0.0.1:0 uses any free port"; !strings.Contains(out.String(), want) {
 		t.Errorf("said %q, want it to say %q", &out, want)
 	}
 }

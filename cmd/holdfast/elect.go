@@ -37,10 +37,10 @@ func (a *app) electCommand() *cobra.Command {
 				return a.observeArgs(cmd, args)
 			}
 			if a.onCommandLine(cmd, "output") {
-				return usagef("-o is for --observe")
+				return usagef("-o needs --observe")
 			}
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return usagef("want one NAME, then --, then the command: holdfast elect NAME -- COMMAND [ARG...]")
+				return usagef("want: holdfast elect NAME -- COMMAND [ARG...]")
 			}
 			return a.elect(cmd.Context(), o, args[0], args[1:])
 		},
@@ -137,9 +137,9 @@ func (a *app) sayTermOver(result error, end ending, released error, pause time.D
 	}
 	switch {
 	case result == nil:
-		a.say("the command ended with code 0, and resigned; %s", next)
+		a.say("the command ended with code 0; resigned, %s", next)
 	case end.lost == nil && !errors.Is(released, holdfast.ErrLost):
-		a.say("the command ended with code %d, and resigned; %s", end.code, next)
+		a.say("the command ended with code %d; resigned, %s", end.code, next)
 	default:
 		a.say("%s; %s", a.explain(result), next)
 	}
@@ -182,7 +182,7 @@ func (a *app) observeArgs(cmd *cobra.Command, args []string) error {
 func leaderText(l holdfast.Leader) string {
 	switch {
 	case l.None():
-		return "nobody leads"
+		return "no leader"
 	case l.Foreign:
 		return "(not holdfast) holds it"
 	case l.Term == 0:

@@ -63,7 +63,7 @@ func (a *app) printSight(name string, leader holdfast.Leader, unknown error) err
 		return printJSONLine(a.stdout, newSightJSON(now, name, leader, unknown))
 	}
 	if unknown != nil {
-		a.say("nobody knows who leads: %s; still asking", why(unknown))
+		a.say("leader unknown: %s; retrying", why(unknown))
 		return nil
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", now.Format(time.DateTime), leaderText(leader))

@@ -104,7 +104,7 @@ func TestObserveWithoutReader(t *testing.T) {
 	defer timer.Stop()
 	_ = in.Close()
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.HasSuffix(line, "nobody leads\n") {
+	if err != nil || !strings.HasSuffix(line, "no leader\n") {
 		t.Errorf("got %q, %v", line, err)
 	}
 	_ = out.Close()

@@ -97,14 +97,14 @@ func (a *app) urlFromEnvironment() {
 	a.redisURL = defaultURL
 }
 
-// namingURL is an error of the command line about the server's URL, with the variable
-// that this is from.
+// namingURL is an error of the command line about the server's URL, with the flag or the
+// variable that has it.
 func (a *app) namingURL(err error) error {
 	var coded *exitError
-	if !errors.As(err, &coded) || coded.code != exitUsage || a.urlVariable == "" {
+	if !errors.As(err, &coded) || coded.code != exitUsage {
 		return err
 	}
-	return usagef("%s", strings.Replace(coded.Error(), "the URL ", "the URL in "+a.urlVariable+" ", 1))
+	return usagef("%s", strings.Replace(coded.Error(), "the URL", firstOf(a.urlVariable, "--redis"), 1))
 }
 
 // onCommandLine reports whether a flag was said there, and not by a variable.
@@ -123,7 +123,7 @@ func (a *app) called(flag string) string {
 func badVariable(flag *pflag.Flag, value string, err error) error {
 	what := variableOf(flag.Name) + "=" + value
 	if hint := valueHint(flag); hint != "" {
-		return usagef("%s: want a value%s", what, hint)
+		return usagef("%s: want %s", what, hint)
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {

@@ -85,9 +85,9 @@ func (a *app) explain(err error) string {
 	switch {
 	case errors.As(err, &coded):
 	case errors.As(err, &bad) && a.keyPrefix() != "" && strings.ContainsAny(bad.Name, "{}"):
-		return fmt.Sprintf("%v; here the key is %q, since %s is %q", err, a.keyPrefix()+bad.Name, a.called("prefix"), a.keyPrefix())
+		return fmt.Sprintf("%v; the key is %q, because %s is %q", err, a.keyPrefix()+bad.Name, a.called("prefix"), a.keyPrefix())
 	case errors.Is(err, holdfast.ErrUnreachable) && errors.As(err, &refused):
-		return fmt.Sprintf("%s refuses: %s", publicURL(a.redisURL), reason(err))
+		return fmt.Sprintf("%s refused: %s", publicURL(a.redisURL), reason(err))
 	case errors.Is(err, holdfast.ErrUnreachable):
 		return fmt.Sprintf("no answer from %s: %s", publicURL(a.redisURL), why(err))
 	}

@@ -72,7 +72,7 @@ func guardMain(pipes string, args []string) error {
 	runtime.LockOSThread()
 	var in, out int
 	if _, err := fmt.Sscanf(pipes, "%d,%d", &in, &out); err != nil || len(args) < 2 {
-		return usagef("--guard is not for people")
+		return usagef("--guard is internal")
 	}
 	unix.CloseOnExec(in) // the command would hold the pipe open
 	unix.CloseOnExec(out)

@@ -86,7 +86,7 @@ func inherit(in, out *os.File) (string, error) {
 
 // follow reads what the guard reports until all is over.
 func (j *job) follow(reports *os.File, command string) {
-	end := ending{err: &exitError{exitSoftware, errors.New("the guard process ended, so the command was stopped")}}
+	end := ending{err: &exitError{exitSoftware, errors.New("the guard process was killed, so the command was stopped")}}
 	lines := bufio.NewScanner(reports)
 	for lines.Scan() {
 		var verb string
@@ -172,5 +172,5 @@ func startError(command string, errno syscall.Errno) error {
 	if errors.Is(errno, fs.ErrNotExist) {
 		return &exitError{exitNotFound, fmt.Errorf("%s: not found", command)}
 	}
-	return &exitError{exitNotExecutable, fmt.Errorf("can't run %s: %w", command, errno)}
+	return &exitError{exitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errno)}
 }

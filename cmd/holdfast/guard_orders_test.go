@@ -35,7 +35,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// A command that was asked to stop stops: a renewal that comes late gives it no
+// A command that is asked to stop stops: a renewal that comes late gives it no
 // more time.
 func TestGuardStopsForGood(t *testing.T) {
 	asked := leash{term: 100, kill: 200, last: 250}

@@ -40,7 +40,7 @@ func (j *job) hold(l leash) {
 	}
 	j.killer = time.AfterFunc(left, j.kill)
 	if err := j.cmd.Start(); err != nil {
-		j.done <- ending{err: &exitError{exitNotExecutable, fmt.Errorf("can't run %s: %w", j.cmd.Path, err)}}
+		j.done <- ending{err: &exitError{exitNotExecutable, fmt.Errorf("cannot run %s: %w", j.cmd.Path, err)}}
 		return
 	}
 	go j.wait()
@@ -77,7 +77,7 @@ func (j *job) kill() {
 func (j *job) signal(os.Signal) {}
 
 // guardMain: no guards here.
-func guardMain(string, []string) error { return usagef("--guard is not for people") }
+func guardMain(string, []string) error { return usagef("--guard is internal") }
 
 var origin = time.Now()
 

@@ -57,7 +57,7 @@ func noSuchTopic(about *cobra.Command, args, rest []string) error {
 		}
 	}
 	if len(similar) > 0 {
-		return usagef("there is no help about %q: did you mean %s?", strings.Join(args, " "), strings.Join(slices.Compact(similar), " or "))
+		return usagef("no help for %q: did you mean %s?", strings.Join(args, " "), strings.Join(slices.Compact(similar), " or "))
 	}
-	return usagef("there is no help about %q; 'holdfast help' lists all commands", strings.Join(args, " "))
+	return usagef("no help for %q; 'holdfast help' lists all commands", strings.Join(args, " "))
 }

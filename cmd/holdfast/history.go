@@ -82,7 +82,7 @@ func (a *app) history(ctx context.Context, name string, n int, since time.Durati
 		return printJSON(a.stdout, entries)
 	}
 	if len(page.rows) == 0 {
-		a.say("the journal has nothing of %s; 'holdfast run' writes one, and programs that are made to", visible(name))
+		a.say("the journal has no entry of %s; 'holdfast run' and programs with a journal write it", visible(name))
 		return nil
 	}
 	page.print(a.page(), n)

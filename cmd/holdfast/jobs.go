@@ -115,7 +115,7 @@ func (a *app) jobs(ctx context.Context) error {
 		return printJSON(a.stdout, out)
 	}
 	if len(jobs) == 0 {
-		a.say("no jobs are remembered; 'holdfast run' does that, unless --no-journal is said")
+		a.say("no jobs yet; 'holdfast run' records each run, except with --no-journal")
 		return nil
 	}
 	printColumns(page, rows)

@@ -133,7 +133,7 @@ func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with be
 		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
 	}
 	if len(args) > 0 && a.onCommandLine(cmd, "lease-file") {
-		return usagef("the argument and --lease-file exclude each other: say one LEASE")
+		return usagef("the argument and --lease-file exclude each other; want one LEASE")
 	}
 	l, err := a.theLease(o, args)
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with be
 	defer closeClient()
 	err = do(cmd.Context(), client, l)
 	if errors.Is(err, holdfast.ErrExport) {
-		return &exitError{l.code, fmt.Errorf("%s is no lease that 'holdfast acquire' printed, or not whole, or one of another --prefix", l.from)}
+		return &exitError{l.code, fmt.Errorf("%s is not a lease of 'holdfast acquire', or is incomplete, or is of another --prefix", l.from)}
 	}
 	return err
 }
@@ -161,7 +161,7 @@ func (a *app) theLease(o leaseOptions, args []string) (aLease, error) {
 		l.text, l.from = args[0], "the argument"
 		return l, nil
 	case len(args) > 0 || o.file == "-":
-		l.from = "what came from stdin"
+		l.from = "stdin"
 		text, err = io.ReadAll(io.LimitReader(a.stdin, longestLease))
 	case o.file != "":
 		l.from, l.code, l.file = o.file, exitConfig, o.file
@@ -169,7 +169,7 @@ func (a *app) theLease(o leaseOptions, args []string) (aLease, error) {
 	default:
 		l.text, l.from = os.Getenv("HOLDFAST_LEASE"), "HOLDFAST_LEASE"
 		if l.text == "" {
-			err = usagef("want a LEASE: as an argument, by --lease-file or in HOLDFAST_LEASE")
+			err = usagef("no LEASE; want it as an argument, in --lease-file or in HOLDFAST_LEASE")
 		}
 		return l, err
 	}
@@ -215,7 +215,7 @@ func (a *app) tellHold(hold *holdfast.ExportedHold, err error) error {
 }
 
 func leaseOver(lost *holdfast.LostError) error {
-	return &exitError{exitLost, fmt.Errorf("the lease of %s is over (%s)", lost.Name, causeText(lost.Cause, lost.Reason))}
+	return &exitError{exitLost, fmt.Errorf("the lease of %s has ended (%s)", lost.Name, causeText(lost.Cause, lost.Reason))}
 }
 
 // giveBack releases, and takes away the file where the lease was.

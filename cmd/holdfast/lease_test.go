@@ -99,7 +99,7 @@ func TestLeaseRights(t *testing.T) {
 	wantShown(t, 0, "job\n", "__complete", "show", "--redis", url, "")
 	wantShown(t, 0, "", "release", lease, "--redis", url)
 	waiter.wantExit(0)
-	wantShown(t, exitLost, "the lease of job is over", "release", lease, "--redis", url)
+	wantShown(t, exitLost, "the lease of job has ended", "release", lease, "--redis", url)
 	if got := server.do(t, "ACL", "LOG"); got != "*0\r\n" {
 		t.Errorf("the server refused: %s", got)
 	}

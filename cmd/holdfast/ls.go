@@ -87,11 +87,9 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 		printStates(a.page(), states)
 	}
 	if hidden := used - len(states); problems {
-		a.say("names used in the last day: %d, %d of them with a problem", used, len(states))
+		a.say("%d of %s with a problem", len(states), several(used, "name"))
 	} else if hidden > 0 {
-		a.say("names used in the last day: %d held or waited for, %d free (--all lists them)", len(states), hidden)
-	} else {
-		a.say("names used in the last day: %d", len(states))
+		a.say("%d held or waited for, %d free (--all lists them)", len(states), hidden)
 	}
 	return errors.Join(err, leftOut(refused))
 }
@@ -121,7 +119,7 @@ func leftOut(refused []error) error {
 	case 1:
 		return fmt.Errorf("1 name is left out: %w", bare{refused[0]})
 	}
-	return fmt.Errorf("%d names are left out, the first for this: %w", len(refused), bare{refused[0]})
+	return fmt.Errorf("%d names are left out; the first: %w", len(refused), bare{refused[0]})
 }
 
 // bare is an error of the library without its name in front.

@@ -25,7 +25,7 @@ write the pages of all commands: holdfast.1, holdfast-run.1 and so on.`,
 				return noSuchTopic(about, args, rest)
 			}
 			if dir != "" && len(args) > 0 {
-				return usagef("--dir writes the pages of all commands: leave %q away", strings.Join(args, " "))
+				return usagef("--dir writes the pages of all commands; leave out %q", strings.Join(args, " "))
 			}
 			return nil
 		},

@@ -161,10 +161,10 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	var wrong []string
 	asks := a.asks()
 	if !isHash(o.tenure) && (o.tenure != "" || !asks) {
-		wrong = append(wrong, "--tenure wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
+		wrong = append(wrong, "--tenure wants the hash of the holder, 10 hex digits; 'holdfast show' prints it")
 	}
 	if strings.TrimSpace(o.reason) == "" && !asks {
-		wrong = append(wrong, "--reason wants to be said: the holder that loses the name reads it")
+		wrong = append(wrong, "--reason wants a text: the holder that loses the lock reads it")
 	}
 	if len(wrong) > 0 {
 		return usagef("%s", strings.Join(wrong, "; "))
@@ -201,12 +201,12 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	case err != nil:
 		return err
 	case notified == nil:
-		a.say("%s was taken from tenure %s", visible(name), o.tenure)
+		a.say("took %s from tenure %s", visible(name), o.tenure)
 	case *notified == 0:
-		a.say("the holder of %s was not reached: it learns of the revoke at its next renewal, "+
-			"within a third of its ttl if it renews by itself", visible(name))
+		a.say("the holder of %s could not be notified at once: it learns of the revocation at its next "+
+			"renewal, within a third of its ttl", visible(name))
 	default:
-		a.say("the holder of %s was told to stop", visible(name))
+		a.say("asked the holder of %s to stop", visible(name))
 	}
 	return nil
 }

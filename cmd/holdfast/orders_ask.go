@@ -24,7 +24,7 @@ func (a *app) asks() bool {
 func (a *app) ask(ctx context.Context, client *holdfast.Client, name string, o *orderOptions) error {
 	lines := bufio.NewReader(a.stdin)
 	nothing := func(why string) error {
-		a.say("%s: nothing was done", why)
+		a.say("%s: nothing was changed", why)
 		return &exitError{exitTempFail, nil}
 	}
 	if o.tenure == "" {
@@ -37,26 +37,26 @@ func (a *app) ask(ctx context.Context, client *holdfast.Client, name string, o *
 			holders = []holdfast.Holder{*state.Holder}
 		}
 		if len(holders) == 0 {
-			return nothing("nobody holds " + visible(name))
+			return nothing(visible(name) + " is free")
 		}
 		a.printChoice(state, holders)
-		answer, err := question(ctx, lines, screenOf(a.stderr), "which one (its number; Enter for none)? ")
+		answer, err := question(ctx, lines, screenOf(a.stderr), "number of the holder (Enter for none)? ")
 		if err != nil {
 			return err
 		}
 		n, err := strconv.Atoi(answer)
 		switch {
 		case answer == "":
-			return nothing("no holder was named")
+			return nothing("no holder was selected")
 		case err != nil || n < 1 || n > len(holders):
 			return nothing("no holder has the number " + visible(answer))
 		case !isHash(holders[n-1].Hash):
-			return nothing("that is no tenure of holdfast")
+			return nothing("this holder does not use holdfast")
 		}
 		o.tenure = holders[n-1].Hash
 	}
 	if strings.TrimSpace(o.reason) == "" {
-		answer, err := question(ctx, lines, screenOf(a.stderr), "why (the holder reads it)? ")
+		answer, err := question(ctx, lines, screenOf(a.stderr), "reason (the holder reads it)? ")
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (a *app) printChoice(state *holdfast.State, holders []holdfast.Holder) {
 		s.printf("%3d  %s  %s%s of %s left  %s  %s\n", i+1, s.paint(bold, holderName(h)), part, remainingText(h), age(h.TTL), h.Hash, visible(h.Details.String()))
 	}
 	if more := state.Holding - len(holders); more > 0 {
-		s.printf("     and %d more: name one by --tenure\n", more)
+		s.printf("     and %d more: select one with --tenure\n", more)
 	}
 }
 

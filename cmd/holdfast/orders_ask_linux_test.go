@@ -51,12 +51,12 @@ func TestOrdersAsk(t *testing.T) {
 		{"steal", "1", "stolen", "web-1"},
 	} {
 		cmd, keys, shown := atTerminal(t, c.command, "index", "--redis", server.URL(), "--owner", "op")
-		until(t, "the holders are shown", func() bool { return strings.Contains(shown.String(), "which one") })
+		until(t, "the holders are shown", func() bool { return strings.Contains(shown.String(), "number of the holder") })
 		if text := shown.String(); !strings.Contains(text, "  1  web-1  a reader  ") && c.command == "revoke" {
 			t.Errorf("shown: %s", text)
 		}
 		fmt.Fprint(keys, c.number+"\n")
-		until(t, "the reason is asked for", func() bool { return strings.Contains(shown.String(), "why (") })
+		until(t, "the reason is asked for", func() bool { return strings.Contains(shown.String(), "reason (") })
 		fmt.Fprint(keys, "it hangs\n")
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("%s: %v: %s", c.command, err, shown)
@@ -70,10 +70,10 @@ func TestOrdersAsk(t *testing.T) {
 	}
 	for _, no := range []string{"\n", "7\n", "x\n", "\x04"} {
 		cmd, keys, shown := atTerminal(t, "steal", "index", "--redis", server.URL(), "--reason", "why not")
-		until(t, "the holders are shown", func() bool { return strings.Contains(shown.String(), "which one") })
+		until(t, "the holders are shown", func() bool { return strings.Contains(shown.String(), "number of the holder") })
 		fmt.Fprint(keys, no)
 		_ = cmd.Wait()
-		until(t, "it is said that nothing was done", func() bool { return strings.Contains(shown.String(), "nothing was done") })
+		until(t, "it is said that nothing was changed", func() bool { return strings.Contains(shown.String(), "nothing was changed") })
 		if code := cmd.ProcessState.ExitCode(); code != exitTempFail {
 			t.Errorf("answered %q: exit code %d, said %s", no, code, shown)
 		}

@@ -70,10 +70,10 @@ time until all of them vote).`,
 		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 4 {
-				return usagef("%s wants a NAME and three URLs or more", cmd.CommandPath())
+				return usagef("%s wants a NAME and three or more URLs", cmd.CommandPath())
 			}
 			if !quorumName.MatchString(args[0]) {
-				return usagef("the name of a quorum is letters, digits, - and _, at most 64, not %q", args[0])
+				return usagef("quorum name %q: want at most 64 letters, digits, - and _", args[0])
 			}
 			return checkURLs(args[1:])
 		},
@@ -104,7 +104,7 @@ func (a *app) quorumReplaceCommand() *cobra.Command {
 		Example: quorumReplaceExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 || len(from) < 3 {
-				return usagef("%s wants three URLs or more, each behind a --from, and three or more as arguments", cmd.CommandPath())
+				return usagef("%s wants three or more URLs with --from, and three or more as arguments", cmd.CommandPath())
 			}
 			for _, url := range gone {
 				if !slices.ContainsFunc(from, func(f string) bool { return publicURL(f) == publicURL(url) }) {
@@ -152,7 +152,7 @@ func checkURLs(urls []string) error {
 	for i, url := range urls {
 		twice := func(u string) bool { return publicURL(u) == publicURL(url) }
 		if strings.Contains(url, "://") && slices.ContainsFunc(urls[:i], twice) {
-			return usagef("%s is named twice", publicURL(url))
+			return usagef("%s is given twice", publicURL(url))
 		}
 	}
 	return nil

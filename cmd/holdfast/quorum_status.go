@@ -64,7 +64,7 @@ func (a *app) quorumStatus(ctx context.Context, urls []string) error {
 		err = printJSON(a.stdout, out)
 	} else {
 		out.print(a.page())
-		a.say("%d of its nodes vote, %d are needed", out.Voting, out.Need)
+		a.say("%d nodes vote, %d are needed", out.Voting, out.Need)
 	}
 	if err == nil && !out.Majority {
 		return &exitError{exitTempFail, nil}
@@ -161,13 +161,13 @@ func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
 	case twin != "":
 		return "the same server as " + visible(twin)
 	case n.Quorum == nil:
-		return "has no marker: it is new, or lost its data"
+		return "no marker: it is new, or lost its data"
 	case n.Successor != nil:
-		return "has left it for " + visible(*n.Successor)
+		return "has moved to " + visible(*n.Successor)
 	case *n.Quorum != *q.Quorum:
-		return "is of another quorum"
+		return "in another quorum"
 	case n.Restarted:
-		return fmt.Sprintf("was restarted: votes %s after it is next asked", left)
+		return fmt.Sprintf("restarted: votes %s after the next request to vote", left)
 	case n.VotesInMS > 0:
 		return "votes in " + left
 	}

@@ -59,7 +59,7 @@ func (a *app) resize(ctx context.Context, name string, size int) error {
 	case err != nil:
 		return err
 	case state.Kind != holdfast.KindSemaphore:
-		a.say("%s has %s; nobody holds any", name, several(size, "permit"))
+		a.say("%s has %s, none are held", name, several(size, "permit"))
 	default:
 		a.say("%s: %s are held", name, useText(state))
 	}

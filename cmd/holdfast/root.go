@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	a.complain(a.explain(err))
 	if code == exitUsage {
-		a.complain("'" + cmd.CommandPath() + " --help' shows how")
+		a.complain("see '" + cmd.CommandPath() + " --help'")
 	}
 	return code
 }

@@ -55,7 +55,7 @@ func (a *app) runCommand() *cobra.Command {
 				return err
 			}
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return usagef("want one NAME, then --, then the command: holdfast run NAME -- COMMAND [ARG...]")
+				return usagef("want: holdfast run NAME -- COMMAND [ARG...]")
 			}
 			status, err := newStatusFile(o.status, args[0])
 			if err != nil {
@@ -102,7 +102,7 @@ func (o *runOptions) check(given func(flag string) bool) error {
 	case given("no-wait") && given("wait"):
 		return usagef("--no-wait and --wait exclude each other")
 	case o.wait < 0:
-		return usagef("--wait is %v: it can't be negative", o.wait)
+		return usagef("--wait is %v: it must not be negative", o.wait)
 	case o.ttl < holdfast.MinTTL || o.ttl > holdfast.MaxTTL || o.ttl%time.Millisecond != 0:
 		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, age(holdfast.MaxTTL))
 	case o.grace < 0 || o.grace > o.ttl/3:
@@ -190,7 +190,7 @@ func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []str
 	began := clock()
 	job, err := startJob(a, lease.Name(), argv, env)
 	if err != nil {
-		return ending{err: fmt.Errorf("can't start a guard process: %w", err)}
+		return ending{err: fmt.Errorf("cannot start a guard process: %w", err)}
 	}
 	refuseStop(signals)
 	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say, late: told.outage.overdue}
@@ -215,9 +215,9 @@ func (a *app) conclude(name string, o runOptions, end ending, released error) er
 	case end.lost != nil:
 		return &exitError{exitLost, fmt.Errorf("lost %s (%s): the command was stopped", name, lossOf(end.lost))}
 	case errors.Is(released, holdfast.ErrLost):
-		return &exitError{exitLost, fmt.Errorf("lost %s (%s) before the command ended with code %d: it may not have been alone", name, lossOf(released), end.code)}
+		return &exitError{exitLost, fmt.Errorf("lost %s (%s) before the command ended with code %d: another process may have held the lock too", name, lossOf(released), end.code)}
 	case released != nil:
-		a.say("the command is over, but %s may stay locked until its ttl ends: Redis did not answer (%s)", name, why(released))
+		a.say("the command has ended, but %s may stay locked until its ttl ends: Redis did not answer (%s)", name, why(released))
 	}
 	if end.code == 0 {
 		return nil

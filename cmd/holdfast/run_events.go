@@ -68,7 +68,7 @@ func (n *narrator) event(e holdfast.Event) {
 	case holdfast.SubscriptionBroken:
 		n.subscriptionBroken(e.Err)
 	case holdfast.Dropped:
-		n.detail("%d events came too fast to be told", e.N)
+		n.detail("%d events were dropped: they came too fast", e.N)
 	}
 }
 

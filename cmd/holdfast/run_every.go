@@ -14,17 +14,17 @@ import (
 func (o *runOptions) checkEvery(given func(flag string) bool) (err error) {
 	switch {
 	case given("at") && !given("every"):
-		return usagef("--at wants --every PERIOD beside it")
+		return usagef("--at needs --every PERIOD")
 	case !given("every"):
 		return nil
 	case o.every < time.Millisecond || o.every > holdfast.MaxMinHold || o.every%time.Millisecond != 0:
 		return usagef("--every is %v: it must be whole milliseconds, up to %s", o.every, age(holdfast.MaxMinHold))
 	case o.wait > 0:
-		return usagef("--every and --wait exclude each other: what is not due is skipped")
+		return usagef("--every and --wait exclude each other: a start that is not due is skipped")
 	case o.minHold > 0:
-		return usagef("--every and --min-hold exclude each other: a tick begins once, however quick the command is")
+		return usagef("--every and --min-hold exclude each other: a tick begins once, even if the command is quick")
 	case o.kind != kindOptions{permits: 1}:
-		return usagef("--every and --shared, --exclusive, --of exclude each other: one at a time runs")
+		return usagef("--every and --shared, --exclusive, --of exclude each other: a schedule needs a mutex")
 	}
 	o.tick, err = tickAt(o.at, o.every)
 	return err
@@ -59,7 +59,7 @@ func (a *app) runTick(ctx context.Context, client *holdfast.Client, name string,
 			own = end.outcome()
 			return own
 		}
-		return holdfast.Retryable(errors.New("a signal came before it began"))
+		return holdfast.Retryable(errors.New("a signal came before the command began"))
 	})
 	if !began {
 		came = waited()
@@ -69,7 +69,7 @@ func (a *app) runTick(ctx context.Context, client *holdfast.Client, name string,
 	case came != nil:
 		return end, nil, came
 	case !began && err == nil:
-		return end, nil, errors.New("the lease was over before the command began")
+		return end, nil, errors.New("the lease ended before the command began")
 	case !began:
 		return end, nil, a.notBegun(err, o)
 	case errors.As(err, &lost):

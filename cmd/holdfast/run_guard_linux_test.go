@@ -55,7 +55,7 @@ func TestRunGuardKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wantExit(exitSoftware)
-	r.wantSaid("the guard process ended, so the command was stopped")
+	r.wantSaid("the guard process was killed, so the command was stopped")
 	wantDead(t, "the command", pid)
 	wantDead(t, "the command's child", escaped)
 	next.wantExit(0)

@@ -34,15 +34,15 @@ func (k *kindOptions) check(given func(flag string) bool, minHold bool) error {
 	case (k.shared || k.exclusive) && (given("of") || given("permits")):
 		return usagef("%s and %s exclude each other: NAME is one kind of lock", first, map[bool]string{true: "--of", false: "--permits"}[given("of")])
 	case given("permits") && !given("of"):
-		return usagef("--permits wants --of SIZE beside it: how many permits NAME has in all")
+		return usagef("--permits needs --of SIZE, the permits of NAME in all")
 	case given("of") && (k.size < 1 || k.size > holdfast.MaxSize):
 		return usagef("--of is %d: it must be from 1 to %d", k.size, holdfast.MaxSize)
 	case given("of") && (k.permits < 1 || k.permits > k.size):
 		return usagef("--permits is %d: it must be from 1 to --of, which is %d", k.permits, k.size)
 	case minHold && (k.shared || k.exclusive):
-		return usagef("--min-hold and %s exclude each other: only a name that is held by one at a time has a cool-down", first)
+		return usagef("--min-hold and %s exclude each other: only a mutex has a cool-down", first)
 	case minHold && k.size > 0:
-		return usagef("--min-hold and --of exclude each other: only a name that is held by one at a time has a cool-down")
+		return usagef("--min-hold and --of exclude each other: only a mutex has a cool-down")
 	}
 	return nil
 }
@@ -87,11 +87,11 @@ func withFlags(err error) error {
 	var hint string
 	switch other.Actual {
 	case holdfast.KindRWMutex:
-		hint = "--shared or --exclusive takes it as that"
+		hint = "use --shared or --exclusive"
 	case holdfast.KindMutex:
 		hint = "leave out --shared, --exclusive and --of"
 	case holdfast.KindSemaphore:
-		hint = "--of SIZE takes it as that"
+		hint = "use --of SIZE"
 	}
 	return &exitError{exitUsage, fmt.Errorf("%w: %s", err, hint)}
 }

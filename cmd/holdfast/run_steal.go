@@ -14,13 +14,13 @@ func (o *runOptions) checkSteal(given func(flag string) bool) error {
 	case !given("steal"):
 		return nil
 	case !isHash(o.steal.tenure):
-		return usagef("--steal wants the hash of the holder: ten digits or letters from a to f, as 'holdfast show' prints it")
+		return usagef("--steal wants the hash of the holder, 10 hex digits; 'holdfast show' prints it")
 	case strings.TrimSpace(o.steal.reason) == "":
-		return usagef("--steal wants --reason TEXT beside it: the holder that loses the name reads it")
+		return usagef("--steal needs --reason TEXT: the holder that loses the lock reads it")
 	case o.every > 0:
-		return usagef("--steal and --every exclude each other: a tick is begun by nobody or by one")
+		return usagef("--steal and --every exclude each other: a tick has no holder to take it from")
 	case o.kind != kindOptions{permits: 1}:
-		return usagef("--steal and --shared, --exclusive, --of exclude each other: 'holdfast steal' ends one of several holders")
+		return usagef("--steal and --shared, --exclusive, --of exclude each other: use 'holdfast steal' for one of several holders")
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func (a *app) steal(ctx context.Context, client *holdfast.Client, name string, o
 	m.MinHold = o.minHold
 	lease, err := m.Steal(ctx, o.steal.tenure, o.steal.signed(a.owner))
 	if err == nil {
-		a.detail("%s was taken from tenure %s", visible(name), o.steal.tenure)
+		a.detail("took %s from tenure %s", visible(name), o.steal.tenure)
 	}
 	return lease, err
 }

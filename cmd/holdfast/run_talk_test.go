@@ -114,7 +114,7 @@ func TestRunServerGoneAtTheEnd(t *testing.T) {
 	server.stop(t)
 	r.write("stop")
 	r.wantExit(5)
-	r.wantLines("the command is over, but job may stay locked until its ttl ends: Redis did not answer (")
+	r.wantLines("the command has ended, but job may stay locked until its ttl ends: Redis did not answer (")
 	if got := r.stderr.String(); strings.Count(got, "holdfast:") != 1 {
 		t.Errorf("said %q, want one line", got)
 	}

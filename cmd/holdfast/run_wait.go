@@ -104,8 +104,8 @@ func holderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptio
 func renewsText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) (text string) {
 	words := map[holdfast.Code]string{
 		holdfast.CodeNoTTL: "without expiry", holdfast.CodeExpiring: "does not renew any more",
-		holdfast.CodeRenewalsLate: "renews late", holdfast.CodeHeldLong: "which is long",
-		holdfast.CodeRevoking: "was asked to stop", holdfast.CodeHeldHealthy: "renews on time",
+		holdfast.CodeRenewalsLate: "renews late", holdfast.CodeHeldLong: "longer than usual",
+		holdfast.CodeRevoking: "is asked to stop", holdfast.CodeHeldHealthy: "renews on time",
 	}
 	for _, d := range state.Diagnose(known) {
 		switch word := words[d.Code]; {

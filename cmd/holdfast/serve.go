@@ -166,7 +166,7 @@ func (a *app) endServing(api *server.API, web *http.Server, grace time.Duration)
 		err = errors.Join(err, shut, web.Close())
 	}
 	if err != nil {
-		a.say("ended, but not everything was closed: %v", err)
+		a.say("ended, but some connections were not closed: %v", err)
 	}
 	return nil
 }
@@ -183,9 +183,9 @@ func (a *app) announce(at net.Addr, f *serveFlags) error {
 	a.say("serving the locks of %s; ctrl-C ends it", publicURL(a.redisURL))
 	switch {
 	case f.tokens != "" && f.cert == "" && !server.IsLoopback(f.listen):
-		a.say("tokens travel as plain text here: use --tls-cert, or a proxy that does TLS")
+		a.say("tokens are sent as plain text: use --tls-cert, or a proxy with TLS")
 	case f.tokens == "":
-		a.say("without --tokens everybody on this machine may do everything")
+		a.say("without --tokens everybody on this machine can do everything")
 	}
 	return nil
 }
@@ -193,17 +193,17 @@ func (a *app) announce(at net.Addr, f *serveFlags) error {
 // check refuses what would let the wrong ones in.
 func (f *serveFlags) check() error {
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usagef("--listen %s: want host:port, such as %s", f.listen, defaultServeAddress)
+		return usagef("--listen %s: want host:port such as %s", f.listen, defaultServeAddress)
 	}
 	switch {
 	case f.tokens == "" && f.tokensWereAsked:
 		return usagef("--tokens needs the name of a file")
 	case f.tokens == "" && !server.IsLoopback(f.listen):
-		return usagef("--listen %s: others can reach that, so it needs --tokens; 'holdfast serve token --help' shows how to make them", f.listen)
+		return usagef("--listen %s: other machines can reach it, so --tokens is needed; see 'holdfast serve token --help'", f.listen)
 	case f.admin != "" && !server.IsLoopback(f.admin):
-		return usagef("--admin-listen %s: want a loopback address, such as 127.0.0.1:7421: profiles show what others must not see", f.admin)
+		return usagef("--admin-listen %s: want a loopback address such as 127.0.0.1:7421: profiles can contain secrets", f.admin)
 	case (f.cert == "") != (f.key == ""):
-		return usagef("--tls-cert and --tls-key go together")
+		return usagef("--tls-cert and --tls-key: want both or none")
 	case f.maxConnections < 1:
 		return usagef("--max-connections must be 1 or more")
 	case f.options.MaxStreams < 1:
@@ -219,9 +219,9 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &exitError{exitUnreachable, fmt.Errorf("%s is taken; port 0 takes any free one", address)}
+		return nil, &exitError{exitUnreachable, fmt.Errorf("%s is in use; port 0 is any free port", address)}
 	case err != nil:
-		return nil, usagef("can't listen on %s: %v", address, err)
+		return nil, usagef("cannot listen on %s: %v", address, err)
 	}
 	return l, nil
 }

@@ -32,7 +32,7 @@ when it has changed. To withdraw a token, delete its line.`,
 				}
 			}
 			if role == server.Anonymous {
-				return usagef("there is no role %q: want viewer, user or admin", args[0])
+				return usagef("unknown role %q; want viewer, user or admin", args[0])
 			}
 			secret, line, err := server.NewToken(role, args[1])
 			if err != nil {
@@ -41,7 +41,7 @@ when it has changed. To withdraw a token, delete its line.`,
 			if _, err := fmt.Fprintln(a.stdout, line); err != nil {
 				return err
 			}
-			a.complain("the token, which is shown only now: " + secret)
+			a.complain("token (shown only now): " + secret)
 			return nil
 		},
 	}
@@ -49,7 +49,7 @@ when it has changed. To withdraw a token, delete its line.`,
 
 func roleAndLabel(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return usagef("%s wants a ROLE and a LABEL, and was given %s: quote a label that has spaces", cmd.CommandPath(), several(len(args), "argument"))
+		return usagef("%s wants a ROLE and a LABEL, got %s; quote a label with spaces", cmd.CommandPath(), several(len(args), "argument"))
 	}
 	return nil
 }

@@ -77,18 +77,18 @@ func printState(s screen, state *view) {
 	}
 	line("name", "%s", visible(state.Name))
 	if h := state.Holder; h == nil {
-		line("holder", "nobody: the name is free")
+		line("holder", "none: the name is free")
 		if state.Size > 0 {
 			line("size", "%s, as a semaphore", partText(holdfast.Part{Permits: state.Size}))
 		}
 	} else if h.Cooldown {
-		line("holder", "nobody: the name is in cool-down after %s", s.paint(bold, visible(h.Owner)))
+		line("holder", "none: in cool-down after %s", s.paint(bold, visible(h.Owner)))
 		line("time left", "%s", remainingText(h))
 	} else if state.Kind != holdfast.KindMutex {
 		line("kind", "%s", visible(state.kind()))
 		order := ""
 		if state.Holding > 1 {
-			order = ", by the end of their time"
+			order = ", by the end of their lease"
 		}
 		line("held", "%s%s:", useText(state.State), order)
 		printHolders(s, state.State)

@@ -132,7 +132,7 @@ func lossWord(err error) string {
 // try writes what the command must not fail for.
 func (s *statusFile) try(a *app) {
 	if err := s.write(); err != nil {
-		a.complain(fmt.Sprintf("the status file: %v", err))
+		a.complain(fmt.Sprintf("--status-file: %v", err))
 	}
 }
 

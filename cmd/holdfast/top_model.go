@@ -185,10 +185,10 @@ func (m *topModel) chosen() string {
 }
 
 // topSorts are the words of --sort, and topOrders what they mean.
-var topSorts = []string{"trouble", "name", "waiting", "left", "held"}
+var topSorts = []string{"problem", "name", "waiting", "left", "held"}
 
 var topOrders = map[string]func(a, b topRow) int{
-	"trouble": func(a, b topRow) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Waiting, a.Waiting)) },
+	"problem": func(a, b topRow) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Waiting, a.Waiting)) },
 	"name":    func(a, b topRow) int { return cmp.Compare(a.Name, b.Name) },
 	"waiting": func(a, b topRow) int { return cmp.Compare(b.Waiting, a.Waiting) },
 	"left":    func(a, b topRow) int { return cmp.Compare(leftOf(a), leftOf(b)) },

@@ -15,7 +15,7 @@ import (
 // watched is a model that nobody feeds but the test.
 func watched(width, height int, states ...*holdfast.State) *topModel {
 	now := time.Unix(1e9, 0)
-	m := &topModel{server: "redis://test", sort: "trouble", every: time.Second, now: func() time.Time { return now }, width: width, height: height}
+	m := &topModel{server: "redis://test", sort: "problem", every: time.Second, now: func() time.Time { return now }, width: width, height: height}
 	m.look = func() topSeen { return topSeen{} }
 	m.lookAt = func(name string) topDetail { return topDetail{name, []string{"all about " + name}} }
 	var seen topSeen
@@ -152,7 +152,7 @@ func TestTopCountsDown(t *testing.T) {
 		}
 	}
 	press(m, "space")
-	if got := m.picture(); !strings.Contains(got, " 9s ") || !strings.Contains(got, "stopped 1m0s ago") {
+	if got := m.picture(); !strings.Contains(got, " 9s ") || !strings.Contains(got, "paused 1m0s ago") {
 		t.Errorf("stopped: got\n%s\nwant what was seen, and since when it stands", got)
 	}
 	m.Update(topSeen{})

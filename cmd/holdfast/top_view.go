@@ -55,14 +55,14 @@ func (m *topModel) picture() string {
 	return strings.Join(lines, "\n")
 }
 
-const topKeys = `up, down, k, j       choose a name
-pgup, pgdown         a page; home and end: the first, the last
-enter                its holder and who waits; esc goes back
-/                    show only what contains a text; esc ends that
-s, r                 sort by the next column; turn the order round
-a                    free names, too
-space                stop, and go on
-?                    these keys
+const topKeys = `up, down, k, j       select a name
+pgup, pgdown         page; home and end: first, last
+enter                show its holder and its waiters; esc goes back
+/                    show only names or holders that contain a text; esc ends that
+s, r                 sort by the next column; reverse the order
+a                    also show free names
+space                pause and resume
+?                    show these keys
 q                    quit`
 
 // roomy reports whether there is room for more than the table.
@@ -89,22 +89,22 @@ func (m *topModel) paint(colour, text string) string {
 
 // summary is the first line.
 func (m *topModel) summary() string {
-	held, waiting, troubled := 0, 0, 0
+	held, waiting, problems := 0, 0, 0
 	for _, r := range m.rows {
 		if r.Holder != nil && !r.Holder.Cooldown {
 			held++
 		}
 		if r.bad {
-			troubled++
+			problems++
 		}
 		waiting += r.Waiting
 	}
 	text := fmt.Sprintf("%d held, %d waiting, ", held, waiting)
-	trouble := fmt.Sprintf("%d in trouble", troubled)
-	if troubled > 0 {
-		trouble = m.paint(bad, trouble)
+	problem := fmt.Sprintf("%d with problems", problems)
+	if problems > 0 {
+		problem = m.paint(bad, problem)
 	}
-	text += trouble + "  " + m.server
+	text += problem + "  " + m.server
 	if m.prefix != "" {
 		text += "  " + visible(m.prefix) + "..."
 	}
@@ -115,11 +115,11 @@ func (m *topModel) summary() string {
 func (m *topModel) aside() string {
 	switch {
 	case m.paused:
-		return "  " + m.paint(bold, "stopped "+age(m.now().Sub(m.at))+" ago; space goes on")
+		return "  " + m.paint(bold, "paused "+age(m.now().Sub(m.at))+" ago; space resumes")
 	case m.err != nil:
 		return "  " + m.paint(bad, "no answer for "+age(m.now().Sub(m.since)))
 	case m.at.IsZero():
-		return "  looking ..."
+		return "  loading ..."
 	}
 	return ""
 }
@@ -134,20 +134,20 @@ func (m *topModel) status() string {
 	case m.filter != "":
 		return fmt.Sprintf("/%s  %d of %d", m.filter, len(m.shown), len(m.rows))
 	case m.refused > 0:
-		return m.paint(bad, fmt.Sprintf("%d names are left out: the server refuses to show them", m.refused))
+		return m.paint(bad, fmt.Sprintf("%d names are left out: the server refused to show them", m.refused))
 	}
 	return ""
 }
 
 func (m *topModel) footer() string {
 	if m.detail != "" {
-		return "esc back  up/down scroll  space stop  q quit"
+		return "esc back  up/down scroll  space pause  q quit"
 	}
 	order := m.sort
 	if m.reverse {
 		order += ", reversed"
 	}
-	return "enter look  / filter  s sort (" + order + ")  a all  ? keys  q quit"
+	return "enter details  / filter  s sort (" + order + ")  a all  ? keys  q quit"
 }
 
 // topColumn is one column of the table.

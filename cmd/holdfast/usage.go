@@ -12,7 +12,7 @@ import (
 // noArgs is for commands that take nothing but flags.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no arguments, and was given %q", cmd.CommandPath(), args[0])
+		return usagef("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -25,13 +25,13 @@ func oneName(cmd *cobra.Command, args []string) error {
 	case 1:
 		return nil
 	}
-	return usagef("%s wants one NAME, and was given %d: quote a name that has spaces", cmd.CommandPath(), len(args))
+	return usagef("%s wants one NAME, got %d; quote a name with spaces", cmd.CommandPath(), len(args))
 }
 
 // maybeOne is for commands that can be limited to what begins with a text.
 func maybeOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("%s takes one PREFIX, and was given %d", cmd.CommandPath(), len(args))
+		return usagef("%s takes one PREFIX, got %d", cmd.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	} else if cmd.ArgsLenAtDash() == 1 {
 		hint = fmt.Sprintf(": did you mean 'holdfast run %s -- ...'?", args[0])
 	}
-	return usagef("there is no command %q%s", args[0], hint)
+	return usagef("unknown command %q%s", args[0], hint)
 }
 
 // flagError says in our words what is wrong with a flag.
@@ -62,15 +62,15 @@ func flagError(cmd *cobra.Command, err error) error {
 			name = "-" + unknown.GetSpecifiedName()
 		}
 		if cmd.Name() == "run" || cmd.Name() == "elect" {
-			return usagef("there is no flag %s%s; those of the command go behind --", name, similarFlags(cmd, name))
+			return usagef("unknown flag %s%s; flags of COMMAND go after --", name, similarFlags(cmd, name))
 		}
-		return usagef("there is no flag %s%s", name, similarFlags(cmd, name))
+		return usagef("unknown flag %s%s", name, similarFlags(cmd, name))
 	case errors.As(err, &lacking):
-		return usagef("--%s wants a value%s", lacking.GetFlag().Name, valueHint(lacking.GetFlag()))
+		return usagef("--%s wants %s", lacking.GetFlag().Name, firstOf(valueHint(lacking.GetFlag()), "a value"))
 	case errors.As(err, &invalid):
 		flag := invalid.GetFlag()
 		if hint := valueHint(flag); hint != "" {
-			return usagef("--%s %s: want a value%s", flag.Name, invalid.GetValue(), hint)
+			return usagef("--%s %s: want %s", flag.Name, invalid.GetValue(), hint)
 		}
 		return usagef("--%s %s: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
 	}
@@ -81,11 +81,11 @@ func flagError(cmd *cobra.Command, err error) error {
 func valueHint(flag *pflag.Flag) string {
 	switch flag.Value.Type() {
 	case "duration":
-		return " such as 500ms, 30s, 5m or 1h30m"
+		return "a duration such as 500ms, 30s, 5m or 1h30m"
 	case "int":
-		return " that is a whole number"
+		return "a whole number"
 	case "bool":
-		return " of true or false"
+		return "true or false"
 	}
 	return ""
 }

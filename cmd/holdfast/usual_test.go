@@ -29,7 +29,7 @@ func TestUsual(t *testing.T) {
 	if got := look(20 * time.Second); !strings.HasSuffix(got, ", renews on time") {
 		t.Errorf("got %q of twice the usual time", got)
 	}
-	if got, want := look(40*time.Second), "job is held by ci-7 for 40s, which is long"; got != want || asked != 1 {
+	if got, want := look(40*time.Second), "job is held by ci-7 for 40s, longer than usual"; got != want || asked != 1 {
 		t.Errorf("got %q, and asked %d times; want %q, and once", got, asked, want)
 	}
 }

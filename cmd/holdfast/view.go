@@ -21,7 +21,7 @@ type view struct {
 // left out.
 func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view {
 	if state.Unreadable != nil {
-		a.detail("whether %s is an election is not known: %s", state.Name, why(state.Unreadable))
+		a.detail("unknown whether %s is an election: %s", state.Name, why(state.Unreadable))
 	}
 	return &view{State: state, reasons: reasons, term: state.Term}
 }
@@ -44,7 +44,7 @@ func (a *app) lookBack(ctx context.Context, client *holdfast.Client, v *view) {
 	case err == nil:
 		v.last = last
 	case !errors.Is(err, holdfast.ErrNeverRan):
-		a.detail("what is remembered of runs of %s is not known: %s", v.Name, why(err))
+		a.detail("last run of %s unknown: %s", v.Name, why(err))
 	}
 }
 

@@ -58,7 +58,7 @@ func (a *app) watch(ctx context.Context, prefix string) error {
 	for e, err := range journal.Follow(ctx, store, journal.Query{KeyPrefix: a.prefix, Prefix: prefix}) {
 		switch {
 		case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, journal.ErrRewound):
-			a.say("%s; still watching", why(err))
+			a.say("%s; retrying", why(err))
 			continue
 		case errors.Is(err, journal.ErrEntry):
 			a.detail("%s", reason(err))
