@@ -53,9 +53,10 @@ type Mutex struct {
 	// then is lost with cause [Expired], and the name is released at once. So the work
 	// must have stopped by then.
 	//
-	// The holder notices a loss or a revocation at that end at the latest, or earlier
-	// by CheckHeld or EnsureHeld. Such a lease cannot be exported. Each call of Lock
-	// has its own tenure, as with Owner.
+	// The holder notices a loss at that end at the latest; CheckHeld and EnsureHeld
+	// notice it earlier. The same holds for a revocation without a notification, as in
+	// a Cluster. Such a lease cannot be exported. Each call of Lock has its own tenure,
+	// as with Owner.
 	NoRenew bool
 
 	client    *Client
