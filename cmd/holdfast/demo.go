@@ -113,7 +113,7 @@ func (a *app) demoCommand() *cobra.Command {
 
 	buyer := &cobra.Command{
 		Use:    "buyer",
-		Short:  "Be one buyer of a demo, told by stdin what to do",
+		Short:  "Run one buyer of a demo, controlled by stdin",
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -191,7 +191,7 @@ func (a *app) playAll(ctx context.Context, sale *sale, processes bool) (results 
 		results = append(results, newResult(sale, way, visits, sold, left))
 	}
 	if shown {
-		progress.printf("\r\x1b[Kholdfast: a holder stands still")
+		progress.printf("\r\x1b[Kholdfast: a holder is paused")
 	}
 	if frozen, err = shop.playFrozen(ctx); err != nil {
 		return nil, nil, fmt.Errorf("the frozen holder: %w", err)

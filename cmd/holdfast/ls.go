@@ -24,15 +24,9 @@ COLUMNS
 TOKENS UP TO is the highest token reserved, not the token of the lease: a process
 reserves a block of tokens at a time.
 
-<<<<<<< HEAD
-PROBLEM is what somebody should look after: possible-deadlock, no-ttl, starving,
-readers-block-writer, expiring, renewals-late, held-long; 'holdfast show NAME' says
-it in words, and docs/guide/08-operating.md has a table. --problems lists those names only.
-=======
 PROBLEM names what needs attention: possible-deadlock, no-ttl, starving,
 readers-block-writer, expiring, renewals-late, held-long. 'holdfast show NAME' explains
-it. --problems lists only such names.
->>>>>>> 33c9d59 (cmd: show one screen for --help, and everything for help COMMAND)
+it, docs/guide/08-operating.md lists all. --problems lists only such names.
 
 LIMITS
 A name is found by the key of its tokens, which lives for a day after the last use. A
