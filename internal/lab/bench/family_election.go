@@ -11,7 +11,7 @@ import (
 // What a candidate says of itself.
 const candidateValue = "10.0.0.7:8080"
 
-var holdfastElection = ofFamily("Election.Campaign and Release. Campaign also announces the term, which costs one more round trip.",
+var holdfastElection = ofFamily("Election.Campaign, which also announces the term, and Release.",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		election := client.Election(name)
 		return &leased{take: func(ctx context.Context) (*holdfast.Lease, error) { return election.Campaign(ctx, candidateValue) }}, nil
@@ -19,7 +19,7 @@ var holdfastElection = ofFamily("Election.Campaign and Release. Campaign also an
 
 var etcdElection = contender{
 	who:      "etcd",
-	settings: "concurrency.Election, Campaign and Resign, with a session for each candidate. Its commands are not counted.",
+	settings: "concurrency.Election, with a session for each candidate. Its commands are not counted.",
 	open: openEtcd(func(own *concurrency.Session, name string) mutex {
 		return etcdCandidate{concurrency.NewElection(own, name)}
 	}),

@@ -31,7 +31,7 @@ var holdfastEval = ofFamily("Lease.Eval of a script with one INCRBY, under one l
 
 var evalshaLimit = contender{
 	who: "limit-evalsha", library: "rueidis",
-	settings: "EVALSHA of the same script through rueidis with defaults, without a lock.",
+	settings: "EVALSHA of the same script, without a lock.",
 	sends:    []string{"evalsha", "eval", "ping"},
 	open: openRueidis(func(rc rueidis.Client, name string) mutex {
 		keys := []string{"counter:" + name}

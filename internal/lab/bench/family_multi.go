@@ -19,7 +19,7 @@ func namesOf(name string) []string {
 	return all
 }
 
-var holdfastMulti = ofFamily("Multi of three names.",
+var holdfastMulti = ofFamily("",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		return &multiLocked{multi: client.Multi(namesOf(name)...)}, nil
 	})

@@ -54,7 +54,7 @@ var holdfastNotDue = ofFamily("Client.Once. Its error has process, time and resu
 		}}, nil
 	})
 
-var holdfastMinHold = ofFamily("Mutex with MinHold of one minute, Lock and Release of a new name each time.",
+var holdfastMinHold = ofFamily("",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		n := 0
 		return &leased{take: func(ctx context.Context) (*holdfast.Lease, error) {
@@ -70,7 +70,7 @@ var holdfastMinHold = ofFamily("Mutex with MinHold of one minute, Lock and Relea
 func setNX(want error) contender {
 	return contender{
 		who: "set-nx-ex", library: "rueidis",
-		settings: "SET NX EX 60 through rueidis with defaults. A run that dies counts, a run of more than 60 s overlaps the next, nothing is recorded.",
+		settings: "SET NX EX 60 through rueidis. A run that dies counts, a run of more than 60 s overlaps the next, nothing is recorded.",
 		sends:    []string{"set", "ping"},
 		open: openRueidis(func(rc rueidis.Client, name string) mutex {
 			if want == nil {

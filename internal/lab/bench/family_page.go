@@ -1,19 +1,21 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 )
 
 // The family's part of the page: one table for all its workloads.
 
 const familyText = `Each kind runs beside the nearest lock of another library, or beside the recipe that people
-write themselves. Columns are those of the mutex. F1, F3 and F6 ran twice as long as the rest.`
+write themselves. Waits are in µs. In brackets: holdfast's figure divided by that of the best
+other whose lock held, **bold if the other is better**. F1, F3 and F6 ran twice as long as the rest.`
 
 func (p *printer) family(r *Report) {
 	var rows []*Row
 	for _, w := range family {
 		for i := range r.Rows {
-			if r.Rows[i].Workload == w.name {
+			if r.Rows[i].Workload == w.name && (!strings.HasPrefix(r.Rows[i].Who, "limit") || r.Rows[i].Who == evalshaLimit.who) {
 				rows = append(rows, &r.Rows[i])
 			}
 		}
@@ -31,17 +33,19 @@ func (p *printer) family(r *Report) {
 }
 
 func (p *printer) familyRows(r *Report, rows []*Row) {
-	p.printf("\nworkload, contender | per second | p50 | p99 | commands | server CPU\n---|---:|---:|---:|---:|---:\n")
+	ratios := r.ratios()
+	p.printf("\nworkload, contender | per second | p99\n---|---:|---:\n")
 	for _, row := range rows {
-		p.printf("%s %s | %s | %s | %s | %s\n", row.Workload, row.Who, number(row.OpsPerSecond),
-			number(row.P50), number(row.P99), row.cost())
+		ops, p99 := number(row.OpsPerSecond), number(row.P99)
+		if i := slices.IndexFunc(ratios, func(q beside) bool { return q.workload == row.Workload && q.who == row.Who }); i >= 0 {
+			ops += " (" + ratios[i].ops.compared(ratios[i].ops.mid < 1) + ")"
+			p99 += " (" + ratios[i].p99.compared(ratios[i].p99.mid > 1) + ")"
+		}
+		p.printf("%s %s | %s | %s\n", row.Workload, row.Who, ops, p99)
 	}
 	p.printf("\n")
 	for _, row := range rows {
-		if row.HandoverP50 > 0 {
-			p.printf("%s, %s: hand-over p50 %s, p99 %s.\n\n", row.Workload, row.Who, number(row.HandoverP50), number(row.HandoverP99))
-		}
-		p.notes(row, row.Workload+", "+row.Who)
+		p.notes(row)
 	}
 	p.familySettings(r, rows)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-var holdfastRWMutex = ofFamily("RWMutex, RLock or Lock, with one queue for both.",
+var holdfastRWMutex = ofFamily("",
 	func(client *holdfast.Client, name string) (mutex, error) {
 		m := &holdfastReader{}
 		rw := client.RWMutex(name)
@@ -31,7 +31,7 @@ func (m *holdfastReader) ask(p part) { m.writes = p.alone() }
 
 var etcdRWMutex = contender{
 	who: "etcd",
-	settings: "client/v3/experimental/recipes, RWMutex, with a session for each caller. Its calls take no context, so each runs in a goroutine that may outlive the run. " +
+	settings: "experimental/recipes, RWMutex, with a session for each caller. " +
 		"Its commands are not counted.",
 	open: openEtcd(func(own *concurrency.Session, name string) mutex { return &etcdReader{own: own, name: name} }),
 }

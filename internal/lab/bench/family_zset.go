@@ -15,8 +15,8 @@ import (
 var zsetRecipe = contender{
 	who:     "zset-recipe",
 	library: "goredis",
-	settings: "the well-known recipe, through go-redis with PoolSize 512: ZREMRANGEBYSCORE, ZADD with the client's clock, ZRANK in a MULTI, ZREM if it is not among the first. It polls every " +
-		pollText + ". No renewal, no token, no weights. A client with a slow clock is among the first although all permits are taken, so it lets in too many.",
+	settings: "the well-known recipe, through go-redis: a sorted set by the client's clock, in a MULTI. With a slow clock a client is let in although all permits are taken. It polls every " +
+		pollText + ". No renewal, no token, no weights.",
 	sends: []string{"multi", "exec", "zremrangebyscore", "zadd", "zrank", "zrem"},
 	open:  openGoRedis(func(rc *redis.Client, name string) mutex { return &zsetMulti{rc, name, rand.Text()} }),
 }
@@ -56,7 +56,7 @@ func (m *zsetMulti) unlock() error { return m.rc.ZRem(context.Background(), m.na
 var zsetScript = contender{
 	who:     "zset-script",
 	library: "rueidis",
-	settings: "the correct recipe, through rueidis with defaults: one script of five commands by the server's clock, and ZREM. It polls every " +
+	settings: "the correct recipe, through rueidis: one script by the server's clock. It polls every " +
 		pollText + ". No renewal, no token, no weights.",
 	sends: []string{"evalsha", "eval", "zrem", "ping"},
 	open:  openRueidis(func(rc rueidis.Client, name string) mutex { return &zsetLua{rc, name, rand.Text()} }),

@@ -10,7 +10,7 @@ import (
 var holdfastGoRedisContender = contender{
 	who:      "holdfast-goredis",
 	library:  "goredis",
-	settings: "goredisstore on go-redis with PoolSize 512, as for the other libraries, and ContextTimeoutEnabled.",
+	settings: "goredisstore on go-redis with PoolSize 512 and ContextTimeoutEnabled.",
 	sends:    []string{"evalsha", "eval", "subscribe", "unsubscribe", "ping"},
 	open: func(s setup) (session, error) {
 		rc := redis.NewClient(&redis.Options{Addr: s.Addr, PoolSize: 512, ContextTimeoutEnabled: true})

@@ -32,7 +32,7 @@ return redis.call("PEXPIRE", KEYS[1], ARGV[2])`
 var leaseLimits = []contender{
 	{
 		who: "limit-lease-rueidis", library: "rueidis",
-		settings: "limit-token-rueidis with an id for each try, a context that ends with the deadline, and a renewal after a third of the TTL. No queue, no local waiters, and Close releases nothing.",
+		settings: "limit-token-rueidis with a deadline and renewals. No waiting.",
 		sends:    []string{"evalsha", "eval", "ping"},
 		open: onRueidis(func(rc rueidis.Client) session {
 			lock, unlock, renew := rueidis.NewLuaScript(lockAgain), rueidis.NewLuaScript(deleteForNobody), rueidis.NewLuaScript(prolong)

@@ -50,13 +50,13 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])` + nextToken + `return redis.cal
 var lineLimits = []contender{
 	{
 		who: "limit-queue", library: "rueidis",
-		settings: "a minimal lock with a queue: SET NX, or a place in a list; a release makes the first waiter the holder and publishes. No token, no renewal; a dead process blocks the queue.",
+		settings: "a minimal lock with a queue and pushes. No token, no renewal; a dead process blocks the queue.",
 		sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 		open:     openLine(standInLine, handToNext),
 	},
 	{
 		who: "limit-queue-token", library: "rueidis",
-		settings: "limit-queue with rising tokens; a release skips waiters of dead processes. No renewal; a holder that dies blocks the queue.",
+		settings: "limit-queue with tokens; a release skips dead waiters. No renewal; a dead holder blocks the queue.",
 		sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 		open:     openLine(standInLineForToken, handTokenToNext, "fence:"),
 	},

@@ -60,7 +60,7 @@ return 0`
 // of its callers that waited by then.
 var turnsLimits = []contender{{
 	who: "limit-turns", library: "rueidis",
-	settings: "limit-queue for processes: the holding process gives one turn to each caller that waited, through a Go channel, then hands over and queues again by one script. No token, no renewal; a dead process blocks the queue.",
+	settings: "limit-queue for processes; the holding one gives a turn to each of its callers, then hands over.",
 	sends:    []string{"evalsha", "eval", "subscribe", "ping"},
 	open:     openTurns(standInLine, handAndStand),
 }, {

@@ -17,7 +17,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 	loopLimit,
 	{
 		who: "limit-rueidis", library: "rueidis",
-		settings: "SET NX, then the compare-and-delete script of the Redis documentation, through rueidis with defaults. No renewal, no token, no waiting.",
+		settings: "SET NX, then a compare-and-delete script, through rueidis. No renewal, no token, no waiting.",
 		sends:    []string{"set", "evalsha", "eval", "ping"},
 		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisSet{rc, name, rand.Text()} }),
 	},
@@ -29,7 +29,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 	},
 	{
 		who: "limit-token-rueidis", library: "rueidis",
-		settings: "a minimal lock with a token that rises also after a loss of data: one script of five commands checks for waiters, sets the key and the token; a release checks for waiters. Through rueidis. No renewal, and no way to wait.",
+		settings: "SET NX and a token that rises also after a loss of data, in a script. No renewal, no waiting.",
 		sends:    []string{"evalsha", "eval", "ping"},
 		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisToken{rueidisSet{rc, name, rand.Text()}} }),
 	},
@@ -47,7 +47,7 @@ var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []c
 		sends:    []string{"ping"}, outside: true,
 		open: openGoRedis(func(rc *redis.Client, _ string) mutex { return goRedisPing{rc} }),
 	},
-	rueidisPing("limit-ping-idle", "PING through rueidis after 1 to 3 ms of sleep, so that about one process is active at a time, as in a hand-over.",
+	rueidisPing("limit-ping-idle", "PING through rueidis after 1 to 3 ms of sleep; about one process is active, as in a hand-over.",
 		time.Millisecond),
 	redisBenchmarkLimit,
 })

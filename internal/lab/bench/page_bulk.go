@@ -12,9 +12,9 @@ import (
 // told are figures without a goal that the page shows all the same. latest.json has
 // the others, too, and those of one processor.
 var told = []string{
-	"time to lock all", "a renewal in Redis", "last waiter served after the release", "a hand-over from client to client",
+	"time to lock all", "a renewal in Redis", "last waiter served after the release",
 	"commands", "a name that is held", "more if one waits", "a waiter in a long queue", "a name that was used once",
-	"heap per reader", "all of them hold after", "scripts until then", "both leases believed at once, p99",
+	"heap per reader", "all of them hold after", "both leases believed at once, p99",
 	"from the call to the end of the holder's context, p99", "from the call to the end of the old holder's context, p99",
 	"from the call to the waiter's lock, p99",
 }
@@ -38,32 +38,47 @@ func (p *printer) bulk(r *Report, workloads []bulkWorkload) {
 	}
 }
 
-// bulkRow is a list of figures: those of a series in one line.
+// bulkRow is a list of figures: a series in one line, and in one line what is to be, and
+// is, zero.
 func (p *printer) bulkRow(row BulkRow) {
 	p.printf("%s:\n\n", row.Who)
-	var done []string
+	var done, none []string
 	for _, f := range row.Figures {
 		m := series.FindStringSubmatch(f.Name)
 		switch {
-		case m != nil && !slices.Contains(done, m[1]+m[3]):
+		case m != nil && !slices.Contains(done, m[1]+m[3]) && !strings.Contains(m[3], "processor time"):
 			done = append(done, m[1]+m[3])
 			p.printf("- %s%s, %s: %s\n", m[1], m[3], f.Unit, row.seriesOf(m[1], m[3]))
+		case m == nil && f.Value == 0 && f.Met && strings.ReplaceAll(f.Limit, " ", "") == "≤0":
+			none = append(none, f.Name)
 		case m == nil && (f.Limit != "" || slices.Contains(told, f.Name)):
 			p.printf("- %s: %s\n", f.Name, f.shown())
 		}
 	}
+	if len(none) > 0 {
+		p.printf("- 0 as required: %s\n", strings.Join(none, ", "))
+	}
 	p.printf("\n")
 }
 
-// seriesOf are the values of a series, each with its number.
+// seriesOf is the first and the last value of a series, and the largest if it stands
+// between them, each with its number.
 func (row BulkRow) seriesOf(what, of string) string {
 	var all []string
+	largest, at := 0.0, 0
 	for _, f := range row.Figures {
 		if m := series.FindStringSubmatch(f.Name); m != nil && m[1] == what && m[3] == of {
+			if f.Value > largest {
+				largest, at = f.Value, len(all)
+			}
 			all = append(all, fmt.Sprintf("%s (%s)", fourDigits(f.Value), m[2]))
 		}
 	}
-	return strings.Join(all, ", ")
+	last := len(all) - 1
+	if at > 0 && at < last {
+		return strings.Join([]string{all[0], all[at], all[last]}, ", ")
+	}
+	return all[0] + ", " + all[last]
 }
 
 // shown is the value, and the goal if there is one.
@@ -86,10 +101,13 @@ func fourDigits(x float64) string {
 	return number(x)
 }
 
+// explained are the limits that the page speaks of.
+var explained = []string{"limit", "limit-rueidis", "limit-token-rueidis", "limit-lease-rueidis", "limit-queue", "limit-queue-token", pingBeside}
+
 func (p *printer) settings(r *Report) {
-	p.printf("## Contenders\n\nA limit that ends in -goredis is the one that ends in -rueidis, through go-redis with PoolSize 512.\n\n")
+	p.printf("## Contenders\n\n")
 	for _, c := range slices.Concat(contenders(), limits) {
-		if text := r.Settings[c.who]; text != "" && text != sameThroughGoRedis && !hidden(c.who) {
+		if text := r.Settings[c.who]; text != "" && (!strings.HasPrefix(c.who, "limit") || slices.Contains(explained, c.who)) {
 			p.printf("- %s: %s\n", c.who, text)
 		}
 	}

@@ -15,7 +15,7 @@ var redsyncContender = contender{
 	who:     "redsync",
 	library: "goredis",
 	settings: "go-redis with PoolSize 512. It polls every 50 to 250 ms by default; here every " + pollText +
-		" (WithRetryDelayFunc, the best of those tried), without a limit of tries.",
+		" (the best of those tried).",
 	sends: []string{"set", "evalsha", "eval"},
 	open: func(s setup) (session, error) {
 		rc := newGoRedis(s.Addr)
