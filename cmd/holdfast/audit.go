@@ -114,7 +114,7 @@ func (a *app) audit(ctx context.Context, prefix string, since time.Duration) err
 func printReport(s screen, r *journal.Report) {
 	switch r.Verdict {
 	case journal.Proved:
-		s.printf("%s: no two leases of a name overlapped, and tokens always rose\n", s.paint(good, "proved"))
+		s.printf("%s: no two leases of a name overlap, and each token is higher than the one before\n", s.paint(good, "proved"))
 	case journal.Refuted:
 		s.printf("%s:\n", s.paint(bad, "refuted"))
 	default:
@@ -126,18 +126,20 @@ func printReport(s screen, r *journal.Report) {
 	for _, why := range r.Reasons {
 		s.printf("  %s\n", visible(why))
 	}
-	s.printf("%d leases of %d names, in %d entries", r.Leases, r.Names, r.Entries)
+	s.printf("%s of %s, in %s", several(r.Leases, "lease"), several(r.Names, "name"), entries(r.Entries))
 	if r.Entries > 0 {
 		s.printf(" from %s to %s", stamp(r.From), stamp(r.To))
 	}
 	s.printf("\n")
 	if r.Shared > 0 {
-		s.printf("not checked: %d leases of semaphores and reader-writer locks, which may overlap\n", r.Shared)
+		s.printf("not checked: %s of semaphores and reader-writer locks, which may overlap\n", several(r.Shared, "lease"))
 	}
 	if r.Leases > 0 {
 		s.printf("uncertainty: %s (the errors of the clocks can hide an overlap that short)\n", duration(r.Uncertainty))
 	}
 }
+
+func entries(n int) string { return count(n, "entry", "entries") }
 
 type reportJSON struct {
 	Verdict       string             `json:"verdict"`

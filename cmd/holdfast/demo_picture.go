@@ -38,7 +38,7 @@ func printPicture(s screen, r *result) {
 	for _, v := range r.visits {
 		end = max(end, v.Left)
 	}
-	title := fmt.Sprintf("%s: %d met in the shop, %d oversold", r.way, r.overlaps, r.oversold)
+	title := fmt.Sprintf("%s: %d overlaps, %d oversold", r.way, r.overlaps, r.oversold)
 	s.printf("\n%s\n", s.paint(bold, title))
 	for i, v := range r.visits[:min(len(r.visits), maxRows)] {
 		s.printf("%s %s\n", s.paint(dim, fmt.Sprintf("%3d", i+1)), s.row(draw(v, r.visits, end, width)))

@@ -8,7 +8,7 @@ import (
 // The columns of the table; with the spaces between them it is 80 wide.
 const (
 	tableHead1 = "                                                     longest  commands"
-	tableHead2 = "way      sold  oversold  overlaps  fastest  slowest     wait   a buyer  fairness"
+	tableHead2 = "way      sold  oversold  overlaps  fastest  slowest     wait per buyer  fairness"
 )
 
 func printTable(s screen, sale *sale, results []*result) {

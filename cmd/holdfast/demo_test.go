@@ -80,7 +80,7 @@ func TestPicture(t *testing.T) {
 		{Arrived: ms(100), Entered: ms(151), Left: ms(200)},
 	}})
 	got, want := out.String(), `
-setnx: 2 met in the shop, 1 oversold
+setnx: 2 overlaps, 1 oversold
   1 #####XXXXX
   2 .....XXXXX######
   3           .....#####
