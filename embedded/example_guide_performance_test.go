@@ -22,7 +22,8 @@ func Example_linger() {
 	for range 2 { // the second Lock sends no command
 		lease, err := client.Mutex("shard:7").Lock(context.Background())
 		if err != nil {
-			log.Fatal(err)
+			log.Print(err)
+			return
 		}
 		fmt.Println(lease.Release())
 	}

@@ -18,11 +18,13 @@ func ExampleNew() {
 	client := holdfast.New(goredisstore.New(rdb), nil)
 	defer client.Close()
 
-	lease, err := client.Mutex("invoice:42").Lock(context.Background())
+	err := holdfast.Do(context.Background(), client.Mutex("invoice:42"),
+		func(ctx context.Context, lease *holdfast.Lease) error {
+			return charge(ctx, lease.Token())
+		})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
 	}
-	defer lease.Release()
 }
 
 // A client of the store's own, made from a URL.
@@ -51,3 +53,5 @@ func ExampleOptions() {
 }
 
 func freshPassword() string { return "" } // from the vault of the program
+
+func charge(context.Context, int64) error { return nil } // the work

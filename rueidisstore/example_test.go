@@ -24,11 +24,13 @@ func ExampleNew() {
 	client := holdfast.New(rueidisstore.New(rc), nil)
 	defer client.Close()
 
-	lease, err := client.Mutex("invoice:42").Lock(context.Background())
+	err = holdfast.Do(context.Background(), client.Mutex("invoice:42"),
+		func(ctx context.Context, lease *holdfast.Lease) error {
+			return charge(ctx, lease.Token())
+		})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
 	}
-	defer lease.Release()
 }
 
 // A client of the store's own, made from a URL.
@@ -59,3 +61,5 @@ func ExampleOptions() {
 }
 
 func freshPassword() string { return "" } // from the vault of the program
+
+func charge(context.Context, int64) error { return nil } // the work

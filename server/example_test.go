@@ -26,7 +26,8 @@ func ExampleHandler() {
 
 	api, err := server.Handler(client, &server.Options{BasePath: "/locks"})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer api.Close(context.Background())
 	mux := http.NewServeMux()

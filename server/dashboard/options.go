@@ -49,8 +49,8 @@ const (
 	Steal  Verb = "steal"
 )
 
-// AllowAll, as Options.Authorize, allows every request to revoke and steal. Use
-// it for a dashboard on loopback, or behind a proxy that admits only operators.
+// AllowAll allows every request to revoke and steal, as Options.Authorize. Use it
+// for a dashboard on loopback, or behind a proxy that admits only operators.
 func AllowAll(*http.Request, Action) error { return nil }
 
 // withDefaults returns a checked copy. A mistake of the program panics.
