@@ -106,7 +106,7 @@ func (l *latest) simulation(b *strings.Builder) {
 	if !l.from(b, "simulation", "Simulated time") {
 		return
 	}
-	fmt.Fprintf(b, "%s stories, %s operations, %s faults of %d kinds: **%d promises broken**. The count of each kind stands in\n[latest.json](verification/latest.json).\n",
+	fmt.Fprintf(b, "%s stories, %s operations, %s faults of %d kinds: **%d promises broken**.\n",
 		thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), thousands(total(l.Stories.Faults)), len(l.Stories.Faults), len(l.Stories.Violations))
 }
 

@@ -42,11 +42,17 @@ func (l *latest) controls(b *strings.Builder) {
 	if !l.from(b, "controls", "Outside the promises") {
 		return
 	}
-	fmt.Fprintf(b, "The same checkers ran in %d situations that no promise covers. In %d of them the predicted failure was found. No fence let\na late write through.\n\n", l.Controls.Tried, l.Controls.Seen)
-	b.WriteString("| prediction | scenario | found by |\n|---|---|---|\n")
+	fmt.Fprintf(b, "%d situations that no promise covers; in %d the checkers found the predicted failure. No fence let a late write through.\n\n", l.Controls.Tried, l.Controls.Seen)
+	predicted := map[string][]string{}
 	for _, c := range l.Controls.List {
 		checker, _, _ := strings.Cut(c.Seen, ":")
-		fmt.Fprintf(b, "| %s | `%s` | %s |\n", c.Why, c.Cell, checker)
+		if why, ok := strings.CutSuffix(c.Why, ": two hold"); ok {
+			checker, c.Why = checker+" (two hold)", why
+		}
+		predicted[checker] = append(predicted[checker], c.Why)
+	}
+	for _, checker := range slices.Sorted(maps.Keys(predicted)) {
+		fmt.Fprintf(b, "- *%s*: %s\n", checker, strings.Join(predicted[checker], "; "))
 	}
 	for _, left := range l.Controls.LeftOut {
 		fmt.Fprintf(b, "\nNot run: %s.\n", left)
@@ -75,7 +81,7 @@ func (l *latest) peers(b *strings.Builder) {
 	if !l.from(b, "peers", "Other libraries in the same scenarios") {
 		return
 	}
-	b.WriteString("Each cell of the table is the number of histories that broke the promise, of those that checked it. Empty: not checked, or\nnot offered. The table shows what can happen, not how often: the scenarios are made to find it, and most of these libraries\npromise less. The view of rueidislock is its context, so one failure stands in two columns. The commands that replay a\nfailure stand in [latest.json](verification/latest.json).\n\n")
+	b.WriteString("Each cell is the number of histories that broke the promise / that checked it; –: not checked or not offered. The table\nshows what can happen, not how often: most of these libraries promise less. The view of rueidislock is its context, so one\nfailure stands in two columns.\n\n")
 	var promises []string
 	for _, p := range l.Peers.Rows {
 		for promise := range p.Promises {
@@ -85,17 +91,17 @@ func (l *latest) peers(b *strings.Builder) {
 		}
 	}
 	slices.Sort(promises)
-	fmt.Fprintf(b, "| | histories | %s |\n|---|---:|%s\n", strings.Join(promises, " | "), strings.Repeat("---:|", len(promises)))
+	fmt.Fprintf(b, "library | %s\n---%s\n", strings.Join(promises, " | "), strings.Repeat("|---:", len(promises)))
 	for _, name := range slices.Sorted(maps.Keys(l.Peers.Rows)) {
 		p := l.Peers.Rows[name]
-		fmt.Fprintf(b, "| %s | %d |", name, p.Histories)
+		b.WriteString(name)
 		for _, promise := range promises {
 			j, ok := p.Promises[promise]
 			switch {
 			case !ok:
-				b.WriteString(" |")
+				b.WriteString(" | –")
 			default:
-				fmt.Fprintf(b, " %d of %d |", j.Broken, j.Histories)
+				fmt.Fprintf(b, " | %d/%d", j.Broken, j.Histories)
 			}
 		}
 		b.WriteString("\n")
@@ -129,17 +135,17 @@ func (l *latest) models(b *strings.Builder) {
 		case m.Guard != "":
 			guards, missed = guards+1, append(missed, m)
 		case s == nil:
-			searches[m.Model] = &search{1, m.States, m.Transitions, m.Depth, m.Seconds, broken(m)}
+			searches[m.Model] = &search{1, m.States, m.Transitions, m.Seconds, broken(m)}
 		default:
-			*s = search{s.runs + 1, s.states + m.States, s.steps + m.Transitions, max(s.depth, m.Depth), s.seconds + m.Seconds, s.broken + broken(m)}
+			*s = search{s.runs + 1, s.states + m.States, s.steps + m.Transitions, s.seconds + m.Seconds, s.broken + broken(m)}
 		}
 	}
-	b.WriteString("| model | searches | states | steps | greatest depth | time | broken |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("model | searches | states | steps | time | broken\n---|---:|---:|---:|---:|---:\n")
 	for _, name := range slices.Sorted(maps.Keys(searches)) {
 		s := searches[name]
-		fmt.Fprintf(b, "| %s | %d | %s | %s | %d | %.0f s | %d |\n", name, s.runs, thousands(s.states), thousands(s.steps), s.depth, s.seconds, s.broken)
+		fmt.Fprintf(b, "%s | %d | %s | %s | %.0f s | %d\n", name, s.runs, thousands(s.states), thousands(s.steps), s.seconds, s.broken)
 	}
-	fmt.Fprintf(b, "\nWithout one guard at a time, the search found a broken promise for %d of %d guards. The bounds and guards of each search\nstand in [latest.json](verification/latest.json).\n", found, guards)
+	fmt.Fprintf(b, "\nWithout one guard at a time, the search found a broken promise for %d of %d guards.\n", found, guards)
 	for _, m := range missed {
 		fmt.Fprintf(b, "\n- **not found**: %s, %s\n", m.Model, m.Guard)
 	}
@@ -152,9 +158,9 @@ func (l *latest) models(b *strings.Builder) {
 
 // search is the sum of the searches of a model.
 type search struct {
-	runs, states, steps, depth int
-	seconds                    float64
-	broken                     int
+	runs, states, steps int
+	seconds             float64
+	broken              int
 }
 
 // broken is 1 if a whole model broke a promise.

@@ -39,9 +39,9 @@ func (l *latest) soak(b *strings.Builder) {
 	s := &l.Soak
 	fmt.Fprintf(b, "%d Clients in %d processes, %s names, %.0f s, %s faults: %s locks granted, %d of them lost, **%d times two held a mutex**.\nCalls with an error that no fault explains: %d. Keys left at the end: %d. In the last fifth of the time no value may be\nmore than 10 %% above the second fifth.\n\n",
 		s.Clients, s.Processes, thousands(s.Names), s.Seconds, thousands(total(s.Faults)), thousands(s.Total.Granted), s.Total.Lost, s.Total.Overlaps, s.Total.Failed, len(s.LeftKeys))
-	b.WriteString("| processes that ran all the time, and Redis | second fifth | last fifth | change per hour |\n|---|---:|---:|---:|\n")
+	b.WriteString("processes that ran all the time, and Redis | second fifth | last fifth\n---|---:|---:\n")
 	for _, name := range slices.Sorted(maps.Keys(s.Trends)) {
 		t := s.Trends[name]
-		fmt.Fprintf(b, "| %s | %s | %s | %+.0f |\n", name, thousands(int(t.Begin)), thousands(int(t.End)), t.Slope)
+		fmt.Fprintf(b, "%s | %s | %s\n", name, thousands(int(t.Begin)), thousands(int(t.End)))
 	}
 }
