@@ -100,3 +100,28 @@ func openTerminal(t *testing.T, width uint16) (inner, keys *os.File, shown *lock
 	}()
 	return inner, outer, shown
 }
+
+// At 80 columns the line shows the place, and the estimate that the journal of the name
+// allows: the usual hold of one waiter before us.
+func TestRunStatusLineEstimates(t *testing.T) {
+	server := startServer(t)
+	for range 3 {
+		startRun(t, server.URL(), "true").wantExit(0)
+	}
+	holder := startRun(t, server.URL(), note("pid", "$$")+idle, "--owner", strings.Repeat("holder", 10))
+	holder.pid("pid")
+	startRun(t, server.URL(), "true").says("waiting: 1st in the queue; ")
+
+	terminal, _, screen := openTerminal(t, 80)
+	r := newRun(t, server.URL(), "exit 5")
+	r.Stderr = terminal
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	until(t, "the place and an estimate are shown", func() bool {
+		return strings.Contains(screen.String(), "\r\x1b[Kholdfast: waiting: 2nd in the queue, about 1s; job is held by holder")
+	})
+	holder.send(syscall.SIGTERM)
+	r.wantExit(5)
+}
