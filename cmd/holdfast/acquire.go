@@ -171,7 +171,7 @@ func newLeaseJSON(text string, hold *holdfast.ExportedHold) leaseJSON {
 	}
 }
 
-const leaseJSONHelp = `JSON
+const leaseJSONHelp = `JSON OUTPUT
 -o json prints an object:
 
   name          the name

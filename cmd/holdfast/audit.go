@@ -40,7 +40,7 @@ Times of several machines are compared by the server's clock. An overlap counts 
 error of the clocks can explain it. The uncertainty is the longest overlap that the
 errors of the clocks could hide.
 
-JSON
+JSON OUTPUT
 -o json prints an object:
 
   verdict   proved, refuted, unproven

@@ -46,7 +46,7 @@ measure takes --duration; the first tenth is thrown away. A percentile is a meas
 sample, not interpolated. With less than 100 samples there is no p99. Other load is in the
 figures too: repeat the command before you trust them.
 
-JSON
+JSON OUTPUT
 -o json prints an object: server, version (of holdfast), duration_ms, measures: each
 with name, samples, and in microseconds min_us, p50_us, p90_us, p99_us (null: too few
 samples), max_us, mean_us.`,

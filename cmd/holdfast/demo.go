@@ -63,7 +63,7 @@ SERVER
 Without --redis the server is inside this process. With --redis all keys have a random
 prefix and are removed at the end.
 
-JSON
+JSON OUTPUT
 -o json prints an object: stock, buyers, ways, frozen; each of the ways has way, sold,
 oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms, commands_per_buyer,
 fairness; each of frozen has token_checked, frozen_ms, refused (the late write), sold,

@@ -31,7 +31,7 @@ because INFO is forbidden, the result is "unknown".
 
 With the --prefix of some names you can check a user that may lock only those.
 
-JSON
+JSON OUTPUT
 -o json prints an object:
 
   state   the worst state: OK, WARN or FAIL

@@ -28,7 +28,7 @@ lease is still held, or its end was not recorded. A run that was skipped is a li
 
 Times are the server's, shown in the local time zone.
 
-JSON
+JSON OUTPUT
 -o json prints an array of entries of the journal, newest first:
 
 ` + entryFieldsHelp,

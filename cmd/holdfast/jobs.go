@@ -39,7 +39,7 @@ Without --every it is one, also on the second of two machines with the same cron
 LIMITS
 Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal.
 
-JSON
+JSON OUTPUT
 -o json prints an array of objects:
 
   name, state, owner

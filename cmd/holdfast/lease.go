@@ -101,7 +101,7 @@ stored in Redis. Such a lease is released too.
 
 ` + leaseFromHelp + `
 
-JSON
+JSON OUTPUT
 -o json prints an object: released (false if the exit code is 122), cause and reason.
 
 ` + leaseCodesHelp,

@@ -38,7 +38,7 @@ A name that cannot be read is left out. The number of such names and the first r
 go to stderr. The exit code is the one of that reason: 77 a right is missing, 69 a part
 of a Cluster is unreachable, 70 another error, such as a key of another type.
 
-JSON
+JSON OUTPUT
 -o json prints an array of objects, sorted by name, with at most 100 waiters each:
 
 ` + jsonFieldsHelp,

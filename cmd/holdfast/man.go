@@ -84,7 +84,7 @@ func manPage(cmd *cobra.Command) string {
 	p.text(brief)
 	p.commands(cmd)
 	p.flags("OPTIONS", cmd.NonInheritedFlags())
-	p.text(strings.TrimPrefix(cmd.Long, brief))
+	p.text(reflowed(strings.TrimPrefix(cmd.Long, brief)))
 	p.flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
 	if cmd.Runnable() && cmd.HasParent() && cmd.Name() != "help" {
 		p.section("ENVIRONMENT")

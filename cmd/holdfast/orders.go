@@ -50,7 +50,7 @@ type orderHolder struct {
 	Foreign bool   `json:"foreign"`
 }
 
-const orderJSONHelp = `JSON
+const orderJSONHelp = `JSON OUTPUT
 -o json prints an object:
 
   name    the name

@@ -64,7 +64,7 @@ may still hold a lease. --at-once leaves out the minute: use it only if these se
 never had a lock. It does not change a node that 'quorum init' has set up already: that
 one votes when its minute has passed.
 
-JSON
+JSON OUTPUT
 -o json prints an object: quorum (the id), members (their addresses), votes_in_ms (the
 time until all of them vote).`,
 		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379`,

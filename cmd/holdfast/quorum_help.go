@@ -20,7 +20,7 @@ two quorums.
 With the same members on both sides, a node that has lost its data is added again. The
 id stays, and only that node does not vote for a minute.
 
-JSON
+JSON OUTPUT
 -o json prints an object: quorum (the id), members (their addresses), votes_in_ms (the
 time until all of them vote).`
 

@@ -18,7 +18,7 @@ whether it has an append-only file.
 
 Without an append-only file a node leaves the quorum when it restarts.
 
-JSON
+JSON OUTPUT
 -o json prints an object:
 
   quorum    the quorum-id of most nodes, null if there is none

@@ -34,7 +34,7 @@ process that took it, until another process adopts it. The output says that no p
 renews it. That is known of the newest 32 leases of each process; an older one is shown
 as if its process renewed it.
 
-JSON
+JSON OUTPUT
 -o json prints an object:
 
 ` + jsonFieldsHelp + `

@@ -29,7 +29,7 @@ While the server is unreachable, the command retries and says so once on stderr.
 events of that time follow. ctrl-C ends it with exit code 0. It also ends when the
 reader of its output is gone.
 
-JSON
+JSON OUTPUT
 -o json prints one object per line:
 
 ` + entryFieldsHelp,
