@@ -53,10 +53,10 @@ func (a *app) acquireCommand() *cobra.Command {
 	return cmd
 }
 
-// tells is who took the name. The process has ended when people ask.
+// tells is what others see of the process that took the name. It has ended by then.
 func (o *acquireOptions) tells() *holdfast.Details {
 	if o.details.none {
-		return &holdfast.Details{} // that nobody renews it is told all the same
+		return &holdfast.Details{} // stored all the same: they say that no process renews the lease
 	}
 	details := holdfast.ProcessDetails()
 	details.PID, details.Program, details.Note = 0, "holdfast acquire", o.details.note
@@ -85,7 +85,7 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 	lease, err := a.acquire(ctx, client, name, o.runOptions, told.outage)
 	if came := waited(); came != nil {
 		if lease != nil {
-			_ = lease.Release() // who sends a signal wants no more talk
+			_ = lease.Release() // the signal ends all messages
 		}
 		return came
 	}
@@ -186,7 +186,7 @@ const leaseJSONHelp = `JSON OUTPUT
   cause         if held is false: expired, gone, taken, revoked or stolen
   reason        the text of a revocation`
 
-// leaseFileMode: whoever reads the lease can end it.
+// leaseFileMode keeps other users from reading the lease, and so from ending it.
 const leaseFileMode = os.FileMode(0o600)
 
 // tryLeaseFile finds out that a file can't be written before anything is waited for.

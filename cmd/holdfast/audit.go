@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of audit beside 0.
+// Exit codes of audit other than 0.
 const (
 	exitRefuted  = 1
 	exitUnproven = 2

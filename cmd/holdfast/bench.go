@@ -96,8 +96,8 @@ func (a *app) bench(ctx context.Context, each time.Duration) (err error) {
 	return nil
 }
 
-// removeBench deletes the keys that were made, by the table in docs/protocol.md. It
-// names them: a scan would walk the whole of somebody's database.
+// removeBench deletes the keys of the benchmark, by the table in docs/protocol.md. It
+// names them, because a scan would read the whole database.
 func (a *app) removeBench(b *bench) error {
 	ctx, cancel := context.WithTimeout(context.Background(), benchCleanup)
 	defer cancel()
@@ -206,7 +206,7 @@ type handed struct {
 	at    time.Time
 }
 
-// awaitWaiter returns when somebody stands in line and can be told.
+// awaitWaiter returns when a waiter is in the queue and can be notified.
 func (b *bench) awaitWaiter(client *holdfast.Client, next <-chan handed) error {
 	for {
 		state, err := client.Inspect(b.ctx, b.name)

@@ -97,7 +97,7 @@ func tiny(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// randomText is for a name that nobody else has.
+// randomText is for a name that no other process uses.
 func randomText() string { return strings.ToLower(rand.Text()[:12]) }
 
 // keysBeside are all keys that a mutex of key can have: see the table of keys in

@@ -14,10 +14,10 @@ import (
 
 const (
 	completionTimeout = time.Second
-	completionMost    = 500 // names; who wants more types a letter
+	completionMost    = 500 // names; type a letter to see others
 )
 
-// completed is what cobra asks for behind a command: what may stand there.
+// completed is cobra's function for the completion of arguments.
 type completed = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
 // completions gives each command that is about names what completes them, and each
@@ -59,7 +59,7 @@ func mustComplete(cmd *cobra.Command, flag string, with completed) {
 	}
 }
 
-// completeName completes the first argument; behind it stands a command, or nothing.
+// completeName completes the first argument; a command, or nothing, follows it.
 func (a *app) completeName(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		if strings.Contains(cmd.Use, "COMMAND") {
@@ -91,7 +91,7 @@ func (a *app) namesInUse(cmd *cobra.Command, typed string) (names []string) {
 	return names
 }
 
-// completeTenure completes --tenure with the hash of who holds NAME.
+// completeTenure completes --tenure with the hash of the holder of NAME.
 func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		a.silently(cmd, func(ctx context.Context, client *holdfast.Client) {
@@ -122,7 +122,7 @@ func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *holdfast.C
 }
 
 // oneWord reports whether every shell takes a name for one word and nothing more.
-// Names are whatever somebody has put into Redis.
+// Any program may have put the name into Redis.
 func oneWord(name string) bool {
 	first := true
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {

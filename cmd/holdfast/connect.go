@@ -17,23 +17,23 @@ const defaultURL = "redis://127.0.0.1:6379"
 
 // connect opens the server that the flags name and a Client on it, with Prefix,
 // Owner and Logger filled in; the rest of o is the caller's. The function it
-// returns closes both; what the Client could not bring to Redis then is for the
-// command to tell, once. Its errors carry their exit code: 64 for a URL that
-// cannot be right, 69 for a server that does not answer, 77 for one that
-// refuses us.
+// returns closes both. The command itself reports what the Client could not send to
+// Redis by then. Errors carry their exit code: 64 for a wrong URL, 69 for a server that
+// does not answer, 77 for one that refuses us.
 func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client, func(), error) {
 	return a.connectWith(ctx, o, alone)
 }
 
-// beside begins what goes on beside a Client that is about to be made on the store,
-// and returns what ends it.
+// beside starts work that runs together with a Client, before that is made on the store.
+// It returns the function that ends the work.
 type beside func(holdfast.Store, *holdfast.Options) (after func())
 
-// alone is for a Client with nothing beside it.
+// alone is for a Client without such work.
 func alone(holdfast.Store, *holdfast.Options) func() { return func() {} }
 
-// connectWith is connect for who needs the store, too: with is called before the
-// Client is made, and what it returns between the closing of Client and store.
+// connectWith is connect for commands that need the store too. It calls with before it
+// makes the Client. What with returns is called after the Client is closed and before
+// the store is.
 func (a *app) connectWith(ctx context.Context, o holdfast.Options, with beside) (*holdfast.Client, func(), error) {
 	began := time.Now()
 	store, err := openStore(ctx, a.redisURL)

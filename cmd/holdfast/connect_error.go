@@ -116,10 +116,9 @@ func splitUser(rest string) (user, hosts string) {
 // AUTH, or of HELLO with it, that is the password.
 var echoed = regexp.MustCompile(`,? with args beginning with: .*`)
 
-// redact takes out of text what may hold a secret: the URL as it was written,
-// the part of it before the @, its passwords as parameters, and the arguments
-// that a server repeats. It looks for places, not for the password: a short one
-// would be found within ordinary words.
+// redact removes from text what may contain a secret: the URL as it was written, its part
+// before the @, passwords in parameters, and arguments that a server repeats. It goes by
+// places, not by the password: a short password also occurs inside ordinary words.
 func redact(text, serverURL string) string {
 	text = echoed.ReplaceAllString(text, "")
 	if serverURL == "" {

@@ -12,12 +12,12 @@ import (
 // erase empties the line where the cursor is, on a terminal.
 const erase = "\r\x1b[K"
 
-// console is where we talk to people: whole lines, whoever says them, and on a
-// terminal a status line that is kept up to date.
+// console prints messages in whole lines, from any goroutine, and on a terminal a status
+// line that is updated.
 type console struct {
 	mu     sync.Mutex
 	w      io.Writer
-	status bool // a status line stands where the cursor is
+	status bool // the cursor is on a status line
 }
 
 // line says text in one line, in the place of the status line.
@@ -43,7 +43,7 @@ func (c *console) clear() {
 	fmt.Fprint(c.w, c.erased())
 }
 
-// erased is what takes the status line away, if one stands.
+// erased is the text that removes the status line, if there is one.
 func (c *console) erased() string {
 	if !c.status {
 		return ""

@@ -127,7 +127,7 @@ func (a *app) demoCommand() *cobra.Command {
 
 // demo plays the sale every way, on the server the flags name or on one of its
 // own, and prints what happened. The environment does not choose the server:
-// a demonstration must not start on somebody's production by accident.
+// a demonstration must not run on a production server by accident.
 func (a *app) demo(ctx context.Context, o demoOptions, onServer bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -159,7 +159,7 @@ func (a *app) demo(ctx context.Context, o demoOptions, onServer bool) error {
 	return nil
 }
 
-// playAll plays the sale once for each way and cleans up, whatever happened.
+// playAll plays the sale once for each way, and cleans up also after an error.
 func (a *app) playAll(ctx context.Context, sale *sale, processes bool) (results []*result, frozen []frozenResult, err error) {
 	shop, err := openShop(ctx, sale)
 	if err != nil {

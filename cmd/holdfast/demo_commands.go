@@ -13,7 +13,7 @@ import (
 )
 
 // The scripts of the demo. The first makes any command with one key out of a
-// Store, so that the demo runs on whatever deployment holdfast runs on.
+// Store, so that the demo runs on each deployment that holdfast runs on.
 var (
 	anyCommand = newScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
 	deleteAny  = newScript("delete-any", `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`)

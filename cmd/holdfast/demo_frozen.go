@@ -11,10 +11,10 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// What no lock can do: a holder is frozen between its last look at its lease and
-// its write, for longer than the ttl. The next one buys the only piece. Then the
-// first one wakes up, and writes. It is played twice: with a till that takes what
-// comes, and with one that checks the token.
+// What no lock can prevent: a holder is frozen between its last check of the lease and
+// its write, for longer than the ttl. The next buyer buys the only piece. Then the first
+// one goes on, and writes. It is played twice: with a till that accepts each write, and
+// with one that checks the token.
 
 // till is one key of the shop that notes a sale. With a token it refuses one that
 // is older than the newest it has seen, and remembers it, before anything is read.
@@ -56,7 +56,7 @@ func (s *sale) tillKey(checked bool) string {
 	return s.key(frozenWay, "till-"+strconv.FormatBool(checked))
 }
 
-// begin locks, reads the stock, and looks at the lease for the last time.
+// begin locks, reads the stock, and checks the lease for the last time.
 func (b *buyer) begin(ctx context.Context, checked bool) error {
 	for range visitAttempts {
 		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)
@@ -82,7 +82,7 @@ func (b *buyer) begin(ctx context.Context, checked bool) error {
 	return fmt.Errorf("buyer %d lost its lease %d times: is the machine overloaded?", b.number, visitAttempts)
 }
 
-// finish writes. It does not look at its lease again: it has just done that.
+// finish writes. It does not check the lease: begin did.
 func (b *buyer) finish(ctx context.Context) (*visit, error) {
 	p := b.begun
 	if p == nil {
@@ -102,8 +102,8 @@ func (b *buyer) finish(ctx context.Context) (*visit, error) {
 	return v, harmless(p.lease.Release())
 }
 
-// frozenStep is begin or finish, as an errand says.
-func (b *buyer) frozenStep(ctx context.Context, e errand) (*visit, error) {
+// frozenStep is begin or finish, as an task says.
+func (b *buyer) frozenStep(ctx context.Context, e task) (*visit, error) {
 	if e.Finish {
 		return b.finish(ctx)
 	}

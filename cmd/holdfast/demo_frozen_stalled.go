@@ -2,9 +2,8 @@ package main
 
 import "context"
 
-// stalledBuyer stands in for a frozen process where processes can't be frozen:
-// nothing that its Client sends arrives, so its lock ends as that of a frozen one
-// does, and it does nothing meanwhile.
+// stalledBuyer replaces a frozen process where processes cannot be frozen. Nothing that
+// its Client sends arrives, so its lock ends as that of a frozen process does.
 type stalledBuyer struct{ *buyer }
 
 func newStalledBuyer(ctx context.Context, s *sale, number int) (sleeper, error) {

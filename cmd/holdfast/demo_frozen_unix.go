@@ -20,7 +20,7 @@ func newSleeper(ctx context.Context, s *sale, number int) (sleeper, error) {
 type frozenProcess struct{ *buyerProcess }
 
 func (p *frozenProcess) begin(ctx context.Context, checked bool) error {
-	_, err := p.ask(ctx, errand{Way: frozenWay, Checked: checked})
+	_, err := p.ask(ctx, task{Way: frozenWay, Checked: checked})
 	return err
 }
 
@@ -28,7 +28,7 @@ func (p *frozenProcess) freeze() error { return p.cmd.Process.Signal(syscall.SIG
 func (p *frozenProcess) thaw() error   { return p.cmd.Process.Signal(syscall.SIGCONT) }
 
 func (p *frozenProcess) finish(ctx context.Context) (*visit, error) {
-	v, err := p.ask(ctx, errand{Way: frozenWay, Finish: true})
+	v, err := p.ask(ctx, task{Way: frozenWay, Finish: true})
 	if err == nil && v == nil {
 		err = errors.New("a buyer's process answered without a visit")
 	}

@@ -19,8 +19,8 @@ const (
 	meeting             // in the shop, and not alone
 )
 
-// printPictures draws who was in the shop when: once for the worst way, once
-// for holdfast.
+// printPictures draws when each buyer was in the shop: for the worst way, and for
+// holdfast.
 func printPictures(s screen, results []*result) {
 	ours := results[len(results)-1]
 	if w := worst(results); w != ours {

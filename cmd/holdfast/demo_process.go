@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// A buyer that is a process reads JSON from its stdin and answers on its stdout:
-// one enrolment, then one errand for each visit. When stdin ends, it goes home;
-// so it does not outlive whoever started it.
+// A buyer that is a process reads JSON from its stdin and answers on its stdout: one
+// enrolment, then one task for each visit. It ends when stdin ends, so it does not outlive
+// its parent.
 type (
 	enrolment struct {
 		Sale  *sale `json:"sale"`
 		Buyer int   `json:"buyer"`
 	}
-	errand struct {
+	task struct {
 		Way     string `json:"way"`
 		Opening int64  `json:"opening"` // Unix time, ns
 
@@ -50,9 +50,9 @@ func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err err
 		return err
 	}
 	for {
-		var e errand
+		var e task
 		if err := in.Decode(&e); err != nil {
-			return nil //nolint:nilerr // the one who sent it is gone
+			return nil //nolint:nilerr // the sender is gone
 		}
 		visit, err := serveVisit(ctx, b, e)
 		reply := answer{Visit: visit}
@@ -65,7 +65,7 @@ func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err err
 	}
 }
 
-func serveVisit(ctx context.Context, b *buyer, e errand) (*visit, error) {
+func serveVisit(ctx context.Context, b *buyer, e task) (*visit, error) {
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
 	if e.Way == frozenWay {
@@ -110,7 +110,7 @@ func startBuyer(ctx context.Context, s *sale, number int) (*buyerProcess, error)
 }
 
 func (p *buyerProcess) visit(ctx context.Context, way string, opening time.Time) (*visit, error) {
-	v, err := p.ask(ctx, errand{Way: way, Opening: opening.UnixNano()})
+	v, err := p.ask(ctx, task{Way: way, Opening: opening.UnixNano()})
 	if err == nil && v == nil {
 		return nil, errors.New("a buyer's process answered without a visit")
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// tie is the time within which nobody can say who came first: it passes between
-// looking at the clock and the server's seeing the command.
+// tie is the time within which the order of two buyers is unknown: it passes between
+// reading the clock and the arrival of the command at the server.
 const tie = time.Millisecond
 
 // result is how the sale went with one way.
@@ -48,8 +48,8 @@ func newResult(s *sale, w way, visits []*visit, sold, left int) *result {
 	return r
 }
 
-// fairness is Jain's index of 1/(1+o), o being how many who came later went in
-// before.
+// fairness is Jain's index of 1/(1+o); o is the number of buyers that came later and went
+// in first.
 func fairness(visits []*visit) float64 {
 	shares := make([]float64, len(visits))
 	for i, v := range visits {
@@ -78,8 +78,7 @@ func jain(shares []float64) float64 {
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// worst is the result to look at: the one that oversold most, and among equals
-// the one with most overlaps.
+// worst is the result that oversold most, and among equals the one with most overlaps.
 func worst(results []*result) *result {
 	w := results[0]
 	for _, r := range results[1:] {

@@ -23,8 +23,8 @@ const (
 	visitAttempts = 5 // of a buyer whose lease is lost before it has bought
 )
 
-// sale is what the buyers and the one who counts must agree on. A buyer that is
-// a process of its own gets it as JSON, by a pipe: URL may hold a password.
+// sale is the data that all buyers share. A buyer that is a process of its own gets it as
+// JSON, by a pipe: URL may contain a password.
 type sale struct {
 	URL    string `json:"url"`
 	Prefix string `json:"prefix"`
@@ -65,13 +65,13 @@ type visit struct {
 	Arrived  time.Duration `json:"arrived"`
 	Entered  time.Duration `json:"entered"`
 	Left     time.Duration `json:"left"`
-	Met      bool          `json:"met"`      // somebody else was inside too
+	Met      bool          `json:"met"`      // another buyer was inside too
 	Bought   bool          `json:"bought"`   // false: nothing was left
 	Commands int64         `json:"commands"` // sent by the locking
 	Foreign  bool          `json:"foreign"`  // deleted a lock that was another buyer's
 }
 
-// buyer is somebody who buys, with connections and a Client of its own.
+// buyer has connections and a Client of its own.
 type buyer struct {
 	number int
 	sale   *sale
@@ -124,7 +124,7 @@ func (b *buyer) warmUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // one who waits makes the client subscribe
+	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // a wait makes the client subscribe
 	defer cancel()
 	if again, err := mutex.Lock(second); err == nil { // the first was lost: a slow machine
 		_ = again.Release()
@@ -164,7 +164,7 @@ func (b *buyer) visit(ctx context.Context, wayName string, opening time.Time) (*
 		v.Foreign = v.Foreign || foreign
 		v.Commands = b.lock.counter.sent()
 		if errors.Is(err, holdfast.ErrLost) {
-			continue // nothing was written: stand in line again
+			continue // nothing was written: join the queue again
 		}
 		if err := errors.Join(err, releaseErr); err != nil {
 			return nil, err

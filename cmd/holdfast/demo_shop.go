@@ -108,8 +108,8 @@ func (s *shop) books(ctx context.Context, way string) (sold, left int, err error
 	return int(n), int(m), err
 }
 
-// removeAll deletes every key that the demo can have made. It names them, for a
-// scan would walk the whole of somebody's database.
+// removeAll deletes each key that the demo can have made. It names them, because a scan
+// would read the whole database.
 func (s *shop) removeAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()

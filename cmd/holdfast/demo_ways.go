@@ -9,7 +9,7 @@ import (
 // way is one of the ways to keep buyers apart.
 type way struct {
 	name string
-	// lock blocks until b may enter, as far as this way can tell.
+	// lock blocks until b may enter, as far as this way knows.
 	lock func(ctx context.Context, b *buyer, key string) (held, error)
 }
 
@@ -44,9 +44,9 @@ func lockNothing(context.Context, *buyer, string) (held, error) {
 }
 
 // lockSetNX is the lock of a thousand blog posts: SETNX, EXPIRE, poll, DEL.
-// (PEXPIRE, as the ttl of the demo is below a second.) A crash between the first
-// two commands would leave the key for ever; that is not played here. The DEL
-// answers whose key it was, which changes nothing but what can be told.
+// (PEXPIRE, because the ttl of the demo is below a second.) A crash between the first two
+// commands would leave the key for ever; that is not played here. The DEL returns whose
+// key it was. That changes only what is reported.
 func lockSetNX(ctx context.Context, b *buyer, key string) (held, error) {
 	me := strconv.Itoa(b.number)
 	for {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes of doctor, beside those for a wrong command line.
+// Exit codes of doctor for its result.
 const (
 	exitWarn = 1
 	exitFail = 2
@@ -93,8 +93,8 @@ func (a *app) examine(ctx context.Context, ttl time.Duration) ([]holdfast.Check,
 	return client.Check(ctx), nil
 }
 
-// worstOf is what the exit code says. What is unknown is not held against the
-// server: there are some that never tell.
+// worstOf is the state for the exit code. An unknown result does not count: some servers
+// never answer that question.
 func worstOf(checks []holdfast.Check) holdfast.CheckState {
 	state := holdfast.CheckOK
 	for _, c := range checks {

@@ -78,7 +78,7 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 		lease, err := a.campaign(waiting, client.Election(name), client, o, told)
 		if came := waited(); came != nil {
 			if lease != nil {
-				_ = lease.Release() // who sends a signal wants no more talk
+				_ = lease.Release() // the signal ends all messages
 			}
 			return came
 		}

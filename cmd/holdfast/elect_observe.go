@@ -32,8 +32,8 @@ type leaderJSON struct {
 	RemainingMS *int64 `json:"remaining_ms"`
 }
 
-// observe prints who leads, until a signal, an error that will not pass, or nobody reads
-// it.
+// observe prints the leader, until a signal, an error that does not pass, or the end of
+// the reader.
 func (a *app) observe(ctx context.Context, name string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -84,7 +84,7 @@ func newSightJSON(now time.Time, name string, leader holdfast.Leader, unknown er
 	return out
 }
 
-// printJSONLine prints v in one line, at once, for whoever reads lines.
+// printJSONLine prints v in one line, at once.
 func printJSONLine(w io.Writer, v any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -59,7 +59,7 @@ func (a *app) fromEnvironment(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	given := map[string]bool{}
 	flags.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
-	if given["guard"] { // what counts was said to who started it
+	if given["guard"] { // its parent has read the flags
 		return nil
 	}
 	a.byVariable = map[string]bool{}

@@ -65,7 +65,7 @@ func (a *app) exitCode(err error) int {
 	return exitSoftware
 }
 
-// denied reports whether a server's error is about who may do what.
+// denied reports whether a server's error is about rights.
 func denied(answer string) bool {
 	// The last two are what servers before 7.2, and since, say from within a script.
 	for _, kind := range []string{"NOPERM", "NOAUTH", "WRONGPASS", "The user executing the script can't", "ACL failure in script"} {
@@ -94,7 +94,7 @@ func (a *app) explain(err error) string {
 	return err.Error()
 }
 
-// keyPrefix is what stands before every name in Redis.
+// keyPrefix is the text before each name in Redis.
 func (a *app) keyPrefix() string {
 	switch a.prefix {
 	case "":

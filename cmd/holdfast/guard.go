@@ -20,11 +20,11 @@ import (
 //
 //	holdfast run ── pipe ──> guard (own session) ──> command (own group)
 //
-// The guard is told how long the command may live, and starts it only then. It
-// kills the command with everything the command has started when that time is
-// over or the pipe ends. So the command does not outlive the lease when
-// `holdfast run` is killed, frozen or starved; and when the guard is killed, the
-// kernel kills the command, and `holdfast run` what is left of it.
+// The guard first gets the time that the command may run, then starts it. It kills the
+// command, and all that the command has started, when that time is over or the pipe
+// ends. So the command does not outlive the lease if `holdfast run` is killed, frozen or
+// starved. If the guard is killed, the kernel kills the command, and `holdfast run` kills
+// what is left of it.
 //
 // Orders, one a line, times on the clock both share:
 //
@@ -41,8 +41,8 @@ import (
 // The last one comes when nothing is alive any more: STATUS as wait gives it,
 // STOPPED 1 if the guard made it end.
 
-// guardLook is how often a guard looks at the clock, whatever its timers say:
-// they stand still while a machine is suspended.
+// guardLook is how often a guard reads the clock. It does not rely on timers: they stop
+// while a machine is suspended.
 const guardLook = 50 * time.Millisecond
 
 // guardProcess is the state of a guard. Everything happens on one goroutine: no
@@ -65,8 +65,7 @@ type guardProcess struct {
 }
 
 // guardMain is the guard. pipes names the file descriptors of orders and
-// reports; args are the name that is locked, for people who look at ps, and the
-// command.
+// reports; args are the name that is locked, to be seen in ps, and the command.
 func guardMain(pipes string, args []string) error {
 	// The kernel kills the command when the thread that started it ends.
 	runtime.LockOSThread()
@@ -151,7 +150,7 @@ func (g *guardProcess) watch() {
 	}
 }
 
-// obey does what an order says. No orders any more: nobody keeps the lease.
+// obey executes an order. The end of the orders means that no process keeps the lease.
 func (g *guardProcess) obey(o order, ok bool) {
 	switch {
 	case !ok:
@@ -167,7 +166,7 @@ func (g *guardProcess) obey(o order, ok bool) {
 	}
 }
 
-// look does what is due now, and says when to look again.
+// look does what is due now, and returns the time until the next look.
 func (g *guardProcess) look(now instant) time.Duration {
 	if now >= g.leash.term {
 		g.ask()
@@ -189,8 +188,8 @@ func (g *guardProcess) look(now instant) time.Duration {
 	return min(next.sub(now), guardLook)
 }
 
-// ask asks the command to stop, once. CONT is for one that stands still: it
-// would not hear TERM.
+// ask asks the command to stop, once. CONT is for a stopped command: it would not get
+// TERM.
 func (g *guardProcess) ask() {
 	if g.asked || g.over {
 		return
@@ -229,7 +228,7 @@ func reapAll(each func(pid int, status syscall.WaitStatus)) (childless bool) {
 }
 
 func (g *guardProcess) report(format string, args ...any) {
-	fmt.Fprintf(g.reports, format, args...) // nobody to tell if nobody reads
+	fmt.Fprintf(g.reports, format, args...) // no reader, no report
 }
 
 func bit(b bool) int {

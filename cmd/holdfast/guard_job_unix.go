@@ -112,8 +112,8 @@ func (j *job) follow(reports *os.File, command string) {
 
 // clear returns when nothing is alive of a job whose guard is gone.
 func (j *job) clear() {
-	// The dead of a job that is not ours to wait for may stay in the process
-	// table for ever, so there is an end to looking.
+	// The dead of a job that is not ours to wait for may stay in the process table for
+	// ever, so the number of tries is limited.
 	for try := 0; !j.cleared() && (j.adopts || try < 20); try++ {
 		time.Sleep(min(time.Millisecond<<min(try, 10), 200*time.Millisecond))
 	}

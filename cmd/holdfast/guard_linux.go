@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock reads the clock that runs while the machine is suspended and that
-// nobody sets: the one by which the library judges a lease.
+// clock reads the clock that runs while the machine is suspended and that cannot be set.
+// The library uses the same one for leases.
 func clock() instant {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
@@ -34,9 +34,9 @@ func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killAll sends KILL to the group, unless its leader is over and its number may
-// be somebody else's, and to all that descend from root. One call is not
-// enough: a process may be born while the others are counted.
+// killAll sends KILL to the group, unless its leader has ended and another process may
+// have its number, and to all descendants of root. One call is not enough: a process may
+// start while the others are counted.
 func killAll(root, group int, over bool) {
 	if group > 0 && !over {
 		_ = syscall.Kill(-group, syscall.SIGKILL)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// job is a command without a guard: this process kills it when its leash ends,
-// which nobody does when this process is killed first.
+// job is a command without a guard: this process kills it when its leash ends. If this
+// process is killed first, the command runs on.
 type job struct {
 	done chan ending
 

@@ -80,7 +80,7 @@ func TestHelpFitsInWidth(t *testing.T) {
 // banned are words that only this project used, and sentences about somebody without a
 // name.
 var banned = regexp.MustCompile(`(?i)\b(anew|besides|but for|whoever|whatever|of which|so many|what becomes of|tells? whether|be it|` +
-	`in line|the line of|ghost|errand|chore|rests|resting|badge|poke|crowd|stride|nobody|somebody|anybody|` +
+	`in line|the line of|ghost|task|chore|rests|resting|badge|poke|crowd|stride|nobody|somebody|anybody|` +
 	`(to|of|all|for|from|and) who|who (waits|holds|locks|has|looks|is|may)|(is|are|be|was|were) told|that is said|look at)\b`)
 
 // What people read is written in plain words: all texts of the program.

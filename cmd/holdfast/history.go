@@ -106,7 +106,7 @@ type chapter struct {
 	code                 string
 }
 
-// full tells that n rows are complete.
+// full reports whether n rows are complete.
 func (s *story) full(n int) bool {
 	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows) >= 10*n
 }

@@ -125,8 +125,8 @@ func (a *app) jobs(ctx context.Context) error {
 // jobColours are those of the states that need attention.
 var jobColours = map[string]string{"no end": bad, "failed": bad, "late": bad, "skipped": warn}
 
-// jobState judges a job. Whether one that has no end still runs, its lock says; one that
-// can't be looked at, as its key is something else by now, is nobody's.
+// jobState is the STATE of a job. If it has no end, its lock says whether it still runs. A
+// lock that cannot be read, because its key is something else by now, has no holder.
 func jobState(ctx context.Context, client *holdfast.Client, j *journal.Job) (string, error) {
 	if j.Unended() {
 		state, err := client.Inspect(ctx, j.Name)

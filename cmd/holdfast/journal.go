@@ -77,14 +77,14 @@ func newEntryJSON(e journal.Entry) entryJSON {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// entryText is what an entry says beside its time, in a line.
+// entryText is an entry in one line, without its time.
 func entryText(e journal.Entry) string {
 	text := fmt.Sprintf("%-8s  %s  %s", e.Event, visible(e.Name), visible(e.Owner))
 	switch e.Event {
 	case journal.Granted:
 		text += fmt.Sprintf("  token %d after %s", e.Token, shortly(e.Waited))
 	case journal.Released:
-		if e.Cause == holdfast.Exported { // since when is for who took it to tell
+		if e.Cause == holdfast.Exported { // the process that took it knows since when
 			return text + fmt.Sprintf("  token %d", e.Token)
 		}
 		text += fmt.Sprintf("  token %d held for %s", e.Token, shortly(e.Held))

@@ -9,9 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/journal"
 )
 
-// keepJournal writes what a Client that is about to be made does to the journal, until
-// after is called. That Redis does not answer it is the lock that tells; what the server
-// refuses the journal alone nobody else would.
+// keepJournal writes the events of a Client to the journal, until after is called. It
+// reports only what the server refuses: an outage is reported by the lock.
 func (a *app) keepJournal(store holdfast.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
 	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.logger()})})
 	tell := o.OnEvent

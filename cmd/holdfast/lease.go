@@ -151,7 +151,7 @@ func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with be
 	return err
 }
 
-// theLease is the argument, or what stands in the file or the variable.
+// theLease is the lease of the argument, the file or the variable.
 func (a *app) theLease(o leaseOptions, args []string) (aLease, error) {
 	var text []byte
 	var err error
@@ -189,7 +189,7 @@ func readLeaseFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, longestLease))
 }
 
-// tellHold prints how a lease stands, also that it is over.
+// tellHold prints the state of a lease, also that it has ended.
 func (a *app) tellHold(hold *holdfast.ExportedHold, err error) error {
 	var lost *holdfast.LostError
 	switch {

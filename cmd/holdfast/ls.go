@@ -88,8 +88,8 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 	return errors.Join(err, leftOut(refused))
 }
 
-// inspectAll looks at every name with prefix, and returns them sorted, with the
-// reasons why others can't be shown.
+// inspectAll reads all names with prefix. It returns them sorted, and the reasons why
+// others cannot be shown.
 func (a *app) inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (states []*view, refused []error, err error) {
 	survey, err := client.Survey(ctx, prefix)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command holdfast locks names across machines with Redis or Valkey: it runs a
-// command while it holds a name, shows who holds what, and demonstrates what
-// happens without a lock.
+// Command holdfast locks names across machines with Redis or Valkey: it runs a command
+// while it holds a lock, shows holders and waiters, and demonstrates what happens without
+// a lock.
 package main
 
 import (

@@ -14,8 +14,8 @@ import (
 // orderOptions are the flags of `holdfast revoke` and `holdfast steal`.
 type orderOptions struct{ tenure, reason string }
 
-// signed is the reason with who gives it behind it, where there is room: the library
-// knows only the reason.
+// signed is the reason with the name of its author, if there is room: the library stores
+// only the reason.
 func (o orderOptions) signed(owner string) string {
 	if owner == "" {
 		if who, err := user.Current(); err == nil {
@@ -151,7 +151,7 @@ func (a *app) orderFlags(cmd *cobra.Command, o *orderOptions) {
 	a.outputFlag(cmd)
 }
 
-// isHash tells what may name a tenure.
+// isHash reports whether text can be the hash of a tenure.
 func isHash(text string) bool {
 	return len(text) == 10 && strings.Trim(text, "0123456789abcdefABCDEF") == ""
 }

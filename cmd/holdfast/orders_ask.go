@@ -11,16 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// asks reports whether somebody is at a terminal who can be asked for what the command line
-// of an order lacks.
+// asks reports whether there is a terminal to ask for what the command line lacks.
 func (a *app) asks() bool {
 	in, ok := a.stdin.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd())) && screenOf(a.stderr).terminal && a.output != "json"
 }
 
-// ask shows who holds a name, and asks for what an order lacks: which holder, and why. No
-// answer, or one that is none of these, means that nothing is to be done; that is the
-// error.
+// ask shows the holders of a name, and asks for what the command line lacks: the holder
+// and the reason. No answer, or a wrong one, is an error: nothing is changed then.
 func (a *app) ask(ctx context.Context, client *holdfast.Client, name string, o *orderOptions) error {
 	lines := bufio.NewReader(a.stdin)
 	nothing := func(why string) error {

@@ -11,8 +11,7 @@ import (
 // blip is how long Redis may be away without a word about it.
 const blip = time.Second
 
-// outage tells people once that Redis does not answer, and once that it does
-// again.
+// outage reports once that Redis does not answer, and once that it answers again.
 type outage struct {
 	say func(format string, args ...any)
 
@@ -89,7 +88,7 @@ func (o *outage) answered() {
 	o.forget()
 }
 
-// end is the end of telling: what comes now is told by the command's end.
+// end ends the reports: from now on the end of the command says what happened.
 func (o *outage) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

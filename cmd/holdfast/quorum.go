@@ -158,8 +158,8 @@ func checkURLs(urls []string) error {
 	return nil
 }
 
-// members opens the servers side by side. may says of which one that does not
-// answer is let through, told to people and without a store; nil: of none.
+// members opens the servers side by side. may reports for which URL a server that does
+// not answer is no error: it is reported, and has no store. nil: for none.
 func (a *app) members(ctx context.Context, urls []string, may func(url string) bool) ([]holdfast.QuorumMember, func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -29,7 +29,7 @@ type processJSON struct {
 	Details *holdfast.Details `json:"details,omitempty"`
 }
 
-// problem is the codes that somebody should look after, or nothing.
+// problem is the codes that need attention, or nothing.
 func (v *view) problem() string {
 	var codes []string
 	for _, d := range v.reasons {
@@ -40,7 +40,7 @@ func (v *view) problem() string {
 	return strings.Join(codes, " ")
 }
 
-// printReasons says how a name stands, and what can be done.
+// printReasons prints the state of a name, and what to do.
 func printReasons(s screen, line func(label, format string, args ...any), reasons []holdfast.Diagnosis) {
 	for _, d := range reasons {
 		code := string(d.Code)
@@ -54,7 +54,7 @@ func printReasons(s screen, line func(label, format string, args ...any), reason
 	}
 }
 
-// printDetails says what a process tells of itself.
+// printDetails prints the details of a process.
 func printDetails(line func(label, format string, args ...any), d *holdfast.Details) {
 	if d == nil {
 		return
@@ -68,7 +68,7 @@ func printDetails(line func(label, format string, args ...any), d *holdfast.Deta
 	}
 }
 
-// waiterName is what people call a waiter, with what its process tells of itself.
+// waiterName is the label of a waiter, with the details of its process.
 func waiterName(w holdfast.Waiter) string {
 	if w.Owner == "" {
 		return "(no label)"

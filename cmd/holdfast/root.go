@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// app is one run of the program: where it reads and writes, and what the flags
-// that all commands share have said. The fields are final once a command's RunE
-// is called; the environment has been looked at by then.
+// app is one run of the program: where it reads and writes, and the values of the flags
+// that all commands share. The fields are final when a command's RunE is called, which is
+// after the environment was read.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -37,7 +37,7 @@ type app struct {
 
 	printed error // the first of page; nil: all was printed
 
-	busy    bool // it ends because somebody holds the name, whatever its code
+	busy    bool // it ends because the name is held, with any code
 	started bool // a RunE was reached: the command line was right
 }
 
@@ -132,8 +132,8 @@ on the command line takes precedence. 'holdfast help COMMAND' lists the exceptio
 	return root
 }
 
-// begin puts the last look at the flags before cmd's own work: what an error
-// is called depends on whether the work had begun.
+// begin reads the environment before cmd's own work. The exit code of an error depends on
+// whether the work has begun.
 func (a *app) begin(cmd *cobra.Command) {
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -167,19 +167,19 @@ func (a *app) say(format string, args ...any) {
 	}
 }
 
-// detail is for people who asked for more.
+// detail prints a message with --verbose.
 func (a *app) detail(format string, args ...any) {
 	if a.verbose && !a.quiet {
 		a.tell(slog.LevelDebug, fmt.Sprintf(format, args...))
 	}
 }
 
-// complain says what went wrong, whatever the flags.
+// complain prints an error, with any flags.
 func (a *app) complain(text string) {
-	a.tell(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell says that
+	a.tell(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell adds it
 }
 
-// tell is how everything is said. A password cannot slip out with it.
+// tell prints a message. It removes passwords.
 func (a *app) tell(level slog.Level, text string) {
 	text = redact(text, a.redisURL)
 	if a.logFormat == "json" {

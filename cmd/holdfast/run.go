@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// maxGrace bounds the default of --grace; whoever needs longer says so.
+// maxGrace bounds the default of --grace.
 const maxGrace = 10 * time.Second
 
 // runOptions are the flags of `holdfast run`.
@@ -31,10 +31,10 @@ type runOptions struct {
 	busyCode int
 	replicas int
 	kind     kindOptions
-	steal    orderOptions // from whom to take the name; no tenure: from nobody
+	steal    orderOptions // the holder to take the name from; no tenure: none
 	details  detailOptions
 	silent   bool   // write no journal
-	status   string // file to tell how it goes; empty: none
+	status   string // file for the state; empty: none
 	guard    string // hidden: this process is a guard, and these are its pipes
 }
 
@@ -85,7 +85,7 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// leaseFlags are those of whatever runs a command under a lease.
+// leaseFlags are those of each command that runs another under a lease.
 func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
 	flags.DurationVar(&o.grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
@@ -173,7 +173,7 @@ func (a *app) runLocked(ctx context.Context, client *holdfast.Client, name strin
 	lease, err := a.acquire(ctx, client, name, o, outage)
 	if came := waited(); came != nil {
 		if lease != nil {
-			_ = lease.Release() // who sends a signal wants no more talk
+			_ = lease.Release() // the signal ends all messages
 		}
 		return end, nil, came
 	}

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// findCommand says what keeps a command from being run, before anybody waits
-// for a lock to find out.
+// findCommand is the reason why a command cannot be run. It is called before the wait for
+// the lock.
 func findCommand(command string) error {
 	_, err := exec.LookPath(command)
 	switch {

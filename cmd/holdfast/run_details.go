@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// detailOptions are the flags that say what others are told of this process.
+// detailOptions are the flags for what others see of this process.
 type detailOptions struct {
 	note string
 	none bool
@@ -20,7 +20,7 @@ func (d *detailOptions) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&d.none, "no-details", false, "do not store host, pid, user, command and note for 'holdfast show'")
 }
 
-// of are the details while argv runs; nil: none are told.
+// of are the details while argv runs; nil: none.
 func (d *detailOptions) of(argv []string) *holdfast.Details {
 	if d.none {
 		return nil
@@ -89,5 +89,5 @@ func commandLine(argv []string) string {
 
 var secretFlag = regexp.MustCompile(`^--?[\w.-]*` + secretWord + `[\w.-]*$`)
 
-// hidesNext tells a flag whose value is the next argument and looks like a secret.
+// hidesNext reports whether arg is a flag and the next argument is its secret value.
 func hidesNext(arg string) bool { return secretFlag.MatchString(arg) || arg == "-p" || arg == "-u" }

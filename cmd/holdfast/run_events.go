@@ -8,15 +8,15 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// narrator tells people what the library's events mean: outages always, the
-// rest to those who asked for more. Its methods are called by one goroutine.
+// narrator turns the library's events into messages: outages always, the others with
+// --verbose. Its methods are called by one goroutine.
 type narrator struct {
 	outage *outage
 	detail func(format string, args ...any)
 	say    func(format string, args ...any)
-	over   chan struct{} // gets one when the end of the lease was told
+	over   chan struct{} // gets one when the end of the lease was reported
 
-	line    holdfast.Queued // the newest that was told
+	line    holdfast.Queued // the newest that was reported
 	trouble bool            // a renewal failed and none was answered since
 }
 
@@ -79,13 +79,13 @@ func (n *narrator) ended() {
 	}
 }
 
-// queued tells a place in the line when it is another than before.
+// queued reports a new place in the queue.
 func (n *narrator) queued(e holdfast.Queued) {
 	if e.Position == n.line.Position && e.Holder == n.line.Holder && n.line.Name != "" {
 		return
 	}
 	n.line = e
-	if e.Holder == "" && e.Remaining == 0 { // of a semaphore or RWMutex: it waits for who is before it
+	if e.Holder == "" && e.Remaining == 0 { // of a semaphore or RWMutex: it waits for the waiters before it
 		n.detail("queued: %s; %s in the queue", e.Name, ordinal(e.Position+1))
 		return
 	}

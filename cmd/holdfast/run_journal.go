@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// jobLog writes what becomes of a command, or of a lease without a process, into the
-// journal: beside the locks, so that nothing of it can keep that from going on.
+// jobLog writes the start and end of a command, or of a lease without a process, to the
+// journal, in the background: it never delays the command.
 type jobLog struct {
 	a      *app
 	name   string
@@ -78,7 +78,7 @@ type busyErr struct {
 
 func (b *busyErr) Unwrap() error { return b.error }
 
-// busy marks told, which says it to people, unless that says that Redis is away.
+// busy marks the message told as "held", unless it says that Redis does not answer.
 func busy(told, err error, code int) error {
 	if e := (*exitError)(nil); errors.As(told, &e) && e.code == exitUnreachable && code != exitUnreachable {
 		return told

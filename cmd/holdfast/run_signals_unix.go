@@ -28,8 +28,8 @@ func catchSignals() chan os.Signal {
 	return signals
 }
 
-// surviveBrokenPipe makes a write to a stderr that nobody reads an error. By
-// default it kills a Go program, and with us the command.
+// surviveBrokenPipe makes a write to a stderr without a reader an error. By default it
+// kills a Go program, and with it the command.
 func surviveBrokenPipe() {
 	if !signal.Ignored(syscall.SIGPIPE) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

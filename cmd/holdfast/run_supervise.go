@@ -9,7 +9,7 @@ import (
 
 // killMargin is how long before the lease's deadline the last process is sent
 // KILL, at most; short ttls get a tenth of what is left. It pays for the time
-// that killing takes and for the guard looking up late.
+// that killing takes and for a guard that reads the clock late.
 const killMargin = 100 * time.Millisecond
 
 // instant is a time in nanoseconds on the clock that this process and its guard
@@ -24,7 +24,7 @@ func (i instant) sub(j instant) time.Duration { return time.Duration(i - j) }
 // kill the guard makes it stop, and at last the supervisor does so itself.
 type leash struct{ term, kill, last instant }
 
-// newLeash derives a leash from one look at a lease that had left to go at now.
+// newLeash derives a leash from one reading of a lease that had left to go at now.
 //
 // What is left may be much less than a ttl, since a grant that was pushed lives
 // only for its claim window until it is renewed. So grace is cut to a third of
@@ -53,8 +53,8 @@ type ending struct {
 
 // supervisor keeps a job on the leash of its lease.
 //
-// The guard does the stopping. The supervisor tells it how long the leash is,
-// and kills by itself only what outlives its time, should the guard be frozen.
+// The guard stops the job. The supervisor sends it the leash, and kills by itself only
+// what outlives its time, in case the guard is frozen.
 type supervisor struct {
 	lease *holdfast.Lease
 	job   *job
@@ -74,8 +74,8 @@ type supervisor struct {
 // watch returns when nothing of the job is alive.
 func (s *supervisor) watch(signals <-chan os.Signal) ending {
 	s.look()
-	// The lease rises by about a third of its life: ten looks in that time see
-	// it soon, four in a second see it soon enough.
+	// A renewal adds about a third of the ttl: ten polls in that time see it soon, and four
+	// per second are enough.
 	every := min(s.lease.Remaining()/30, 250*time.Millisecond)
 	ticker := time.NewTicker(max(every, time.Millisecond))
 	defer ticker.Stop()
@@ -127,8 +127,8 @@ func (s *supervisor) stop(why error, now instant) {
 	s.job.end(s.leash.kill)
 }
 
-// enough tells when the job has run long enough; the ticker sees it, too, should the
-// machine have slept.
+// enough fires when the job has run for --max-hold. The ticker sees that too, in case the
+// machine was suspended.
 func (s *supervisor) enough() <-chan time.Time {
 	if s.most == 0 {
 		return nil
@@ -149,8 +149,8 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 }
 
-// settle says why a job ended. Being stopped for a lost lease comes first,
-// whatever the command made of it, and even if a late renewal kept the lease.
+// settle says why a job ended. A stop because of a lost lease comes first, with any exit
+// code of the command, and even if a late renewal kept the lease.
 func (s *supervisor) settle(end ending) ending {
 	if end.stopped && s.lost == nil {
 		s.lost = &holdfast.LostError{Name: s.lease.Name(), Cause: holdfast.Expired}

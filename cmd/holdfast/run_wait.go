@@ -9,11 +9,11 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// inspectTimeout bounds a look that only serves to say more.
+// inspectTimeout bounds a request that only serves a better message.
 const inspectTimeout = time.Second
 
-// acquire takes name as the flags want it, and tells people who they wait for.
-// Its error carries the exit code where the library does not know it.
+// acquire takes name as the flags say, and shows the holder during the wait. Its error
+// carries the exit code where the library does not know it.
 func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
 	taker := o.taker(client, name)
 	if o.steal.tenure != "" {
@@ -29,7 +29,7 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 		lease, err = a.wait(ctx, client, taker, o.wait, outage)
 	}
 	if errors.Is(err, holdfast.ErrUnreachable) {
-		return nil, err // nobody knows whether it is held
+		return nil, err // unknown whether it is held
 	}
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, busy(a.busyError(client, name, err, time.Since(began), o.busyCode), err, o.busyCode)
@@ -37,7 +37,7 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 	return lease, withFlags(err)
 }
 
-// wait stands in line, for at most limit if that is not 0.
+// wait waits in the queue, for at most limit if that is not 0.
 func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, limit time.Duration, outage *outage) (*holdfast.Lease, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -50,8 +50,8 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, li
 	return taker.lock(ctx)
 }
 
-// busyError says who holds name, and how long we waited if we did. Its code is
-// the given one, unless Redis does not answer: then nobody knows who holds it.
+// busyError names the holder of name, and how long we waited. Its code is the given one,
+// unless Redis does not answer: then the holder is unknown.
 func (a *app) busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ type screen struct {
 	terminal bool
 	colour   bool   // a terminal, and NO_COLOR is not set (no-color.org)
 	unicode  bool   // a terminal that says it knows UTF-8
-	failed   *error // of the first write that failed; nil: nobody wants to know
+	failed   *error // of the first write that failed; nil: not kept
 }
 
 // page is stdout for what a command prints once. What could not be printed is the

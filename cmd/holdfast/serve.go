@@ -23,7 +23,7 @@ import (
 
 const defaultServeAddress = "127.0.0.1:7420"
 
-// serveFlags is what serve was told.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	listen, admin   string
 	tokens          string
@@ -87,7 +87,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	log := &jobLog{a: a, silent: f.silent}
 	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
 		OnEvent: metrics.OnEvent,
-		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; its owner says who has it
+		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; the owner of the lease is its client
 	}, func(store holdfast.Store, o *holdfast.Options) func() {
 		seen = store
 		return log.open(store, o)

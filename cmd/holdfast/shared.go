@@ -84,7 +84,7 @@ func wantsText(p holdfast.Part) string {
 	return ""
 }
 
-// holdersText names in one cell who holds a name.
+// holdersText names the holders of a name in one cell.
 func holdersText(state *holdfast.State) string {
 	text := holderName(state.Holder)
 	if state.Holder == nil && state.Size > 0 {

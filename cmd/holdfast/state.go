@@ -169,7 +169,7 @@ func tokenText(token int64) string {
 	return fmt.Sprint(token)
 }
 
-// age is a duration for people who look at minutes and hours.
+// age is a duration with the digits that people need.
 func age(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:

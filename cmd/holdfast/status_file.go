@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// statusFile tells programs how a run goes, in a file that is whole at any moment.
+// statusFile keeps the state of a run in a file that is complete at any moment.
 // A nil *statusFile is none.
 type statusFile struct {
 	path  string
@@ -23,7 +23,7 @@ type statusFile struct {
 	loss   error
 }
 
-// statusJSON is what stands in the file. Its names are promised.
+// statusJSON is the content of the file. Its names are promised.
 type statusJSON struct {
 	Name     string     `json:"name"`
 	Phase    string     `json:"phase"`
@@ -144,8 +144,7 @@ func (s *statusFile) write() error {
 	return replaceFile(s.path, text.Bytes(), 0o644)
 }
 
-// replaceFile puts text into a file all at once: whoever reads it finds the old text
-// or the new.
+// replaceFile replaces a file at once: a reader finds the old text or the new one.
 func replaceFile(path string, text []byte, mode os.FileMode) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

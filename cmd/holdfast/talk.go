@@ -62,9 +62,8 @@ func (t *talk) WithGroup(name string) slog.Handler {
 	return &talk{t.out, t.attrs.WithGroup(name)}
 }
 
-// untilClosing is a slog.Handler that ends when closing is set. What a Client
-// that closes could not bring to Redis has been told by then, in the words of
-// the command that failed.
+// untilClosing is a slog.Handler that ends when closing is set. By then the command that
+// failed has reported what the Client could not send to Redis.
 type untilClosing struct {
 	slog.Handler
 	closing *atomic.Bool

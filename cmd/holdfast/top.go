@@ -81,8 +81,7 @@ printed as text. On a narrow terminal columns are left out.`,
 	return cmd
 }
 
-// interactive reports whether there is somebody at keys, and a screen that can be drawn
-// on.
+// interactive reports whether there are a keyboard and a screen that can be drawn on.
 func (a *app) interactive() bool {
 	in, ok := a.stdin.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd())) && screenOf(a.stdout).terminal && os.Getenv("TERM") != "dumb"

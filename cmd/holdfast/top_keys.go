@@ -44,7 +44,7 @@ func (m *topModel) key(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// eitherKey is for keys that mean the same in the table and beside a name.
+// eitherKey is for keys that mean the same in the table and in the details.
 func (m *topModel) eitherKey(pressed string) {
 	switch pressed {
 	case "space":
@@ -68,7 +68,7 @@ func (m *topModel) detailKey(pressed string) tea.Cmd {
 	return nil
 }
 
-// open looks at the name under the cursor.
+// open shows the details of the name under the cursor.
 func (m *topModel) open() tea.Cmd {
 	m.detail, m.lines, m.scrolled = m.chosen(), []string{"looking ..."}, 0
 	return m.lookAtNow()

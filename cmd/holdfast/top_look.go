@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// lookAtAll looks at all names with a prefix.
+// lookAtAll reads all names with a prefix.
 func (a *app) lookAtAll(ctx context.Context, client *holdfast.Client, prefix string) topSeen {
 	survey, err := client.Survey(ctx, prefix)
 	if err != nil {
@@ -36,10 +36,10 @@ func (a *app) stateLines(ctx context.Context, client *holdfast.Client, name stri
 	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 }
 
-// newTopRow says of a name how bad it is, and why.
+// newTopRow is a name with its worst problem.
 func newTopRow(v *view) topRow {
 	codes := holdfast.Codes()
-	if len(v.reasons) == 0 { // free, and nobody waits
+	if len(v.reasons) == 0 { // free, without waiters
 		return topRow{view: v, rank: len(codes)}
 	}
 	worst := v.reasons[0]

@@ -15,7 +15,7 @@ import (
 type topRow struct {
 	*view
 	rank int    // 0 is the worst
-	bad  bool   // somebody should look after it
+	bad  bool   // it needs attention
 	why  string // in a sentence; may be empty
 }
 
@@ -36,7 +36,7 @@ type topModel struct {
 	shown    []topRow // filtered and sorted
 	at       time.Time
 	refused  int
-	err      error     // of the newest look; nil: it was answered
+	err      error     // of the newest update; nil: it was answered
 	since    time.Time // of the first error in a row
 	paused   bool
 	help     bool
@@ -47,19 +47,19 @@ type topModel struct {
 	typing   bool
 	cursor   int
 	offset   int
-	detail   string // the name that is looked at; empty: the table
+	detail   string // the name in the details; empty: the table
 	lines    []string
 	scrolled int
 }
 
-// topSeen is what came of a look at all names.
+// topSeen is the result of reading all names.
 type topSeen struct {
 	rows    []topRow
 	refused []error
 	err     error
 }
 
-// topDetail is what came of a look at one.
+// topDetail is the result of reading one name.
 type topDetail struct {
 	name  string
 	lines []string
@@ -67,7 +67,7 @@ type topDetail struct {
 
 type (
 	topTick struct{} // a second is over
-	topDue  struct{} // it is time to look
+	topDue  struct{} // an update is due
 )
 
 func newTopModel(ctx context.Context, a *app, client *holdfast.Client, o topOptions, prefix string) *topModel {
@@ -85,7 +85,7 @@ func newTopModel(ctx context.Context, a *app, client *holdfast.Client, o topOpti
 	return m
 }
 
-// Init begins to look, and to count down.
+// Init starts the updates and the countdown.
 func (m *topModel) Init() tea.Cmd { return tea.Batch(m.lookNow(), topSecond()) }
 
 func (m *topModel) lookNow() tea.Cmd {
@@ -105,7 +105,7 @@ func topSecond() tea.Cmd {
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return topTick{} })
 }
 
-// Update takes in a key, or what came of a look.
+// Update handles a key, or the result of an update.
 func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -153,7 +153,7 @@ func (m *topModel) arrange() {
 	chosen := m.chosen()
 	m.shown = m.shown[:0]
 	for _, r := range m.rows {
-		free := r.Holder == nil && r.Waiting == 0 && !r.bad // what could not be looked at is bad
+		free := r.Holder == nil && r.Waiting == 0 && !r.bad // what could not be read is bad
 		if (m.all || !free) && m.matches(r) {
 			m.shown = append(m.shown, r)
 		}

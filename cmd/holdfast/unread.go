@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// untilUnread is ctx until nobody reads w any more: what prints only now and then would
-// not find out by printing. A pipe that is closed is an error of a write from then on, and
-// does not end the process; see unread.
+// untilUnread is ctx until w has no reader any more: a command that prints rarely would
+// not notice. From then on a write to a closed pipe is an error, and does not end the
+// process; see unread.
 func untilUnread(ctx context.Context, w io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -28,5 +28,5 @@ func untilUnread(ctx context.Context, w io.Writer) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// unread tells the error of a write that nobody will read: the end, and no failure.
+// unread reports whether a write failed because there is no reader. That is no failure.
 func unread(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// hungUp is not known here: the next write tells.
+// hungUp is unknown here: the next write fails.
 func hungUp(*os.File) bool { return false }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hungUp tells that nobody reads what is written to file, a pipe or a socket.
+// hungUp reports whether file, a pipe or a socket, has no reader.
 func hungUp(file *os.File) bool {
 	polled := []unix.PollFd{{Fd: int32(file.Fd())}}
 	n, err := unix.Poll(polled, 0)

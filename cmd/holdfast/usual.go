@@ -12,8 +12,8 @@ import (
 // usualWait bounds what is asked of the journal to say more.
 const usualWait = 500 * time.Millisecond
 
-// usual is how long names are held as a rule, by the journal. It is asked about a name
-// once, for who waits looks each second.
+// usual is how long names are usually held, by the journal. It asks the journal once per
+// name, because a waiter needs it each second.
 type usual struct {
 	ask   func(ctx context.Context, name string) (time.Duration, bool)
 	mu    sync.Mutex               // guards known
@@ -62,8 +62,8 @@ func (u *usual) expected(state *holdfast.State) time.Duration {
 	return max(0, typical-h.Held) + time.Duration(before)*typical
 }
 
-// about is for State.Diagnose. Nothing is asked about a hold that is not older than its
-// ttl: many would ask, and be told nothing.
+// about is for State.Diagnose. A hold that is younger than its ttl is not looked up: many
+// waiters would ask, and no such hold is long.
 func (u *usual) about(state *holdfast.State) *holdfast.DiagnoseOptions {
 	if h := state.Holder; u == nil || h == nil || h.Held <= h.TTL {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// view is what is shown of a name: its state, and what stands beside that in keys of
-// its own.
+// view is what is shown of a name: its state, and what other keys store of it.
 type view struct {
 	*holdfast.State
 	reasons []holdfast.Diagnosis
@@ -17,8 +16,7 @@ type view struct {
 	last    *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
 }
 
-// newView is what is shown of a state. What the server does not let us see beside it is
-// left out.
+// newView is the view of a state. It leaves out what the server does not let us read.
 func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view {
 	if state.Unreadable != nil {
 		a.detail("unknown whether %s is an election: %s", state.Name, why(state.Unreadable))
@@ -26,7 +24,7 @@ func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view
 	return &view{State: state, reasons: reasons, term: state.Term}
 }
 
-// look looks at a name, and at what is remembered of Once.
+// look reads a name, and its last run.
 func (a *app) look(ctx context.Context, client *holdfast.Client, name string) (*view, error) {
 	state, err := client.Inspect(ctx, name)
 	if err != nil {
@@ -56,7 +54,7 @@ func (v *view) kind() string {
 	return string(v.Kind)
 }
 
-// holders names in one cell who holds the name.
+// holders names the holders in one cell.
 func (v *view) holders() string {
 	if v.term > 0 {
 		return holderName(v.Holder) + " (leads)"

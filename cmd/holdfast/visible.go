@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// visible is text as it can be shown to people. What a terminal would act on or
-// hide is spelled out: escape sequences, and the marks that turn the direction
-// of writing or join letters. Names and labels are whatever somebody has put into
-// Redis.
+// visible is text that is safe to print. It spells out what a terminal would act on or
+// hide: escape sequences, and marks that turn the direction of writing or join letters.
+// Any program may have put names and labels into Redis.
 func visible(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
 		return text

@@ -79,6 +79,6 @@ func (a *app) printEntry(e journal.Entry) error {
 	if a.output == "json" {
 		return printJSONLine(a.stdout, newEntryJSON(e))
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", stamp(e.At), visible(entryText(e))) // who may write there can say any cause
+	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", stamp(e.At), visible(entryText(e))) // any writer of the journal can put any cause there
 	return err
 }
