@@ -245,7 +245,7 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 // here poll for a while, and people are told once.
 func (c *core) refusedToPublish(said string, now instant) {
 	if now >= c.muteUntil {
-		c.warn("holdfast: the server refuses to publish, so waiting falls back to polling: grant the right to publish (in a Cluster spublish) to the channels holdfast/wake:*", "error", said)
+		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/wake:*", "error", said)
 	}
 	c.muteUntil = now.add(time.Minute)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/seam"
 )
 
-// silent answers nothing until the Client is closed, and then cancels. Its clock
+// silent answers nothing until the client is closed, and then cancels. Its clock
 // stands still, so nothing is repeated by the clock.
 type silent struct {
 	lock, cancel func() error

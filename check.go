@@ -41,12 +41,12 @@ func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
 
 func (c *core) check(ctx context.Context) []Check {
 	if c.isClosed() {
-		return []Check{{Name: "server", State: CheckFail, Finding: "the Client is closed", Consequence: "no name can be locked", Fix: "check by a Client that is open"}}
+		return []Check{{Name: "server", State: CheckFail, Finding: "the client is closed", Consequence: "no name can be locked", Fix: "check with an open Client"}}
 	}
 	if c.quorum != nil {
 		return []Check{{
-			Name: "server", State: CheckUnknown, Finding: "the Client is one of a quorum, whose nodes it does not check",
-			Fix: "check a Client of one store for each node; InspectQuorum and holdfast quorum status say which nodes vote",
+			Name: "server", State: CheckUnknown, Finding: "this is the client of a quorum: a check does not cover its nodes",
+			Fix: "check each node with a Client of its own; InspectQuorum and 'holdfast quorum status' show which nodes vote",
 		}}
 	}
 	t := c.newTrial(0)
@@ -169,14 +169,14 @@ func unsaid(name, what string) Check {
 // arrive well before it ends.
 func (c *core) judgeTime(slowest time.Duration) Check {
 	life := min(c.options.TTL, window)
-	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("%v at most, a grant lasts %v until its first renewal", slowest.Round(10*time.Microsecond), life)}
+	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; a grant lasts %v until its first renewal", slowest.Round(10*time.Microsecond), life)}
 	switch {
 	case slowest > life/3:
 		check.State = CheckFail
-		check.Consequence = "grants arrive when they are nearly over: callers get ErrTooSlow, and leases are lost"
+		check.Consequence = "grants arrive shortly before they end: callers get ErrTooSlow, and leases are lost"
 	case slowest > life/10:
 		check.State = CheckWarn
-		check.Consequence = "a little more delay, and leases are lost"
+		check.Consequence = "if the delay grows a little, leases are lost"
 	default:
 		return check
 	}
@@ -186,7 +186,7 @@ func (c *core) judgeTime(slowest time.Duration) Check {
 
 // judgeClock looks at how far the server's clock is ahead of ours.
 func judgeClock(ahead time.Duration) Check {
-	check := Check{Name: "clock", State: CheckOK, Finding: fmt.Sprintf("the server's is within %v of this machine's", max(ahead.Abs().Round(time.Millisecond), time.Millisecond))}
+	check := Check{Name: "clock", State: CheckOK, Finding: fmt.Sprintf("the server's clock is within %v of this machine's", max(ahead.Abs().Round(time.Millisecond), time.Millisecond))}
 	if ahead.Abs() <= time.Second {
 		return check
 	}

@@ -31,7 +31,7 @@ func judgeServer(s server) Check {
 
 // judgeRights says which commands the server would refuse.
 func (c *core) judgeRights(s server) Check {
-	check := Check{Name: "rights", State: CheckOK, Finding: "all that are needed"}
+	check := Check{Name: "rights", State: CheckOK, Finding: "all required rights"}
 	switch {
 	case !s.rights:
 		check.State = CheckUnknown
@@ -44,7 +44,7 @@ func (c *core) judgeRights(s server) Check {
 		for _, command := range s.lacking {
 			if command != "scan" && !strings.HasSuffix(command, "publish") {
 				check.State = CheckFail
-				check.Consequence = "locks fail where these are needed"
+				check.Consequence = "calls that need these rights fail"
 			}
 		}
 	}
@@ -80,12 +80,12 @@ func judgeMemory(s server) Check {
 	case policy != "noeviction" && limit > 0:
 		check.State = CheckFail
 		check.Finding += fmt.Sprintf(", maxmemory %d MiB", limit>>20)
-		check.Consequence = "when memory is full the server deletes locks that are held, and fence keys: two holders at a time, until the first renews"
+		check.Consequence = "when memory is full the server deletes held locks and fencing tokens: two holders at a time, until the first one renews"
 		check.Fix = mend
 	case policy != "noeviction":
 		check.State = CheckWarn
 		check.Finding += ", no maxmemory yet"
-		check.Consequence = "once there is a maxmemory, full memory deletes locks that are held"
+		check.Consequence = "if a maxmemory is set later, the server deletes held locks when memory is full"
 		check.Fix = mend
 	case limit > 0 && used > limit/10*9:
 		check.State = CheckWarn
@@ -104,25 +104,25 @@ func judgePersistence(s server) Check {
 	if !ok {
 		return unsaid("persistence", "whether it keeps its data")
 	}
-	check := Check{Name: "persistence", State: CheckOK, Finding: "append-only file", Consequence: "a crash of its machine forgets what was not synced, with appendfsync everysec the last second"}
+	check := Check{Name: "persistence", State: CheckOK, Finding: "append-only file", Consequence: "a crash of the server's machine loses the writes that were not synced, with appendfsync everysec the last second"}
 	switch {
 	case aof == "1" && s.info["aof_last_write_status"] == "err":
 		check.State = CheckFail
 		check.Finding = "the append-only file cannot be written"
-		check.Consequence = "the server refuses writes (MISCONF): nothing can be locked or renewed"
-		check.Fix = "see its log; most often the disk is full"
+		check.Consequence = "the server refuses writes (MISCONF): no name can be locked or renewed"
+		check.Fix = "read the server's log; most often the disk is full"
 	case s.info["rdb_last_bgsave_status"] == "err":
 		check.State = CheckWarn
 		check.Finding = "the last snapshot failed"
 		check.Consequence = "with stop-writes-on-bgsave-error, the default, the server refuses writes (MISCONF)"
-		check.Fix = "see its log; most often disk or memory is full"
+		check.Fix = "read the server's log; most often disk or memory is full"
 	case aof != "1":
 		check.State = CheckWarn
 		check.Finding = "no append-only file"
 		check.Consequence = "a restart forgets held names: two holders at a time, until the first renews. Tokens still rise"
 		check.Fix = "appendonly yes; or keep it from restarting within a TTL, and let resources check the token"
 		if number(s.info["connected_slaves"]) > 0 {
-			check.Consequence += ". A master that restarts empty empties its replicas, too"
+			check.Consequence += ". A master that restarts empty also empties its replicas"
 		}
 	}
 	return check
@@ -132,12 +132,12 @@ func judgePersistence(s server) Check {
 func judgeReplicas(s server) Check {
 	text, ok := s.info["connected_slaves"]
 	if !ok {
-		return unsaid("replicas", "whether it has any")
+		return unsaid("replicas", "whether it has replicas")
 	}
 	n := number(text)
-	check := Check{Name: "replicas", State: CheckOK, Finding: fmt.Sprintf("%d connected", n), Consequence: "a failover forgets what no replica has got yet, the last milliseconds: two holders at a time, until the first renews"}
+	check := Check{Name: "replicas", State: CheckOK, Finding: fmt.Sprintf("%d connected", n), Consequence: "a failover loses the writes that no replica has yet, the last milliseconds: two holders at a time, until the first one renews"}
 	if n == 0 {
-		check.Finding, check.Consequence = "none", "while this server is down nothing can be locked"
+		check.Finding, check.Consequence = "none", "while this server is down no name can be locked"
 		return check
 	}
 	for i := range n {
@@ -159,21 +159,21 @@ func (c *core) judgeCluster(s server) Check {
 	if !c.store.Sharded() {
 		if s.info["cluster_enabled"] == "1" {
 			check.State = CheckFail
-			check.Finding = "the server is part of a Cluster, and the driver's client was made for a single server"
+			check.Finding = "the server is part of a Cluster, but the client is one for a single server"
 			check.Consequence = "names in the slots of other masters fail (MOVED)"
-			check.Fix = "a client for Clusters, as the drivers make it from cluster://host:port"
+			check.Fix = "use a cluster client: the drivers make one from cluster://host:port"
 		}
 		return check
 	}
 	state, covered := s.cluster["cluster_state"], s.cluster["cluster_slots_ok"]
 	if state == "" {
-		return Check{Name: "cluster", State: CheckUnknown, Finding: "the server does not say which slots are served", Fix: "check once as a user that has +cluster|info, too"}
+		return Check{Name: "cluster", State: CheckUnknown, Finding: "the server does not show which slots are served", Fix: "check once as a user with +cluster|info"}
 	}
 	check.Finding = fmt.Sprintf("state %s, %s of 16384 slots served", state, covered)
 	if state != "ok" || covered != "16384" {
 		check.State = CheckFail
 		check.Consequence = "names in the other slots cannot be locked (CLUSTERDOWN)"
-		check.Fix = "bring the missing masters back, or redis-cli --cluster fix"
+		check.Fix = "bring the missing masters back, or run redis-cli --cluster fix"
 	}
 	return check
 }

@@ -124,7 +124,7 @@ func (t *trial) lock(ctx context.Context) Check {
 func (t *trial) wait(ctx context.Context) Check {
 	failed := func(err error) Check {
 		check := broken("wait", err)
-		check.Consequence = "a name that is held cannot be waited for"
+		check.Consequence = "callers cannot wait for a held name"
 		return check
 	}
 	if t.silent != nil {
@@ -274,7 +274,7 @@ func (t *trial) list(ctx context.Context) Check {
 		}
 		return Check{
 			Name: "list", State: CheckWarn, Finding: err.Error(),
-			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Fix: "+scan for this user",
+			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Fix: "grant +scan to this user",
 		}
 	}
 	return Check{Name: "list", State: CheckOK, Finding: "keys can be listed"}
@@ -328,6 +328,6 @@ func (t *trial) sweep(ctx context.Context) {
 	if _, err := t.eval(ctx, script.Sweep); err != nil {
 		t.c.mu.Lock()
 		defer t.c.unlock()
-		t.c.warn("holdfast: the keys of a check could not be deleted; they expire by themselves", "error", err)
+		t.c.warn("holdfast: could not delete the keys of a check; they expire by themselves", "error", err)
 	}
 }

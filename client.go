@@ -102,7 +102,7 @@ type core struct {
 // A token or a name does not keep it alive. So keep the Lease while you need the lock.
 func New(store Store, options *Options) *Client {
 	if store == nil {
-		panic("holdfast: New needs a store, such as rueidisstore.New(client) or embedded.Open(nil)")
+		panic("holdfast: New needs a Store, such as rueidisstore.New(client) or embedded.Open(nil)")
 	}
 	v := options.withDefaults()
 	if v.Quorum != "" {

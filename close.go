@@ -19,7 +19,7 @@ func (c *Client) noticeDrop() {
 // dropped runs when a Client was garbage-collected.
 func dropped(c *core) {
 	if !c.isClosed() {
-		c.options.Logger.Warn("holdfast: client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
+		c.options.Logger.Warn("holdfast: a Client was dropped without Close; closing it now", slog.String("owner", c.options.Owner))
 		go c.close() // nobody is left to return its error to; it logs
 	}
 }

@@ -256,7 +256,7 @@ type message struct {
 	waiting int64
 }
 
-var errMessage = errors.New("a push that is none of ours")
+var errMessage = errors.New("an unknown push")
 
 // decodeMessage reads "grant <last> <size> <waiting> <seconds> <us> <window ms> <id>",
 // "next <pttl ms> <id>", "near <ms> <id>", "missed <id>", "recall <id>" or "revoked <id>". The id comes last: its owner may have

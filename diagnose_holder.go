@@ -43,7 +43,7 @@ func (s *State) healthy() string {
 		return text + ", and kept for " + rough(h.Remaining) + " more in any case (MinHold)"
 	}
 	if h.Exported {
-		return text + fmt.Sprintf("; it was exported: no process renews it by itself, and it lasts for %s more unless it is renewed", rough(h.Remaining))
+		return text + fmt.Sprintf("; the lease was exported: no process renews it by itself, and it ends in %s unless it is renewed", rough(h.Remaining))
 	}
 	return text + ", renews on time"
 }
@@ -132,7 +132,7 @@ func (s *State) late() *Diagnosis {
 		action = fmt.Sprintf("wait: the name is free in %s. Check its process: only a resource that checks the token refuses its late writes", rough(worst.Remaining))
 	}
 	if n > 1 {
-		about += fmt.Sprintf("; %d of %d renew late", n, s.Holding)
+		about += fmt.Sprintf("; %d of %d holders renew late", n, s.Holding)
 	}
 	return &Diagnosis{code, about, action}
 }

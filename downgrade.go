@@ -29,7 +29,7 @@ func (l *Lease) Downgrade() error {
 // error.
 func (l *Lease) Keep(n int) error {
 	if n < 1 {
-		return fmt.Errorf("%w: a lease of %s cannot keep %d", ErrSize, l.Name(), n)
+		return fmt.Errorf("%w: a lease of %s can't keep %d", ErrSize, l.Name(), n)
 	}
 	return l.turn.keep("Keep", permits, int64(n))
 }

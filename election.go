@@ -58,9 +58,9 @@ func (e *ValueError) Unwrap() error { return ErrValue }
 func checkValue(value string) error {
 	switch {
 	case len(value) > MaxValue:
-		return &ValueError{value, fmt.Sprintf("has %d bytes, and at most %d fit", len(value), MaxValue)}
+		return &ValueError{value, fmt.Sprintf("has %d bytes: at most %d are allowed", len(value), MaxValue)}
 	case cleanOwner(value) != value:
-		return &ValueError{value, `begins or ends with a space, or has a "|" or what can't be printed`}
+		return &ValueError{value, `begins or ends with a space, or contains "|" or an unprintable character`}
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 	return leader, nil
 }
 
-var errLeader = errors.New("leader gave an answer of another form")
+var errLeader = errors.New("leader: unexpected answer")
 
 func (c *core) decodeLeader(reply []string) (Leader, error) {
 	if len(reply) != 7 || reply[0] != "leader" {

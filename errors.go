@@ -14,7 +14,7 @@ import (
 // errors say more.
 var (
 	// ErrHeld means that another holder has the name. A [*HeldError] names the holder.
-	ErrHeld = errors.New("holdfast: held by another")
+	ErrHeld = errors.New("holdfast: held by another holder")
 	// ErrLost means that the lease ended before its Release. A [*LostError] has the
 	// cause.
 	ErrLost = errors.New("holdfast: lease lost")
@@ -66,7 +66,7 @@ func (e *HeldError) Error() string {
 	case e.Foreign:
 		b.WriteString("a client of another library")
 	default:
-		b.WriteString("another")
+		b.WriteString("another holder")
 	}
 	if e.Remaining < 0 {
 		b.WriteString(", without expiry")
@@ -162,9 +162,9 @@ func (e *ReplicasError) Error() string {
 	text := fmt.Sprintf("holdfast: %d of %d replicas acknowledged the lock of %s", e.Got, e.Want, e.Name)
 	switch {
 	case e.Connected == 0:
-		text += ": the server has none"
+		text += ": the server has no replica"
 	case e.Connected > 0 && e.Connected < e.Want:
-		text += fmt.Sprintf(": the server has only %d", e.Connected)
+		text += fmt.Sprintf(": the server has only %d connected", e.Connected)
 	}
 	return text
 }
@@ -265,13 +265,13 @@ func notTheCallers(err error) error {
 func explain(said ServerError, l string) error {
 	switch {
 	case strings.Contains(string(said), "WRONGTYPE"):
-		return fmt.Errorf("a key of this lock holds another type than holdfast writes (%s and those beside it): another program uses them, or another kind of lock: %w", shorten(l), said)
+		return fmt.Errorf("a key of this lock has a type that holdfast does not write (%s, or a key derived from it): another program or another kind of lock uses it: %w", shorten(l), said)
 	case denied(string(said)):
 		right := missingRight(string(said), l)
 		if right != "" {
 			right = ", " + right
 		}
-		return fmt.Errorf("the server's user lacks a right that holdfast needs%s: %w", right, said)
+		return fmt.Errorf("the Redis user lacks a right that holdfast needs%s: %w", right, said)
 	}
 	if why := tooOld(string(said)); why != "" {
 		return fmt.Errorf("%s: %w", why, said)

@@ -21,9 +21,9 @@ type StaleError struct {
 
 func (e *StaleError) Error() string {
 	if e.Newest == 0 {
-		return fmt.Sprintf("holdfast: %s: token %d is stale: a newer one has written", e.Name, e.Token)
+		return fmt.Sprintf("holdfast: %s: token %d is stale: a newer token has written", e.Name, e.Token)
 	}
-	return fmt.Sprintf("holdfast: %s: token %d is stale: %d has written", e.Name, e.Token, e.Newest)
+	return fmt.Sprintf("holdfast: %s: token %d is stale: token %d has written", e.Name, e.Token, e.Newest)
 }
 
 // Unwrap returns [ErrStale] and [ErrLost].

@@ -65,7 +65,7 @@ func (l *Lease) Export() (string, error) {
 
 func (u *turn) shared() error {
 	if u.shares > 1 {
-		return &storeError{u.line.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): it can't be exported before the others are released", u.shares)}
+		return &storeError{u.line.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares)}
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (c *core) giveAway(u *turn) (last int64, err error) {
 	return 0, &storeError{u.line.name, ErrUnreachable, err}
 }
 
-var errReserving = errors.New("a renewal that reserves tokens is not answered")
+var errReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
 
 // settle waits until no renewal that reserves tokens is under way, for as long as one may
 // take.
@@ -203,7 +203,7 @@ func (c *core) readExport(text, what string) (x exported, k *keys, err error) {
 	case c.quorum != nil:
 		return x, nil, notOnQuorum(x.name, what)
 	case x.prefix != c.options.Prefix:
-		return x, nil, &storeError{x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, and this has %q", ErrExport, x.prefix, c.options.Prefix)}
+		return x, nil, &storeError{x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, this Client has %q", ErrExport, x.prefix, c.options.Prefix)}
 	}
 	k, err = keysOf(x.prefix, x.name)
 	return x, k, err

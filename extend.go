@@ -27,7 +27,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	case ttl < MinTTL || ttl > MaxTTL:
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
 	case !line.fixed():
-		return &storeError{line.name, nil, errors.New("Extend works for a lease with Mutex.NoRenew: this one is renewed by itself")}
+		return &storeError{line.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically")}
 	case line.c.quorum != nil && ttl > line.ttl():
 		return notOnQuorum(line.name, "Extend by more than the ttl of the Mutex")
 	}

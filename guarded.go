@@ -50,15 +50,15 @@ const writtenPrefix = reserved + "written:"
 // checkGuarded says what is wrong with what Eval was given.
 func checkGuarded(source string, own *keys, keys []string, sharded bool) error {
 	if strings.HasPrefix(source, "#!") {
-		return errors.New(`a script for Eval can't begin with "#!": what stands before it in Redis would come before that line; its flags have no meaning here`)
+		return errors.New(`a script for Eval can't begin with "#!": holdfast puts code before it, so Redis would not read the flags`)
 	}
 	l := own.lock()
 	for _, key := range keys {
 		switch {
 		case key == l || strings.HasPrefix(key, reserved):
-			return fmt.Errorf("key %q is the lock's own: a script for Eval can't have it among its keys", shorten(key))
+			return fmt.Errorf("key %q belongs to the lock: a script for Eval can't use it", shorten(key))
 		case sharded && slot.Of(key) != slot.Of(l):
-			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: a script's keys must be in one slot; give them a common tag, such as {%s}", shorten(key), slot.Of(key), shorten(l), slot.Of(l), tagOf(l))
+			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: all keys of a script must be in one slot; give them a common hash tag, such as {%s}", shorten(key), slot.Of(key), shorten(l), slot.Of(l), tagOf(l))
 		}
 	}
 	return nil

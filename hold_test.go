@@ -93,8 +93,8 @@ func TestNotDueErrorText(t *testing.T) {
 		{holdfast.NotDueError{Name: "n", Owner: "ci-7", DueIn: 20 * time.Minute, Last: run},
 			"holdfast: n is not due: it is due again in 20m0s; the newest run began 2026-11-21T03:00:00Z on ci-7, took 1m23s: done"},
 		{holdfast.NotDueError{Name: "n", Running: true, Owner: "ci-7", Last: &holdfast.Run{Owner: "ci-7", Began: began}},
-			"holdfast: n is not due: it is run by ci-7; the newest run began 2026-11-21T03:00:00Z on ci-7, has not ended"},
-		{holdfast.NotDueError{Name: "n", Running: true}, "holdfast: n is not due: it is run"},
+			"holdfast: n is not due: it is running on ci-7; the newest run began 2026-11-21T03:00:00Z on ci-7, has not ended"},
+		{holdfast.NotDueError{Name: "n", Running: true}, "holdfast: n is not due: it is running"},
 	} {
 		if got := test.e.Error(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)

@@ -126,7 +126,7 @@ func (c *core) evalWithin(callers context.Context, call Call, limit time.Duratio
 	return evalWithin(ctx, c.ctx, c.store, call)
 }
 
-var errState = errors.New("inspect gave an answer of another form")
+var errState = errors.New("inspect: unexpected answer")
 
 func (c *core) decodeState(name string, reply []string) (*State, error) {
 	if len(reply) > 0 && reply[0] == "shared" {

@@ -144,7 +144,7 @@ func checkKey(l string) (tagged bool, err error) {
 	}
 	end := strings.IndexByte(l, '}')
 	if l[0] != '{' || end < 2 || strings.Count(l, "{") > 1 || strings.Count(l, "}") > 1 {
-		return false, errors.New(`has a brace: allowed is only one hash tag, not empty, at the very beginning of prefix and name, as in "{user:1}:inbox"`)
+		return false, errors.New(`has a brace: only one hash tag is allowed, not empty, at the very beginning of prefix and name, as in "{user:1}:inbox"`)
 	}
 	return true, nil
 }

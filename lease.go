@@ -45,7 +45,7 @@ type turn struct {
 
 type ending struct{ err error }
 
-var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check that first")
+var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
 
 var givenBack = &ending{ErrReleased} // how most turns end
 

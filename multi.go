@@ -171,7 +171,7 @@ func (l *MultiLease) whole() (*MultiLease, error) {
 // check says what is wrong before anything is locked.
 func (m *Multi) check(ctx context.Context, try bool) error {
 	if len(m.names) == 0 {
-		return &NameError{"", "is missing: Multi was given none"}
+		return &NameError{"", "is missing: Multi needs at least one name"}
 	}
 	c := m.client.core
 	for _, name := range m.names {

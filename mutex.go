@@ -138,7 +138,7 @@ func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
 // underEnded is the error of a call under the context of a lease that is over: the
 // context has ended, or does so in this moment.
 func underEnded(cause error) error {
-	return fmt.Errorf("holdfast: the context belongs to a lease that is over: %w: %w", context.Canceled, cause)
+	return fmt.Errorf("holdfast: the context belongs to a lease that has ended: %w: %w", context.Canceled, cause)
 }
 
 // unshare gives a shared lease back that nobody gets: the name does not rest for it.

@@ -17,7 +17,7 @@ var (
 	// describes that run.
 	ErrNotDue = errors.New("holdfast: not due")
 	// ErrNeverRan means that Redis remembers no run of the name.
-	ErrNeverRan = errors.New("holdfast: no run is remembered")
+	ErrNeverRan = errors.New("holdfast: no run on record")
 )
 
 // Run describes the newest run of [Client.Once] or [Client.OnceEvery]. Its times are
@@ -66,9 +66,9 @@ func (e *NotDueError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "holdfast: %s is not due", e.Name)
 	if e.Running {
-		b.WriteString(": it is run")
+		b.WriteString(": it is running")
 		if e.Owner != "" {
-			b.WriteString(" by " + e.Owner)
+			b.WriteString(" on " + e.Owner)
 		}
 	} else if e.DueIn > 0 {
 		fmt.Fprintf(&b, ": it is due again in %v", e.DueIn.Round(100*time.Millisecond))
@@ -119,7 +119,7 @@ func (e *runAgain) Unwrap() error { return e.err }
 // recorded. Other errors are those of [Mutex.TryLock]. Once does not work on a quorum.
 func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
 	if interval <= 0 || interval > MaxMinHold {
-		panic(fmt.Sprintf("holdfast: Once got an interval of %v: it must be more than 0, and at most %v", interval, MaxMinHold))
+		panic(fmt.Sprintf("holdfast: the interval of Once is %v: it must be more than 0 and at most %v", interval, MaxMinHold))
 	}
 	lease, err := (&Mutex{client: c, name: name, MinHold: interval}).TryLock(ctx)
 	if held, ok := errors.AsType[*HeldError](err); ok {
@@ -148,7 +148,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 // runOnce runs f under a lease and gives that back. Before that note writes down how f ended;
 // again: it does not count as a run.
 func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) error, note func(outcome string, again bool) error) (err error) {
-	outcome, again := "did not return: a panic", false
+	outcome, again := "panicked", false
 	defer func() {
 		if lost := l.Err(); lost != nil {
 			outcome = fmt.Sprintf("lost its lease (%v), then: %s", causeOf(lost), outcome)
@@ -190,7 +190,7 @@ func outcomeOf(err error, closed bool) (outcome string, again bool) {
 	case err == nil:
 		return Done, false
 	case again && !closed:
-		return "failed, and does not count: " + err.Error(), true
+		return "failed, does not count: " + err.Error(), true
 	}
 	return "failed: " + err.Error(), false
 }
@@ -230,10 +230,10 @@ func (l *Lease) waive() {
 func (c *Client) noteRun(ctx context.Context, lease *Lease, s *Script, what, life string) error {
 	reply, err := c.evalPatiently(ctx, Call{s, onceKeys(lease.turn.line.keys), []string{itoa(lease.Token()), what, life}})
 	if err == nil && len(reply) > 0 && reply[0] == "scheduled" {
-		return fmt.Errorf("%w: %s is started by OnceEvery", ErrSchedule, lease.Name())
+		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, lease.Name())
 	}
 	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
-		err = errors.New("the record is of another run")
+		err = errors.New("the record belongs to another run")
 		if lost := lease.Err(); lost != nil {
 			err = lost
 		}

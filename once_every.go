@@ -22,7 +22,7 @@ type ScheduleError struct {
 }
 
 func (e *ScheduleError) Error() string {
-	return fmt.Sprintf("holdfast: %s has another schedule: every %v, with a tick at %s; all programs must say the same: use another name, or stop the old ones and delete the key %s",
+	return fmt.Sprintf("holdfast: %s has another schedule: every %v, with a tick at %s; all programs must use the same: choose another name, or stop the old programs and delete the key %s",
 		e.Name, e.Every, e.At.UTC().Format(time.RFC3339Nano), e.key)
 }
 
@@ -57,7 +57,7 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 // [Client.Once]. OnceEvery does not work on a quorum.
 func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duration, at time.Time, f func(ctx context.Context, lease *Lease) error) error {
 	if period <= 0 || period > MaxMinHold || period%time.Millisecond != 0 {
-		panic(fmt.Sprintf("holdfast: OnceEvery got a period of %v: it must be whole milliseconds, more than 0, and at most %v", period, MaxMinHold))
+		panic(fmt.Sprintf("holdfast: the period of OnceEvery is %v: it must be whole milliseconds, more than 0 and at most %v", period, MaxMinHold))
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (s *start) note(ctx context.Context, token int64, outcome string, again boo
 	}
 	reply, err := s.c.evalPatiently(ctx, Call{scriptOnceEnd, onceKeys(s.keys), []string{itoa(token), outcome, s.life, s.run, back}})
 	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
-		err = errors.New("the record is of another run")
+		err = errors.New("the record belongs to another run")
 	}
 	if err != nil {
 		return fmt.Errorf("holdfast: the record of %s could not be updated: %w", s.name, err)

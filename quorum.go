@@ -39,7 +39,7 @@ const MaxQuorumTTL = time.Minute
 // NewQuorum panics if the stores or options are not allowed.
 func NewQuorum(options *Options, stores ...Store) *Client {
 	if len(stores) < 3 || len(stores)%2 == 0 {
-		panic(fmt.Sprintf("holdfast: NewQuorum got %d stores: it needs an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(stores)))
+		panic(fmt.Sprintf("holdfast: NewQuorum got %d stores: it needs an odd number, 3 or more (one more store than an odd number tolerates no more failures)", len(stores)))
 	}
 	v := options.withDefaults()
 	if err := checkQuorumOptions(&v, len(stores)); err != nil {
@@ -67,7 +67,7 @@ func checkQuorumOptions(o *Options, n int) error {
 	id, err := parseQuorumID(o.Quorum)
 	switch {
 	case o.Quorum == "":
-		return errors.New("NewQuorum needs Options.Quorum, the quorum-id that holdfast quorum init printed")
+		return errors.New("NewQuorum needs Options.Quorum, the quorum-id that 'holdfast quorum init' printed")
 	case err != nil:
 		return fmt.Errorf("Options.Quorum %w", err)
 	case id.size != n:
@@ -118,7 +118,7 @@ const markerKey = reserved + "marker"
 // crowd is how many calls may hang in one driver before more are not begun.
 const crowd = 64
 
-var errSilent = errors.New("the node has not answered for some time")
+var errSilent = errors.New("the node does not answer")
 
 // eval runs a call. A node that hangs must not gather goroutines.
 func (n *node) eval(ctx context.Context, call Call) ([]string, error) {

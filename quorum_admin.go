@@ -79,13 +79,13 @@ func (m QuorumMember) eval(ctx context.Context, s *Script, args ...string) ([]st
 // is an append-only file, and the marker's quorum-id, run and end of sitting out.
 func (n *QuorumNode) read(reply []string) error {
 	if len(reply) != 8 || reply[0] != "node" {
-		return errors.New("quorum_look gave an answer of another form")
+		return errors.New("quorum_look: unexpected answer")
 	}
 	us, err := strconv.ParseInt(reply[1], 10, 64)
 	uptime, err2 := strconv.ParseInt(reply[3], 10, 32)
 	till, err3 := strconv.ParseInt(reply[7], 10, 64)
 	if err := errors.Join(err, err2, err3); err != nil {
-		return fmt.Errorf("quorum_look gave an answer of another form: %w", err)
+		return fmt.Errorf("quorum_look: unexpected answer: %w", err)
 	}
 	n.Run, n.Uptime, n.Persistent = reply[2], time.Duration(uptime)*time.Second, reply[4] == "1"
 	n.Quorum, n.Successor, _ = strings.Cut(reply[5], ">")
@@ -108,7 +108,7 @@ func (n *QuorumNode) read(reply []string) error {
 // earlier quorum. Set atOnce to skip that time if no client ever locked on them.
 func InitQuorum(ctx context.Context, name string, atOnce bool, members ...QuorumMember) (string, error) {
 	if !quorumName(name) {
-		return "", fmt.Errorf("holdfast: the name of a quorum is letters, digits, - and _, at most 64, not %q", shorten(name))
+		return "", fmt.Errorf("holdfast: bad name of a quorum: %q: use at most 64 letters, digits, - and _", shorten(name))
 	}
 	if err := checkMembers(members); err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func InitQuorum(ctx context.Context, name string, atOnce bool, members ...Quorum
 	}
 	for _, n := range nodes {
 		if n.Quorum != "" && (n.Quorum != id.String() || n.Successor != "") {
-			return "", fmt.Errorf("holdfast: %s is already a node of %s: quorum replace changes members", n.Address, n.Quorum)
+			return "", fmt.Errorf("holdfast: %s is already a node of %s: use 'holdfast quorum replace' to change members", n.Address, n.Quorum)
 		}
 	}
 	wait := MaxQuorumTTL
@@ -132,7 +132,7 @@ func InitQuorum(ctx context.Context, name string, atOnce bool, members ...Quorum
 
 func checkMembers(members []QuorumMember) error {
 	if len(members) < 3 || len(members)%2 == 0 {
-		return fmt.Errorf("holdfast: %d members: a quorum has an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(members))
+		return fmt.Errorf("holdfast: %d members: a quorum needs an odd number, 3 or more (one more member than an odd number tolerates no more failures)", len(members))
 	}
 	for i, m := range members {
 		if m.Store != nil && m.Store.Sharded() {
@@ -140,7 +140,7 @@ func checkMembers(members []QuorumMember) error {
 		}
 		for _, other := range members[:i] {
 			if other.Address == m.Address {
-				return fmt.Errorf("holdfast: %s is named twice", m.Address)
+				return fmt.Errorf("holdfast: %s is given twice", m.Address)
 			}
 		}
 	}

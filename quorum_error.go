@@ -19,7 +19,7 @@ type QuorumError struct {
 
 func (e *QuorumError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d nodes are needed", e.Need, len(e.Nodes))
+	fmt.Fprintf(&b, "%d of %d nodes must vote", e.Need, len(e.Nodes))
 	for i, err := range e.Nodes {
 		if err != nil {
 			fmt.Fprintf(&b, "; node %d: %v", i+1, err)
@@ -32,7 +32,7 @@ func (e *QuorumError) Error() string {
 type sitsOut struct{ left time.Duration }
 
 func (e *sitsOut) Error() string {
-	return fmt.Sprintf("was restarted, or joined, not long ago and votes again in %v", e.left.Round(time.Second))
+	return fmt.Sprintf("was restarted or joined a short time ago and votes in %v", e.left.Round(time.Second))
 }
 
 // noMember is a node that is not, or not any more, of this quorum.
@@ -44,9 +44,9 @@ func (e *noMember) Error() string {
 	}
 	_, successor, _ := strings.Cut(e.mark, ">")
 	if successor != "" {
-		return fmt.Sprintf("has left %s for %s (holdfast quorum status)", shorten(e.want), shorten(successor))
+		return fmt.Sprintf("has left %s for %s (see 'holdfast quorum status')", shorten(e.want), shorten(successor))
 	}
-	return fmt.Sprintf("is of quorum %s, not of %s (holdfast quorum status)", shorten(e.mark), shorten(e.want))
+	return fmt.Sprintf("belongs to quorum %s, not to %s (see 'holdfast quorum status')", shorten(e.mark), shorten(e.want))
 }
 
 // denial is what keeps a node from voting, or nil if it has answered; final if

@@ -25,7 +25,7 @@ func (id quorumID) String() string {
 	return fmt.Sprintf("%s/%d/%d-%s", id.name, id.epoch, id.size, id.hash)
 }
 
-var errQuorumID = errors.New(`is no quorum-id: it looks like "orders/1/3-5f3a9c0d1e", name, epoch, size and hash of the members, and holdfast quorum init prints it`)
+var errQuorumID = errors.New(`is not a quorum-id: 'holdfast quorum init' prints it, such as "orders/1/3-5f3a9c0d1e" (name, epoch, size and hash of the members)`)
 
 func parseQuorumID(text string) (quorumID, error) {
 	part := strings.Split(text, "/")

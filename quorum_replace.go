@@ -57,7 +57,7 @@ func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string)
 		return "", err
 	}
 	if err := mark(ctx, to, next.String(), MaxQuorumTTL, "", old.String(), fenced(old, next)); err != nil {
-		return "", fmt.Errorf("%w (there are no votes until this is repeated and succeeds)", err)
+		return "", fmt.Errorf("%w (no node votes until you repeat this and it succeeds)", err)
 	}
 	return next.String(), nil
 }
@@ -140,7 +140,7 @@ func fence(ctx context.Context, old, next quorumID, from, to []QuorumMember, gon
 		return n.Run, n.Err == nil
 	})
 	if need := old.size/2 + 1; out < need {
-		return fmt.Errorf("holdfast: only %d of the %d old members could be taken out of %s, %d are needed: %w", out, old.size, old, need, errors.Join(bad...))
+		return fmt.Errorf("holdfast: only %d of the %d old members could be removed from %s, %d are needed: %w", out, old.size, old, need, errors.Join(bad...))
 	}
 	return unreached(nodes, to, gone)
 }

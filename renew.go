@@ -282,7 +282,7 @@ func (r *request) repairAnswered(a answer, err error, _ instant) {
 	case err != nil:
 		l.c.warn("holdfast: could not give the orphaned key an expiry", "name", l.name, "error", err)
 	case a.word == "repaired":
-		l.c.warn("holdfast: gave a key without expiry one", "name", l.name, "ttl", l.c.options.TTL)
+		l.c.warn("holdfast: gave a key without an expiry one", "name", l.name, "ttl", l.c.options.TTL)
 		l.c.emit(Repaired{Name: l.name})
 	}
 }

@@ -28,7 +28,7 @@ func (e *TenureError) Error() string {
 	case h.Cooldown:
 		text := fmt.Sprintf("holdfast: %s is not held by tenure %s: it is in cool-down until MinHold has passed after the hold of %s", e.Name, e.Tenure, given(h.Owner, "another"))
 		if h.Remaining > 0 {
-			text += fmt.Sprintf(", in %v", h.Remaining.Round(time.Millisecond))
+			text += fmt.Sprintf(", for %v more", h.Remaining.Round(time.Millisecond))
 		}
 		return text
 	case h.Hash == e.Tenure:
@@ -36,7 +36,7 @@ func (e *TenureError) Error() string {
 	case h.Foreign:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by a client of another library", e.Name, e.Tenure)
 	}
-	return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by %s of %s", e.Name, e.Tenure, h.Hash, given(h.Owner, "another"))
+	return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by tenure %s of %s", e.Name, e.Tenure, h.Hash, given(h.Owner, "another"))
 }
 
 // Unwrap returns [ErrTenure].
@@ -87,8 +87,8 @@ func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {
 }
 
 var (
-	errNoReason = errors.New("a reason is needed: the holder that loses the name reads it")
-	errNoHash   = errors.New("a tenure is named by its hash: ten digits or letters from a to f, as Inspect and holdfast show give it")
+	errNoReason = errors.New("a reason is required: the holder reads it")
+	errNoHash   = errors.New("a tenure is given by its hash, ten hexadecimal digits, as Inspect and 'holdfast show' give it")
 )
 
 // order is one that was looked up: who is meant.
@@ -328,5 +328,5 @@ func (l *Lease) Revoked() (reason string, ok bool) {
 
 // notOnQuorum: a Client of a quorum can't do this.
 func notOnQuorum(name, what string) error {
-	return &storeError{name, nil, fmt.Errorf("%s does not work on a quorum: it is for names on one master, behind Sentinel or in a Cluster", what)}
+	return &storeError{name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what)}
 }

@@ -64,8 +64,8 @@ func (c *core) take(m *Mutex, w *caller, o *order) error {
 // args are what take needs beside the id and the stride.
 func (o *order) args(l *line) []string { return []string{l.shard, o.id, o.reason} }
 
-var errMayHaveTaken = errors.New("an earlier try was not answered in time and may have ended the tenure; " +
-	"by now the name is free or another holds it")
+var errMayHaveTaken = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
+	"now the name is free or has another holder")
 
 // notTaken: another holds the name by now, or nobody. It may have been taken in between, by
 // a run that was not answered in time.

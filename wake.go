@@ -89,7 +89,7 @@ func (w *wake) keep() {
 			return
 		}
 		if said, ok := asServerError(err); ok && !passing(said) {
-			err = fmt.Errorf("waiting needs to subscribe to the channels %s*: %w", wakePrefix, explain(said, ""))
+			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s*: %w", wakePrefix, explain(said, ""))
 		}
 		wait := backoff/2 + w.broke(err, backoff)
 		backoff = min(2*backoff, time.Second)
@@ -154,7 +154,7 @@ func (w *wake) watch(sub Subscription) error {
 		case <-sub.Done():
 			return errors.New("the connection ended")
 		case <-w.again:
-			return errors.New("the server does not know it")
+			return errors.New("the server does not know the subscription")
 		case <-w.ctx.Done():
 			return w.ctx.Err()
 		case <-next.C:
@@ -177,7 +177,7 @@ func (w *wake) ping(sub Subscription) error {
 	case <-sub.Done():
 		return errors.New("the connection ended")
 	case <-w.again: // as another server said, while this one is silent
-		return errors.New("the server does not know it")
+		return errors.New("the server does not know the subscription")
 	case <-ctx.Done():
 		return ctx.Err()
 	}

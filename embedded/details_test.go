@@ -174,7 +174,7 @@ func TestExportedIsTold(t *testing.T) {
 	for _, left := range []time.Duration{9000, 3000, 900} {
 		state.Holder.Held, state.Holder.Remaining = 9*time.Second, left*time.Millisecond
 		d := state.Diagnose(nil)[0]
-		if want := "exported: no process renews it by itself, and it lasts for " + state.Holder.Remaining.String() + " more"; d.Code != holdfast.CodeHeldHealthy || !strings.Contains(d.Sentence, want) {
+		if want := "exported: no process renews it by itself, and it ends in " + state.Holder.Remaining.String(); d.Code != holdfast.CodeHeldHealthy || !strings.Contains(d.Sentence, want) {
 			t.Errorf("with %v left: got %s: %s, want %s", state.Holder.Remaining, d.Code, d.Sentence, want)
 		}
 	}

@@ -32,7 +32,7 @@ func ExampleGate() {
 	// Output:
 	// <nil>
 	// <nil>
-	// holdfast: invoice:42: token 41 is stale: 42 has written true
+	// holdfast: invoice:42: token 41 is stale: token 42 has written true
 }
 
 // A service that refuses writes with stale tokens, and what its client gets.
@@ -67,7 +67,7 @@ func ExampleHandler() {
 	// Output:
 	// 204 <nil>
 	// 204 <nil>
-	// 412 holdfast: /invoices/42: token 41 is stale: 42 has written
+	// 412 holdfast: /invoices/42: token 41 is stale: token 42 has written
 	// 428 <nil>
 }
 

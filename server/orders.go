@@ -66,7 +66,7 @@ func (o *order) check() *problem {
 	case o.Name == "":
 		return newProblem(http.StatusBadRequest, "bad-name", "name is missing: it says what is meant")
 	case o.Reason == "":
-		return newProblem(http.StatusBadRequest, "bad-request", "a reason is needed: the holder that loses the name reads it")
+		return newProblem(http.StatusBadRequest, "bad-request", "a reason is required: the holder reads it")
 	case len(o.Reason) > 1000:
 		return newProblem(http.StatusBadRequest, "bad-request", "reason has more than 1000 bytes")
 	case len(o.Hash) != 10 || strings.Trim(o.Hash, "0123456789abcdef") != "":

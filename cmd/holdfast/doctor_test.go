@@ -34,7 +34,7 @@ func TestDoctorWithoutRights(t *testing.T) {
 	line := aclLine(t, "app")
 	server.do(t, line...)
 	wantShown(t, exitFail, "FAIL     connection   ", "doctor", "--redis", strings.Replace(server.urlFor("app"), "pw", "wrong", 1))
-	wantShown(t, 0, "OK       rights       all that are needed\n", "doctor", "--redis", server.urlFor("app"))
+	wantShown(t, 0, "OK       rights       all required rights\n", "doctor", "--redis", server.urlFor("app"))
 	server.do(t, "ACL", "SETUSER", "app", "-zadd", "-scan")
 	text := wantShown(t, exitFail, "FAIL     rights       lacking: +zadd +scan\n", "doctor", "--redis", server.urlFor("app"))
 	if want := "the server's user lacks a right that holdfast needs, +zadd: "; !strings.Contains(text, want) {

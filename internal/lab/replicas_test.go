@@ -151,7 +151,7 @@ func TestReplicasMissing(t *testing.T) {
 	}})
 	eachDriver(t, func(t *testing.T, d driver) {
 		for user, want := range map[string]string{
-			"":          "0 of 2 replicas acknowledged the lock of n: the server has none",
+			"":          "0 of 2 replicas acknowledged the lock of n: the server has no replica",
 			"quiet:pw@": "0 of 2 replicas acknowledged the lock of n",
 		} {
 			client, _ := copied(t, d, "redis://"+user+plain.Addr(), 3*time.Second)

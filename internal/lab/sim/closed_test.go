@@ -175,8 +175,8 @@ func TestCallsAfterClose(t *testing.T) {
 		calls["EnsureHeld"] = func() error { return lease.EnsureHeld(t.Context()) }
 		calls["Lease.Err"] = lease.Err
 		wantClosed(t, calls)
-		if check := p0.Client.Check(t.Context()); len(check) != 1 || check[0].State != holdfast.CheckFail || check[0].Finding != "the Client is closed" {
-			t.Errorf("Check = %+v; want that the Client is closed", check)
+		if check := p0.Client.Check(t.Context()); len(check) != 1 || check[0].State != holdfast.CheckFail || check[0].Finding != "the client is closed" {
+			t.Errorf("Check = %+v; want that the client is closed", check)
 		}
 		if sent > 0 {
 			t.Errorf("%d commands were sent after Close, want 0", sent)

@@ -11,7 +11,7 @@ import (
 
 // Rule 3 where no answer ever comes: TCP brings a lock long after its connection was
 // closed, and after its cancel was answered. The cancel goes out again for two minutes,
-// and when the Client is closed.
+// and when the client is closed.
 func TestLockArrivesBehindItsCancel(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		play(t, func(t *testing.T, s stage) {

@@ -126,7 +126,7 @@ func TestMultiGivenUpInFlight(t *testing.T) {
 	}
 }
 
-// So it is where the Client is closed meanwhile.
+// So it is where the client is closed meanwhile.
 func TestMultiCloseInFlight(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)

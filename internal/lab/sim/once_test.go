@@ -128,7 +128,7 @@ func TestOnceRetryable(t *testing.T) {
 		if !errors.Is(err, later) {
 			t.Errorf("Once = %v; want the job's own error", err)
 		}
-		if run, err := p1.Client.LastRun(t.Context(), "job"); err != nil || run.Outcome != "failed, and does not count: not yet" {
+		if run, err := p1.Client.LastRun(t.Context(), "job"); err != nil || run.Outcome != "failed, does not count: not yet" {
 			t.Errorf("LastRun = %+v, %v", run, err)
 		}
 		ran := false

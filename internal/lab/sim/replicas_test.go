@@ -209,7 +209,7 @@ func TestNoReplicas(t *testing.T) {
 		began := time.Now()
 		_, err := p0.Client.Mutex("n").Lock(t.Context())
 		s.tooFew(err, holdfast.ReplicasError{Name: "n", Want: 2, Got: 0, Connected: 0})
-		if want := "holdfast: 0 of 2 replicas acknowledged the lock of n: the server has none"; err.Error() != want {
+		if want := "holdfast: 0 of 2 replicas acknowledged the lock of n: the server has no replica"; err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)
 		}
 		if took := time.Since(began); took > 100*time.Millisecond {

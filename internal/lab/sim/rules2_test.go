@@ -130,7 +130,7 @@ func TestForeignHolderIsPolled(t *testing.T) {
 	})
 }
 
-// Rule 7: a waiter learns from the answers that the server does not know its
+// Rule 7: a waiter learns from the answers that the server does not know the subscriptions
 // subscription any more, long before a ping would tell.
 func TestForgottenSubscriptionIsNoticed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
