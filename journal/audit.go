@@ -339,20 +339,20 @@ func (a *auditor) conclude() {
 	r := &a.report
 	because := func(format string, args ...any) { r.Reasons = append(r.Reasons, fmt.Sprintf(format, args...)) }
 	if r.Leases == 0 {
-		because("the journal has no lease of a mutex that could be judged")
+		because("the journal has no lease of a mutex to check")
 	}
 	if r.Missing > 0 {
 		last := r.Holes[len(r.Holes)-1]
-		because("%d entries are missing between %s and %s: their writers could not bring them to Redis, or it lost them", r.Missing, clockTime(r.Holes[0].After), clockTime(last.Before))
+		because("%d entries are missing between %s and %s: their writers could not send them to Redis, or Redis lost them", r.Missing, clockTime(r.Holes[0].After), clockTime(last.Before))
 	}
 	if a.unended > 0 {
 		u := r.Unended[0]
-		because("the end of %d leases is not known, as where a process was killed; the first is token %d of %s by %s, granted at %s, and %v later the name was granted to %s", a.unended, u.Lease.Token, u.Lease.Name, u.Lease.Owner, clockTime(u.Lease.At), u.Gap.Round(time.Microsecond), u.Next.Owner)
+		because("%d leases have no end in the journal, for example because a process was killed; the first is token %d of %s by %s, granted at %s; %v later the name was granted to %s", a.unended, u.Lease.Token, u.Lease.Name, u.Lease.Owner, clockTime(u.Lease.At), u.Gap.Round(time.Microsecond), u.Next.Owner)
 	}
 	if r.Uncertainty > MaxUncertainty {
 		because("the times are not exact enough: two leases may have overlapped for up to %v", r.Uncertainty.Round(time.Microsecond))
 		if b := a.backs.longest(); b != nil {
-			because("the server's clock went back by up to %v between %s and %s, as where another server took over: what was written around that can't be compared", b.by.Round(time.Millisecond), clockTime(b.before), clockTime(b.after))
+			because("the server's clock went back by up to %v between %s and %s, for example in a failover: entries around that time can't be compared", b.by.Round(time.Millisecond), clockTime(b.before), clockTime(b.after))
 		}
 	}
 	switch {

@@ -244,7 +244,7 @@ func TestAuditWithoutAnEnd(t *testing.T) {
 	b.add("a", 0, journal.Entry{Event: journal.Granted, Token: 1})
 	b.lease("b", 64, 15000, 15010)
 	r := audited(t, b)
-	wantVerdict(t, r, journal.Unproven, "the end of 1 leases is not known", "token 1 of n by host-a", "15s later the name was granted to host-b")
+	wantVerdict(t, r, journal.Unproven, "1 leases have no end in the journal", "token 1 of n by host-a", "15s later the name was granted to host-b")
 	if len(r.Unended) != 1 || r.Unended[0].Next.Token != 64 {
 		t.Errorf("got %+v", r.Unended)
 	}

@@ -96,7 +96,7 @@ func (e *Entry) encode() []string {
 
 // ErrEntry means that the stream has an entry that no [Writer] wrote. [Read] reports
 // its ID and goes on.
-var ErrEntry = errors.New("holdfast: journal: not an entry of ours")
+var ErrEntry = errors.New("holdfast: journal: not a holdfast entry")
 
 // decode reads an ID and the fields. What is no entry of ours is an error.
 func decode(texts []string) (Entry, error) {

@@ -110,7 +110,7 @@ func (w *Writer) written(n int) {
 	defer w.mu.Unlock()
 	if w.trouble {
 		w.trouble, w.refused = false, false
-		w.tell(slog.LevelInfo, "holdfast: the journal is written again", "dropped", w.lost)
+		w.tell(slog.LevelInfo, "holdfast: the journal can be written again", "dropped", w.lost)
 	}
 	clear(w.buffer[:n])
 	w.buffer = w.buffer[n:]
@@ -128,7 +128,7 @@ func (w *Writer) failed(err error) {
 		if refused {
 			level = slog.LevelWarn
 		}
-		w.tell(level, "holdfast: the journal can't be written; what does not fit into memory is dropped", "error", explained(err))
+		w.tell(level, "holdfast: the journal can't be written; entries that do not fit into memory are dropped", "error", explained(err))
 	}
 	w.trouble, w.refused = true, refused
 	if w.closed {
@@ -198,7 +198,7 @@ func (w *Writer) send(entries []Entry) error {
 		return err
 	}
 	if len(reply) != 2 || reply[0] != "written" {
-		return fmt.Errorf("holdfast: journal: answered %q", reply)
+		return fmt.Errorf("holdfast: journal: unexpected answer %q", reply)
 	}
 	server, err := strconv.ParseInt(reply[1], 10, 64)
 	if err != nil {

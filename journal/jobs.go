@@ -49,7 +49,7 @@ func Jobs(ctx context.Context, store holdfast.Store, prefix string) ([]Job, erro
 	case err != nil:
 		return nil, explained(err)
 	case len(reply) < 2 || len(reply)%2 != 0 || reply[0] != "jobs":
-		return nil, errors.New("holdfast: journal: the server gave an answer that makes no sense")
+		return nil, errors.New("holdfast: journal: unexpected answer of the server")
 	}
 	now, err := strconv.ParseInt(reply[1], 10, 64)
 	if err != nil {

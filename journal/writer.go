@@ -283,7 +283,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	}
 }
 
-var errClosed = errors.New("holdfast: journal: the Writer was closed before that was written")
+var errClosed = errors.New("holdfast: journal: the Writer was closed before the entry was written")
 
 // Close writes the remaining entries and ends the Writer. Close the Clients first. It
 // blocks for two seconds at most, and for 0.25 s after a failed call. It does not retry
@@ -312,7 +312,7 @@ func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.buffer); n > 0 {
-		return fmt.Errorf("holdfast: journal: closed with %d entries that were not written", n)
+		return fmt.Errorf("holdfast: journal: closed; %d entries were not written", n)
 	}
 	return nil
 }

@@ -50,11 +50,11 @@ func (a *API) admit(w http.ResponseWriter, r *http.Request, role Role) (*http.Re
 			if secret == "" {
 				return nil, newProblem(http.StatusUnauthorized, "token", "send a token: Authorization: Bearer TOKEN")
 			}
-			return nil, newProblem(http.StatusUnauthorized, "token", "this token is not known here")
+			return nil, newProblem(http.StatusUnauthorized, "token", "unknown token")
 		}
 	}
 	if p.Role < role {
-		return nil, newProblem(http.StatusForbidden, "forbidden", "the token of %s is for a %v: this needs the role %v", p.Label, p.Role, role)
+		return nil, newProblem(http.StatusForbidden, "forbidden", "the token of %s has the role %v: this request needs the role %v", p.Label, p.Role, role)
 	}
 	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), nil
 }
@@ -86,5 +86,5 @@ func (a *API) checkHost(r *http.Request) *problem {
 	if host == "localhost" || net.ParseIP(host) != nil || slices.Contains(a.options.Hosts, host) {
 		return nil
 	}
-	return newProblem(http.StatusMisdirectedRequest, "host", "without tokens this server is reached by its IP address or localhost, not as %.100q", r.Host)
+	return newProblem(http.StatusMisdirectedRequest, "host", "a server without tokens accepts only an IP address or localhost as Host, not %.100q", r.Host)
 }

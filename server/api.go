@@ -63,7 +63,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := a.guard.Check(r); err != nil {
-		newProblem(http.StatusForbidden, "cross-origin", "a web page of another site sent this: %v", err).write(w)
+		newProblem(http.StatusForbidden, "cross-origin", "a web page of another site sent this request: %v", err).write(w)
 		return
 	}
 	base := a.options.BasePath
@@ -75,7 +75,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, base+"/"):
 		http.StripPrefix(base, a.mux).ServeHTTP(w, r)
 	default:
-		newProblem(http.StatusNotFound, "not-found", "all paths here begin with %s/", base).write(w)
+		newProblem(http.StatusNotFound, "not-found", "all paths of this server begin with %s/", base).write(w)
 	}
 }
 

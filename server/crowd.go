@@ -28,9 +28,9 @@ func (c *crowd) enter(p Principal, what string) (leave func(), _ *problem) {
 	}
 	switch {
 	case c.all >= c.most:
-		return busy("%d %s, as many as there may be", c.all, what)
+		return busy("%d %s, the most that this server allows", c.all, what)
 	case p.id != [32]byte{} && c.of[p.id] >= half:
-		return busy("%d %s of the token of %s, as many as one may have", half, what, p.Label)
+		return busy("%d %s with the token of %s, the most for one token", half, what, p.Label)
 	}
 	c.all++
 	c.of[p.id]++

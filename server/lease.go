@@ -46,7 +46,7 @@ func (a *API) wish(w http.ResponseWriter, r *http.Request, mostWait time.Duratio
 	}
 	switch {
 	case v.Name == "":
-		return nil, nil, newProblem(http.StatusBadRequest, "bad-name", "name is missing: it says what is to be locked")
+		return nil, nil, newProblem(http.StatusBadRequest, "bad-name", "name is missing: give the name to lock")
 	case len(v.Owner) > maxOwner:
 		return nil, nil, newProblem(http.StatusBadRequest, "bad-request", "owner has more than %d bytes", maxOwner)
 	case v.Owner == "":
@@ -83,7 +83,7 @@ func (a *API) acquire(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	}
-	leave, p := a.waiting.enter(who(r), "requests for a lease wait")
+	leave, p := a.waiting.enter(who(r), "waiting requests for a lease")
 	if p != nil {
 		p.write(w)
 		return
@@ -186,7 +186,7 @@ func (a *API) drop(text string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
 		if err := a.client.ReleaseExported(ctx, text); err != nil && !errors.Is(err, holdfast.ErrLost) {
-			a.options.Logger.Warn("server: a lease that nobody got was not released; it ends by its ttl", "error", err)
+			a.options.Logger.Warn("server: could not release a lease whose client is gone; it ends with its ttl", "error", err)
 		}
 	}()
 }
@@ -245,7 +245,7 @@ func (a *API) release(w http.ResponseWriter, r *http.Request) {
 func leaseOf(r *http.Request) (string, *problem) {
 	switch text := r.Header.Values(leaseHeader); {
 	case len(text) != 1 || text[0] == "":
-		return "", newProblem(http.StatusBadRequest, "bad-lease", "the header %s is missing: it carries the lease that POST /v1/leases answered", leaseHeader)
+		return "", newProblem(http.StatusBadRequest, "bad-lease", "the header %s is missing: send the lease from the answer to POST /v1/leases", leaseHeader)
 	default:
 		return text[0], nil
 	}

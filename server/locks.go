@@ -76,7 +76,7 @@ func newFilter(r *http.Request) (*filter, *problem) {
 		case "problems":
 			f.problems, err = strconv.ParseBool(values[0])
 		default:
-			return nil, newProblem(http.StatusBadRequest, "bad-request", "there is no parameter %.50q: there are prefix, after, limit, all and problems", key)
+			return nil, newProblem(http.StatusBadRequest, "bad-request", "unknown parameter %.50q: use prefix, after, limit, all or problems", key)
 		}
 		if err != nil {
 			return nil, newProblem(http.StatusBadRequest, "bad-request", "%s must be true or false", key)

@@ -94,7 +94,7 @@ func (o *Options) withDefaults() (Options, error) {
 	case v.MaxWait < 0 || v.MaxStream < 0 || v.Grace < 0 || v.MaxRequests < 1 || v.MaxStreams < 1:
 		return v, fmt.Errorf("server: a limit in Options is negative")
 	case v.BasePath != "" && (v.BasePath[0] != '/' || strings.ContainsAny(v.BasePath, "{}%? #") || strings.Contains(v.BasePath, "//")):
-		return v, fmt.Errorf("server: Options.BasePath is %q: it must begin with / and be made of plain characters", v.BasePath)
+		return v, fmt.Errorf("server: Options.BasePath is %q: it must begin with / and contain no characters that need escapes", v.BasePath)
 	}
 	return v, nil
 }

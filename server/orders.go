@@ -64,13 +64,13 @@ func (o *order) check() *problem {
 	o.Reason, o.Hash = strings.TrimSpace(o.Reason), strings.ToLower(o.Hash)
 	switch {
 	case o.Name == "":
-		return newProblem(http.StatusBadRequest, "bad-name", "name is missing: it says what is meant")
+		return newProblem(http.StatusBadRequest, "bad-name", "name is missing: give the name")
 	case o.Reason == "":
 		return newProblem(http.StatusBadRequest, "bad-request", "a reason is required: the holder reads it")
 	case len(o.Reason) > 1000:
 		return newProblem(http.StatusBadRequest, "bad-request", "reason has more than 1000 bytes")
 	case len(o.Hash) != 10 || strings.Trim(o.Hash, "0123456789abcdef") != "":
-		return newProblem(http.StatusBadRequest, "bad-request", "hash must name the tenure that is meant: ten digits or letters from a to f, as GET /v1/locks/NAME gives it")
+		return newProblem(http.StatusBadRequest, "bad-request", "hash must be the hash of a tenure: ten hexadecimal digits, as GET /v1/locks/NAME gives it")
 	}
 	return nil
 }

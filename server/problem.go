@@ -63,28 +63,28 @@ func (p *problem) write(w http.ResponseWriter) {
 
 // titles has all codes.
 var titles = map[string]string{
-	"bad-request":  "the request is not understood",
-	"bad-name":     "no name that can be locked",
-	"bad-lease":    "no text of a lease",
+	"bad-request":  "the request is invalid",
+	"bad-name":     "the name can't be locked",
+	"bad-lease":    "not a lease",
 	"media-type":   "the body is not JSON",
 	"too-large":    "the body is too large",
-	"token":        "a token is needed",
-	"forbidden":    "this token may not do that",
-	"cross-origin": "sent by a page of another site",
-	"host":         "reached by a name that is not known here",
-	"read-only":    "this server only shows",
-	"not-found":    "nothing is here",
-	"method":       "this path has no such method",
-	"held":         "somebody else has the name",
-	"kind":         "the name is used as another kind of lock",
-	"lost":         "the lease is over",
+	"token":        "a token is required",
+	"forbidden":    "the role of the token does not allow this",
+	"cross-origin": "request from a page of another site",
+	"host":         "unknown Host",
+	"read-only":    "the server is read-only",
+	"not-found":    "no such path",
+	"method":       "method not allowed",
+	"held":         "the name is held",
+	"kind":         "the name has another kind",
+	"lost":         "the lease has ended",
 	"not-holder":   "that tenure does not hold the name",
-	"key-reused":   "the Idempotency-Key came with another request",
-	"busy":         "the server has too much to do",
+	"key-reused":   "the Idempotency-Key belongs to another request",
+	"busy":         "the server is busy",
 	"closing":      "the server is shutting down",
 	"unavailable":  "the store does not answer",
 	"refused":      "the store refused",
-	"internal":     "an error of this server",
+	"internal":     "internal error",
 }
 
 // problemOf is what an error of the library means over HTTP.
@@ -106,7 +106,7 @@ func problemOf(err error) *problem {
 	case errors.Is(err, holdfast.ErrName):
 		return newProblem(http.StatusBadRequest, "bad-name", "%s", text)
 	case errors.Is(err, holdfast.ErrExport):
-		return newProblem(http.StatusBadRequest, "bad-lease", "the header %s holds no whole lease, as POST /v1/leases answers it, or one of another prefix than this server's", leaseHeader)
+		return newProblem(http.StatusBadRequest, "bad-lease", "the header %s is not a complete lease from POST /v1/leases, or belongs to another prefix", leaseHeader)
 	case errors.Is(err, holdfast.ErrKind):
 		return newProblem(http.StatusConflict, "kind", "%s", text)
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas), errors.Is(err, holdfast.ErrTooSlow), errors.Is(err, holdfast.ErrUnknown):
@@ -114,7 +114,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &refused):
 		return newProblem(http.StatusBadGateway, "refused", "%s", text)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return unavailable("it was not done in time")
+		return unavailable("no answer in time")
 	}
 	return newProblem(http.StatusInternalServerError, "internal", "%s", text)
 }

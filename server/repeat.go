@@ -49,11 +49,11 @@ func (s *repeats) do(ctx context.Context, id repeatID, body [32]byte, ttl time.D
 	case v != nil && (v.until.IsZero() || time.Now().Before(v.until)):
 		if again = true; v.body != body {
 			s.mu.Unlock()
-			return "", true, newProblem(http.StatusUnprocessableEntity, "key-reused", "this Idempotency-Key came with another body: each request needs one of its own")
+			return "", true, newProblem(http.StatusUnprocessableEntity, "key-reused", "this Idempotency-Key came with another body: use a new key for each request")
 		}
 	case !s.room():
 		s.mu.Unlock()
-		p := newProblem(http.StatusServiceUnavailable, "busy", "%d Idempotency-Keys are remembered, as many as there may be", maxRepeats)
+		p := newProblem(http.StatusServiceUnavailable, "busy", "%d Idempotency-Keys are in use, the most that this server allows", maxRepeats)
 		p.retryAfter = 1
 		return "", false, p
 	default:

@@ -35,7 +35,7 @@ func readAll(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	case errors.As(err, &large):
 		return nil, newProblem(http.StatusRequestEntityTooLarge, "too-large", "the body has more than %d bytes", maxBody)
 	case err != nil:
-		return nil, newProblem(http.StatusBadRequest, "bad-request", "the body did not come: %v", err)
+		return nil, newProblem(http.StatusBadRequest, "bad-request", "could not read the body: %v", err)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, nil
@@ -49,7 +49,7 @@ func decode(body []byte, into any) *problem {
 	err := d.Decode(into)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is more behind the object")
+			err = errors.New("there is more after the object")
 		}
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func duration(what, text string, otherwise, least, most time.Duration) (time.Dur
 	case err != nil:
 		return 0, newProblem(http.StatusBadRequest, "bad-request", `%s is %.50q: want a duration such as "30s" or "5m"`, what, text)
 	case d < least || d > most:
-		return 0, newProblem(http.StatusBadRequest, "bad-request", "%s is %v: it must be from %v to %v here", what, d, least, most)
+		return 0, newProblem(http.StatusBadRequest, "bad-request", "%s is %v: it must be from %v to %v", what, d, least, most)
 	}
 	return d.Truncate(time.Millisecond), nil
 }

@@ -54,7 +54,7 @@ func (a *API) route(path string, methods map[string]action) {
 			}
 			slices.Sort(allowed)
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			newProblem(http.StatusMethodNotAllowed, "method", "this path takes %s", strings.Join(allowed, ", ")).write(w)
+			newProblem(http.StatusMethodNotAllowed, "method", "this path allows %s", strings.Join(allowed, ", ")).write(w)
 			return
 		}
 		a.perform(act, w, r)
@@ -68,13 +68,13 @@ func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) {
 		refused.write(w)
 		return
 	case act.changes && a.options.ReadOnly:
-		newProblem(http.StatusForbidden, "read-only", "this server only shows: it was started read-only").write(w)
+		newProblem(http.StatusForbidden, "read-only", "the server was started read-only").write(w)
 		return
 	case act.role == Anonymous || act.streams:
 		act.do(w, r)
 		return
 	}
-	leave, full := a.busy.enter(who(r), "requests are worked on")
+	leave, full := a.busy.enter(who(r), "requests in progress")
 	if full != nil {
 		full.write(w)
 		return
@@ -86,7 +86,7 @@ func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) {
 // rest is what is not the API's own.
 func (a *API) rest(w http.ResponseWriter, r *http.Request) {
 	if a.options.Pages == nil || strings.HasPrefix(r.URL.Path, "/v1/") {
-		newProblem(http.StatusNotFound, "not-found", "there is nothing at this path; /openapi.json says what there is").write(w)
+		newProblem(http.StatusNotFound, "not-found", "no such path; /openapi.json lists all paths").write(w)
 		return
 	}
 	r, refused := a.admit(w, r, Viewer)

@@ -35,7 +35,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request) {
 		closingProblem(shuttingDown).write(w)
 		return
 	}
-	leave, p := a.open.enter(who(r), "streams are open")
+	leave, p := a.open.enter(who(r), "open streams")
 	if p != nil {
 		p.write(w)
 		return

@@ -65,7 +65,7 @@ func (a *API) lockTerraform(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	case info == nil || info.ID == "":
-		newProblem(http.StatusBadRequest, "bad-request", "the body has no ID: Terraform sends what it knows of its lock").write(w)
+		newProblem(http.StatusBadRequest, "bad-request", "the body has no ID of a Terraform lock").write(w)
 		return
 	}
 	id := terraformID(r, name, info.ID)
@@ -143,7 +143,7 @@ func (a *API) unlockTerraform(w http.ResponseWriter, r *http.Request) {
 	}
 	forced := info == nil || info.ID == ""
 	if forced && who(r).Role < Admin {
-		newProblem(http.StatusForbidden, "forbidden", "an unlock without an ID takes the lock from whoever has it: that needs the role admin").write(w)
+		newProblem(http.StatusForbidden, "forbidden", "an unlock without an ID ends the lock of any holder: that needs the role admin").write(w)
 		return
 	}
 	ctx, leave, err := a.store.enter(r.Context())

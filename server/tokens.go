@@ -80,9 +80,9 @@ func NewToken(role Role, label string) (secret, line string, err error) {
 	label = strings.TrimSpace(label)
 	switch {
 	case role < Viewer || role > Admin:
-		return "", "", fmt.Errorf("server: a token is for a viewer, a user or an admin")
+		return "", "", fmt.Errorf("server: the role of a token must be viewer, user or admin")
 	case label == "" || strings.ContainsAny(label, "\r\n") || len(label) > 64:
-		return "", "", fmt.Errorf("server: a token needs a label of one line, of 64 bytes at most, by which people know whose it is")
+		return "", "", fmt.Errorf("server: a token needs a label that names its user: one line of at most 64 bytes")
 	}
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails
@@ -136,9 +136,9 @@ func parseTokens(data []byte) (list []token, err error) {
 		role, ok := roles[fields[0]]
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("line %d: there is no role %q: want viewer, user or admin", n, fields[0])
+			return nil, fmt.Errorf("line %d: unknown role %q: want viewer, user or admin", n, fields[0])
 		case err != nil || len(sum) != sha256.Size:
-			return nil, fmt.Errorf("line %d: the second word must be the SHA-256 of a token, 64 digits or letters from a to f, and never the token itself", n)
+			return nil, fmt.Errorf("line %d: the second word must be the SHA-256 of a token, 64 hexadecimal digits, never the token itself", n)
 		}
 		list = append(list, token{role, [sha256.Size]byte(sum), strings.Join(fields[2:], " ")})
 	}
@@ -146,7 +146,7 @@ func parseTokens(data []byte) (list []token, err error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("it has no token, so nobody could do anything")
+		return nil, fmt.Errorf("the file has no token: add one")
 	}
 	return list, nil
 }
@@ -175,7 +175,7 @@ func (t *Tokens) current() []token {
 			err = t.load()
 		}
 		if err != nil {
-			t.logger.Warn("server: the tokens are not read anew; those of before stay in force", "error", err)
+			t.logger.Warn("server: could not reload the tokens; the previous ones stay valid", "error", err)
 		}
 	}
 	return t.list

@@ -96,7 +96,7 @@ func TestRunEveryTellsWhy(t *testing.T) {
 	killed.pid("pid")
 	late := hourly("exit 9")
 	late.wantExit(exitTempFail)
-	late.wantSaid("is not due: it is run by web-1; the newest run of the tick at ")
+	late.wantSaid("is not due: it is running on web-1; the newest run of the tick at ")
 	killed.send(syscall.SIGKILL)
 	killed.exit()
 	until(t, "the lease has expired", func() bool {

@@ -36,13 +36,13 @@ func (d *board) act(w http.ResponseWriter, r *http.Request) {
 	case d.options.ReadOnly:
 		refuse(http.StatusForbidden, "This dashboard is read-only: nothing was done.")
 	case d.options.Authorize == nil:
-		refuse(http.StatusForbidden, "This dashboard changes nothing, because nobody said who may (Options.Authorize).")
+		refuse(http.StatusForbidden, "This dashboard can't revoke or steal: Options.Authorize is not set. Nothing was done.")
 	case !sameOrigin(r):
-		refuse(http.StatusForbidden, "The form did not come from this page: nothing was done. Open the page anew and try again.")
+		refuse(http.StatusForbidden, "The form did not come from this page: nothing was done. Reload the page and try again.")
 	case confirmed != action.Name && confirmed != visible(action.Name):
-		refuse(http.StatusUnprocessableEntity, "What was typed is not the name: nothing was done.")
+		refuse(http.StatusUnprocessableEntity, "The typed text is not the name: nothing was done.")
 	case action.Reason == "":
-		refuse(http.StatusUnprocessableEntity, "A reason is needed: the holder that loses the name reads it. Nothing was done.")
+		refuse(http.StatusUnprocessableEntity, "A reason is required, because the holder reads it. Nothing was done.")
 	default:
 		if err := d.options.Authorize(r, action); err != nil {
 			refuse(http.StatusForbidden, err.Error())

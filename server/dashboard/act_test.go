@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 		want       string
 	}{
 		{"another name typed", "/lock/revoke", with("confirm", "invoice:4"), nil, 422, "is not the name"},
-		{"no reason", "/lock/revoke", with("reason", "  "), nil, 422, "A reason is needed"},
+		{"no reason", "/lock/revoke", with("reason", "  "), nil, 422, "A reason is required"},
 		{"another tenure", "/lock/revoke", with("tenure", "0123456789"), nil, 409, "not held by tenure"},
 		{"no tenure", "/lock/revoke", with("tenure", "x"), nil, 422, "given by its hash"},
 		{"not authorized", "/lock/steal", good, nil, 403, "only &lt;operators&gt; may steal"},

@@ -144,9 +144,9 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = leader.Release() })
-	b.shows("/", "invoice:42", "Needs attention", "Longest lines", ">2<")
+	b.shows("/", "invoice:42", "Needs attention", "Longest queues", ">2<")
 	b.shows("/locks", "invoice:42", "scheduler", "election", "alice", "ttl-bar")
-	b.shows("/lock?name=invoice:42", "invoice:42", "alice", "web-7:123", "Who held it when", "Tenure")
+	b.shows("/lock?name=invoice:42", "invoice:42", "alice", "web-7:123", "History", "Tenure")
 	b.shows("/processes", "web-7", "web-7:123", "alice", "held by")
 	b.shows("/problems", "No problems")
 	b.shows("/events", "The journal is empty", "granted")
@@ -156,7 +156,7 @@ func TestPages(t *testing.T) {
 	if status, _, body := b.get("/nothing"); status != http.StatusNotFound || !strings.Contains(body, "no such page") {
 		t.Errorf("GET /nothing: got %d, want 404 and a page that says so", status)
 	}
-	if status, _, body := b.get("/lock"); status != http.StatusNotFound || !strings.Contains(body, "no name in it") || strings.Contains(body, "Who held it when") {
+	if status, _, body := b.get("/lock"); status != http.StatusNotFound || !strings.Contains(body, "no name in it") || strings.Contains(body, "History") {
 		t.Errorf("a lock without a name: got %d and\n%s\nwant 404 and nobody's past", status, body)
 	}
 	if status, _, _ := b.get("/lock?name=never-used"); status != http.StatusNotFound {
@@ -209,7 +209,7 @@ func TestFilter(t *testing.T) {
 		{"q=BOB", "a:2", "a:1"},
 		{"state=waiting", "a:2", "b:1"},
 		{"state=free", "No name is in that state", "b:1"},
-		{"q=zzz", "No name and no process here contains that", "b:1"},
+		{"q=zzz", "No name or process matches", "b:1"},
 	} {
 		if body := b.shows("/locks?"+c.query, c.want); strings.Contains(body, `name=`+url.QueryEscape(c.not)+`"`) {
 			t.Errorf("?%s shows %s", c.query, c.not)
@@ -447,7 +447,7 @@ func TestRedisGone(t *testing.T) {
 	}
 	body := b.shows("/locks", "Redis does not answer", "invoice:42")
 	_, why, _ := strings.Cut(body, "Redis does not answer.")
-	why, _, _ = strings.Cut(why, "What you see")
+	why, _, _ = strings.Cut(why, "The data is from")
 	if strings.Contains(why, "invoice:42") || !strings.HasSuffix(why, ".</bdi> ") {
 		t.Errorf("why Redis does not answer: got %q, want a sentence about no name", why)
 	}
@@ -461,7 +461,7 @@ func TestRedisGoneFromTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", "/locks", "/processes", "/problems", "/elections", "/lock?name=invoice:42"} {
-		body := b.shows(path, "Redis does not answer", "Nothing was seen yet.", "<h1")
+		body := b.shows(path, "Redis does not answer", "There is no data yet.", "<h1")
 		for _, well := range []string{"in time", "No name", "No process", "No election", "No problems", "was not used"} {
 			if strings.Contains(body, well) {
 				t.Errorf("%s: says %q of what nobody has seen", path, well)

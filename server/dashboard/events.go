@@ -131,7 +131,7 @@ func newEventRow(e journal.Entry) eventRow {
 		say("“%s”", visible(e.Reason))
 	}
 	if e.N > 0 {
-		say("%s are missing before this", plural(int(e.N), "event"))
+		say("%s are missing before this one", plural(int(e.N), "event"))
 	}
 	row.Detail = strings.Join(said, ", ")
 	return row

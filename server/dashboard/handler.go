@@ -131,7 +131,7 @@ func (d *board) render(v view, p *picture) (status int, body []byte) {
 	}
 	var out bytes.Buffer
 	if err := d.templates[v.template].ExecuteTemplate(&out, "frame", frame); err != nil {
-		return http.StatusInternalServerError, []byte("This page could not be made: " + template.HTMLEscapeString(err.Error()))
+		return http.StatusInternalServerError, []byte("Could not make this page: " + template.HTMLEscapeString(err.Error()))
 	}
 	return cmp.Or(v.status, http.StatusOK), out.Bytes()
 }

@@ -67,7 +67,7 @@ func (d *board) locks(r *http.Request, p *picture) view {
 	q := r.URL.Query()
 	l := &locksPage{Query: q, Filter: q.Get("q"), State: cmp.Or(q.Get("state"), "used"), Sort: cmp.Or(q.Get("sort"), "name"), Names: len(p.locks), Unreadable: p.unreadable}
 	l.Empty = p.empty()
-	for _, c := range []choice{{Value: "used", Text: "In use"}, {Value: "held", Text: "Held"}, {Value: "waiting", Text: "Waited for"}, {Value: "attention", Text: "Needs attention"}, {Value: "free", Text: "Free"}, {Value: "all", Text: "All"}} {
+	for _, c := range []choice{{Value: "used", Text: "In use"}, {Value: "held", Text: "Held"}, {Value: "waiting", Text: "With waiters"}, {Value: "attention", Text: "Needs attention"}, {Value: "free", Text: "Free"}, {Value: "all", Text: "All"}} {
 		c.Current = c.Value == l.State
 		l.States = append(l.States, c)
 	}
@@ -214,7 +214,7 @@ func (d *board) row(l *lock) lockRow {
 	case h == nil:
 		return row
 	case h.Cooldown:
-		row.State, row.Owner = "cooldown", "rests after "+ownerName(h)
+		row.State, row.Owner = "cooldown", "in cool-down after "+ownerName(h)
 	default:
 		row.State, row.Owner = "held", ownerName(h)
 	}

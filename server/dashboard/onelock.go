@@ -115,11 +115,11 @@ func (d *board) lock(r *http.Request, p *picture) view {
 	}
 	switch notified, _ := strconv.Atoi(q.Get("notified")); {
 	case q.Get("did") == string(Revoke) && notified > 0:
-		shown.Done = "The holder was told to stop. Nobody else gets the " + what + " before it lets go, or before a whole ttl has passed."
+		shown.Done = "The holder was asked to stop. The next waiter gets the " + what + " when it is released, or when a whole ttl has passed."
 	case q.Get("did") == string(Revoke):
-		shown.Done = "Revoked, but the holder does not listen: it learns of it by its next renewal, within about a third of its ttl."
+		shown.Done = "Revoked, but the holder has no subscription: it learns of it by its next renewal, within about a third of its ttl."
 	case q.Get("did") == string(Steal):
-		shown.Done = "Stolen: the " + what + " was handed over. The old holder may believe that it holds it until it hears of this, at the latest until its deadline."
+		shown.Done = "Stolen: the " + what + " was handed over. The old holder may go on working until it learns of this, at the latest until its deadline."
 	}
 	return v
 }
@@ -170,15 +170,15 @@ func (d *board) form(l *lock, holders []holderCard) (*actForm, string) {
 	case !l.held():
 		return nil, ""
 	case d.quorum() != "":
-		return nil, "What is held on a quorum can't be revoked or stolen: nobody there can be told. It ends with its ttl when its process ends."
+		return nil, "Leases on a quorum can't be revoked or stolen. Stop the process: then its lease ends with its ttl."
 	case d.options.ReadOnly:
-		return nil, "This dashboard is read-only. On a command line: holdfast revoke, holdfast steal."
+		return nil, "This dashboard is read-only. On the command line, use holdfast revoke or holdfast steal."
 	case d.options.Authorize == nil:
-		return nil, "This dashboard changes nothing, because nobody said who may (Options.Authorize). On a command line: holdfast revoke, holdfast steal."
+		return nil, "This dashboard can't revoke or steal: Options.Authorize is not set. On the command line, use holdfast revoke or holdfast steal."
 	case l.Kind != holdfast.KindMutex:
 		return &actForm{Name: l.Name, Shown: visible(l.Name), Holders: holders}, ""
 	case h.Foreign:
-		return nil, "Its holder is no tenure of holdfast, and nobody there could be told. End it where the key was set."
+		return nil, "The holder is a client of another library, so it can't be asked to stop. End it in the program that set the key."
 	}
 	return &actForm{Name: l.Name, Shown: visible(l.Name), Tenure: h.Hash, Owner: ownerName(h)}, ""
 }

@@ -73,7 +73,7 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 			{Icon: "held", Label: "Held", Value: thousands(held), Hint: "of " + plural(len(p.locks), "name"), Href: "/locks?state=held"},
 			{Icon: "waiting", Label: "Waiting", Value: thousands(waiting), Hint: "in " + plural(lines, "line"), Href: "/locks?state=waiting"},
 			{Icon: "trouble", Label: "Lost", Value: thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost", Alarm: lost > 0},
-			{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over half a minute", Href: "/events?what=granted"},
+			{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over 30 seconds", Href: "/events?what=granted"},
 			waitTile(waitP50, waits[0], n),
 			waitTile(waitP99, waits[1], n),
 		}
@@ -81,9 +81,9 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 		if d.quorum() != "" {
 			o.withoutLines(past.written)
 		}
-		o.ReadFrom = "Seen by looking twice a second; what is shorter is missed."
+		o.ReadFrom = "Polled twice a second; shorter holds are missed."
 		if past.written {
-			o.ReadFrom = "Hand-overs, waits and losses are the journal's."
+			o.ReadFrom = "Hand-overs, waits and losses come from the journal."
 		}
 	})
 	return view{template: "overview", title: "Overview", active: "Overview", charts: true, look: true, data: o}
@@ -91,7 +91,7 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 
 // waitTile shows a quantile of waits.
 func waitTile(label string, d time.Duration, n int) tile {
-	t := tile{Icon: "jobs", Label: label, Value: "–", Hint: "nobody waited in five minutes", Href: "/events?what=granted"}
+	t := tile{Icon: "jobs", Label: label, Value: "–", Hint: "no waits in five minutes", Href: "/events?what=granted"}
 	if n > 0 {
 		t.Value, t.Hint = length(d), "of "+plural(n, "wait")
 	}

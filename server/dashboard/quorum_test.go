@@ -18,7 +18,7 @@ import (
 func TestQuorum(t *testing.T) {
 	b, nodes := openQuorum(t, &dashboard.Options{Authorize: dashboard.AllowAll})
 	lease := b.hold("invoice:42")
-	noLine := "A quorum keeps no line"
+	noLine := "A quorum has no queue"
 	for path, want := range map[string][]string{
 		"/":                     {noLine, "invoice:42", "Held the longest"},
 		"/locks":                {noLine, "invoice:42", "alice", "ttl-bar"},
@@ -27,12 +27,12 @@ func TestQuorum(t *testing.T) {
 		"/processes":            {noLine, "invoice:42", "alice"},
 		"/problems":             {"No problems"},
 		"/events":               {noLine},
-		"/elections":            {"a leader's term is not announced"},
+		"/elections":            {"does not announce terms"},
 		"/jobs":                 {"There is no record of jobs"},
 		"/redis":                {"holdfast quorum status", "demo/1/3"},
 	} {
 		body := b.shows(path, want...)
-		for _, not := range []string{"Nobody waits", "Waits for", ">Waiting<", "nobody waited", "line stands still", "No election has a leader", "<form method=\"post\""} {
+		for _, not := range []string{"No waiters", "Waits for", ">Waiting<", "no waits in five minutes", "every queue moves", "No election has a leader", "<form method=\"post\""} {
 			if strings.Contains(body, not) {
 				t.Errorf("GET %s says %q of a quorum, which does not know that", path, not)
 			}

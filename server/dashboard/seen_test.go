@@ -22,7 +22,7 @@ func TestSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.shows("/events?what=released", "alice", "held for")
-	b.shows("/lock?name=invoice:42", "released", "No journal tells of this name")
+	b.shows("/lock?name=invoice:42", "released", "The journal has no entry of this name")
 }
 
 // A holder that stops renewing and is gone when its time is over was lost, and one that
@@ -55,7 +55,7 @@ func TestJournalIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	writer.Note(journal.Entry{Event: journal.Started, Name: "nightly", Token: lease.Token()})
-	b.shows("/events", "The newest of the journal", "carol", "started")
+	b.shows("/events", "The newest entries of the journal", "carol", "started")
 	b.shows("/jobs", "nightly", "running")
 	writer.Note(journal.Entry{Event: journal.Ended, Name: "nightly", Token: lease.Token(), Held: time.Second, Code: 9})
 	if err := lease.Release(); err != nil {

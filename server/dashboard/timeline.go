@@ -131,7 +131,7 @@ func holdsOf(entries []journal.Entry, now *hold) []hold {
 	for i := range holds {
 		last := i == len(holds)-1
 		if h := &holds[i]; h.to.IsZero() && !h.shared && (!last || now == nil) {
-			h.to, h.end = h.from, "no end was written yet"
+			h.to, h.end = h.from, "no end in the journal yet"
 			if !last {
 				h.to = holds[i+1].from
 			}

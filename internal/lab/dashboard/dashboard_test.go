@@ -279,7 +279,7 @@ func TestRevoke(t *testing.T) {
 	p.do("the rest of the name", chromedp.SendKeys("details input[name=confirm]", "42"))
 	p.until("the button", "!"+button+".disabled")
 	p.do("press", chromedp.Click(".button.revoke"))
-	p.until("the answer", "document.readyState === 'complete' && location.search.includes('did=revoke') && document.getElementById('main') && "+has("told to stop"))
+	p.until("the answer", "document.readyState === 'complete' && location.search.includes('did=revoke') && document.getElementById('main') && "+has("asked to stop"))
 	select {
 	case <-lease.Done():
 	case <-time.After(patience):
@@ -340,7 +340,7 @@ func TestWithoutJavaScript(t *testing.T) {
 	lock(t, alice, "invoice:42")
 	lock(t, alice, "report:1")
 	p := open(t, s, "/locks", lab.Look{Width: 1280, Height: 800, Still: true})
-	p.until("the locks", has("invoice:42")+" && document.body.innerText.includes('A still picture')")
+	p.until("the locks", has("invoice:42")+" && document.body.innerText.includes('A snapshot')")
 	for _, path := range []string{"/", "/lock?name=invoice:42", "/processes", "/problems", "/events", "/elections", "/jobs", "/redis"} {
 		p.to(path)
 		p.until(path, "document.querySelector('h1')")
