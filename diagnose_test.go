@@ -116,14 +116,14 @@ func TestDiagnose(t *testing.T) {
 			s := permitsLeft(2 * sec)
 			s.Token = 2 * s.At.Add(-2*sec).UnixMicro()
 			return s
-		}(), nil, "renewals-late", "2s is left of its ttl of 15s"},
+		}(), nil, "renewals-late", "2s is left of its 15s"},
 		"claims nothing": {permitsLeft(100 * time.Millisecond), nil, "expiring", ""},
 		"one of three":   {func() *holdfast.State { s := reading(3, 0); s.Holders[1].Remaining = 3 * sec; return s }(), nil, "renewals-late", "r1 renews late"},
 		"two of three": {func() *holdfast.State {
 			s := reading(3, 0)
 			s.Holders[1].Remaining, s.Holders[2].Remaining = 3*sec, 100*time.Millisecond
 			return s
-		}(), nil, "expiring", "r2 has stopped renewing: 100ms is left of its ttl of 15s; 2 of 3 holders renew late"},
+		}(), nil, "expiring", "r2 does not renew any more: 100ms is left of its 15s; 2 of 3 holders renew late"},
 
 		"not long":    {held(heldFor(25 * minute)), nil, healthy, ""},
 		"long by ttl": {held(heldFor(25*minute + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},

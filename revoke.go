@@ -28,7 +28,7 @@ func (e *TenureError) Error() string {
 	case h.Cooldown:
 		text := fmt.Sprintf("holdfast: %s is not held by tenure %s: it is in cool-down until MinHold has passed after the hold of %s", e.Name, e.Tenure, given(h.Owner, "another"))
 		if h.Remaining > 0 {
-			text += fmt.Sprintf(", for %v more", h.Remaining.Round(time.Millisecond))
+			text += fmt.Sprintf(", in %v", h.Remaining.Round(time.Millisecond))
 		}
 		return text
 	case h.Hash == e.Tenure:

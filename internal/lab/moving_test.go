@@ -125,7 +125,7 @@ func unheard(t *testing.T, d driver, nodes cluster) {
 	finish := nodes.beginMove(t, name)
 	eventually(t, "B notices that nobody counts it, and asks often", func() bool {
 		broken := slices.ContainsFunc(told[holdfast.SubscriptionBroken](j), func(w holdfast.SubscriptionBroken) bool {
-			return w.Err != nil && strings.Contains(w.Err.Error(), "does not know it")
+			return w.Err != nil && strings.Contains(w.Err.Error(), "does not know the subscription")
 		})
 		return broken && len(told[holdfast.Queued](j)) >= before+5
 	})
