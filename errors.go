@@ -271,7 +271,7 @@ func explain(said ServerError, l string) error {
 		if right != "" {
 			right = ", " + right
 		}
-		return fmt.Errorf("the Redis user lacks a right that holdfast needs%s: %w", right, said)
+		return fmt.Errorf("the server's user lacks a right that holdfast needs%s: %w", right, said)
 	}
 	if why := tooOld(string(said)); why != "" {
 		return fmt.Errorf("%s: %w", why, said)
