@@ -366,7 +366,7 @@ func sentences(text string) func(yield func(string) bool) {
 var later = []string{
 	"README.md",
 	"packaging/",
-	"server/", "cmd/holdfast/",
+	"cmd/holdfast/",
 }
 
 func rewriteLater(name string) bool {

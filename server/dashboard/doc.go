@@ -11,7 +11,7 @@
 //     time before.
 //   - It has no users of its own: put it behind a server that authenticates.
 //
-// One sampler polls Redis for all open pages, so many pages cost as much as
-// one. If no page was open for 1 min, it stops. The pages work without
-// JavaScript; with JavaScript they update by themselves.
+// One sampler polls Redis for all open pages: 100 pages cost as much as one.
+// If no page was open for 1 min, it stops. The pages work without
+// JavaScript; with JavaScript they update automatically.
 package dashboard
