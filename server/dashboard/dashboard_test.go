@@ -156,7 +156,7 @@ func TestPages(t *testing.T) {
 	if status, _, body := b.get("/nothing"); status != http.StatusNotFound || !strings.Contains(body, "no such page") {
 		t.Errorf("GET /nothing: got %d, want 404 and a page that says so", status)
 	}
-	if status, _, body := b.get("/lock"); status != http.StatusNotFound || !strings.Contains(body, "no name in it") || strings.Contains(body, "History") {
+	if status, _, body := b.get("/lock"); status != http.StatusNotFound || !strings.Contains(body, "contains no name") || strings.Contains(body, "History") {
 		t.Errorf("a lock without a name: got %d and\n%s\nwant 404 and nobody's past", status, body)
 	}
 	if status, _, _ := b.get("/lock?name=never-used"); status != http.StatusNotFound {
