@@ -74,8 +74,8 @@ func manPage(cmd *cobra.Command) string {
 	p.section("NAME")
 	p.text(manName(cmd) + ` - ` + strings.ToLower(cmd.Short[:1]) + cmd.Short[1:])
 	p.section("SYNOPSIS")
-	p.line(`.B ` + roff(cmd.UseLine()))
-	if cmd.HasAvailableSubCommands() {
+	p.line(`.B ` + roff(usageLine(cmd)))
+	if cmd.HasAvailableSubCommands() && !strings.Contains(usageLine(cmd), " COMMAND") {
 		p.request(".br")
 		p.line(`.B ` + roff(cmd.CommandPath()+" COMMAND [flags]"))
 	}

@@ -16,7 +16,7 @@ import (
 
 func (a *app) quorumCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "quorum",
+		Use:   "quorum COMMAND",
 		Short: "Create, inspect and change a quorum of masters",
 		Long: `Create, inspect and change a quorum of masters: three or more, an odd number. A lock is
 held on a majority of them, so it survives the failure of a minority.

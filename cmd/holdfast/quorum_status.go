@@ -34,8 +34,8 @@ JSON OUTPUT
 EXIT CODES
     0  a majority of one quorum votes now
    64  the command line is wrong
-   69  no server answered
-   75  no majority votes`,
+   75  no majority votes
+   77  a server refused: password, user or rights`,
 		Example: `  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379
   holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379 -o json |
       jq -r '.nodes[] | select(.votes | not) | .address'`,
