@@ -195,8 +195,8 @@ func judgeClock(ahead time.Duration) Check {
 		way = "behind"
 	}
 	check.State = CheckWarn
-	check.Finding = fmt.Sprintf("the server's is %v %s this machine's", ahead.Abs().Round(time.Second/10), way)
-	check.Consequence = "leases do not depend on that, but tokens use the server's clock: after a loss of its data they rise only if that clock was not set back"
+	check.Finding = fmt.Sprintf("the server's clock is %v %s this machine's", ahead.Abs().Round(time.Second/10), way)
+	check.Consequence = "leases do not depend on that, but tokens use the server's clock: if the server loses its data, they keep rising only if its clock was not set back"
 	check.Fix = "correct the wrong clock, slowly, and let NTP keep it"
 	return check
 }

@@ -38,9 +38,9 @@ func (c *core) judgeRights(s server) Check {
 		check.Finding = "this server cannot list the user's rights: only the commands tried here are known"
 	case len(s.lacking) > 0:
 		check.State = CheckWarn
-		check.Finding = "lacking: " + lackingRights(s.lacking)
+		check.Finding = "missing: " + lackingRights(s.lacking)
 		check.Consequence = "without scan names cannot be listed, without publish waiters poll several times a second"
-		check.Fix = "grant the missing rights by ACL SETUSER"
+		check.Fix = "grant the missing rights with ACL SETUSER"
 		for _, command := range s.lacking {
 			if command != "scan" && !strings.HasSuffix(command, "publish") {
 				check.State = CheckFail
@@ -91,7 +91,7 @@ func judgeMemory(s server) Check {
 		check.State = CheckWarn
 		check.Finding += fmt.Sprintf(", %d of %d MiB used", used>>20, limit>>20)
 		check.Consequence = "when memory is full, held names can be renewed and released, but no new lock is granted (OOM)"
-		check.Fix = "more maxmemory, or fewer keys"
+		check.Fix = "raise maxmemory, or delete keys"
 	case limit == 0:
 		check.Finding += ", no maxmemory"
 	}
@@ -119,8 +119,8 @@ func judgePersistence(s server) Check {
 	case aof != "1":
 		check.State = CheckWarn
 		check.Finding = "no append-only file"
-		check.Consequence = "a restart forgets held names: two holders at a time, until the first renews. Tokens still rise"
-		check.Fix = "appendonly yes; or keep it from restarting within a TTL, and let resources check the token"
+		check.Consequence = "a restart loses all locks: two holders at a time, until the first one renews. Tokens keep rising"
+		check.Fix = "set appendonly yes; or do not restart the server within a TTL, and let resources check the fencing token"
 		if number(s.info["connected_slaves"]) > 0 {
 			check.Consequence += ". A master that restarts empty also empties its replicas"
 		}
@@ -146,8 +146,8 @@ func judgeReplicas(s server) Check {
 		if about["state"] != "online" || number(about["lag"]) > 10 {
 			check.State = CheckWarn
 			check.Finding = fmt.Sprintf("%d connected, one is %s and %s s behind", n, given(about["state"], "not known"), given(about["lag"], "?"))
-			check.Consequence = "a failover to it loses the newest grants"
-			check.Fix = "see its log, and the network between the two"
+			check.Consequence = "a failover to that replica loses the newest grants"
+			check.Fix = "read the replica's log, and check the network between the two"
 		}
 	}
 	return check

@@ -82,7 +82,7 @@ func (t *trial) step(ctx context.Context, want string, s *Script, args ...string
 		t.refused = a.refused
 	}
 	if a.word != want {
-		return odd(fmt.Sprintf("%s was answered %q, not %q: does a program delete keys, or is this not Redis?", s.Name, a.word, want))
+		return odd(fmt.Sprintf("%s was answered %q, not %q: another program deletes keys, or the server is not Redis", s.Name, a.word, want))
 	}
 	return nil
 }
@@ -157,19 +157,19 @@ func (t *trial) wait(ctx context.Context) Check {
 		return Check{
 			Name: "wait", State: CheckWarn, Finding: "the server refuses to publish: " + t.refused,
 			Consequence: "waiters poll several times a second instead of being notified",
-			Fix:         "+publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
+			Fix:         "grant +publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
 		}
 	case !recalled || !granted:
 		return Check{
-			Name: "wait", State: CheckFail, Finding: "what was published did not arrive",
+			Name: "wait", State: CheckFail, Finding: "a published message did not arrive",
 			Consequence: "a waiter gets a name seconds after its release, or when the holder's ttl ends",
-			Fix:         "is there a proxy that does not pass messages on, or a time-out for idle connections?",
+			Fix:         "look for a proxy that drops messages, or a time-out for idle connections",
 		}
 	case t.c.store.Sharded() && !t.letsGo(ctx, sub):
 		return Check{
-			Name: "wait", State: CheckWarn, Finding: "the server lets no channel go: +sunsubscribe is lacking",
+			Name: "wait", State: CheckWarn, Finding: "the server refuses to unsubscribe: the right +sunsubscribe is missing",
 			Consequence: "each name with waiters has its own connection",
-			Fix:         "+sunsubscribe",
+			Fix:         "grant +sunsubscribe",
 		}
 	}
 	return Check{Name: "wait", State: CheckOK, Finding: "joined the queue, was notified of the release, left the queue"}

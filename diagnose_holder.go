@@ -12,7 +12,7 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 		found = append(found, Diagnosis{
 			CodeRevoking,
 			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it stops, for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
-			fmt.Sprintf("wait; holdfast steal %s takes it at once, but then two processes may believe that they hold it", s.tenureFlags()),
+			fmt.Sprintf("wait; holdfast steal %s takes it at once, but then two holders may work at a time", s.tenureFlags()),
 		})
 	} else if late := s.late(); late != nil {
 		found = append(found, *late)
@@ -123,13 +123,13 @@ func (s *State) late() *Diagnosis {
 	if worst == nil {
 		return nil
 	}
-	about := fmt.Sprintf("%s renews late: %s is left of its %s, and a healthy holder has %s at least",
+	about := fmt.Sprintf("%s renews late: %s is left of its ttl of %s; a healthy holder has at least %s",
 		worst.Describe(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
 	action := fmt.Sprintf("check its process: it hangs, or does not reach the server (load, network). If it does not renew, the name is free in %s. If its lease was exported: adopt it", rough(worst.Remaining))
 	code := s.lateness(worst)
 	if code == CodeExpiring {
-		about = fmt.Sprintf("%s does not renew any more: %s is left of its %s", worst.Describe(), rough(worst.Remaining), rough(worst.TTL))
-		action = fmt.Sprintf("wait: the name is free in %s. Check its process: only a resource that checks the token refuses its late writes", rough(worst.Remaining))
+		about = fmt.Sprintf("%s has stopped renewing: %s is left of its ttl of %s", worst.Describe(), rough(worst.Remaining), rough(worst.TTL))
+		action = fmt.Sprintf("wait: the name is free in %s. Check its process: only a resource that checks the fencing token refuses its late writes", rough(worst.Remaining))
 	}
 	if n > 1 {
 		about += fmt.Sprintf("; %d of %d holders renew late", n, s.Holding)

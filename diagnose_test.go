@@ -102,9 +102,9 @@ func TestDiagnose(t *testing.T) {
 		}), nil, healthy, "held by web-3:4121 (alice) for"},
 		"waited for":  {held(func(s *holdfast.State) { waitFor(s, waiter("b", 3*sec, holdfast.Part{})) }), nil, healthy, ""},
 		"third left":  {held(remaining(5 * sec)), nil, healthy, ""},
-		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its 15s, and a healthy holder has 10s at least"},
+		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its ttl of 15s; a healthy holder has at least 10s"},
 		"tenth left":  {held(remaining(1500 * time.Millisecond)), nil, "renewals-late", "the name is free in 1.5s"},
-		"nearly over": {held(remaining(1499 * time.Millisecond)), nil, "expiring", "a does not renew any more: 1.5s is left of its 15s"},
+		"nearly over": {held(remaining(1499 * time.Millisecond)), nil, "expiring", "a has stopped renewing: 1.5s is left of its ttl of 15s"},
 		"claims it":   {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = sec, sec }), nil, healthy, ""},
 		"claims it late": {held(func(s *holdfast.State) {
 			s.Holder.Held, s.Holder.Remaining = 1400*time.Millisecond, 600*time.Millisecond
@@ -116,14 +116,14 @@ func TestDiagnose(t *testing.T) {
 			s := permitsLeft(2 * sec)
 			s.Token = 2 * s.At.Add(-2*sec).UnixMicro()
 			return s
-		}(), nil, "renewals-late", "2s is left of its 15s"},
+		}(), nil, "renewals-late", "2s is left of its ttl of 15s"},
 		"claims nothing": {permitsLeft(100 * time.Millisecond), nil, "expiring", ""},
 		"one of three":   {func() *holdfast.State { s := reading(3, 0); s.Holders[1].Remaining = 3 * sec; return s }(), nil, "renewals-late", "r1 renews late"},
 		"two of three": {func() *holdfast.State {
 			s := reading(3, 0)
 			s.Holders[1].Remaining, s.Holders[2].Remaining = 3*sec, 100*time.Millisecond
 			return s
-		}(), nil, "expiring", "r2 does not renew any more: 100ms is left of its 15s; 2 of 3 holders renew late"},
+		}(), nil, "expiring", "r2 has stopped renewing: 100ms is left of its ttl of 15s; 2 of 3 holders renew late"},
 
 		"not long":    {held(heldFor(25 * minute)), nil, healthy, ""},
 		"long by ttl": {held(heldFor(25*minute + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},
@@ -153,9 +153,9 @@ func TestDiagnose(t *testing.T) {
 		"free, waited for": {held(func(s *holdfast.State) {
 			s.Holder = nil
 			waitFor(s, waiter("b", 2*sec, holdfast.Part{}), waiter("d", sec, holdfast.Part{}))
-		}), nil, "starving", "b is at the head of the queue for 2s, and nothing is in its way; 1 more wait behind it"},
+		}), nil, "starving", "b has been at the head of the queue for 2s, although it could have the name; 1 more wait behind it"},
 		"free, its waiter dead": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, holdfast.Waiter{Owner: "b", Waited: minute}) }), nil, "", ""},
-		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b is at the head of the queue"},
+		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b has been at the head of the queue"},
 		"too few free":          {permits(3, 2*sec), nil, healthy, ""},
 		"a reader may": {func() *holdfast.State {
 			s := reading(1, minute)
@@ -163,7 +163,7 @@ func TestDiagnose(t *testing.T) {
 			return s
 		}(), nil, "starving held-healthy", ""},
 		"long line":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute, holdfast.Part{})) }), nil, healthy, ""},
-		"overtaken":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b is at the head of the queue and has waited for 20m10s, though a has had the name for only 1m0s"},
+		"overtaken":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b, at the head of the queue, has waited for 20m10s, although a has held the name for only 1m0s"},
 		"not overtaken: ttl": {held(func(s *holdfast.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*minute, holdfast.Part{})) }), nil, healthy, ""},
 		"overtaken: ttl": {held(func(s *holdfast.State) {
 			s.Holder.Held = 10 * sec

@@ -37,13 +37,13 @@ func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
 	switch {
 	case s.fits(w) && w.Waited >= stuckAfter:
 		found = append(found, Diagnosis{
-			CodeStarving, fmt.Sprintf("%s is at the head of the queue for %s, and nothing is in its way%s", w.Describe(), rough(w.Waited), behind),
+			CodeStarving, fmt.Sprintf("%s has been at the head of the queue for %s, although it could have the name%s", w.Describe(), rough(w.Waited), behind),
 			"check whether its process hangs or is cut off: the next client that asks makes the queue move; holdfast doctor shows whether messages arrive",
 		})
 	case s.starves(w, o):
 		found = append(found, Diagnosis{
-			CodeStarving, fmt.Sprintf("%s is at the head of the queue and has waited for %s, though %s has had the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
-			"find a client of another library that takes the name out of turn: it does not queue",
+			CodeStarving, fmt.Sprintf("%s, at the head of the queue, has waited for %s, although %s has held the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
+			"look for a client of another library that takes the name: such clients ignore the queue",
 		})
 	}
 	if s.blocked(w) {

@@ -45,7 +45,7 @@ var _ Store = (*LazyStore)(nil)
 var (
 	errLazyClosed  = errors.New("holdfast: the lazy store is closed")
 	errLazySharded = errors.New("holdfast: Lazy cannot open a Redis Cluster: open its store before the Client")
-	errLazyNil     = errors.New("holdfast: the function of Lazy returned no store and no error")
+	errLazyNil     = errors.New("holdfast: the function given to Lazy returned neither a store nor an error")
 )
 
 // Lazy returns a Store that calls open at its first use, and again at the next use

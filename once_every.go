@@ -152,7 +152,7 @@ func (s *start) look(ctx context.Context) error {
 	case reply[2] != "": // it is run still, or locked by another
 		return e
 	case last != nil && last.Ended.IsZero():
-		s.c.options.Logger.Warn("holdfast: the newest run has not ended, but its name is free: it was killed, or lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
+		s.c.options.Logger.Warn("holdfast: the newest run has not ended, but its name is free: its process was killed, or it lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
 	}
 	s.tick, s.phase = reply[6], reply[7]
 	return nil

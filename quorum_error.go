@@ -40,7 +40,7 @@ type noMember struct{ want, mark string }
 
 func (e *noMember) Error() string {
 	if e.mark == "" {
-		return "has no marker: it is new, or lost its data (holdfast quorum init, or quorum replace)"
+		return "has no marker: it is new, or lost its data (run 'holdfast quorum init' or 'holdfast quorum replace')"
 	}
 	_, successor, _ := strings.Cut(e.mark, ">")
 	if successor != "" {

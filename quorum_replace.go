@@ -82,7 +82,7 @@ func presentID(nodes []QuorumNode, from, to []QuorumMember) (quorumID, error) {
 		other = fmt.Errorf("holdfast: %s is a node of %s, which has other members: name all %d, also those that are off, as for quorum init or replace", n.Address, id, id.size)
 	}
 	if other == nil {
-		other = errors.New("holdfast: no old member that answers has a quorum-id: quorum init makes a new quorum")
+		other = errors.New("holdfast: no old member that answers belongs to a quorum: 'holdfast quorum init' makes a new one")
 	}
 	return quorumID{}, other
 }
@@ -94,7 +94,7 @@ func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []Quor
 		return nodes[i].Run, nodes[i].Quorum == id.String() && nodes[i].Successor == ""
 	})
 	if need := id.size/2 + 1; kept < need {
-		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and use quorum init",
+		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and run 'holdfast quorum init'",
 			kept, id.size, id, need, MaxQuorumTTL, markerKey)
 	}
 	if err := apart(nodes); err != nil {

@@ -32,7 +32,7 @@ func (e *TenureError) Error() string {
 		}
 		return text
 	case h.Hash == e.Tenure:
-		return fmt.Sprintf("holdfast: %s is not held by a tenure of holdfast, so no holder can be notified", e.Name)
+		return fmt.Sprintf("holdfast: %s is held by a client of another library, which cannot be notified", e.Name)
 	case h.Foreign:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by a client of another library", e.Name, e.Tenure)
 	}

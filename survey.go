@@ -190,6 +190,6 @@ func (c *Counts) add(n *Surveyed) {
 func DiagnoseError(err error) Diagnosis {
 	return Diagnosis{
 		CodeStoreError, "it cannot be inspected: " + strings.TrimPrefix(err.Error(), "holdfast: "),
-		"run holdfast doctor: it checks the server, the network and the user's rights",
+		"run 'holdfast doctor': it checks the server, the network and the rights of its user",
 	}
 }

@@ -36,7 +36,7 @@ func TestDoctorWithoutRights(t *testing.T) {
 	wantShown(t, exitFail, "FAIL     connection   ", "doctor", "--redis", strings.Replace(server.urlFor("app"), "pw", "wrong", 1))
 	wantShown(t, 0, "OK       rights       all required rights\n", "doctor", "--redis", server.urlFor("app"))
 	server.do(t, "ACL", "SETUSER", "app", "-zadd", "-scan")
-	text := wantShown(t, exitFail, "FAIL     rights       lacking: +zadd +scan\n", "doctor", "--redis", server.urlFor("app"))
+	text := wantShown(t, exitFail, "FAIL     rights       missing: +zadd +scan\n", "doctor", "--redis", server.urlFor("app"))
 	if want := "the server's user lacks a right that holdfast needs, +zadd: "; !strings.Contains(text, want) {
 		t.Errorf("got %s, want %q in it", text, want)
 	}

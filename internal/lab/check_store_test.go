@@ -84,7 +84,7 @@ func TestCheckReadsInfo(t *testing.T) {
 		{"connected_slaves:1\nslave0:ip=h,port=1,state=wait_bgsave,offset=0,lag=0", "replicas", holdfast.CheckWarn, "wait_bgsave", "log"},
 		{"connected_slaves:0", "replicas", holdfast.CheckOK, "none", ""},
 		{"cluster_enabled:1", "cluster", holdfast.CheckFail, "single server", "cluster://"},
-		{"maxmemory_policy:noeviction\nmaxmemory:1000\nused_memory:950", "memory", holdfast.CheckWarn, "used", "more maxmemory"},
+		{"maxmemory_policy:noeviction\nmaxmemory:1000\nused_memory:950", "memory", holdfast.CheckWarn, "used", "raise maxmemory"},
 	} {
 		store := &bent{Store: local(t, nil), info: strings.ReplaceAll(test.info, "\n", "\r\n")}
 		found(t, checked(t, store, 0), test.name, test.state, test.finding, test.mend)
