@@ -71,16 +71,8 @@ type passage struct {
 	text  string // without code, white space made one blank
 }
 
-func (r passage) file() string {
-	file, _, _ := strings.Cut(r.where, ":")
-	return file
-}
-
 func TestWords(t *testing.T) {
 	for _, r := range passages(t) {
-		if rewriteLater(r.file()) {
-			continue
-		}
 		for _, h := range badHabits {
 			for _, at := range h.pattern.FindAllStringIndex(r.text, -1) {
 				if isQuestion(r.text[at[1]:]) {
@@ -102,7 +94,7 @@ func isQuestion(rest string) bool {
 
 func TestWordsInSentences(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test() || !isPublic(s.dir()) || rewriteLater(s.path) {
+		if s.test() || !isPublic(s.dir()) {
 			continue
 		}
 		for _, r := range docComments(s) {
@@ -360,17 +352,4 @@ func sentences(text string) func(yield func(string) bool) {
 			text = text[at[1]:]
 		}
 	}
-}
-
-// later are the files and folders that are still to be rewritten.
-var later = []string{
-	"packaging/",
-	"cmd/holdfast/",
-}
-
-func rewriteLater(name string) bool {
-	return slices.ContainsFunc(later, func(p string) bool {
-		return name == p || strings.HasSuffix(p, "/") && strings.HasPrefix(name, p) ||
-			p == "./" && path.Dir(name) == "." && path.Ext(name) == ".go"
-	})
 }
