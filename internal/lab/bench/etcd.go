@@ -14,7 +14,7 @@ import (
 var etcdContender = contender{
 	who: "etcd",
 	settings: "client/v3/concurrency on one etcd server with its data in /dev/shm. " +
-		"Each caller has a session. Its commands are not counted.",
+		"Each caller has a session.",
 	open: openEtcd(func(own *concurrency.Session, name string) mutex { return etcdMutex{concurrency.NewMutex(own, name)} }),
 }
 

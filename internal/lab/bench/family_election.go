@@ -19,7 +19,7 @@ var holdfastElection = ofFamily("Election.Campaign, which also announces the ter
 
 var etcdElection = contender{
 	who:      "etcd",
-	settings: "concurrency.Election, with a session for each candidate. Its commands are not counted.",
+	settings: "concurrency.Election, with a session for each candidate.",
 	open: openEtcd(func(own *concurrency.Session, name string) mutex {
 		return etcdCandidate{concurrency.NewElection(own, name)}
 	}),

@@ -31,8 +31,7 @@ func (m *holdfastReader) ask(p part) { m.writes = p.alone() }
 
 var etcdRWMutex = contender{
 	who: "etcd",
-	settings: "experimental/recipes, RWMutex, with a session for each caller. " +
-		"Its commands are not counted.",
+	settings: "experimental/recipes, RWMutex, with a session for each caller.",
 	open: openEtcd(func(own *concurrency.Session, name string) mutex { return &etcdReader{own: own, name: name} }),
 }
 
