@@ -30,9 +30,9 @@ type holdfastReader struct {
 func (m *holdfastReader) ask(p part) { m.writes = p.alone() }
 
 var etcdRWMutex = contender{
-	who: "etcd",
+	who:      "etcd",
 	settings: "experimental/recipes, RWMutex, with a session for each caller.",
-	open: openEtcd(func(own *concurrency.Session, name string) mutex { return &etcdReader{own: own, name: name} }),
+	open:     openEtcd(func(own *concurrency.Session, name string) mutex { return &etcdReader{own: own, name: name} }),
 }
 
 type etcdReader struct {
