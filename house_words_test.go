@@ -18,7 +18,7 @@ import (
 
 const (
 	longestSentence = 25     // words, in a doc comment
-	mostMarkdown    = 91_000 // words, in all Markdown together
+	mostMarkdown    = 45_000 // words, in all Markdown together
 )
 
 // habit is a way of writing that makes a reader read twice.
