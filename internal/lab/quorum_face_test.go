@@ -31,7 +31,7 @@ func TestQuorumRefusals(t *testing.T) {
 		{holdfast.Options{Quorum: id}, append(stores[:3:3], stores[0]), "odd number"},
 		{holdfast.Options{Quorum: id}, []holdfast.Store{stores[0], nil, stores[2]}, "nil"},
 		{holdfast.Options{}, stores, "Options.Quorum"},
-		{holdfast.Options{Quorum: "lab"}, stores, "no quorum-id"},
+		{holdfast.Options{Quorum: "lab"}, stores, "not a quorum-id"},
 		{holdfast.Options{Quorum: "lab/1/5-0123456789"}, stores, "quorum of 5"},
 		{holdfast.Options{Quorum: id, TTL: 61 * time.Second}, stores, "at most"},
 		{holdfast.Options{Quorum: id, Linger: time.Second}, stores, "Linger"},

@@ -328,7 +328,7 @@ func TestJournalOfAStoreThatHangs(t *testing.T) {
 	until(t, "it is written", func() bool { return store.calls.Load() > 0 })
 	began := time.Now()
 	err := w.Close()
-	if err == nil || !strings.Contains(err.Error(), "10 entries that were not written") {
+	if err == nil || !strings.Contains(err.Error(), "10 entries were not written") {
 		t.Errorf("got %v, want that 10 were not written", err)
 	}
 	if took := time.Since(began); took > 20*time.Second {

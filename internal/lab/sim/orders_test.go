@@ -376,7 +376,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		holder := s.lock(p0, "n")
 		tenure := s.hash(op, "n")
 		for _, c := range []struct{ tenure, reason, want string }{
-			{tenure, " \n", "a reason is needed"}, {"", reason, "by its hash"}, {tenure + "0", reason, "by its hash"}, {"zzzzzzzzzz", reason, "by its hash"},
+			{tenure, " \n", "a reason is required"}, {"", reason, "by its hash"}, {tenure + "0", reason, "by its hash"}, {"zzzzzzzzzz", reason, "by its hash"},
 		} {
 			if _, err := op.Client.Revoke(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Revoke(%q, %q) = %v; want an error with %q", c.tenure, c.reason, err, c.want)

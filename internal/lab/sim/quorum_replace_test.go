@@ -60,13 +60,13 @@ func TestQuorumReplaceTellsAll(t *testing.T) {
 		reached := from[2].Store
 		from[2].Store = nil
 		_, err := holdfast.ReplaceQuorum(t.Context(), from, to)
-		if err == nil || !strings.Contains(err.Error(), "node2 can't be told") {
+		if err == nil || !strings.Contains(err.Error(), "old member node2 does not answer") {
 			t.Errorf("an old member that leaves can't be reached: got %v, want an error that names it", err)
 		}
 		p := r.join(old, 5*time.Second, 1, 0, 1, 2)
 		_ = p.release(p.must(t, "n")) // nothing was done
 		from[2].Store = &onceSpoken{Store: reached}
-		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "node2 can't be told") {
+		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "old member node2 does not answer") {
 			t.Errorf("it can't be reached any more: got %v, want an error that names it", err)
 		}
 		next, err := holdfast.ReplaceQuorum(t.Context(), from, to, "node2")
