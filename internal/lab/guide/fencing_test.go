@@ -59,7 +59,7 @@ func service(invoices http.Handler) http.Handler {
 	return &fence.Handler{
 		Gate:     new(fence.Gate),
 		Next:     invoices,
-		Required: true, // a write without a token is 428
+		Required: true, // a write without a token gets 428
 	}
 }
 

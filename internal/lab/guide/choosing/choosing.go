@@ -35,10 +35,14 @@ func several(ctx context.Context, client *holdfast.Client, transfer func(ctx con
 
 func observe(ctx context.Context, client *holdfast.Client, found func(address string)) {
 	for leader, err := range client.Election("scheduler").Observe(ctx) {
-		if err != nil {
-			continue // Redis does not answer; Observe goes on
+		switch {
+		case err != nil:
+			found("") // the leader is unknown until Redis answers again
+		case leader.None():
+			found("") // nobody leads
+		default:
+			found(leader.Value)
 		}
-		found(leader.Value)
 	}
 }
 

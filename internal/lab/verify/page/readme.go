@@ -42,7 +42,7 @@ func (l *latest) figures() string {
 	row("`make verify`: real processes and servers under faults; up to thirteen checkers judge each history", "histories",
 		"%s histories, %s faults: %d promises broken", thousands(l.Histories), thousands(l.Faults), l.Violations)
 	row("`make simulate`: the client and its scripts in simulated time, with lost, late and doubled messages", "simulation",
-		"%s stories, %s operations: %d promises broken", thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), len(l.Stories.Violations))
+		"%s runs, %s operations: %d promises broken", thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), len(l.Stories.Violations))
 	states, guards, found := 0, 0, 0
 	for _, m := range l.Models {
 		switch {
@@ -54,9 +54,9 @@ func (l *latest) figures() string {
 			guards++
 		}
 	}
-	row("`make model`: every state of the protocol within bounds, and again without each guard", "models",
-		"%s states; %d of %d removed guards noticed", thousands(states), found, guards)
-	row("`make mutants`: each guard of the code is removed once, and a test must fail", "mutants",
+	row("`make model`: all states of the protocol for a few clients and steps; then again with one safety check removed at a time", "models",
+		"%s states; %d of %d removed checks noticed", thousands(states), found, guards)
+	row("`make mutants`: one safety check of the code is removed at a time, and a test must fail", "mutants",
 		"%d of %d noticed", l.Mutants.Killed, l.Mutants.Tried)
 	row("`make soak`: 200 clients, 2,000 names and faults for hours; nothing may grow", "soak",
 		"%.1f h, %s locks, %s faults: memory %+.0f %%, goroutines %+.0f %%",
