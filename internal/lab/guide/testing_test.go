@@ -175,7 +175,7 @@ func TestNextLeads(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		defer all.Wait()
-		defer cancel()
+		defer cancel() // ends every Lead
 
 		leaders := make(chan string)
 		candidate := func(value string) *embedded.Connection {
@@ -184,7 +184,7 @@ func TestNextLeads(t *testing.T) {
 			all.Go(func() {
 				_ = holdfast.Lead(ctx, client.Election("scheduler"), value, func(ctx context.Context, _ *holdfast.Lease) error {
 					leaders <- value
-					<-ctx.Done() // until it is lost, or the test ends
+					<-ctx.Done() // until the term is lost, or the test ends
 					return ctx.Err()
 				})
 			})
@@ -222,7 +222,7 @@ func TestNothingOverlaps(t *testing.T) {
 			})
 		}
 		all.Wait()
-		_ = client.Close() // its last events are in the journal now
+		_ = client.Close() // the writer has its last events now
 		_ = writer.Close()
 
 		report, err := journal.Audit(journal.Read(t.Context(), store, journal.Query{}))

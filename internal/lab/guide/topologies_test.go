@@ -19,13 +19,13 @@ import (
 
 func allReplicas(store holdfast.Store) *holdfast.Client {
 	client := holdfast.New(store, &holdfast.Options{
-		WaitReplicas: 1, // all replicas that could become the master
+		WaitReplicas: 1, // the number of all replicas that could become the master
 	})
 	return client
 }
 
 func startQuorum() *holdfast.Client {
-	node := func(url string) holdfast.Store { // which may be off when the program starts
+	node := func(url string) holdfast.Store { // the node may be down when the program starts
 		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
 	}
 	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"},
