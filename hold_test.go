@@ -95,6 +95,10 @@ func TestNotDueErrorText(t *testing.T) {
 		{holdfast.NotDueError{Name: "n", Running: true, Owner: "ci-7", Last: &holdfast.Run{Owner: "ci-7", Began: began}},
 			"holdfast: n is not due: it is running on ci-7; the newest run began 2026-11-21T03:00:00Z on ci-7, has not ended"},
 		{holdfast.NotDueError{Name: "n", Running: true}, "holdfast: n is not due: it is running"},
+		{holdfast.NotDueError{Name: "n", Running: true, Owner: "ci-8", DueIn: time.Minute, Last: run},
+			"holdfast: n is not due: its name is held by ci-8; the newest run began 2026-11-21T03:00:00Z on ci-7, took 1m23s: done"},
+		{holdfast.NotDueError{Name: "n", Running: true, Owner: "ci-7", DueIn: time.Hour, Last: run, TickBegun: true},
+			"holdfast: n is not due: it is due again in 1h0m0s; the newest run began 2026-11-21T03:00:00Z on ci-7, took 1m23s: done"},
 	} {
 		if got := test.e.Error(); got != test.want {
 			t.Errorf("got %q, want %q", got, test.want)

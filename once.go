@@ -20,16 +20,16 @@ var (
 	ErrNeverRan = errors.New("holdfast: no run on record")
 )
 
-// Run describes the newest run of [Client.Once] or [Client.OnceEvery]. Its times are
-// those of the server's clock. Redis remembers it for twice the interval, and for at
-// least 25 hours.
+// Run describes the newest run of [Client.Once] or [Client.OnceEvery] for a name. All
+// times are from the clock of Redis. Redis stores the run for twice the interval or
+// period, and for at least 25 hours.
 type Run struct {
-	Tick    time.Time // tick of OnceEvery, or the one before if the run does not count; zero if of Once
-	Owner   string
-	Token   int64
+	Tick    time.Time // the tick of OnceEvery; the tick before it if the run does not count; zero for Once
+	Owner   string    // label of the Client that ran the function
+	Token   int64     // fencing token of its lease
 	Began   time.Time
-	Ended   time.Time // zero if it has not ended or its process died
-	Outcome string    // Done or the error; empty if it has not ended
+	Ended   time.Time // zero if the run has not ended, or its process died
+	Outcome string    // Done, or the text of the error; empty if the run has not ended
 
 	every time.Duration // of its schedule; 0: of Once
 }
@@ -51,26 +51,33 @@ func (r *Run) String() string {
 	return fmt.Sprintf("%s on %s, took %v: %s", began, r.Owner, r.Ended.Sub(r.Began).Round(time.Millisecond), r.Outcome)
 }
 
-// NotDueError describes the run that made a call of [Client.Once] or [Client.OnceEvery]
-// not due.
+// NotDueError means that [Client.Once] or [Client.OnceEvery] did not run its function. It
+// describes the newest run and the holder of the name.
 type NotDueError struct {
 	Name      string
-	Running   bool          // the name is held; else it is in cool-down
-	Owner     string        // label of that holder; empty if unknown
-	DueIn     time.Duration // until the name can be free, at the earliest; until the next tick if this one has begun
-	Last      *Run          // nil if Redis remembers no run
-	TickBegun bool          // of OnceEvery: Last is the run of this tick
+	Running   bool          // a client holds the name; it may be about to release it, if Last has ended
+	Owner     string        // label of that client, or of the last one that held the name; empty if unknown
+	DueIn     time.Duration // for OnceEvery, if the tick has begun: until the next tick; else until the name is free, at the earliest
+	Last      *Run          // the newest run; nil if Redis stores none
+	TickBegun bool          // only by OnceEvery: Last is the run of this tick
 }
 
 func (e *NotDueError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "holdfast: %s is not due", e.Name)
-	if e.Running {
+	ended := e.Last != nil && !e.Last.Ended.IsZero()
+	switch {
+	case e.Running && !ended:
 		b.WriteString(": it is running")
 		if e.Owner != "" {
 			b.WriteString(" on " + e.Owner)
 		}
-	} else if e.DueIn > 0 {
+	case e.Running && !e.TickBegun: // Last is an earlier run, or its holder is about to release the name
+		b.WriteString(": its name is held")
+		if e.Owner != "" {
+			b.WriteString(" by " + e.Owner)
+		}
+	case e.DueIn > 0:
 		fmt.Fprintf(&b, ": it is due again in %v", e.DueIn.Round(100*time.Millisecond))
 	}
 	if e.Last != nil {
@@ -82,10 +89,11 @@ func (e *NotDueError) Error() string {
 // Unwrap returns [ErrNotDue].
 func (e *NotDueError) Unwrap() error { return ErrNotDue }
 
-// Retryable wraps an error that the function of [Client.Once] or [Client.OnceEvery]
-// returns. The run then does not count: the name has no cool-down, and the next call
-// may run at once. Return it before [Client.Close], which starts the cool-down of the
-// names that it releases.
+// Retryable wraps the error that the function of [Client.Once] or [Client.OnceEvery]
+// returns. The run then does not count: the next call can run the function at once, in
+// the same interval or tick.
+//
+// Retryable has no effect if [Client.Close] has ended the run: such a run counts.
 func Retryable(err error) error {
 	if err == nil {
 		panic("holdfast: Retryable needs an error")
@@ -100,23 +108,25 @@ func (e *runAgain) Error() string { return e.err.Error() }
 func (e *runAgain) Unwrap() error { return e.err }
 
 // Once runs f at most once per interval among all callers with this name, on all
-// machines. It does not wait: if f runs elsewhere or has run within interval, it
-// returns a [*NotDueError]. So call it as often as you like.
+// machines. It does not wait: if f is running elsewhere, or has run within the interval,
+// Once returns a [*NotDueError]. So you can call it as often as you like.
 //
-// The interval counts from the grant of the name and is at most [MaxMinHold]. A longer
-// run keeps other callers out until it ends. Once is not a schedule: with the interval
-// equal to the period of a timer, ticks are lost. Use [Client.OnceEvery] for that.
+// The interval begins when Redis grants the name, and is at most [MaxMinHold]. If f runs
+// for longer than the interval, other callers do not run it before it has ended. Once is
+// not a schedule. If you call it from a timer whose period is the interval, some calls
+// come shortly before the interval is over and do nothing: use [Client.OnceEvery].
 //
-// The context of f ends when its lease is lost. A failed run counts, unless f returns
-// [Retryable]. So does the run of a process that died: the next run may begin after the
-// longer of interval and TTL.
+// The context of f ends when its lease is lost. A run that fails counts, unless f returns
+// [Retryable]. A run whose process died counts, too: the next run can begin when the
+// interval and the TTL have both passed.
 //
 // Redis can forget the name by FLUSHALL, eviction or a failover; f can then run twice
 // within an interval.
 //
-// The error is that of f, joined with [ErrLost] if the lease ended before f did. It
-// also includes an error of writing the record. f does not run if its begin cannot be
-// recorded. Other errors are those of [Mutex.TryLock]. Once does not work on a quorum.
+// Once returns the error of f. It adds [ErrLost] if the lease ended before f did, and the
+// error of storing the result in Redis. Before f begins, Once stores the [Run] in Redis;
+// if that fails, f does not run. Other errors are those of [Mutex.TryLock]. Once does not
+// work on a quorum.
 func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
 	if interval <= 0 || interval > MaxMinHold {
 		panic(fmt.Sprintf("holdfast: the interval of Once is %v: it must be more than 0 and at most %v", interval, MaxMinHold))
@@ -268,8 +278,8 @@ func (c *core) evalPatiently(callers context.Context, call Call) (reply []string
 	}
 }
 
-// LastRun returns the newest run of [Client.Once] or [Client.OnceEvery] that Redis
-// remembers for a name.
+// LastRun returns the newest run of [Client.Once] or [Client.OnceEvery] for a name. Package
+// gocronlock puts a prefix before the name of a job: LastRun needs "job:report".
 //
 // Errors: [ErrNeverRan], [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or
 // the error of ctx. A Client of a quorum returns an error.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrSchedule means that the name has another schedule than the call. A
-// [*ScheduleError] has that schedule.
+// ErrSchedule means that the call gave another period or another tick than the schedule
+// of the name. A [*ScheduleError] has that schedule.
 var ErrSchedule = errors.New("holdfast: another schedule")
 
 // ScheduleError has the schedule of a name.
@@ -30,24 +30,27 @@ func (e *ScheduleError) Error() string {
 func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 
 // OnceEvery runs f once for each tick of a schedule among all callers with this name,
-// on all machines. The ticks are at and every whole period before and after it. If at
-// is zero, the first call is a tick. Call OnceEvery on each machine at about each tick,
-// for example from cron.
+// on all machines. The parameter "at" is the time of one tick. The others are whole
+// periods before and after it. If "at" is zero, the first call is a tick. Call OnceEvery
+// on each machine at about each tick, for example from cron.
 //
-// A call belongs to the nearest tick by the clock of Redis. So a call may be early or
-// late by less than half a period, or a quarter if at is zero. The first call of a tick
+// Redis finds the tick of a call: the one that is nearest by its own clock. So a call may
+// come up to half a period early or late. If "at" is zero, the limit is a quarter of a
+// period, because the first call can be early or late itself. The first call for a tick
 // runs f. Other calls do not wait and return a [*NotDueError].
 //
 //   - If a run takes longer than the period, calls at the ticks in between are not due.
-//   - A tick without a call is missed and not repeated later.
-//   - A run that fails or is killed has used its tick, unless f returns [Retryable]. A
-//     killed run keeps the name for the TTL, so choose a longer period.
-//   - If f cannot begin, the tick stays open for the next call. If Redis does not
-//     confirm that, the tick may have no run.
+//   - A tick without a call has no run, also later.
+//   - A run that fails or is killed has used its tick, unless f returns [Retryable]. After
+//     a killed run the name stays held for the TTL, so choose a period that is longer.
+//   - If f could not be started, for example because ctx ended, OnceEvery gives the tick
+//     back, and the next call can run it. If Redis does not answer that request, the
+//     tick may stay without a run.
 //
-// A name has one schedule. A call with another period or at returns a [*ScheduleError]
-// and runs nothing. Redis remembers the schedule for two periods after the newest run,
-// and for at least 25 hours.
+// A name has one schedule. A call with another period or another "at" returns a
+// [*ScheduleError] and runs nothing. If "at" is zero, the call uses the ticks that Redis
+// stores. Redis stores the schedule for two periods after the newest run, and for at
+// least 25 hours.
 //
 // Redis can forget the name by FLUSHALL, eviction or a failover; f can then run twice
 // for a tick. If the clock of Redis steps back, used ticks do not begin again.
