@@ -43,7 +43,7 @@ func (a *app) acquireCommand() *cobra.Command {
 	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait at most this long, then exit with 75")
 	flags.DurationVar(&o.ttl, "ttl", defaultAcquireTTL, "time until the lease ends, unless renewed")
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "`N` replicas must have the lock: all that can be promoted")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the lock; N is the number of all replicas that can become master")
 	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code if the lock is held")
 	flags.StringVar(&o.details.note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
 	flags.BoolVar(&o.details.none, "no-details", false, "do not store host, user and note for 'holdfast show'")

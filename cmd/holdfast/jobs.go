@@ -18,8 +18,8 @@ func (a *app) jobsCommand() *cobra.Command {
 		Long: `List the jobs that 'holdfast run' and 'elect' have run or skipped. The job whose last
 success is the oldest comes first.
 
-So a job that is skipped each night, that dies each night, or that is not started any
-more stands on top. No exit code of a cron job shows that.
+So the first lines are the jobs that are always skipped, always fail, or are not started
+any more. The exit codes of cron jobs do not show that.
 
 STATE
 The first of these that is true:
@@ -28,16 +28,23 @@ The first of these that is true:
   no end    it was started, and no end was recorded: its process was killed, or its
             machine died
   failed    the last run ended with another exit code than 0
-  skipped   since the last start it was skipped: the lock was held
-  late      it is not tried any more: the last try is older than twice the time
-            between the two tries before, and a minute
+  skipped   the newest try did not start it, because the lock was held
+  late      the newest try is older than 2 x (time between the two newest tries) plus
+            1 minute
   ok        none of these
 
-With 'run --every' a start whose tick has begun on another machine is not a skip.
-Without --every it is one, also on the second of two machines with the same crontab.
+A try is a start or a skip. If another machine has begun the tick ('run --every'), the
+start is no try. Without --every such a start is a skip: then a healthy job on two
+machines can be "skipped".
 
 LIMITS
-Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal.
+A job that was never started is not in the list. A job with one try is never "late". A
+job whose command hangs stays "running". Runs of Client.Once, Client.OnceEvery and
+elections in Go are not in the list.
+
+Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal. The
+exit code does not depend on the states. For monitoring, see the second example: it
+ends with 1 if no run of nightly succeeded in the last 26 h (93,600 s).
 
 JSON OUTPUT
 -o json prints an array of objects:
@@ -53,7 +60,8 @@ JSON OUTPUT
   skipped     skips in a row since the last start
   every_ms    time between the two newest tries; 0: there was one`,
 		Example: `  holdfast jobs
-  holdfast jobs -o json | jq -r '.[] | select(.state == "failed") | .name'`,
+  holdfast jobs -o json | jq -e 'def s: .[:19] + "Z" | fromdate; any(.[];
+      .name == "nightly" and .succeeded and (.now|s) - (.succeeded|s) < 93600)'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.jobs(cmd.Context())

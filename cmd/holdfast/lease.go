@@ -54,7 +54,7 @@ that was revoked is not extended: stop the work, and release it.
 		},
 	}
 	o.flag(cmd)
-	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "`N` replicas must have the renewal: all that can be promoted")
+	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the renewal; N is the number of all replicas that can become master")
 	a.outputFlag(cmd)
 	return cmd
 }

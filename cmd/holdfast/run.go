@@ -68,14 +68,14 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait at most this long, then exit with 75")
 	flags.DurationVar(&o.every, "every", 0, "run once per `PERIOD`, on one of all machines")
-	flags.StringVar(&o.at, "at", "", "`TIME` of a tick of --every: an offset from midnight UTC such as 10m, or a moment such as 2026-01-05T03:10:00Z")
-	flags.DurationVar(&o.minHold, "min-hold", 0, "keep the lock at least this long")
+	flags.StringVar(&o.at, "at", "", "`TIME` of a tick of --every: an offset from midnight UTC such as 10m, or a moment such as 2026-01-05T03:10:00+02:00")
+	flags.DurationVar(&o.minHold, "min-hold", 0, "keep the lock at least this long, even if the command is quicker")
 	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command after this long, exit with 124")
 	o.kind.flags(flags)
 	flags.StringVar(&o.steal.tenure, "steal", "", "take the lock from the holder with this `HASH`, before all waiters")
 	flags.StringVar(&o.steal.reason, "reason", "", "`TEXT` for the old holder, with --steal")
 	o.leaseFlags(flags)
-	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code if the lock is held")
+	flags.IntVarP(&o.busyCode, "busy-code", "E", exitTempFail, "exit code if the lock is held, or the tick of --every has begun")
 	journalFlag(flags, &o.silent)
 	flags.StringVar(&o.status, "status-file", "", "`FILE` for the state and the result, as JSON")
 	flags.StringVar(&o.guard, "guard", "", "")
@@ -90,7 +90,7 @@ func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
 	flags.DurationVar(&o.grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
 	o.details.flags(flags)
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "`N` replicas must have the lock and each renewal: all that can be promoted")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and each renewal; N is the number of all replicas that can become master")
 }
 
 // check says what is wrong with the flags and fills in what depends on others.

@@ -22,23 +22,27 @@ background. Then it releases the lock.
 WAITING
 Without -n or -w the wait has no limit. Waiters are served in order. On a terminal one
 line shows the place in the queue, an estimate of the wait, and the holder. The
-estimate is the usual hold time of NAME by the journal, for each waiter before.
-Elsewhere one line is printed when the wait begins.
+estimate is the rest of the current hold plus one hold for each waiter in front, by the
+usual hold time of NAME in the journal. Without a terminal one line is printed when the
+wait begins.
 
 A LOST LEASE
 holdfast renews the lease every third of --ttl. If the lease is lost, the command and
-the processes that it started get TERM, and KILL after --grace. While Redis is
+the processes that it started get TERM, and KILL after --grace. If Redis becomes
 unreachable, they are dead before the lease ends in Redis. If the key was deleted or
-overwritten, holdfast notices at its next renewal, at most a third of the ttl later.
-Another process may run until then.
+overwritten, holdfast notices that at its next renewal, at most a third of --ttl later.
+Until then another process may hold the lock at the same time.
 
-A guard process stops the command even if holdfast itself is killed or frozen. It
-cannot stop the command while the guard is frozen too, a process that became another
-user's, or work given to a daemon that ran before.
+A guard process stops the command even if holdfast itself is killed or frozen. The
+guard cannot stop:
 
-This holds for Linux. On other Unix systems the guard misses processes that leave the
-process group of the command. On Windows there is no guard, and only the command
-itself is killed.
+  - the command, while the guard is frozen too
+  - a process that now belongs to another user
+  - work that the command gave to a daemon, such as docker or at
+
+This is so on Linux. On other Unix systems the guard does not find processes that leave
+the process group of the command. On Windows there is no guard, and holdfast kills only
+the command itself.
 
 KINDS OF LOCKS
 All commands that use NAME must use the same kind, else nothing is run (exit code 64):
@@ -57,36 +61,41 @@ mutex. With --shared and --of several tokens are valid at a time, so the resourc
 not refuse the lower ones.
 
 REPLICAS
-With --wait-replicas N the command starts when N replicas have the lock, and a renewal
-counts when they have it. So a failover to one of them keeps the lock. N must be the
-number of all replicas that can be promoted. If one of them is missing, nothing
-starts, and the command is stopped before its lease ends.
+With --wait-replicas N the command starts when N replicas have the lock. A renewal
+counts when N replicas have it. So a failover to one of them keeps the lock. N must be
+the number of all replicas that can become master. If one of them is missing, no command
+starts, and a command that runs is stopped before its lease ends.
 
 SCHEDULES
 With --every PERIOD you can put the same line into the crontab of each machine: COMMAND
-runs once for each tick. Redis decides which tick a start belongs to: the nearest one.
-The start and the clock may be off by less than half of PERIOD together. --at sets when
-the ticks are. Without it the first start of NAME is a tick, and starts may be off by
-less than a quarter of PERIOD.
+runs once for each tick. --at sets the time of one tick, in UTC; the others are whole
+periods before and after it. Without --at the first start of NAME is a tick.
 
-A start whose tick has begun already does not wait. It prints which machine ran it and
-the result, and exits with 75 (see -E). A command that failed or was killed has used
-its tick, and is not run again. 'holdfast show' shows the result.
+A start belongs to the tick that is nearest by the clock of Redis. So a start may come
+up to half of PERIOD early or late. Without --at the limit is a quarter of PERIOD,
+because the first start can be early or late itself.
 
-A tick is skipped while the command of an earlier tick still runs. After holdfast or
-its machine was killed, ticks are skipped until --ttl has passed. A tick is missed if
-nothing starts. A start that is more than half of PERIOD late counts for the next tick.
-All commands that use --every for NAME must give the same PERIOD and --at, else nothing
-is run (exit code 64). To change them, use another NAME.
+If the tick of a start has begun already, holdfast does not wait. It prints which
+machine ran the command and the result, and exits with 75 (see -E). A command that
+failed or was killed has used its tick, and is not run again for it. 'holdfast show'
+shows the result. To repeat it by hand, use 'holdfast run -n NAME' without --every.
+
+A tick is skipped if the command of an earlier tick still runs, or if no machine starts
+it in time. After holdfast or its machine was killed, ticks are skipped until --ttl has
+passed.
+
+All commands for NAME must give the same PERIOD and --at. A command that gives another
+one is not run (exit code 64). A command without --at uses the ticks that Redis stores
+for NAME. To change the schedule, use another NAME.
 
 LIMITS OF THE HOLD TIME
-With --min-hold D the lock is not free before D has passed since the command began,
+With --min-hold D no other process gets the lock before D has passed since the grant,
 even if the command is quicker, or this process or machine dies. 'holdfast show' calls
-that a cool-down. At most 31 days. It is not a schedule: a start shortly before D is over
-is skipped. To run once per period, use --every.
+that a cool-down. D is at most 31 days. --min-hold is not a schedule: with -n, a start
+shortly before D is over is skipped. To run once per period, use --every.
 
 With --max-hold D the command gets TERM when it has run for D, and KILL after --grace.
-The lock is held until all of its processes are dead.
+The lock is held until all processes of the command are dead.
 
 TAKING THE LOCK FROM ITS HOLDER
 --steal HASH --reason TEXT takes the lock from the holder with this hash, as 'holdfast
@@ -100,15 +109,16 @@ anything that looks like a password hidden, and --note TEXT. Everybody who can r
 Redis sees that: --no-details stores none of it.
 
 Each run is written to a journal in Redis, for 'holdfast history', 'watch', 'audit' and
-'jobs'. So is a run that was skipped because the lock was held, except when another
-machine ran the same tick. The journal never delays COMMAND. --no-journal writes none.
+'jobs'. A run that was skipped because the lock was held is written too, except if
+another machine ran the same tick. The journal never delays COMMAND. With --no-journal
+nothing is written.
 
 SIGNALS
 HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the command, and
 holdfast ends when the command ends. During the wait the first four end holdfast with
 code 128+n, and nothing is run. A signal that was ignored at the start (nohup) stays
 ignored. The command has no controlling terminal: ctrl-C reaches it through holdfast.
-ctrl-Z is refused, because a stopped job would keep the lock.
+ctrl-Z has no effect, because a stopped command would keep the lock.
 
 ` + statusFileHelp + `
 
@@ -133,12 +143,12 @@ const runExample = `  holdfast run nightly -- ./backup           wait for the lo
   holdfast run -n nightly -- ./backup        run now, or exit with 75
   holdfast run -w 30s deploy -- sh -c 'make && make install'
 
-  # cron on several machines, one runs; a skipped run is no failure
-  0 3 * * *  holdfast run -q -n -E 0 nightly -- /usr/local/bin/backup
-
-  # once per night, even if the clocks differ; and at ten past each hour
-  0 3 * * *  holdfast run -q -E 0 --every 24h nightly -- /usr/local/bin/backup
-  10 * * * * holdfast run -q -E 0 --every 1h --at 10m report -- ./report
+  # crontab of each machine: one of them runs the command, once per night, and
+  # at ten past each hour; cron mails output only, so print a failure
+  HOLDFAST_REDIS_URL=redis://redis.internal:6379
+  PATH=/usr/local/bin:/usr/bin:/bin
+  0 3 * * *  holdfast run -q -E 0 --every 24h a -- backup || echo "backup: $?"
+  10 * * * * holdfast run -q -E 0 --every 1h --at 10m b -- rep || echo "rep: $?"
 
   # many readers or one writer; at most four builds at a time
   holdfast run --shared index -- ./report
