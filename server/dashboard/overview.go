@@ -71,7 +71,7 @@ func (d *board) overview(_ *http.Request, p *picture) view {
 		o.Since = ago(past.began)
 		o.Tiles = []tile{
 			{Icon: "held", Label: "Held", Value: thousands(held), Hint: "of " + plural(len(p.locks), "name"), Href: "/locks?state=held"},
-			{Icon: "waiting", Label: "Waiting", Value: thousands(waiting), Hint: "in " + plural(lines, "line"), Href: "/locks?state=waiting"},
+			{Icon: "waiting", Label: "Waiting", Value: thousands(waiting), Hint: "in " + plural(lines, "queue"), Href: "/locks?state=waiting"},
 			{Icon: "trouble", Label: "Lost", Value: thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost", Alarm: lost > 0},
 			{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over 30 seconds", Href: "/events?what=granted"},
 			waitTile(waitP50, waits[0], n),
