@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
+	"github.com/google/uuid"
 	"github.com/robfig/cron/v3"
 
 	"github.com/holdfast-go/holdfast"
@@ -38,8 +40,14 @@ func inGocron(client *holdfast.Client, report job) (gocron.Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
+	failed := func(_ uuid.UUID, job string, err error) {
+		if !errors.Is(err, holdfast.ErrNotDue) { // another process runs this tick, or has run it
+			log.Println(job, "failed:", err)
+		}
+	}
 	_, err = scheduler.NewJob(gocron.CronJob("10 * * * *", false),
-		gocron.NewTask(locker.Task("report", report)), gocron.WithName("report"))
+		gocron.NewTask(locker.Task("report", report)), gocron.WithName("report"),
+		gocron.WithEventListeners(gocron.AfterJobRunsWithError(failed), gocron.AfterLockError(failed)))
 	return scheduler, err
 }
 
