@@ -25,20 +25,22 @@ func dropped(c *core) {
 }
 
 // Close ends the Client. Leases end with cause [Closed] and are released, and waiting
-// calls return [ErrClosed]. Close blocks for about two seconds at most, for cleanup in
-// Redis, and up to one second more for OnEvent. The store stays open.
+// calls return [ErrClosed]. Close blocks for at most about two seconds for the cleanup
+// in Redis. It then waits for at most one second until OnEvent has all events. The
+// store stays open.
 //
 // Close returns [ErrUnknown] if Redis did not confirm the cleanup in time. The
 // remaining keys expire after their TTL. A second Close waits for the first and returns
-// the same.
+// the same error.
 //
-// Later calls return ErrClosed and do not contact Redis. A call that is under way
-// returns its answer, or ErrClosed without one: Redis may have executed it. Methods of
-// a [Lease] return [ErrLost], which is ErrClosed, too. [Client.LocalState] still works.
+// Later calls return ErrClosed and do not contact Redis. A call that has begun before
+// returns the answer of Redis. If Redis did not answer, it returns ErrClosed, although
+// Redis may have executed it. Methods of a [Lease] return an error that matches both
+// [ErrLost] and ErrClosed. [Client.LocalState] still works.
 //
 // If a program exits without Close, its names stay held until their TTL ends. Its
-// places in queues stay, too, but do not delay other waiters once its connection is
-// closed.
+// places in queues stay too. They do not delay other waiters after the connection of
+// the program is closed.
 func (c *Client) Close() error { return c.close() }
 
 // isClosed reports whether Close was called.

@@ -12,7 +12,8 @@ import (
 // Election chooses one of many candidates to lead until it resigns or its term is lost.
 // It is a lock: the leader holds the name, its lease is the term, and the fencing token
 // is the number of the term. A [Mutex] of the same name excludes the candidates. An
-// Election has no state of its own. Make it with [Client.Election].
+// Election has no state of its own and is safe for concurrent use, for example by
+// [Lead] and Observe at the same time. Make it with [Client.Election].
 type Election struct {
 	// MaxHold ends a term after this long, like [Mutex.MaxHold]. Set it before the
 	// first use. A negative value panics.
@@ -73,9 +74,10 @@ func checkValue(value string) error {
 // [MaxValue] printable bytes without "|". If it is empty, it is [Options.Owner].
 // [Lease.Proclaim] changes it.
 //
-// ctx bounds the wait only. Before it returns, Campaign waits up to 250 ms for Redis to
-// announce the term. The errors are those of [Mutex.Lock], and [ErrValue]. If a leader
-// dies, its term lasts until the ttl ends; then the next candidate leads.
+// ctx limits only the wait, not the term. Campaign waits up to 250 ms for the
+// announcement of the term before it returns. The errors are [ErrValue] and those of
+// [Mutex.Lock]. If a leader dies, its term lasts until the ttl ends; then the next
+// candidate leads.
 func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	c := e.client.core
 	if value == "" {
@@ -238,11 +240,11 @@ func (k *keys) election() []string { return []string{k.lock(), termPrefix + shar
 func (k *keys) stage() string { return wakePrefix + "election" + shardSuffix(k.lock()) }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
-// that there is none.
+// that nobody leads.
 type Leader struct {
 	Value     string        // newest value of the leader, or the owner if the name is held as a Mutex; empty if foreign
 	Term      int64         // token of the lease; 0 if not announced, or if the nodes of a quorum do not agree
-	Hash      string        // identifies the tenure, like Holder.Hash
+	Hash      string        // identifies the tenure, like Holder.Hash: pass it to Client.Revoke or Client.Steal
 	Foreign   bool          // the name is held by a client of another library
 	Own       bool          // a candidate of this Client
 	Remaining time.Duration // until expiry in Redis without a renewal; negative if it has none
@@ -252,7 +254,7 @@ type Leader struct {
 // None reports whether there is no leader.
 func (l Leader) None() bool { return l.Hash == "" }
 
-// Leader returns the current leader, or the zero [Leader] if there is none. A leader
+// Leader returns the current leader, or the zero [Leader] if nobody leads. A leader
 // whose process hangs still leads until its term expires.
 //
 // Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or the error of

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Extend makes a lease with [Mutex.NoRenew] last for at least ttl from now, less a
-// hundredth and 2 ms. A ttl shorter than the remaining time changes nothing.
+// Extend prolongs a lease with [Mutex.NoRenew]. The lease then ends no earlier than
+// 99 % of ttl minus 2 ms from now. A ttl shorter than the remaining time changes
+// nothing.
 // [Mutex.MaxHold] still ends the lease. Extend panics if ttl is not from [MinTTL] to
 // [MaxTTL].
 //
@@ -18,9 +19,10 @@ import (
 //
 // Extend blocks until Redis answers or ctx ends, at most 3 s. [ErrLost] and
 // [ErrReleased] mean that the lease is over. After [ErrUnreachable] or the error of
-// ctx, Redis may have prolonged the name, but the lease ends as before. After
-// [ErrReplicas] or a [ServerError] it ends as before, too. A lease without NoRenew
-// returns an error, and so does a ttl longer than that of the Mutex on a quorum.
+// ctx, Redis may have prolonged the name, but the deadline of the lease is not changed.
+// After [ErrReplicas] or a [ServerError] it is not changed either. Extend returns an
+// error for a lease without NoRenew. On a quorum it also does so for a ttl longer than
+// the TTL of the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	line := l.turn.line
 	switch {

@@ -6,19 +6,26 @@ import (
 	"time"
 )
 
-// Lead campaigns with value and runs f while this candidate leads. It blocks until f
-// has finished leading, ctx ends, or campaigning cannot succeed.
+// Lead campaigns with value and runs f while this candidate leads. It campaigns again
+// after each loss. It returns when f returns during its term, when ctx ends, or after
+// an error that no retry can solve.
 //
 // The context of f ends when the term is lost or ctx ends. f should return then: Lead
-// waits for it.
+// waits for it. For periodic work, let f loop until its context ends. If one step
+// fails, log the error and continue, or return it to resign.
 //
-// If f returns during its term, Lead resigns. It returns the error of f, joined with
-// [ErrUnknown] if Redis did not confirm the release. If the term was lost, Lead ignores
-// the result of f and campaigns again, at the end of the queue.
+// If f returns during its term, Lead resigns and does not campaign again. It returns
+// the error of f, joined with [ErrUnknown] if Redis did not confirm the release. This
+// is also the result if ctx ends while f runs. If ctx ends while Lead waits, it
+// returns the error of ctx.
 //
-// If Redis is unreachable or too slow, or has too few replicas, Lead logs that. It
-// tries again after 100 ms, and then at intervals of up to 5 s. Other errors of
-// [Election.Campaign] end it.
+// If the term was lost, Lead ignores the result of f and does not log it. It releases
+// the name if a revocation or MaxHold ended the term. Then it campaigns again, at the
+// end of the queue.
+//
+// If Redis is unreachable or too slow, or has too few replicas, Lead logs this and
+// tries again. The pause between two tries grows from 100 ms to 5 s, and each try can
+// take one TTL. After other errors of [Election.Campaign], Lead returns the error.
 func Lead(ctx context.Context, election *Election, value string, f func(ctx context.Context, lease *Lease) error) error {
 	backoff := leadBackoff
 	for {

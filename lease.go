@@ -11,7 +11,7 @@ import (
 // Lease is one caller's hold of a name, from the grant to Release or loss. It is lost
 // when its deadline passes without an answered renewal, or when Redis reports that the
 // name is free or has another holder. The deadline is earlier than the expiry in Redis.
-// So a process that stops when its lease ends has stopped before the next holder
+// So if a process stops its work when its lease ends, it stops before the next holder
 // starts. A Lease is safe for concurrent use.
 type Lease struct {
 	turn     *turn
@@ -100,7 +100,7 @@ func (l *Lease) Name() string { return l.turn.line.name }
 func (l *Lease) Token() int64 { return l.turn.token }
 
 // Err returns nil while the lease is held, and then a [*LostError] or [ErrReleased]. It
-// reads the clock, so it is also right in a process that was suspended.
+// reads the clock, so its result is correct also after the process was suspended.
 func (l *Lease) Err() error {
 	if l.returned.Load() {
 		if e := l.turn.ended.Load(); e != nil {
@@ -121,9 +121,9 @@ func (u *turn) err() error {
 	return nil
 }
 
-// Done returns a channel that is closed when the lease ends. From the first call until
-// then, the [Client] is not garbage-collected: a lease without Release is renewed until
-// the program ends.
+// Done returns a channel that is closed when the lease ends. After the first call, the
+// [Client] stays in memory until the lease ends. If you never call Release, the lease
+// is then renewed until the program ends.
 func (l *Lease) Done() <-chan struct{} {
 	c := l.turn.line.c
 	c.mu.Lock()
@@ -145,9 +145,9 @@ func (u *turn) whenDone() <-chan struct{} {
 	return u.done
 }
 
-// Remaining returns the time until the deadline of the holder; it is zero or less after
-// that. Every answered renewal moves the deadline. Its clock runs on while the machine
-// is suspended.
+// Remaining returns the time until the deadline of the holder. After the deadline it is
+// zero or less. Every answered renewal moves the deadline. The time while the machine
+// is suspended counts.
 func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
@@ -160,13 +160,14 @@ func (l *Lease) Remaining() time.Duration {
 func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 
 // Context returns a context derived from parent that ends when the lease ends.
-// [context.Cause] then returns a [*LostError] or [ErrReleased]. Locking the same name
-// under it returns [ErrDeadlock]. It has no deadline, because renewals move the
-// deadline of the lease.
+// [context.Cause] then returns a [*LostError] or [ErrReleased]. Lock of the same name
+// with this context returns [ErrDeadlock]. The context has no deadline, because
+// renewals move the deadline of the lease.
 //
-// A long lease keeps contexts that were derived from a parent that never ends. Derive
-// one context and use it for all work under the lease. The context keeps the [Client]
-// from being garbage-collected; so does its Done channel until it ends.
+// If parent does not end, each call of Context uses memory until the lease ends. So
+// derive one context and use it for all work under the lease. The [Client] stays in
+// memory while your program keeps the context. If you call Done of the context, the
+// Client stays in memory until the context ends.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
@@ -245,16 +246,18 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 
 // Release ends the lease and gives the name back. It takes no context, because a
 // release must not be cancelled. It blocks for two seconds at most; the client then
-// retries in the background. A second call changes nothing and returns the same.
+// retries in the background. Further calls change nothing and return the same error.
 //
-// Errors: [ErrLost] with its cause, if the lease ended before; [ErrUnknown], if Redis
-// did not answer. A nil Lease returns an error, so a defer before the check of Lock's
-// error does not panic.
+// Errors: [ErrLost] with its cause, if the lease ended before the call; [ErrUnknown],
+// if Redis did not answer. A nil Lease returns an error, so a defer before the check of
+// Lock's error does not panic.
 //
-// If the lock was deleted or taken unnoticed, Release can return nil. It returns
-// ErrLost only if it asks Redis, the store implements [SendsOnce], and the answer comes
-// before the deadline. It does not ask if a local waiter takes over, the name lingers,
-// or the lock is on a quorum.
+// A nil error does not prove that you held the lock until the call. Another client may
+// have deleted or taken the key after the last renewal. Release then returns ErrLost
+// only if Redis answers before the deadline and the store reports [SendsOnce]. Stores
+// made by goredisstore.New and rueidisstore.New do not report it. Release also returns nil if a local waiter takes over, if the name lingers (see
+// [Options.Linger]), or on a quorum. To check at the end of the work, call
+// [Lease.EnsureHeld] before Release.
 func (l *Lease) Release() error {
 	if l == nil {
 		return errNoLease

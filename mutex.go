@@ -11,10 +11,10 @@ import (
 // process, are the same lock. Make it with [Client.Mutex] and set its fields before the
 // first use.
 type Mutex struct {
-	// Reentrant lets a caller whose context belongs to a lease of this name share that
-	// lease, instead of getting [ErrDeadlock]. The shares have one token. The last
-	// Release ends the lease, and Done and Context last until then. Err of a released
-	// share returns [ErrReleased].
+	// Reentrant changes what Lock does if its ctx belongs to a lease of this name. Lock
+	// then returns a share of that lease instead of [ErrDeadlock]. All shares have the
+	// same token. The last Release ends the lease, its Done and its contexts. Err of a
+	// released share returns [ErrReleased].
 	Reentrant bool
 
 	// MinHold keeps the name unavailable for at least this long after the grant, also
@@ -39,24 +39,24 @@ type Mutex struct {
 	Grace time.Duration
 
 	// Owner replaces [Options.Owner] for leases of this Mutex, in a program that locks
-	// for others. It is truncated and sanitised like that. Each call of Lock then has
+	// for others. It is truncated and sanitised like Options.Owner. Each call of Lock then has
 	// its own tenure and its own place in the queue in Redis.
 	Owner string
 
 	// TTL replaces [Options.TTL] for leases of this Mutex, with the same bounds; on a
 	// quorum it is at most [MaxQuorumTTL]. Each call of Lock then has its own tenure,
-	// as with Owner. Options.TTL still bounds the attempts to reach Redis.
+	// as with Owner. Options.TTL still limits how long Lock retries.
 	TTL time.Duration
 
 	// NoRenew makes leases that the client does not renew. A lease ends one TTL after
-	// the request, less a hundredth and 2 ms, unless [Lease.Extend] prolongs it. It
-	// then is lost with cause [Expired], and the name is released at once. So the work
-	// must have stopped by then.
+	// the request, minus 1 % and 2 ms, unless [Lease.Extend] prolongs it. It is then
+	// lost with cause [Expired], and the client releases the name at once. So another
+	// holder can start at once: your work must have stopped before.
 	//
-	// The holder notices a loss at that end at the latest; CheckHeld and EnsureHeld
-	// notice it earlier. The same holds for a revocation without a notification, as in
-	// a Cluster. Such a lease cannot be exported. Each call of Lock has its own tenure,
-	// as with Owner.
+	// Without renewals the holder may notice a loss only when the lease ends. This
+	// includes a revocation whose notification did not arrive, for example in a
+	// Cluster. Call CheckHeld or EnsureHeld to notice it earlier. Such a lease cannot be
+	// exported. Each call of Lock has its own tenure, as with Owner.
 	NoRenew bool
 
 	client    *Client
@@ -72,10 +72,10 @@ func (c *Client) Mutex(name string) *Mutex { return &Mutex{client: c, name: name
 func (m *Mutex) Name() string { return m.name }
 
 // Lock waits until this caller holds the name, first come, first served, and returns
-// the lease. ctx bounds the wait only and does not end the lease.
+// the lease. ctx limits only the wait and does not end the lease.
 //
-// When ctx ends, Lock returns its error within 20 ms. The client removes the call from
-// the queue, in the background if Redis has not confirmed that by then. While Redis is
+// When ctx ends, Lock returns the error of ctx within 20 ms. The client removes the call
+// from the queue, and continues in the background if Redis has not confirmed it yet. While Redis is
 // unreachable, Lock retries for one TTL (1 to 15 s) and then returns [ErrUnreachable].
 // Under the context of a lease that is over, Lock returns [context.Canceled], and
 // [context.Cause] has the reason.
@@ -85,8 +85,8 @@ func (m *Mutex) Name() string { return m.name }
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 
 // TryLock is Lock without waiting for a holder. If the name is held or has earlier
-// waiters, it returns a [*HeldError], also under the context of a lease of the same
-// name. ctx bounds the wait for Redis. Other errors are those of Lock.
+// waiters, it returns a [*HeldError]. It does so also if ctx belongs to a lease of the
+// same name. ctx limits the wait for Redis. Other errors are those of Lock.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, true) }
 
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
@@ -174,8 +174,9 @@ type Locker interface {
 // The context of f is derived from ctx and ends when the lease is lost. f should return
 // then.
 //
-// The error is that of Lock, or that of f. The error of f is joined with [ErrLost] if
-// the lease ended before f did, or with [ErrUnknown].
+// Do returns the error of Lock or the error of f. It joins [ErrLost] to the error of f
+// if the lease ended before f returned. It joins [ErrUnknown] if Redis did not confirm
+// the release.
 func Do(ctx context.Context, locker Locker, f func(ctx context.Context, lease *Lease) error) error {
 	return under(ctx, locker.Lock, f)
 }

@@ -15,21 +15,22 @@ type audience struct {
 }
 
 // Observe yields the leader at once and then after each change, in order and never the
-// same twice in a row. The zero [Leader] means that there is none. A leader that
-// resigned and was elected again is a new leader. Observe also yields a leader again
-// when its term becomes known, and when it proclaims a new value.
+// same twice in a row. It yields the zero [Leader] while nobody leads; see
+// [Leader.None]. A leader that resigned and was elected again is a new leader. Observe
+// yields the same leader again when it proclaims a new value. It also does so when
+// Term changes from 0 to the number of the term.
 //
-// Observe may skip short states, and all states during the body of the loop except the
-// last.
+// Observe may skip a leader that leads only briefly. If several changes happen while
+// the body of your loop runs, Observe then yields only the newest state.
 //
-// If Redis does not answer or refuses, Observe yields that error once and goes on. It
-// then yields the next answer in any case. It ends when ctx ends, when the loop breaks,
-// and after [ErrName] or [ErrClosed].
+// If Redis does not answer or refuses, Observe yields the error once and continues to
+// poll. When Redis answers again, Observe yields the leader, even if it did not change.
+// Observe ends when ctx ends, when the loop breaks, and after [ErrName] or [ErrClosed].
 //
-// Announcements make most changes visible at once. Observe also polls when the term
-// would end without a renewal, and at least every 15 s. It polls every second without
-// the right to subscribe, on a quorum, and if the holder does not announce itself. The
-// observers of an election in one Client share a connection.
+// Leaders announce most changes, so Observe notices them at once. Observe also polls at
+// the time when the key would expire, and at least every 15 s. It polls every second if
+// it may not subscribe, if the Client uses a quorum, or if the holder does not announce
+// itself. The observers of an election in one Client share a subscription.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		defer runtime.KeepAlive(e.client) // or it might be closed for want of use

@@ -316,8 +316,8 @@ func (l *line) ordered(t *tenure, now instant) {
 }
 
 // Revoked reports whether [Client.Revoke] or [Client.Steal] ended the lease, and
-// returns the given reason. It does not wait. After a revocation no other process gets
-// the name before Release, for one ttl at most.
+// returns the given reason. It does not wait. After a revocation the name stays held
+// until Release, at most for one ttl.
 func (l *Lease) Revoked() (reason string, ok bool) {
 	var lost *LostError
 	if !errors.As(l.Err(), &lost) || lost.Cause != Revoked && lost.Cause != Stolen {

@@ -11,7 +11,7 @@ import (
 
 // Connection is one client's connection to a [Store], for tests. Make it with
 // [Store.Connect] and give it to [holdfast.New]. After [Connection.Disconnect],
-// its client gets no answer; to other clients it is a process that died.
+// its client gets no answer. For other clients this looks like a process that died.
 type Connection struct {
 	store *Store
 
@@ -30,8 +30,8 @@ func (s *Store) Connect() *Connection {
 }
 
 // Disconnect cuts the connection until [Connection.Reconnect]. Later calls
-// reach nothing and wait until their ctx ends. Subscriptions end, and no other
-// client is notified. What the client holds stays in the Store until its TTL
+// do not reach the Store and wait until their ctx ends. Subscriptions end, and no
+// other client is notified. Names that the client holds stay held until their TTL
 // ends. A second Disconnect changes nothing.
 func (c *Connection) Disconnect() {
 	c.mu.Lock()
@@ -48,7 +48,7 @@ func (c *Connection) Disconnect() {
 	c.subs = nil
 }
 
-// Reconnect undoes [Connection.Disconnect]: calls that still wait are made now.
+// Reconnect undoes [Connection.Disconnect]: calls that still wait now run.
 func (c *Connection) Reconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,14 +23,14 @@ var ErrClosed = errors.New("embedded: the store is closed")
 
 // Options are the settings of [Open]. The zero value works.
 type Options struct {
-	// Now is the clock of the store: TIME answers it, and keys expire by it. A
-	// test that steps it steps the clock of the server. The store calls it for
-	// one command at a time. Default: time.Now.
+	// Now is the clock of the store: the TIME command returns it, and keys expire
+	// by it. If a test makes it jump, the clock of the server jumps. The store
+	// never calls it concurrently. Default: time.Now.
 	Now func() time.Time
 }
 
 // Store is a Redis-compatible store inside the process. It implements
-// [holdfast.Store]. Make it with [Open], and close it.
+// [holdfast.Store]. Make it with [Open]. Close frees its memory.
 type Store struct {
 	clock func() time.Time
 	runID string
@@ -51,7 +51,7 @@ type Store struct {
 
 var _ holdfast.Store = (*Store)(nil)
 
-// Open makes an empty store. Nil options are good defaults.
+// Open makes an empty store. Nil options mean the defaults.
 func Open(options *Options) (*Store, error) {
 	if options == nil {
 		options = &Options{}
@@ -148,7 +148,7 @@ func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ ti
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
-// Scan yields the keys that match, as they are at its first step. See
+// Scan yields the matching keys that exist when the iteration starts. See
 // [holdfast.Store].
 func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -184,8 +184,8 @@ func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error]
 func (s *Store) Sharded() bool { return false }
 
 // Do runs any command, as redis-cli would, so that a test can read and change
-// keys. The reply is a string, an int64, nil, or a []any of these. A refusal by
-// the server is a [holdfast.ServerError]. SUBSCRIBE and PSUBSCRIBE need a
+// keys. The reply is a string, an int64, nil, or a []any of these. If the
+// server refuses the command, the error is a [holdfast.ServerError]. SUBSCRIBE and PSUBSCRIBE need a
 // connection: use [Store.Subscribe], or [Store.Listen] and a client.
 func (s *Store) Do(args ...string) (any, error) {
 	if len(args) == 0 {

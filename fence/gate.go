@@ -13,21 +13,22 @@ const DefaultLimit = 1 << 16
 
 // Gate remembers the highest token of each resource in memory and refuses lower
 // ones. Use it for a resource that only this process writes to. It forgets all tokens
-// when the process ends: for several writers, or to remember for longer, use a Table.
+// when the process ends. If several processes write, or tokens must survive a restart,
+// use a Table.
 // A Gate does no I/O. The zero value works. Its methods are safe for concurrent use.
 type Gate struct {
 	// Limit is the number of resources that the Gate remembers; 0 means
-	// DefaultLimit. Above it, the Gate forgets the eighth with the lowest tokens.
-	// From then on an unknown resource needs a token that is not lower than any
-	// forgotten one. So a forgotten resource never takes a stale token. But a lease
-	// whose token is lower than a forgotten one is refused at a resource that it has
-	// not used before. Tokens follow the clock, so this concerns leases that were
-	// granted earlier. Resources that a request uses or waits for are never forgotten.
+	// DefaultLimit. If there are more, the Gate forgets one eighth of them, those with
+	// the lowest tokens. From then on, an unknown resource refuses tokens lower than
+	// the highest forgotten token. So a forgotten resource never accepts a stale
+	// token. But a valid lease can be refused at a resource that is new to the Gate.
+	// This affects only leases that are older than the lease of that token. The Gate
+	// never forgets a resource that a request uses or waits for.
 	Limit int
 
-	// Floor refuses all tokens below it from the start. After a restart a Gate takes
-	// any first token. To prevent that, set Floor to the highest token that you
-	// stored elsewhere.
+	// Floor is the lowest token that the Gate accepts. Without it, a Gate accepts any
+	// first token after a restart. To prevent this, store the highest token elsewhere
+	// and set Floor to it.
 	Floor int64
 
 	mu        sync.Mutex // guards the rest
@@ -47,9 +48,9 @@ type mark struct {
 // idle reports that no request is inside or waits: a waiter comes back to its mark.
 func (m *mark) idle() bool { return m.inside == 0 && m.waits == 0 }
 
-// Advance records that a token is about to read from or write to the resource. A
-// token below the highest is a *holdfast.StaleError and changes nothing. Use Advance
-// only if no other request can come between it and your write, for example under a
+// Advance records that a token is about to read from or write to the resource. If the
+// token is lower than the highest, Advance returns a *holdfast.StaleError and changes
+// nothing. Use Advance only if no other request can come between it and your write, for example under a
 // sync.Mutex. Otherwise use Enter.
 func (g *Gate) Advance(resource string, token int64) error {
 	g.mu.Lock()
@@ -61,8 +62,8 @@ func (g *Gate) Advance(resource string, token int64) error {
 // Enter is Advance for work that takes time. It waits until all requests with an older
 // token have left. Meanwhile older tokens are refused; requests with equal tokens run
 // at the same time. Call leave when the work is done; further calls do nothing. The
-// error is a *holdfast.StaleError or the error of ctx, which bounds the wait. After an
-// error there is nothing to leave, but the Gate remembers the token.
+// error is a *holdfast.StaleError or the error of ctx, which limits the wait. After an
+// error you need not call leave. After an error of ctx the Gate remembers the token.
 func (g *Gate) Enter(ctx context.Context, resource string, token int64) (leave func(), err error) {
 	g.mu.Lock()
 	for {

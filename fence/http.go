@@ -20,10 +20,10 @@ func SetHeader(r *http.Request, lease *holdfast.Lease) {
 	r.Header.Set(Header, strconv.FormatInt(lease.Token(), 10))
 }
 
-// Handler passes requests with a token to Next by Gate.Enter: a request waits while
-// one with an older token is served, and a request with a stale token is refused. Work
-// that goes on after Next has returned is not protected. Like Gate, a Handler protects
-// only what this process alone writes to.
+// Handler passes requests with a token to Next by Gate.Enter. A request waits while a
+// request with an older token is served. A request with a stale token is refused. If
+// Next leaves work running after it has returned, this work is not protected. Like
+// Gate, a Handler protects only resources that no other process writes to.
 //
 // A Handler trusts the token in the request. A client that sends a token that is too
 // high locks out all others, so authenticate clients in front of the Handler.
@@ -100,7 +100,7 @@ func (p problem) write(w http.ResponseWriter) {
 }
 
 // Refused returns a *holdfast.StaleError if the response is a Handler's refusal of a
-// stale token, else nil. It reads the body of such a response only.
+// stale token, else nil. It reads the body only of such a refusal.
 func Refused(answer *http.Response) error {
 	if answer.StatusCode != http.StatusPreconditionFailed || answer.Header.Get("Content-Type") != "application/problem+json" {
 		return nil

@@ -13,9 +13,9 @@ import (
 // of each resource, as a [Table] does in PostgreSQL. "" means "fence". A resource has
 // at most 512 bytes and is compared byte by byte.
 //
-// It needs no setting of the driver. MySQL counts a row that keeps its values as
-// affected or not, depending on clientFoundRows in the DSN. So the statements here
-// return the token by LAST_INSERT_ID, and the count does not matter.
+// The driver needs no settings. By default MySQL does not count a row whose values do
+// not change; with clientFoundRows in the DSN it does. So the statements do not use the
+// count, but return the token by LAST_INSERT_ID.
 type MySQL string
 
 // Create is the statement that makes the table if it does not exist.
@@ -25,8 +25,8 @@ func (t MySQL) Create() string {
 }
 
 // Statement is the statement that Advance executes. Its arguments are the resource,
-// the token and the token again. Its result has the highest token of the resource as
-// LastInsertId: the token is stale if that is higher.
+// the token and the token again. LastInsertId of the result is the highest token of the
+// resource. If it is higher than your token, your token is stale.
 func (t MySQL) Statement() string {
 	// VALUES(token) would save the third argument, but MySQL 8.0.20 deprecates it.
 	return "INSERT INTO " + Table(t).name() + " (resource, token) VALUES (?, LAST_INSERT_ID(?))" +
@@ -34,8 +34,8 @@ func (t MySQL) Statement() string {
 }
 
 // Advance works as [Table.Advance]. If a transaction that added the resource rolls
-// back, two others may deadlock, and MySQL ends one of them with error 1213. Roll
-// back, and try again while the lease is held.
+// back, two waiting transactions may deadlock. MySQL then ends one of them with error
+// 1213. Roll back, and try again while the lease is held.
 func (t MySQL) Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
 	result, err := tx.ExecContext(ctx, t.Statement(), resource, token, token)
 	if err != nil {

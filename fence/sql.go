@@ -43,14 +43,14 @@ func (t Table) Statement() string {
 // Advance records in tx that a token is about to write to the resource. It must be
 // the first statement of tx, before tx reads anything. It locks the resource until
 // the end of tx: other transactions that advance the same resource wait. So
-// transactions of one resource run one after the other, and one with a stale token
-// never commits after one with a newer token.
+// transactions of one resource run one after the other. A transaction with a stale
+// token never commits after a transaction with a newer token.
 //
 // If the token is below the highest, Advance returns a *holdfast.StaleError: roll
 // back. Any other error comes from the database, for example a serialization failure
 // above READ COMMITTED, or a busy SQLite without a busy_timeout. Roll back, and try
-// again while the lease is held. Advance sends one statement, and another one only to
-// find the newest token for the error.
+// again while the lease is held. Advance sends one statement. If the token is stale, it
+// sends another one to read the newest token for the error.
 func (t Table) Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
 	result, err := tx.ExecContext(ctx, t.Statement(), resource, token)
 	if err != nil {
@@ -65,9 +65,9 @@ func (t Table) Advance(ctx context.Context, tx *sql.Tx, resource string, token i
 
 // Do runs f in a transaction that begins with Advance, and commits the transaction
 // if f returns nil. If Do returns nil, the transaction is committed. If it returns a
-// *holdfast.StaleError, f was not called and nothing was written. Other errors are
-// those of f or of the database; only after an error of the commit itself is it
-// unknown whether the transaction is committed.
+// *holdfast.StaleError, f was not called and nothing was written. Other errors come
+// from f or from the database. If the commit itself fails, it is unknown whether the
+// transaction is committed. After every other error it is rolled back.
 func (t Table) Do(ctx context.Context, db *sql.DB, resource string, token int64, f func(tx *sql.Tx) error) error {
 	return do(ctx, db, func(tx *sql.Tx) error {
 		if err := t.Advance(ctx, tx, resource, token); err != nil {
@@ -95,9 +95,9 @@ func do(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 //	UPDATE invoices SET total = $1, fence = $2 WHERE id = $3 AND fence <= $2
 //
 // If no row was affected, it returns a *holdfast.StaleError without Newest: the row
-// has a higher token, or does not exist. More than one row is another error. Rows with
-// a fence column need no fence table. But advance the column before you read the row:
-// in the same transaction, or with RETURNING. For MySQL see [MySQL.Wrote].
+// has a higher token, or does not exist. If several rows were affected, it returns
+// another error. Rows with a fence column need no fence table. Write the token into the
+// column before you read the row: in the same transaction, or with RETURNING. For MySQL see [MySQL.Wrote].
 func Wrote(result sql.Result, resource string, token int64) error {
 	return advanced(result, resource, token, func() int64 { return 0 })
 }

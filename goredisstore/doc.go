@@ -2,18 +2,23 @@
 // one server, Sentinel or Cluster.
 //
 // [Open] makes a client from a URL with settings that suit a lock. [New] takes
-// a client that the program has already.
+// a client that your program already has.
 //
-// The limits of a client that [New] gets: it keeps its own settings. By default
-// go-redis repeats failed commands by itself. It obeys deadlines only with
-// ContextTimeoutEnabled. It makes ten connections per processor, so that many
-// concurrent callers wait for one. [Open] sets all three.
+// A client that [New] gets keeps its own settings. Set three of them, as [Open] does:
+//
+//   - ContextTimeoutEnabled: true. Otherwise each call needs a goroutine, and its
+//     connection is not free at the deadline of the call.
+//   - MaxRetries: -1. Otherwise go-redis repeats failed commands by itself.
+//     holdfast repeats them, too.
+//   - PoolSize: 512. The default is ten connections per processor. If more callers
+//     use the client at the same time, they wait for a connection.
 //
 // The limits of every client:
 //
-//   - A call ends with its context. If its deadline is within 5 s, a cancel
-//     before the deadline does not end it. Its connection is free only when the
-//     server answers or a timeout of the client passes.
+//   - A call ends at the deadline of its context. A cancel ends it earlier only if
+//     the deadline is more than 5 s away, or ContextTimeoutEnabled is false. After
+//     a cancel the connection is free only when the server answers or a timeout
+//     of the client passes.
 //   - A frozen server is noticed by the next call, and by a Ping on each
 //     subscription.
 //   - With Sentinel, subscriptions of a store that [Open] made end when the
@@ -23,7 +28,7 @@
 //   - go-redis logs every failed dial to a logger of its own (redis.SetLogger).
 //   - Cluster needs Redis 7 or Valkey. A Ring does not work.
 //
-// The driver has no lock logic. It repeats only what Cluster redirects (MOVED,
-// ASK), and reports every other error. In a Cluster the subscriptions to one
+// The driver has no lock logic. It repeats a command only if a Cluster redirects it
+// (MOVED, ASK), and returns every other error. In a Cluster the subscriptions to one
 // node share a connection; elsewhere each has its own.
 package goredisstore

@@ -26,7 +26,8 @@ var _ holdfast.SendsOnce = (*Store)(nil)
 
 // SendsOnce reports whether the client never sends a call again that may have
 // run. That is true for a Store that [Open] made for one server or Sentinel,
-// unless Adjust set MaxRetries. See [holdfast.SendsOnce].
+// unless Adjust set MaxRetries. It is false for a Store that [New] made. See
+// [holdfast.SendsOnce].
 func (s *Store) SendsOnce() bool { return s.once }
 
 // Client is what [New] needs of a go-redis client. New also needs the methods
@@ -56,10 +57,10 @@ type cluster interface {
 	ReloadState(ctx context.Context)
 }
 
-// New makes a Store that uses the client of the program. The program may share
-// the client with other code, and closes it after the Store; Close of the Store
-// does not. A *redis.Client, a *redis.ClusterClient and a type that embeds one
-// of them will do.
+// New makes a Store that uses the client of your program. The package comment
+// lists the settings that the client needs. Other code may use the client, too.
+// Close it after the Store: Close of the Store does not close it. The client is
+// a *redis.Client, a *redis.ClusterClient, or a type that embeds one of them.
 //
 // A wrapper that embeds redis.UniversalClient hides the methods that [Client]
 // lists. Add them to the wrapper, for example

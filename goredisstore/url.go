@@ -29,7 +29,7 @@ const (
 
 // ParseURL turns a URL into options for a go-redis client, with settings that
 // suit a lock. It waits 3 s to connect and 3 s for an answer. It obeys the
-// deadlines of contexts and repeats nothing, because holdfast does that. It
+// deadlines of contexts. It repeats no command, because holdfast does. It
 // opens up to 512 connections per server, and 4 for pipelines. The forms are
 //
 //	redis://[user:password@]host[:port][/db]
@@ -40,8 +40,8 @@ const (
 //
 // rediss, valkeys, sentinels and clusters mean TLS. They take the parameters
 // ca, cert, key (files in PEM) and server_name. Percent-encode special
-// characters, above all in a password. Errors contain no password, and nothing
-// that may be one by mistake.
+// characters, above all in a password. Errors contain no password, and no text
+// that may be a password by mistake.
 func ParseURL(text string) (*redis.UniversalOptions, error) {
 	u, err := redisurl.Parse(text)
 	if err != nil {

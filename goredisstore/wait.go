@@ -17,8 +17,8 @@ type acknowledged struct {
 }
 
 // EvalWait runs the calls and WAIT on one connection. See [holdfast.Store].
-// WAIT gets less time than the read timeout of the client: a timeout would
-// break the connection.
+// WAIT gets less time than the read timeout of the client, because a read
+// timeout would close the connection.
 func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
 	a, err := bounded(ctx, func() (acknowledged, error) { return s.evalWait(ctx, calls, replicas, timeout), nil })
 	if err != nil {
