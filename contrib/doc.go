@@ -2,10 +2,10 @@
 // for github.com/go-co-op/gocron, cronlock for github.com/robfig/cron, eventlog
 // for log/slog.
 //
-// The example of this package runs a job per user, each at most once per
-// interval of that user, without a scheduler library. Every process tries each
-// user's name, under a Mutex.MinHold of the interval. The first process runs
-// the job. The others learn how long the cool-down of the name lasts. A process
-// that dies loses only the run that it was in. Users come and go with a
-// context.
+// The example of this package needs no scheduler library. It runs one job for
+// each user, at most once per interval of that user. Every process tries to lock
+// the name of each user, with a Mutex.MinHold of the interval. The first process
+// runs the job. The others learn how long the cool-down of the name lasts. If a
+// process dies, only its current runs are lost. To remove a user, end the context
+// of its job.
 package contrib

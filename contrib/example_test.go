@@ -13,13 +13,13 @@ import (
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
-// every runs a job about once per interval, and among all processes that call it for
-// this name never twice within one, until ctx ends.
+// every runs a job about once per interval until ctx ends. Among all processes that call
+// it for this name, the job never runs twice within one interval.
 func every(ctx context.Context, client *holdfast.Client, name string, interval time.Duration, job func(context.Context, *holdfast.Lease) error) {
 	mutex := client.Mutex(name)
 	mutex.MinHold = interval
 	for wait := time.Duration(0); ; {
-		select { // who comes first runs it: chance spreads the users over the processes
+		select { // the first process runs the job: a random wait spreads the users over the processes
 		case <-time.After(wait + rand.N(interval/20)):
 		case <-ctx.Done():
 			return
@@ -27,9 +27,9 @@ func every(ctx context.Context, client *holdfast.Client, name string, interval t
 		lease, err := mutex.TryLock(ctx)
 		held, isHeld := errors.AsType[*holdfast.HeldError](err)
 		switch {
-		case isHeld: // another runs it, or has: the name rests
+		case isHeld: // another process runs the job, or has run it: the name is in cool-down
 			wait, err = min(held.Remaining, interval), nil
-		case err != nil: // nobody knows: soon again
+		case err != nil: // unknown whether the name is held: try again soon
 			wait = min(interval, 5*time.Second)
 		default:
 			granted := time.Now()
@@ -42,8 +42,8 @@ func every(ctx context.Context, client *holdfast.Client, name string, interval t
 	}
 }
 
-// Thousands of users, each with an interval of their own, and no crontab: every
-// process calls every for every user.
+// Each of many users has another interval. Every process calls the function "every" for
+// each user.
 func Example() {
 	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
 	if err != nil {
@@ -66,23 +66,24 @@ func Example() {
 		})
 		return stop
 	}
-	interval := func(user int) time.Duration { // as the user wants it
+	interval := func(user int) time.Duration { // the interval of this user
 		return time.Second/2 + time.Duration(user)*time.Millisecond
 	}
 	began := time.Now()
 	ctx, cancel := context.WithCancel(context.Background())
-	for process := range 2 { // in production each has this part for itself
+	for process := range 2 { // in production each process runs the body of this loop once
 		client := holdfast.New(store, nil)
 		defer client.Close()
 		for user := range users {
 			start(ctx, process, client, fmt.Sprint("user-", user), interval(user))
 		}
-		start(ctx, process, client, "who left", time.Second)()       // stop ends it
-		defer start(ctx, process, client, "who came", time.Second)() // at run time
+		stop := start(ctx, process, client, "removed user", time.Second)
+		stop()
+		defer start(ctx, process, client, "added user", time.Second)()
 	}
 	for all := false; !all && time.Since(began) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		mu.Lock()
-		all = runs["who came"] >= 2
+		all = runs["added user"] >= 2
 		for user := range users {
 			all = all && runs[fmt.Sprint("user-", user)] >= 3
 		}
@@ -98,9 +99,9 @@ func Example() {
 			fmt.Println(user, "ran", got, "times, want at most", most)
 		}
 	}
-	fmt.Println("who came is served:", runs["who came"] >= 2)
+	fmt.Println("the added user is served:", runs["added user"] >= 2)
 	fmt.Println("both processes work:", by[0] > 0 && by[1] > 0)
 	// Output:
-	// who came is served: true
+	// the added user is served: true
 	// both processes work: true
 }

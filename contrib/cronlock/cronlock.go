@@ -1,15 +1,15 @@
 // Package cronlock has JobWrappers for github.com/robfig/cron that work across
-// processes. [OnceEvery] runs each tick of a job once among all processes.
-// [SkipIfHeld] is cron.SkipIfStillRunning, and [DelayIfHeld] is
-// cron.DelayIfStillRunning, for a name that all processes lock.
+// processes. [OnceEvery] runs a job once for each tick among all processes.
+// [SkipIfHeld] works like cron.SkipIfStillRunning, and [DelayIfHeld] like
+// cron.DelayIfStillRunning, but across all processes that lock the same name.
 //
 // If a process dies during a run, the name stays locked until its MinHold and
-// the TTL of its Client have passed.
+// the TTL of its Client have both passed.
 //
-// A job that is a [Func] gets a context that ends, with the cause, when the
-// lease is lost. Put these wrappers last in a chain, next to the job, because
-// other wrappers hide the type of the job. The job should write with the
-// fencing token of the lease: see package fence.
+// A job of type [Func] gets a context that ends, with the cause, when the lease
+// is lost. Put these wrappers last in a chain, next to the job, because other
+// wrappers hide the type of the job. The job should send the fencing token of
+// the lease with each write: see package fence.
 package cronlock
 
 import (
@@ -31,32 +31,33 @@ const DefaultWait = time.Minute
 
 // Options are the settings of a JobWrapper. The zero value means the defaults.
 type Options struct {
-	// MinHold is the Mutex.MinHold under which SkipIfHeld runs, unless the
-	// Mutex has a longer one. No process gets the name before MinHold has
-	// passed since the grant, even if the job takes 1 ms or its process dies.
-	// Make it longer than the clocks of the processes may differ. Make it
-	// shorter than the interval of the job by the same amount: if it is the
-	// interval itself, ticks are skipped. For a job with a fixed period use
-	// OnceEvery, which does not need MinHold.
+	// MinHold is the Mutex.MinHold that SkipIfHeld uses, unless the Mutex has a
+	// longer one. No other process gets the name before MinHold has passed
+	// since the grant, even if the job takes 1 ms or its process dies.
+	//
+	// Let D be the largest difference between the clocks of two processes.
+	// MinHold must be longer than D, and shorter than the interval of the job
+	// minus D. If it is as long as the interval, ticks are skipped. For a job
+	// with a fixed period use OnceEvery, which does not need MinHold.
 	//
 	// At most holdfast.MaxMinHold; a longer one panics. Default:
 	// [DefaultMinHold]. Negative: no MinHold, which is required on a quorum.
 	// DelayIfHeld does not use it.
 	MinHold time.Duration
 
-	// Wait is how long DelayIfHeld waits at most before it skips the run. The
-	// context that Cron.Stop returns can take longer by this time: a waiting
-	// run does not notice Stop. Close of its Client ends the wait. Default:
-	// [DefaultWait]. Negative: no limit.
+	// Wait is how long DelayIfHeld waits for the name at most. After that it
+	// skips the run. A run that waits does not notice Cron.Stop, so the context
+	// that Stop returns can end later by this time. Close of the Client ends
+	// the wait. Default: [DefaultWait]. Negative: no limit.
 	Wait time.Duration
 
 	// Logger gets skipped runs (Info) and failed runs (Error). Default:
-	// cron.DefaultLogger.
+	// cron.DefaultLogger, which prints errors only.
 	Logger cron.Logger
 }
 
-// Func is a job that takes the lease under which it runs. It needs a wrapper of
-// this package; without one it does not run.
+// Func is a job that gets the lease under which it runs. It needs a wrapper of
+// this package: without one the job does not run, and an error is logged.
 type Func func(ctx context.Context, lease *holdfast.Lease) error
 
 // Run implements cron.Job, and only says what is wrong.
@@ -64,11 +65,13 @@ func (f Func) Run() {
 	cron.DefaultLogger.Error(errors.New("cronlock: wrap the Func in OnceEvery, SkipIfHeld or DelayIfHeld, as the last wrapper of the chain"), "job not run")
 }
 
-// OnceEvery runs a job once for each tick among all processes that have it, as
-// [holdfast.Client.OnceEvery] does. The ticks are at, and whole periods before
-// and after it. If at is zero, the first run is a tick. Use it for a job with a
-// fixed period, with that period. The record of a run says how it ended: for a
-// [Func], with its error. It does not work on a quorum.
+// OnceEvery runs a job once for each tick among all processes that have the job,
+// with [holdfast.Client.OnceEvery]. The parameter "at" is the time of one tick.
+// The others are whole periods before and after it. If "at" is zero, the first
+// run is a tick. The schedule that you give to cron must have the same period.
+//
+// Redis stores when the newest run began and ended, and the error of a [Func]:
+// see [holdfast.Client.LastRun]. OnceEvery does not work on a quorum.
 func OnceEvery(client *holdfast.Client, name string, period time.Duration, at time.Time, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	return func(job cron.Job) cron.Job {
@@ -90,10 +93,10 @@ func OnceEvery(client *holdfast.Client, name string, period time.Duration, at ti
 	}
 }
 
-// SkipIfHeld skips a run if another process holds the name or has held it
-// within MinHold. So it runs each tick once among all processes whose clocks
-// differ by less than MinHold. It also skips a run if Redis does not say
-// whether the name is held. The log says why.
+// SkipIfHeld skips a run if another process holds the name, or got it less than
+// MinHold ago. So the job runs once for each tick if the clocks of the processes
+// differ by less than MinHold. A run is also skipped if Redis does not answer.
+// The Logger gets the reason.
 func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	m := *mutex
@@ -106,10 +109,10 @@ func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	}
 }
 
-// DelayIfHeld delays a run until the processes that hold the name, or wait for
-// it, are done. If Options.Wait passes first, the run is skipped. Processes run
-// in the order of their requests, never two at a time. At most one run of the
-// job waits in a process: while it waits, later ticks are skipped.
+// DelayIfHeld delays a run until the name is free. If Options.Wait passes first,
+// the run is skipped. Processes run the job in the order of their requests,
+// never two at a time. In each process at most one run of the job waits. While
+// it waits, the process skips later ticks.
 func DelayIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	if o.Wait == 0 {

@@ -35,8 +35,9 @@ func ExampleOnceEvery() {
 	// Output: a 0
 }
 
-// Two instances have the same job, and one of them runs it: the other finds the name
-// held, or resting. Here it rests for longer than the interval, so that one run is all.
+// Two instances have the same job, and one of them runs it. The other finds the name
+// held or in cool-down. Here the cool-down is longer than the interval, so that the job
+// runs only once.
 func ExampleSkipIfHeld() {
 	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// ErrNotLeader is the reason why a scheduler skips a run. A [*NotLeaderError]
-// has more.
+// ErrNotLeader means that a scheduler skipped a run, because it does not lead. A
+// [*NotLeaderError] has the cause.
 var ErrNotLeader = errors.New("gocronlock: not the leader")
 
 // NotLeaderError says why this scheduler does not lead.
 type NotLeaderError struct {
 	Name  string
-	Cause error // how the lead was lost, or could not be won; nil: another has it
+	Cause error // why this scheduler lost the lead, or could not ask for it; nil: another scheduler leads
 }
 
 func (e *NotLeaderError) Error() string {
@@ -115,9 +115,9 @@ func (e *Elector) leads() (*holdfast.Lease, error) {
 }
 
 // Task makes a function for gocron.NewTask. The function calls f with the lease
-// under which the scheduler leads. The context of f ends with that lease, and
-// the cause is then joined to the error. If the lead was lost before f could
-// begin, f is not called.
+// under which the scheduler leads. The context of f ends with that lease. The
+// function returns the error of f, joined with the cause if the lease was lost.
+// If the lease was lost before f could begin, the function does not call f.
 func (e *Elector) Task(f func(ctx context.Context, lease *holdfast.Lease) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		lease, err := e.leads()
@@ -128,9 +128,10 @@ func (e *Elector) Task(f func(ctx context.Context, lease *holdfast.Lease) error)
 	}
 }
 
-// Close hands the lead to the next waiter at once, and campaigns no more. Stop
-// the scheduler first: a job that still runs then runs without the lead. The
-// error is that of Lease.Release, or nil if the Elector did not lead.
+// Close stops the Elector and hands the lead to the next waiter at once. Stop the
+// scheduler before Close, because a job that still runs then runs without the
+// lead. Close returns the error of Lease.Release, or nil if the Elector did not
+// lead.
 func (e *Elector) Close() error {
 	e.cancel()
 	<-e.done

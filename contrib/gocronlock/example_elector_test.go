@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
-// One scheduler runs everything; when it stops the next in line does.
+// One scheduler runs all jobs. When it stops, the next one runs them.
 func ExampleElector() {
 	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
-// Many users, each with a schedule of their own, and no crontab: every instance of
-// the program has all schedules, and each tick is run by one of them. It costs an
-// instance one round trip for each tick, and who runs it two more. (Without gocron it
-// takes thirty lines: see the example of the package above, contrib.)
+// Each of many users has another schedule. Every instance of the program has all
+// schedules, and one instance runs the job of a tick. Each instance needs one round
+// trip per tick. The instance that runs the job needs two more. The example of package
+// contrib does the same without gocron, in thirty lines.
 func Example() {
 	store, err := embedded.Open(nil) // in production: rueidisstore.Open("redis://host:6379", nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func Example() {
 		}
 		defer func() { _ = scheduler.Shutdown() }()
 		for user := range users {
-			every := time.Hour + time.Duration(user)*time.Minute // as the user wants it
+			every := time.Hour + time.Duration(user)*time.Minute // the interval of this user
 			job := fmt.Sprint("report:", user)
 			_, err := scheduler.NewJob(gocron.DurationJob(every), gocron.NewTask(locker.Task(job, report(user))),
 				gocron.WithName(job), gocron.WithStartAt(gocron.WithStartDateTime(start)))

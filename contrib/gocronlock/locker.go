@@ -17,33 +17,38 @@ const DefaultMinHold = 500 * time.Millisecond
 
 // Options are the settings of a [Locker]. The zero value means the defaults.
 type Options struct {
-	// MinHold is the Mutex.MinHold of the name of a job. No process gets the
-	// name before MinHold has passed since the grant, even if the job takes 1
-	// ms or its process dies. Make it longer than the clocks of the schedulers
-	// may differ. Make it shorter than the interval of each job by the same
-	// amount: if it is the interval itself, ticks are skipped.
+	// MinHold is the Mutex.MinHold of the name of a job. No other process gets
+	// the name before MinHold has passed since the grant, even if the job takes
+	// 1 ms or its process dies.
+	//
+	// Let D be the largest difference between the clocks of two schedulers.
+	// MinHold must be longer than D, and shorter than the interval of each job
+	// minus D. If it is as long as the interval, ticks are skipped.
 	//
 	// At most holdfast.MaxMinHold; a longer one panics. Default:
 	// [DefaultMinHold]. Negative: no MinHold, which is required on a quorum. An
 	// [Elector] does not need it.
 	MinHold time.Duration
 
-	// Every is the period of the jobs, if they have a fixed one. Each tick then
-	// begins once, as with Client.OnceEvery, and MinHold has no effect. Jobs
-	// with another period need a Locker of their own
-	// (gocron.WithDistributedJobLocker). It does not work on a quorum. Default:
-	// 0, MinHold decides.
+	// Every is the period of the jobs, if all jobs of this Locker have the same
+	// fixed period. A job then begins once for each tick, with Client.OnceEvery,
+	// and MinHold has no effect. For jobs with another period make another
+	// Locker (gocron.WithDistributedJobLocker). Every does not work on a quorum.
+	// Default: 0, MinHold decides.
 	Every time.Duration
 
-	// At is a moment of a tick, with Every. Default: the first run of a job.
+	// At is the time of one tick, with Every. Default: the first run of each
+	// job is a tick.
 	At time.Time
 
-	// Prefix is put before the name of a job to make the name that is locked.
-	// Default: "job:".
+	// Prefix and the name of a job make the name that is locked, and that
+	// Client.LastRun and 'holdfast show' need: "job:report" for the job
+	// "report". Default: "job:".
 	Prefix string
 
-	// Logger gets a warning if the name of a job could not be released, or was
-	// lost before. gocron has no place for that error. Default: slog.Default().
+	// Logger gets a warning if the name of a job could not be released, or if
+	// its lease was lost before. gocron ignores that error. Default:
+	// slog.Default().
 	Logger *slog.Logger
 }
 
@@ -82,10 +87,11 @@ func NewLocker(client *holdfast.Client, options *Options) *Locker {
 	return l
 }
 
-// Lock locks the name of a job without waiting. Its errors are those of
-// [holdfast.Mutex.TryLock]; gocron skips the run and passes the error to
-// gocron.AfterLockError. A *holdfast.HeldError says which process runs the job,
-// or ran it. After another error, whether the job runs is not known.
+// Lock locks the name of a job without waiting. After an error gocron skips the
+// run and passes the error to gocron.AfterLockError. The errors are those of
+// [holdfast.Mutex.TryLock]. A *holdfast.HeldError says which process runs the
+// job, or ran it. After any other error it is unknown whether another process
+// runs the job.
 //
 // With Options.Every the errors are those of [holdfast.Client.OnceEvery]. A
 // *holdfast.NotDueError says which process has begun the tick.
@@ -176,13 +182,13 @@ func (k *lock) release(failed error) error {
 }
 
 // Task makes a function for gocron.NewTask. The function calls f with the lease
-// of the run. The context of f ends with the lease. If the lease was lost, the
-// cause is joined to the error, which gocron passes to
+// of the run. The context of f ends with the lease. The function returns the
+// error of f, joined with the cause if the lease was lost. gocron passes it to
 // gocron.AfterJobRunsWithError.
 //
-// job is the name of the job. If the run has no lease of that name, the
-// function returns an error and does not call f. That happens if the scheduler
-// has no Locker, or the job has another name.
+// The parameter "job" must be the name of the job (gocron.WithName). If it is
+// another name, or if the scheduler has no Locker, the function does not call f
+// and returns an error.
 func (l *Locker) Task(job string, f func(ctx context.Context, lease *holdfast.Lease) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		l.mu.Lock()
