@@ -18,6 +18,9 @@ import (
 // count, but return the token by LAST_INSERT_ID.
 type MySQL string
 
+// longestResource is the length of the column that Create makes.
+const longestResource = 512
+
 // Create is the statement that makes the table if it does not exist.
 func (t MySQL) Create() string {
 	return "CREATE TABLE IF NOT EXISTS " + Table(t).name() +
@@ -37,6 +40,14 @@ func (t MySQL) Statement() string {
 // back, two waiting transactions may deadlock. MySQL then ends one of them with error
 // 1213. Roll back, and try again while the lease is held.
 func (t MySQL) Advance(ctx context.Context, tx *sql.Tx, resource string, token int64) error {
+	// Without a strict sql_mode MySQL would cut a long resource, so that two could share
+	// a row, and would store a negative token as the highest of all.
+	switch {
+	case len(resource) > longestResource:
+		return fmt.Errorf("fence: the resource has %d bytes: at most %d are allowed", len(resource), longestResource)
+	case token < 1:
+		return &holdfast.StaleError{Name: resource, Token: token, Newest: 1}
+	}
 	result, err := tx.ExecContext(ctx, t.Statement(), resource, token, token)
 	if err != nil {
 		return err
@@ -70,7 +81,8 @@ func (t MySQL) Do(ctx context.Context, db *sql.DB, resource string, token int64,
 //
 // It returns a *holdfast.StaleError without Newest if no row matches: the row has a
 // higher token, or does not exist. It returns another error if the statement sets the
-// token without LAST_INSERT_ID, or changes several rows.
+// token without LAST_INSERT_ID, or changes several rows. A trigger of the table that
+// inserts an AUTO_INCREMENT row hides the token, so Wrote returns an error: use Advance.
 func (t MySQL) Wrote(result sql.Result, resource string, token int64) error {
 	written, err := result.LastInsertId()
 	if err != nil {
@@ -82,9 +94,9 @@ func (t MySQL) Wrote(result sql.Result, resource string, token int64) error {
 		return err
 	case rows > 1:
 		return errSeveral
-	case written == token:
+	case written == token && token > 0: // without a match the id is 0, as a token of 0 is
 		return nil
-	case rows == 0 && written == 0:
+	case rows == 0 && written == 0 || token < 1:
 		return &holdfast.StaleError{Name: resource, Token: token}
 	}
 	return errors.New("fence: the statement must set the token by LAST_INSERT_ID")

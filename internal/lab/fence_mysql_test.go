@@ -64,6 +64,49 @@ func TestFenceMySQLResources(t *testing.T) {
 	}
 }
 
+// A server that stores what fits, without a strict sql_mode, mixes up no resources and
+// no tokens.
+func TestFenceMySQLNotStrict(t *testing.T) {
+	db := database{DB: dbtest.MariaDB(t)(func(c *mysql.Config) { c.Params = map[string]string{"sql_mode": "''"} }), fence: fence.MySQL("")}
+	must(t, db, db.fence.Create())
+	advance := func(resource string, token int64) error {
+		return db.fence.Do(t.Context(), db.DB, resource, token, func(*sql.Tx) error { return nil })
+	}
+	for _, last := range []string{"a", "b"} {
+		if err := advance(strings.Repeat("x", 512)+last, 5); err == nil || errors.Is(err, holdfast.ErrStale) {
+			t.Errorf("a resource of 513 bytes: got %v, want an error that says so", err)
+		}
+	}
+	for _, token := range []int64{-1, 0} {
+		if err := advance("a", token); !errors.Is(err, holdfast.ErrStale) {
+			t.Errorf("token %d: got %v, want stale", token, err)
+		}
+	}
+	if err := advance("a", 1); err != nil {
+		t.Errorf("token 1 after those: %v", err)
+	}
+}
+
+// A token below 1 is no token of a lease. A row with a newer token is not written, and
+// the database reports the insert id 0, which is no proof of a write.
+func TestFenceMySQLTokenZero(t *testing.T) {
+	open := dbtest.MariaDB(t)
+	for _, found := range []bool{false, true} {
+		db := database{DB: open(func(c *mysql.Config) { c.ClientFoundRows = found })}
+		must(t, db, "CREATE TABLE account (id VARCHAR(100) PRIMARY KEY, balance BIGINT, fence BIGINT)")
+		must(t, db, "INSERT INTO account VALUES ('a', 0, 7)")
+		for _, token := range []int64{-1, 0} {
+			result, err := db.ExecContext(t.Context(), "UPDATE account SET balance = 1, fence = LAST_INSERT_ID(?) WHERE id = 'a' AND fence <= ?", token, token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := fence.MySQL("").Wrote(result, "a", token); !errors.Is(err, holdfast.ErrStale) {
+				t.Errorf("token %d where 7 has written, found rows %v: got %v, want stale", token, found, err)
+			}
+		}
+	}
+}
+
 // Transactions of many tokens at a time, some of which roll back: each reads what
 // its predecessor committed, and none commits after a newer one. Deadlocks are
 // allowed, as the documentation says.
