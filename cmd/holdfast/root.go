@@ -99,7 +99,7 @@ on the command line takes precedence. 'holdfast help COMMAND' lists the exceptio
   holdfast dev                        start a server for tests
   holdfast elect boss -- ./boss       keep one instance running on many machines
   holdfast show nightly               show the holder and the waiters
-  holdfast top                        show all locks, updated every second
+  holdfast top                        show all locks, updated every 2 s
   holdfast doctor                     check whether the server is fit for locks`,
 		Args:          noSuchCommand,
 		SilenceErrors: true,

@@ -52,6 +52,9 @@ func (u *usual) expected(state *holdfast.State) time.Duration {
 	if u == nil || h == nil || before < 0 || state.Kind != holdfast.KindMutex || state.Term > 0 {
 		return 0
 	}
+	if h.Remaining < 0 || !h.Cooldown && h.Held <= 0 {
+		return 0 // it has no end, or no known beginning
+	}
 	typical, known := u.typical(state.Name)
 	switch {
 	case h.Cooldown && (known || before == 0):

@@ -44,6 +44,14 @@ func TestWaitEstimate(t *testing.T) {
 	shared.Kind = holdfast.KindSemaphore
 	election := waitingState("job", 1, time.Minute)
 	election.Term = 7
+	foreign := waitingState("job", 1, 0)
+	foreign.Holder.Foreign = true
+	endless := waitingState("job", 1, time.Minute)
+	endless.Holder.Remaining = -time.Millisecond
+	cooldown := waitingState("job", 1, time.Minute)
+	cooldown.Holder.Cooldown = true
+	forever := waitingState("job", 1, time.Minute)
+	forever.Holder.Cooldown, forever.Holder.Remaining = true, -time.Millisecond
 	for _, test := range []struct {
 		what  string
 		state *holdfast.State
@@ -55,6 +63,10 @@ func TestWaitEstimate(t *testing.T) {
 		{"a hold that is longer than usual", waitingState("job", 1, time.Hour), usually(5 * time.Minute), 5 * time.Minute},
 		{"a name that the journal does not know", waitingState("job", 1, time.Minute), usually(0), 0},
 		{"a semaphore", shared, usually(5 * time.Minute), 0},
+		{"a holder of another library", foreign, usually(5 * time.Minute), 0},
+		{"a hold without an expiry", endless, usually(5 * time.Minute), 0},
+		{"a cool-down", cooldown, usually(5 * time.Minute), 5*time.Minute + 12*time.Second},
+		{"a cool-down without an expiry", forever, usually(5 * time.Minute), 0},
 		{"an election", election, usually(5 * time.Minute), 0},
 		{"no journal", waitingState("job", 1, time.Minute), nil, 0},
 	} {
