@@ -7,8 +7,9 @@ import (
 )
 
 // EnsureHeld asks Redis once whether the lease is held, and renews it. Call it before a
-// step that cannot be undone and checks no token. It narrows the gap to a loss but does
-// not close it. A lease with [Mutex.NoRenew] is checked only, as by [Lease.CheckHeld].
+// step that cannot be undone and checks no token. The lease can still be lost after the
+// answer. If the lease has [Mutex.NoRenew], EnsureHeld only checks it, like
+// [Lease.CheckHeld].
 //
 // EnsureHeld blocks until Redis answers or ctx ends, at most 3 s. A nil error means
 // that the name was held when Redis was asked. [ErrLost] and [ErrReleased] mean that

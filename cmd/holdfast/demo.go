@@ -56,7 +56,7 @@ THE FROZEN HOLDER
 No lock can prevent a late write, so the token has to. A holder of holdfast, a process
 of its own, is frozen (SIGSTOP) after its last check of the lease and before its write.
 Its lock expires, and the next buyer buys the only piece. Then the frozen process goes
-on and writes: once to a till that accepts it, once to a till that refuses a token lower
+on and writes: once to a shop that accepts it, once to a shop that refuses a token lower
 than the highest it has seen.
 
 SERVER

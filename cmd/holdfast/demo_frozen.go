@@ -181,7 +181,7 @@ func printFrozen(s screen, results []frozenResult) {
 		if r.refused {
 			late, colour = "was refused", good
 		}
-		s.printf("frozen    the till %s: after %s the late write %s; %d of 1 sold, %d oversold\n",
+		s.printf("frozen    the shop %s: after %s the late write %s; %d of 1 sold, %d oversold\n",
 			till, duration(r.froze), s.paint(colour, late), r.sold, r.oversold())
 	}
 }
