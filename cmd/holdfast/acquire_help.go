@@ -1,16 +1,16 @@
 package main
 
-const acquireHelp = `Take the lock NAME, print a lease, and end. The lock stays held for --ttl. For steps
-of a pipeline that are separate processes; else 'holdfast run' is the better choice.
+const acquireHelp = `Take the lock NAME, print a lease, and end. The lock stays held for --ttl. Use it for
+steps of a pipeline that are separate processes. For one command use 'holdfast run'.
 
-'holdfast renew' extends the lease, 'holdfast check' reports its state, 'holdfast
-release' ends it. 'holdfast run' renews by itself, and stops the work when the lease is
-lost. After 'acquire' you have to do both.
+'holdfast renew' extends the lease, 'holdfast check' reports its state, and 'holdfast
+release' ends it. 'holdfast run' renews the lease and stops the work if the lease is
+lost. After 'acquire' you have to do both yourself.
 
 RULES
-NOTHING RENEWS THE LEASE FOR YOU. Renew it every third of --ttl. If a renewal fails,
-stop the work before the deadline. Let the resource check the token: it should refuse a
-lower token than the highest it has seen.
+NOTHING RENEWS THE LEASE FOR YOU. Renew it every third of --ttl. If no renewal has
+succeeded before the deadline, stop the work at the deadline. Let the resource check
+the token: it should refuse a lower token than the highest it has seen.
 
 The lease is one line of printable text without spaces. EVERYBODY WHO CAN READ IT CAN
 END IT OR TAKE IT OVER: keep it out of logs. With --lease-file it goes into a file that
@@ -18,17 +18,17 @@ only you can read. The other commands read the lease from that file, from
 HOLDFAST_LEASE, from an argument (others on this machine can see it in ps), or from
 stdin for '-'.
 
-An existing file is replaced. If the lease cannot be printed or written, the lock is
-released. Shared kinds (--shared, --of) and cool-downs are not possible here.
+An existing FILE is replaced. If the lease cannot be printed or written, the lock is
+released. There is no acquire for shared kinds (--shared, --of) and no --min-hold.
 
-'holdfast show' shows our host and user, --note TEXT, the time left, and that no process
-renews the lease. --no-details leaves out host, user and note. That is stored for an
-hour longer than --ttl.
+'holdfast show' shows the host and user of this command, --note TEXT, the time left, and
+that no process renews the lease. With --no-details it shows no host, user and note.
+Redis stores these details for 1 h longer than --ttl.
 
 OUTPUT
--o env prints lines for eval: HOLDFAST_LEASE (or HOLDFAST_LEASE_FILE), HOLDFAST_NAME and
-HOLDFAST_TOKEN. After that other commands of holdfast ignore HOLDFAST_OWNER, as inside a
-command of 'holdfast run'.
+-o env prints lines for eval. They set HOLDFAST_LEASE (or HOLDFAST_LEASE_FILE),
+HOLDFAST_NAME and HOLDFAST_TOKEN. If HOLDFAST_TOKEN is set, commands of holdfast ignore
+HOLDFAST_OWNER, as inside a command of 'holdfast run'.
 
 ` + leaseJSONHelp + `
 

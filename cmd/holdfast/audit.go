@@ -21,20 +21,21 @@ func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [PREFIX]",
 		Short: "Check the journal for two holders at the same time",
-		Long: `Check the journal: no two leases of a lock overlap, and each token is higher than the
-one before. The result is proved, refuted with the events, or not proved.
+		Long: `Check in the journal that no two leases of a lock overlap, and that each token is higher
+than the one before. The result is "proved", "refuted" (with the events), or "not proved".
 
 PREFIX limits the check to names that begin with it. --since leaves out older entries.
 
 LIMITS
-The journal has the newest 100,000 entries. It says nothing about locks without one. The result is "not proved" if
-entries were dropped while Redis was unreachable, or if a lease has no end because its
-process was killed first. What such a process had not written yet, usually 0.1 s, is
-unknown. Semaphores and reader-writer locks overlap by design and are not checked.
+The journal has the newest 100,000 entries. Programs without a journal are not checked.
+The result is "not proved" if entries were dropped while Redis was unreachable, or if a
+lease has no end because its process was killed. The last events of such a process,
+usually of 0.1 s, are missing. Semaphores and reader-writer locks are not checked,
+because their leases may overlap.
 
-A lease counts as held as long as its own process believed so. If it was stolen or its
-key was deleted, and the next lease began before the process noticed, that is an
-overlap.
+A lease counts as held until its own process stopped or noticed the loss. If a lease was
+stolen or its key was deleted, and the next lease began before the process noticed, that
+is an overlap.
 
 Times of several machines are compared by the server's clock. An overlap counts if no
 error of the clocks can explain it. The uncertainty is the longest overlap that the

@@ -21,10 +21,10 @@ func (a *app) historyCommand() *cobra.Command {
 		Long: `List the past holders of a lock, newest first: when it was granted, the wait, the hold
 time, and how the hold ended. For a command of 'holdfast run' also the exit code.
 
-The list comes from the journal: the newest 100,000 entries of all names, which
-'holdfast run' and programs with a journal have written. A lock without a journal is
-missing, and so is what a process had not written when it was killed. If END is "-", the
-lease is still held, or its end was not recorded. A run that was skipped is a line too.
+The list comes from the journal: the newest 100,000 entries of all names. 'holdfast run'
+and programs with a journal write it. Holds of programs without a journal are missing,
+and the last events of a process that was killed. If END is "-", the lease is still
+held, or its end was not recorded. A run that was skipped has a line too.
 
 Times are the server's, shown in the local time zone.
 

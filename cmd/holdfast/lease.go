@@ -67,8 +67,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Report whether a lease from 'holdfast acquire' is held, the time left, and the number
 of waiters. It changes nothing.
 
-The answer was true when Redis gave it. What makes a late write harmless is the fencing
-token.
+The lease can end right after the answer. Only the fencing token protects the resource
+from a late write.
 
 ` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
 		Example: `  holdfast check "$lease" && ./step-two
@@ -95,8 +95,8 @@ func (a *app) releaseCommand() *cobra.Command {
 		Long: `Release a lease from 'holdfast acquire': the first waiter gets the lock. A --lease-file
 is deleted.
 
-If the lease has ended already, the exit code is 122, and no other holder is touched.
-That is also the code for a lease that was revoked, or that has expired but is still
+If the lease has ended already, the exit code is 122, and the next holder keeps the
+lock. The code is also 122 if the lease was revoked, or if it has expired but is still
 stored in Redis. Such a lease is released too.
 
 ` + leaseFromHelp + `

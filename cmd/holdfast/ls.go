@@ -24,19 +24,19 @@ COLUMNS
 TOKENS UP TO is the highest token reserved, not the token of the lease: a process
 reserves a block of tokens at a time.
 
-PROBLEM names what needs attention: possible-deadlock, no-ttl, starving,
-readers-block-writer, expiring, renewals-late, held-long. 'holdfast show NAME' explains
-it, docs/guide/08-operating.md lists all. --problems lists only such names.
+PROBLEM is one of: possible-deadlock, no-ttl, starving, readers-block-writer, expiring,
+renewals-late, held-long. 'holdfast show NAME' explains it, and
+docs/guide/08-operating.md explains all of them. --problems lists only such names.
 
 LIMITS
-A name is found by the key of its tokens, which lives for a day after the last use. A
-key under the prefix that holdfast never used is not found. The command scans the whole
-keyspace with SCAN: on a large server that takes a while. Each line was true at its own
-moment.
+The command finds a name by the key of its tokens, which Redis keeps for a day after the
+last use. It does not find a key that only other libraries use. It reads all keys of the
+server with SCAN: on a large server that takes a while. The lines are not from one
+moment, because the names are read one after the other.
 
 A name that cannot be read is left out. The number of such names and the first reason
-go to stderr. The exit code is the one of that reason: 77 a right is missing, 69 a part
-of a Cluster is unreachable, 70 another error, such as a key of another type.
+go to stderr. The exit code depends on that reason: 77 a right is missing, 69 a part of
+a Cluster is unreachable, 70 another error, such as a key of another type.
 
 JSON OUTPUT
 -o json prints an array of objects, sorted by name, with at most 100 waiters each:

@@ -83,13 +83,13 @@ exits with 122. A holder that is frozen, or that ignores its lease, keeps the lo
 its ttl ends.
 
 SELECTING THE HOLDER
-HASH names the tenure. 'holdfast show' prints it. If another process holds the lock by
-then, nothing is changed. On a terminal you may leave out HASH and TEXT: the command
-lists the holders and asks for both. If several hold the lock (--shared, --of), HASH
-is one of them, and the others keep their leases.
+HASH identifies the tenure of the holder. 'holdfast show' prints it. If another process
+holds the lock meanwhile, nothing is changed. On a terminal you may leave out HASH and
+TEXT: the command lists the holders and asks for both. If several processes hold the
+lock (--shared, --of), only the holder with this HASH is asked to stop.
 
-Waiters keep waiting, also those in the process of the holder. To keep a process away
-from the lock, stop the process.
+Waiters keep waiting, also those in the process of the holder. So that process can get
+the lock again. To prevent that, stop the process.
 
 A holder that cannot be notified at once learns of the revocation at its next renewal,
 within a third of its ttl. The command says so.

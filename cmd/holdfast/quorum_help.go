@@ -1,7 +1,7 @@
 package main
 
 const quorumReplaceHelp = `Change the members of a quorum. --from names all current members, also those that are
-down. The arguments are all members it shall have. Prints the new quorum-id.
+down. The arguments are all members of the new quorum. Prints the new quorum-id.
 
 STEPS
 The epoch of the new id is one higher. First the old members leave the old quorum.
@@ -13,12 +13,12 @@ Next give your programs the new id and URLs.
 If the command fails half-way, no program can lock. Repeat it with the same URLs.
 
 A MEMBER THAT IS GONE
-If an old member does not answer and shall not stay, name it with --gone. With that YOU
-PROMISE that it is down and never comes back with its data. If that is wrong, there are
-two quorums.
+To remove an old member that does not answer, name it with --gone. With that YOU PROMISE
+that it is down and never comes back with its data. If it does come back, there are two
+quorums.
 
-With the same members on both sides, a node that has lost its data is added again. The
-id stays, and only that node does not vote for a minute.
+To add a node again that has lost its data, give the same members on both sides. The id
+does not change. Only that node does not vote for a minute.
 
 JSON OUTPUT
 -o json prints an object: quorum (the id), members (their addresses), votes_in_ms (the

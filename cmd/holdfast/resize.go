@@ -15,9 +15,9 @@ func (a *app) resizeCommand() *cobra.Command {
 		Long: `Change the total number of permits of the semaphore NAME, for its holders, its waiters
 and later commands.
 
-With a larger SIZE, waiters that fit now run at once. A smaller SIZE takes no permit
-away: new permits are given after enough were returned. A waiter that asks for more
-permits than SIZE is refused.
+With a larger SIZE, waiters that fit now get their permits at once. With a smaller SIZE,
+holders keep their permits, and waiters wait until enough permits were returned. A
+waiter that asks for more permits than SIZE gets an error.
 
 Redis keeps the size for 30 days from each use of NAME, also while NAME is free. A
 command that asks for another size ('holdfast run --of SIZE') gets the stored one, and

@@ -100,8 +100,8 @@ The lock is held until all processes of the command are dead.
 TAKING THE LOCK FROM ITS HOLDER
 --steal HASH --reason TEXT takes the lock from the holder with this hash, as 'holdfast
 steal' does. 'holdfast show' prints the hash. COMMAND runs at once, before all waiters.
-UNTIL THE OLD HOLDER IS NOTIFIED, TWO COMMANDS RUN. If another process holds the lock
-by then, nothing is changed (exit code 75).
+UNTIL THE OLD HOLDER IS NOTIFIED, TWO COMMANDS RUN. If the holder of HASH does not hold
+the lock any more, nothing is changed (exit code 75).
 
 DETAILS AND JOURNAL
 While COMMAND waits or runs, 'holdfast show' shows its host, pid and user, COMMAND with
@@ -147,8 +147,8 @@ const runExample = `  holdfast run nightly -- ./backup           wait for the lo
   # at ten past each hour; cron mails output only, so print a failure
   HOLDFAST_REDIS_URL=redis://redis.internal:6379
   PATH=/usr/local/bin:/usr/bin:/bin
-  0 3 * * *  holdfast run -q -E 0 --every 24h a -- backup || echo "backup: $?"
-  10 * * * * holdfast run -q -E 0 --every 1h --at 10m b -- rep || echo "rep: $?"
+  0 3 * * *  holdfast run -qE0 --every 24h nightly -- backup || echo "code $?"
+  10 * * * * holdfast run -qE0 --every 1h --at 10m hourly -- sync || echo "code $?"
 
   # many readers or one writer; at most four builds at a time
   holdfast run --shared index -- ./report

@@ -19,20 +19,19 @@ FIELDS
 reserves a block of tokens for its renewals and turns. A command of 'holdfast run' has
 its own token in HOLDFAST_TOKEN.
 
-"why" explains the state of the name: a code, a sentence, and what to do. Whether a
-mutex is held for long is known from the journal, if it has three holds of the name.
-A deadlock between processes is found by 'holdfast ls' only, because that reads all
-names.
+"why" explains the state of the name: a code, a sentence, and what to do. "Held for
+long" is found only if the journal has at least three holds of the name. A deadlock
+between processes is found only by 'holdfast ls', because that reads all names.
 
-"last run" is the newest run of 'run --every' or of Client.Once.
+"last run" is the newest run of 'run --every', Client.Once or Client.OnceEvery.
 
-A name in cool-down is not held and not free yet: it was held for less than its
---min-hold.
+A name in cool-down was released before its --min-hold had passed. It is not held, and
+not free yet.
 
 A lease from 'holdfast acquire', or by request from 'holdfast serve', is shown with the
 process that took it, until another process adopts it. The output says that no process
-renews it. That is known of the newest 32 leases of each process; an older one is shown
-as if its process renewed it.
+renews it. Redis stores that for the newest 32 leases of each process. An older lease is
+shown as if its process renewed it.
 
 JSON OUTPUT
 -o json prints an object:

@@ -37,7 +37,7 @@ func (a *app) topCommand() *cobra.Command {
 		Long: `Show the locks that are held or waited for, or those whose name begins with PREFIX, on
 the whole terminal. Locks with a problem come first.
 
-WHY says how a name stands, as 'holdfast show' does. Times count down between two
+WHY explains the state of a name, as 'holdfast show' does. Times count down between two
 updates.
 
 KEYS

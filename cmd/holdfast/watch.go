@@ -22,8 +22,8 @@ func (a *app) watchCommand() *cobra.Command {
 as it happens, until ctrl-C.
 
 The events are the entries of the journal. 'holdfast run' and programs with a journal
-write it, a moment after the event. Times are the server's, shown in the local time
-zone. The command asks the server four times per second.
+write it, a moment after the event. Times are from the server's clock, shown in the local
+time zone. The command asks the server four times per second.
 
 While the server is unreachable, the command retries and says so once on stderr. The
 events of that time follow. ctrl-C ends it with exit code 0. It also ends when the
