@@ -27,12 +27,13 @@ var _ holdfast.SendsOnce = (*Store)(nil)
 
 // SendsOnce reports whether the client never sends a call again that may have
 // run. That is true for a Store that [Open] made for one server or Sentinel,
-// unless Adjust set ConnLifetime. See [holdfast.SendsOnce].
+// unless Adjust set ConnLifetime. It is false for a Store that [New] made. See
+// [holdfast.SendsOnce].
 func (s *Store) SendsOnce() bool { return s.once }
 
-// New makes a Store that uses the client of the program. The program may share
-// the client with other code, and closes it after the Store; Close of the Store
-// does not. New panics if the client is nil.
+// New makes a Store that uses the client of your program. Other code may use
+// the client, too. Close it after the Store: Close of the Store does not close
+// it. New panics if the client is nil.
 //
 // Set PipelineMultiplex: -1 in the client, as [Open] does. Otherwise rueidis
 // has several connections and opens each one when it first picks it. A server
