@@ -12,43 +12,62 @@ import (
 // with a client library and has no lock logic of its own. Package storetest tests a
 // driver.
 //
-// All methods must be safe for concurrent use. On an established connection a call must
-// end by the deadline of its ctx, which it always has. The [Client] also bounds calls
-// itself. A driver must not leak resources after the server has answered or the
-// connection has ended. A driver may repeat an interrupted call: every script is
-// correct if it runs twice or late.
+// All methods must be safe for concurrent use. The ctx of every call has a deadline; only
+// the ctx of Scan may have none. On an established connection a call must return by that
+// deadline. The [Client] also returns to its caller then, even if the driver does not.
+//
+// When the server has answered a call, or the connection of the call has ended, the driver
+// must free all that the call used: goroutines, connections, timers. A driver may repeat an
+// interrupted call: every script of holdfast is correct if it runs twice or late.
 type Store interface {
-	// Eval runs one script by its SHA, or by its source if the server does not know it.
-	// It returns the elements of the reply as text, integers in decimal. A reply that
-	// is not an array has one element; nil has none. A refusal of the server is a
-	// [ServerError], word for word. After any other error it is unknown whether the
-	// script ran.
+	// Eval runs one script by its SHA. If the server answers NOSCRIPT, Eval runs it again
+	// by its source.
+	//
+	// Eval returns the elements of the reply as text, integers in decimal. A reply that is
+	// not an array is one element. A nil reply and an empty array are no elements. A nil
+	// inside an array is an empty string. An array inside an array is an error. An error
+	// inside an array is the error of the whole call.
+	//
+	// An error reply of the server is a [ServerError] with the same text, wrapped or not.
+	// After any other error it is unknown whether the script ran.
 	Eval(ctx context.Context, call Call) ([]string, error)
 
-	// EvalAll runs the calls in one pipeline, if the deployment allows, and returns one
-	// Result for each, in their order.
+	// EvalAll runs the calls in one pipeline, or in one for each node of a Cluster. It may
+	// split a long list. It returns one Result for each call, in the order of the calls.
+	// If one call fails, the others run nevertheless. When ctx ends, each call without an
+	// answer gets an error, for example ctx.Err(). An answered call may keep its reply.
 	EvalAll(ctx context.Context, calls []Call) []Result
 
-	// EvalWait runs the calls in one pipeline, followed by WAIT for the number of
-	// replicas on the same connection. WAIT takes at most timeout, which is at least 1
-	// ms. EvalWait returns one Result for each call. acked is the number of replicas
-	// that acknowledged all of them. The error is that of WAIT and says nothing about
-	// the calls. In a Cluster all keys of all calls are in one slot.
+	// EvalWait runs the calls in one pipeline, followed by WAIT for the number of replicas
+	// on the same connection, because WAIT counts only what its connection wrote. In a
+	// Cluster all keys of all calls are in one slot. WAIT gets the timeout in whole ms, at
+	// least 1: with 0 it waits for ever.
+	//
+	// EvalWait always returns one Result for each call, also if ctx has ended before. acked
+	// is the answer of WAIT: the number of replicas that acknowledged all calls. The error
+	// is that of WAIT and says nothing about the calls. WAIT is also sent if a call fails,
+	// and if replicas is 0. After NOSCRIPT the driver may send all calls again by source,
+	// then WAIT.
 	EvalWait(ctx context.Context, calls []Call, replicas int, timeout time.Duration) (results []Result, acked int, err error)
 
-	// Subscribe listens to one channel on a connection that is used for subscriptions
-	// only. It blocks until the server has confirmed. It calls message for each message
-	// in order, from one goroutine; message must not block. Only messages published
-	// after the call count, also on a shared connection. A driver must not repair a
-	// broken subscription: it ends.
+	// Subscribe listens to one channel, on a connection that is used for subscriptions
+	// only. It returns when the server has confirmed the subscription. It calls message for
+	// each message, in order, from one goroutine; message does not block. It must not
+	// deliver a message that was published before the call of Subscribe, also if several
+	// channels share a connection. A broken subscription ends: the driver must not repair
+	// it.
+	//
+	// If Sharded returns true, Subscribe sends SSUBSCRIBE to the master of the channel's
+	// slot. That slot is computed as that of a key, from the hash tag in the channel's
+	// name. If the slot moves, the subscription ends.
 	Subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error)
 
-	// Scan yields the keys that match a glob pattern, on every node, by SCAN. A key may
-	// come twice. An error ends the iteration.
+	// Scan sends SCAN to every master until all pages are read, and yields the keys that
+	// match a glob pattern. It may yield a key twice. It yields an error as the last pair.
 	Scan(ctx context.Context, match string) iter.Seq2[string, error]
 
-	// Sharded reports whether this is a Redis Cluster, where channels use SPUBLISH and
-	// SSUBSCRIBE in the slot of their name.
+	// Sharded reports whether this is a Redis Cluster. There the scripts send pushes with
+	// SPUBLISH.
 	Sharded() bool
 }
 
@@ -62,12 +81,14 @@ type SendsOnce interface {
 
 // Subscription is one confirmed subscription of a [Store].
 type Subscription interface {
-	// Ping makes one round trip on the subscription's connection.
+	// Ping makes one round trip on the subscription's connection. It returns nil only if
+	// the server has answered.
 	Ping(ctx context.Context) error
-	// Done is closed when the subscription has ended, for any reason.
+	// Done is closed when the subscription has ended: after Close, and when its connection
+	// breaks.
 	Done() <-chan struct{}
-	// Close ends the subscription, and its connection if it is the last one on it. It
-	// may be called more than once.
+	// Close ends the subscription. It also closes the connection if no other subscription
+	// uses it. Further calls do nothing.
 	Close()
 }
 
@@ -78,14 +99,15 @@ type Call struct {
 	Args   []string
 }
 
-// Result is the result of one Call of [Store.EvalAll].
+// Result is the result of one Call of [Store.EvalAll] or [Store.EvalWait].
 type Result struct {
 	Reply []string
 	Err   error
 }
 
-// Script is a Lua script: a name for people, the SHA for EVALSHA and the source for
-// EVAL.
+// Script is a Lua script. It has three fields, all strings: Name is for people and
+// metrics, SHA is the argument of EVALSHA, and Source is the argument of EVAL.
+// [NewScript] sets all three.
 type Script = script.Script
 
 // ServerError is the text of an error reply of the server. An example is "NOPERM User
@@ -95,5 +117,5 @@ type ServerError string
 func (e ServerError) Error() string { return string(e) }
 
 // NewScript returns a script with a name and Lua source, for a program that runs its
-// own through a [Store].
+// own scripts through a [Store].
 func NewScript(name, source string) *Script { return script.New(name, source) }

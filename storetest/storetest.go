@@ -1,13 +1,21 @@
-// Package storetest is the conformance suite of a driver. It tests the scripts
-// and the pushes of a [holdfast.Store] through the public API, as a program
-// uses them.
+// Package storetest tests a driver. It first calls the methods of the
+// [holdfast.Store] one by one. Then it uses locks through the public API, as a
+// program does.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) holdfast.Store { return mystore.New(server(t)) })
+//		address := startServer(t) // once: all stores must reach the same server
+//		storetest.Run(t, func(t *testing.T) holdfast.Store {
+//			store := mystore.New(address)
+//			t.Cleanup(func() { store.Close() })
+//			return store
+//		})
 //	}
 //
-// It needs only the Store. Its keys begin with a random prefix, so it can run
-// on a server with other data.
+// It needs a server that holdfast supports, without replicas, and rights for
+// the commands of the scripts, DEL and SCAN. If the driver supports Cluster,
+// run it a second time against a Cluster. Its keys begin with a random prefix
+// or with "holdfast", so it can run on a server with other data. It takes about
+// 15 s.
 package storetest
 
 import (
@@ -23,10 +31,25 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// Run runs the suite as subtests of t. It calls open once for each process that
-// a test simulates. All stores must reach the same server.
+// Run runs the suite as subtests of t. It calls open for each process that a
+// test simulates. All stores must reach the same server; open may return the
+// same Store each time. If the subtests Replies, Scan or Subscribe fail, Run
+// stops, because most other subtests would fail for the same reason.
+//
+// Run does not test:
+//
+//   - that a call returns by the deadline of its ctx
+//   - that EvalAll and EvalWait use one pipeline
+//   - that EvalWait counts the replicas: it uses none
+//   - that Done is closed, and Ping fails, when the connection breaks
+//   - redirects of a Cluster (MOVED, ASK), failovers and leaks
+//
+// Use the race detector to test concurrent use.
 func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	s := suite{open: open, prefix: fmt.Sprintf("storetest-%x:", rand.Uint64())}
+	if !t.Run("Replies", s.replies) || !t.Run("Scan", s.scan) || !t.Run("Subscribe", s.subscribe) {
+		t.Fatal("the Store does not do what the comments of holdfast.Store say: the other tests did not run")
+	}
 	t.Run("LockAndRelease", s.lockAndRelease)
 	t.Run("TryLockHeld", s.tryLockHeld)
 	t.Run("HandOver", s.handOver)

@@ -1,0 +1,142 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// replies compares what Eval and EvalAll return with the comments of holdfast.Store. The
+// server has never seen these scripts, so the first run of each needs its source.
+func (s suite) replies(t *testing.T) {
+	store := s.open(t)
+	args := []string{"", "two words", "line\r\nbreak", "\x00\xff"}
+	cases := []struct {
+		lua     string
+		want    []string
+		refused string // the server's error
+		fails   bool   // an error of the driver or the server
+	}{
+		{lua: "return 9007199254740991", want: []string{"9007199254740991"}},
+		{lua: "return -1", want: []string{"-1"}},
+		{lua: "return 'text'", want: []string{"text"}},
+		{lua: "return ''", want: []string{""}},
+		{lua: "return redis.status_reply('OK')", want: []string{"OK"}},
+		{lua: "return false"},
+		{lua: "return {}"},
+		{lua: "return {1, 'two', '', false, 5}", want: []string{"1", "two", "", "", "5"}},
+		{lua: "return ARGV", want: args},
+		{lua: "return {KEYS[1], #KEYS, #ARGV}", want: []string{s.prefix + "reply", "1", "4"}},
+		{lua: "return redis.error_reply('SOLD out')", refused: "SOLD out"},
+		{lua: "return {1, {2}}", fails: true},
+	}
+	check := func(by, lua string, got holdfast.Result, want []string, refused string, fails bool) {
+		t.Helper()
+		switch {
+		case fails && got.Err == nil, !fails && refused == "" && (got.Err != nil || !slices.Equal(got.Reply, want)):
+			t.Errorf("%s of %q: got %q, %v, want %q, error: %t", by, lua, got.Reply, got.Err, want, fails)
+		case refused != "" && !errors.Is(got.Err, holdfast.ServerError(refused)):
+			t.Errorf("%s of %q: got %q, error %v (%[4]T), want ServerError(%q)", by, lua, got.Reply, got.Err, refused)
+		}
+	}
+	calls := make([]holdfast.Call, len(cases))
+	for _, by := range []string{"Eval by source", "Eval by SHA", "EvalAll by source", "EvalAll by SHA"} {
+		for i, c := range cases {
+			// EvalAll gets other sources than Eval. Half of the scripts of its first run are known.
+			source := c.lua + " -- " + s.prefix + by[:len("Eval ")] + strconv.Itoa(i%2)
+			calls[i] = holdfast.Call{Script: holdfast.NewScript("reply", source), Keys: []string{s.prefix + "reply"}, Args: args}
+			if by[:5] == "Eval " {
+				var got holdfast.Result
+				got.Reply, got.Err = store.Eval(within(t), calls[i])
+				check(by, c.lua, got, c.want, c.refused, c.fails)
+			}
+		}
+		if by[:5] == "Eval " {
+			continue
+		}
+		results := store.EvalAll(within(t), calls)
+		if len(results) != len(calls) {
+			t.Fatalf("%s: got %d results, want %d", by, len(results), len(calls))
+		}
+		for i, c := range cases {
+			check(by, c.lua, results[i], c.want, c.refused, c.fails)
+		}
+	}
+}
+
+// scan finds so many keys that SCAN needs several pages.
+func (s suite) scan(t *testing.T) {
+	const count, batch = 3000, 500
+	store := s.open(t)
+	each := func(lua string) {
+		script := holdfast.NewScript("each", "for _, key in ipairs(KEYS) do "+lua+" end")
+		for start := 0; start < count; start += batch {
+			keys := make([]string, batch)
+			for i := range keys {
+				keys[i] = fmt.Sprintf("%s{scan}:%d", s.prefix, start+i)
+			}
+			if _, err := store.Eval(within(t), holdfast.Call{Script: script, Keys: keys}); err != nil {
+				t.Fatalf("Eval with %d keys: %v", batch, err)
+			}
+		}
+	}
+	each("redis.call('SET', key, '', 'PX', 600000)")
+	found := map[string]bool{}
+	for key, err := range store.Scan(within(t), s.prefix+"{scan}:*") {
+		if err != nil {
+			t.Fatalf("Scan: %v", err)
+		}
+		found[key] = true
+	}
+	each("redis.call('DEL', key)")
+	if len(found) != count {
+		t.Fatalf("Scan: got %d keys, want %d: read pages until the cursor is 0", len(found), count)
+	}
+}
+
+// subscribe publishes as soon as Subscribe has returned, and wants every message in order.
+func (s suite) subscribe(t *testing.T) {
+	const count = 300
+	store := s.open(t)
+	channel := "holdfast/wake:{" + s.prefix + "subscribe}"
+	got := make(chan string, 2*count)
+	sub, err := store.Subscribe(within(t), channel, func(payload string) { got <- payload })
+	if err != nil {
+		t.Fatalf("Subscribe: %v", err)
+	}
+	defer sub.Close()
+	command := "PUBLISH"
+	if store.Sharded() {
+		command = "SPUBLISH"
+	}
+	publish := holdfast.NewScript("publish", "for i = 1, tonumber(ARGV[1]) do redis.call('"+command+"', KEYS[1], 'message ' .. i) end")
+	if _, err := store.Eval(within(t), holdfast.Call{Script: publish, Keys: []string{channel}, Args: []string{strconv.Itoa(count)}}); err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	timeout := time.After(5 * time.Second)
+	for i := range count {
+		select {
+		case payload := <-got:
+			if want := fmt.Sprintf("message %d", i+1); payload != want {
+				t.Fatalf("message: got %q, want %q: call message in order, from one goroutine", payload, want)
+			}
+		case <-timeout:
+			t.Fatalf("got %d of %d messages that were published after Subscribe had returned", i, count)
+		}
+	}
+	if err := sub.Ping(within(t)); err != nil {
+		t.Errorf("Ping: %v", err)
+	}
+	sub.Close()
+	sub.Close()
+	select {
+	case <-sub.Done():
+	case <-time.After(5 * time.Second):
+		t.Error("Done is not closed 5 s after Close")
+	}
+}
