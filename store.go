@@ -38,10 +38,10 @@ type Store interface {
 	// answer gets an error, for example ctx.Err(). An answered call may keep its reply.
 	EvalAll(ctx context.Context, calls []Call) []Result
 
-	// EvalWait runs the calls in one pipeline, followed by WAIT for the number of replicas
-	// on the same connection, because WAIT counts only what its connection wrote. In a
-	// Cluster all keys of all calls are in one slot. WAIT gets the timeout in whole ms, at
-	// least 1: with 0 it waits for ever.
+	// EvalWait runs the calls in one pipeline, followed by WAIT for the number of
+	// replicas. WAIT must be on the same connection, because it counts only what that
+	// connection wrote. In a Cluster all keys of all calls are in one slot. WAIT gets the
+	// timeout in whole ms, at least 1: with 0 it waits for ever.
 	//
 	// EvalWait always returns one Result for each call, also if ctx has ended before. acked
 	// is the answer of WAIT: the number of replicas that acknowledged all calls. The error

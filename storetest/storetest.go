@@ -15,7 +15,7 @@
 // the commands of the scripts, DEL and SCAN. If the driver supports Cluster,
 // run it a second time against a Cluster. Its keys begin with a random prefix
 // or with "holdfast", so it can run on a server with other data. It takes about
-// 15 s.
+// 11 s.
 package storetest
 
 import (
