@@ -147,8 +147,8 @@ const runExample = `  holdfast run nightly -- ./backup           wait for the lo
   # at ten past each hour; cron mails output only, so print a failure
   HOLDFAST_REDIS_URL=redis://redis.internal:6379
   PATH=/usr/local/bin:/usr/bin:/bin
-  0 3 * * *  holdfast run -qE0 --every 24h nightly -- backup || echo "code $?"
-  10 * * * * holdfast run -qE0 --every 1h --at 10m hourly -- sync || echo "code $?"
+  0 3 * * *  holdfast run -qE0 --every 24h nightly -- backup || echo "rc $?"
+  10 * * * * holdfast run -qE0 --every 1h --at 10m sync -- sync || echo "rc $?"
 
   # many readers or one writer; at most four builds at a time
   holdfast run --shared index -- ./report
