@@ -73,6 +73,12 @@ func (c *core) check(ctx context.Context) []Check {
 func broken(name string, err error) Check {
 	check := Check{Name: name, State: CheckFail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
 	var strange odd
+	switch said, _ := asServerError(err); {
+	case strings.HasPrefix(string(said), "OOM"):
+		check.Fix = "raise maxmemory, or delete keys that no program needs"
+	case strings.HasPrefix(string(said), "READONLY"):
+		check.Fix = "use the address of the master, or of Sentinels (sentinel://)"
+	}
 	if _, said := asServerError(err); !said && !errors.As(err, &strange) {
 		check.Fix = "check that the server runs, and its address, port, TLS and firewalls"
 		check.Finding = "no answer: " + check.Finding
@@ -169,18 +175,18 @@ func unsaid(name, what string) Check {
 // arrive well before it ends.
 func (c *core) judgeTime(slowest time.Duration) Check {
 	life := min(c.options.TTL, window)
-	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; a grant lasts %v until its first renewal", slowest.Round(10*time.Microsecond), life)}
+	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; it must stay well below %v, the ttl of a handed-over lock until its first renewal", slowest.Round(10*time.Microsecond), life)}
 	switch {
 	case slowest > life/3:
 		check.State = CheckFail
-		check.Consequence = "grants arrive shortly before they end: callers get ErrTooSlow, and leases are lost"
+		check.Consequence = "a grant arrives shortly before it ends: callers get ErrTooSlow, and leases are lost"
 	case slowest > life/10:
 		check.State = CheckWarn
 		check.Consequence = "if the delay grows a little, leases are lost"
 	default:
 		return check
 	}
-	check.Fix = "use a longer TTL or a nearer server; if it is near, find what keeps it busy (SLOWLOG, LATENCY)"
+	check.Fix = "use a longer TTL, or a server that is nearer; if it is near, find the commands that keep it busy (SLOWLOG, LATENCY)"
 	return check
 }
 

@@ -89,13 +89,21 @@ func judgeMemory(s server) Check {
 		check.Fix = mend
 	case limit > 0 && used > limit/10*9:
 		check.State = CheckWarn
-		check.Finding += fmt.Sprintf(", %d of %d MiB used", used>>20, limit>>20)
+		check.Finding += ", " + usedOf(used, limit) + " used"
 		check.Consequence = "when memory is full, held names can be renewed and released, but no new lock is granted (OOM)"
 		check.Fix = "raise maxmemory, or delete keys"
 	case limit == 0:
 		check.Finding += ", no maxmemory"
 	}
 	return check
+}
+
+// usedOf is "90 of 100 KiB", or in MiB if the limit is large.
+func usedOf(used, limit int64) string {
+	if limit < 10<<20 {
+		return fmt.Sprintf("%d of %d KiB", used>>10, limit>>10)
+	}
+	return fmt.Sprintf("%d of %d MiB", used>>20, limit>>20)
 }
 
 // judgePersistence says what a restart forgets.

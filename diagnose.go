@@ -85,7 +85,7 @@ func (s *State) Diagnose(o *DiagnoseOptions) []Diagnosis {
 	case h == nil || h.Cooldown && h.Remaining < 0:
 	case h.Cooldown:
 		found = append(found, s.resting())
-	case h.Foreign:
+	case h.Foreign && h.Remaining >= 0:
 		found = append(found, s.unmanaged())
 	case h.Remaining >= 0:
 		found = append(found, s.aboutHolders(o)...)

@@ -11,8 +11,8 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 	if h.Revoked != "" {
 		found = append(found, Diagnosis{
 			CodeRevoking,
-			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it stops, for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
-			fmt.Sprintf("wait; holdfast steal %s takes it at once, but then two holders may work at a time", s.tenureFlags()),
+			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it stops, or for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
+			fmt.Sprintf("wait; 'holdfast steal %s' takes the name at once, but then two holders may work at a time", s.tenureFlags()),
 		})
 	} else if late := s.late(); late != nil {
 		found = append(found, *late)
@@ -30,7 +30,11 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 func (s *State) healthy() string {
 	h := s.Holder
 	if s.Kind != KindMutex {
-		return fmt.Sprintf("%s by %s, renewed on time", s.use(), s.whos())
+		text := fmt.Sprintf("%s by %s, renewed on time", s.use(), s.whos())
+		if s.overSize() {
+			text += fmt.Sprintf("; the size is now %d, so no caller gets a permit until %d are returned", s.Size, s.Used-s.Size+1)
+		}
+		return text
 	}
 	text := "held by " + h.Describe()
 	if s.Term > 0 {
@@ -45,12 +49,20 @@ func (s *State) healthy() string {
 	if h.Exported {
 		return text + fmt.Sprintf("; the lease was exported: no process renews it by itself, and it ends in %s unless it is renewed", rough(h.Remaining))
 	}
+	if life := s.life(h); life == h.TTL && h.Remaining < life*3/5 {
+		return text + fmt.Sprintf("; it has not renewed for %s, and %s is left of its ttl of %s", rough(h.TTL-h.Remaining), rough(h.Remaining), rough(h.TTL))
+	}
 	return text + ", renews on time"
 }
+
+// overSize reports whether a semaphore was made smaller while more permits were held.
+func (s *State) overSize() bool { return s.Kind == KindSemaphore && s.Used > s.Size && s.Size > 0 }
 
 // use says how a name of a shared kind is used.
 func (s *State) use() string {
 	switch {
+	case s.overSize():
+		return fmt.Sprintf("%d permits are held", s.Used)
 	case s.Kind == KindSemaphore:
 		return fmt.Sprintf("%d of %d permits are held", s.Used, s.Size)
 	case s.Holder.Part.Writes:
@@ -77,12 +89,19 @@ const (
 	expiringShare = 10
 )
 
+// life is the ttl that a holder was given: until the first renewal of a pushed grant,
+// the claim window.
+func (s *State) life(h *Holder) time.Duration {
+	w := min(h.TTL, window)
+	if h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
+		return w // it may have had no time to renew
+	}
+	return h.TTL
+}
+
 // lateness is the code of a holder that has not renewed in time; empty: it has.
 func (s *State) lateness(h *Holder) Code {
-	life := h.TTL
-	if w := min(h.TTL, window); h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
-		life = w // it may have had no time to renew
-	}
+	life := s.life(h)
 	switch {
 	case h.TTL == 0 || h.Remaining < 0:
 		return ""
@@ -123,9 +142,9 @@ func (s *State) late() *Diagnosis {
 	if worst == nil {
 		return nil
 	}
-	about := fmt.Sprintf("%s renews late: %s is left of its ttl of %s; a healthy holder has at least %s",
+	about := fmt.Sprintf("%s renews late: %s is left of its ttl of %s; a holder that renews on time always has at least %s",
 		worst.Describe(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
-	action := fmt.Sprintf("check its process: it hangs, or does not reach the server (load, network). If it does not renew, the name is free in %s. If its lease was exported: adopt it", rough(worst.Remaining))
+	action := fmt.Sprintf("check its process: it hangs, or it does not reach Redis (load, network). If it does not renew, the name is free in %s. If its lease was exported, adopt the lease", rough(worst.Remaining))
 	code := s.lateness(worst)
 	if code == CodeExpiring {
 		about = fmt.Sprintf("%s has stopped renewing: %s is left of its ttl of %s", worst.Describe(), rough(worst.Remaining), rough(worst.TTL))
@@ -168,7 +187,7 @@ func (s *State) long(o *DiagnoseOptions) *Diagnosis {
 // toStop says how a holder is made to stop.
 func (s *State) toStop() string {
 	if h := s.Holder; s.quorum || h.Hash == "" || h.Foreign {
-		return "to end it, stop its process: this hold cannot be revoked"
+		return "to end this hold, stop its process: it cannot be revoked"
 	}
 	return "holdfast revoke " + s.tenureFlags() + " asks it to stop"
 }
@@ -188,28 +207,24 @@ func (s *State) keyName() string {
 func (s *State) resting() Diagnosis {
 	return Diagnosis{
 		CodeCooldown, fmt.Sprintf("in cool-down after the hold of %s, for %s more (MinHold)", given(s.Holder.Owner, "another"), rough(s.Holder.Remaining)),
-		"wait; to free it sooner delete " + s.keyName() + " in Redis; its job may then run twice",
+		"wait; to free the name sooner, delete " + s.keyName() + " in Redis: the job may then run twice",
 	}
 }
 
 func (s *State) noTTL() Diagnosis {
-	about := fmt.Sprintf("held by %s without an expiry: if that process is dead, the name stays locked", s.Holder.Describe())
+	about := fmt.Sprintf("held by %s, but the key has no expiry: if that client is dead, the name stays locked", s.Holder.Describe())
 	if s.Holder.Cooldown {
-		about = "in cool-down without an expiry: the name stays locked"
+		about = "in cool-down, but the key has no expiry: the name stays locked"
 	}
 	return Diagnosis{
 		CodeNoTTL, about,
-		"find the program that set " + s.keyName() + " in Redis, and delete the key if no work depends on it; Options.RepairOrphans gives such keys an expiry",
+		"find the program that set " + s.keyName() + " in Redis. If that program is dead, delete the key; Options.RepairOrphans gives such keys an expiry",
 	}
 }
 
 func (s *State) unmanaged() Diagnosis {
-	until := ""
-	if s.Holder.Remaining >= 0 {
-		until = ", for " + rough(s.Holder.Remaining) + " more unless it renews"
-	}
 	return Diagnosis{
-		CodeUnmanaged, fmt.Sprintf("held by %s%s; its owner and start are unknown", s.Holder.Describe(), until),
-		"wait for it: it has no place in the queue, and cannot be revoked",
+		CodeUnmanaged, fmt.Sprintf("held by %s, for %s more unless it renews; its owner and start are unknown", s.Holder.Describe(), rough(s.Holder.Remaining)),
+		"wait until it releases the name: holdfast cannot revoke or steal it",
 	}
 }

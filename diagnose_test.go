@@ -89,6 +89,7 @@ func TestDiagnose(t *testing.T) {
 	}{
 		"free":         {held(func(s *holdfast.State) { s.Holder = nil }), nil, "", ""},
 		"held":         {held(nil), nil, healthy, "held by a for 1m0s, renews on time"},
+		"overdue":      {held(remaining(8 * sec)), nil, healthy, "held by a for 1m0s; it has not renewed for 7s, and 8s is left of its ttl of 15s"},
 		"no label":     {held(func(s *holdfast.State) { s.Holder.Owner = "" }), nil, healthy, "held by a process without a label"},
 		"leads":        {held(func(s *holdfast.State) { s.Term = 7 }), nil, healthy, "led by a for 1m0s"},
 		"since when?":  {held(heldFor(0)), nil, healthy, "held by a, renews on time"},
@@ -102,7 +103,7 @@ func TestDiagnose(t *testing.T) {
 		}), nil, healthy, "held by web-3:4121 (alice) for"},
 		"waited for":  {held(func(s *holdfast.State) { waitFor(s, waiter("b", 3*sec, holdfast.Part{})) }), nil, healthy, ""},
 		"third left":  {held(remaining(5 * sec)), nil, healthy, ""},
-		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its ttl of 15s; a healthy holder has at least 10s"},
+		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its ttl of 15s; a holder that renews on time always has at least 10s"},
 		"tenth left":  {held(remaining(1500 * time.Millisecond)), nil, "renewals-late", "the name is free in 1.5s"},
 		"nearly over": {held(remaining(1499 * time.Millisecond)), nil, "expiring", "a has stopped renewing: 1.5s is left of its ttl of 15s"},
 		"claims it":   {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = sec, sec }), nil, healthy, ""},
@@ -142,12 +143,12 @@ func TestDiagnose(t *testing.T) {
 		"no history":       {held(heldFor(26 * minute)), &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
 		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
 
-		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it stops, for 1s at most"},
+		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it stops, or for 1s at most"},
 		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "in cool-down after the hold of a, for 1m0s more"},
 		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "the name stays locked"},
 		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it renews"},
-		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl unmanaged", "its key, holdfast:job, in Redis"},
-		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a without an expiry"},
+		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl", "its key, holdfast:job, in Redis"},
+		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a, but the key has no expiry"},
 
 		"free, just waited for": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, waiter("b", 2*sec-1, holdfast.Part{})) }), nil, "", ""},
 		"free, waited for": {held(func(s *holdfast.State) {
@@ -388,7 +389,7 @@ func TestSurveyCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"Held":2,"Cooldown":1,"Free":1,"Unreadable":1,"Waiting":2,"Problems":2,"Codes":{"cooldown":1,"held-healthy":1,"no-ttl":1,"store-error":1,"unmanaged":1}}`
+	want := `{"Held":2,"Cooldown":1,"Free":1,"Unreadable":1,"Waiting":2,"Problems":2,"Codes":{"cooldown":1,"held-healthy":1,"no-ttl":1,"store-error":1}}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -38,18 +38,18 @@ func (s *State) aboutWaiters(o *DiagnoseOptions) (found []Diagnosis) {
 	case s.fits(w) && w.Waited >= stuckAfter:
 		found = append(found, Diagnosis{
 			CodeStarving, fmt.Sprintf("%s has been at the head of the queue for %s, although it could have the name%s", w.Describe(), rough(w.Waited), behind),
-			"check whether its process hangs or is cut off: the next client that asks makes the queue move; holdfast doctor shows whether messages arrive",
+			"check whether its process hangs or has lost its connection; 'holdfast doctor' shows whether messages arrive. The next client that locks the name makes the queue move",
 		})
 	case s.starves(w, o):
 		found = append(found, Diagnosis{
 			CodeStarving, fmt.Sprintf("%s, at the head of the queue, has waited for %s, although %s has held the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
-			"look for a client of another library that takes the name: such clients ignore the queue",
+			"look for a client of another library that takes this name: such clients ignore the queue",
 		})
 	}
 	if s.blocked(w) {
 		found = append(found, Diagnosis{
 			CodeReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited %s for %s to finish reading%s", w.Describe(), rough(w.Waited), s.whos(), behind),
-			"check what they read for so long: holdfast revoke asks one reader to stop; no other caller gets the name before the writer",
+			"find out why the readers take so long, or run this for each reader: holdfast revoke " + s.tenureFlags() + ". Then the writer is next",
 		})
 	}
 	return found

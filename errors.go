@@ -265,7 +265,7 @@ func notTheCallers(err error) error {
 func explain(said ServerError, l string) error {
 	switch {
 	case strings.Contains(string(said), "WRONGTYPE"):
-		return fmt.Errorf("a key of this lock has a type that holdfast does not write (%s, or a key derived from it): another program or another kind of lock uses it: %w", shorten(l), said)
+		return fmt.Errorf("another program or another kind of lock uses the key %s, or a key derived from it; use another name or prefix: %w", shorten(l), said)
 	case denied(string(said)):
 		right := missingRight(string(said), l)
 		if right != "" {

@@ -32,7 +32,7 @@ func (e *TenureError) Error() string {
 		}
 		return text
 	case h.Hash == e.Tenure:
-		return fmt.Sprintf("holdfast: %s is held by a client of another library, which cannot be notified", e.Name)
+		return fmt.Sprintf("holdfast: %s is held by a client of another library: holdfast cannot revoke or steal it; if that client is dead, delete the key in Redis", e.Name)
 	case h.Foreign:
 		return fmt.Sprintf("holdfast: %s is not held by tenure %s, but by a client of another library", e.Name, e.Tenure)
 	}
@@ -75,7 +75,7 @@ func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (notif
 // TWO PROCESSES CAN BELIEVE THAT THEY HOLD THE NAME until the old holder notices the
 // loss. The old lease ends with [ErrLost], cause [Stolen]. It usually ends at once,
 // otherwise at its next renewal, or at its deadline if Redis is unreachable. Use Steal
-// for a holder that is stuck or dead, and if the resource checks tokens. Otherwise use
+// only if the holder is dead, or if the resource checks tokens. Otherwise use
 // [Client.Revoke].
 //
 // Arguments and errors are those of Revoke. If several tenures of a name are stolen

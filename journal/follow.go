@@ -13,7 +13,7 @@ import (
 // ErrRewound means that the stream has lost its newest entries, by a failover to a
 // replica that lagged, or by a deletion. Entries that came meanwhile may be missing.
 // [Follow] yields it.
-var ErrRewound = errors.New("holdfast: journal: the stream lost its end; entries may be missing here")
+var ErrRewound = errors.New("holdfast: journal: Redis lost the newest entries of the journal; some may be missing here")
 
 // looking is how often Follow asks.
 const looking = 250 * time.Millisecond

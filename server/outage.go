@@ -120,7 +120,7 @@ func (o *outage) probe(ctx context.Context) *problem {
 		}
 		return nil // it answers; what it refuses others are told
 	case ctx.Err() != nil:
-		return unavailable(fmt.Sprintf("the store has not answered for %v", probeTime))
+		return unavailable(fmt.Sprintf("Redis did not answer within %v", probeTime))
 	}
 	return unavailable(strings.TrimPrefix(err.Error(), "holdfast: "))
 }

@@ -136,7 +136,7 @@ func printReport(s screen, r *journal.Report) {
 		s.printf("not checked: %s of semaphores and reader-writer locks, which may overlap\n", several(r.Shared, "lease"))
 	}
 	if r.Leases > 0 {
-		s.printf("uncertainty: %s (the errors of the clocks can hide an overlap that short)\n", duration(r.Uncertainty))
+		s.printf("uncertainty: %s (clock errors can hide a shorter overlap)\n", duration(r.Uncertainty))
 	}
 }
 

@@ -83,7 +83,7 @@ func (a *app) examine(ctx context.Context, ttl time.Duration) ([]holdfast.Check,
 	if errors.As(err, &coded) && (coded.code == exitUnreachable || coded.code == exitNoPerm) {
 		return []holdfast.Check{{
 			Name: "connection", State: holdfast.CheckFail, Finding: err.Error(), Consequence: "no name can be locked",
-			Fix: "see that the server runs, and that its URL, password, TLS and firewalls are right",
+			Fix: "check that the server runs, and check the URL, password, TLS and firewalls",
 		}}, nil
 	}
 	if err != nil {

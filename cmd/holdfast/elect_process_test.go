@@ -78,7 +78,7 @@ func TestElectLost(t *testing.T) {
 	if first == second {
 		t.Errorf("pid %d in both terms", first)
 	}
-	a.wantSaid("lost job (gone): the command was stopped; campaigning again\n")
+	a.wantSaid("lost job (gone: the key was deleted or lost): the command was stopped; campaigning again\n")
 	a.send(syscall.SIGTERM)
 	a.wantExit(128 + int(syscall.SIGTERM))
 

@@ -158,9 +158,9 @@ func variablesHelp(cmd *cobra.Command) string {
 			not = append(not, "--"+flag.Name)
 		}
 	})
-	text := "HOLDFAST_REDIS_URL or REDIS_URL sets --redis. HOLDFAST_LOG_FORMAT=json sets --log-format json. Each other flag has such a variable."
+	text := "HOLDFAST_REDIS_URL or REDIS_URL sets --redis. HOLDFAST_LOG_FORMAT=json sets --log-format json, and so on for each other flag"
 	if len(not) > 0 {
-		text += " There is none for " + strings.Join(not, ", ") + "."
+		text += " except " + strings.Join(not, ", ")
 	}
-	return strings.Join(wrapped(text+" A flag on the command line takes precedence.", helpWidth), "\n")
+	return strings.Join(wrapped(text+". A flag on the command line takes precedence.", helpWidth), "\n")
 }

@@ -24,22 +24,26 @@ COLUMNS
 TOKENS UP TO is the highest token reserved, not the token of the lease: a process
 reserves a block of tokens at a time.
 
-PROBLEM is one of: possible-deadlock, no-ttl, starving, readers-block-writer, expiring,
-renewals-late, held-long. 'holdfast show NAME' explains it, and
-docs/guide/08-operating.md explains all of them. --problems lists only such names.
+PROBLEM is the code of a problem: possible-deadlock, no-ttl, starving,
+readers-block-writer, expiring, renewals-late or held-long. 'holdfast show NAME' explains
+it; for possible-deadlock, 'holdfast ls -o json' has the sentence and the remedy
+(reasons). docs/guide/08-operating.md explains all codes. --problems lists only names
+with a problem.
 
 LIMITS
-The command finds a name by the key of its tokens, which Redis keeps for a day after the
-last use. It does not find a key that only other libraries use. It reads all keys of the
+The command finds a name by the key of its tokens, which holdfast writes with the first
+lock and keeps for a day after the last one. So it misses a name that only clients of
+another library have locked, even if a client of holdfast waits for it; 'holdfast show
+NAME' shows such a name. The command reads all keys of the
 server with SCAN: on a large server that takes a while. The lines are not from one
 moment, because the names are read one after the other.
 
-A name that cannot be read is left out. The number of such names and the first reason
-go to stderr. The exit code depends on that reason: 77 a right is missing, 69 a part of
-a Cluster is unreachable, 70 another error, such as a key of another type.
+A name that cannot be read is not listed. The number of such names and the first reason
+go to stderr. The exit code follows from that reason: 77 a right is missing, 69 a part
+of a Cluster is unreachable, 70 another error, such as a key of another type.
 
 JSON OUTPUT
--o json prints an array of objects, sorted by name, with at most 100 waiters each:
+-o json prints an array of objects, sorted by name, with at most 100 waiters for each:
 
 ` + jsonFieldsHelp,
 		Example: `  holdfast ls
@@ -83,7 +87,7 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 	if hidden := used - len(states); problems {
 		a.say("%d of %s with a problem", len(states), several(used, "name"))
 	} else if hidden > 0 {
-		a.say("%d held or waited for, %d free (--all lists them)", len(states), hidden)
+		a.say("%d held, waited for or in cool-down, %d free (--all lists them)", len(states), hidden)
 	}
 	return errors.Join(err, leftOut(refused))
 }

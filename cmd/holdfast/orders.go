@@ -55,7 +55,7 @@ const orderJSONHelp = `JSON OUTPUT
 
   name    the name
   tenure  the hash that was given
-  done    false: that tenure does not hold the name any more (exit code 75)
+  done    false: nothing was changed (exit code 75)
   notified
           revoke: number of processes that were notified at once; steal: null
   holder  if done is false: null (the name is free), or owner, hash and foreign of
@@ -66,8 +66,8 @@ const orderCodesHelp = `EXIT CODES
    64  the command line is wrong, or the URL does not fit the server
    69  Redis is unreachable: unknown whether it was done; repeat it
    70  another error
-   75  that tenure does not hold NAME any more, or no holder was selected; nothing
-       was changed
+   75  that tenure does not hold NAME any more, a client of another library holds
+       it, or no holder was selected; nothing was changed
    77  Redis refused: password, user or rights`
 
 func (a *app) revokeCommand() *cobra.Command {
@@ -78,8 +78,8 @@ func (a *app) revokeCommand() *cobra.Command {
 		Long: `Ask the holder of the lock NAME to stop and to release it. Another process gets the
 lock after the release, or after the holder's ttl at the latest.
 
-The lease of the holder ends with the reason. 'holdfast run' stops its command and
-exits with 122. A holder that is frozen, or that ignores its lease, keeps the lock until
+The holder's lease ends, and the holder can read the reason. 'holdfast run' stops its
+command and exits with 122. A holder that is frozen, or that ignores its lease, keeps the lock until
 its ttl ends.
 
 SELECTING THE HOLDER
@@ -91,8 +91,9 @@ lock (--shared, --of), only the holder with this HASH is asked to stop.
 Waiters keep waiting, also those in the process of the holder. So that process can get
 the lock again. To prevent that, stop the process.
 
-A holder that cannot be notified at once learns of the revocation at its next renewal,
-within a third of its ttl. The command says so.
+If a holder cannot be notified at once, it learns of the revocation at its next renewal,
+within a third of its ttl. The command says so. A client of another library cannot be
+revoked: wait, or delete the key in Redis if that client is dead.
 
 ` + orderJSONHelp + "\n\n" + orderCodesHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash
@@ -117,10 +118,10 @@ func (a *app) stealCommand() *cobra.Command {
 		Long: `Take the lock NAME from its holder at once. The first waiter gets it, or it is free.
 THE OLD HOLDER MAY STILL RUN: first check that it is dead or stuck.
 
-The lease of the old holder ends with the reason when it is notified: usually at once,
-else at its next renewal, at the latest at its deadline. UNTIL THEN TWO PROCESSES ACT AS
-HOLDER. Nothing stops the first one except itself, and a resource that checks the
-token. 'holdfast revoke' is the safe alternative: it asks the holder to stop.
+The old lease ends when its process is notified: usually at once, otherwise at the next
+renewal or at its deadline. UNTIL THEN TWO PROCESSES ACT AS HOLDER. Only a resource that
+checks the fencing token refuses the writes of the old one. 'holdfast revoke' is the
+safe alternative: it asks the holder to stop.
 
 To run a command under the lock yourself, before all waiters, use 'holdfast run
 --steal'.
@@ -129,7 +130,8 @@ SELECTING THE HOLDER
 HASH names the tenure. 'holdfast show' prints it. If another process holds the lock by
 then, nothing is changed. On a terminal you may leave out HASH and TEXT: the command
 lists the holders and asks for both. If several hold the lock (--shared, --of), only
-the lease with this HASH is taken.
+the lease with this HASH is taken. A lock cannot be stolen from a client of another
+library: delete the key in Redis if that client is dead.
 
 ` + orderJSONHelp + "\n\n" + orderCodesHelp,
 		Example: `  holdfast show nightly -o json | jq -r .holder.hash
@@ -201,9 +203,9 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	case err != nil:
 		return err
 	case notified == nil:
-		a.say("took %s from tenure %s", visible(name), o.tenure)
+		a.say("took %s from tenure %s: the first waiter has it, or it is free; the old holder may run until its deadline", visible(name), o.tenure)
 	case *notified == 0:
-		a.say("the holder of %s could not be notified at once: it learns of the revocation at its next "+
+		a.say("the holder of %s could not be notified at once; it learns of the revocation at its next "+
 			"renewal, within a third of its ttl", visible(name))
 	default:
 		a.say("asked the holder of %s to stop", visible(name))

@@ -74,7 +74,7 @@ func (a *app) printChoice(state *holdfast.State, holders []holdfast.Holder) {
 		if text := partText(h.Part); text != "" {
 			part = text + "  "
 		}
-		s.printf("%3d  %s  %s%s of %s left  %s  %s\n", i+1, s.paint(bold, holderName(h)), part, remainingText(h), age(h.TTL), h.Hash, visible(h.Details.String()))
+		s.printf("%3d  %s  %s%s  %s  %s\n", i+1, s.paint(bold, holderName(h)), part, leftText(h), h.Hash, visible(h.Details.String()))
 	}
 	if more := state.Holding - len(holders); more > 0 {
 		s.printf("     and %d more: select one with --tenure\n", more)

@@ -60,6 +60,8 @@ func (a *app) resize(ctx context.Context, name string, size int) error {
 		return err
 	case state.Kind != holdfast.KindSemaphore:
 		a.say("%s has %s, none are held", name, several(size, "permit"))
+	case state.Used > state.Size:
+		a.say("%s now has %s, and %d are held: no caller gets one until %d are returned", name, several(state.Size, "permit"), state.Used, state.Used-state.Size+1)
 	default:
 		a.say("%s: %s are held", name, useText(state))
 	}

@@ -228,10 +228,15 @@ func (a *app) conclude(name string, o runOptions, end ending, released error) er
 // lossOf says in a few words how a lease was lost.
 func lossOf(err error) string {
 	var lost *holdfast.LostError
-	if errors.As(err, &lost) && lost.Cause != holdfast.Expired {
-		return causeText(lost.Cause, lost.Reason)
+	switch {
+	case !errors.As(err, &lost) || lost.Cause == holdfast.Expired:
+		return "no renewal was answered in time"
+	case lost.Cause == holdfast.Gone && lost.Reason == "":
+		return "gone: the key was deleted or lost"
+	case lost.Cause == holdfast.Taken && lost.Reason == "":
+		return "taken: another process has the lock"
 	}
-	return "no renewal was answered in time"
+	return causeText(lost.Cause, lost.Reason)
 }
 
 // causeText is "revoked: db-3 is being drained (by ann@ops-1)".

@@ -15,7 +15,7 @@ func TestRunLost(t *testing.T) {
 	pid := r.pid("pid")
 	deleteKey(t, server)
 	r.wantExit(exitLost)
-	r.wantSaid("holdfast: lost job (gone): the command was stopped")
+	r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped")
 	wantDead(t, "the command", pid)
 	if !r.exists("asked") {
 		t.Error("the command got no TERM")

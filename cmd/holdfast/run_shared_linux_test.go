@@ -142,7 +142,7 @@ func TestRunSharedLost(t *testing.T) {
 			pid := r.pid("pid")
 			server.do(t, "DEL", "holdfast:job", "holdfast/holders:{holdfast:job}")
 			r.wantExit(exitLost)
-			r.wantSaid("holdfast: lost job (gone): the command was stopped")
+			r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped")
 			wantDead(t, "the command", pid)
 
 			r = startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "3s", kind.holds)

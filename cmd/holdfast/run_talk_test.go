@@ -64,7 +64,7 @@ func TestRunTellsLoss(t *testing.T) {
 	deleteKey(t, server)
 	r.says("lost job: gone")
 	r.wantExit(exitLost)
-	r.wantSaid("holdfast: lost job (gone): the command was stopped")
+	r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped")
 }
 
 // An outage is told once, and what it cost.
@@ -77,7 +77,7 @@ func TestRunTellsOutage(t *testing.T) {
 	r.says("Redis does not answer (")
 	server.start(t) // empty: what was held is gone, and that is found out
 	r.wantExit(exitLost)
-	r.wantSaid("holdfast: lost job (gone): the command was stopped") // and that Redis answers, if that was heard first
+	r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped") // and that Redis answers, if that was heard first
 }
 
 // A frozen Redis is told of before the command is stopped, although nothing has

@@ -55,7 +55,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&f.cert, "tls-cert", "", "`FILE` of the certificate (PEM): serve HTTPS")
 	flags.StringVar(&f.key, "tls-key", "", "`FILE` of the private key (PEM)")
 	flags.StringVar(&f.options.BasePath, "base-path", "", "`PATH` before all paths, such as /locks")
-	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`NAME` of this server, without tokens; repeat for more")
+	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`NAME` to accept in the Host header when there are no --tokens; may be repeated")
 	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "refuse all requests that change something")
 	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "longest ttl of a lease")
 	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "longest wait of a request")

@@ -44,6 +44,8 @@ func newSharedJSON(state *holdfast.State) sharedJSON {
 // useText says how a name of a shared kind is used.
 func useText(state *holdfast.State) string {
 	switch {
+	case state.Kind == holdfast.KindSemaphore && state.Used > state.Size:
+		return fmt.Sprintf("%s, size %d", several(state.Used, "permit"), state.Size)
 	case state.Kind == holdfast.KindSemaphore:
 		return fmt.Sprintf("%d of %d permits", state.Used, state.Size)
 	case state.Holder != nil && state.Holder.Part.Writes:
@@ -103,8 +105,8 @@ func holdersText(state *holdfast.State) string {
 func printHolders(s screen, state *holdfast.State) {
 	for i := range state.Holders {
 		h := &state.Holders[i]
-		s.printf("       %s  %s  %s of %s left  %s\n", s.paint(bold, holderName(h)), partText(h.Part),
-			remainingText(h), age(h.TTL), h.Hash)
+		s.printf("       %s  %s  %s  hash %s\n", s.paint(bold, holderName(h)), partText(h.Part),
+			leftText(h), firstOf(h.Hash, "-"))
 	}
 	if more := state.Holding - len(state.Holders); more > 0 {
 		s.printf("       and %d more\n", more)

@@ -19,9 +19,9 @@ FIELDS
 reserves a block of tokens for its renewals and turns. A command of 'holdfast run' has
 its own token in HOLDFAST_TOKEN.
 
-"why" explains the state of the name: a code, a sentence, and what to do. "Held for
-long" is found only if the journal has at least three holds of the name. A deadlock
-between processes is found only by 'holdfast ls', because that reads all names.
+"why" explains the state of the name: a code, a sentence, and what to do. The journal
+says how long a mutex is usually held, if it has three holds of the name. Only 'holdfast
+ls' finds a deadlock between processes, because it reads all names.
 
 "last run" is the newest run of 'run --every', Client.Once or Client.OnceEvery.
 
@@ -30,7 +30,7 @@ not free yet.
 
 A lease from 'holdfast acquire', or by request from 'holdfast serve', is shown with the
 process that took it, until another process adopts it. The output says that no process
-renews it. Redis stores that for the newest 32 leases of each process. An older lease is
+renews it. Redis stores this for the newest 32 leases of each process; an older one is
 shown as if its process renewed it.
 
 JSON OUTPUT
@@ -117,7 +117,7 @@ func printState(s screen, state *view) {
 	for i, w := range state.Waiters {
 		note := ""
 		if !w.Listening {
-			note = "  its process is gone or cut off"
+			note = "  its process has ended or has lost its connection"
 		}
 		s.printf("  %3d  %s  for %s%s%s\n", i+1, waiterName(w), age(w.Waited), wantsText(w.Part), s.paint(bad, note))
 	}

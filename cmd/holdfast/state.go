@@ -54,24 +54,30 @@ const jsonFieldsHelp = `  name          the name
   state         free, held, or cool-down: not held, and not free before
                 remaining_ms have passed (--min-hold)
   held          true if state is held
-  holder        null, or: owner (the label; of an election the leader's value),
-                hash (names the tenure), foreign (not made by holdfast), cooldown
-                (state is cool-down, and owner is the last holder), held_ms (null:
-                unknown), remaining_ms (null: no expiry), ttl_ms (null: unknown)
+  holder        null, or an object:
+                owner         the label; in an election the leader's value; in
+                              cool-down the last holder
+                hash          identifies the tenure, for revoke and steal
+                foreign       true: a client of another library holds the name
+                cooldown      true if state is cool-down
+                held_ms       null: unknown
+                remaining_ms  null: the key has no expiry
+                ttl_ms        null: unknown
   tokens_up_to  the highest token reserved, 0 if none is stored; a process reserves
                 a block of tokens, so the token of the lease is this or a lower
                 one, and only the holder knows it (HOLDFAST_TOKEN)
   waiting       number of processes that wait
-  waiters       the first 1,000 of them, in order, each with: position (0 is the
-                first), owner, hash, waited_ms, listening (false: its process is
-                gone or cut off)
+  waiters       the first of them (show 1,000, ls 100), in order, each with:
+                position (0 is the first), owner, hash, waited_ms, listening
+                (false: its process has ended or has lost its connection)
   reasons       state and problems, most serious first, each with: code, problem
                 (it needs attention), sentence, action (what to do; may be empty);
                 docs/guide/08-operating.md lists the codes
   at            the server's time
-  holders       of a semaphore or rwmutex: the first 1,000 of them, by the end of
-                their lease, each like holder, with permits or mode (read or
-                write), as waiters have them; holder is the first of them
+  holders       of a semaphore or rwmutex: the first 1,000, the lease that ends
+                first before the others; each is an object like holder, and also
+                has permits or mode (read or write), as waiters do; holder is the
+                first of them
   holding       with holders: their number
   size, used    of a semaphore: its permits, and how many of them are held; size
                 also of a free name whose size is stored, for 30 days
@@ -160,6 +166,17 @@ func remainingText(h *holdfast.Holder) string {
 		return "no expiry"
 	}
 	return age(h.Remaining)
+}
+
+// leftText is "6s of 15s left", or less if less is known.
+func leftText(h *holdfast.Holder) string {
+	switch {
+	case h.Remaining < 0:
+		return "no expiry"
+	case h.TTL <= 0:
+		return remainingText(h) + " left"
+	}
+	return remainingText(h) + " of " + age(h.TTL) + " left"
 }
 
 func tokenText(token int64) string {
