@@ -44,7 +44,7 @@ var inspectMutants = []mutant{
 	{guard: "deadlock: who gets on frees others", file: "deadlock.go", pkg: ".", name: "TestDiagnoseDeadlock",
 		edits: []string{"free = append(free, client)", ""}},
 	{guard: "diagnose: a claim window is no lateness", file: "diagnose_holder.go", pkg: ".", name: "TestDiagnose",
-		edits: []string{"life = w // it may have had no time to renew", "_ = w"}},
+		edits: []string{"return w // it may have had no time to renew", "_ = w"}},
 	{guard: "diagnose: nobody claims what was not granted lately", file: "diagnose_holder.go", pkg: ".", name: "TestDiagnose",
 		edits: []string{"h.Remaining <= w && s.grantedWithin(w) {", "h.Remaining <= w {"}},
 	{guard: "diagnose: to lead for long is no problem", file: "diagnose_holder.go", pkg: ".", name: "TestDiagnose",
