@@ -34,9 +34,9 @@ LIMITS
 The command finds a name by the key of its tokens, which holdfast writes with the first
 lock and keeps for a day after the last one. So it misses a name that only clients of
 another library have locked, even if a client of holdfast waits for it; 'holdfast show
-NAME' shows such a name. The command reads all keys of the
-server with SCAN: on a large server that takes a while. The lines are not from one
-moment, because the names are read one after the other.
+NAME' shows such a name. The command reads all keys of the server with SCAN: on a large
+server that takes a while. The lines are not from one moment, because the names are read
+one after the other.
 
 A name that cannot be read is not listed. The number of such names and the first reason
 go to stderr. The exit code follows from that reason: 77 a right is missing, 69 a part
