@@ -4,19 +4,20 @@ const serveHelp = `Serve locks over HTTP until ctrl-C: for programs without a ho
 scripts with curl, for Terraform, and for browsers. The URL is printed on stdout.
 
 LEASES
-A lease by request (POST /v1/leases): the answer has a text. Later requests renew and
-release the lease with it. Without a renewal it ends by its ttl. This server stores
-nothing about it: another server, or this one after a restart, serves it as well.
+A lease by request (POST /v1/leases): the answer has the text of the lease. Later
+requests use that text to renew and release it. Without a renewal the lease ends after
+its ttl. The server stores nothing about the lease, so you can send later requests to
+another server, or to this one after a restart.
 
 A lease bound to a stream (POST /v1/leases/stream): the server renews it while the
 connection is open, and releases it when the connection closes. When the server ends,
 its clients are notified and have --grace to close. Then their leases are released. If
-the server is killed, the leases end by their ttl.
+the server is killed, the leases end after their ttl.
 
-A lease is not a proof. A client that was paused can write after its lease has ended.
-Give the token of the lease to the resource, and let it refuse lower ones.
+A client that was paused can write after its lease has ended. So send the token of the
+lease with each write, and let the resource refuse lower tokens.
 
-While Redis is unreachable, requests are answered with 503 at once.
+While Redis is unreachable, the server answers with 503 at once.
 
 ACCESS
 Without --tokens the server listens on loopback only, and everybody on this machine can

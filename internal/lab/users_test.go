@@ -29,7 +29,7 @@ func every(ctx context.Context, client *holdfast.Client, name string, interval t
 	mutex := client.Mutex(name)
 	mutex.MinHold = interval
 	for wait := time.Duration(0); ; {
-		select { // who comes first runs it: chance spreads the users over the processes
+		select { // the first process runs the job: a random wait spreads the users over the processes
 		case <-time.After(wait + rand.N(interval/20)):
 		case <-ctx.Done():
 			return
@@ -37,9 +37,9 @@ func every(ctx context.Context, client *holdfast.Client, name string, interval t
 		lease, err := mutex.TryLock(ctx)
 		held, isHeld := errors.AsType[*holdfast.HeldError](err)
 		switch {
-		case isHeld: // another runs it, or has: the name rests
+		case isHeld: // another process runs the job, or has run it: the name is in cool-down
 			wait, err = min(held.Remaining, interval), nil
-		case err != nil: // nobody knows: soon again
+		case err != nil: // unknown whether the name is held: try again soon
 			wait = min(interval, 5*time.Second)
 		default:
 			granted := time.Now()
