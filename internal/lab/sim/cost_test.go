@@ -183,7 +183,7 @@ func TestCostOfHolding(t *testing.T) {
 			}
 			return nil
 		})
-		documented(t, "Client.Once", fmt.Sprintf("%d, %d where it is not due", first, late))
+		documented(t, "Client.Once", fmt.Sprintf("%d; %d if it is not due", first, late))
 	})
 }
 
