@@ -111,15 +111,15 @@ func (d *board) lock(r *http.Request, p *picture) view {
 	shown := v.data.(*lockPage)
 	what := "name"
 	if k := holdfast.Kind(shown.Kind); k == holdfast.KindSemaphore || k == holdfast.KindRWMutex {
-		what = "part"
+		what = "lease"
 	}
 	switch notified, _ := strconv.Atoi(q.Get("notified")); {
 	case q.Get("did") == string(Revoke) && notified > 0:
-		shown.Done = "The holder was asked to stop. The next waiter gets the " + what + " when it is released, or when a whole ttl has passed."
+		shown.Done = "The holder was asked to stop. The next waiter gets the name when the holder releases it, or when a whole ttl has passed."
 	case q.Get("did") == string(Revoke):
-		shown.Done = "Revoked, but the holder has no subscription: it learns of it by its next renewal, within about a third of its ttl."
+		shown.Done = "Revoked, but the holder has no subscription: it learns of this at its next renewal, within about a third of its ttl."
 	case q.Get("did") == string(Steal):
-		shown.Done = "Stolen: the " + what + " was handed over. The old holder may go on working until it learns of this, at the latest until its deadline."
+		shown.Done = "Stolen: the " + what + " was taken from its holder. The old holder may go on working until it learns of this, at the latest until its deadline."
 	}
 	return v
 }
@@ -178,7 +178,7 @@ func (d *board) form(l *lock, holders []holderCard) (*actForm, string) {
 	case l.Kind != holdfast.KindMutex:
 		return &actForm{Name: l.Name, Shown: visible(l.Name), Holders: holders}, ""
 	case h.Foreign:
-		return nil, "The holder is a client of another library, so it can't be asked to stop. End it in the program that set the key."
+		return nil, "The holder is a client of another library, so it can't be asked to stop, and the name can't be stolen. Stop the program that set the key; if it is dead, delete the key in Redis."
 	}
 	return &actForm{Name: l.Name, Shown: visible(l.Name), Tenure: h.Hash, Owner: ownerName(h)}, ""
 }
