@@ -78,12 +78,12 @@ var titles = map[string]string{
 	"held":         "the name is held",
 	"kind":         "the name has another kind",
 	"lost":         "the lease has ended",
-	"not-holder":   "that tenure does not hold the name",
+	"not-holder":   "that tenure does not hold the name, or is of another library",
 	"key-reused":   "the Idempotency-Key belongs to another request",
 	"busy":         "the server is busy",
 	"closing":      "the server is shutting down",
-	"unavailable":  "the store does not answer",
-	"refused":      "the store refused",
+	"unavailable":  "Redis does not answer",
+	"refused":      "Redis refused",
 	"internal":     "internal error",
 }
 

@@ -20,7 +20,7 @@ var exitMeanings = []exitMeaning{
 	{"0", "", "success; of run and elect: the command ended with 0"},
 	{"1, 2", "", "of doctor: a warning, a failure; of audit: refuted, not proved; of run and elect: the command's own"},
 	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name has another kind or another schedule (--every)"},
-	{"69", "unreachable", "the server is unreachable, or too few replicas answered: unknown whether the name is held"},
+	{"69", "unreachable", "the server is unreachable or cannot serve now (OOM, READONLY), or too few replicas answered: unknown whether the name is held"},
 	{"70", "other", "another error; the message says which"},
 	{"75", "busy", "the name is held (-n, -w), or its tick has begun (--every): -E changes this code; the holder is not the one of HASH (--steal, revoke, steal); of quorum status: no majority votes"},
 	{"77", "refused", "the server refused: password, user or rights"},

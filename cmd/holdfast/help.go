@@ -35,6 +35,16 @@ important ones on one screen. 'holdfast help exit-codes' lists the exit codes.`,
 	}
 }
 
+// suggestions are the commands that are spelled almost like word. Two letters of
+// three are too many to differ.
+func suggestions(cmd *cobra.Command, word string) []string {
+	cmd.SuggestionsMinimumDistance = 2
+	if len(word) <= 3 {
+		cmd.SuggestionsMinimumDistance = 1
+	}
+	return cmd.SuggestionsFor(word)
+}
+
 // topics are what help has a page for below cmd.
 func topics(cmd *cobra.Command) []string {
 	var names []string
@@ -50,7 +60,7 @@ func noSuchTopic(about *cobra.Command, args, rest []string) error {
 	if about == nil {
 		about, rest = &cobra.Command{}, args
 	}
-	similar := about.SuggestionsFor(rest[0])
+	similar := suggestions(about, rest[0])
 	for _, sub := range about.Commands() { // cobra suggests no topics
 		if sub.IsAdditionalHelpTopicCommand() && (strings.HasPrefix(sub.Name(), rest[0]) || strings.TrimSuffix(sub.Name(), "s") == rest[0]) {
 			similar = append(similar, sub.Name())

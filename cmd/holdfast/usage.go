@@ -42,7 +42,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := ""
-	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+	if similar := suggestions(cmd, args[0]); len(similar) > 0 {
 		hint = ": did you mean " + strings.Join(similar, " or ") + "?"
 	} else if cmd.ArgsLenAtDash() == 1 {
 		hint = fmt.Sprintf(": did you mean 'holdfast run %s -- ...'?", args[0])
