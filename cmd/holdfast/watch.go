@@ -26,8 +26,8 @@ write it, a moment after the event. Times are from the server's clock, shown in 
 time zone. The command asks the server four times per second.
 
 While the server is unreachable, the command retries and says so once on stderr. The
-events of that time follow. ctrl-C ends it with exit code 0. It also ends when the
-reader of its output is gone.
+events of that time follow. ctrl-C ends it with exit code 0. It also ends when
+the program that reads its output ends.
 
 JSON OUTPUT
 -o json prints one object per line:

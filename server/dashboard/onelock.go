@@ -247,7 +247,7 @@ func holdNow(l *lock) *hold {
 	if l == nil || !l.held() || l.Kind != holdfast.KindMutex {
 		return nil
 	}
-	return &hold{owner: ownerName(l.Holder), from: given(l)}
+	return &hold{owner: ownerName(l.Holder), from: given(l), undated: l.Holder.Foreign}
 }
 
 // timeline is the journal's, or without it what was seen.

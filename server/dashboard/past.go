@@ -30,13 +30,14 @@ type past struct {
 
 // hold is one tenure, as it was seen.
 type hold struct {
-	owner  string
-	tenure string // hash
-	from   time.Time
-	to     time.Time // zero: it goes on
-	waited time.Duration
-	shared bool // of a kind that several hold
-	end    string
+	owner   string
+	tenure  string // hash
+	from    time.Time
+	to      time.Time // zero: it goes on
+	waited  time.Duration
+	shared  bool // of a kind that several hold
+	undated bool // of a client of another library, whose start is unknown
+	end     string
 }
 
 // wait is a wait that ended with a grant.
@@ -146,7 +147,7 @@ func (p *past) compare(before, now *lock, continuous, tell bool) {
 		if stood {
 			lasted = max(0, lasted-now.seen.Sub(began))
 		}
-		p.begin(now.Name, hold{owner: ownerName(&h), tenure: h.Hash, from: began, waited: lasted, shared: now.Kind != holdfast.KindMutex})
+		p.begin(now.Name, hold{owner: ownerName(&h), tenure: h.Hash, from: began, waited: lasted, shared: now.Kind != holdfast.KindMutex, undated: h.Foreign})
 		if continuous && tell {
 			p.granted(stood || ended > 0, stood, lasted, now.seen)
 			p.add(journal.Entry{At: began, Event: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})

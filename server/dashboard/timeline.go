@@ -75,6 +75,9 @@ func rowOf(h hold, now time.Time) holdRow {
 		to = now
 	}
 	row := holdRow{Owner: h.owner, Colour: colour(h.owner), From: ago(h.from), Lasted: length(to.Sub(h.from)), End: endText(h)}
+	if h.undated {
+		row.From, row.Lasted = nil, "–"
+	}
 	if h.waited > 0 {
 		row.Waited = length(h.waited)
 	}
