@@ -11,9 +11,10 @@ import (
 
 // Election chooses one of many candidates to lead until it resigns or its term is lost.
 // It is a lock: the leader holds the name, its lease is the term, and the fencing token
-// is the number of the term. A [Mutex] of the same name excludes the candidates. An
-// Election has no state of its own and is safe for concurrent use, for example by
-// [Lead] and Observe at the same time. Make it with [Client.Election].
+// is the number of the term. A [Mutex] of the same name excludes the candidates. A
+// leader announces its term to observers by a message. An Election has no state of its
+// own and is safe for concurrent use, for example by [Lead] and Observe at the same
+// time. Make it with [Client.Election].
 type Election struct {
 	// MaxHold ends a term after this long, like [Mutex.MaxHold]. Set it before the
 	// first use. A negative value panics.

@@ -69,7 +69,7 @@ type Lost struct {
 	Reason string // of a Revoke or Steal
 	Held   time.Duration
 	Kind   Kind
-	At     time.Time // end of the lease, with a monotonic reading; its deadline if the client noticed it later
+	At     time.Time // when the lease ended, or its deadline if the client noticed the loss later; with a monotonic reading
 }
 
 // Renewed is the event that Redis answered a renewal.

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Extend prolongs a lease with [Mutex.NoRenew]. The lease then ends no earlier than
-// 99 % of ttl minus 2 ms from now. A ttl shorter than the remaining time changes
-// nothing.
+// Extend prolongs a lease with [Mutex.NoRenew]. The lease then lasts at least
+// 0.99 × ttl - 2 ms from now. A ttl shorter than the remaining time changes nothing.
 // [Mutex.MaxHold] still ends the lease. Extend panics if ttl is not from [MinTTL] to
 // [MaxTTL].
 //
@@ -21,8 +20,8 @@ import (
 // [ErrReleased] mean that the lease is over. After [ErrUnreachable] or the error of
 // ctx, Redis may have prolonged the name, but the deadline of the lease is not changed.
 // After [ErrReplicas] or a [ServerError] it is not changed either. Extend returns an
-// error for a lease without NoRenew. On a quorum it also does so for a ttl longer than
-// the TTL of the Mutex.
+// error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
+// the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	line := l.turn.line
 	switch {

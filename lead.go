@@ -15,9 +15,13 @@ import (
 // fails, log the error and continue, or return it to resign.
 //
 // If f returns during its term, Lead resigns and does not campaign again. It returns
-// the error of f, joined with [ErrUnknown] if Redis did not confirm the release. This
-// is also the result if ctx ends while f runs. If ctx ends while Lead waits, it
-// returns the error of ctx.
+// the error of f, joined with [ErrUnknown] if Redis did not confirm the release. Lead
+// does the same if ctx ends while f runs: it waits for f, resigns, and returns the error
+// of f, which may be nil. If ctx ends while Lead waits, it returns the error of ctx. If
+// f panics, Lead resigns, and the panic continues.
+//
+// To shut down, cancel ctx, wait until Lead has returned, and then call [Client.Close].
+// If you call Close first, the term is lost, and Lead returns [ErrClosed].
 //
 // If the term was lost, Lead ignores the result of f and does not log it. It releases
 // the name if a revocation or MaxHold ended the term. Then it campaigns again, at the

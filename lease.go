@@ -121,9 +121,11 @@ func (u *turn) err() error {
 	return nil
 }
 
-// Done returns a channel that is closed when the lease ends. After the first call, the
-// [Client] stays in memory until the lease ends. If you never call Release, the lease
-// is then renewed until the program ends.
+// Done returns a channel that is closed when the lease ends.
+//
+// The garbage collector closes a [Client] that your program no longer uses, and its
+// leases end. A call of Done prevents this until the lease ends: without a Release, the
+// lease is then renewed until the program ends.
 func (l *Lease) Done() <-chan struct{} {
 	c := l.turn.line.c
 	c.mu.Lock()
@@ -165,9 +167,11 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 // renewals move the deadline of the lease.
 //
 // If parent does not end, each call of Context uses memory until the lease ends. So
-// derive one context and use it for all work under the lease. The [Client] stays in
-// memory while your program keeps the context. If you call Done of the context, the
-// Client stays in memory until the context ends.
+// derive one context and use it for all work under the lease.
+//
+// The garbage collector does not close the [Client] while your program keeps this
+// context. After a call of the context's Done, it does not close the Client before the
+// context ends.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
@@ -254,8 +258,9 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 //
 // A nil error does not prove that you held the lock until the call. Another client may
 // have deleted or taken the key after the last renewal. Release then returns ErrLost
-// only if Redis answers before the deadline and the store reports [SendsOnce]. Stores
-// made by goredisstore.New and rueidisstore.New do not report it. Release also returns nil if a local waiter takes over, if the name lingers (see
+// only if Redis answers before the deadline and the store never repeats a command, see
+// [SendsOnce]. Stores made by goredisstore.New and rueidisstore.New may repeat it.
+// Release also returns nil if a local waiter takes over, if the name lingers (see
 // [Options.Linger]), or on a quorum. To check at the end of the work, call
 // [Lease.EnsureHeld] before Release.
 func (l *Lease) Release() error {

@@ -75,8 +75,11 @@ func (m *Mutex) Name() string { return m.name }
 // the lease. ctx limits only the wait and does not end the lease.
 //
 // When ctx ends, Lock returns the error of ctx within 20 ms. The client removes the call
-// from the queue, and continues in the background if Redis has not confirmed it yet. While Redis is
-// unreachable, Lock retries for one TTL (1 to 15 s) and then returns [ErrUnreachable].
+// from the queue, and continues in the background if Redis has not confirmed it yet.
+//
+// While Redis is unreachable, Lock retries for one TTL (1 to 15 s) and then returns
+// [ErrUnreachable]. The first Lock of a new Client retries for up to 2 s longer.
+//
 // Under the context of a lease that is over, Lock returns [context.Canceled], and
 // [context.Cause] has the reason.
 //
@@ -172,7 +175,7 @@ type Locker interface {
 // release is confirmed or two seconds have passed.
 //
 // The context of f is derived from ctx and ends when the lease is lost. f should return
-// then.
+// then. To limit only the wait, call Lock and Release instead of Do.
 //
 // Do returns the error of Lock or the error of f. It joins [ErrLost] to the error of f
 // if the lease ended before f returned. It joins [ErrUnknown] if Redis did not confirm

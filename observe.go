@@ -17,8 +17,8 @@ type audience struct {
 // Observe yields the leader at once and then after each change, in order and never the
 // same twice in a row. It yields the zero [Leader] while nobody leads; see
 // [Leader.None]. A leader that resigned and was elected again is a new leader. Observe
-// yields the same leader again when it proclaims a new value. It also does so when
-// Term changes from 0 to the number of the term.
+// yields the same leader again when it proclaims a new value, and when Term changes
+// from 0 to the number of the term.
 //
 // Observe may skip a leader that leads only briefly. If several changes happen while
 // the body of your loop runs, Observe then yields only the newest state.
@@ -29,8 +29,8 @@ type audience struct {
 //
 // Leaders announce most changes, so Observe notices them at once. Observe also polls at
 // the time when the key would expire, and at least every 15 s. It polls every second if
-// it may not subscribe, if the Client uses a quorum, or if the holder does not announce
-// itself. The observers of an election in one Client share a subscription.
+// it may not subscribe, if the Client uses a quorum, or if the holder sends no
+// announcement, as a Mutex. The observers of an election in one Client share a subscription.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		defer runtime.KeepAlive(e.client) // or it might be closed for want of use

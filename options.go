@@ -53,8 +53,9 @@ type Options struct {
 	Details *Details
 
 	// Linger keeps an idle name for up to this long after its last Release, so that
-	// this process can lock it again without Redis. It ends at once when another
-	// process waits; a TryLock elsewhere finds the name held. The default is none.
+	// this process can lock it again without Redis. The client gives the name up at
+	// once when another process waits for it. A TryLock of another process finds the
+	// name held. The default is 0: no name is kept.
 	Linger time.Duration
 
 	// WaitReplicas is how many replicas must acknowledge a grant before Lock returns

@@ -16,8 +16,8 @@
 //
 // Otherwise it behaves as Redis does. Keys expire as time passes, to the
 // millisecond. The time of TIME does not change while a script runs, and no key
-// expires during a script. The clock stops while the machine is suspended, so a lock may last
-// longer than its TTL, but never shorter.
+// expires during a script. The clock stops while the machine is suspended, so a
+// lock may last longer than its TTL, but never shorter.
 //
 // A Store needs no socket, no timer, and only one or two goroutines per
 // subscription. So it works inside a testing/synctest bubble: keys and leases
@@ -25,7 +25,8 @@
 // the garbage collector does not close a Client that you forgot. Closing the
 // Clients also ends their subscriptions, so a test need not close the Store.
 //
-// [Store.Connect] gives a test a client whose connection it can cut. The
-// example "Testing" loses a lease, a holder, and Redis. [Store.Listen] opens
-// the Store to redis-cli and to other processes of the same machine.
+// [Store.Connect] returns a [Connection]: a store for one Client, which a test
+// can cut off. The example "Testing" loses a lease, a holder, and Redis.
+// [Store.Listen] opens the Store to redis-cli and to other processes of the same
+// machine.
 package embedded

@@ -15,15 +15,15 @@
 //
 // The limits of every client:
 //
-//   - A call ends at the deadline of its context. A cancel ends it earlier only if
-//     the deadline is more than 5 s away, or ContextTimeoutEnabled is false. After
-//     a cancel the connection is free only when the server answers or a timeout
-//     of the client passes.
+//   - A call ends at the deadline of its context. With ContextTimeoutEnabled, a
+//     cancel does not end a call whose deadline is at most 5 s away. After a
+//     cancel that ends the call, the connection is free only when the server
+//     answers or a timeout of the client passes.
 //   - A frozen server is noticed by the next call, and by a Ping on each
 //     subscription.
-//   - With Sentinel, subscriptions of a store that [Open] made end when the
-//     client connects to another master. Subscriptions of a store that [New]
-//     made end only with the connections of the old master.
+//   - With Sentinel, the subscriptions of a store from [Open] end when the client
+//     connects to another master. The subscriptions of a store from [New] end
+//     only when the connections to the old master end.
 //   - Hooks of a client do not see subscriptions.
 //   - go-redis logs every failed dial to a logger of its own (redis.SetLogger).
 //   - Cluster needs Redis 7 or Valkey. A Ring does not work.

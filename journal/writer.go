@@ -87,8 +87,8 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// Writer writes a journal. It is safe for concurrent use. Make one for each process.
-// Only Close and Flush block.
+// Writer writes a journal. It is safe for concurrent use. Make one for each process:
+// its Clients can share it. Only Close and Flush block.
 type Writer struct {
 	options Options
 	caller  caller

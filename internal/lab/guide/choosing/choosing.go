@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log"
+	"time"
 
 	"github.com/holdfast-go/holdfast"
 )
@@ -44,6 +46,21 @@ func observe(ctx context.Context, client *holdfast.Client, found func(address st
 			found(leader.Value)
 		}
 	}
+}
+
+func lead(ctx context.Context, client *holdfast.Client, address string, step func(ctx context.Context, token int64) error) error {
+	return holdfast.Lead(ctx, client.Election("scheduler"), address, func(ctx context.Context, lease *holdfast.Lease) error {
+		for {
+			if err := step(ctx, lease.Token()); err != nil {
+				log.Print(err) // try again at the next tick; "return err" would resign
+			}
+			select {
+			case <-ctx.Done(): // the term is over, or the program stops
+				return ctx.Err()
+			case <-time.After(time.Minute):
+			}
+		}
+	})
 }
 
 func conditional(ctx context.Context, db *sql.DB, id, version int64) error {

@@ -3,7 +3,9 @@ package choosing
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
+	"testing/synctest"
 
 	_ "modernc.org/sqlite"
 
@@ -60,6 +62,30 @@ func TestObserve(t *testing.T) {
 	if err := term.Release(); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		err := lead(ctx, client, "10.0.0.7:8080", func(_ context.Context, token int64) error {
+			steps++
+			switch {
+			case token == 0:
+				t.Error("a step without a token")
+			case steps == 3:
+				cancel()
+			}
+			return errors.New("a step fails, and the leader continues")
+		})
+		if !errors.Is(err, context.Canceled) || steps != 3 {
+			t.Errorf("got %v after %d steps, want the cancel after 3", err, steps)
+		}
+		if leader, err := client.Election("scheduler").Leader(t.Context()); err != nil || !leader.None() {
+			t.Errorf("%v, %v: the candidate did not resign", leader, err)
+		}
+	})
 }
 
 func TestConditional(t *testing.T) {
