@@ -24,7 +24,7 @@ var (
 // times are from the clock of Redis. Redis stores the run for twice the interval or
 // period, and for at least 25 hours.
 type Run struct {
-	Tick    time.Time // the tick of OnceEvery; the tick before it if the run does not count; zero for Once
+	Tick    time.Time // the tick of OnceEvery; after Retryable the tick before it; zero for Once
 	Owner   string    // label of the Client that ran the function
 	Token   int64     // fencing token of its lease
 	Began   time.Time

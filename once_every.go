@@ -31,12 +31,12 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 
 // OnceEvery runs f once for each tick of a schedule among all callers with this name,
 // on all machines. The parameter "at" is the time of one tick. The others are whole
-// periods before and after it. If "at" is zero, the first call is a tick. Call OnceEvery
-// on each machine at about each tick, for example from cron.
+// periods before and after it. If "at" is zero, the time of the first call becomes a tick.
+// Call OnceEvery on each machine at about each tick, for example from cron.
 //
 // Redis finds the tick of a call: the one that is nearest by its own clock. So a call may
-// come up to half a period early or late. If "at" is zero, the limit is a quarter of a
-// period, because the first call can be early or late itself. The first call for a tick
+// come up to half a period early or late. If "at" is zero, the first call can be early
+// or late itself, so later calls may be at most a quarter of a period early or late. The first call for a tick
 // runs f. Other calls do not wait and return a [*NotDueError].
 //
 //   - If a run takes longer than the period, calls at the ticks in between are not due.
@@ -44,8 +44,8 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //   - A run that fails or is killed has used its tick, unless f returns [Retryable]. After
 //     a killed run the name stays held for the TTL, so choose a period that is longer.
 //   - If f could not be started, for example because ctx ended, OnceEvery gives the tick
-//     back, and the next call can run it. If Redis does not answer that request, the
-//     tick may stay without a run.
+//     back, and the next call can run it. If Redis does not answer the request that
+//     gives it back, the tick has no run.
 //
 // A name has one schedule. A call with another period or another "at" returns a
 // [*ScheduleError] and runs nothing. If "at" is zero, the call uses the ticks that Redis

@@ -18,11 +18,12 @@ type exitMeaning struct {
 // page and the tables of the documents are made of it.
 var exitMeanings = []exitMeaning{
 	{"0", "", "success; of run and elect: the command ended with 0"},
-	{"1, 2", "", "of doctor: a warning, a failure; of audit: refuted, not proved; of run and elect: the command's own"},
+	{"1", "", "of doctor: a warning; of audit: refuted; of run and elect: the command's own"},
+	{"2", "", "of doctor: a failure; of audit: not proved; of run and elect: the command's own"},
 	{"64", "usage", "the command line or a variable is wrong, the URL does not fit the server, or the name has another kind or another schedule (--every)"},
 	{"69", "unreachable", "the server is unreachable or cannot serve now (OOM, READONLY), or too few replicas answered: unknown whether the name is held"},
 	{"70", "other", "another error; the message says which"},
-	{"75", "busy", "the name is held (-n, -w), or its tick has begun (--every): -E changes this code; the holder is not the one of HASH (--steal, revoke, steal); of quorum status: no majority votes"},
+	{"75", "busy", "the name is held (-n, -w), its tick has begun (--every), or HASH is not its holder (--steal): -E changes this code; of revoke and steal: HASH is not the holder; of quorum status: a majority does not vote"},
 	{"77", "refused", "the server refused: password, user or rights"},
 	{"78", "config", "a file that a flag names cannot be read or written, or has the wrong content"},
 	{"122", "lost", "the lease was lost, revoked or stolen, even if the command's own code was 0"},

@@ -34,6 +34,31 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
+// jq 1.6 ends with 0 if -e is given and there is no input, for example because Redis is
+// down. So a monitor needs -n and any(inputs...), which is false then.
+func TestDocumentedMonitors(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/guide/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("got %v, %v, want the pages of the guide", pages, err)
+	}
+	monitors := 0
+	for _, page := range append(pages, "jobs.go", "show.go", "../../docs/runbooks.md", "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, flags := range regexp.MustCompile(`\bjq (-\w*e\w*)`).FindAllStringSubmatch(string(text), -1) {
+			monitors++
+			if !strings.Contains(flags[1], "n") {
+				t.Errorf("%s: got jq %s, want also -n", filepath.Base(page), flags[1])
+			}
+		}
+	}
+	if monitors < 3 {
+		t.Errorf("found %d monitors with jq -e, want at least 3", monitors)
+	}
+}
+
 // callsIn are the arguments of each call in inline code and in blocks of shell.
 func callsIn(page string) (calls []string) {
 	page = strings.ReplaceAll(page, "\\\n", " ")

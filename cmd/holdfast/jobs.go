@@ -29,13 +29,15 @@ The first of these that is true:
             machine died
   failed    the last run ended with another exit code than 0
   skipped   the newest try did not start it, because the lock was held
-  late      the newest try is older than 2 x (time between the two newest tries) plus
-            1 minute
+  late      no try for more than twice the last interval, plus 1 minute; the last
+            interval is the time between the two newest tries
   ok        none of these
 
-A try is a start or a skip. If another machine has begun the tick ('run --every'), the
-start is no try. Without --every such a start is a skip: then a healthy job on two
-machines can be "skipped".
+A try is recorded when holdfast starts the command, or skips it because the lock is
+held. With 'run --every', nothing is recorded if another machine has begun the tick.
+Without --every that is a skip, so a healthy job on two machines can be "skipped". A run
+by hand soon after another run makes the last interval short, so a healthy job can be
+"late" until its next start.
 
 LIMITS
 A job that was never started is not in the list. A job with one try is never "late". A
@@ -44,7 +46,8 @@ elections in Go are not in the list.
 
 Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal. The
 exit code does not depend on the states. For monitoring, see the second example: it
-ends with 1 if no run of nightly succeeded in the last 26 h (93,600 s).
+ends with 1 if no run of nightly succeeded in the last 26 h (93,600 s), or if Redis does
+not answer. For Client.OnceEvery, read last_run of 'holdfast show -o json'.
 
 JSON OUTPUT
 -o json prints an array of objects:
@@ -60,7 +63,7 @@ JSON OUTPUT
   skipped     skips in a row since the last start
   every_ms    time between the two newest tries; 0: there was one`,
 		Example: `  holdfast jobs
-  holdfast jobs -o json | jq -e 'def s: .[:19] + "Z" | fromdate; any(.[];
+  holdfast jobs -o json | jq -ne 'def s: .[:19] + "Z" | fromdate; any(inputs[];
       .name == "nightly" and .succeeded and (.now|s) - (.succeeded|s) < 93600)'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -67,7 +67,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
 	flags.DurationVarP(&o.wait, "wait", "w", 0, "wait at most this long, then exit with 75")
-	flags.DurationVar(&o.every, "every", 0, "run once per `PERIOD`, on one of all machines")
+	flags.DurationVar(&o.every, "every", 0, "run once per `PERIOD`, on one of all machines; at most 744h")
 	flags.StringVar(&o.at, "at", "", "`TIME` of a tick of --every: an offset from midnight UTC such as 10m, or a moment such as 2026-01-05T03:10:00+02:00")
 	flags.DurationVar(&o.minHold, "min-hold", 0, "keep the lock at least this long, even if the command is quicker")
 	flags.DurationVar(&o.maxHold, "max-hold", 0, "stop the command after this long, exit with 124")
@@ -90,7 +90,7 @@ func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
 	flags.DurationVar(&o.grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
 	o.details.flags(flags)
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and each renewal; N is the number of all replicas that can become master")
+	flags.IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and again at each renewal; N is the number of all replicas that can become master")
 }
 
 // check says what is wrong with the flags and fills in what depends on others.

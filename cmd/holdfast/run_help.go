@@ -21,10 +21,10 @@ background. Then it releases the lock.
 
 WAITING
 Without -n or -w the wait has no limit. Waiters are served in order. On a terminal one
-line shows the place in the queue, an estimate of the wait, and the holder. The
-estimate is the rest of the current hold plus one hold for each waiter in front, by the
-usual hold time of NAME in the journal. Without a terminal one line is printed when the
-wait begins.
+line shows the place in the queue, an estimate of the wait, and the holder. The estimate
+uses the usual hold time of NAME in the journal: the rest of it for the holder, and one
+hold time for each waiter in front. Without a terminal one line is printed when the wait
+begins.
 
 A LOST LEASE
 holdfast renews the lease every third of --ttl. If the lease is lost, the command and
@@ -69,20 +69,21 @@ starts, and a command that runs is stopped before its lease ends.
 SCHEDULES
 With --every PERIOD you can put the same line into the crontab of each machine: COMMAND
 runs once for each tick. --at sets the time of one tick, in UTC; the others are whole
-periods before and after it. Without --at the first start of NAME is a tick.
+periods before and after it. Without --at the time of the first start of NAME becomes a
+tick. PERIOD is at most 744h (31 days).
 
 A start belongs to the tick that is nearest by the clock of Redis. So a start may come
-up to half of PERIOD early or late. Without --at the limit is a quarter of PERIOD,
-because the first start can be early or late itself.
+up to half of PERIOD early or late. Without --at it may come up to a quarter of PERIOD
+early or late, because the first start can be early or late itself.
 
 If the tick of a start has begun already, holdfast does not wait. It prints which
 machine ran the command and the result, and exits with 75 (see -E). A command that
 failed or was killed has used its tick, and is not run again for it. 'holdfast show'
 shows the result. To repeat it by hand, use 'holdfast run -n NAME' without --every.
 
-A tick is skipped if the command of an earlier tick still runs, or if no machine starts
-it in time. After holdfast or its machine was killed, ticks are skipped until --ttl has
-passed.
+A tick is skipped if NAME is still held, by the command of an earlier tick or by a run
+by hand, or if no machine starts it in time. After holdfast or its machine was killed,
+ticks are skipped until --ttl has passed.
 
 All commands for NAME must give the same PERIOD and --at. A command that gives another
 one is not run (exit code 64). A command without --at uses the ticks that Redis stores
@@ -109,9 +110,9 @@ anything that looks like a password hidden, and --note TEXT. Everybody who can r
 Redis sees that: --no-details stores none of it.
 
 Each run is written to a journal in Redis, for 'holdfast history', 'watch', 'audit' and
-'jobs'. A run that was skipped because the lock was held is written too, except if
-another machine ran the same tick. The journal never delays COMMAND. With --no-journal
-nothing is written.
+'jobs'. If the lock is held and COMMAND does not run, that is written too. It is not
+written if another machine has begun the tick of --every. The journal never delays
+COMMAND. With --no-journal nothing is written.
 
 SIGNALS
 HUP, INT, QUIT, TERM, USR1, USR2, WINCH and CONT are passed on to the command, and

@@ -46,13 +46,13 @@ type Options struct {
 	MinHold time.Duration
 
 	// Wait is how long DelayIfHeld waits for the name at most. After that it
-	// skips the run. A run that waits does not notice Cron.Stop, so the context
-	// that Stop returns can end later by this time. Close of the Client ends
-	// the wait. Default: [DefaultWait]. Negative: no limit.
+	// skips the run. Cron.Stop does not end the wait, so the context that Stop
+	// returns can end up to Wait later. Close of the Client ends the wait. Default: [DefaultWait]. Negative: no limit.
 	Wait time.Duration
 
-	// Logger gets skipped runs (Info) and failed runs (Error). Default:
-	// cron.DefaultLogger, which prints errors only.
+	// Logger gets skipped runs as Info. It gets failed runs as Error, and runs
+	// that were skipped because of an error, for example when Redis does not
+	// answer. Default: cron.DefaultLogger, which prints errors only.
 	Logger cron.Logger
 }
 
@@ -60,7 +60,7 @@ type Options struct {
 // this package: without one the job does not run, and an error is logged.
 type Func func(ctx context.Context, lease *holdfast.Lease) error
 
-// Run implements cron.Job, and only says what is wrong.
+// Run implements cron.Job. It logs that the Func needs a wrapper.
 func (f Func) Run() {
 	cron.DefaultLogger.Error(errors.New("cronlock: wrap the Func in OnceEvery, SkipIfHeld or DelayIfHeld, as the last wrapper of the chain"), "job not run")
 }
@@ -95,8 +95,8 @@ func OnceEvery(client *holdfast.Client, name string, period time.Duration, at ti
 
 // SkipIfHeld skips a run if another process holds the name, or got it less than
 // MinHold ago. So the job runs once for each tick if the clocks of the processes
-// differ by less than MinHold. A run is also skipped if Redis does not answer.
-// The Logger gets the reason.
+// differ by less than MinHold. A run is also skipped if Redis does not answer;
+// the Logger gets that as Error.
 func SkipIfHeld(mutex *holdfast.Mutex, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	m := *mutex

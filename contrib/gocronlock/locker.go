@@ -41,14 +41,13 @@ type Options struct {
 	// job is a tick.
 	At time.Time
 
-	// Prefix and the name of a job make the name that is locked, and that
-	// Client.LastRun and 'holdfast show' need: "job:report" for the job
-	// "report". Default: "job:".
+	// The locked name is Prefix plus the name of the job: "job:report". Give
+	// this name to Client.LastRun and 'holdfast show'. Default: "job:".
 	Prefix string
 
 	// Logger gets a warning if the name of a job could not be released, or if
-	// its lease was lost before. gocron ignores that error. Default:
-	// slog.Default().
+	// the lease was lost before the job ended. gocron ignores the error of a
+	// release. Default: slog.Default().
 	Logger *slog.Logger
 }
 
