@@ -36,7 +36,7 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //
 // Redis finds the tick of a call: the one that is nearest by its own clock. So a call may
 // come up to half a period early or late. If "at" is zero, the first call can be early
-// or late itself, so later calls may be at most a quarter of a period early or late. The first call for a tick
+// or late itself. Later calls may then be at most a quarter of a period early or late. The first call for a tick
 // runs f. Other calls do not wait and return a [*NotDueError].
 //
 //   - If a run takes longer than the period, calls at the ticks in between are not due.
