@@ -97,7 +97,7 @@ func TestCheckOfMemory(t *testing.T) {
 		{"allkeys-lru", "500mb", "memory", holdfast.CheckFail, "allkeys-lru, maxmemory 500 MiB", "noeviction"},
 		{"noeviction", "500mb", "memory", holdfast.CheckOK, "noeviction", ""},
 		{"noeviction", "1", "lock", holdfast.CheckFail, "OOM command not allowed", ""},
-		{"noeviction", "1", "memory", holdfast.CheckWarn, "MiB used", "raise maxmemory"},
+		{"noeviction", "1", "memory", holdfast.CheckWarn, "KiB used", "raise maxmemory"},
 	} {
 		server.MustDo(t, "CONFIG", "SET", "maxmemory-policy", step.policy, "maxmemory", step.limit)
 		found(t, checked(t, store, 0), step.name, step.state, step.finding, step.mend)

@@ -104,7 +104,7 @@ func networkAway() (all []subtest) {
 	for name, how := range map[string]func(*redistest.Proxy){"refused": (*redistest.Proxy).Refuse, "silent": (*redistest.Proxy).Hold} {
 		for _, d := range drivers {
 			all = append(all, subtest{"long/" + name + " 30 s " + d.name, func(t *testing.T) {
-				documented(t, "network away, longer than a TTL")
+				documented(t, "no network, longer than a TTL")
 				s := stage(t, d, ttl, redistest.Options{})
 				ctx := s.lease.Context(context.Background())
 				how(s.network)

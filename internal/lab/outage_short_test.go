@@ -32,15 +32,15 @@ var shortFaults = []struct {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}},
-	{row: "subscription alone killed", name: "subscription", fault: func(t *testing.T, s *scene) {
+	{row: "only the subscription killed", name: "subscription", fault: func(t *testing.T, s *scene) {
 		if got := s.server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub"); got == "0" {
 			t.Error("there was no subscription to kill")
 		}
 	}},
-	{row: "network away, shorter than a TTL", name: "refused 1 s", fault: away((*redistest.Proxy).Refuse, time.Second)},
-	{row: "network away, shorter than a TTL", name: "silent 1 s", fault: away((*redistest.Proxy).Hold, time.Second)},
-	{row: "network away, shorter than a TTL", name: "refused 5 s", fault: away((*redistest.Proxy).Refuse, 5*time.Second)},
-	{row: "network away, shorter than a TTL", name: "silent 5 s", fault: away((*redistest.Proxy).Hold, 5*time.Second)},
+	{row: "no network, shorter than a TTL", name: "refused 1 s", fault: away((*redistest.Proxy).Refuse, time.Second)},
+	{row: "no network, shorter than a TTL", name: "silent 1 s", fault: away((*redistest.Proxy).Hold, time.Second)},
+	{row: "no network, shorter than a TTL", name: "refused 5 s", fault: away((*redistest.Proxy).Refuse, 5*time.Second)},
+	{row: "no network, shorter than a TTL", name: "silent 5 s", fault: away((*redistest.Proxy).Hold, 5*time.Second)},
 	{row: "LOADING", name: "loading", options: redistest.Options{AOF: true, Config: []string{"key-load-delay 1000"}}, fault: loading},
 	{row: "BUSY", name: "busy", options: redistest.Options{Config: []string{"lua-time-limit 50"}}, fault: func(t *testing.T, s *scene) {
 		endless := newConsole(t, s.server)

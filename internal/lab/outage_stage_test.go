@@ -143,9 +143,12 @@ func documented(t *testing.T, fault string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "\n| "+fault+" |") {
-		t.Errorf("docs/guide/08-operating.md has no row that begins with %q", fault)
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 3 && strings.Contains(cells[1], fault) {
+			return
+		}
 	}
+	t.Errorf("docs/guide/08-operating.md has no row of faults with %q", fault)
 }
 
 // console is one connection to a server that is made before others are refused.
