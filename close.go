@@ -74,7 +74,7 @@ func (c *core) close() error {
 	close(c.gone) // before OnEvent is waited for, which may call Close
 	c.awaitTold()
 	if err != nil {
-		c.options.Logger.Warn("holdfast: closed without an answer from the store; names that were held stay locked until their ttl ends", slog.Any("error", err))
+		c.options.Logger.Warn("holdfast: closed without an answer from the store; names that this client may still hold stay locked until their ttl ends", slog.Any("error", err))
 	}
 	return c.left
 }

@@ -9,12 +9,15 @@ import (
 )
 
 // Store connects holdfast to one Redis or Valkey deployment. A driver implements it
-// with a client library and has no lock logic of its own. Package storetest tests a
-// driver.
+// with a client library and has no lock logic of its own. It may use RESP2 or RESP3.
+// Package storetest tests a driver. A [Client] never closes its Store.
 //
-// All methods must be safe for concurrent use. The ctx of every call has a deadline; only
-// the ctx of Scan may have none. On an established connection a call must return by that
-// deadline. The [Client] also returns to its caller then, even if the driver does not.
+// All methods must be safe for concurrent use. The number of simultaneous calls has no
+// limit. If the driver limits its connections, a call waits for one until its ctx ends.
+//
+// The ctx of every call has a deadline; only the ctx of Scan may have none. A call on an
+// established connection must return by that deadline; a call that is still connecting may
+// take longer. The Client returns to its caller at the deadline in both cases.
 //
 // When the server has answered a call, or the connection of the call has ended, the driver
 // must free all that the call used: goroutines, connections, timers. A driver may repeat an
@@ -28,14 +31,17 @@ type Store interface {
 	// inside an array is an empty string. An array inside an array is an error. An error
 	// inside an array is the error of the whole call.
 	//
-	// An error reply of the server is a [ServerError] with the same text, wrapped or not.
-	// After any other error it is unknown whether the script ran.
+	// An error reply of the server is a [ServerError] with its whole text, for example
+	// "ERR unknown command". The driver may wrap it. After any other error it is unknown
+	// whether the script ran.
 	Eval(ctx context.Context, call Call) ([]string, error)
 
-	// EvalAll runs the calls in one pipeline, or in one for each node of a Cluster. It may
-	// split a long list. It returns one Result for each call, in the order of the calls.
-	// If one call fails, the others run nevertheless. When ctx ends, each call without an
-	// answer gets an error, for example ctx.Err(). An answered call may keep its reply.
+	// EvalAll runs the calls in one pipeline, or in one for each node of a Cluster. It
+	// gets at most 128 calls and may split them. It returns one Result for each call, in
+	// the order of the calls. If one call fails, the others run nevertheless. EvalAll runs
+	// the calls that got NOSCRIPT again by their source, and only those. When ctx ends,
+	// each call without an answer gets an error, for example ctx.Err(). An answered call
+	// may keep its reply.
 	EvalAll(ctx context.Context, calls []Call) []Result
 
 	// EvalWait runs the calls in one pipeline, followed by WAIT for the number of
@@ -53,9 +59,9 @@ type Store interface {
 	// Subscribe listens to one channel, on a connection that is used for subscriptions
 	// only. It returns when the server has confirmed the subscription. It calls message for
 	// each message, in order, from one goroutine; message does not block. It must not
-	// deliver a message that was published before the call of Subscribe, also if several
-	// channels share a connection. A broken subscription ends: the driver must not repair
-	// it.
+	// deliver a message that was published before the call of Subscribe. On a shared
+	// connection that can be one for an earlier subscription to the same channel. A broken
+	// subscription ends: the driver must not repair it.
 	//
 	// If Sharded returns true, Subscribe sends SSUBSCRIBE to the master of the channel's
 	// slot. That slot is computed as that of a key, from the hash tag in the channel's

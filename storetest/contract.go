@@ -11,6 +11,15 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
+// reach stops the tests if the server does not answer, so that they do not all say so.
+func (s suite) reach(t *testing.T) {
+	call := holdfast.Call{Script: holdfast.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
+	_, err := s.open(t).Eval(within(t), call)
+	if _, answered := errors.AsType[holdfast.ServerError](err); err != nil && !answered {
+		t.Fatalf("cannot reach the server: Eval: %v", err)
+	}
+}
+
 // replies compares what Eval and EvalAll return with the comments of holdfast.Store. The
 // server has never seen these scripts, so the first run of each needs its source.
 func (s suite) replies(t *testing.T) {
@@ -33,6 +42,7 @@ func (s suite) replies(t *testing.T) {
 		{lua: "return ARGV", want: args},
 		{lua: "return {KEYS[1], #KEYS, #ARGV}", want: []string{s.prefix + "reply", "1", "4"}},
 		{lua: "return redis.error_reply('SOLD out')", refused: "SOLD out"},
+		{lua: "return {1, redis.error_reply('SOLD out')}", refused: "SOLD out"},
 		{lua: "return {1, {2}}", fails: true},
 	}
 	check := func(by, lua string, got holdfast.Result, want []string, refused string, fails bool) {

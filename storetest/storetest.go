@@ -11,11 +11,14 @@
 //		})
 //	}
 //
-// It needs a server that holdfast supports, without replicas, and rights for
-// the commands of the scripts, DEL and SCAN. If the driver supports Cluster,
-// run it a second time against a Cluster. Its keys begin with a random prefix
-// or with "holdfast", so it can run on a server with other data. It takes about
-// 11 s.
+// It needs a server that holdfast supports, without replicas. A limited user
+// needs the rights of docs/guide/08-operating.md, also those for Semaphore and
+// WaitReplicas. Its key pattern is ~storetest-* in place of ~holdfast:*. If the driver supports Cluster, run it a second time against a
+// Cluster.
+//
+// Its keys begin with "storetest-" or "holdfast/", so it can run on a server with
+// other data. It leaves about 150 small keys, which expire after at most 30
+// days. It takes about 11 s.
 package storetest
 
 import (
@@ -42,11 +45,13 @@ import (
 //   - that EvalAll and EvalWait use one pipeline
 //   - that EvalWait counts the replicas: it uses none
 //   - that Done is closed, and Ping fails, when the connection breaks
+//   - that no call runs twice after a broken connection, if SendsOnce returns true
 //   - redirects of a Cluster (MOVED, ASK), failovers and leaks
 //
 // Use the race detector to test concurrent use.
 func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	s := suite{open: open, prefix: fmt.Sprintf("storetest-%x:", rand.Uint64())}
+	s.reach(t)
 	if !t.Run("Replies", s.replies) || !t.Run("Scan", s.scan) || !t.Run("Subscribe", s.subscribe) {
 		t.Fatal("the Store does not do what the comments of holdfast.Store say: the other tests did not run")
 	}
