@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -49,19 +50,31 @@ func (w *caller) await(ctx context.Context, client *Client) (*Lease, error) {
 		select {
 		case o = <-w.ready:
 		case <-done:
+			err := client.core.waitedInVain(w, ctx.Err())
 			left := client.goneWith(client.abandon(w))
 			if w.left == nil {
 				client.awaitGone(left)
 			} else {
 				*w.left = append(*w.left, left)
 			}
-			return nil, ctx.Err()
+			return nil, err
 		}
 	}
 	if o.err != nil {
 		return nil, o.err
 	}
 	return &Lease{turn: o.turn, client: client}, nil
+}
+
+// waitedInVain is the error of a call whose context ended with ended. After a deadline
+// it wraps the newest failure of the store too, unless the store has answered since.
+func (c *core) waitedInVain(w *caller, ended error) error {
+	c.mu.Lock()
+	defer c.unlock()
+	if ended != context.DeadlineExceeded || !w.listed || w.line.failing == 0 || w.line.trouble == nil { //nolint:errorlint // that very one
+		return ended
+	}
+	return &storeError{w.line.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, w.line.trouble)}
 }
 
 // longestGoodbye is how long a call whose context has ended waits, in all, until Redis

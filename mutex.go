@@ -76,6 +76,7 @@ func (m *Mutex) Name() string { return m.name }
 //
 // When ctx ends, Lock returns the error of ctx within 20 ms. The client removes the call
 // from the queue, and continues in the background if Redis has not confirmed it yet.
+// If a deadline ends while Redis is unreachable, the error also is [ErrUnreachable].
 //
 // While Redis is unreachable, Lock retries for one TTL (1 to 15 s) and then returns
 // [ErrUnreachable]. The first Lock of a new Client retries for up to 2 s longer.

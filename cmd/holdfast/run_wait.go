@@ -28,9 +28,6 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 	} else {
 		lease, err = a.wait(ctx, client, taker, o.wait, outage)
 	}
-	if errors.Is(err, holdfast.ErrUnreachable) {
-		return nil, err // unknown whether it is held
-	}
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, busy(a.busyError(client, name, err, time.Since(began), o.busyCode), err, o.busyCode)
 	}
@@ -51,7 +48,7 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, li
 }
 
 // busyError names the holder of name, and how long we waited. Its code is the given one,
-// unless Redis does not answer: then the holder is unknown.
+// unless Redis does not answer, or refuses and shows no holder: then the name is not busy.
 func (a *app) busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()
@@ -62,6 +59,10 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
 		a.busy = false
 		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
+	}
+	if errors.Is(err, holdfast.ErrUnreachable) && (lookErr != nil || state.Holder == nil) {
+		a.busy = false
+		return &exitError{exitUnreachable, fmt.Errorf("%s; gave up after %s", a.explain(err), age(waited))}
 	}
 	if lookErr == nil && state.Holder != nil {
 		var known *holdfast.DiagnoseOptions // a try does not ask: many may come at a time
