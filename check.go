@@ -175,7 +175,7 @@ func unsaid(name, what string) Check {
 // arrive well before it ends.
 func (c *core) judgeTime(slowest time.Duration) Check {
 	life := min(c.options.TTL, window)
-	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; it must stay well below %v, the ttl of a handed-over lock until its first renewal", slowest.Round(10*time.Microsecond), life)}
+	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; it must stay well below %v", slowest.Round(10*time.Microsecond), life)}
 	switch {
 	case slowest > life/3:
 		check.State = CheckFail

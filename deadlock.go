@@ -171,7 +171,7 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	last := g.names[circle[len(circle)-1].name]
 	return Diagnosis{
 		CodePossibleDeadlock, strings.Join(parts, "; "),
-		"if in each of these processes one task holds the one name and waits for the other, they wait for ever. " + last.toBreak() + ". Then lock the names in the same order everywhere, or together with Client.Multi",
+		"if one goroutine of each process both holds its name and waits for the other name, the wait never ends. " + last.toBreak() + ". Then lock the names in the same order everywhere, or together with Client.Multi",
 	}
 }
 

@@ -166,6 +166,6 @@ func (l *line) sized(a answer) {
 		c.sizes = map[string]int64{}
 	}
 	c.sizes[l.name] = a.capacity
-	c.warn("holdfast: the semaphore has another number of permits than this program asks for, and keeps it; Resize or 'holdfast resize' changes it for all programs", "name", l.name, "asked", l.shared.capacity, "actual", a.capacity)
+	c.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", l.name, "asked", l.shared.capacity, "actual", a.capacity)
 	c.emit(SizeMismatch{Name: l.name, Asked: int(l.shared.capacity), Actual: int(a.capacity)})
 }

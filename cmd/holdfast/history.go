@@ -24,7 +24,7 @@ time, and how the hold ended. For a command of 'holdfast run' also the exit code
 The list comes from the journal: the newest 100,000 entries of all names. 'holdfast run'
 and programs with a journal write it. Holds of programs without a journal are missing,
 and the last events of a process that was killed. If END is "-", the lease is still
-held, or its process was killed and recorded no end. A skipped run has a line too.
+held, or no end was recorded: its process was killed, or Redis was unreachable then. A skipped run has a line too.
 
 Times are the server's, shown in the local time zone.
 

@@ -25,8 +25,8 @@ STATE
 The first of these that is true:
 
   running   its command runs now
-  no end    it was started, and no end was recorded: its process was killed, or its
-            machine died
+  no end    it was started, and no end was recorded: its process was killed, its machine
+            died, or Redis was unreachable at the end
   failed    the last run ended with another exit code than 0
   skipped   the newest try did not start it, because the lock was held
   late      no try for more than twice the last interval, plus 1 minute; the last

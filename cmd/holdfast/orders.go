@@ -166,7 +166,7 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 		wrong = append(wrong, "--tenure wants the hash of the holder, 10 hex digits; 'holdfast show' prints it")
 	}
 	if strings.TrimSpace(o.reason) == "" && !asks {
-		wrong = append(wrong, "--reason wants a text: the holder that loses the lock reads it")
+		wrong = append(wrong, "--reason wants a text, for the holder that loses the lock")
 	}
 	if len(wrong) > 0 {
 		return usagef("%s", strings.Join(wrong, "; "))
@@ -206,7 +206,7 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 		a.say("took %s from tenure %s: the first waiter has it, or it is free; the old holder may run until its deadline", visible(name), o.tenure)
 	case *notified == 0:
 		a.say("the holder of %s could not be notified at once; it learns of the revocation at its next "+
-			"renewal, within a third of its ttl", visible(name))
+			"renewal, within a third of its ttl; if its process is dead, wait for the ttl, or steal", visible(name))
 	default:
 		a.say("asked the holder of %s to stop", visible(name))
 	}

@@ -20,7 +20,7 @@ reserves a block of tokens for its renewals and turns. A command of 'holdfast ru
 its own token in HOLDFAST_TOKEN.
 
 "why" explains the state of the name: a code, a sentence, and what to do. The journal
-says how long a mutex is usually held, if it has three holds of the name. Only 'holdfast
+says how long a mutex is usually held, if it has at least three holds of the name. Only 'holdfast
 ls' finds a deadlock between processes, because it reads all names.
 
 "last run" is the newest run of 'run --every', Client.Once or Client.OnceEvery.
@@ -29,9 +29,9 @@ A name in cool-down was released before its --min-hold had passed. It is not hel
 not free yet.
 
 A lease from 'holdfast acquire', or by request from 'holdfast serve', is shown with the
-process that took it, until another process adopts it. The output says that no process
-renews it. Redis stores this for the newest 32 leases of each process; an older one is
-shown as if its process renewed it.
+process that took it, until a program takes it over with Client.Adopt. The output says
+that no process renews it. Redis stores that fact for the newest 32 such leases of each
+process; an older lease is shown as if its process renewed it.
 
 JSON OUTPUT
 -o json prints an object:
@@ -87,7 +87,7 @@ func printState(s screen, state *view) {
 		line("kind", "%s", visible(state.kind()))
 		order := ""
 		if state.Holding > 1 {
-			order = ", by the end of their lease"
+			order = ", the lease that ends first comes first"
 		}
 		line("held", "%s%s:", useText(state.State), order)
 		printHolders(s, state.State)

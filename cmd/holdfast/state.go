@@ -74,10 +74,10 @@ const jsonFieldsHelp = `  name          the name
                 (it needs attention), sentence, action (what to do; may be empty);
                 docs/guide/08-operating.md lists the codes
   at            the server's time
-  holders       of a semaphore or rwmutex: the first 1,000, the lease that ends
-                first before the others; each is an object like holder, and also
-                has permits or mode (read or write), as waiters do; holder is the
-                first of them
+  holders       of a semaphore or rwmutex: at most 1,000, sorted by the end of their
+                leases; each is an object like the field holder, and also has
+                permits or mode (read or write), as waiters do; the field holder
+                is the first of holders
   holding       with holders: their number
   size, used    of a semaphore: its permits, and how many of them are held; size
                 also of a free name whose size is stored, for 30 days

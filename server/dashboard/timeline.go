@@ -69,6 +69,9 @@ func (t *timeline) place(b bar, from time.Time) {
 	}
 }
 
+// noEnd is the end of a hold whose end was not recorded.
+const noEnd = "no end in the journal"
+
 func rowOf(h hold, now time.Time) holdRow {
 	to := h.to
 	if to.IsZero() {
@@ -77,6 +80,9 @@ func rowOf(h hold, now time.Time) holdRow {
 	row := holdRow{Owner: h.owner, Colour: colour(h.owner), From: ago(h.from), Lasted: length(to.Sub(h.from)), End: endText(h)}
 	if h.undated {
 		row.From, row.Lasted = nil, "–"
+	}
+	if h.end == noEnd {
+		row.Lasted = "–" // unknown
 	}
 	if h.waited > 0 {
 		row.Waited = length(h.waited)
@@ -134,7 +140,7 @@ func holdsOf(entries []journal.Entry, now *hold) []hold {
 	for i := range holds {
 		last := i == len(holds)-1
 		if h := &holds[i]; h.to.IsZero() && !h.shared && (!last || now == nil) {
-			h.to, h.end = h.from, "no end in the journal yet"
+			h.to, h.end = h.from, noEnd
 			if !last {
 				h.to = holds[i+1].from
 			}
