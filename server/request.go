@@ -53,7 +53,11 @@ func decode(body []byte, into any) *problem {
 		}
 	}
 	if err != nil {
-		return newProblem(http.StatusBadRequest, "bad-request", "the body: %s", strings.TrimPrefix(err.Error(), "json: "))
+		text := strings.TrimPrefix(err.Error(), "json: ")
+		if text == `unknown field "tenure"` {
+			text += "; the hash of a tenure is the field \"hash\""
+		}
+		return newProblem(http.StatusBadRequest, "bad-request", "the body: %s", text)
 	}
 	return nil
 }
