@@ -163,7 +163,7 @@ func judgeReplicas(s server) Check {
 
 // judgeCluster says whether every name has a master.
 func (c *core) judgeCluster(s server) Check {
-	check := Check{Name: "cluster", State: CheckOK, Finding: "not one"}
+	check := Check{Name: "cluster", State: CheckOK, Finding: "not a Cluster"}
 	if !c.store.Sharded() {
 		if s.info["cluster_enabled"] == "1" {
 			check.State = CheckFail
