@@ -169,9 +169,9 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 // If parent does not end, each call of Context uses memory until the lease ends. So
 // derive one context and use it for all work under the lease.
 //
-// The garbage collector does not close the [Client] while your program keeps this
-// context. After a call of the context's Done, it does not close the Client before the
-// context ends.
+// A Client that the program has dropped is closed by the garbage collector, see [New].
+// This context keeps the Client open while the program uses the context. After a call of
+// the context's Done, the Client stays open until the context ends.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
 	c := u.line.c
@@ -256,10 +256,10 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 // if Redis did not answer. A nil Lease returns an error, so a defer before the check of
 // Lock's error does not panic.
 //
-// A nil error does not prove that you held the lock until the call. Another client may
-// have deleted or taken the key after the last renewal. Release then returns ErrLost
-// only if Redis answers before the deadline and the store never repeats a command, see
-// [SendsOnce]. Stores made by goredisstore.New and rueidisstore.New may repeat it.
+// A nil error does not prove that you held the lock until the call. If another client
+// deleted or took the key after the last renewal, Release can return nil. It returns
+// ErrLost if the store never repeats a command, see [SendsOnce], and Redis answers
+// before the deadline. Stores of goredisstore.New and rueidisstore.New may repeat one.
 // Release also returns nil if a local waiter takes over, if the name lingers (see
 // [Options.Linger]), or on a quorum. To check at the end of the work, call
 // [Lease.EnsureHeld] before Release.

@@ -44,8 +44,8 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //   - A run that fails or is killed has used its tick, unless f returns [Retryable]. After
 //     a killed run the name stays held for the TTL, so choose a period that is longer.
 //   - If f could not be started, for example because ctx ended, OnceEvery gives the tick
-//     back, and the next call can run it. If Redis does not answer the request that
-//     gives it back, the tick has no run.
+//     back, and the next call can run it. If Redis does not confirm that, the tick
+//     may stay used without a run.
 //
 // A name has one schedule. A call with another period or another "at" returns a
 // [*ScheduleError] and runs nothing. If "at" is zero, the call uses the ticks that Redis

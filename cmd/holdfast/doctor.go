@@ -29,7 +29,7 @@ replicas, slots of a Cluster, round trip time and clock. It tries each feature; 
 assumes nothing from a version. If the server does not answer a question, for example
 because INFO is forbidden, the result is "unknown".
 
-With the --prefix of some names you can check a user that may lock only those.
+If a user may lock only names that begin with "lock:", check it with --prefix lock:.
 
 JSON OUTPUT
 -o json prints an object:

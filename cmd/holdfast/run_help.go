@@ -22,8 +22,8 @@ background. Then it releases the lock.
 WAITING
 Without -n or -w the wait has no limit. Waiters are served in order. On a terminal one
 line shows the place in the queue, an estimate of the wait, and the holder. The estimate
-uses the usual hold time of NAME in the journal: the rest of it for the holder, and one
-hold time for each waiter in front. Without a terminal one line is printed when the wait
+uses the usual hold time of NAME in the journal: what the holder has left of it, plus
+one hold time for each waiter in front. Without a terminal one line is printed when the wait
 begins.
 
 A LOST LEASE
