@@ -247,7 +247,7 @@ type Leader struct {
 	Term      int64         // token of the lease; 0 if not announced, or if the nodes of a quorum do not agree
 	Hash      string        // identifies the tenure, like Holder.Hash: pass it to Client.Revoke or Client.Steal
 	Foreign   bool          // the name is held by a client of another library
-	Own       bool          // a candidate of this Client
+	Own       bool          // this Client holds the name
 	Remaining time.Duration // until expiry in Redis without a renewal; negative if it has none
 	number    int64         // of its value, among those that it has proclaimed; 0: it is the first
 }

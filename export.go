@@ -16,8 +16,8 @@ import (
 // [Exported], and so do its contexts, so stop the work under it first.
 //
 // At most one process can adopt the hold, within the ttl of this Client after Export.
-// After that the next waiter gets the name. This Client cannot end the hold before; see
-// [Client.ReleaseExported].
+// After that the next waiter gets the name. To end the hold earlier, call
+// [Client.ReleaseExported] with the text; Close and Release do not end it.
 //
 // The text is one line of printable ASCII without spaces. THE TEXT IS A CAPABILITY:
 // with it any process can take the lock. Pass it by a pipe or the environment, not

@@ -44,11 +44,11 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 
 // Revoke asks the holder of a name to stop. The lease of the holder ends with
 // [ErrLost], cause [Revoked]. The name stays held until the holder's Release, or for
-// one ttl, so the holder has time to stop. If the holder's process cannot be reached,
-// the name stays held until the lease expires. [Client.Steal] does not wait for that. A
-// lease with [Mutex.NoRenew] gets no further ttl.
+// one ttl, so the holder has time to stop. A lease with [Mutex.NoRenew] keeps
+// its own end, if that is sooner. If the holder's process cannot be reached, the name
+// stays held until the lease expires. [Client.Steal] does not wait for that.
 //
-// The tenure is the hash of the meant holder, from [Holder.Hash]. If it does not hold
+// The tenure is the hash of the holder that you mean, from [Holder.Hash]. If it does not hold
 // the name any more, Revoke returns [ErrTenure] and changes nothing. For a [Semaphore]
 // or an [RWMutex], Revoke ends this one lease only. The holder can read the first 200
 // bytes of reason.

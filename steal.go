@@ -10,7 +10,7 @@ import (
 // their places and wait for this lease to end. TWO PROCESSES CAN BELIEVE THAT THEY HOLD
 // THE NAME until the old holder notices the loss: see [Client.Steal].
 //
-// The tenure is the hash of the meant holder, from [Holder.Hash]. If it does not hold
+// The tenure is the hash of the holder you mean, from [Holder.Hash]. If it does not hold
 // the name any more, Steal returns [ErrTenure] and changes nothing. The holder can read
 // the first 200 bytes of reason. The lease is like that of Lock, with the fields of
 // this Mutex.
