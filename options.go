@@ -69,8 +69,8 @@ type Options struct {
 	// deadline. So one missing replica stops all locking.
 	WaitReplicas int
 
-	// RepairOrphans gives an expiry of TTL to a key without expiry that a waiter saw
-	// unchanged for this long. A client of another library can leave such a key between
+	// RepairOrphans sets the expiry of a lock key without expiry to TTL. A waiter does so
+	// if the key did not change for this long. A client of another library can leave such a key between
 	// SETNX and EXPIRE. The default is never, because such a key can be intended.
 	RepairOrphans time.Duration
 

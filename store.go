@@ -17,7 +17,8 @@ import (
 //
 // The ctx of every call has a deadline; only the ctx of Scan may have none. A call on an
 // established connection must return by that deadline; a call that is still connecting may
-// take longer. The Client returns to its caller at the deadline in both cases.
+// take longer. A call may ignore a cancel before the deadline. The Client returns to its
+// caller at a cancel and at the deadline in all cases.
 //
 // When the server has answered a call, or the connection of the call has ended, the driver
 // must free all that the call used: goroutines, connections, timers. A driver may repeat an
@@ -59,9 +60,11 @@ type Store interface {
 	// Subscribe listens to one channel, on a connection that is used for subscriptions
 	// only. It returns when the server has confirmed the subscription. It calls message for
 	// each message, in order, from one goroutine; message does not block. It must not
-	// deliver a message that was published before the call of Subscribe. On a shared
-	// connection that can be one for an earlier subscription to the same channel. A broken
-	// subscription ends: the driver must not repair it.
+	// deliver a message that was published before the call of Subscribe. If
+	// subscriptions share a connection, the driver drops late messages of an earlier
+	// subscription to the same channel. A broken subscription ends: the driver must not
+	// repair it. The end of ctx does not end a confirmed subscription. A message after
+	// Close does no harm.
 	//
 	// If Sharded returns true, Subscribe sends SSUBSCRIBE to the master of the channel's
 	// slot. That slot is computed as that of a key, from the hash tag in the channel's
@@ -88,7 +91,8 @@ type SendsOnce interface {
 // Subscription is one confirmed subscription of a [Store].
 type Subscription interface {
 	// Ping makes one round trip on the subscription's connection. It returns nil only if
-	// the server has answered.
+	// the server has answered. If ctx ends first, the Client closes the subscription, and
+	// Ping may end it. Pings do not overlap, but Close may run during a Ping.
 	Ping(ctx context.Context) error
 	// Done is closed when the subscription has ended: after Close, and when its connection
 	// breaks.

@@ -16,9 +16,8 @@
 // The limits of every client:
 //
 //   - A call ends at the deadline of its context. With ContextTimeoutEnabled, a
-//     cancel does not end a call whose deadline is less than 5 s away. After a
-//     cancel that ends the call, the connection is free only when the server
-//     answers or a timeout of the client passes.
+//     cancel ends a call only if its deadline is 5 s or more away. The connection
+//     stays in use until the server answers or a timeout of the client passes.
 //   - A frozen server is noticed by the next call, and by a Ping on each
 //     subscription.
 //   - With Sentinel, the subscriptions of a store from [Open] end when the client

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +16,13 @@ import (
 func (s suite) reach(t *testing.T) {
 	call := holdfast.Call{Script: holdfast.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
 	_, err := s.open(t).Eval(within(t), call)
-	if _, answered := errors.AsType[holdfast.ServerError](err); err != nil && !answered {
-		t.Fatalf("cannot reach the server: Eval: %v", err)
+	_, answered := errors.AsType[holdfast.ServerError](err)
+	switch {
+	case err == nil || answered:
+	case strings.Contains(err.Error(), "NOSCRIPT"):
+		t.Fatalf("Eval: got the server's error %q as %[1]T: an error reply must be a holdfast.ServerError", err)
+	default:
+		t.Fatalf("cannot reach the server, or returned its error reply not as a holdfast.ServerError: Eval: %v (%[1]T)", err)
 	}
 }
 

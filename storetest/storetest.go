@@ -13,8 +13,8 @@
 //
 // It needs a server that holdfast supports, without replicas. A limited user
 // needs the rights of docs/guide/08-operating.md, also those for Semaphore and
-// WaitReplicas. Its key pattern is ~storetest-* in place of ~holdfast:*. If the driver supports Cluster, run it a second time against a
-// Cluster.
+// WaitReplicas, with the key pattern ~storetest-* in place of ~holdfast:*. If the
+// driver supports Cluster, run it a second time against a Cluster.
 //
 // Its keys begin with "storetest-" or "holdfast/", so it can run on a server with
 // other data. It leaves about 150 small keys, which expire after at most 30
@@ -466,9 +466,9 @@ func (s suite) evalWait(t *testing.T) {
 			var said holdfast.ServerError
 			switch {
 			case i == 7 && !errors.As(result.Err, &said):
-				t.Fatalf("call 7: got %q, %v, want the server's error", result.Reply, result.Err)
+				t.Fatalf("EvalWait of 10 calls: call 7: got %q, error %v (%[2]T), want a holdfast.ServerError", result.Reply, result.Err)
 			case i != 7 && (result.Err != nil || len(result.Reply) != 1 || result.Reply[0] != fmt.Sprint(i)):
-				t.Fatalf("call %d: got %q, %v", i, result.Reply, result.Err)
+				t.Fatalf("EvalWait of 10 calls: call %d: got %q, error %v, want %q (after NOSCRIPT the call runs by its source)", i, result.Reply, result.Err, fmt.Sprint(i))
 			}
 		}
 	}
