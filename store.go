@@ -38,14 +38,14 @@ type Store interface {
 	Eval(ctx context.Context, call Call) ([]string, error)
 
 	// EvalAll runs the calls in one pipeline, or in one for each node of a Cluster. It
-	// gets at most 128 calls and may split them. It returns one Result for each call, in
+	// gets 1 to 128 calls and may split them. It returns one Result for each call, in
 	// the order of the calls. If one call fails, the others run nevertheless. EvalAll runs
 	// the calls that got NOSCRIPT again by their source, and only those. When ctx ends,
 	// each call without an answer gets an error, for example ctx.Err(). An answered call
 	// may keep its reply.
 	EvalAll(ctx context.Context, calls []Call) []Result
 
-	// EvalWait runs the calls in one pipeline, followed by WAIT for the number of
+	// EvalWait runs the calls (at least 1) in one pipeline, followed by WAIT for the number of
 	// replicas. WAIT must be on the same connection, because it counts only what that
 	// connection wrote. In a Cluster all keys of all calls are in one slot. WAIT gets the
 	// timeout in whole ms, at least 1: with 0 it waits for ever.
