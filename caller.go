@@ -50,7 +50,7 @@ func (w *caller) await(ctx context.Context, client *Client) (*Lease, error) {
 		select {
 		case o = <-w.ready:
 		case <-done:
-			err := client.core.waitedInVain(w, ctx.Err())
+			err := client.waitedInVain(w, ctx.Err())
 			left := client.goneWith(client.abandon(w))
 			if w.left == nil {
 				client.awaitGone(left)

@@ -18,7 +18,7 @@ func (a *app) jobsCommand() *cobra.Command {
 		Long: `List the jobs that 'holdfast run' and 'elect' have run or skipped. The job whose last
 success is the oldest comes first.
 
-So the first lines are the jobs that are always skipped, always fail, or are not started
+The first lines are therefore the jobs that are always skipped, always fail, or are not started
 any more. The exit codes of cron jobs do not show that.
 
 STATE

@@ -85,8 +85,9 @@ its ttl ends.
 SELECTING THE HOLDER
 HASH identifies the tenure of the holder. 'holdfast show' prints it. If another process
 holds the lock meanwhile, nothing is changed. On a terminal you may leave out HASH and
-TEXT: the command lists the holders and asks for both. If several processes hold the
-lock (--shared, --of), only the holder with this HASH is asked to stop.
+TEXT: the command lists the holders by number, and asks for the number and a reason. If
+several processes hold the lock (--shared, --of), only the holder with this HASH is
+asked to stop.
 
 Waiters keep waiting, also those in the process of the holder. So that process can get
 the lock again. To prevent that, stop the process.
@@ -129,7 +130,7 @@ To run a command under the lock yourself, before all waiters, use 'holdfast run
 SELECTING THE HOLDER
 HASH names the tenure. 'holdfast show' prints it. If another process holds the lock by
 then, nothing is changed. On a terminal you may leave out HASH and TEXT: the command
-lists the holders and asks for both. If several hold the lock (--shared, --of), only
+lists the holders by number, and asks for the number and a reason. If several hold the lock (--shared, --of), only
 the lease with this HASH is taken. A lock cannot be stolen from a client of another
 library: delete the key in Redis if that client is dead.
 
