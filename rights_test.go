@@ -114,3 +114,27 @@ func TestHeldErrorRounds(t *testing.T) {
 		}
 	}
 }
+
+// A Lock whose deadline ends while the server refuses says so: a caller that
+// knew only of the deadline would believe that the name is held.
+func TestLockSaysWhatRefusedIt(t *testing.T) {
+	const oom = "OOM command not allowed when used memory > 'maxmemory'."
+	store := refusing{func(holdfast.Call) string { return oom }}
+	client := holdfast.New(store, nil)
+	defer client.Close()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := client.Mutex("n").Lock(ctx)
+	for _, want := range []error{context.DeadlineExceeded, holdfast.ErrUnreachable, holdfast.ServerError(oom)} {
+		if !errors.Is(err, want) {
+			t.Errorf("after a deadline: got %v, want %v in it", err, want)
+		}
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, stop)
+	if _, err := client.Mutex("n").Lock(ctx); err != context.Canceled { //nolint:errorlint // that very one
+		t.Errorf("after a cancel: got %v, want that alone", err)
+	}
+}
