@@ -65,15 +65,28 @@ var badHabits = habits([][2]string{
 	{`\b(hears?|heard)\b`, `"is notified", "learns"`},
 })
 
+// badInMessages are bad in messages and help alone, where room is short.
+var badInMessages = habits([][2]string{
+	{`\b(nobody|somebody|anybody)\b`, "name the holder, the waiter, the client"},
+	{`\bwho (waits|holds|locks|has|looks|is|may)\b`, "name the subject"},
+	{`\b(in line|the line of)\b`, "queue"},
+	{`\b(that is said|look at)\b`, `"the message says", "inspect"`},
+})
+
 // passage is a text that users read.
 type passage struct {
-	where string // file and line
-	text  string // without code, white space made one blank
+	where   string // file and line
+	text    string // without code, white space made one blank
+	message bool
 }
 
 func TestWords(t *testing.T) {
 	for _, r := range passages(t) {
-		for _, h := range badHabits {
+		wrong := badHabits
+		if r.message {
+			wrong = slices.Concat(badHabits, badInMessages)
+		}
+		for _, h := range wrong {
 			for _, at := range h.pattern.FindAllStringIndex(r.text, -1) {
 				if isQuestion(r.text[at[1]:]) {
 					continue
@@ -182,7 +195,7 @@ func paragraphs(name, text string) []passage {
 	var words []string
 	flush := func() {
 		if len(words) > 0 {
-			all = append(all, passage{fmt.Sprintf("%s:%d", name, begun), strings.Join(words, " ")})
+			all = append(all, passage{fmt.Sprintf("%s:%d", name, begun), strings.Join(words, " "), false})
 		}
 		words = nil
 	}
@@ -206,13 +219,13 @@ func quoted(name, text string) []passage {
 	var all []passage
 	for _, at := range jsString.FindAllStringIndex(text, -1) {
 		line := 1 + strings.Count(text[:at[0]], "\n")
-		all = append(all, passage{fmt.Sprintf("%s:%d", name, line), oneLine(text[at[0]+1 : at[1]-1])})
+		all = append(all, passage{fmt.Sprintf("%s:%d", name, line), oneLine(text[at[0]+1 : at[1]-1]), false})
 	}
 	return all
 }
 
-// messages are the string literals of a file that have a blank in them: help,
-// errors, log lines. Tags of structs have other quotes and are left out.
+// messages are the string literals of a file: help, errors, log lines. Tags of
+// structs are left out.
 func messages(s source) []passage {
 	var all []passage
 	tags := map[*ast.BasicLit]bool{} // and what else no user reads
@@ -232,13 +245,15 @@ func messages(s source) []passage {
 		case *ast.CaseClause: // a word of an answer
 			exempt(n.List...)
 		case *ast.BinaryExpr:
-			exempt(n.X, n.Y)
+			if n.Op == token.EQL || n.Op == token.NEQ {
+				exempt(n.X, n.Y)
+			}
 		case *ast.KeyValueExpr:
 			exempt(n.Key)
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
-			if n.Kind == token.STRING && err == nil && !tags[n] && strings.Contains(strings.TrimSpace(text), " ") {
-				all = append(all, passage{s.at(n), oneLine(inlineCode.ReplaceAllString(text, "CODE"))})
+			if n.Kind == token.STRING && err == nil && !tags[n] && text != "" {
+				all = append(all, passage{s.at(n), oneLine(inlineCode.ReplaceAllString(text, "CODE")), true})
 			}
 		}
 		return true
@@ -252,7 +267,7 @@ func docComments(s source) []passage {
 	add := func(groups ...*ast.CommentGroup) {
 		for _, g := range groups {
 			if g != nil {
-				all = append(all, passage{s.at(g), prose(g)})
+				all = append(all, passage{s.at(g), prose(g), false})
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (r Role) String() string {
 			return name
 		}
 	}
-	return "anybody"
+	return "anonymous"
 }
 
 // Tokens are the tokens of a file and their roles. The file has one token per

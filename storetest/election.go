@@ -65,7 +65,7 @@ func (s suite) election(t *testing.T) {
 		i++
 	}
 	if seen, err := first.Election("led").Leader(within(t)); err != nil || !seen.None() {
-		t.Errorf("Leader: got %+v, %v, want nobody", seen, err)
+		t.Errorf("Leader: got %+v, %v, want no leader", seen, err)
 	}
 }
 

@@ -60,7 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 	t.Run("HandOver", s.handOver)
 	t.Run("FirstComeFirstServed", s.firstCome)
 	t.Run("Turns", s.turns)
-	t.Run("Crowd", s.crowd)
+	t.Run("ManyCallers", s.manyCallers)
 	t.Run("GivenUp", s.givenUp)
 	t.Run("Expiry", s.expiry)
 	t.Run("Lost", s.lost)
@@ -125,7 +125,7 @@ func release(t *testing.T, lease *holdfast.Lease) {
 // waiting waits until n processes stand in line.
 func waiting(t *testing.T, c *holdfast.Client, name string, n int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d in line", n), func() bool {
+	eventually(t, fmt.Sprintf("a queue of %d", n), func() bool {
 		state, err := c.Inspect(within(t), name)
 		if err != nil {
 			t.Fatal(err)
@@ -391,15 +391,15 @@ func (s suite) exclusion(t *testing.T) {
 	wg.Wait()
 }
 
-// crowd: so many ask at once that their requests go out by EvalAll, those of two
+// manyCallers: 100 callers ask at once, so that requests go out by EvalAll, those of two
 // processes that want the same names.
-func (s suite) crowd(t *testing.T) {
+func (s suite) manyCallers(t *testing.T) {
 	var sections [100]section
 	var wg sync.WaitGroup
 	for range 2 {
 		c := s.client(t, 0)
 		for i := range sections {
-			wg.Go(func() { sections[i].enter(t, c.Mutex(fmt.Sprint("crowd:", i)), 3) })
+			wg.Go(func() { sections[i].enter(t, c.Mutex(fmt.Sprint("many:", i)), 3) })
 		}
 	}
 	wg.Wait()

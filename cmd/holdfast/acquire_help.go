@@ -12,8 +12,8 @@ NOTHING RENEWS THE LEASE FOR YOU. Renew it every third of --ttl. If no renewal h
 succeeded before the deadline, stop the work at the deadline. Let the resource check
 the token: it should refuse a lower token than the highest it has seen.
 
-The lease is one line of printable text without spaces. EVERYBODY WHO CAN READ IT CAN
-END IT OR TAKE IT OVER: keep it out of logs. With --lease-file it goes into a file that
+The lease is one line of printable text without spaces. WITH IT ANY READER CAN END OR
+TAKE OVER THE LEASE: keep it out of logs. With --lease-file it goes into a file that
 only you can read. The other commands read the lease from that file, from
 HOLDFAST_LEASE, from an argument (others on this machine can see it in ps), or from
 stdin for '-'.

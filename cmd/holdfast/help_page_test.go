@@ -1,11 +1,6 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -74,41 +69,6 @@ func TestHelpFitsInWidth(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// banned are words that only this project used, and sentences about somebody without a
-// name.
-var banned = regexp.MustCompile(`(?i)\b(anew|besides|but for|whoever|whatever|of which|so many|what becomes of|tells? whether|be it|` +
-	`in line|the line of|ghost|task|chore|rests|resting|badge|poke|crowd|stride|nobody|somebody|anybody|` +
-	`(to|of|all|for|from|and) who|who (waits|holds|locks|has|looks|is|may)|(is|are|be|was|were) told|that is said|look at)\b`)
-
-// What people read is written in plain words: all texts of the program.
-func TestPlainWords(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			literal, ok := n.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
-				return true
-			}
-			for line := range strings.SplitSeq(literal.Value, "\n") {
-				if word := banned.FindString(line); word != "" {
-					t.Errorf("%s says %q: %s", file, word, line)
-				}
-			}
-			return true
-		})
 	}
 }
 

@@ -106,8 +106,8 @@ the lock any more, nothing is changed (exit code 75).
 
 DETAILS AND JOURNAL
 While COMMAND waits or runs, 'holdfast show' shows its host, pid and user, COMMAND with
-anything that looks like a password hidden, and --note TEXT. Everybody who can read
-Redis sees that: --no-details stores none of it.
+anything that looks like a password hidden, and --note TEXT. Every user that can
+read Redis sees that: --no-details stores none of it.
 
 Each run is written to a journal in Redis, for 'holdfast history', 'watch', 'audit' and
 'jobs'. If the lock is held and COMMAND does not run, that is written too. It is not
