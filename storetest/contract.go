@@ -91,7 +91,7 @@ func (s suite) replies(t *testing.T) {
 	}
 }
 
-// scan finds so many keys that SCAN needs several pages.
+// scan finds 3,000 keys, for which SCAN needs several pages.
 func (s suite) scan(t *testing.T) {
 	const count, batch = 3000, 500
 	store := s.open(t)

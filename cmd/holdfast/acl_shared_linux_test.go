@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What docs/guide/08-operating.md says that a semaphore and an RWMutex need besides is enough
+// The further rights that docs/guide/08-operating.md gives semaphores and RWMutexes are enough
 // for the command: to run, to wait, to resize, to look. And who may not look at an
 // election's term or a run of Once still sees the rest.
 func TestLeastRightsShared(t *testing.T) {

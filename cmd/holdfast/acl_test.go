@@ -24,7 +24,7 @@ func aclLine(t *testing.T, user string) []string {
 	return strings.Fields(strings.Replace(line, ">PASSWORD", ">pw", 1))
 }
 
-// journalRights are what docs/guide/08-operating.md says that the journal needs besides.
+// journalRights are the further rights that docs/guide/08-operating.md gives the journal.
 func journalRights(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/guide/08-operating.md")

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// waitingState is a name that ci-7 holds, with us behind so many other waiters.
+// waitingState is a name that ci-7 holds, with us behind the given number of waiters.
 func waitingState(name string, before int, held time.Duration) *holdfast.State {
 	state := &holdfast.State{Name: name, Kind: holdfast.KindMutex, Waiting: before + 1, Holder: &holdfast.Holder{
 		Owner: "ci-7", TTL: 15 * time.Second, Remaining: 12 * time.Second, Held: held,
