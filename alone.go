@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // While a slot of a Redis Cluster moves key by key, a name's keys may be on two
@@ -13,21 +15,21 @@ import (
 // alone returns the call that does to L alone what a refused one was for.
 func alone(call Call) (Call, bool) {
 	switch call.Script {
-	case scriptUnlock:
-		return Call{scriptDrop, call.Keys[:1], call.Args[:1]}, true
-	case scriptRest:
-		return Call{scriptDrop, call.Keys[:1], call.Args[:3]}, true
-	case scriptRenew:
+	case script.Unlock:
+		return Call{script.Drop, call.Keys[:1], call.Args[:1]}, true
+	case script.Rest:
+		return Call{script.Drop, call.Keys[:1], call.Args[:3]}, true
+	case script.Renew:
 		if len(call.Args) > 2 {
-			return Call{scriptKeep, call.Keys[:1], []string{call.Args[0], call.Args[2]}}, true
+			return Call{script.Keep, call.Keys[:1], []string{call.Args[0], call.Args[2]}}, true
 		}
-		return Call{scriptKeep, call.Keys[:1], call.Args[:1]}, true
-	case scriptHeld, scriptSharedHeld:
+		return Call{script.Keep, call.Keys[:1], call.Args[:1]}, true
+	case script.Held, script.SharedHeld:
 		return Call{call.Script, call.Keys[:1], call.Args}, true
-	case scriptSharedUnlock:
-		return Call{scriptSharedDrop, call.Keys[3:4], idsOf(call, 2)}, true
-	case scriptSharedRenew:
-		return Call{scriptSharedKeep, call.Keys[3:4], idsOf(call, 3)}, true
+	case script.SharedUnlock:
+		return Call{script.SharedDrop, call.Keys[3:4], idsOf(call, 2)}, true
+	case script.SharedRenew:
+		return Call{script.SharedKeep, call.Keys[3:4], idsOf(call, 3)}, true
 	}
 	return Call{}, false
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 var (
@@ -11,11 +13,10 @@ var (
 	strideText  = itoa(firstStride)
 )
 
-// asleep is by how much a look that is late tells that this process was frozen.
-const asleep = time.Second
-
-// window is the longest claim window, see handover.lua.
-const window = 2 * time.Second
+const (
+	asleep = time.Second     // a poll that is this late shows that the process was frozen
+	window = 2 * time.Second // the longest claim window, see handover.lua
+)
 
 // ask sends the first lock for an id, or the first that waits.
 func (l *line) ask(now instant) {
@@ -38,16 +39,16 @@ func (l *line) ask(now instant) {
 // subscription is confirmed: a waiter that nobody can call is a dead one.
 func (l *line) sendLock(now instant) {
 	t := l.tenure
-	s, args := scriptLock, []string{t.id, strideText}
+	s, args := script.Lock, []string{t.id, strideText}
 	if l.shared != nil {
 		args[1] = itoa(l.shared.capacity)
 	}
 	if x := l.adopts; x != nil {
-		s, args = scriptAdopt, append(args, x.id, itoa(x.last))
+		s, args = script.Adopt, append(args, x.id, itoa(x.last))
 	} else if x := l.takes; x != nil {
-		s, args = scriptTake, append(args, x.args(l)...)
+		s, args = script.Take, append(args, x.args(l)...)
 	} else if x := l.starts; x != nil {
-		s, args = scriptOnceLock, append(args, x.args(l)...)
+		s, args = script.OnceLock, append(args, x.args(l)...)
 	} else if l.callers.waits() && l.wake.up {
 		t.waits = true
 		args = append(args, "wait", itoa(t.score), l.shard) // if it is not in the queue any more, it comes back to its place
@@ -418,7 +419,7 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 	if a.word == "dropped" { // the line has yet to move
 		l.c.moveLine(t.id, l, now)
 	}
-	if a.word == "not held" && a.holder == "" && r.call.Script == scriptRest { // which moves no line
+	if a.word == "not held" && a.holder == "" && r.call.Script == script.Rest { // which moves no line
 		l.c.moveLine(t.id, l, now)
 	}
 	switch {

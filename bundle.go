@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/slot"
 )
 
@@ -86,7 +87,7 @@ func (c *core) unused(names []string, try bool, now instant) (err error) {
 // ask sends the script for all lines that are still in the bundle: the first
 // time, or once more, with the same ids.
 func (b *bundle) ask(now instant) {
-	call := Call{Script: scriptMultiLock}
+	call := Call{Script: script.MultiLock}
 	var carried []*request
 	for _, l := range b.lines {
 		if l.bundle != b {
@@ -94,7 +95,7 @@ func (b *bundle) ask(now instant) {
 		}
 		t := l.tenure
 		r := &request{
-			call: l.call(scriptLock, []string{t.id, strideText}), line: l, tenure: t,
+			call: l.call(script.Lock, []string{t.id, strideText}), line: l, tenure: t,
 			sent: now, attempt: b.c.options.attempt(), answered: (*request).lockAnswered,
 		}
 		if t.first == 0 {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/seam"
 )
 
@@ -346,36 +345,3 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 
 // knows reports whether an id is remembered.
 func (m *memory) knows(id string) bool { return m.known[id] != nil }
-
-var (
-	scriptLock     = script.Lock
-	scriptUnlock   = script.Unlock
-	scriptCancel   = script.Cancel
-	scriptRenew    = script.Renew
-	scriptHeld     = script.Held
-	scriptDrop     = script.Drop
-	scriptKeep     = script.Keep
-	scriptReplicas = script.Replicas
-	scriptRevoke   = script.Revoke
-	scriptSteal    = script.Steal
-	scriptTake     = script.Take
-	scriptAdopt    = script.Adopt
-	scriptExported = script.Exported
-	scriptAnnounce = script.Announce
-	scriptLeader   = script.Leader
-	scriptRest     = script.Rest
-
-	scriptMultiLock = script.MultiLock
-	scriptCrowd     = script.Crowd
-
-	scriptSharedLock    = script.SharedLock
-	scriptSharedUnlock  = script.SharedUnlock
-	scriptSharedRenew   = script.SharedRenew
-	scriptSharedDrop    = script.SharedDrop
-	scriptSharedKeep    = script.SharedKeep
-	scriptSharedResize  = script.SharedResize
-	scriptSharedInspect = script.SharedInspect
-	scriptSharedRevoke  = script.SharedRevoke
-	scriptSharedSteal   = script.SharedSteal
-	scriptSharedHeld    = script.SharedHeld
-)

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // noticeDrop ends a Client that the program drops. In a bubble it can't: nothing outside may
@@ -89,7 +91,7 @@ func (c *core) shutDown() error {
 	}
 	for _, t := range c.tenures {
 		if t.phase == over { // its lease was not released yet
-			calls = append(calls, c.ends(t.id, t.line, scriptUnlock, nil)...)
+			calls = append(calls, c.ends(t.id, t.line, script.Unlock, nil)...)
 		}
 	}
 	calls = append(calls, c.owed()...)
@@ -157,9 +159,9 @@ func (l *line) shut() (calls []chore) {
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, l.c.ends(t.id, l, scriptUnlock, nil)...)
+			calls = append(calls, l.c.ends(t.id, l, script.Unlock, nil)...)
 		case t.first > 0:
-			calls = append(calls, l.c.ends(t.id, l, scriptCancel, nil)...)
+			calls = append(calls, l.c.ends(t.id, l, script.Cancel, nil)...)
 		}
 	}
 	if u := l.turn; u != nil && l.candidate != nil && l.c.quorum == nil {
@@ -181,13 +183,13 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 	case c.quorum != nil:
 		for _, n := range c.quorum.nodes {
 			if only == nil || only == n {
-				calls = append(calls, chore{Call{scriptQuorumUnlock, l.onNodes().leave[:], []string{id}}, n})
+				calls = append(calls, chore{Call{script.QuorumUnlock, l.onNodes().leave[:], []string{id}}, n})
 			}
 		}
 	case c.restsUntil(id) > 0:
 		s, args := l.parting(id, "", c.restsUntil(id), c.clock.now())
 		calls = append(calls, chore{Call{s, l.keys[:], args}, nil})
-	case s == scriptUnlock:
+	case s == script.Unlock:
 		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
 	default:
 		calls = append(calls, chore{l.call(s, []string{id, l.shard}), nil})
@@ -202,7 +204,7 @@ func (c *core) owed() (calls []chore) {
 	}
 	for _, n := range c.quorum.nodes {
 		for id, l := range n.owed {
-			calls = append(calls, c.ends(id, l, scriptUnlock, n)...)
+			calls = append(calls, c.ends(id, l, script.Unlock, n)...)
 		}
 	}
 	return calls

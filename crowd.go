@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // What gathers is mostly about names that nobody else wants. One script does all of
@@ -23,10 +25,10 @@ func (g *gathering) inCrowd(r *request) bool {
 	switch {
 	case r.line.alone || g.wanted[r.line.name] || r.line.seen.known || r.tenure != nil && r.tenure.until > 0: // recalled: somebody waits
 		return false
-	case r.call.Script == scriptLock:
+	case r.call.Script == script.Lock:
 		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in line, if it has one
 	}
-	return r.call.Script == scriptUnlock && len(r.call.Args) == 1
+	return r.call.Script == script.Unlock && len(r.call.Args) == 1
 }
 
 // crowdOf parts what one script may do from the rest. Requests of one line keep their
@@ -61,10 +63,10 @@ func (g *gathering) leftAlone(l *line, now instant) {
 
 // callOf is the call that does what all of them ask.
 func callOf(crowd []*request) Call {
-	call := Call{scriptCrowd, make([]string, 0, 3*len(crowd)), append(make([]string, 0, 1+2*len(crowd)), strideText)}
+	call := Call{script.Crowd, make([]string, 0, 3*len(crowd)), append(make([]string, 0, 1+2*len(crowd)), strideText)}
 	for _, r := range crowd {
 		ttl := ""
-		if r.call.Script == scriptLock {
+		if r.call.Script == script.Lock {
 			ttl = itoa(r.line.ttl().Milliseconds())
 		}
 		call.Keys, call.Args = append(call.Keys, r.call.Keys[:2]...), append(call.Args, r.call.Args[0], ttl)

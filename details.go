@@ -77,11 +77,6 @@ const (
 	mostExports   = 32  // exported tenures that a Client tells of, the newest
 )
 
-var (
-	scriptDetailsNote = script.DetailsNote
-	scriptDetailsLook = script.DetailsLook
-)
-
 // badge is what a Client tells of itself. Nothing waits for it, and nothing fails with
 // it.
 type badge struct {
@@ -156,7 +151,7 @@ func (b *badge) send() {
 
 func (b *badge) call(text string) Call {
 	life := detailsLife + b.c.options.TTL
-	return Call{scriptDetailsNote, []string{detailsPrefix + b.c.client}, []string{text, itoa(life.Milliseconds())}}
+	return Call{script.DetailsNote, []string{detailsPrefix + b.c.client}, []string{text, itoa(life.Milliseconds())}}
 }
 
 // write tries once; the next time is detailsEvery later.
@@ -222,7 +217,7 @@ func (c *core) addDetails(callers context.Context, states ...*State) {
 	}
 	calls := make([]Call, len(ids))
 	for i, id := range ids {
-		calls[i] = Call{scriptDetailsLook, []string{detailsPrefix + id}, nil}
+		calls[i] = Call{script.DetailsLook, []string{detailsPrefix + id}, nil}
 	}
 	known := make(map[string]badgeText, len(ids))
 	for i, r := range c.evalMany(callers, calls, detailsWait) {

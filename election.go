@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Election chooses one of many candidates to lead until it resigns or its term is lost.
@@ -231,7 +233,7 @@ func (k *keys) announcement(id string, token int64, inCluster bool, number int64
 	if inCluster {
 		sharded = "s"
 	}
-	return Call{scriptAnnounce, k.election(), []string{id, itoa(token), k.stage(), sharded, itoa(number), value}}
+	return Call{script.Announce, k.election(), []string{id, itoa(token), k.stage(), sharded, itoa(number), value}}
 }
 
 // election are the keys of an election: L and T, the term that was announced.
@@ -278,7 +280,7 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 		}
 		return leaderOf(state.Holder, state.term), nil
 	}
-	reply, err := c.evalWithin(ctx, Call{scriptLeader, k.election(), nil}, limit)
+	reply, err := c.evalWithin(ctx, Call{script.Leader, k.election(), nil}, limit)
 	if err != nil {
 		return Leader{}, unanswered(e.name, k.lock(), err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // EnsureHeld asks Redis once whether the lease is held, and renews it. Call it before a
@@ -79,7 +81,7 @@ func (l *line) check(t *tenure, now instant) *request {
 	if l.shared.wasLarger() {
 		args = append(args, l.shared.smaller.former...)
 	}
-	r := l.c.send(scriptHeld, l, t, now, args, (*request).checkAnswered)
+	r := l.c.send(script.Held, l, t, now, args, (*request).checkAnswered)
 	r.attempt, r.ctx = attempt, nil
 	return r
 }
@@ -190,7 +192,7 @@ func (l *line) renewApart(t *tenure, now instant, tokens int64, extends time.Dur
 		args[2] = millis(least)
 	}
 	r := &request{
-		call: l.call(scriptRenew, args), least: least,
+		call: l.call(script.Renew, args), least: least,
 		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered, extends: extends,
 	}
 	t.minHold.sent(r, now)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // ExportedHold is the state of a hold that [Lease.Export] gave away and no process has
@@ -78,7 +80,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	}
 	until := c.clock.now().add(c.options.patience())
 	for {
-		reply, unlockErr := c.evalUntil(ctx, until, x.name, Call{scriptUnlock, k[:], args})
+		reply, unlockErr := c.evalUntil(ctx, until, x.name, Call{script.Unlock, k[:], args})
 		if unlockErr != nil {
 			return unlockErr
 		}
@@ -114,7 +116,7 @@ func (c *core) overtaken(ctx context.Context, x exported, k *keys) error {
 }
 
 func exportedCall(x exported, k *keys, word ...string) Call {
-	return Call{scriptExported, k.withOrder(), append([]string{x.id, itoa(x.last)}, word...)}
+	return Call{script.Exported, k.withOrder(), append([]string{x.id, itoa(x.last)}, word...)}
 }
 
 // lookExported runs the script, with word to prolong.

@@ -3,6 +3,8 @@ package holdfast
 import (
 	"math"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // A request travels alone while few are under way: nothing is faster. With many under
@@ -112,7 +114,7 @@ func (c *core) dropGathered() {
 	}
 	for _, n := range c.quorum.nodes {
 		for _, r := range n.gathering.requests {
-			if r.call.Script == scriptQuorumUnlock {
+			if r.call.Script == script.QuorumUnlock {
 				c.late = append(c.late, chore{r.call, n})
 			}
 		}

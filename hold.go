@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].
@@ -97,9 +99,9 @@ func (t *tenure) gone() instant { return max(t.expiry, t.minHold.stays) }
 // each try.
 func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string) {
 	if rests > now {
-		return scriptRest, []string{id, millis(rests.sub(now)), l.owner(), l.shard, fresh}
+		return script.Rest, []string{id, millis(rests.sub(now)), l.owner(), l.shard, fresh}
 	}
-	return scriptUnlock, l.unlockArgs(id, fresh)
+	return script.Unlock, l.unlockArgs(id, fresh)
 }
 
 // expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
@@ -163,12 +165,12 @@ func (l *line) leaveBehind(t *tenure, now instant) <-chan struct{} {
 	if q := l.c.quorum; q != nil {
 		return q.undo(t.id, l, true, now, t.gone())
 	}
-	return l.c.errand(scriptUnlock, l, now, t.gone(), l.unlockArgs(t.id, "")).ended()
+	return l.c.errand(script.Unlock, l, now, t.gone(), l.unlockArgs(t.id, "")).ended()
 }
 
 // rest makes L rest where an id still holds it.
 func (c *core) rest(id string, l *line, now, until instant) *errand {
-	return c.begin(&errand{call: Call{scriptRest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(l.ttl())}, now)
+	return c.begin(&errand{call: Call{script.Rest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(l.ttl())}, now)
 }
 
 // restsUntil is when the least time of holding of an id is over; 0: it has none,

@@ -8,13 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/holdfast-go/holdfast/internal/script"
-)
-
-var (
-	scriptInspect = script.Inspect
-	scriptRepair  = script.Repair
 )
 
 // State is the state of a name at one moment, from [Client.Inspect].

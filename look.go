@@ -1,6 +1,10 @@
 package holdfast
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/holdfast-go/holdfast/internal/script"
+)
 
 // look is one name on its way to a State: what is to be asked next, until it is done.
 type look struct {
@@ -19,7 +23,7 @@ type look struct {
 // newLook begins to look at a name, of whose waiters at most so many are listed.
 func (c *core) newLook(name string, k *keys, most int) *look {
 	l := &look{c: c, name: name, k: k, args: []string{strconv.Itoa(most), c.shardOf(k)}}
-	l.call = Call{scriptInspect, append(k.withOrder(), k.election()[1], k.size()), l.args}
+	l.call = Call{script.Inspect, append(k.withOrder(), k.election()[1], k.size()), l.args}
 	return l
 }
 
@@ -34,8 +38,8 @@ func (l *look) heard(reply []string, err error) {
 		l.bare = explain(said, l.k.lock()) // who may see the lock alone sees that
 		l.call.Keys = l.k[:]
 		return
-	case err == nil && len(reply) > 0 && reply[0] == "other kind" && l.call.Script == scriptInspect:
-		l.call = Call{scriptSharedInspect, l.k.withHolders(), l.args}
+	case err == nil && len(reply) > 0 && reply[0] == "other kind" && l.call.Script == script.Inspect:
+		l.call = Call{script.SharedInspect, l.k.withHolders(), l.args}
 		return
 	}
 	l.done = true

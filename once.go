@@ -139,7 +139,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		return err
 	}
 	life := millis(max(2*interval, 25*time.Hour))
-	err = c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life)
+	err = c.noteRun(ctx, lease, script.OnceBegin, c.options.Owner, life)
 	if err != nil { // f has not run, so nothing has to rest
 		if said, refused := asServerError(err); !refused || passing(said) { // the record may say that it began
 			c.noteThatItDidNotRun(context.WithoutCancel(ctx), lease, life)
@@ -151,7 +151,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		return err
 	}
 	return lease.runOnce(ctx, f, func(outcome string, again bool) error {
-		return c.noteRun(context.WithoutCancel(ctx), lease, scriptOnceEnd, outcome, life)
+		return c.noteRun(context.WithoutCancel(ctx), lease, script.OnceEnd, outcome, life)
 	})
 }
 
@@ -187,8 +187,8 @@ const didNotRun = "did not run"
 // noteThatItDidNotRun follows a beginning that nobody answered. That may run yet, so it is
 // written once more first: behind it a late one writes nothing.
 func (c *Client) noteThatItDidNotRun(ctx context.Context, lease *Lease, life string) {
-	if c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life) == nil {
-		_ = c.noteRun(ctx, lease, scriptOnceEnd, didNotRun, life)
+	if c.noteRun(ctx, lease, script.OnceBegin, c.options.Owner, life) == nil {
+		_ = c.noteRun(ctx, lease, script.OnceEnd, didNotRun, life)
 	}
 }
 
@@ -320,7 +320,7 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 
 // lookOnce fills a NotDueError with what stands in Redis.
 func (c *core) lookOnce(ctx context.Context, name string, k *keys) (*NotDueError, error) {
-	reply, err := c.evalPatiently(ctx, Call{scriptOnceLook, onceKeys(k), nil})
+	reply, err := c.evalPatiently(ctx, Call{script.OnceLook, onceKeys(k), nil})
 	if err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
 	}
@@ -380,10 +380,3 @@ func onceKeys(k *keys) []string {
 	l := k.lock()
 	return []string{l, oncePrefix + beside(l, strings.HasPrefix(l, "{"))}
 }
-
-var (
-	scriptOnceLock  = script.OnceLock
-	scriptOnceBegin = script.OnceBegin
-	scriptOnceEnd   = script.OnceEnd
-	scriptOnceLook  = script.OnceLook
-)

@@ -195,11 +195,11 @@ func (l *line) onNodes() *nodeKeys {
 func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
 	keys := l.onNodes().lock[:3]
 	switch s {
-	case scriptQuorumLock:
+	case script.QuorumLock:
 		keys = l.nodeKeys.lock[:]
-	case scriptQuorumRaise:
+	case script.QuorumRaise:
 		keys = keys[:2]
-	case scriptQuorumUnlock:
+	case script.QuorumUnlock:
 		keys = l.nodeKeys.leave[:]
 	}
 	r := &request{
@@ -253,7 +253,7 @@ func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) {
 }
 
 func (q *quorum) unlockOn(n *node, args []string, l *line, now, until instant) *errand {
-	return q.c.begin(&errand{call: Call{scriptQuorumUnlock, l.onNodes().leave[:], args}, line: l, node: n, until: until}, now)
+	return q.c.begin(&errand{call: Call{script.QuorumUnlock, l.onNodes().leave[:], args}, line: l, node: n, until: until}, now)
 }
 
 // ghost is core.ghost for one node: others need not have it.
@@ -289,14 +289,3 @@ func distinct(n int, has func(i int) (run string, ok bool)) int {
 	}
 	return count
 }
-
-var (
-	scriptQuorumLock   = script.QuorumLock
-	scriptQuorumRaise  = script.QuorumRaise
-	scriptQuorumRenew  = script.QuorumRenew
-	scriptQuorumRepair = script.QuorumRepair
-	scriptQuorumUnlock = script.QuorumUnlock
-	scriptQuorumMark   = script.QuorumMark
-	scriptQuorumLook   = script.QuorumLook
-	scriptQuorumHeld   = script.QuorumHeld
-)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // QuorumMember is a master that is or will be a node of a quorum. Address identifies it
@@ -35,7 +37,7 @@ type QuorumNode struct {
 func InspectQuorum(ctx context.Context, members ...QuorumMember) []QuorumNode {
 	return eachMember(members, func(m QuorumMember) QuorumNode {
 		node := QuorumNode{Address: m.Address}
-		reply, err := m.eval(ctx, scriptQuorumLook)
+		reply, err := m.eval(ctx, script.QuorumLook)
 		if err == nil {
 			err = node.read(reply)
 		}
@@ -173,7 +175,7 @@ func mark(ctx context.Context, members []QuorumMember, id string, wait time.Dura
 // mark is mark for one member. It tells which run of which server answered, also
 // where another mark stood in the way.
 func (m QuorumMember) mark(ctx context.Context, id string, wait time.Duration, replaces ...string) (run string, err error) {
-	reply, err := m.eval(ctx, scriptQuorumMark, append([]string{id, itoa(wait.Milliseconds())}, replaces...)...)
+	reply, err := m.eval(ctx, script.QuorumMark, append([]string{id, itoa(wait.Milliseconds())}, replaces...)...)
 	var a answer
 	if err == nil {
 		a, err = decodeAnswer(reply)

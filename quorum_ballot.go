@@ -2,6 +2,8 @@ package holdfast
 
 import (
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // ballot is one try to win a name on a quorum, under an id of its own: what each
@@ -70,7 +72,7 @@ func (q *quorum) ask(l *line, now instant) {
 		args[3] = millis(q.afterPoll())
 	}
 	for _, n := range q.nodes {
-		q.send(n, scriptQuorumLock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
+		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
 			b.answered(n, a, err, now)
 		})
 	}
@@ -139,7 +141,7 @@ func (b *ballot) count(n *node, now instant) {
 		v.stand = counts
 	case v.token < b.token:
 		v.stand = raising
-		b.q.send(n, scriptQuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a answer, err error, now instant) {
+		b.q.send(n, script.QuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a answer, err error, now instant) {
 			b.raised(n, a, err, now)
 		})
 	}

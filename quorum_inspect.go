@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // inspect asks all nodes what stands in the keys of a name. Holder is who has a
@@ -28,7 +30,7 @@ func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State,
 		go func() {
 			ctx, cancel := ample(ctx, q.c.ctx)
 			defer cancel()
-			reply, err := n.eval(ctx, Call{scriptInspect, k[:], []string{strconv.Itoa(listed), ""}})
+			reply, err := n.eval(ctx, Call{script.Inspect, k[:], []string{strconv.Itoa(listed), ""}})
 			var s *State
 			var given int64
 			if err == nil {

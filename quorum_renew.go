@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // renewal is one renewal of a tenure, asked of every node.
@@ -24,7 +26,7 @@ type renewal struct {
 func (q *quorum) renew(l *line, t *tenure, now instant, attempt time.Duration) *request {
 	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered}
-	p.ask(scriptQuorumRenew, []string{t.id, itoa(t.token), q.id})
+	p.ask(script.QuorumRenew, []string{t.id, itoa(t.token), q.id})
 	return p.r
 }
 
@@ -32,7 +34,7 @@ func (q *quorum) renew(l *line, t *tenure, now instant, attempt time.Duration) *
 func (q *quorum) check(l *line, t *tenure, now instant, attempt time.Duration) *request {
 	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes)), looks: true}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).checkAnswered}
-	p.ask(scriptQuorumHeld, []string{t.id, q.id})
+	p.ask(script.QuorumHeld, []string{t.id, q.id})
 	return p.r
 }
 
@@ -98,7 +100,7 @@ func (p *renewal) repair(n *node, now instant) {
 		return
 	}
 	p.answers[n.number].word = "" // once
-	q.send(n, scriptQuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now instant) {
+	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now instant) {
 		_, refused := asServerError(err)
 		if !refused && t.phase != holding && t.phase != over { // it came too late
 			q.undoOn(n, t.id, l, now, now.add(l.ttl()))
@@ -154,7 +156,7 @@ func (q *quorum) leave(l *line, now instant) {
 		}
 		f.open++
 		f.owed[i] = false
-		q.send(n, scriptQuorumUnlock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
+		q.send(n, script.QuorumUnlock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
 			q.left(n, round, a, err, now)
 		})
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // A node that granted is sent unlock, also when a later request to it was not sent; one to
@@ -85,8 +87,8 @@ func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
 	c.inflight = 2
 	n.gathering.timer = timer{index: -1}
 	n.gathering.requests = []*request{
-		{call: Call{Script: scriptQuorumLock, Args: []string{"one"}}, node: n},
-		{call: Call{Script: scriptQuorumUnlock, Args: []string{"two"}}, node: n},
+		{call: Call{Script: script.QuorumLock, Args: []string{"one"}}, node: n},
+		{call: Call{Script: script.QuorumUnlock, Args: []string{"two"}}, node: n},
 	}
 	c.dropGathered()
 	if c.inflight != 0 || n.inflight != 0 || len(c.late) != 1 || c.late[0].call.Args[0] != "two" || c.late[0].node != n {
@@ -126,7 +128,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 		silent.silent.Store(true)
 		silent.store = store
 		ctx, cancel := context.WithCancel(t.Context())
-		err := q.undoAll(ctx, []chore{{Call{Script: scriptQuorumUnlock}, silent}})
+		err := q.undoAll(ctx, []chore{{Call{Script: script.QuorumUnlock}, silent}})
 		cancel() // as Close does
 		c.cancel()
 		synctest.Wait()

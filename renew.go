@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // renew sends a renewal, whatever is in flight. The next is due a sixth of the
@@ -49,7 +51,7 @@ const longestRenewal = 3 * time.Second
 // renewHere is renew on one master.
 func (l *line) renewHere(t *tenure, now instant) *request {
 	args, least := l.renewArgs(t, now, 0)
-	r := l.c.send(scriptRenew, l, t, now, args, (*request).renewAnswered)
+	r := l.c.send(script.Renew, l, t, now, args, (*request).renewAnswered)
 	r.least = least
 	if !r.waits {
 		t.reserves(r)
@@ -273,7 +275,7 @@ func (l *line) orphaned(a answer, now instant) {
 		return
 	}
 	l.orphan = orphan{}
-	l.c.send(scriptRepair, l, nil, now, []string{a.holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
+	l.c.send(script.Repair, l, nil, now, []string{a.holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
 }
 
 func (r *request) repairAnswered(a answer, err error, _ instant) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // With Options.WaitReplicas a failover must not undo what a caller was told. So
@@ -115,7 +117,7 @@ func (c *core) connected(ctx context.Context, call Call) int {
 	if c.enough.Load() {
 		return -1
 	}
-	reply, err := c.store.Eval(ctx, Call{Script: scriptReplicas, Keys: call.Keys})
+	reply, err := c.store.Eval(ctx, Call{Script: script.Replicas, Keys: call.Keys})
 	if err != nil || len(reply) != 1 {
 		return -1 // perhaps INFO is not allowed
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // request is one run of a script on its way. Whatever comes back, an answer
@@ -165,8 +167,8 @@ func (c *core) arrived(r *request, reply []string, err error) {
 	if c.closed {
 		switch id := r.asksFor(); {
 		case id != "" && !c.exported.knows(id): // it may have run after its cancel
-			c.late = append(c.late, c.ends(id, r.line, scriptCancel, r.node)...)
-		case r.call.Script == scriptQuorumUnlock && err != nil && passing(err): // others have sufficed
+			c.late = append(c.late, c.ends(id, r.line, script.Cancel, r.node)...)
+		case r.call.Script == script.QuorumUnlock && err != nil && passing(err): // others have sufficed
 			c.late = append(c.late, chore{r.call, r.node})
 		}
 		return
@@ -197,13 +199,13 @@ func (c *core) arrived(r *request, reply []string, err error) {
 // asksFor is the id that a request may have brought into L or Q, if any.
 func (r *request) asksFor() string {
 	switch r.call.Script {
-	case scriptLock, scriptSharedLock, scriptQuorumLock, scriptQuorumRepair, scriptAdopt, scriptTake, scriptOnceLock:
+	case script.Lock, script.SharedLock, script.QuorumLock, script.QuorumRepair, script.Adopt, script.Take, script.OnceLock:
 		return r.call.Args[0]
-	case scriptUnlock:
+	case script.Unlock:
 		if len(r.call.Args) > 2 {
 			return r.call.Args[2]
 		}
-	case scriptRest:
+	case script.Rest:
 		return r.call.Args[4]
 	}
 	return ""
@@ -226,13 +228,13 @@ func (l *line) unlockArgs(id, fresh string) []string {
 // keysFor are the keys of a script that speaks of this name.
 func (l *line) keysFor(s *Script, args []string) []string {
 	switch {
-	case s == scriptAdopt || s == scriptTake:
+	case s == script.Adopt || s == script.Take:
 		return l.keys.withOrder()
-	case s == scriptHeld:
+	case s == script.Held:
 		return []string{l.keys.lock(), l.keys.order()}
-	case s == scriptOnceLock:
+	case s == script.OnceLock:
 		return append(l.keys[:], onceKeys(l.keys)[1])
-	case s != scriptRenew:
+	case s != script.Renew:
 		return l.keys[:]
 	case l.toRenew == nil: // it comes often, and is asked again and again
 		l.toRenew = l.keys.toRenew()
@@ -255,7 +257,7 @@ func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, a
 		answered: answered,
 	}
 	switch {
-	case s != scriptRenew:
+	case s != script.Renew:
 		r.ctx = c.bounds.attempt(c.ctx, now, r.attempt)
 		c.outbox = append(c.outbox, r)
 	case t.sure:
@@ -422,7 +424,7 @@ func (c *core) cancelID(id string, l *line, now instant) *errand {
 		e.send(now)
 		return e
 	}
-	e := c.errand(scriptCancel, l, now, now.add(queueLife), []string{id, l.shard})
+	e := c.errand(script.Cancel, l, now, now.add(queueLife), []string{id, l.shard})
 	c.cancels.add(e)
 	return e
 }
@@ -461,7 +463,7 @@ func (s *cancels) remove(e *errand) {
 // moveLine does what is left of an unlock that fell back to L alone.
 func (c *core) moveLine(id string, l *line, now instant) {
 	c.begin(&errand{
-		call: l.call(scriptUnlock, l.unlockArgs(id, "")), line: l,
+		call: l.call(script.Unlock, l.unlockArgs(id, "")), line: l,
 		until: now.add(l.ttl()), whole: true,
 	}, now)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // ErrTenure means that the given tenure does not hold the name, or no longer. A
@@ -64,7 +66,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // revocation up to two seconds later: call Revoke again. A Client of a quorum cannot
 // revoke.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (notified int, err error) {
-	a, err := c.order(ctx, scriptRevoke, "Revoke", name, tenure, reason)
+	a, err := c.order(ctx, script.Revoke, "Revoke", name, tenure, reason)
 	return int(a.told), err
 }
 
@@ -82,7 +84,7 @@ func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (notif
 // within one ttl, only the newest is certain to read the reason. The others may see
 // cause [Taken] or [Gone].
 func (c *Client) Steal(ctx context.Context, name, tenure, reason string) error {
-	_, err := c.order(ctx, scriptSteal, "Steal", name, tenure, reason)
+	_, err := c.order(ctx, script.Steal, "Steal", name, tenure, reason)
 	return err
 }
 
@@ -112,7 +114,7 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 		return c.orderShared(ctx, o.until, s, name, o.tenure, o.keys, o.suffix, o.reason)
 	}
 	call := Call{s, []string{o.keys.lock(), o.keys.order()}, []string{o.id, o.suffix, o.reason}}
-	if s == scriptSteal {
+	if s == script.Steal {
 		call.Keys = o.keys.withOrder()
 	}
 	return c.give(ctx, o.until, name, o.tenure, call)
@@ -136,7 +138,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 		return nil, &storeError{name, nil, errNoReason}
 	}
 	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.now().add(c.options.patience())}
-	reply, err := c.evalUntil(ctx, o.until, name, Call{scriptInspect, k[:], []string{"1", o.suffix}})
+	reply, err := c.evalUntil(ctx, o.until, name, Call{script.Inspect, k[:], []string{"1", o.suffix}})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +165,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 func (c *core) orderShared(ctx context.Context, until instant, s *Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
 	var state *State
 	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
-		reply, err := c.evalUntil(ctx, until, name, Call{scriptSharedInspect, k.withHolders(), []string{itoa(int64(most)), suffix}})
+		reply, err := c.evalUntil(ctx, until, name, Call{script.SharedInspect, k.withHolders(), []string{itoa(int64(most)), suffix}})
 		if err != nil {
 			return answer{}, err
 		}
@@ -175,9 +177,9 @@ func (c *core) orderShared(ctx context.Context, until instant, s *Script, name, 
 				continue
 			}
 			id := reply[sharedHead+2*i]
-			call := Call{scriptSharedSteal, append(k.withHolders(), k.orderOf(id)), []string{id, suffix, reason}}
-			if s == scriptRevoke {
-				call.Script, call.Keys = scriptSharedRevoke, []string{k.lock(), call.Keys[3], call.Keys[4]}
+			call := Call{script.SharedSteal, append(k.withHolders(), k.orderOf(id)), []string{id, suffix, reason}}
+			if s == script.Revoke {
+				call.Script, call.Keys = script.SharedRevoke, []string{k.lock(), call.Keys[3], call.Keys[4]}
 			}
 			return c.give(ctx, until, name, tenure, call)
 		}

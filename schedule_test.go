@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // While something is held the loop looks five times a second; who only waits lets the
@@ -49,7 +51,7 @@ type quick struct{ Store }
 
 func (quick) Sharded() bool { return false }
 func (quick) Eval(_ context.Context, call Call) ([]string, error) {
-	if call.Script == scriptUnlock {
+	if call.Script == script.Unlock {
 		return []string{"released"}, nil
 	}
 	return []string{fmt.Sprintf("granted %d 64 0 1763700000 0", 2*1763700000*1000000)}, nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // ErrSize means that a number of permits is less than 1 or more than the semaphore has.
@@ -121,7 +123,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.evalBounded(ctx, Call{scriptSharedResize, k.withSize(), []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.evalBounded(ctx, Call{script.SharedResize, k.withSize(), []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return unanswered(s.name, k.lock(), err)
 		}

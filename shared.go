@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // A lock of a shared kind has a capacity, and each holder takes a part of it, its
@@ -108,14 +110,14 @@ func (l *line) call(s *Script, args []string) Call {
 		return Call{s, l.keysFor(s, args), args}
 	}
 	switch s {
-	case scriptLock:
-		return Call{scriptSharedLock, l.shared.keys, args}
-	case scriptUnlock, scriptCancel:
-		s = scriptSharedUnlock
-	case scriptHeld:
-		return Call{scriptSharedHeld, []string{l.shared.keys[3], l.keys.lock(), l.keys.orderOf(args[0])}, args}
-	case scriptRenew:
-		return Call{scriptSharedRenew, l.shared.toRenew(l.keys, args[0]), args}
+	case script.Lock:
+		return Call{script.SharedLock, l.shared.keys, args}
+	case script.Unlock, script.Cancel:
+		s = script.SharedUnlock
+	case script.Held:
+		return Call{script.SharedHeld, []string{l.shared.keys[3], l.keys.lock(), l.keys.orderOf(args[0])}, args}
+	case script.Renew:
+		return Call{script.SharedRenew, l.shared.toRenew(l.keys, args[0]), args}
 	}
 	return Call{s, l.shared.keys[:4], args}
 }
@@ -129,7 +131,7 @@ func (s *shared) toRenew(k *keys, id string) []string {
 }
 
 // renews tells the scripts that prolong a tenure.
-func renews(s *Script) bool { return s == scriptRenew || s == scriptSharedRenew }
+func renews(s *Script) bool { return s == script.Renew || s == script.SharedRenew }
 
 // wakes are the subscriptions of the shared kinds in a Cluster, by the suffix of
 // their channel. The lines of one name share one, which ends with the last of

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Event is the event that an [Entry] records.
@@ -152,10 +151,3 @@ func cut(text string, most int) string {
 	}
 	return strings.ToValidUTF8(text[:most], "")
 }
-
-var (
-	scriptWrite = script.JournalWrite
-	scriptRead  = script.JournalRead
-	scriptNote  = script.JobNote
-	scriptList  = script.JobList
-)

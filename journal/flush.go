@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 const (
@@ -192,7 +193,7 @@ func (w *Writer) send(entries []Entry) error {
 		args = append(args, entries[i].encode()...)
 	}
 	asked := w.moment(time.Now())
-	reply, err := w.caller.eval(w.ctx, holdfast.Call{Script: scriptWrite, Keys: []string{streamPrefix + w.options.Prefix}, Args: args})
+	reply, err := w.caller.eval(w.ctx, holdfast.Call{Script: script.JournalWrite, Keys: []string{streamPrefix + w.options.Prefix}, Args: args})
 	answered := w.moment(time.Now())
 	if err != nil {
 		return err
@@ -220,7 +221,7 @@ func (w *Writer) note(entries []Entry) error {
 	if len(args) == 2 {
 		return nil
 	}
-	_, err := w.caller.eval(w.ctx, holdfast.Call{Script: scriptNote, Keys: []string{jobsPrefix + w.options.Prefix}, Args: args})
+	_, err := w.caller.eval(w.ctx, holdfast.Call{Script: script.JobNote, Keys: []string{jobsPrefix + w.options.Prefix}, Args: args})
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Job is the state of a name for which a [Writer] noted [Started], [Ended] or
@@ -42,7 +43,7 @@ func (j *Job) Late() bool {
 // [Options.Prefix] of the Writers.
 func Jobs(ctx context.Context, store holdfast.Store, prefix string) ([]Job, error) {
 	c := caller{store: store, patience: toRead}
-	reply, err := c.eval(ctx, holdfast.Call{Script: scriptList, Keys: []string{jobsPrefix + keyPrefix(prefix)}})
+	reply, err := c.eval(ctx, holdfast.Call{Script: script.JobList, Keys: []string{jobsPrefix + keyPrefix(prefix)}})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Query selects entries. The zero value selects all, oldest first.
@@ -101,7 +102,7 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 		way = "back"
 	}
 	reply, err := r.caller.eval(ctx, holdfast.Call{
-		Script: scriptRead, Keys: []string{streamPrefix + keyPrefix(r.query.KeyPrefix)},
+		Script: script.JournalRead, Keys: []string{streamPrefix + keyPrefix(r.query.KeyPrefix)},
 		Args: []string{least.String(), most.String(), way, strconv.Itoa(pageSize), r.query.Name, r.query.Prefix},
 	})
 	switch {

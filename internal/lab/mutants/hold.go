@@ -3,7 +3,7 @@ package main
 // holdMutants are the guards of MinHold, MaxHold and Once.
 var holdMutants = []mutant{
 	{guard: "least time: L rests after the release", file: "hold.go", name: "TestMinHoldRests",
-		edits: []string{"	if rests > now {\n		return scriptRest", "	if rests > now && false {\n		return scriptRest"}},
+		edits: []string{"	if rests > now {\n		return script.Rest", "	if rests > now && false {\n		return script.Rest"}},
 	{guard: "least time: the holder's life is secured before its turn", file: "line.go", name: "TestMinHoldCrash",
 		edits: []string{"case w.least > 0 && now.add(w.least) > t.minHold.lives,", "case false,"}},
 	{guard: "least time: what a push set counts for what it is", file: "ask.go", name: "TestMinHoldCrashOfAPushedGrant",
@@ -45,7 +45,7 @@ var holdMutants = []mutant{
 	{guard: "least time: a release that falls back makes L rest", file: "alone.go", name: "TestMinHoldWhileASlotMoves",
 		edits: []string{"call.Args[:3]}, true", "call.Args[:1]}, true"}},
 	{guard: "least time: the line moves where there was nothing to rest", file: "ask.go", name: "TestMinHoldDeleted",
-		edits: []string{"a.holder == \"\" && r.call.Script == scriptRest {", "false {"}},
+		edits: []string{"a.holder == \"\" && r.call.Script == script.Rest {", "false {"}},
 	{guard: "least time: Close makes L rest", file: "close.go", name: "TestMinHoldClose",
 		edits: []string{"case c.restsUntil(id) > 0:", "case false:"}},
 	{guard: "least time: the largest counts", file: "mutex.go", name: "TestMinHoldLargestCounts",
@@ -111,7 +111,7 @@ var holdMutants = []mutant{
 	{guard: "once: nor does it go on saying that it began", file: "once.go", name: "TestOnceIsGivenUpAtItsBeginning",
 		edits: []string{"; !refused || passing(said) {", "; false && (!refused || passing(said)) {"}},
 	{guard: "once: also where it began late", file: "once.go", name: "TestOnceIsGivenUpAtItsBeginning",
-		edits: []string{"if c.noteRun(ctx, lease, scriptOnceBegin, c.options.Owner, life) == nil {", "{"}},
+		edits: []string{"if c.noteRun(ctx, lease, script.OnceBegin, c.options.Owner, life) == nil {", "{"}},
 	{guard: "once: also where only errors that pass came then", file: "once.go", name: "TestOnceIsGivenUpAtItsBeginning",
 		edits: []string{"!refused || passing(said) {", "!refused || said == \"\" {"}},
 	{guard: "once: a newer record stays, at the beginning", file: "internal/script/once_begin.lua", name: "TestOnceStaleRun",
