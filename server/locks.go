@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 const (
@@ -17,9 +18,9 @@ const (
 
 // page is the answer of list.
 type page struct {
-	Locks      []*stateJSON `json:"locks"`
-	Next       *string      `json:"next"`       // give it as after; null: there are no more
-	Unreadable int          `json:"unreadable"` // names with the prefix that could not be looked at
+	Locks      []*view.State `json:"locks"`
+	Next       *string       `json:"next"`       // give it as after; null: there are no more
+	Unreadable int           `json:"unreadable"` // names with the prefix that could not be looked at
 }
 
 // filter is which names a page shows.
@@ -87,7 +88,7 @@ func newFilter(r *http.Request) (*filter, *problem) {
 
 // page is what the filter lets through.
 func (f *filter) page(s *holdfast.Survey) *page {
-	out := &page{Locks: []*stateJSON{}}
+	out := &page{Locks: []*view.State{}}
 	last := ""
 	for i := range s.Names {
 		n := &s.Names[i]
@@ -103,7 +104,7 @@ func (f *filter) page(s *holdfast.Survey) *page {
 			}
 		default:
 			last = n.Name
-			out.Locks = append(out.Locks, newStateJSON(n.State, n.Reasons))
+			out.Locks = append(out.Locks, view.NewState(n.State, n.Reasons))
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // problem is an error as RFC 9457 has it. Its type is a link to where it is explained,
@@ -102,7 +103,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &lost):
 		return newProblem(http.StatusGone, "lost", "%s", text).with("cause", lost.Cause).with("reason", lost.Reason).with("token", lost.Token)
 	case errors.As(err, &tenure):
-		return newProblem(http.StatusPreconditionFailed, "not-holder", "%s", text).with("holder", newHolderJSON(tenure.Holder))
+		return newProblem(http.StatusPreconditionFailed, "not-holder", "%s", text).with("holder", view.NewHolder(tenure.Holder))
 	case errors.Is(err, holdfast.ErrName):
 		return newProblem(http.StatusBadRequest, "bad-name", "%s", text)
 	case errors.Is(err, holdfast.ErrExport):
@@ -132,7 +133,7 @@ func closingProblem(why string) *problem {
 }
 
 // heldProblem is the 409 of a name that somebody else has.
-func heldProblem(name string, state *stateJSON) *problem {
+func heldProblem(name string, state *view.State) *problem {
 	p := newProblem(http.StatusConflict, "held", "%s is held", name)
 	p.retryAfter = 1
 	if state == nil {
