@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
+	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 var (
@@ -33,6 +34,7 @@ type outcome struct {
 	happened []string
 	history  string
 	tally    *sim.Tally
+	log      *digest.Log
 }
 
 // cast is a sort of story. Of 100 seeds so many are its.
@@ -64,7 +66,7 @@ func ofStory(write func(uint64, *sim.Plan) *sim.Story) func(*testing.T, uint64, 
 		s := write(seed, plan)
 		broken := s.Run()
 		s.Close()
-		return outcome{broken, plan.Happened(), s.History(5000), s.Tally}
+		return outcome{broken, plan.Happened(), s.History(5000), s.Tally, &s.Log}
 	}
 }
 

@@ -126,6 +126,9 @@ func (l *Link) fate(step Step) Fate {
 	l.seen[step.where()]++
 	l.world.Tally.Step(step.Kind, f.words(step.Push))
 	l.world.note("%s %s %s %+v", l.Owner, step.Kind, brief(step.ID), f)
+	if !step.Push {
+		l.world.Log.Sent(time.Since(l.world.began), l.Owner, step.Kind, step.Args)
+	}
 	return f
 }
 
@@ -267,6 +270,7 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 		w.Watch.before(call)
 	}
 	reply, err := w.server.Eval(context.Background(), call)
+	w.Log.Ran(time.Since(w.began), l.Owner, call.Script.Name, call.Keys, call.Args, reply, err)
 	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(about(call)), briefs(reply), err)
 	for i, call := range calls {
 		w.Watch.after(call, answerTo(calls, i, reply))

@@ -169,7 +169,9 @@ func (c *caller) write(h *Held, lease *holdfast.Lease) {
 
 // did counts an operation and how it ended.
 func (c *caller) did(what string, err error) {
-	c.story.Tally.Operation(what + ": " + ending(err))
+	how := what + ": " + ending(err)
+	c.story.Tally.Operation(how)
+	c.story.Log.Ended(time.Since(c.story.began), c.label, how)
 }
 
 // ending is an error in a word or two.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 // Step is one thing that is about to travel.
@@ -27,7 +28,11 @@ func (s Step) where() string {
 	if part := strings.SplitN(id, ".", 3); len(part) == 3 {
 		id = part[1]
 	}
-	return fmt.Sprintf("p%d.%s.%s", s.Process, s.Kind, id[:min(8, len(id))])
+	kind := digest.Script(s.Kind)
+	if s.Push {
+		kind = digest.Push(s.Kind)
+	}
+	return fmt.Sprintf("p%d.%s.%s", s.Process, kind, id[:min(8, len(id))])
 }
 
 // Waits reports whether this is a lock that queues.

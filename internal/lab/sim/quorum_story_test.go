@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
+	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 // Every story of a quorum keeps S1 and S2, but for a ttl behind a jump, and ends with a name that everybody
@@ -57,7 +58,7 @@ func quorumStory(t *testing.T, seed uint64, plan *sim.Plan) outcome {
 	r.peace(t, ttl)
 	r.end()
 	r.tally.Stories++
-	return outcome{r.broken, plan.Happened(), strings.Join(r.trace, "\n") + "\n", r.tally}
+	return outcome{r.broken, plan.Happened(), strings.Join(r.trace, "\n") + "\n", r.tally, &r.tape}
 }
 
 // rough is a network that delays, loses, doubles.
@@ -70,7 +71,7 @@ func (r *republic) rough(seed, level uint64) func(way) passage {
 				nonce = part[1][:min(8, len(part[1]))]
 			}
 		}
-		where := fmt.Sprintf("p%d.%s.%d.%s", w.party, w.kind, w.node, nonce)
+		where := fmt.Sprintf("p%d.%s.%d.%s", w.party, digest.Script(w.kind), w.node, nonce)
 		n := seen[where]
 		seen[where]++
 		h := fnv.New64a()

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
+	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/seam"
 )
@@ -45,6 +46,7 @@ type republic struct {
 	scripts map[string]*holdfast.Script
 	plan    *sim.Plan
 	tally   *sim.Tally
+	tape    digest.Log
 }
 
 // citizen is one node.
@@ -231,6 +233,7 @@ func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 		f = r.fate(way{d.party.number, d.node.number, call.Script.Name, call.Args})
 	}
 	r.tally.Step(call.Script.Name, f.fate().Words())
+	r.tape.Sent(time.Since(r.began), fmt.Sprint("p", d.party.number), call.Script.Name, call.Args)
 	if call.Script.Name == "quorum_lock" {
 		r.tries++
 	}
@@ -340,7 +343,9 @@ func (r *republic) run(n *citizen, call holdfast.Call) ([]string, error) {
 	if down {
 		return nil, errDown
 	}
-	return n.store.Eval(context.Background(), holdfast.Call{Script: r.told(call.Script, run), Keys: call.Keys, Args: call.Args})
+	reply, err := n.store.Eval(context.Background(), holdfast.Call{Script: r.told(call.Script, run), Keys: call.Keys, Args: call.Args})
+	r.tape.Ran(time.Since(r.began), fmt.Sprint("node", n.number), call.Script.Name, call.Keys, call.Args, reply, err)
+	return reply, err
 }
 
 // told is a script that takes run for the run_id of its server.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 	"github.com/holdfast-go/holdfast/internal/seam"
 )
 
@@ -25,6 +26,7 @@ const Prefix = "sim:"
 type World struct {
 	Watch Watch
 	Tally *Tally                   // of this World alone
+	Log   digest.Log               // what happened, for comparison with other versions
 	Bug   func(call holdfast.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
 
 	began  time.Time

@@ -67,6 +67,7 @@ func (s *subscription) push(message func(string), payload string) {
 	id := rest[strings.LastIndexByte(rest, ' ')+1:]
 	w := s.link.world
 	w.Watch.pushed(payload)
+	w.Log.Pushed(time.Since(w.began), s.link.Owner, payload)
 	f := s.link.fate(Step{Kind: kind, Push: true, ID: id, Args: strings.Fields(payload)})
 	if f.LoseOut {
 		return

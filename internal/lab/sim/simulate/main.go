@@ -2,6 +2,11 @@
 // all are played or some have failed, and says on stderr how far it is.
 //
 //	go run ./internal/lab/sim/simulate [-seeds N] [-first N] [-failures N] [-workers N] [-json FILE]
+//	go run ./internal/lab/sim/simulate -digest [-seeds N] [-first N] [-plays N] [-o FILE] [-against FILE]
+//	go run ./internal/lab/sim/simulate -digest -trace SEED [-o FILE] [-against FILE]
+//
+// With -digest it writes what the stories did, as hashes, or compares them with
+// those of another version: see package digest.
 //
 // It ends with 1 when a story failed, printed as short as it can be made and
 // with the command that plays it again.
@@ -33,10 +38,16 @@ func main() {
 	flag.IntVar(&r.workers, "workers", runtime.NumCPU(), "how many processes play at once")
 	flag.Uint64Var(&r.batch, "batch", 200, "how many stories a process plays before it is replaced")
 	out := flag.String("json", "", "write what was counted to this `file`; -: to stdout")
+	var d digests
+	d.flags()
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := r.all(ctx, *out); err != nil {
+	play := func() error { return r.all(ctx, *out) }
+	if d.on {
+		play = func() error { return d.all(ctx, &r) }
+	}
+	if err := play(); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1) //nolint:gocritic // stop only forgets the signal
 	}
@@ -66,10 +77,8 @@ func (r *run) all(ctx context.Context, out string) error {
 		return err
 	}
 	defer os.RemoveAll(r.dir)
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", r.binary(), "github.com/holdfast-go/holdfast/internal/lab/sim")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("building the stories: %w", err)
+	if err := build(ctx, r.binary()); err != nil {
+		return err
 	}
 	r.began, r.next = time.Now(), r.first
 	progress, end := context.WithCancel(ctx)
@@ -90,6 +99,16 @@ func (r *run) all(ctx context.Context, out string) error {
 		return fmt.Errorf("%d stories failed", r.failed)
 	case r.played < r.seeds:
 		return fmt.Errorf("%d of %d stories were played", r.played, r.seeds)
+	}
+	return nil
+}
+
+// build makes the program that plays the stories.
+func build(ctx context.Context, binary string) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "github.com/holdfast-go/holdfast/internal/lab/sim")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("building the stories: %w", err)
 	}
 	return nil
 }
