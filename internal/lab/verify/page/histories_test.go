@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/report"
 )
 
 // in changes to an empty directory with a page, and two runs as TestVerify writes
@@ -40,7 +42,7 @@ func in(t *testing.T) {
 // kept is what docs/verification has now.
 func kept(t *testing.T) (l latest, page string) {
 	t.Helper()
-	if err := l.read(); err != nil {
+	if err := report.ReadJSON(latestFile, &l); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(pageFile)
@@ -50,61 +52,39 @@ func kept(t *testing.T) (l latest, page string) {
 	return l, string(text)
 }
 
-// What is added to what is there counts as if all were taken at once.
-func TestHistoriesAreAddedLater(t *testing.T) {
-	in(t)
-	if err := run([]string{"-histories", "a.json,b.json"}); err != nil {
-		t.Fatal(err)
-	}
-	want, page := kept(t)
-	if err := run([]string{"-histories", "a.json"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := run([]string{"-add", "-histories", "b.json"}); err != nil {
-		t.Fatal(err)
-	}
-	got, later := kept(t)
-	if got.counts != want.counts || got.Failed != want.Failed || got.Seconds != want.Seconds {
-		t.Errorf("got %+v, want %+v", got.histories, want.histories)
-	}
-	if later != page {
-		t.Errorf("got\n%s\nwant\n%s", later, page)
-	}
-}
-
 // Histories that were made for their contexts are counted for these alone.
 func TestContextsAreCountedApart(t *testing.T) {
 	in(t)
-	if err := run([]string{"-histories", "b.json", "-contexts", "a.json,b.json"}); err != nil {
+	if err := update([]string{"-histories", "b.json", "-contexts", "a.json,b.json"}); err != nil {
 		t.Fatal(err)
 	}
-	l, page := kept(t)
+	l, text := kept(t)
 	if got, want := l.Operations, 500; got != want {
 		t.Errorf("attempts: got %d, want %d", got, want)
 	}
 	for _, want := range []string{"Of 6 leases", "**1** contexts ended", "These 5 histories", "- 2026-11-19 to 2026-11-20, machine A: 2 runs, 5 histories in 15 s"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has not %q:\n%s", want, page)
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has not %q:\n%s", want, text)
 		}
 	}
-	if err := run([]string{"-contexts", "bad.json"}); err == nil {
+	if err := update([]string{"-contexts", "bad.json"}); err == nil {
 		t.Error("took histories in which promises were broken")
 	}
 }
 
-// A run made in parts counts as the sum of them, cell by cell, and each part's
+// A run made in parts counts as the sum of them, topology by topology, and each part's
 // command and date are kept.
 func TestHistoriesAreAddedUp(t *testing.T) {
 	in(t)
-	if err := run([]string{"-histories", "a.json", "-histories", "b.json"}); err != nil {
+	if err := update([]string{"-histories", "a.json", "-histories", "b.json"}); err != nil {
 		t.Fatal(err)
 	}
-	l, page := kept(t)
+	l, text := kept(t)
 	if got, want := l.counts, (counts{Histories: 5, Operations: 1500, Grants: 1300, Faults: 27, Ended: 6, Late: 1, Slow: 1, Silent: 1.5}); got != want {
 		t.Errorf("all: got %+v, want %+v", got, want)
 	}
-	if got, want := l.Cells["aof/none"], (counts{Histories: 3, Operations: 900}); got != want {
-		t.Errorf("aof/none: got %+v, want %+v", got, want)
+	if got, want := *l.Topologies["aof"], (topology{Scenarios: 1, counts: counts{Histories: 3, Operations: 900}, Least: 3, Timed: 3}); got != want {
+		t.Errorf("aof: got %+v, want %+v", got, want)
 	}
 	if got, want := l.Seconds, 15.0; got != want {
 		t.Errorf("seconds: got %v, want %v", got, want)
@@ -117,60 +97,60 @@ func TestHistoriesAreAddedUp(t *testing.T) {
 		"5 histories in 15 s: 1,500 attempts", "**0 promises broken**", "\naof | 1 | 3 | 3, 3\n",
 		"\nnetns | 2 | 2 | 1, 1\n", "silent for up to 1.5 s", "Not run: netns/line-slow (netem: not allowed here).",
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has not %q:\n%s", want, page)
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has not %q:\n%s", want, text)
 		}
 	}
-	if err := run([]string{"-histories", "b.json,a.json"}); err != nil { // in place of what was there
+	if err := update([]string{"-histories", "b.json,a.json"}); err != nil { // in place of what was there
 		t.Fatal(err)
 	}
 	l, _ = kept(t)
 	if got, want := l.Histories, 5; got != want {
 		t.Errorf("taken again: got %d histories, want %d", got, want)
 	}
-	if err := run(nil); err != nil {
+	if err := update(nil); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := kept(t); len(again.Runs["histories"].Parts) != 2 {
-		t.Errorf("made anew: got %+v, want two parts", again.Runs["histories"])
+	if again, _ := kept(t); len(again.of("histories")) != 2 {
+		t.Errorf("made again: got %+v, want two runs", again.Runs)
 	}
 }
 
 // One file is one run, as ever.
 func TestHistoriesOfOneRun(t *testing.T) {
 	in(t)
-	if err := run([]string{"-histories", "b.json"}); err != nil {
+	if err := update([]string{"-histories", "b.json"}); err != nil {
 		t.Fatal(err)
 	}
-	l, page := kept(t)
-	if got := l.Runs["histories"]; got.Command != "two" || got.Date != "2026-11-20" || got.Parts != nil {
+	l, text := kept(t)
+	if got := l.of("histories"); len(got) != 1 || got[0].Command != "two" || got[0].Date != "2026-11-20" {
 		t.Errorf("got %+v, want the command and date of the run", got)
 	}
-	if want := "- machine A: m\n\n### Real processes and servers\n\n`two`, 2026-11-20, machine A\n"; !strings.Contains(page, want) {
-		t.Errorf("the page has not %q:\n%s", want, page)
+	if want := "- machine A: m\n\n### Real processes and servers\n\n`two`, 2026-11-20, machine A\n"; !strings.Contains(text, want) {
+		t.Errorf("the page has not %q:\n%s", want, text)
 	}
 }
 
 // What broke a promise is not added up in silence.
 func TestBrokenHistories(t *testing.T) {
 	in(t)
-	err := run([]string{"-histories", "a.json,bad.json"})
+	err := update([]string{"-histories", "a.json,bad.json"})
 	if err == nil || !strings.Contains(err.Error(), "bad.json: 2 promises were broken") {
 		t.Errorf("got %v, want it to refuse bad.json", err)
 	}
 	if _, err := os.Stat(latestFile); err == nil {
 		t.Error("what was refused is kept")
 	}
-	if err := run([]string{"-broken", "-histories", "a.json,bad.json"}); err != nil {
+	if err := update([]string{"-broken", "-histories", "a.json,bad.json"}); err != nil {
 		t.Fatal(err)
 	}
-	l, page := kept(t)
+	l, text := kept(t)
 	if l.Violations != 2 || len(l.Found) != 1 || len(l.Found[0].Violations) != 1 {
 		t.Errorf("got %d violations, found %+v, want 2, and one history with one that is no word of the harness", l.Violations, l.Found)
 	}
 	for _, want := range []string{"**2 promises broken**", "**aof/none**, `again`", "exclusion: two hold"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has not %q:\n%s", want, page)
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has not %q:\n%s", want, text)
 		}
 	}
 }
@@ -188,7 +168,7 @@ func TestWrongFiles(t *testing.T) {
 		if err := os.WriteFile("empty.json", []byte("{}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := run(args); err == nil || !strings.Contains(err.Error(), want) {
+		if err := update(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q in it", args, err, want)
 		}
 	}

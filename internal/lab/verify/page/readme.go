@@ -34,7 +34,7 @@ func (l *latest) figures() string {
 	var b strings.Builder
 	b.WriteString("| check | last long run |\n|---|---|\n")
 	row := func(how, flag, came string, figures ...any) {
-		if _, run := l.Runs[flag]; !run {
+		if len(l.of(flag)) == 0 {
 			came, figures = "–", nil
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", how, fmt.Sprintf(came, figures...))
@@ -42,25 +42,19 @@ func (l *latest) figures() string {
 	row("`make verify`: real processes and servers under faults; up to thirteen checkers judge each history", "histories",
 		"%s histories, %s faults: %d promises broken", thousands(l.Histories), thousands(l.Faults), l.Violations)
 	row("`make simulate`: the client and its scripts in simulated time, with lost, late and doubled messages", "simulation",
-		"%s runs, %s operations: %d promises broken", thousands(l.Stories.Stories), thousands(total(l.Stories.Operations)), len(l.Stories.Violations))
-	states, guards, found := 0, 0, 0
+		"%s runs, %s operations: %d promises broken", thousands(l.Stories.Stories), thousands(l.Stories.Operations), len(l.Stories.Violations))
+	states := 0
 	for _, m := range l.Models {
-		switch {
-		case m.Guard == "":
-			states += m.States
-		case m.Good:
-			guards, found = guards+1, found+1
-		default:
-			guards++
-		}
+		states += m.States
 	}
+	guards, missed := l.guards()
 	row("`make model`: all states of the protocol for a few clients and steps; then again with one safety check removed at a time", "models",
-		"%s states; %d of %d removed checks noticed", thousands(states), found, guards)
+		"%s states; %d of %d removed checks noticed", thousands(states), guards-missed, guards)
 	row("`make mutants`: one safety check of the code is removed at a time, and a test must fail", "mutants",
 		"%d of %d noticed", l.Mutants.Killed, l.Mutants.Tried)
 	row("`make soak`: 200 clients, 2,000 names and faults for hours; nothing may grow", "soak",
 		"%.1f h, %s locks, %s faults: memory %+.0f %%, goroutines %+.0f %%",
-		l.Soak.Seconds/3600, thousands(l.Soak.Total.Granted), thousands(total(l.Soak.Faults)), l.Soak.grew("resident, bytes"), l.Soak.grew("goroutines"))
+		l.Soak.Seconds/3600, thousands(l.Soak.Granted), thousands(l.Soak.Faults), l.Soak.grew("resident, bytes"), l.Soak.grew("goroutines"))
 	return b.String()
 }
 

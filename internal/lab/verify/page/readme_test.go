@@ -14,7 +14,7 @@ func TestReadmeHasTheFigures(t *testing.T) {
 	if err := os.WriteFile("soak.json", []byte(soaked), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{"-histories", "a.json,b.json", "-mutants", "m1.json,m2.json", "-soak", "soak.json"}); err != nil {
+	if err := update([]string{"-histories", "a.json,b.json", "-mutants", "m1.json,m2.json", "-soak", "soak.json"}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(readmeFile)
@@ -36,7 +36,7 @@ func TestReadmeHasTheFigures(t *testing.T) {
 	if err := os.WriteFile(readmeFile, []byte("No table.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(nil); err == nil || !strings.Contains(err.Error(), "no table between") {
+	if err := update(nil); err == nil || !strings.Contains(err.Error(), "no table between") {
 		t.Errorf("without a table: %v", err)
 	}
 }
@@ -44,29 +44,29 @@ func TestReadmeHasTheFigures(t *testing.T) {
 // Parts of the mutants are added up; the same part twice is refused.
 func TestMutantsAreAddedUp(t *testing.T) {
 	in(t)
-	if err := run([]string{"-mutants", "m1.json", "-mutants", "m2.json"}); err != nil {
+	if err := update([]string{"-mutants", "m1.json", "-mutants", "m2.json"}); err != nil {
 		t.Fatal(err)
 	}
-	l, page := kept(t)
-	if l.Mutants.Tried != 3 || l.Mutants.Killed != 2 || len(l.Mutants.List) != 3 || l.Mutants.List[0].Guard != "a" {
+	l, text := kept(t)
+	if l.Mutants.Tried != 3 || l.Mutants.Killed != 2 || l.Mutants.Slowest != 4 || l.Mutants.Areas["."] != (area{1, 3, 2}) {
 		t.Errorf("kept %+v", l.Mutants)
 	}
-	if want := "3 guards, each removed once: **2 caught**"; !strings.Contains(page, want) {
-		t.Errorf("the page does not say %q:\n%s", want, page)
+	if want := "3 guards, each removed once: **2 caught**"; !strings.Contains(text, want) {
+		t.Errorf("the page does not say %q:\n%s", want, text)
 	}
 	summary, err := os.ReadFile(mutantsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3 guards, **2 caught**", "| `holdfast` (root) | 1 | 3 | 2 |", "| `f.go` | 3 | 2 |", "- **not caught**: c, in `f.go`, by `TestC`"} {
+	for _, want := range []string{"3 guards, **2 caught**", "| `holdfast` (root) | 1 | 3 | 2 |", "- **not caught**: c, in `f.go`, by `TestC`"} {
 		if !strings.Contains(string(summary), want) {
 			t.Errorf("the summary does not say %q:\n%s", want, summary)
 		}
 	}
-	if err := run([]string{"-mutants", "m1.json,m1.json"}); err == nil || !strings.Contains(err.Error(), `"b" is there twice`) {
+	if err := update([]string{"-mutants", "m1.json,m1.json"}); err == nil || !strings.Contains(err.Error(), `"b" is there twice`) {
 		t.Errorf("the same part twice: %v", err)
 	}
-	if err := run([]string{"-mutants", "a.json"}); err == nil || !strings.Contains(err.Error(), "has no mutants") {
+	if err := update([]string{"-mutants", "a.json"}); err == nil || !strings.Contains(err.Error(), "has no mutants") {
 		t.Errorf("a file of something else: %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestPagesAreOfTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := run(nil); err != nil {
+	if err := update(nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range files {

@@ -15,19 +15,19 @@ func TestSoakIsShown(t *testing.T) {
 	if err := os.WriteFile("soak.json", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{"-soak", "soak.json"}); err != nil {
+	if err := update([]string{"-soak", "soak.json"}); err != nil {
 		t.Fatal(err)
 	}
-	l, page := kept(t)
-	if l.Soak.Total.Granted != 4321 || l.Runs["soak"].Command != "make soak" {
+	l, text := kept(t)
+	if l.Soak.Granted != 4321 || l.of("soak")[0].Command != "make soak" {
 		t.Errorf("kept %+v of %+v", l.Soak, l.Runs)
 	}
 	for _, want := range []string{
 		"200 Clients in 8 processes, 2,000 names, 7200 s, 1,234 faults: 4,321 locks granted, 5 of them lost, **0 times two held a mutex**.",
 		"Keys left at the end: 1", "\nheap, bytes | 1,000,000 | 1,100,000\n",
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q:\n%s", want, page)
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
 }
