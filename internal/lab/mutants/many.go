@@ -55,8 +55,6 @@ var manyMutants = []mutant{
 		edits: []string{"		l.pool.alone = true\n", ""}},
 	{guard: "channels: a channel that has moved away is gone", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestChannelThatIsNotLetGo",
 		edits: []string{"strings.HasPrefix(said, \"MOVED \")", "false"}},
-	{guard: "channels: Check names the right to let go", file: "check_trial.go", pkg: "./internal/lab", name: "TestDriverMayNotLetGo",
-		edits: []string{"t.c.store.Sharded() && !t.letsGo(ctx, sub)", "false"}},
 	{guard: "goredis: the channels of a node share a connection", file: "goredisstore/subscribe.go", pkg: "./internal/lab", name: "TestDriverSlotMovesAlone",
 		edits: []string{"		server = node.Addr\n", ""}},
 	{guard: "rueidis: the channels of a node share a connection", file: "rueidisstore/subscription.go", pkg: "./internal/lab", name: "TestDriverSlotMovesAlone",

@@ -44,6 +44,4 @@ var tickMutants = []mutant{
 		edits: []string{"errors.Is(err, errNotDueNow) ||", ""}},
 	{guard: "ticks: that of this call has begun", file: "once_every.go", name: "TestOnceEveryClockStepsBack",
 		edits: []string{"last.Tick.UnixMicro() == tick", "true"}},
-	{guard: "ticks: a killed run is warned of", file: "once_every.go", name: "TestOnceEveryKilled",
-		edits: []string{"case last != nil && last.Ended.IsZero():", "case false:"}},
 }
