@@ -3,22 +3,41 @@
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES  = $(shell sed -n 's/^\t\(\.[^ ]*\)$$/\1/p' go.work)
 FUZZTIME = 20s
+# All mutants take most of an hour: each commit takes a ninetieth, by its hash.
+PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
+
+# What make test runs: all packages but those of the lab, and of these the ones named
+# here. make test-all runs the rest. Those that measure, or search all states, run
+# without the race detector.
+LAB      = github.com/holdfast-go/holdfast/internal/lab
+WORK     = $(shell go list work)
+ROOT     = $(shell go list ./...)
+TESTED   = $(filter-out $(LAB) $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,guide guide/% journaled redistest waiting),$(WORK))
+UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% model model/% verify),$(WORK))
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 
-.PHONY: build test failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check dist packages dist-check tidy demo
+.PHONY: build check test test-all failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check dist packages dist-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
 
-test: ## all tests, with the race detector, against real servers; what takes longest begins first
-	@scripts/need gcc redis-server redis-cli postgres mariadbd spin ip promtool chromium python3 curl
-	nice -n 19 go run ./internal/lab/sim/simulate -first 400 -seeds 1600 & playing=$$!; \
-	go test -race -p 2 -parallel 4 -timeout 15m ./internal/lab ./cmd/holdfast $$(go list work | grep -v -e /internal/lab/bench -e /internal/lab/model -e /internal/lab/sim$$ -e /internal/lab/verify$$); tested=$$?; \
-	wait $$playing && exit $$tested
-	go test -race -timeout 10m -run Stories ./internal/lab/sim
-	go test -timeout 10m -run '^Test(Allocations|RememberedIDsAreSmall|CancelsAreBounded)$$' .
-	go test -p 2 -timeout 15m ./internal/lab/verify ./internal/lab/sim ./internal/lab/model/... ./internal/lab/bench/...
+check: ## what to run before each commit; Go alone, a minute once all is built
+	@scripts/steps "check: vet, format, all tests of the root, and those of the other modules that are quick and need no server. A minute once all is built." "" \
+		"go vet work" "! gofmt -l . | grep ." "go test $(ROOT)" "go test -short $(filter-out $(ROOT),$(WORK))"
+
+test: ## that library and command work here: race detector, real servers, 2,000 stories; five minutes
+	@scripts/steps "test: with the race detector, on real servers, and 2,000 random stories in simulated time. Five minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
+		"go test -race -p 2 -parallel 4 -timeout 15m $(TESTED)" \
+		"go test -race -timeout 10m -run Stories $(LAB)/sim" \
+		"go test -timeout 10m $(LAB)/sim && go test -run '^Test(Allocations|RememberedIDsAreSmall|CancelsAreBounded)$$' ." \
+		"go run ./internal/lab/sim/simulate -first 400 -seeds 1600"
+
+test-all: ## every test that make test leaves out: processes, faults, topologies, browser, databases, foreign clients
+	@scripts/steps "test-all: all tests that make test leaves out." "gcc redis-server redis-cli postgres mariadbd spin ip promtool chromium python3 curl node npm" \
+		"go test -race -p 2 -parallel 4 -timeout 15m $(filter-out $(TESTED) $(UNRACED) $(LAB)/sim,$(WORK))" \
+		"go test -p 2 -timeout 15m $(UNRACED)" \
+		"make interop" "make bench-quick" "make mutants MUTANTS='-part $(PART)/90'"
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli

@@ -25,11 +25,13 @@ type realServer struct {
 	ended chan struct{} // closed when the process has ended
 }
 
-// startRedis starts one on a free port. Nothing is skipped without one: who
-// tests a lock has a server. A port that another process takes before the server
+// startRedis starts one on a free port. Only -short skips what needs one. A port that another process takes before the server
 // has it ends the server, which then gets another.
 func startRedis(t *testing.T) *realServer {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	s := &realServer{dir: t.TempDir()}
 	t.Cleanup(func() { s.stop(t) })
 	for range 10 {

@@ -20,6 +20,9 @@ import (
 // fails the test if there is no mariadbd: nothing is skipped.
 func MariaDB(t testing.TB) (open func(change func(*mysql.Config)) *sql.DB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this needs MariaDB")
+	}
 	mariadbd := program("mariadbd", "/usr/sbin") // not in everybody's PATH
 	if mariadbd == "" {
 		t.Fatal("dbtest: no MariaDB: install it (Debian: apt-get install mariadb-server)")

@@ -18,6 +18,9 @@ const debianPostgres = "/usr/lib/postgresql/*/bin" // not in PATH
 // a database. It fails the test if there is no PostgreSQL: nothing is skipped.
 func Postgres(t testing.TB) *sql.DB {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this needs PostgreSQL")
+	}
 	initdb, postgres := program("initdb", debianPostgres), program("postgres", debianPostgres)
 	if initdb == "" || postgres == "" {
 		t.Fatal("dbtest: no PostgreSQL: install it (Debian: apt-get install postgresql)")

@@ -7,10 +7,13 @@ import (
 
 // Start runs a server for the length of a test. It fails the test at once when
 // there is no redis-server: a lock that was not tested against a real one was
-// not tested, so nothing is ever skipped. The end of the server's log is shown
-// when the test fails.
+// not tested. So a test is skipped for nothing but -short, which asks for what
+// needs no server. The end of the server's log is shown when the test fails.
 func Start(t testing.TB, options Options) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	s, err := Run(tempDir(t), options)
 	if err != nil {
 		t.Fatal(err)

@@ -89,8 +89,7 @@ func (r *run) all(ctx context.Context, out string) error {
 	}
 	workers.Wait()
 	end()
-	r.status()
-	fmt.Fprintln(os.Stderr)
+	r.status(true)
 	if err := r.write(out); err != nil {
 		return err
 	}
@@ -168,8 +167,7 @@ func (r *run) came(summary, mark string, n uint64, failed error, said string) {
 		return
 	}
 	r.failed += max(1, strings.Count(said, "to see it again"))
-	fmt.Fprintln(os.Stderr)
-	fmt.Println(said)
+	fmt.Print("\n", said, "\n")
 	if err != nil { // it did not end by itself
 		seed, _ := os.ReadFile(mark)
 		fmt.Printf("the process ended (%v) in story %s: go test ./internal/lab/sim -run '^TestStories$' -count 1 -v -args -sim.seed %s\n", failed, seed, seed)
@@ -177,20 +175,30 @@ func (r *run) came(summary, mark string, n uint64, failed error, said string) {
 	}
 }
 
-// progress says each second how far it is.
+// progress says how far it is: on a terminal each second, on the same line; else
+// each ten seconds on a line of its own.
 func (r *run) progress(ctx context.Context) {
-	for tick := time.NewTicker(time.Second); ; {
+	pause := 10 * time.Second
+	if terminal() {
+		pause = time.Second
+	}
+	for tick := time.NewTicker(pause); ; {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
 			return
 		case <-tick.C:
-			r.status()
+			r.status(false)
 		}
 	}
 }
 
-func (r *run) status() {
+func terminal() bool {
+	info, err := os.Stderr.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func (r *run) status(last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rate := float64(r.played) / time.Since(r.began).Seconds()
@@ -198,7 +206,15 @@ func (r *run) status() {
 	if rate > 0 {
 		left = time.Duration(float64(r.seeds-r.played) / rate * float64(time.Second)).Round(time.Second).String()
 	}
-	fmt.Fprintf(os.Stderr, "\r%d of %d stories, %.1f/s, %s left, %d failed   ", r.played, r.seeds, rate, left, r.failed)
+	text := fmt.Sprintf("%d of %d stories, %.1f/s, %s left, %d failed", r.played, r.seeds, rate, left, r.failed)
+	switch {
+	case !terminal():
+		fmt.Fprintln(os.Stderr, text)
+	case last:
+		fmt.Fprintf(os.Stderr, "\r%s   \n", text)
+	default:
+		fmt.Fprintf(os.Stderr, "\r%s   ", text)
+	}
 }
 
 func (r *run) write(out string) error {
