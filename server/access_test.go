@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/server"
@@ -36,126 +37,136 @@ func tokens(t *testing.T) (file string, of map[server.Role]string) {
 
 // Each role may what it may, and nobody else anything.
 func TestRoles(t *testing.T) {
-	file, of := tokens(t)
-	list, err := server.OpenTokens(file, quietLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := start(t, &server.Options{Tokens: list})
-	order := m{"name": "n", "hash": "0123456789", "reason": "r"}
-	for _, test := range []struct {
-		method, path string
-		body         any
-		least        server.Role
-	}{
-		{"GET", "/healthz", nil, server.Anonymous}, {"GET", "/readyz", nil, server.Anonymous}, {"GET", "/openapi.json", nil, server.Anonymous},
-		{"GET", "/v1/locks", nil, server.Viewer}, {"GET", "/v1/locks/n", nil, server.Viewer}, {"GET", "/readyz?verbose", nil, server.Viewer},
-		{"POST", "/v1/leases", m{"name": "n"}, server.User}, {"POST", "/v1/leases/stream", m{}, server.User}, {"GET", "/v1/lease", nil, server.User},
-		{"PUT", "/v1/lease", nil, server.User}, {"DELETE", "/v1/lease", nil, server.User}, {"LOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User},
-		{"UNLOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User}, {"UNLOCK", "/v1/terraform/tf", nil, server.Admin},
-		{"POST", "/v1/revoke", order, server.Admin}, {"POST", "/v1/steal", order, server.Admin},
-	} {
-		for role, token := range map[server.Role]string{server.Anonymous: "", -1: "hf_wrong", server.Viewer: of[server.Viewer], server.User: of[server.User], server.Admin: of[server.Admin]} {
-			w.token = token
-			got := w.ask(test.method, test.path, test.body)
-			switch refused := got.status == http.StatusUnauthorized || got.status == http.StatusForbidden; {
-			case refused != (role < test.least && test.least > server.Anonymous):
-				t.Errorf("%s %s as %v: %d %s", test.method, test.path, role, got.status, got.text)
-			case refused && (got.status == http.StatusUnauthorized) != (role <= server.Anonymous):
-				t.Errorf("%s %s as %v: %d; want 401 without a token, 403 with one", test.method, test.path, role, got.status)
-			case got.status == http.StatusUnauthorized && !strings.Contains(got.header.Get("WWW-Authenticate"), "Bearer"):
-				t.Errorf("401 without WWW-Authenticate: %v", got.header)
+	synctest.Test(t, func(t *testing.T) {
+		file, of := tokens(t)
+		list, err := server.OpenTokens(file, quietLog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, &server.Options{Tokens: list})
+		order := m{"name": "n", "hash": "0123456789", "reason": "r"}
+		for _, test := range []struct {
+			method, path string
+			body         any
+			least        server.Role
+		}{
+			{"GET", "/healthz", nil, server.Anonymous}, {"GET", "/readyz", nil, server.Anonymous}, {"GET", "/openapi.json", nil, server.Anonymous},
+			{"GET", "/v1/locks", nil, server.Viewer}, {"GET", "/v1/locks/n", nil, server.Viewer}, {"GET", "/readyz?verbose", nil, server.Viewer},
+			{"POST", "/v1/leases", m{"name": "n"}, server.User}, {"POST", "/v1/leases/stream", m{}, server.User}, {"GET", "/v1/lease", nil, server.User},
+			{"PUT", "/v1/lease", nil, server.User}, {"DELETE", "/v1/lease", nil, server.User}, {"LOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User},
+			{"UNLOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User}, {"UNLOCK", "/v1/terraform/tf", nil, server.Admin},
+			{"POST", "/v1/revoke", order, server.Admin}, {"POST", "/v1/steal", order, server.Admin},
+		} {
+			for role, token := range map[server.Role]string{server.Anonymous: "", -1: "hf_wrong", server.Viewer: of[server.Viewer], server.User: of[server.User], server.Admin: of[server.Admin]} {
+				w.token = token
+				got := w.ask(test.method, test.path, test.body)
+				switch refused := got.status == http.StatusUnauthorized || got.status == http.StatusForbidden; {
+				case refused != (role < test.least && test.least > server.Anonymous):
+					t.Errorf("%s %s as %v: %d %s", test.method, test.path, role, got.status, got.text)
+				case refused && (got.status == http.StatusUnauthorized) != (role <= server.Anonymous):
+					t.Errorf("%s %s as %v: %d; want 401 without a token, 403 with one", test.method, test.path, role, got.status)
+				case got.status == http.StatusUnauthorized && !strings.Contains(got.header.Get("WWW-Authenticate"), "Bearer"):
+					t.Errorf("401 without WWW-Authenticate: %v", got.header)
+				}
 			}
 		}
-	}
-	w.token = ""
-	q, _ := http.NewRequest("GET", "/", nil)
-	q.SetBasicAuth("terraform", of[server.User])
-	w.want("Basic", w.ask("LOCK", "/v1/terraform/basic", m{"ID": "1"}, "Authorization", q.Header.Get("Authorization")), http.StatusOK, "")
-	w.want("by another name", w.ask("GET", "/v1/locks", nil, "Host", "evil.example", "Authorization", "Bearer "+of[server.Viewer]), http.StatusOK, "")
-	w.token = of[server.User]
-	if got := w.acquire(m{"name": "whose"}); !strings.HasPrefix(got.str("owner"), "team of user@") {
-		t.Errorf("an owner that is not given: %s", got.text)
-	}
+		w.token = ""
+		q, _ := http.NewRequest("GET", "/", nil)
+		q.SetBasicAuth("terraform", of[server.User])
+		w.want("Basic", w.ask("LOCK", "/v1/terraform/basic", m{"ID": "1"}, "Authorization", q.Header.Get("Authorization")), http.StatusOK, "")
+		w.want("by another name", w.ask("GET", "/v1/locks", nil, "Host", "evil.example", "Authorization", "Bearer "+of[server.Viewer]), http.StatusOK, "")
+		w.token = of[server.User]
+		if got := w.acquire(m{"name": "whose"}); !strings.HasPrefix(got.str("owner"), "team of user@") {
+			t.Errorf("an owner that is not given: %s", got.text)
+		}
+	})
 }
 
 // A token that is taken out of the file is no more; a file with a mistake changes nothing.
 func TestTokensAreReadAnew(t *testing.T) {
-	file, of := tokens(t)
-	list, err := server.OpenTokens(file, quietLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, ok := list.Authenticate(of[server.Admin]); !ok || p.Role != server.Admin || p.Label != "team of admin" {
-		t.Fatalf("got %+v, %v", p, ok)
-	}
-	replace := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		file, of := tokens(t)
+		list, err := server.OpenTokens(file, quietLog())
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	replace("admin nonsense\n")
-	time.Sleep(1100 * time.Millisecond) // it looks once a second; that it does not change can't be polled for
-	if _, ok := list.Authenticate(of[server.Admin]); !ok {
-		t.Error("a mistake in the file has shut everybody out")
-	}
-	_, line, err := server.NewToken(server.Viewer, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	replace(line + "\n")
-	soon(t, "the token is no more", func() bool { _, ok := list.Authenticate(of[server.Admin]); return !ok })
-	for _, wrong := range []string{"", "# none\n", "root " + strings.Repeat("a", 64) + " x\n", "user hf_secret x\n", "user " + strings.Repeat("a", 64) + "\n"} {
-		replace(wrong)
-		if _, err := server.OpenTokens(file, quietLog()); err == nil {
-			t.Errorf("%q: want an error", wrong)
+		if p, ok := list.Authenticate(of[server.Admin]); !ok || p.Role != server.Admin || p.Label != "team of admin" {
+			t.Fatalf("got %+v, %v", p, ok)
 		}
-	}
+		replace := func(text string) {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		replace("admin nonsense\n")
+		time.Sleep(1100 * time.Millisecond) // it looks once a second; that it does not change can't be polled for
+		if _, ok := list.Authenticate(of[server.Admin]); !ok {
+			t.Error("a mistake in the file has shut everybody out")
+		}
+		_, line, err := server.NewToken(server.Viewer, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace(line + "\n")
+		soon(t, "the token is no more", func() bool { _, ok := list.Authenticate(of[server.Admin]); return !ok })
+		for _, wrong := range []string{"", "# none\n", "root " + strings.Repeat("a", 64) + " x\n", "user hf_secret x\n", "user " + strings.Repeat("a", 64) + "\n"} {
+			replace(wrong)
+			if _, err := server.OpenTokens(file, quietLog()); err == nil {
+				t.Errorf("%q: want an error", wrong)
+			}
+		}
+	})
 }
 
 // Without tokens no web page gets in: not from another site, nor by a name that
 // it gave our address.
 func TestNoPageGetsIn(t *testing.T) {
-	w := start(t, &server.Options{Hosts: []string{"locks.internal"}})
-	w.want("rebound", w.ask("GET", "/v1/locks", nil, "Host", "evil.example:7420"), http.StatusMisdirectedRequest, "host")
-	for _, host := range []string{"localhost", "LOCALHOST:1", "[::1]:7420", "10.0.0.1", "locks.internal:80"} {
-		w.want(host, w.ask("GET", "/v1/locks", nil, "Host", host), http.StatusOK, "")
-	}
-	wish := m{"name": "n"}
-	w.want("another site", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "cross-origin")
-	w.want("another origin", w.ask("POST", "/v1/leases", wish, "Origin", "https://evil.example"), http.StatusForbidden, "cross-origin")
-	w.want("LOCK from another site", w.ask("LOCK", "/v1/terraform/n", m{"ID": "1"}, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "cross-origin")
-	w.want("our own page", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "same-origin"), http.StatusCreated, "")
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, &server.Options{Hosts: []string{"locks.internal"}})
+		w.want("rebound", w.ask("GET", "/v1/locks", nil, "Host", "evil.example:7420"), http.StatusMisdirectedRequest, "host")
+		for _, host := range []string{"localhost", "LOCALHOST:1", "[::1]:7420", "10.0.0.1", "locks.internal:80"} {
+			w.want(host, w.ask("GET", "/v1/locks", nil, "Host", host), http.StatusOK, "")
+		}
+		wish := m{"name": "n"}
+		w.want("another site", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "cross-origin")
+		w.want("another origin", w.ask("POST", "/v1/leases", wish, "Origin", "https://evil.example"), http.StatusForbidden, "cross-origin")
+		w.want("LOCK from another site", w.ask("LOCK", "/v1/terraform/n", m{"ID": "1"}, "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "cross-origin")
+		w.want("our own page", w.ask("POST", "/v1/leases", wish, "Sec-Fetch-Site", "same-origin"), http.StatusCreated, "")
+	})
 }
 
 // Read-only shows and changes nothing.
 func TestReadOnly(t *testing.T) {
-	w := start(t, &server.Options{ReadOnly: true})
-	w.want("show", w.ask("GET", "/v1/locks/n", nil), http.StatusOK, "")
-	for method, path := range map[string]string{"POST": "/v1/leases", "PUT": "/v1/lease", "DELETE": "/v1/lease", "LOCK": "/v1/terraform/n", "UNLOCK": "/v1/terraform/n"} {
-		w.want(path, w.ask(method, path, m{"name": "n"}), http.StatusForbidden, "read-only")
-	}
-	for _, path := range []string{"/v1/leases/stream", "/v1/revoke", "/v1/steal"} {
-		w.want(path, w.ask("POST", path, m{"name": "n"}), http.StatusForbidden, "read-only")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, &server.Options{ReadOnly: true})
+		w.want("show", w.ask("GET", "/v1/locks/n", nil), http.StatusOK, "")
+		for method, path := range map[string]string{"POST": "/v1/leases", "PUT": "/v1/lease", "DELETE": "/v1/lease", "LOCK": "/v1/terraform/n", "UNLOCK": "/v1/terraform/n"} {
+			w.want(path, w.ask(method, path, m{"name": "n"}), http.StatusForbidden, "read-only")
+		}
+		for _, path := range []string{"/v1/leases/stream", "/v1/revoke", "/v1/steal"} {
+			w.want(path, w.ask("POST", path, m{"name": "n"}), http.StatusForbidden, "read-only")
+		}
+	})
 }
 
 // Pages get what is not the API's, by its whole path and with who asks.
 func TestPages(t *testing.T) {
-	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(r.URL.Path + " " + server.PrincipalOf(r).Role.String()))
-	})
-	w := start(t, &server.Options{Pages: pages, Metrics: pages, BasePath: "/locks"})
-	for path, want := range map[string]string{"": "/locks/ admin", "/": "/locks/ admin", "/a/b": "/locks/a/b admin", "/metrics": "/metrics admin"} {
-		if got := w.ask("GET", path, nil); got.text != want {
-			t.Errorf("%s: got %d %q, want %q", path, got.status, got.text, want)
+	synctest.Test(t, func(t *testing.T) {
+		pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte(r.URL.Path + " " + server.PrincipalOf(r).Role.String()))
+		})
+		w := start(t, &server.Options{Pages: pages, Metrics: pages, BasePath: "/locks"})
+		for path, want := range map[string]string{"": "/locks/ admin", "/": "/locks/ admin", "/a/b": "/locks/a/b admin", "/metrics": "/metrics admin"} {
+			if got := w.ask("GET", path, nil); got.text != want {
+				t.Errorf("%s: got %d %q, want %q", path, got.status, got.text, want)
+			}
 		}
-	}
-	if got := w.acquire(m{"name": "n"}); got.header.Get("Location") != "/locks/v1/locks/n" {
-		t.Errorf("Location: %v", got.header)
-	}
-	w.want("the API's own", w.ask("GET", "/v1/nothing", nil), http.StatusNotFound, "not-found")
-	w.url = strings.TrimSuffix(w.url, "/locks")
-	w.want("beside the base path", w.ask("GET", "/v1/locks", nil), http.StatusNotFound, "not-found")
+		if got := w.acquire(m{"name": "n"}); got.header.Get("Location") != "/locks/v1/locks/n" {
+			t.Errorf("Location: %v", got.header)
+		}
+		w.want("the API's own", w.ask("GET", "/v1/nothing", nil), http.StatusNotFound, "not-found")
+		w.url = strings.TrimSuffix(w.url, "/locks")
+		w.want("beside the base path", w.ask("GET", "/v1/locks", nil), http.StatusNotFound, "not-found")
+	})
 }

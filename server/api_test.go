@@ -8,37 +8,59 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/internal/pipe"
 )
 
 // patience bounds what must happen soon.
 const patience = 30 * time.Second
 
-// web is an API on a store of its own, and a client of it.
+// web is an API on a store of its own, and a client of it. Its test runs in a bubble
+// of testing/synctest, so that no wait takes time.
 type web struct {
 	t      *testing.T
 	store  *embedded.Store
 	client *holdfast.Client // of the API
 	api    *server.API
+	http   *http.Client
 	url    string
 	token  string // sent with each request
 }
 
-func quietLog() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func start(t *testing.T, options *server.Options) *web {
+func openStore(t *testing.T) *embedded.Store {
 	t.Helper()
 	store, err := embedded.Open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+func newClient(t *testing.T, store holdfast.Store) *holdfast.Client {
 	client := holdfast.New(store, &holdfast.Options{Owner: "api", Logger: quietLog()})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func start(t *testing.T, options *server.Options) *web {
+	t.Helper()
+	store := openStore(t)
+	w := serveOn(t, newClient(t, store), options)
+	w.store = store
+	return w
+}
+
+// serveOn is an API of a Client.
+func serveOn(t *testing.T, client *holdfast.Client, options *server.Options) *web {
+	t.Helper()
 	if options == nil {
 		options = &server.Options{}
 	}
@@ -47,19 +69,16 @@ func start(t *testing.T, options *server.Options) *web {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(api)
-	s.Config = server.NewServer(api)
-	s.Start()
+	s, browser := pipe.Serve(server.NewServer(api))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		_ = api.Close(ctx)
+		browser.CloseIdleConnections()
 		s.CloseClientConnections()
 		s.Close()
-		_ = client.Close()
-		_ = store.Close()
 	})
-	return &web{t: t, store: store, client: client, api: api, url: s.URL + options.BasePath}
+	return &web{t: t, client: client, api: api, http: browser, url: s.URL + options.BasePath}
 }
 
 // reply is what was answered.
@@ -120,7 +139,7 @@ func (w *web) send(ctx context.Context, method, path string, body any, headers .
 			q.Host = headers[i+1]
 		}
 	}
-	return http.DefaultClient.Do(q)
+	return w.http.Do(q)
 }
 
 // want fails the test unless the status, and the code of a problem, are these.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server"
 )
 
@@ -43,84 +43,77 @@ func withTokens(t *testing.T, options *server.Options) (w *web, of [2]string) {
 
 // A key is of the token that sent it, not of all with its label: another gets no lease by it.
 func TestKeyIsOfAToken(t *testing.T) {
-	w, of := withTokens(t, &server.Options{})
-	w.want("the first", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusCreated, "")
-	w.token = of[1]
-	w.want("another token", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusConflict, "held")
+	synctest.Test(t, func(t *testing.T) {
+		w, of := withTokens(t, &server.Options{})
+		w.want("the first", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusCreated, "")
+		w.token = of[1]
+		w.want("another token", w.ask("POST", "/v1/leases", m{"name": "n"}, "Idempotency-Key", "k"), http.StatusConflict, "held")
+	})
 }
 
 // Requests that wait keep no renewal out, and those of one token no other's.
 func TestWaitersAreBounded(t *testing.T) {
-	w, of := withTokens(t, &server.Options{MaxRequests: 2})
-	got := w.acquire(m{"name": "n", "ttl": "1m"})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	wait := func() {
-		r, err := w.send(ctx, "POST", "/v1/leases", m{"name": "n", "wait": "1m", "owner": "waiter"})
-		if err == nil {
-			_ = r.Body.Close()
+	synctest.Test(t, func(t *testing.T) {
+		w, of := withTokens(t, &server.Options{MaxRequests: 2})
+		got := w.acquire(m{"name": "n", "ttl": "1m"})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		wait := func() {
+			r, err := w.send(ctx, "POST", "/v1/leases", m{"name": "n", "wait": "1m", "owner": "waiter"})
+			if err == nil {
+				_ = r.Body.Close()
+			}
 		}
-	}
-	go wait()
-	soon(t, "it waits", func() bool { return w.ask("GET", "/v1/locks/n", nil).num("waiting") == 1 })
-	busy := w.want("a second of the token", w.ask("POST", "/v1/leases", m{"name": "m"}), http.StatusServiceUnavailable, "busy")
-	if busy.header.Get("Retry-After") == "" {
-		t.Errorf("503: %v", busy.header)
-	}
-	w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", got.str("lease")), http.StatusOK, "")
-	w.token = of[1]
-	w.acquire(m{"name": "m"})
+		go wait()
+		soon(t, "it waits", func() bool { return w.ask("GET", "/v1/locks/n", nil).num("waiting") == 1 })
+		busy := w.want("a second of the token", w.ask("POST", "/v1/leases", m{"name": "m"}), http.StatusServiceUnavailable, "busy")
+		if busy.header.Get("Retry-After") == "" {
+			t.Errorf("503: %v", busy.header)
+		}
+		w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", got.str("lease")), http.StatusOK, "")
+		w.token = of[1]
+		w.acquire(m{"name": "m"})
+	})
 }
 
 // A request that waits when the server shuts down is told so, and leaves nobody in line.
 func TestCloseEndsWaiters(t *testing.T) {
-	w := start(t, nil)
-	w.acquire(m{"name": "n", "ttl": "1m"})
-	got := make(chan reply, 1)
-	go func() { got <- w.ask("POST", "/v1/leases", m{"name": "n", "wait": "50s"}) }()
-	waiting := func() int64 { return w.ask("GET", "/v1/locks/n", nil).num("waiting") }
-	soon(t, "it waits", func() bool { return waiting() == 1 })
-	if err := w.api.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case r := <-got:
-		w.want("the one that waited", r, http.StatusServiceUnavailable, "closing")
-	case <-time.After(patience):
-		t.Fatal("it waits on")
-	}
-	soon(t, "nobody waits", func() bool { return waiting() == 0 })
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		w.acquire(m{"name": "n", "ttl": "1m"})
+		got := make(chan reply, 1)
+		go func() { got <- w.ask("POST", "/v1/leases", m{"name": "n", "wait": "50s"}) }()
+		waiting := func() int64 { return w.ask("GET", "/v1/locks/n", nil).num("waiting") }
+		soon(t, "it waits", func() bool { return waiting() == 1 })
+		if err := w.api.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case r := <-got:
+			w.want("the one that waited", r, http.StatusServiceUnavailable, "closing")
+		case <-time.After(patience):
+			t.Fatal("it waits on")
+		}
+		soon(t, "nobody waits", func() bool { return waiting() == 0 })
+	})
 }
 
 // A lease of another prefix is a mistake of the client, and not of this server.
 func TestLeaseOfAnotherPrefix(t *testing.T) {
-	w := start(t, nil)
-	other := holdfast.New(w.store, &holdfast.Options{Prefix: "other:", Logger: quietLog()})
-	defer other.Close()
-	lease, err := other.Mutex("n").Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := lease.Export()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", text), http.StatusBadRequest, "bad-lease")
-}
-
-// serveOn is an API of a Client.
-func serveOn(t *testing.T, client *holdfast.Client) *web {
-	t.Helper()
-	api, err := server.Handler(client, &server.Options{Logger: quietLog()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(api)
-	t.Cleanup(func() {
-		_ = api.Close(context.Background())
-		s.Close()
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		other := holdfast.New(w.store, &holdfast.Options{Prefix: "other:", Logger: quietLog()})
+		defer other.Close()
+		lease, err := other.Mutex("n").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := lease.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.want("renew", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", text), http.StatusBadRequest, "bad-lease")
 	})
-	return &web{t: t, client: client, api: api, url: s.URL}
 }
 
 // deaf is a store that loses the answers of lock, after it has run, while it is told to.
@@ -141,82 +134,77 @@ func (d *deaf) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 // A LOCK whose answer the server has not got is being given back: what comes again with that ID is
 // not told that it has the lock, which would be free the next moment.
 func TestTerraformIsNotToldOfWhatIsGivenBack(t *testing.T) {
-	inner, err := embedded.Open(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := &deaf{Store: inner}
-	client := holdfast.New(store, &holdfast.Options{Logger: quietLog()})
-	other := holdfast.New(inner, &holdfast.Options{Logger: quietLog()})
-	w := serveOn(t, client)
-	t.Cleanup(func() {
-		_ = client.Close()
-		_ = other.Close()
-		_ = inner.Close()
+	synctest.Test(t, func(t *testing.T) {
+		inner := openStore(t)
+		store := &deaf{Store: inner}
+		client, other := newClient(t, store), newClient(t, inner)
+		w := serveOn(t, client, nil)
+		// By the owner it is this ID's; that another Client keeps it up stands for the attempt that failed.
+		failed := other.Mutex("n")
+		failed.Owner = "terraform/id-1 ann"
+		lease, err := failed.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusLocked, "")
+		if held.str("ID") != "id-1" {
+			t.Errorf("423: %s", held.text)
+		}
+		if err := lease.Release(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		store.on.Store(true)
+		if r, err := w.send(ctx, "LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")); err == nil {
+			_ = r.Body.Close()
+			t.Errorf("LOCK without an answer of the store: %d", r.StatusCode)
+		}
+		store.on.Store(false)
+		soon(t, "what nobody got is given back, and can be locked", func() bool {
+			return w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")).status == http.StatusOK
+		})
+		if hold, err := client.Inspect(t.Context(), "n"); err != nil || hold.Holder == nil {
+			t.Errorf("after 200: %+v, %v", hold, err)
+		}
+		w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")
+		w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")
 	})
-	// By the owner it is this ID's; that another Client keeps it up stands for the attempt that failed.
-	failed := other.Mutex("n")
-	failed.Owner = "terraform/id-1 ann"
-	lease, err := failed.Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	held := w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusLocked, "")
-	if held.str("ID") != "id-1" {
-		t.Errorf("423: %s", held.text)
-	}
-	if err := lease.Release(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	store.on.Store(true)
-	if r, err := w.send(ctx, "LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")); err == nil {
-		_ = r.Body.Close()
-		t.Errorf("LOCK without an answer of the store: %d", r.StatusCode)
-	}
-	store.on.Store(false)
-	soon(t, "what nobody got is given back, and can be locked", func() bool {
-		return w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")).status == http.StatusOK
-	})
-	if hold, err := client.Inspect(t.Context(), "n"); err != nil || hold.Holder == nil {
-		t.Errorf("after 200: %+v, %v", hold, err)
-	}
-	w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")
-	w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")
 }
 
 // A change of the tokens that comes within the grain of the file's times is seen.
 func TestTokensOfOneMoment(t *testing.T) {
-	one, first, err := server.NewToken(server.User, "ci")
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, second, err := server.NewToken(server.User, "ci")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := t.TempDir() + "/tokens"
-	at := time.Now()
-	write := func(line string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(line+"\n"), 0o600); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		one, first, err := server.NewToken(server.User, "ci")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(file, at, at); err != nil {
+		two, second, err := server.NewToken(server.User, "ci")
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	write(first)
-	list, err := server.OpenTokens(file, quietLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(second) // of the same length and time
-	soon(t, "the one that was taken out is no more", func() bool {
-		_, old := list.Authenticate(one)
-		_, anew := list.Authenticate(two)
-		return anew && !old
+		file := t.TempDir() + "/tokens"
+		at := time.Now()
+		write := func(line string) {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(line+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(first)
+		list, err := server.OpenTokens(file, quietLog())
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(second) // of the same length and time
+		soon(t, "the one that was taken out is no more", func() bool {
+			_, old := list.Authenticate(one)
+			_, anew := list.Authenticate(two)
+			return anew && !old
+		})
 	})
 }
 
@@ -246,30 +234,32 @@ func (s *stuck) SetWriteDeadline(time.Time) error { return nil }
 // The lease of a stream whose client takes nothing lasts for as long as the client was told: it has
 // not closed, and may be at work.
 func TestStreamIsStuck(t *testing.T) {
-	w := start(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	q := httptest.NewRequestWithContext(ctx, "POST", "http://localhost/v1/leases/stream", strings.NewReader(`{"name": "n", "ttl": "2s"}`))
-	q.Header.Set("Content-Type", "application/json")
-	conn := &stuck{ResponseWriter: httptest.NewRecorder(), cancel: cancel, granted: make(chan string, 1)}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.api.ServeHTTP(conn, q)
-	}()
-	said := <-conn.granted
-	at := time.Now()
-	_, data, _ := strings.Cut(said, "data: ")
-	var told struct {
-		Remaining int64 `json:"remaining_ms"`
-	}
-	if err := json.Unmarshal([]byte(data), &told); err != nil || told.Remaining < 1000 {
-		t.Fatalf("granted: %q, %v", said, err)
-	}
-	<-ctx.Done() // it was told that it takes nothing
-	soon(t, "the name is free", func() bool { return w.free("n") })
-	if lasted, least := time.Since(at), time.Duration(told.Remaining)*time.Millisecond; lasted < least-10*time.Millisecond {
-		t.Errorf("free after %v, and its client was told %v", lasted, least)
-	}
-	<-ended
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		q := httptest.NewRequestWithContext(ctx, "POST", "http://localhost/v1/leases/stream", strings.NewReader(`{"name": "n", "ttl": "2s"}`))
+		q.Header.Set("Content-Type", "application/json")
+		conn := &stuck{ResponseWriter: httptest.NewRecorder(), cancel: cancel, granted: make(chan string, 1)}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.api.ServeHTTP(conn, q)
+		}()
+		said := <-conn.granted
+		at := time.Now()
+		_, data, _ := strings.Cut(said, "data: ")
+		var told struct {
+			Remaining int64 `json:"remaining_ms"`
+		}
+		if err := json.Unmarshal([]byte(data), &told); err != nil || told.Remaining < 1000 {
+			t.Fatalf("granted: %q, %v", said, err)
+		}
+		<-ctx.Done() // it was told that it takes nothing
+		soon(t, "the name is free", func() bool { return w.free("n") })
+		if lasted, least := time.Since(at), time.Duration(told.Remaining)*time.Millisecond; lasted < least-10*time.Millisecond {
+			t.Errorf("free after %v, and its client was told %v", lasted, least)
+		}
+		<-ended
+	})
 }

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/embedded"
-	"github.com/holdfast-go/holdfast/server"
 )
 
 // stopped is a store that does not answer while it is told to.
@@ -43,74 +41,58 @@ func TestOutage(t *testing.T) {
 		"gone":   func(s *stopped, on bool) { s.failed.Store(on) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			inner, err := embedded.Open(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer inner.Close()
-			store := &stopped{Store: inner}
-			client := holdfast.New(store, &holdfast.Options{Logger: quietLog()})
-			defer client.Close()
-			api, err := server.Handler(client, &server.Options{Logger: quietLog()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := httptest.NewServer(api)
-			defer s.Close()
-			defer func() {
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
-				defer cancel()
-				_ = api.Close(ctx)
-			}()
-			w := &web{t: t, url: s.URL, client: client, api: api}
-			first := w.acquire(m{"name": "n", "ttl": "5m"})
+			synctest.Test(t, func(t *testing.T) {
+				store := &stopped{Store: openStore(t)}
+				w := serveOn(t, newClient(t, store), nil)
+				first := w.acquire(m{"name": "n", "ttl": "5m"})
 
-			stop(store, true)
-			stopped := time.Now()
-			down := w.want("the first that comes", w.ask("POST", "/v1/leases", m{"name": "m", "wait": "30s"}), http.StatusServiceUnavailable, "unavailable")
-			if down.header.Get("Retry-After") == "" || down.str("detail") == "" {
-				t.Errorf("503: %v %s", down.header, down.text)
-			}
-			if took := time.Since(stopped); took > 12*time.Second {
-				t.Errorf("it was told after %v, when the Client gives up", took)
-			}
-			goroutines := runtime.NumGoroutine()
-			var all sync.WaitGroup
-			began := time.Now()
-			for range 200 {
-				all.Go(func() {
-					for _, ask := range []func() (*http.Response, error){
-						func() (*http.Response, error) {
-							return w.send(t.Context(), "POST", "/v1/leases", m{"name": "x", "wait": "30s"})
-						},
-						func() (*http.Response, error) {
-							return w.send(t.Context(), "PUT", "/v1/lease", nil, "Holdfast-Lease", first.str("lease"))
-						},
-						func() (*http.Response, error) { return w.send(t.Context(), "GET", "/v1/locks", nil) },
-					} {
-						r, err := ask()
-						if err != nil {
-							t.Error(err)
-							return
+				stop(store, true)
+				stopped := time.Now()
+				down := w.want("the first that comes", w.ask("POST", "/v1/leases", m{"name": "m", "wait": "30s"}), http.StatusServiceUnavailable, "unavailable")
+				if down.header.Get("Retry-After") == "" || down.str("detail") == "" {
+					t.Errorf("503: %v %s", down.header, down.text)
+				}
+				if took := time.Since(stopped); took > 12*time.Second {
+					t.Errorf("it was told after %v, when the Client gives up", took)
+				}
+				goroutines := runtime.NumGoroutine()
+				var all sync.WaitGroup
+				began := time.Now()
+				for range 200 {
+					all.Go(func() {
+						for _, ask := range []func() (*http.Response, error){
+							func() (*http.Response, error) {
+								return w.send(t.Context(), "POST", "/v1/leases", m{"name": "x", "wait": "30s"})
+							},
+							func() (*http.Response, error) {
+								return w.send(t.Context(), "PUT", "/v1/lease", nil, "Holdfast-Lease", first.str("lease"))
+							},
+							func() (*http.Response, error) { return w.send(t.Context(), "GET", "/v1/locks", nil) },
+						} {
+							r, err := ask()
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							_, _ = io.Copy(io.Discard, r.Body)
+							if _ = r.Body.Close(); r.StatusCode != http.StatusServiceUnavailable {
+								t.Errorf("got %d; want 503", r.StatusCode)
+							}
 						}
-						_, _ = io.Copy(io.Discard, r.Body)
-						if _ = r.Body.Close(); r.StatusCode != http.StatusServiceUnavailable {
-							t.Errorf("got %d; want 503", r.StatusCode)
-						}
-					}
-				})
-			}
-			all.Wait()
-			t.Logf("600 requests took %v", time.Since(began))
-			http.DefaultClient.CloseIdleConnections()
-			soon(t, "nothing is piled up", func() bool { return runtime.NumGoroutine() < goroutines+50 })
-			w.want("readyz", w.ask("GET", "/readyz?verbose", nil), http.StatusServiceUnavailable, "")
-			w.want("healthz", w.ask("GET", "/healthz", nil), http.StatusOK, "")
+					})
+				}
+				all.Wait()
+				t.Logf("600 requests took %v", time.Since(began))
+				w.http.CloseIdleConnections()
+				soon(t, "nothing is piled up", func() bool { return runtime.NumGoroutine() < goroutines+50 })
+				w.want("readyz", w.ask("GET", "/readyz?verbose", nil), http.StatusServiceUnavailable, "")
+				w.want("healthz", w.ask("GET", "/healthz", nil), http.StatusOK, "")
 
-			stop(store, false)
-			soon(t, "it answers again", func() bool { return w.ask("GET", "/readyz", nil).status == http.StatusOK })
-			w.want("the lease is kept", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", first.str("lease")), http.StatusOK, "")
-			w.acquire(m{"name": "m"})
+				stop(store, false)
+				soon(t, "it answers again", func() bool { return w.ask("GET", "/readyz", nil).status == http.StatusOK })
+				w.want("the lease is kept", w.ask("PUT", "/v1/lease", nil, "Holdfast-Lease", first.str("lease")), http.StatusOK, "")
+				w.acquire(m{"name": "m"})
+			})
 		})
 	}
 }

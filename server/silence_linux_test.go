@@ -7,9 +7,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/internal/pipe"
 )
 
 // A connection whose client has gone without a word is broken in seconds, and not after the
@@ -95,34 +97,34 @@ func (c *silencedConn) Read(p []byte) (int, error) {
 // The lease of a stream whose connection broke for want of an answer lasts for as long as its client
 // was told: that has not closed it, and may not know.
 func TestStreamFallsSilent(t *testing.T) {
-	w := start(t, nil)
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener := &silenced{Listener: inner}
-	web := server.NewServer(w.api)
-	go func() { _ = web.Serve(server.LimitListener(listener, 10)) }()
-	defer web.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	api := *w
-	api.url = "http://" + inner.Addr().String()
-	r, err := api.send(ctx, "POST", "/v1/leases/stream", m{"name": "n", "ttl": "2s"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	soon(t, "it is held", func() bool { return !w.free("n") })
-	at := time.Now()
-	listener.mu.Lock()
-	for _, c := range listener.conns {
-		close(c.broken)
-		_ = c.SetReadDeadline(time.Now()) // a read that waits
-	}
-	listener.mu.Unlock()
-	soon(t, "the name is free", func() bool { return w.free("n") })
-	if lasted, least := time.Since(at), 700*time.Millisecond; lasted < least {
-		t.Errorf("free after %v: want what its client was told, %v at least", lasted, least)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		inner := pipe.Listen()
+		listener := &silenced{Listener: inner}
+		web := server.NewServer(w.api)
+		go func() { _ = web.Serve(server.LimitListener(listener, 10)) }()
+		defer web.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		api := *w
+		api.http = inner.Client()
+		defer api.http.CloseIdleConnections()
+		r, err := api.send(ctx, "POST", "/v1/leases/stream", m{"name": "n", "ttl": "2s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		soon(t, "it is held", func() bool { return !w.free("n") })
+		at := time.Now()
+		listener.mu.Lock()
+		for _, c := range listener.conns {
+			close(c.broken)
+			_ = c.SetReadDeadline(time.Now()) // a read that waits
+		}
+		listener.mu.Unlock()
+		soon(t, "the name is free", func() bool { return w.free("n") })
+		if lasted, least := time.Since(at), 700*time.Millisecond; lasted < least {
+			t.Errorf("free after %v: want what its client was told, %v at least", lasted, least)
+		}
+	})
 }

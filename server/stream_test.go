@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/server"
@@ -95,105 +96,113 @@ func (e *events) ends() {
 
 // A lease bound to a stream is renewed beyond its ttl, and released when the stream closes.
 func TestStream(t *testing.T) {
-	w := start(t, nil)
-	s := w.stream(m{"name": "n", "ttl": "1s", "owner": "ann"})
-	got := s.next("granted")
-	if got.data["token"].(float64) <= 0 || got.data["owner"] != "ann" || got.data["remaining_ms"].(float64) >= 1000 {
-		t.Errorf("granted: %v", got.data)
-	}
-	w.want("a second stream", w.ask("POST", "/v1/leases/stream", m{"name": "n"}), http.StatusConflict, "held")
-	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); {
-		if renewed := s.next("renewed"); renewed.data["token"] != got.data["token"] {
-			t.Errorf("renewed: %v", renewed.data)
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		s := w.stream(m{"name": "n", "ttl": "1s", "owner": "ann"})
+		got := s.next("granted")
+		if got.data["token"].(float64) <= 0 || got.data["owner"] != "ann" || got.data["remaining_ms"].(float64) >= 1000 {
+			t.Errorf("granted: %v", got.data)
 		}
-	}
-	if w.free("n") {
-		t.Fatal("it was not renewed")
-	}
-	waiter := w.stream(m{"name": "n", "ttl": "1m", "wait": "1m"})
-	waiter.next("waiting")
-	soon(t, "it waits", func() bool { return w.ask("GET", "/v1/locks/n", nil).num("waiting") == 1 })
-	s.close()
-	next := waiter.next("granted")
-	if next.data["token"].(float64) <= got.data["token"].(float64) {
-		t.Errorf("token %v after %v", next.data["token"], got.data["token"])
-	}
-	waiter.close()
-	soon(t, "it is free", func() bool { return w.free("n") })
+		w.want("a second stream", w.ask("POST", "/v1/leases/stream", m{"name": "n"}), http.StatusConflict, "held")
+		for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); {
+			if renewed := s.next("renewed"); renewed.data["token"] != got.data["token"] {
+				t.Errorf("renewed: %v", renewed.data)
+			}
+		}
+		if w.free("n") {
+			t.Fatal("it was not renewed")
+		}
+		waiter := w.stream(m{"name": "n", "ttl": "1m", "wait": "1m"})
+		waiter.next("waiting")
+		soon(t, "it waits", func() bool { return w.ask("GET", "/v1/locks/n", nil).num("waiting") == 1 })
+		s.close()
+		next := waiter.next("granted")
+		if next.data["token"].(float64) <= got.data["token"].(float64) {
+			t.Errorf("token %v after %v", next.data["token"], got.data["token"])
+		}
+		waiter.close()
+		soon(t, "it is free", func() bool { return w.free("n") })
+	})
 }
 
 // One that waits is told when it waited for too long, and one that goes away leaves no place in line.
 func TestStreamWaits(t *testing.T) {
-	w := start(t, nil)
-	w.acquire(m{"name": "n", "ttl": "1m", "owner": "bob"})
-	s := w.stream(m{"name": "n", "wait": "200ms"})
-	s.next("waiting")
-	failed := s.next("failed")
-	holder, _ := failed.data["holder"].(map[string]any)
-	if failed.data["code"] != "held" || holder["owner"] != "bob" {
-		t.Errorf("failed: %v", failed.data)
-	}
-	s.ends()
-	s = w.stream(m{"name": "n", "wait": "1m"})
-	waiting := func() int64 { return w.ask("GET", "/v1/locks/n", nil).num("waiting") }
-	soon(t, "it waits", func() bool { return waiting() == 1 })
-	s.close()
-	soon(t, "it has gone", func() bool { return waiting() == 0 })
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		w.acquire(m{"name": "n", "ttl": "1m", "owner": "bob"})
+		s := w.stream(m{"name": "n", "wait": "200ms"})
+		s.next("waiting")
+		failed := s.next("failed")
+		holder, _ := failed.data["holder"].(map[string]any)
+		if failed.data["code"] != "held" || holder["owner"] != "bob" {
+			t.Errorf("failed: %v", failed.data)
+		}
+		s.ends()
+		s = w.stream(m{"name": "n", "wait": "1m"})
+		waiting := func() int64 { return w.ask("GET", "/v1/locks/n", nil).num("waiting") }
+		soon(t, "it waits", func() bool { return waiting() == 1 })
+		s.close()
+		soon(t, "it has gone", func() bool { return waiting() == 0 })
+	})
 }
 
 // A holder that is revoked is told so, and nobody else has the name before its
 // stream is closed.
 func TestStreamIsRevoked(t *testing.T) {
-	w := start(t, nil)
-	s := w.stream(m{"name": "n", "ttl": "40s"})
-	s.next("granted")
-	waiter := w.stream(m{"name": "n", "wait": "1m"})
-	waiter.next("waiting")
-	holder, _ := w.ask("GET", "/v1/locks/n", nil).body["holder"].(map[string]any)
-	w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": holder["hash"], "reason": "drained"}), http.StatusAccepted, "")
-	asked := s.next("revoke-requested")
-	if asked.data["cause"] != "revoked" || asked.data["reason"] != "drained" || asked.data["grace_ms"].(float64) != 20_000 {
-		t.Errorf("revoke-requested: %v", asked.data)
-	}
-	select {
-	case v := <-s.in:
-		t.Errorf("%+v before its holder has stopped", v)
-	case v := <-waiter.in:
-		t.Errorf("the next has %+v before the holder has stopped", v)
-	case <-time.After(time.Second): // that nothing comes can't be polled for
-	}
-	s.close()
-	waiter.next("granted")
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		s := w.stream(m{"name": "n", "ttl": "40s"})
+		s.next("granted")
+		waiter := w.stream(m{"name": "n", "wait": "1m"})
+		waiter.next("waiting")
+		holder, _ := w.ask("GET", "/v1/locks/n", nil).body["holder"].(map[string]any)
+		w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": holder["hash"], "reason": "drained"}), http.StatusAccepted, "")
+		asked := s.next("revoke-requested")
+		if asked.data["cause"] != "revoked" || asked.data["reason"] != "drained" || asked.data["grace_ms"].(float64) != 20_000 {
+			t.Errorf("revoke-requested: %v", asked.data)
+		}
+		select {
+		case v := <-s.in:
+			t.Errorf("%+v before its holder has stopped", v)
+		case v := <-waiter.in:
+			t.Errorf("the next has %+v before the holder has stopped", v)
+		case <-time.After(time.Second): // that nothing comes can't be polled for
+		}
+		s.close()
+		waiter.next("granted")
 
-	w.want("steal", w.ask("POST", "/v1/steal", m{"name": "n", "hash": hashOf(w, "n"), "reason": "stuck"}), http.StatusOK, "")
-	if lost := waiter.next("lost"); lost.data["cause"] != "stolen" || lost.data["reason"] != "stuck" {
-		t.Errorf("lost: %v", lost.data)
-	}
-	waiter.ends()
+		w.want("steal", w.ask("POST", "/v1/steal", m{"name": "n", "hash": hashOf(w, "n"), "reason": "stuck"}), http.StatusOK, "")
+		if lost := waiter.next("lost"); lost.data["cause"] != "stolen" || lost.data["reason"] != "stuck" {
+			t.Errorf("lost: %v", lost.data)
+		}
+		waiter.ends()
+	})
 }
 
 // The time that it was promised is its client's, also when the server shuts down meanwhile.
 func TestRevokedStreamKeepsItsTimeInShutdown(t *testing.T) {
-	w := start(t, &server.Options{Grace: 10 * time.Millisecond})
-	s := w.stream(m{"name": "n", "ttl": "40s"})
-	s.next("granted")
-	w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": hashOf(w, "n"), "reason": "drained"}), http.StatusAccepted, "")
-	s.next("revoke-requested")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	closed := make(chan error, 1)
-	go func() { closed <- w.api.Close(ctx) }()
-	select {
-	case v := <-s.in:
-		t.Errorf("%+v before its holder has stopped", v)
-	case err := <-closed:
-		t.Errorf("Close returns %v before the holder has stopped", err)
-	case <-time.After(time.Second): // that nothing comes can't be polled for
-	}
-	s.close()
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, &server.Options{Grace: 10 * time.Millisecond})
+		s := w.stream(m{"name": "n", "ttl": "40s"})
+		s.next("granted")
+		w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": hashOf(w, "n"), "reason": "drained"}), http.StatusAccepted, "")
+		s.next("revoke-requested")
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		closed := make(chan error, 1)
+		go func() { closed <- w.api.Close(ctx) }()
+		select {
+		case v := <-s.in:
+			t.Errorf("%+v before its holder has stopped", v)
+		case err := <-closed:
+			t.Errorf("Close returns %v before the holder has stopped", err)
+		case <-time.After(time.Second): // that nothing comes can't be polled for
+		}
+		s.close()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func hashOf(w *web, name string) string {
@@ -204,66 +213,72 @@ func hashOf(w *web, name string) string {
 
 // One that is revoked and does not stop loses the name when the time is over that it was told last.
 func TestStreamDoesNotStop(t *testing.T) {
-	w := start(t, nil)
-	s := w.stream(m{"name": "n", "ttl": "2s"})
-	s.next("granted")
-	w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": hashOf(w, "n"), "reason": "drained"}), http.StatusAccepted, "")
-	s.next("revoke-requested")
-	s.next("lost")
-	s.ends()
-	soon(t, "it is free", func() bool { return w.free("n") })
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		s := w.stream(m{"name": "n", "ttl": "2s"})
+		s.next("granted")
+		w.want("revoke", w.ask("POST", "/v1/revoke", m{"name": "n", "hash": hashOf(w, "n"), "reason": "drained"}), http.StatusAccepted, "")
+		s.next("revoke-requested")
+		s.next("lost")
+		s.ends()
+		soon(t, "it is free", func() bool { return w.free("n") })
+	})
 }
 
 // A server that shuts down tells holders and waiters, and releases what was held.
 func TestCloseEndsStreams(t *testing.T) {
-	w := start(t, &server.Options{Grace: 300 * time.Millisecond})
-	s := w.stream(m{"name": "n", "ttl": "1m"})
-	s.next("granted")
-	waiter := w.stream(m{"name": "n", "wait": "1m"})
-	waiter.next("waiting")
-	heeds := w.stream(m{"name": "m", "ttl": "1m"})
-	heeds.next("granted")
-	go func() {
-		heeds.next("revoke-requested")
-		heeds.close()
-	}()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := w.api.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if asked := s.next("revoke-requested"); asked.data["cause"] != "closed" || asked.data["grace_ms"].(float64) != 300 {
-		t.Errorf("revoke-requested: %v", asked.data)
-	}
-	s.next("lost")
-	s.ends()
-	if failed := waiter.next("failed"); failed.data["code"] != "closing" {
-		t.Errorf("failed: %v", failed.data)
-	}
-	for _, name := range []string{"n", "m"} {
-		soon(t, name+" is free", func() bool { return w.free(name) })
-	}
-	w.want("a stream after Close", w.ask("POST", "/v1/leases/stream", m{"name": "n"}), http.StatusServiceUnavailable, "closing")
-	w.want("readyz", w.ask("GET", "/readyz?verbose", nil), http.StatusServiceUnavailable, "")
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, &server.Options{Grace: 300 * time.Millisecond})
+		s := w.stream(m{"name": "n", "ttl": "1m"})
+		s.next("granted")
+		waiter := w.stream(m{"name": "n", "wait": "1m"})
+		waiter.next("waiting")
+		heeds := w.stream(m{"name": "m", "ttl": "1m"})
+		heeds.next("granted")
+		go func() {
+			heeds.next("revoke-requested")
+			heeds.close()
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := w.api.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if asked := s.next("revoke-requested"); asked.data["cause"] != "closed" || asked.data["grace_ms"].(float64) != 300 {
+			t.Errorf("revoke-requested: %v", asked.data)
+		}
+		s.next("lost")
+		s.ends()
+		if failed := waiter.next("failed"); failed.data["code"] != "closing" {
+			t.Errorf("failed: %v", failed.data)
+		}
+		for _, name := range []string{"n", "m"} {
+			soon(t, name+" is free", func() bool { return w.free(name) })
+		}
+		w.want("a stream after Close", w.ask("POST", "/v1/leases/stream", m{"name": "n"}), http.StatusServiceUnavailable, "closing")
+		w.want("readyz", w.ask("GET", "/readyz?verbose", nil), http.StatusServiceUnavailable, "")
+	})
 }
 
 // There are as many streams as there may be.
 func TestStreamsAreBounded(t *testing.T) {
-	w := start(t, &server.Options{MaxStreams: 2})
-	one, two := w.stream(m{"name": "1"}), w.stream(m{"name": "2"})
-	one.next("granted")
-	two.next("granted")
-	busy := w.want("a third", w.ask("POST", "/v1/leases/stream", m{"name": "3"}), http.StatusServiceUnavailable, "busy")
-	if busy.header.Get("Retry-After") == "" {
-		t.Errorf("503: %v", busy.header)
-	}
-	one.close()
-	soon(t, "there is room", func() bool {
-		r, err := w.send(t.Context(), "POST", "/v1/leases/stream", m{"name": "3"})
-		if err != nil {
-			return false
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, &server.Options{MaxStreams: 2})
+		one, two := w.stream(m{"name": "1"}), w.stream(m{"name": "2"})
+		one.next("granted")
+		two.next("granted")
+		busy := w.want("a third", w.ask("POST", "/v1/leases/stream", m{"name": "3"}), http.StatusServiceUnavailable, "busy")
+		if busy.header.Get("Retry-After") == "" {
+			t.Errorf("503: %v", busy.header)
 		}
-		_ = r.Body.Close()
-		return r.StatusCode == http.StatusOK
+		one.close()
+		soon(t, "there is room", func() bool {
+			r, err := w.send(t.Context(), "POST", "/v1/leases/stream", m{"name": "3"})
+			if err != nil {
+				return false
+			}
+			_ = r.Body.Close()
+			return r.StatusCode == http.StatusOK
+		})
 	})
 }

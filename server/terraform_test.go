@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/holdfast-go/holdfast/server"
 )
@@ -22,67 +23,73 @@ func lockInfo(id, who string) string {
 // Terraform's requests: LOCK, LOCK of another (423 with the holder's info), LOCK again after an
 // answer was lost, UNLOCK, UNLOCK again; and with POST and DELETE as GitLab has it.
 func TestTerraform(t *testing.T) {
-	for _, methods := range [][2]string{{"LOCK", "UNLOCK"}, {"POST", "DELETE"}} {
-		w := start(t, nil)
-		const path, mine, other = "/v1/terraform/prod/network", "7c8a1f4e-2f0e-4c64-8d20-3a4e5b1c9d77", "99999999-2f0e-4c64-8d20-3a4e5b1c9d77"
-		w.want("LOCK", w.tf(methods[0], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
-		w.want("LOCK again", w.tf(methods[0], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
-		held := w.want("LOCK of another", w.tf(methods[0], path, lockInfo(other, "bob@desk")), http.StatusLocked, "")
-		if held.str("ID") != mine || held.str("Who") != "ann@laptop" || held.str("Created") == "" || held.str("Path") != "prod/network" {
-			t.Errorf("423: %s", held.text)
+	synctest.Test(t, func(t *testing.T) {
+		for _, methods := range [][2]string{{"LOCK", "UNLOCK"}, {"POST", "DELETE"}} {
+			w := start(t, nil)
+			const path, mine, other = "/v1/terraform/prod/network", "7c8a1f4e-2f0e-4c64-8d20-3a4e5b1c9d77", "99999999-2f0e-4c64-8d20-3a4e5b1c9d77"
+			w.want("LOCK", w.tf(methods[0], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
+			w.want("LOCK again", w.tf(methods[0], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
+			held := w.want("LOCK of another", w.tf(methods[0], path, lockInfo(other, "bob@desk")), http.StatusLocked, "")
+			if held.str("ID") != mine || held.str("Who") != "ann@laptop" || held.str("Created") == "" || held.str("Path") != "prod/network" {
+				t.Errorf("423: %s", held.text)
+			}
+			w.want("UNLOCK of another", w.tf(methods[1], path, lockInfo(other, "bob@desk")), http.StatusLocked, "")
+			w.want("UNLOCK", w.tf(methods[1], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
+			w.want("UNLOCK again", w.tf(methods[1], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
+			w.want("LOCK of another", w.tf(methods[0], path, lockInfo(other, "bob@desk")), http.StatusOK, "")
 		}
-		w.want("UNLOCK of another", w.tf(methods[1], path, lockInfo(other, "bob@desk")), http.StatusLocked, "")
-		w.want("UNLOCK", w.tf(methods[1], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
-		w.want("UNLOCK again", w.tf(methods[1], path, lockInfo(mine, "ann@laptop")), http.StatusOK, "")
-		w.want("LOCK of another", w.tf(methods[0], path, lockInfo(other, "bob@desk")), http.StatusOK, "")
-	}
+	})
 }
 
 // What force-unlock sends: OpenTofu and newer Terraform the ID alone, older ones nothing at all, which
 // only an admin may.
 func TestTerraformForceUnlock(t *testing.T) {
-	file, of := tokens(t)
-	list, err := server.OpenTokens(file, quietLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := start(t, &server.Options{Tokens: list})
-	w.token = of[server.User]
-	lock := func() {
-		t.Helper()
-		w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
-		if w.free("n") {
-			t.Error("LOCK said 200, and nobody has it")
+	synctest.Test(t, func(t *testing.T) {
+		file, of := tokens(t)
+		list, err := server.OpenTokens(file, quietLog())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	lock()
-	w.want("by another ID", w.tf("UNLOCK", "/v1/terraform/n", `{"ID":"id-2","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`), http.StatusLocked, "")
-	w.want("by the ID", w.tf("UNLOCK", "/v1/terraform/n", `{"ID":"id-1","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`), http.StatusOK, "")
-	lock()
-	w.want("without one, as a user", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusForbidden, "forbidden")
-	w.token = of[server.Admin]
-	w.want("without one, as an admin", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusOK, "")
-	if !w.free("n") {
-		t.Error("it is still locked")
-	}
+		w := start(t, &server.Options{Tokens: list})
+		w.token = of[server.User]
+		lock := func() {
+			t.Helper()
+			w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
+			if w.free("n") {
+				t.Error("LOCK said 200, and nobody has it")
+			}
+		}
+		lock()
+		w.want("by another ID", w.tf("UNLOCK", "/v1/terraform/n", `{"ID":"id-2","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`), http.StatusLocked, "")
+		w.want("by the ID", w.tf("UNLOCK", "/v1/terraform/n", `{"ID":"id-1","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`), http.StatusOK, "")
+		lock()
+		w.want("without one, as a user", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusForbidden, "forbidden")
+		w.token = of[server.Admin]
+		w.want("without one, as an admin", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusOK, "")
+		if !w.free("n") {
+			t.Error("it is still locked")
+		}
+	})
 }
 
 // IDs of any form, and holders that are not Terraform's.
 func TestTerraformAmongOthers(t *testing.T) {
-	w := start(t, nil)
-	for _, id := range []string{"ü | x", strings.Repeat("i", 200), "a b", "2026"} {
-		w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo(id, "ann | bob")), http.StatusOK, "")
-		w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo(id, "ann | bob")), http.StatusOK, "")
-		w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo(id, "ann | bob")), http.StatusOK, "")
-	}
-	got := w.acquire(m{"name": "n", "owner": "terraform/2026x"})
-	held := w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("2026", "ann")), http.StatusLocked, "")
-	if held.str("ID") != "2026x" {
-		t.Errorf("423: %s", held.text)
-	}
-	w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("2026", "ann")), http.StatusLocked, "")
-	w.want("it is held", w.ask("GET", "/v1/lease", nil, "Holdfast-Lease", got.str("lease")), http.StatusOK, "")
-	for _, wrong := range []string{"", "{}", "no JSON"} {
-		w.want("LOCK", w.tf("LOCK", "/v1/terraform/m", wrong), http.StatusBadRequest, "bad-request")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil)
+		for _, id := range []string{"ü | x", strings.Repeat("i", 200), "a b", "2026"} {
+			w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo(id, "ann | bob")), http.StatusOK, "")
+			w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo(id, "ann | bob")), http.StatusOK, "")
+			w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo(id, "ann | bob")), http.StatusOK, "")
+		}
+		got := w.acquire(m{"name": "n", "owner": "terraform/2026x"})
+		held := w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("2026", "ann")), http.StatusLocked, "")
+		if held.str("ID") != "2026x" {
+			t.Errorf("423: %s", held.text)
+		}
+		w.want("UNLOCK", w.tf("UNLOCK", "/v1/terraform/n", lockInfo("2026", "ann")), http.StatusLocked, "")
+		w.want("it is held", w.ask("GET", "/v1/lease", nil, "Holdfast-Lease", got.str("lease")), http.StatusOK, "")
+		for _, wrong := range []string{"", "{}", "no JSON"} {
+			w.want("LOCK", w.tf("LOCK", "/v1/terraform/m", wrong), http.StatusBadRequest, "bad-request")
+		}
+	})
 }
