@@ -3,10 +3,10 @@ package dashboard_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
@@ -16,50 +16,52 @@ import (
 // A dashboard of a quorum shows who holds what, and says of what no node keeps that it is
 // not known, instead of showing nothing; nobody is offered what a quorum refuses.
 func TestQuorum(t *testing.T) {
-	b, nodes := openQuorum(t, &dashboard.Options{Authorize: dashboard.AllowAll})
-	lease := b.hold("invoice:42")
-	noLine := "A quorum has no queue"
-	for path, want := range map[string][]string{
-		"/":                     {noLine, "invoice:42", "Held the longest"},
-		"/locks":                {noLine, "invoice:42", "alice", "ttl-bar"},
-		"/locks?sort=waiting":   {"invoice:42"},
-		"/lock?name=invoice:42": {noLine, "alice", "can&#39;t be revoked or stolen"},
-		"/processes":            {noLine, "invoice:42", "alice"},
-		"/problems":             {"No problems"},
-		"/events":               {noLine},
-		"/elections":            {"does not announce terms"},
-		"/jobs":                 {"There is no record of jobs"},
-		"/redis":                {"holdfast quorum status", "demo/1/3"},
-	} {
-		body := b.shows(path, want...)
-		for _, not := range []string{"No waiters", "Waits for", ">Waiting<", "no waits in five minutes", "every queue moves", "No election has a leader", "<form method=\"post\""} {
-			if strings.Contains(body, not) {
-				t.Errorf("GET %s says %q of a quorum, which does not know that", path, not)
+	synctest.Test(t, func(t *testing.T) {
+		b, nodes := openQuorum(t, &dashboard.Options{Authorize: dashboard.AllowAll})
+		lease := b.hold("invoice:42")
+		noLine := "A quorum has no queue"
+		for path, want := range map[string][]string{
+			"/":                     {noLine, "invoice:42", "Held the longest"},
+			"/locks":                {noLine, "invoice:42", "alice", "ttl-bar"},
+			"/locks?sort=waiting":   {"invoice:42"},
+			"/lock?name=invoice:42": {noLine, "alice", "can&#39;t be revoked or stolen"},
+			"/processes":            {noLine, "invoice:42", "alice"},
+			"/problems":             {"No problems"},
+			"/events":               {noLine},
+			"/elections":            {"does not announce terms"},
+			"/jobs":                 {"There is no record of jobs"},
+			"/redis":                {"holdfast quorum status", "demo/1/3"},
+		} {
+			body := b.shows(path, want...)
+			for _, not := range []string{"No waiters", "Waits for", ">Waiting<", "no waits in five minutes", "every queue moves", "No election has a leader", "<form method=\"post\""} {
+				if strings.Contains(body, not) {
+					t.Errorf("GET %s says %q of a quorum, which does not know that", path, not)
+				}
 			}
 		}
-	}
-	s, err := b.client.Inspect(t.Context(), "invoice:42")
-	if err != nil {
-		t.Fatal(err)
-	}
-	form := url.Values{"name": {"invoice:42"}, "tenure": {s.Holder.Hash}, "confirm": {"invoice:42"}, "reason": {"x"}}
-	if status, body := b.post("/lock/revoke", form, nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "does not work on a quorum") {
-		t.Errorf("revoke: got %d and\n%s\nwant 422 and why", status, body)
-	}
-	if err := lease.EnsureHeld(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := nodes[2].Close(); err != nil {
-		t.Fatal(err)
-	}
-	b.hold("report:7")
-	if body := b.shows("/locks", "report:7", "invoice:42"); strings.Contains(body, "Redis does not answer") {
-		t.Error("with one node of three gone the page says that Redis does not answer")
-	}
-	if err := nodes[1].Close(); err != nil {
-		t.Fatal(err)
-	}
-	b.shows("/locks", "Redis does not answer", "report:7", "invoice:42")
+		s, err := b.client.Inspect(t.Context(), "invoice:42")
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := url.Values{"name": {"invoice:42"}, "tenure": {s.Holder.Hash}, "confirm": {"invoice:42"}, "reason": {"x"}}
+		if status, body := b.post("/lock/revoke", form, nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "does not work on a quorum") {
+			t.Errorf("revoke: got %d and\n%s\nwant 422 and why", status, body)
+		}
+		if err := lease.EnsureHeld(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := nodes[2].Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.hold("report:7")
+		if body := b.shows("/locks", "report:7", "invoice:42"); strings.Contains(body, "Redis does not answer") {
+			t.Error("with one node of three gone the page says that Redis does not answer")
+		}
+		if err := nodes[1].Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.shows("/locks", "Redis does not answer", "report:7", "invoice:42")
+	})
 }
 
 // openQuorum is open for a quorum of three; client locks on it.
@@ -83,7 +85,6 @@ func openQuorum(t *testing.T, options *dashboard.Options) (*board, []*embedded.S
 		return c
 	}
 	b := &board{t: t, store: nodes[0], client: client("alice")}
-	b.server = httptest.NewServer(dashboard.Handler(client("dashboard"), options))
-	t.Cleanup(b.server.Close)
+	b.serve(client("dashboard"), options)
 	return b, nodes
 }

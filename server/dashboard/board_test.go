@@ -1,0 +1,147 @@
+package dashboard_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/server/dashboard"
+	"github.com/holdfast-go/holdfast/server/internal/pipe"
+)
+
+// patience is for what happens soon, on a busy machine too.
+const patience = 30 * time.Second
+
+// board is a dashboard on an embedded store, and what puts locks there. Its test runs
+// in a bubble of testing/synctest, so that no wait takes time.
+type board struct {
+	t      *testing.T
+	store  *embedded.Store
+	client *holdfast.Client // whose locks the dashboard shows
+	http   *http.Client
+	host   string // and scheme
+	base   string
+}
+
+func newStore(t *testing.T) *embedded.Store {
+	t.Helper()
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = store.Close()
+		time.Sleep(2 * time.Minute) // by then it polls no more
+	})
+	return store
+}
+
+func open(t *testing.T, options *dashboard.Options) *board {
+	t.Helper()
+	return on(t, newStore(t), options)
+}
+
+func on(t *testing.T, store *embedded.Store, options *dashboard.Options) *board {
+	t.Helper()
+	b := &board{t: t, store: store, client: newClient(t, store, "alice")}
+	b.serve(newClient(t, store, "dashboard"), options)
+	if options != nil {
+		b.base = options.BasePath
+	}
+	return b
+}
+
+// serve makes the dashboard of a client.
+func (b *board) serve(client *holdfast.Client, options *dashboard.Options) {
+	s, browser := pipe.Serve(&http.Server{Handler: dashboard.Handler(client, options)})
+	b.http, b.host = browser, s.URL
+	b.t.Cleanup(func() {
+		browser.CloseIdleConnections()
+		s.Close()
+	})
+}
+
+func newClient(t *testing.T, store holdfast.Store, owner string) *holdfast.Client {
+	t.Helper()
+	client := holdfast.New(store, &holdfast.Options{Owner: owner, TTL: 30 * time.Second})
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// hold locks a name until the test ends.
+func (b *board) hold(name string) *holdfast.Lease {
+	b.t.Helper()
+	lease, err := b.client.Mutex(name).Lock(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = lease.Release() })
+	return lease
+}
+
+// wait stands in line for a name until the test ends.
+func (b *board) wait(name, owner string) {
+	b.t.Helper()
+	client := newClient(b.t, b.store, owner)
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if lease, err := client.Mutex(name).Lock(ctx); err == nil {
+			_ = lease.Release()
+		}
+	}()
+	b.t.Cleanup(func() { cancel(); <-done })
+	for ctx.Err() == nil {
+		if s, err := b.client.Inspect(ctx, name); err == nil && s.Waiting > 0 {
+			return
+		}
+	}
+}
+
+func (b *board) url(path string) string { return b.host + b.base + path }
+
+// get fetches a page as a browser without JavaScript would.
+func (b *board) get(path string) (status int, header http.Header, body string) {
+	b.t.Helper()
+	answer, err := b.http.Get(b.url(path))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return read(b.t, answer)
+}
+
+func read(t *testing.T, answer *http.Response) (int, http.Header, string) {
+	t.Helper()
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, string(body)
+}
+
+// shows asks for a page until it contains all of want.
+func (b *board) shows(path string, want ...string) string {
+	b.t.Helper()
+	var status int
+	var body string
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		status, _, body = b.get(path)
+		missing := false
+		for _, w := range want {
+			missing = missing || !strings.Contains(body, w)
+		}
+		if !missing && status == http.StatusOK {
+			return body
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	b.t.Fatalf("GET %s: got %d and\n%s\nwant all of %q", path, status, body, want)
+	return ""
+}
