@@ -53,7 +53,7 @@ func (c *core) adopt(w *caller, x *exported, k *keys, who *candidate) error {
 	if c.closed {
 		return ErrClosed
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	l := c.newLine(x.name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.name, k, nil) // no name has a zero byte
 	l.adopts, l.candidate = x, who
 	l.tenure = c.newTenure(l)

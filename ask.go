@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // ask sends the first lock for an id, or the first that waits.
-func (l *line) ask(now instant) {
+func (l *line) ask(now clock.Instant) {
 	if q := l.c.quorum; q != nil {
 		q.ask(l, now)
 		return
@@ -37,7 +38,7 @@ func (l *line) ask(now instant) {
 
 // sendLock asks Redis for the name. It joins the line only while our
 // subscription is confirmed: a waiter that nobody can call is a dead one.
-func (l *line) sendLock(now instant) {
+func (l *line) sendLock(now clock.Instant) {
 	t := l.tenure
 	s, args := script.Lock, []string{t.id, strideText}
 	if l.shared != nil {
@@ -64,7 +65,7 @@ func (l *line) sendLock(now instant) {
 }
 
 // overdue: lock was not answered in time.
-func (l *line) overdue(r *request, now instant) {
+func (l *line) overdue(r *request, now clock.Instant) {
 	if l.c.quorum != nil {
 		l.ballot.decide(now)
 		return
@@ -73,7 +74,7 @@ func (l *line) overdue(r *request, now instant) {
 	l.failed(errNoAnswer, r.sent, now)
 }
 
-func (r *request) lockAnswered(a answer, err error, now instant) {
+func (r *request) lockAnswered(a answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	defer l.c.saidGoodbye(t.id)
 	if err == nil {
@@ -143,7 +144,7 @@ func (r *request) lockAnswered(a answer, err error, now instant) {
 	l.step(now)
 }
 
-func (l *line) lockGranted(r *request, a answer, now instant) {
+func (l *line) lockGranted(r *request, a answer, now clock.Instant) {
 	if x := l.takes; x != nil && l.c.tenures[x.id] != nil { // it was our own
 		l.c.tenures[x.id].stolen(x.reason, now)
 	}
@@ -166,18 +167,18 @@ func (l *line) refusedUnwritten(t *tenure, err error) {
 }
 
 // refused: a lock that does not wait found the name held.
-func (l *line) refused(a answer, now instant) {
+func (l *line) refused(a answer, now clock.Instant) {
 	l.tenure.tried = true
 	l.seen = a.lastSeen(now)
 	l.rejectTries(now)
 	if l.tenure.phase == queued || l.wake.refused && !l.wake.up { // while the subscription is broken
 		l.wake.want()
-		l.askAt = now.add(l.poll(0))
+		l.askAt = now.Add(l.poll(0))
 	}
 }
 
 // queued notes a place in the line and when to look again.
-func (l *line) queued(t *tenure, a answer, sent, now instant) {
+func (l *line) queued(t *tenure, a answer, sent, now clock.Instant) {
 	moved := a.inserted && t.listed && !t.missed
 	anew := a.inserted && !t.listed
 	t.phase, t.listed, t.score, t.late = queued, true, a.score, 0
@@ -191,7 +192,7 @@ func (l *line) queued(t *tenure, a answer, sent, now instant) {
 	if lonely && l.wake.heardSince(sent) {
 		l.wake.doubt(now)
 	}
-	l.askAt = now.add(l.lookAgain(a, lonely, now))
+	l.askAt = now.Add(l.lookAgain(a, lonely, now))
 	if t.next > now {
 		l.askAt = min(l.askAt, t.next)
 	}
@@ -214,11 +215,10 @@ const (
 	lookNear = window + 900*time.Millisecond
 )
 
-// lookAgain is how long a waiter trusts to pushes before it asks again by
-// itself: until the holder's expiry, and lookEach longer for each waiter in
-// front. A foreign holder and an expiry that never comes send no push: they are
-// polled.
-func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
+// lookAgain is how long a waiter trusts to pushes before it asks again by itself: until the
+// holder's expiry, and lookEach longer for each waiter in front. A foreign holder and an
+// expiry that never comes send no push: they are polled.
+func (l *line) lookAgain(a answer, lonely bool, now clock.Instant) time.Duration {
 	_, ours := parseID(a.holder)
 	foreign := !ours && !resting(a.holder)
 	if a.pttl < 0 && a.pttl != gone {
@@ -244,11 +244,11 @@ func (l *line) lookAgain(a answer, lonely bool, now instant) time.Duration {
 
 // refusedToPublish: who hands a name over may not tell anybody, so all waiters
 // here poll for a while, and people are told once.
-func (c *core) refusedToPublish(said string, now instant) {
+func (c *core) refusedToPublish(said string, now clock.Instant) {
 	if now >= c.muteUntil {
 		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/wake:*", "error", said)
 	}
-	c.muteUntil = now.add(time.Minute)
+	c.muteUntil = now.Add(time.Minute)
 }
 
 // gone is what PTTL says of a key that is not there.
@@ -263,32 +263,32 @@ func (l *line) poll(position int64) time.Duration {
 
 // failed notes that a request for the name was not answered or refused, and
 // sends the callers home when that lasts, or when it will not pass.
-func (l *line) failed(err error, since, now instant) {
+func (l *line) failed(err error, since, now clock.Instant) {
 	err = notTheCallers(err)
 	if l.failing == 0 {
 		l.failing, l.backoff = since, 10*time.Millisecond
 	}
-	l.slept(since.add(l.c.options.attempt()), now)
+	l.slept(since.Add(l.c.options.attempt()), now)
 	l.trouble = err
 	if !passing(err) {
 		l.failing = 0
 		l.reject(&storeError{l.name, nil, err})
 		return
 	}
-	if now >= l.failing.add(l.c.options.patience()) {
+	if now >= l.failing.Add(l.c.options.patience()) {
 		l.failing = 0
 		l.reject(&storeError{l.name, ErrUnreachable, err})
 		return
 	}
-	l.askAt = now.add(l.backoff/2 + l.c.jitter(l.backoff))
+	l.askAt = now.Add(l.backoff/2 + l.c.jitter(l.backoff))
 	l.backoff = min(2*l.backoff, time.Second)
 }
 
 // slept: something was due at that moment. When it happens much later this process was
 // frozen, or its machine slept. That time does not count as one in which Redis failed.
-func (l *line) slept(due, now instant) {
-	if late := now.sub(due); l.failing > 0 && late >= asleep {
-		l.failing = l.failing.add(late)
+func (l *line) slept(due, now clock.Instant) {
+	if late := now.Sub(due); l.failing > 0 && late >= asleep {
+		l.failing = l.failing.Add(late)
 	}
 }
 
@@ -296,7 +296,7 @@ func (l *line) slept(due, now instant) {
 type grant struct {
 	base, size int64
 	waiting    int64
-	start      instant // of the life
+	start      clock.Instant // of the life
 	life       time.Duration
 	heard      bool // a recall that follows it can't go unheard
 	pushed     bool // it came by the subscription
@@ -304,7 +304,7 @@ type grant struct {
 
 // granted begins a tenure with the first grant that is heard of its id. Later
 // ones only prolong it; what has ended is never revived, but ended again.
-func (c *core) granted(t *tenure, g grant, now instant) {
+func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 	l := t.line
 	t.tokens.reserved(g.base, g.size)
 	switch t.phase {
@@ -333,12 +333,12 @@ func (c *core) granted(t *tenure, g grant, now instant) {
 	l.step(now)
 }
 
-func (l *line) begin(t *tenure, g grant, now instant) {
+func (l *line) begin(t *tenure, g grant, now clock.Instant) {
 	l.asking, l.askAt, l.failing, l.bundle = nil, 0, 0, nil
-	if now >= end(g.start, g.life) {
+	if now >= clock.Deadline(g.start, g.life) {
 		t.waits = true // L may bear it: who gives it up must cancel
 		if l.lateAgain(t, g, now) {
-			l.tooSlow(now, now.sub(g.start))
+			l.tooSlow(now, now.Sub(g.start))
 			return
 		}
 		t.listed = false // a new place has a reason: it was granted
@@ -348,7 +348,7 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 	t.become(holding)
 	t.heard, t.pushed = g.heard, g.pushed
 	t.fenced = g.start
-	t.minHold.lives = g.start.add(g.life)
+	t.minHold.lives = g.start.Add(g.life)
 	t.hold(g.start, g.life, l.c.jitter)
 	if t.doubted > 0 {
 		t.renewAt = now
@@ -365,14 +365,14 @@ func (l *line) begin(t *tenure, g grant, now instant) {
 // short for the network: this one is the answer to the request that followed the last
 // one that was late. A pause of the process makes a grant late, too, but not the next
 // one as soon as it asks again. A push says nothing of how long a round trip takes.
-func (l *line) lateAgain(t *tenure, g grant, now instant) bool {
-	follows := t.late > 0 && now.sub(t.late) <= l.c.options.retryWindow()
+func (l *line) lateAgain(t *tenure, g grant, now clock.Instant) bool {
+	follows := t.late > 0 && now.Sub(t.late) <= l.c.options.retryWindow()
 	t.late = now
 	return follows && !g.pushed
 }
 
 // departed ends the tenure that was left, and goes on with the fresh id.
-func (l *line) departed(err error, now instant) {
+func (l *line) departed(err error, now clock.Instant) {
 	t, fresh := l.tenure, l.fresh
 	l.fresh, l.unlocking, l.askAt, l.failing = nil, nil, 0, 0
 	l.c.end(t, now)
@@ -389,7 +389,7 @@ func (l *line) tell(err error) {
 	}
 }
 
-func (r *request) unlockAnswered(a answer, err error, now instant) {
+func (r *request) unlockAnswered(a answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	if l.unlocking != r || l.tenure != t || t.phase != leaving {
 		return // an earlier one was answered, or it was too late
@@ -438,7 +438,7 @@ func (r *request) unlockAnswered(a answer, err error, now instant) {
 
 // wasGone is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
 func (l *line) wasGone(t *tenure, a answer) error {
-	if a.word != "not held" || t.unlocks > 1 || !l.c.unrepeated() || l.c.clock.look() >= t.ends() {
+	if a.word != "not held" || t.unlocks > 1 || !l.c.unrepeated() || l.c.clock.Exact() >= t.ends() {
 		return nil
 	}
 	if a.holder != "" {
@@ -453,27 +453,27 @@ func (c *core) unrepeated() bool {
 	return ok && s.SendsOnce()
 }
 
-func (l *line) failedLeaving(err error, since, now instant) {
+func (l *line) failedLeaving(err error, since, now clock.Instant) {
 	if l.failing == 0 {
 		l.failing, l.backoff = since, 10*time.Millisecond
 	}
-	l.slept(since.add(l.c.options.attempt()), now)
+	l.slept(since.Add(l.c.options.attempt()), now)
 	l.trouble = err
-	l.askAt = now.add(l.backoff/2 + l.c.jitter(l.backoff))
+	l.askAt = now.Add(l.backoff/2 + l.c.jitter(l.backoff))
 	l.backoff = min(2*l.backoff, time.Second)
 }
 
 // tickLeaving repeats an unlock that is not answered, until L must be over by
 // itself.
-func (l *line) tickLeaving(now instant) {
-	if r := l.unlocking; r != nil && now >= r.sent.add(r.attempt) {
+func (l *line) tickLeaving(now clock.Instant) {
+	if r := l.unlocking; r != nil && now >= r.sent.Add(r.attempt) {
 		l.unlocking = nil
 		l.failedLeaving(errNoAnswer, r.sent, now)
 	}
 	if l.told != nil && now >= l.tellBy {
 		l.tell(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)})
 	}
-	if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
+	if l.failing > 0 && now >= l.failing.Add(l.c.options.patience()) {
 		l.reject(&storeError{l.name, ErrUnreachable, l.trouble})
 	}
 	switch {

@@ -1,12 +1,16 @@
 package holdfast
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+)
 
 // bares are the bare lines of names that were used lately: in the last minute or two,
 // and of so many names at most.
 type bares struct {
 	newer, older map[string]*line
-	since        instant // when the newer ones began
+	since        clock.Instant // when the newer ones began
 }
 
 const (
@@ -17,12 +21,12 @@ const (
 // bare is as much of a line as it takes to end an id of it. Ids are remembered by
 // the ten thousand, and in the shared kinds each had a line of its own: theirs
 // share the bare line of their name.
-func (l *line) bare(now instant) *line {
+func (l *line) bare(now clock.Instant) *line {
 	if l.shared == nil {
 		return l
 	}
 	b := &l.c.bare
-	if b.newer == nil || now.sub(b.since) > bareAge || len(b.newer) == maxBare {
+	if b.newer == nil || now.Sub(b.since) > bareAge || len(b.newer) == maxBare {
 		b.older, b.newer, b.since = b.newer, make(map[string]*line), now
 	}
 	bare := b.newer[l.name]

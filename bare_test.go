@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // Ids of a name share a line while the name is in use; of one that is not nothing is
@@ -11,7 +13,7 @@ import (
 func TestBareLinesAreForgotten(t *testing.T) {
 	c := &core{}
 	bare := func(name string, at time.Duration) *line {
-		return (&line{c: c, name: name, shared: &shared{}}).bare(instant(0).add(at))
+		return (&line{c: c, name: name, shared: &shared{}}).bare(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {

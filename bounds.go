@@ -3,6 +3,8 @@ package holdfast
 import (
 	"context"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // bounds lends requests the context that ends their attempt. A context of its
@@ -11,13 +13,13 @@ import (
 type bounds struct {
 	ctx    context.Context
 	cancel context.CancelFunc // never called: requests may be under way; it ends by its time
-	until  instant
+	until  clock.Instant
 }
 
-func (b *bounds) attempt(parent context.Context, now instant, attempt time.Duration) context.Context {
+func (b *bounds) attempt(parent context.Context, now clock.Instant, attempt time.Duration) context.Context {
 	if now >= b.until {
 		b.ctx, b.cancel = context.WithTimeout(parent, attempt)
-		b.until = now.add(attempt / 16)
+		b.until = now.Add(attempt / 16)
 	}
 	return b.ctx
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/slot"
 )
@@ -46,7 +47,7 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 		together = together && (!c.store.Sharded() || slot.Of(k.lock()) == slot.Of(all[0].lock()))
 	}
 	c.mu.Lock()
-	now := c.clock.now()
+	now := c.clock.Now()
 	if err := c.unused(names, try, now); err != nil || !together {
 		c.unlock()
 		return nil, or(err, errOneByOne)
@@ -68,7 +69,7 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 }
 
 // unused is nil where nobody in this process has to do with any of the names.
-func (c *core) unused(names []string, try bool, now instant) (err error) {
+func (c *core) unused(names []string, try bool, now clock.Instant) (err error) {
 	if c.closed {
 		return ErrClosed
 	}
@@ -86,7 +87,7 @@ func (c *core) unused(names []string, try bool, now instant) (err error) {
 
 // ask sends the script for all lines that are still in the bundle: the first
 // time, or once more, with the same ids.
-func (b *bundle) ask(now instant) {
+func (b *bundle) ask(now clock.Instant) {
 	call := Call{Script: script.MultiLock}
 	var carried []*request
 	for _, l := range b.lines {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // caller is one call of Lock or TryLock that has not got its answer.
@@ -12,7 +14,7 @@ type caller struct {
 	try    bool
 	line   *line
 	number int64
-	since  instant
+	since  clock.Instant
 	least  time.Duration // Mutex.MinHold
 	most   time.Duration // Mutex.MaxHold
 	grace  time.Duration // Mutex.Grace
@@ -201,14 +203,14 @@ func (q *callers) remove(w *caller) {
 func (q *callers) waits() bool { return q.n > q.tries }
 
 // admit puts a caller at the end of the line.
-func (l *line) admit(w *caller, now instant) {
+func (l *line) admit(w *caller, now clock.Instant) {
 	l.numbers++
 	w.line, w.number, w.since = l, l.numbers, now
 	l.callers.push(w)
 }
 
 // rejectTries tells those that do not wait that the name is held.
-func (l *line) rejectTries(now instant) {
+func (l *line) rejectTries(now clock.Instant) {
 	l.tellTries(func() error { return l.held(now) })
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/seam"
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // silent answers nothing until the client is closed, and then cancels. Its clock
@@ -24,8 +24,8 @@ type silent struct {
 	closed map[string]int // how often Close cancelled an id
 }
 
-func (s *silent) Seam() seam.Seam {
-	return seam.Seam{Now: func() time.Duration { return time.Hour }}
+func (s *silent) Seam() clock.Seam {
+	return clock.Seam{Now: func() time.Duration { return time.Hour }}
 }
 
 func (s *silent) Eval(_ context.Context, call holdfast.Call) ([]string, error) {

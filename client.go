@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/seam"
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // Client locks names in one Redis deployment. It is safe for concurrent use. Make one
@@ -28,7 +28,7 @@ type core struct {
 	store   Store   // nil on a quorum
 	quorum  *quorum // nil on one master
 	options Options
-	clock   *clock
+	clock   *clock.Clock
 	random  func() uint64
 	client  string // our part of every id
 	idHead  string
@@ -51,26 +51,26 @@ type core struct {
 	closed     bool
 	gone       chan struct{} // made by Close, and closed when all of it is done
 	left       error         // what it returns
-	schedule   schedule
-	lines      map[string]*line     // by name; a candidate, an adopter and an acquisition of a shared kind have one each
-	shared     int64                // the newest number of such an acquisition
-	audiences  map[string]*audience // of elections that are observed here, by L
-	tenures    map[string]*tenure   // by id: all that are not past
-	formerly   map[string]*tenure   // by the ids that they had before their part was made smaller
-	given      memory               // ids given up before they were granted
-	past       memory               // ids released or lost
-	rested     map[string]instant   // past ids whose L is to rest, and until when
-	exported   memory               // ids that are somebody else's to end
-	wake       *wake                // the subscription; in Cluster each line has its own
-	bare       bares                // what is kept of the lines of shared kinds with ids that are remembered
-	sizes      map[string]int64     // of semaphores: what was told as another size than stated
-	wakes      wakes                // in Cluster those of the shared kinds, whose lines of a name share one
-	answered   instant              // when the newest answer came
-	troubled   bool                 // a request failed in the network since the last answer
-	cleared    instant              // when that was last over: what was sent before may never be answered
-	renewedAll instant              // when all that is held was last renewed
-	muteUntil  instant              // until when nothing is expected to be pushed
-	inflight   int                  // requests that have not come back
+	schedule   clock.Schedule
+	lines      map[string]*line         // by name; a candidate, an adopter and an acquisition of a shared kind have one each
+	shared     int64                    // the newest number of such an acquisition
+	audiences  map[string]*audience     // of elections that are observed here, by L
+	tenures    map[string]*tenure       // by id: all that are not past
+	formerly   map[string]*tenure       // by the ids that they had before their part was made smaller
+	given      memory                   // ids given up before they were granted
+	past       memory                   // ids released or lost
+	rested     map[string]clock.Instant // past ids whose L is to rest, and until when
+	exported   memory                   // ids that are somebody else's to end
+	wake       *wake                    // the subscription; in Cluster each line has its own
+	bare       bares                    // what is kept of the lines of shared kinds with ids that are remembered
+	sizes      map[string]int64         // of semaphores: what was told as another size than stated
+	wakes      wakes                    // in Cluster those of the shared kinds, whose lines of a name share one
+	answered   clock.Instant            // when the newest answer came
+	troubled   bool                     // a request failed in the network since the last answer
+	cleared    clock.Instant            // when that was last over: what was sent before may never be answered
+	renewedAll clock.Instant            // when all that is held was last renewed
+	muteUntil  clock.Instant            // until when nothing is expected to be pushed
+	inflight   int                      // requests that have not come back
 	errands    map[*errand]struct{}
 	cancels    cancels             // among them
 	goodbyes   map[string]*goodbye // by id
@@ -118,8 +118,8 @@ func New(store Store, options *Options) *Client {
 // newCore makes a core that talks to nobody yet. carrier may lend a clock and
 // chance.
 func newCore(options Options, carrier Store) *core {
-	var lent seam.Seam
-	if carrier, ok := carrier.(seam.Carrier); ok {
+	var lent clock.Seam
+	if carrier, ok := carrier.(clock.Carrier); ok {
 		lent = carrier.Seam()
 	}
 	if lent.Random == nil {
@@ -127,22 +127,22 @@ func newCore(options Options, carrier Store) *core {
 	}
 	c := &core{
 		options:  options,
-		clock:    newClock(lent.Now),
+		clock:    clock.New(lent.Now),
 		random:   lent.Random,
-		schedule: newSchedule(),
+		schedule: clock.NewSchedule(),
 		work:     make(chan *request),
 		lines:    make(map[string]*line),
 		tenures:  make(map[string]*tenure),
 		formerly: make(map[string]*tenure),
 		errands:  make(map[*errand]struct{}),
-		rested:   make(map[string]instant),
+		rested:   make(map[string]clock.Instant),
 		goodbyes: make(map[string]*goodbye),
 		given:    memory{limit: 1 << 16},
 		past:     memory{limit: 1 << 12},
 		exported: memory{limit: 1 << 12},
 
-		renewedAll: -instant(time.Hour),
-		answered:   -instant(time.Hour),
+		renewedAll: -clock.Instant(time.Hour),
+		answered:   -clock.Instant(time.Hour),
 	}
 	c.client = newClientID(c.random)
 	c.idHead = c.client + "."
@@ -195,9 +195,9 @@ func (c *core) unlock() {
 // waking two of them costs more than all else. Only while the store answers: a
 // driver bounds what it does on a connection that it has, but perhaps not the
 // making of one.
-func (c *core) unlockAndPerform(patient bool, r *request, now instant) {
+func (c *core) unlockAndPerform(patient bool, r *request, now clock.Instant) {
 	n := len(c.outbox)
-	if !patient || r == nil || n == 0 || c.outbox[n-1] != r || c.troubled || now.sub(c.answered) > time.Second {
+	if !patient || r == nil || n == 0 || c.outbox[n-1] != r || c.troubled || now.Sub(c.answered) > time.Second {
 		c.unlock()
 		return
 	}
@@ -247,10 +247,10 @@ func (c *core) leaveRenewals() {
 		}
 		c.pipelines++
 		c.inflight += len(batch)
-		now := c.clock.now()
+		now := c.clock.Now()
 		for _, r := range batch {
 			r.sent, r.waits = now, false
-			r.tenure.expiry = max(r.tenure.expiry, now.add(r.line.ttl()))
+			r.tenure.expiry = max(r.tenure.expiry, now.Add(r.line.ttl()))
 			r.tenure.minHold.sent(r, now)
 			r.tenure.reserves(r)
 		}
@@ -262,8 +262,39 @@ func (c *core) leaveRenewals() {
 }
 
 // later runs f with the mutex held, at when.
-func (c *core) later(when instant, f func(now instant)) {
-	c.schedule.set(&timer{index: -1, fire: f}, when, c.clock.now())
+func (c *core) later(when clock.Instant, f func(now clock.Instant)) {
+	c.schedule.Set(&clock.Timer{Fire: f}, when, c.clock.Now())
+}
+
+// run is the loop: the one goroutine that acts on time. Timers fire with the
+// mutex held and never block; what they start (requests, cancellations) begins
+// when the mutex is released, outside this loop.
+func (c *core) run() {
+	defer c.schedule.Close()
+	for {
+		select {
+		case <-c.schedule.C():
+		case <-c.stopped:
+			return
+		}
+		c.mu.Lock()
+		now := c.clock.Exact()
+		for range 512 { // others want the mutex too
+			t := c.schedule.Due(now)
+			if t == nil {
+				break
+			}
+			t.Fire(now)
+		}
+		c.schedule.Rest(now)
+		if after := c.leave(); len(after) > 0 {
+			go func() { // contexts end here, which may take long
+				for _, f := range after {
+					f()
+				}
+			}()
+		}
+	}
 }
 
 // jitter is a random part of d.
@@ -328,10 +359,10 @@ type memory struct {
 
 type remembered struct {
 	id    string
-	until instant
+	until clock.Instant
 }
 
-func (m *memory) add(id string, l *line, now instant, life time.Duration) {
+func (m *memory) add(id string, l *line, now clock.Instant, life time.Duration) {
 	if m.known == nil {
 		m.known = make(map[string]*line)
 	}
@@ -340,7 +371,7 @@ func (m *memory) add(id string, l *line, now instant, life time.Duration) {
 		m.queue = m.queue[1:]
 	}
 	m.known[id] = l
-	m.queue = append(m.queue, remembered{id, now.add(life)})
+	m.queue = append(m.queue, remembered{id, now.Add(life)})
 }
 
 // knows reports whether an id is remembered.

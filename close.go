@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // noticeDrop ends a Client that the program drops. In a bubble it can't: nothing outside may
 // touch the channels of one.
 func (c *Client) noticeDrop() {
-	if !inBubble() {
+	if !clock.InBubble() {
 		runtime.AddCleanup(c, dropped, c.core)
 	}
 }
@@ -84,7 +85,7 @@ func (c *core) close() error {
 // shutDown is called with the mutex held, and releases it.
 func (c *core) shutDown() error {
 	c.dropGathered() // or it would leave after what undoes it
-	now := c.clock.now()
+	now := c.clock.Now()
 	var calls, echoes []chore
 	for _, l := range c.lines {
 		calls = append(calls, l.shut()...)
@@ -147,7 +148,7 @@ func (c *core) awaitTold() {
 
 // shut ends all of a line and returns what undoes it in Redis.
 func (l *line) shut() (calls []chore) {
-	now := l.c.clock.now()
+	now := l.c.clock.Now()
 	l.reject(ErrClosed)
 	if u := l.turn; u != nil {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Closed}, now)
@@ -187,7 +188,7 @@ func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
 			}
 		}
 	case c.restsUntil(id) > 0:
-		s, args := l.parting(id, "", c.restsUntil(id), c.clock.now())
+		s, args := l.parting(id, "", c.restsUntil(id), c.clock.Now())
 		calls = append(calls, chore{Call{s, l.keys[:], args}, nil})
 	case s == script.Unlock:
 		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
@@ -281,11 +282,11 @@ func undoOnce(ctx context.Context, store Store, calls []Call) (again []Call, err
 // settle waits until the requests under way have come back, or ctx ends, and
 // returns what undoes those among them that may have run after what undid them.
 func (c *core) settle(ctx context.Context) []chore {
-	for began := c.clock.now(); ; {
+	for began := c.clock.Now(); ; {
 		c.mu.Lock()
 		busy, late := c.inflight, c.late
 		if c.quorum != nil {
-			busy = c.quorum.busy(c.clock.now().sub(began))
+			busy = c.quorum.busy(c.clock.Now().Sub(began))
 		}
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {

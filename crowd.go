@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -33,7 +34,7 @@ func (g *gathering) inCrowd(r *request) bool {
 
 // crowdOf parts what one script may do from the rest. Requests of one line keep their
 // order, so they are of the rest if one is.
-func (g *gathering) crowdOf(batch []*request, now instant) (crowd, rest []*request) {
+func (g *gathering) crowdOf(batch []*request, now clock.Instant) (crowd, rest []*request) {
 	if now >= g.forgets {
 		g.wanted = nil
 	}
@@ -54,9 +55,9 @@ func (g *gathering) crowdOf(batch []*request, now instant) (crowd, rest []*reque
 }
 
 // leftAlone notes that others want a name.
-func (g *gathering) leftAlone(l *line, now instant) {
+func (g *gathering) leftAlone(l *line, now clock.Instant) {
 	if l.alone = true; g.wanted == nil || len(g.wanted) >= crowdWanted {
-		g.wanted, g.forgets = map[string]bool{}, now.add(crowdForgets)
+		g.wanted, g.forgets = map[string]bool{}, now.Add(crowdForgets)
 	}
 	g.wanted[l.name] = true
 }
@@ -89,9 +90,9 @@ func (c *core) performCrowd(crowd, rest []*request) {
 	_, refused := asServerError(all.Err) // then nothing was written that may not be asked for again
 	c.mu.Lock()
 	c.gathering.underWay--
-	now := c.clock.now()
+	now := c.clock.Now()
 	if refused {
-		c.gathering.apart = now.add(crowdRefused)
+		c.gathering.apart = now.Add(crowdRefused)
 	}
 	for i, r := range crowd {
 		reply, err := shareOf(all.Reply, i, len(crowd))

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -126,13 +127,13 @@ func (b *badge) exported(id string) {
 }
 
 // show is called with each grant and each place in line.
-func (b *badge) show(now instant) {
+func (b *badge) show(now clock.Instant) {
 	if b == nil || b.told || b.c.closed {
 		return
 	}
 	b.told = true
 	b.send()
-	b.c.later(now.add(detailsEvery), func(now instant) {
+	b.c.later(now.Add(detailsEvery), func(now clock.Instant) {
 		b.told = false
 		if len(b.c.lines) > 0 {
 			b.show(now)

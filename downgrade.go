@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // Downgrade makes a writer's lease of an [RWMutex] a reader's lease, with no other
@@ -53,7 +55,7 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 		defer c.unlock()
 		return &storeError{l.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(l.kind(), 0))}
 	}
-	now := c.clock.look()
+	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return e.err
@@ -68,7 +70,7 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 	}
 	t := u.tenure
 	t.renewal = l.renewApart(t, now, 0, 0)
-	t.renewAt = min(t.renewAt, now.add(min(t.life/6, 500*time.Millisecond)))
+	t.renewAt = min(t.renewAt, now.Add(min(t.life/6, 500*time.Millisecond)))
 	l.arm(now)
 	done, ended := s.smaller.asked, u.whenDone()
 	c.unlock()
@@ -115,7 +117,7 @@ func (l *line) kept() {
 }
 
 // formerIsPast: the tenure has ended, so its former ids are only remembered.
-func (l *line) formerIsPast(now instant) {
+func (l *line) formerIsPast(now clock.Instant) {
 	if l.shared == nil {
 		return
 	}
@@ -129,12 +131,12 @@ func (l *line) formerIsPast(now instant) {
 // formerStands: Redis knows a former id of a tenure. A late lock has brought it there, or
 // a failover, and then it may be the very part that is held. So it is not cancelled
 // before the tenure has ended: a renewal replaces it, or takes it out.
-func (l *line) formerStands(t *tenure, now instant) {
+func (l *line) formerStands(t *tenure, now clock.Instant) {
 	switch {
 	case t.phase != holding || t.isOver(now):
 		t.lost = true
-	case t.renewal != nil && now < t.renewal.sent.add(50*time.Millisecond):
-		t.renewAt = min(t.renewAt, t.renewal.sent.add(50*time.Millisecond))
+	case t.renewal != nil && now < t.renewal.sent.Add(50*time.Millisecond):
+		t.renewAt = min(t.renewAt, t.renewal.sent.Add(50*time.Millisecond))
 		l.arm(now)
 	case t.failures == 0: // else it is soon renewed
 		l.renew(t, now)
@@ -157,7 +159,7 @@ func (r *request) overtaken() bool {
 }
 
 // lockOvertaken undoes what a lock of a former id may have left.
-func (l *line) lockOvertaken(t *tenure, err error, now instant) {
+func (l *line) lockOvertaken(t *tenure, err error, now clock.Instant) {
 	if _, refused := asServerError(err); refused {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -104,8 +105,8 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 // tells terms apart by the id.
 type candidate struct {
 	number int64
-	value  string // in its ids
-	again  timer  // for the next announcement of the same term
+	value  string      // in its ids
+	again  clock.Timer // for the next announcement of the same term
 
 	proclaims  int64  // counts what it has proclaimed
 	proclaimed string // the newest of these
@@ -158,15 +159,15 @@ func (who *candidate) elected(ctx context.Context, lease *Lease) {
 		return
 	}
 	c.mu.Lock()
-	now := c.clock.now()
+	now := c.clock.Now()
 	announced := l.announce(u, now)
-	who.again = timer{index: -1, fire: func(now instant) {
+	who.again = clock.Timer{Fire: func(now clock.Instant) {
 		if !c.closed && u.ended.Load() == nil {
 			l.announce(u, now)
-			c.schedule.set(&who.again, now.add(announceEvery), now)
+			c.schedule.Set(&who.again, now.Add(announceEvery), now)
 		}
 	}}
-	c.schedule.set(&who.again, now.add(announceEvery), now)
+	c.schedule.Set(&who.again, now.Add(announceEvery), now)
 	c.unlock()
 	t := time.NewTimer(announceWait)
 	defer t.Stop()
@@ -188,11 +189,11 @@ func (who *candidate) resigned(lease *Lease) {
 	c := u.line.c
 	c.mu.Lock()
 	defer c.unlock()
-	if who.again.fire != nil {
-		c.schedule.stop(&who.again)
+	if who.again.Fire != nil {
+		c.schedule.Stop(&who.again)
 	}
 	if !c.closed && c.quorum == nil {
-		u.line.announce(u, c.clock.now())
+		u.line.announce(u, c.clock.Now())
 	}
 }
 
@@ -212,15 +213,15 @@ func (who *candidate) gaveBack(u *turn) {
 		c.mu.Lock()
 		defer c.unlock()
 		if !c.closed {
-			u.line.announce(u, c.clock.now())
+			u.line.announce(u, c.clock.Now())
 		}
 	}(u.freed)
 }
 
 // announce is an errand: whether it is heard or not, observers look by
 // themselves in time.
-func (l *line) announce(u *turn, now instant) (done <-chan struct{}) {
-	return l.c.begin(&errand{call: l.announcement(u), line: l, until: now.add(l.c.options.TTL)}, now).ended()
+func (l *line) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
+	return l.c.begin(&errand{call: l.announcement(u), line: l, until: now.Add(l.c.options.TTL)}, now).ended()
 }
 
 func (l *line) announcement(u *turn) Call {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -54,7 +55,7 @@ func (u *turn) check(ctx context.Context) (time.Duration, error) {
 	l := u.line
 	c := l.c
 	c.mu.Lock()
-	now := c.clock.look()
+	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return 0, e.err
@@ -68,11 +69,11 @@ func (u *turn) check(ctx context.Context) (time.Duration, error) {
 	if err = u.told(ctx, err); err != nil {
 		return 0, err
 	}
-	return max(min(u.ends(), r.until).sub(c.clock.look()), 0), nil
+	return max(min(u.ends(), r.until).Sub(c.clock.Exact()), 0), nil
 }
 
 // check asks whether a tenure has the name.
-func (l *line) check(t *tenure, now instant) *request {
+func (l *line) check(t *tenure, now clock.Instant) *request {
 	attempt := l.patienceToRenew(t, now)
 	if q := l.c.quorum; q != nil {
 		return q.check(l, t, now, attempt)
@@ -86,7 +87,7 @@ func (l *line) check(t *tenure, now instant) *request {
 	return r
 }
 
-func (r *request) checkAnswered(a answer, err error, now instant) {
+func (r *request) checkAnswered(a answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
 	if renews {
@@ -100,9 +101,9 @@ func (r *request) checkAnswered(a answer, err error, now instant) {
 		case err == nil && a.word == "ours":
 			t.isOurs(r.sent)
 			l.restUnlessAsked(t)
-			r.until = never
+			r.until = clock.Never
 			if a.pttl >= 0 { // else somebody took the expiry away
-				r.until = end(r.sent, a.pttl)
+				r.until = clock.Deadline(r.sent, a.pttl)
 			}
 		case err == nil && (a.word == "lost" || a.word == "stolen"):
 			l.lose(t, a, now)
@@ -131,7 +132,7 @@ func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration)
 	l := u.line
 	c := l.c
 	c.mu.Lock()
-	now := c.clock.look()
+	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return e.err
@@ -178,9 +179,9 @@ func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) e
 }
 
 // renewApart sends a renewal that waits for no other; on a quorum as any.
-func (l *line) renewApart(t *tenure, now instant, tokens int64, extends time.Duration) *request {
+func (l *line) renewApart(t *tenure, now clock.Instant, tokens int64, extends time.Duration) *request {
 	attempt := l.patienceToRenew(t, now)
-	t.expiry = max(t.expiry, now.add(l.ttl()))
+	t.expiry = max(t.expiry, now.Add(l.ttl()))
 	if q := l.c.quorum; q != nil {
 		r := q.renew(l, t, now, attempt)
 		r.extends = extends

@@ -116,7 +116,7 @@ func (l *Lease) doubt() {
 	if c.closed || t.phase != holding || u.line.tenure != t {
 		return
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	u.line.renew(t, now) // also where one is under way: it may have run before that
 	u.line.arm(now)
 }

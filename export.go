@@ -119,7 +119,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 	l, t := u.line, u.tenure
 	c.mu.Lock()
 	defer c.unlock()
-	now := c.clock.look()
+	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		return 0, e.err
 	}

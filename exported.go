@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -78,7 +79,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	if suffix := c.shardOf(k); suffix != "" {
 		args = append(args, suffix)
 	}
-	until := c.clock.now().add(c.options.patience())
+	until := c.clock.Now().Add(c.options.patience())
 	for {
 		reply, unlockErr := c.evalUntil(ctx, until, x.name, Call{script.Unlock, k[:], args})
 		if unlockErr != nil {
@@ -104,7 +105,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 // overtaken tells of an exported hold whose L is another's by now whether that was brought
 // about by who adopted or stole it. Else an unlock has run twice, and was the first to end it.
 func (c *core) overtaken(ctx context.Context, x exported, k *keys) error {
-	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, exportedCall(x, k))
+	reply, sent, err := c.evalSent(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k))
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (c *core) lookExported(ctx context.Context, text, what string, word ...stri
 	if c.isClosed() {
 		return x, nil, ErrClosed
 	}
-	reply, sent, err := c.evalSent(ctx, c.clock.now().add(c.options.patience()), x.name, exportedCall(x, k, word...))
+	reply, sent, err := c.evalSent(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k, word...))
 	if err != nil {
 		return x, nil, err
 	}
@@ -140,7 +141,7 @@ func (c *core) lookExported(ctx context.Context, text, what string, word ...stri
 }
 
 // standing reads the script's answer. What it proves begins when it was sent.
-func (c *core) standing(x exported, reply []string, sent instant) (*ExportedHold, error) {
+func (c *core) standing(x exported, reply []string, sent clock.Instant) (*ExportedHold, error) {
 	a, err := decodeAnswer(reply)
 	if err != nil {
 		return nil, &storeError{x.name, nil, err}
@@ -167,18 +168,18 @@ func (c *core) standing(x exported, reply []string, sent instant) (*ExportedHold
 	if life < 0 { // somebody took the expiry away
 		life = id.ttl
 	}
-	now := c.clock.look()
+	now := c.clock.Exact()
 	hold := &ExportedHold{
 		Name: x.name, Owner: id.owner, Hash: hashID(x.id), Token: x.token,
-		TTL: id.ttl, Remaining: end(sent, life).sub(now), Waiting: int(a.waiting),
+		TTL: id.ttl, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.waiting),
 	}
 	switch {
 	case hold.Remaining > 0:
-	case now.sub(sent) < life/2: // that little was left
+	case now.Sub(sent) < life/2: // that little was left
 		lost.Cause = Expired
 		return nil, lost
 	default:
-		return nil, &TooSlowError{Name: x.name, TTL: id.ttl, RoundTrip: now.sub(sent)}
+		return nil, &TooSlowError{Name: x.name, TTL: id.ttl, RoundTrip: now.Sub(sent)}
 	}
 	return hold, nil
 }
@@ -199,7 +200,7 @@ func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHo
 		acked  int
 	}
 	done := make(chan outcome, 1)
-	sent := c.clock.look()
+	sent := c.clock.Exact()
 	go func() {
 		results, acked, err := c.store.EvalWait(ctx, []Call{call}, c.options.WaitReplicas, wait)
 		done <- outcome{Result{results[0].Reply, or(results[0].Err, err)}, acked}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // Extend prolongs a lease with [Mutex.NoRenew]. The lease then lasts at least
@@ -52,13 +54,13 @@ func (l *line) unrenewed() bool { return l.fixed() && l.turn != nil }
 // restUnlessAsked: a turn that is not renewed needs no next renewal.
 func (l *line) restUnlessAsked(t *tenure) {
 	if l.unrenewed() && t.failures == 0 && t.doubted == 0 {
-		t.renewAt = never
+		t.renewAt = clock.Never
 	}
 }
 
 // isOurs notes that Redis said so, to what was sent then. What was sent before the newest
 // doubt does not end that.
-func (t *tenure) isOurs(sent instant) {
+func (t *tenure) isOurs(sent clock.Instant) {
 	if sent >= t.doubted {
 		t.failures, t.doubted = 0, 0
 	}
@@ -88,7 +90,7 @@ func (l *line) prolonged(r *request) {
 }
 
 // asksApart asks at once whether a tenure is still ours: by a renewal, unless it has none.
-func (l *line) asksApart(t *tenure, now instant) *request {
+func (l *line) asksApart(t *tenure, now clock.Instant) *request {
 	if l.unrenewed() {
 		l.renew(t, now)
 		l.arm(now)

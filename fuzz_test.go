@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // slotOf is the hash slot of a key as the Redis Cluster specification defines it:
@@ -143,28 +145,17 @@ func FuzzExports(f *testing.F) {
 	})
 }
 
-// The margin: clocks that differ by 1 % and clockError must not let the
-// holder's view outlive Redis's.
-func TestDeadlineComesBeforeTheEnd(t *testing.T) {
-	for _, life := range []time.Duration{MinTTL, window, DefaultTTL, MaxTTL} {
-		got := end(0, life).add(time.Duration(clockError))
-		if slow := time.Duration(float64(got) * 1.0099); slow >= life {
-			t.Errorf("life %v: a holder whose clock is 0.99 %% slow stops after %v", life, slow)
-		}
-	}
-}
-
 func TestPushedStartIsNeverTooLate(t *testing.T) {
-	ten := &tenure{first: instant(time.Second)}
-	now := instant(10 * time.Second)
+	ten := &tenure{first: clock.Instant(time.Second)}
+	now := clock.Instant(10 * time.Second)
 	if got := ten.pushStart(0, 0, now); got != ten.first {
 		t.Errorf("without an answer: got %v, want the first request %v", got, ten.first)
 	}
-	if got, want := ten.pushStart(0, instant(3*time.Second), now), instant(3*time.Second); got != want {
+	if got, want := ten.pushStart(0, clock.Instant(3*time.Second), now), clock.Instant(3*time.Second); got != want {
 		t.Errorf("new subscription: got %v, want %v", got, want)
 	}
-	ten.pair = exchange{sent: instant(4 * time.Second), server: 1_000_000}
-	if got, want := ten.pushStart(3_000_000, 0, now), instant(6*time.Second-20*time.Millisecond); got != want {
+	ten.pair = exchange{sent: clock.Instant(4 * time.Second), server: 1_000_000}
+	if got, want := ten.pushStart(3_000_000, 0, now), clock.Instant(6*time.Second-20*time.Millisecond); got != want {
 		t.Errorf("with a pair: got %v, want %v", got, want)
 	}
 	if got := ten.pushStart(100_000_000, 0, now); got != now {

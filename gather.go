@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -17,10 +18,10 @@ import (
 type gathering struct {
 	underWay int // requests and pipelines of them that have not come back
 	requests []*request
-	timer    timer           // sends them when nothing comes back
-	apart    instant         // until then each has a script of its own
+	timer    clock.Timer     // sends them when nothing comes back
+	apart    clock.Instant   // until then each has a script of its own
 	wanted   map[string]bool // names that were left alone by a crowd
-	forgets  instant         // when these are forgotten
+	forgets  clock.Instant   // when these are forgotten
 }
 
 const (
@@ -54,8 +55,8 @@ func (c *core) gathers(r *request) bool {
 		return false
 	}
 	if g.requests = append(g.requests, r); len(g.requests) == 1 {
-		now := c.clock.now()
-		c.schedule.set(&g.timer, now.add(gatherFor), now)
+		now := c.clock.Now()
+		c.schedule.Set(&g.timer, now.Add(gatherFor), now)
 	}
 	return true
 }
@@ -80,8 +81,8 @@ func (c *core) leaveGathered(underWay int) {
 }
 
 // gatheringTimer sends what has waited long enough.
-func (c *core) gatheringTimer(g *gathering) timer {
-	return timer{index: -1, fire: func(instant) { c.leaveGathering(g, math.MaxInt) }}
+func (c *core) gatheringTimer(g *gathering) clock.Timer {
+	return clock.Timer{Fire: func(clock.Instant) { c.leaveGathering(g, math.MaxInt) }}
 }
 
 func (c *core) leaveGathering(g *gathering, underWay int) {
@@ -90,11 +91,11 @@ func (c *core) leaveGathering(g *gathering, underWay int) {
 		batch := g.requests[:n:n]
 		if g.requests = g.requests[n:]; len(g.requests) == 0 {
 			g.requests = nil
-			c.schedule.stop(&g.timer)
+			c.schedule.Stop(&g.timer)
 		}
 		g.underWay++
 		var crowd, rest []*request
-		if now := c.clock.now(); c.quorum == nil && now >= g.apart {
+		if now := c.clock.Now(); c.quorum == nil && now >= g.apart {
 			crowd, rest = g.crowdOf(batch, now)
 		}
 		if len(crowd) >= crowdFrom {
@@ -126,6 +127,6 @@ func (g *gathering) drop(c *core) (dropped int) {
 	dropped = len(g.requests)
 	g.requests = nil
 	c.inflight -= dropped
-	c.schedule.stop(&g.timer)
+	c.schedule.Stop(&g.timer)
 	return dropped
 }

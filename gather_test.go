@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/seam"
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 const away = 100 * time.Millisecond // from sending to the answer
@@ -41,8 +41,8 @@ type sent struct {
 	method   string
 }
 
-func (s *distant) Seam() seam.Seam {
-	return seam.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
+func (s *distant) Seam() clock.Seam {
+	return clock.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
 }
 
 func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {

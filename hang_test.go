@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/seam"
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // hanging answers its first calls and then none, whatever ctx says: a driver
@@ -24,8 +24,8 @@ type hanging struct {
 	began   time.Time
 }
 
-func (s *hanging) Seam() seam.Seam {
-	return seam.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
+func (s *hanging) Seam() clock.Seam {
+	return clock.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
 }
 
 func (s *hanging) Eval(context.Context, holdfast.Call) ([]string, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -44,43 +45,43 @@ func checkGrace(name string, grace, ttl time.Duration) {
 // So a turn that asks for one is given only after Redis has set such a life, and
 // only in a tenure of which nothing is under way that could shorten it.
 type minHold struct {
-	until instant   // before this nobody else is to get the name; 0: no turn asked for that
-	asked []instant // until when by each who asked for it
-	lives instant   // until then L lives, as Redis confirmed last
-	stays instant   // by when L is surely gone, as far as least lives go
-	plain bool      // a renewal by the ttl alone was sent: however late, it cuts L to that
+	until clock.Instant   // before this nobody else is to get the name; 0: no turn asked for that
+	asked []clock.Instant // until when by each who asked for it
+	lives clock.Instant   // until then L lives, as Redis confirmed last
+	stays clock.Instant   // by when L is surely gone, as far as least lives go
+	plain bool            // a renewal by the ttl alone was sent: however late, it cuts L to that
 }
 
 // sent notes a renewal that goes out.
-func (h *minHold) sent(r *request, now instant) {
+func (h *minHold) sent(r *request, now clock.Instant) {
 	h.plain = h.plain || r.least == 0
-	h.stays = max(h.stays, now.add(r.least))
+	h.stays = max(h.stays, now.Add(r.least))
 }
 
 // secured notes until when L lives after a renewal. A least life counts from its
 // answer: what it lacks is less than a round trip, and the next renewal gives it.
-func (h *minHold) secured(r *request, ttl time.Duration, now instant) {
-	h.lives = max(r.sent.add(ttl), now.add(r.least))
+func (h *minHold) secured(r *request, ttl time.Duration, now clock.Instant) {
+	h.lives = max(r.sent.Add(ttl), now.Add(r.least))
 }
 
 // secure renews before a turn that asks for a least time of holding.
-func (l *line) secure(t *tenure, now instant) {
+func (l *line) secure(t *tenure, now clock.Instant) {
 	t.sure = false
 	l.confirm(t, now)
 }
 
 // least is how long L has to live, whatever the ttl: until the least time of
 // holding has passed, or as long as the turn will ask that is about to be given.
-func (l *line) least(t *tenure, now instant) time.Duration {
+func (l *line) least(t *tenure, now clock.Instant) time.Duration {
 	if l.fixed() { // so that one that comes late cuts nothing that Extend gave
 		return max(l.ttl(), l.leastHold(t, now))
 	}
 	return l.leastHold(t, now)
 }
 
-func (l *line) leastHold(t *tenure, now instant) time.Duration {
+func (l *line) leastHold(t *tenure, now clock.Instant) time.Duration {
 	if t.rests(now) {
-		return t.minHold.until.sub(now)
+		return t.minHold.until.Sub(now)
 	}
 	if w := l.callers.first; l.turn == nil && w != nil && !t.minHold.plain {
 		return w.least
@@ -89,23 +90,23 @@ func (l *line) leastHold(t *tenure, now instant) time.Duration {
 }
 
 // rests reports whether nobody else may get the name yet.
-func (t *tenure) rests(now instant) bool { return t.minHold.until > now }
+func (t *tenure) rests(now clock.Instant) bool { return t.minHold.until > now }
 
 // gone is by when L is surely gone, unless it is renewed.
-func (t *tenure) gone() instant { return max(t.expiry, t.minHold.stays) }
+func (t *tenure) gone() clock.Instant { return max(t.expiry, t.minHold.stays) }
 
 // parting is what ends a tenure in Redis: while its least time of holding is not
 // over L is made to rest, which is given as a duration that is reckoned anew for
 // each try.
-func (l *line) parting(id, fresh string, rests, now instant) (*Script, []string) {
+func (l *line) parting(id, fresh string, rests, now clock.Instant) (*Script, []string) {
 	if rests > now {
-		return script.Rest, []string{id, millis(rests.sub(now)), l.owner(), l.shard, fresh}
+		return script.Rest, []string{id, millis(rests.Sub(now)), l.owner(), l.shard, fresh}
 	}
 	return script.Unlock, l.unlockArgs(id, fresh)
 }
 
 // expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
-func (l *line) expire(now instant) {
+func (l *line) expire(now clock.Instant) {
 	cause := Expired
 	if l.turn != nil {
 		cause = cmp.Or(l.turn.over(now), Expired)
@@ -117,7 +118,7 @@ func (l *line) expire(now instant) {
 // lease is released, after MaxHold until Grace has passed: the rest of its life is for
 // work that is stopping.
 // Without a lease nobody works, and it goes at once.
-func (l *line) retire(cause Cause, reason string, now instant) {
+func (l *line) retire(cause Cause, reason string, now clock.Instant) {
 	t, u := l.tenure, l.turn
 	l.turn = nil
 	if u == nil {
@@ -126,7 +127,7 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 	} else {
 		t.become(over)
 		l.tenure, l.lingers = nil, 0
-		l.c.later(t.gone().add(l.ttl()), func(now instant) { l.c.end(t, now) })
+		l.c.later(t.gone().Add(l.ttl()), func(now clock.Instant) { l.c.end(t, now) })
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
 		switch {
 		case cause == MaxHold:
@@ -141,8 +142,8 @@ func (l *line) retire(cause Cause, reason string, now instant) {
 }
 
 // freeLater gives the name back after a while, unless Release does before.
-func (l *line) freeLater(u *turn, after time.Duration, now instant) {
-	l.c.later(now.add(after), func(now instant) {
+func (l *line) freeLater(u *turn, after time.Duration, now clock.Instant) {
+	l.c.later(now.Add(after), func(now clock.Instant) {
 		if u.tenure.phase == over {
 			l.free(u, now)
 			l.candidate.gaveBack(u)
@@ -151,14 +152,14 @@ func (l *line) freeLater(u *turn, after time.Duration, now instant) {
 }
 
 // free gives the name back whose lease has ended before.
-func (l *line) free(u *turn, now instant) {
+func (l *line) free(u *turn, now clock.Instant) {
 	l.c.end(u.tenure, now)
 	u.freed = l.leaveBehind(u.tenure, now)
 }
 
 // leaveBehind ends, in the background, what a tenure has left in Redis. What it returns
 // is closed when that is done.
-func (l *line) leaveBehind(t *tenure, now instant) <-chan struct{} {
+func (l *line) leaveBehind(t *tenure, now clock.Instant) <-chan struct{} {
 	if t.rests(now) {
 		return l.c.rest(t.id, l, now, t.minHold.until).ended()
 	}
@@ -169,13 +170,13 @@ func (l *line) leaveBehind(t *tenure, now instant) <-chan struct{} {
 }
 
 // rest makes L rest where an id still holds it.
-func (c *core) rest(id string, l *line, now, until instant) *errand {
-	return c.begin(&errand{call: Call{script.Rest, l.keys[:], []string{id}}, line: l, rests: until, until: until.add(l.ttl())}, now)
+func (c *core) rest(id string, l *line, now, until clock.Instant) *errand {
+	return c.begin(&errand{call: Call{script.Rest, l.keys[:], []string{id}}, line: l, rests: until, until: until.Add(l.ttl())}, now)
 }
 
 // restsUntil is when the least time of holding of an id is over; 0: it has none,
 // or L is known to rest.
-func (c *core) restsUntil(id string) instant {
+func (c *core) restsUntil(id string) clock.Instant {
 	if t := c.tenures[id]; t != nil {
 		return t.minHold.until
 	}
@@ -184,20 +185,20 @@ func (c *core) restsUntil(id string) instant {
 
 // remembersRest keeps in mind of a past id that its L must not be given away
 // before: no cancel may do that.
-func (c *core) remembersRest(t *tenure, now instant) {
+func (c *core) remembersRest(t *tenure, now clock.Instant) {
 	if t.rests(now) {
 		c.rested[t.id] = t.minHold.until
-		c.later(t.minHold.until, func(instant) { delete(c.rested, t.id) })
+		c.later(t.minHold.until, func(clock.Instant) { delete(c.rested, t.id) })
 	}
 }
 
 // bound notes how long a turn has to last, and may.
-func (u *turn) bound(w *caller, now instant) {
+func (u *turn) bound(w *caller, now clock.Instant) {
 	if w.least > 0 {
-		u.tenure.minHold.ask(now.add(w.least))
+		u.tenure.minHold.ask(now.Add(w.least))
 	}
 	if w.most > 0 {
-		u.until, u.grace = now.add(w.most), cmp.Or(w.grace, 2*time.Second)
+		u.until, u.grace = now.Add(w.most), cmp.Or(w.grace, 2*time.Second)
 	}
 	u.line.restUnlessAsked(u.tenure)
 }
@@ -205,14 +206,14 @@ func (u *turn) bound(w *caller, now instant) {
 // holdLonger is bound for one who shares a turn: the longest counts.
 func (u *turn) holdLonger(least time.Duration) {
 	if least > 0 {
-		u.tenure.minHold.ask(u.since.add(least))
+		u.tenure.minHold.ask(u.since.Add(least))
 	}
 }
 
 // holdNoLonger takes that back for one who got no lease after all.
 func (u *turn) holdNoLonger(least time.Duration) {
 	h := &u.tenure.minHold
-	if i := slices.Index(h.asked, u.since.add(least)); i >= 0 {
+	if i := slices.Index(h.asked, u.since.Add(least)); i >= 0 {
 		h.asked = slices.Delete(h.asked, i, i+1)
 		h.until = 0
 		for _, until := range h.asked {
@@ -222,7 +223,7 @@ func (u *turn) holdNoLonger(least time.Duration) {
 }
 
 // ask: nobody else is to get the name before that.
-func (h *minHold) ask(until instant) {
+func (h *minHold) ask(until clock.Instant) {
 	h.asked = append(h.asked, until)
 	h.until = max(h.until, until)
 }
@@ -232,7 +233,7 @@ func (h *minHold) ask(until instant) {
 func (u *turn) waive() { u.tenure.minHold.until, u.tenure.minHold.asked = 0, nil }
 
 // ends is the holder's own deadline.
-func (u *turn) ends() instant {
+func (u *turn) ends() clock.Instant {
 	if u.until > 0 {
 		return min(u.tenure.ends(), u.until)
 	}
@@ -240,7 +241,7 @@ func (u *turn) ends() instant {
 }
 
 // over is why a turn that nobody released has ended; empty: it has not.
-func (u *turn) over(now instant) Cause {
+func (u *turn) over(now clock.Instant) Cause {
 	switch {
 	case now < u.ends():
 		return ""
@@ -252,7 +253,7 @@ func (u *turn) over(now instant) Cause {
 
 // hasEnded is how a turn ended; nil: it goes on. What is over ends now, if that was not
 // noticed before.
-func (u *turn) hasEnded(now instant) *ending {
+func (u *turn) hasEnded(now clock.Instant) *ending {
 	if u.line.turn == u && u.over(now) != "" {
 		u.line.expire(now)
 	}

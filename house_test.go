@@ -218,10 +218,11 @@ func TestWorkspaceKnowsEveryModule(t *testing.T) {
 var arrows = map[string][]string{
 	"internal/script":   {},
 	"internal/redisurl": {"internal/redisurl/..."},
+	"internal/clock":    {},
 	"internal/slot":     {},
 	"internal/channels": {"internal/channels"},
 	"internal/view":     {"", "internal/view"},
-	".":                 {"", "internal/script", "internal/seam", "internal/slot", "storetest"},
+	".":                 {"", "internal/clock", "internal/script", "internal/slot", "storetest"},
 	"fence":             {"", "fence"},
 	"journal":           {"", "internal/script", "journal"},
 	"contrib":           {"", "fence", "embedded", "contrib/..."},

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // Lease is one caller's hold of a name, from the grant to Release or loss. It is lost
@@ -31,8 +33,8 @@ type turn struct {
 	line   *line
 	tenure *tenure
 	token  int64
-	since  instant
-	until  instant         // by MaxHold; 0: without end
+	since  clock.Instant
+	until  clock.Instant   // by MaxHold; 0: without end
 	grace  time.Duration   // how long L is kept for work that is stopping by then
 	freed  <-chan struct{} // closed when it was given back after that; nil: it was not yet
 	shares int
@@ -50,7 +52,7 @@ var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an 
 var givenBack = &ending{ErrReleased} // how most turns end
 
 // finish ends a turn, once. The contexts end outside the mutex.
-func (u *turn) finish(err error, now instant) {
+func (u *turn) finish(err error, now clock.Instant) {
 	if u.ended.Load() != nil {
 		return
 	}
@@ -76,17 +78,17 @@ func (u *turn) finish(err error, now instant) {
 	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
 		u.tellLost(lost, now)
 	} else if c.events != nil {
-		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.sub(u.since), Kind: u.line.kind(), At: time.Now()})
+		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.Sub(u.since), Kind: u.line.kind(), At: time.Now()})
 	}
 }
 
 // tellLost tells of a loss. It ended at its deadline, however late that was noticed.
-func (u *turn) tellLost(lost *LostError, now instant) {
+func (u *turn) tellLost(lost *LostError, now clock.Instant) {
 	if c := u.line.c; c.events != nil {
 		ended := min(now, u.ends())
 		c.emit(Lost{
 			Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason,
-			Held: ended.sub(u.since), Kind: u.line.kind(), At: time.Now().Add(ended.sub(c.clock.now())),
+			Held: ended.Sub(u.since), Kind: u.line.kind(), At: time.Now().Add(ended.Sub(c.clock.Now())),
 		})
 	}
 }
@@ -115,7 +117,7 @@ func (u *turn) err() error {
 	if e := u.ended.Load(); e != nil {
 		return e.err
 	}
-	if cause := u.over(u.line.c.clock.look()); cause != "" {
+	if cause := u.over(u.line.c.clock.Exact()); cause != "" {
 		return &LostError{Name: u.line.name, Token: u.token, Cause: cause}
 	}
 	return nil
@@ -154,7 +156,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
 	}
-	return l.turn.ends().sub(l.turn.line.c.clock.look())
+	return l.turn.ends().Sub(l.turn.line.c.clock.Exact())
 }
 
 // Deadline returns the deadline of the holder in wall-clock time, for display. Every
@@ -285,7 +287,7 @@ func (c *core) release(lease *Lease) error {
 	c.mu.Lock()
 	lease.returned.Store(true)
 	u.shares--
-	now := c.clock.now()
+	now := c.clock.Now()
 	if e := u.hasEnded(now); e != nil {
 		if u.tenure.phase == over && u.shares == 0 {
 			l.free(u, now)

@@ -2,6 +2,8 @@ package holdfast
 
 import (
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // line is one name in this process: the callers that want it, in order, and
@@ -30,31 +32,31 @@ type line struct {
 	prev  *line
 
 	callers callers
-	numbers int64   // callers that ever stood here
-	tenure  *tenure // nil: nothing asked
-	turn    *turn   // who has it now; nil while none, or lingering
-	lingers instant // until when an idle tenure is kept; 0: not idle
+	numbers int64         // callers that ever stood here
+	tenure  *tenure       // nil: nothing asked
+	turn    *turn         // who has it now; nil while none, or lingering
+	lingers clock.Instant // until when an idle tenure is kept; 0: not idle
 
-	asking  *request // lock in flight
-	askAt   instant  // when to send lock again; 0: now
-	failing instant  // since when requests fail; 0: they do not
-	trouble error    // how the newest failed
+	asking  *request      // lock in flight
+	askAt   clock.Instant // when to send lock again; 0: now
+	failing clock.Instant // since when requests fail; 0: they do not
+	trouble error         // how the newest failed
 	backoff time.Duration
-	unsure  instant  // since when a grant can't be confirmed; 0: it can, or there is none
-	seen    lastSeen // who has it, as far as is known
-	alone   bool     // it was not so simple that a crowd could have it
+	unsure  clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
+	seen    lastSeen      // who has it, as far as is known
+	alone   bool          // it was not so simple that a crowd could have it
 	orphan  orphan
 	adopts  *exported // what its only tenure takes the place of; else nil
 	takes   *order    // whose name its only caller takes; else nil
 	starts  *start    // the tick of a schedule for which its only caller asks; else nil
 	toRenew []string  // keys
 
-	unlocking *request     // unlock in flight
-	fresh     *tenure      // the id that it queues again, or nil
-	told      chan outcome // tells the one who released
-	tellBy    instant      // when the one who released is told that nobody knows
-	ballot    *ballot      // on a quorum: the try in flight
-	nodeKeys  *nodeKeys    // on a quorum; nil until they are needed
+	unlocking *request      // unlock in flight
+	fresh     *tenure       // the id that it queues again, or nil
+	told      chan outcome  // tells the one who released
+	tellBy    clock.Instant // when the one who released is told that nobody knows
+	ballot    *ballot       // on a quorum: the try in flight
+	nodeKeys  *nodeKeys     // on a quorum; nil until they are needed
 	contest   contest
 	shared    *shared // of a shared kind; nil for a mutex
 
@@ -62,7 +64,7 @@ type line struct {
 	apart     *separate  // nil: with owner and ttl of the Client
 	bundle    *bundle    // with whose lines it asks by one script; else nil
 
-	timer timer
+	timer clock.Timer
 }
 
 // enter puts a caller into the line of its name. A patient caller, whose wait
@@ -73,7 +75,7 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 		c.unlock()
 		return ErrClosed
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	key, apart := m.candidate.key(m.name), m.apartness()
 	if apart != nil {
 		key = apart.key(m.name)
@@ -115,7 +117,7 @@ func (c *core) newLine(key, name string, k *keys, s *shared) *line {
 		}
 		l.wake.join(l)
 	}
-	l.timer = timer{index: -1, fire: l.tick}
+	l.timer = clock.Timer{Fire: l.tick}
 	c.lines[key] = l
 	return l
 }
@@ -148,7 +150,7 @@ func (c *core) abandon(w *caller) (*turn, *goodbye) {
 	l := w.line
 	t := l.tenure
 	l.callers.remove(w)
-	l.step(c.clock.now())
+	l.step(c.clock.Now())
 	switch {
 	case c.quorum != nil || l.callers.n > 0 || t == nil:
 	case t.phase == past:
@@ -162,7 +164,7 @@ func (c *core) abandon(w *caller) (*turn, *goodbye) {
 }
 
 // step does what is to be done now.
-func (l *line) step(now instant) {
+func (l *line) step(now clock.Instant) {
 	if l.c.closed {
 		return
 	}
@@ -185,12 +187,12 @@ func (l *line) step(now instant) {
 }
 
 // forget ends a line that nobody wants. A tenure that was asked for is given up.
-func (l *line) forget(now instant) {
+func (l *line) forget(now clock.Instant) {
 	if t := l.tenure; t != nil {
 		l.giveUp(t, now)
 	}
-	l.c.schedule.stop(&l.timer)
-	l.c.schedule.relax(now)
+	l.c.schedule.Stop(&l.timer)
+	l.c.schedule.Relax(now)
 	if l.c.lines[l.key] == l {
 		delete(l.c.lines, l.key)
 		l.c.wakes.leave(l)
@@ -199,7 +201,7 @@ func (l *line) forget(now instant) {
 
 // giveUp ends a tenure before it was granted: its id is cancelled, now and
 // whenever something is heard of it again.
-func (l *line) giveUp(t *tenure, now instant) {
+func (l *line) giveUp(t *tenure, now clock.Instant) {
 	l.c.end(t, now)
 	l.asking, l.askAt, l.bundle = nil, 0, nil
 	if t.mayStand() {
@@ -214,7 +216,7 @@ func (c *core) newTenure(l *line) *tenure {
 }
 
 // end makes a tenure past: from now on its id is only remembered.
-func (c *core) end(t *tenure, now instant) {
+func (c *core) end(t *tenure, now clock.Instant) {
 	if t.phase == past {
 		return
 	}
@@ -240,7 +242,7 @@ func (c *core) end(t *tenure, now instant) {
 }
 
 // serve gives the name to the next caller, or decides to let it go.
-func (l *line) serve(now instant) {
+func (l *line) serve(now clock.Instant) {
 	t := l.tenure
 	if t.isOver(now) {
 		l.expire(now)
@@ -263,10 +265,10 @@ func (l *line) serve(now instant) {
 		w.least > 0 && t.minHold.plain,    // it has to have a tenure of its own
 		t.turns > 0 && !t.heard:           // a recall may have gone unheard: ask Redis again
 		l.depart(now)
-	case w.least > 0 && now.add(w.least) > t.minHold.lives,
+	case w.least > 0 && now.Add(w.least) > t.minHold.lives,
 		l.fixed() && t.life < l.ttl(): // a push gave it a claim window
 		l.secure(t, now)
-	case t.ends().sub(now) < t.life/3:
+	case t.ends().Sub(now) < t.life/3:
 		l.topUp(now)
 	default:
 		l.give(w, now)
@@ -274,13 +276,13 @@ func (l *line) serve(now instant) {
 }
 
 // lingering reports whether an idle tenure is to be kept.
-func (l *line) lingering(now instant) bool {
+func (l *line) lingering(now clock.Instant) bool {
 	if l.c.options.Linger <= 0 || l.adopts != nil || l.takes != nil || l.starts != nil || l.candidate != nil || l.apart != nil || l.shared != nil {
 		return false
 	}
 	if l.lingers == 0 {
 		l.tenure.topped = false
-		l.lingers = now.add(l.c.options.Linger)
+		l.lingers = now.Add(l.c.options.Linger)
 		l.wake.want() // or a recall would go unheard
 		l.listenByRenewing(l.tenure, now)
 	}
@@ -289,12 +291,12 @@ func (l *line) lingering(now instant) bool {
 
 // topUp renews before the next turn, once: a caller must not get a lease that
 // is nearly over.
-func (l *line) topUp(now instant) {
+func (l *line) topUp(now clock.Instant) {
 	t := l.tenure
 	switch {
 	case t.renewal != nil:
 	case t.topped && t.failures == 0:
-		l.tooSlow(now, now.sub(t.ends().add(-t.life)))
+		l.tooSlow(now, now.Sub(t.ends().Add(-t.life)))
 	default:
 		t.topped = true
 		l.renewSoon(t, now)
@@ -302,7 +304,7 @@ func (l *line) topUp(now instant) {
 }
 
 // give makes a caller the holder: a turn, with the next token.
-func (l *line) give(w *caller, now instant) {
+func (l *line) give(w *caller, now clock.Instant) {
 	t := l.tenure
 	token, ok := t.tokens.take()
 	if !ok || t.turns > 0 && t.tokens.wanted() > 0 {
@@ -319,7 +321,7 @@ func (l *line) give(w *caller, now instant) {
 	l.turn.bound(w, now)
 	l.c.badge.show(now)
 	if l.c.events != nil {
-		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.sub(w.since), Kind: l.kind(), At: time.Now(), Source: l.source(w)})
+		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.Sub(w.since), Kind: l.kind(), At: time.Now(), Source: l.source(w)})
 	}
 	w.ready <- outcome{turn: l.turn}
 }
@@ -335,7 +337,7 @@ func (l *line) recalled(t *tenure) {
 
 // depart sends unlock. When callers are left, a fresh id of this process is
 // queued again by the same script.
-func (l *line) depart(now instant) {
+func (l *line) depart(now clock.Instant) {
 	t := l.tenure
 	t.become(leaving)
 	l.lingers = 0
@@ -344,11 +346,11 @@ func (l *line) depart(now instant) {
 		l.fresh = l.c.newTenure(l)
 		l.fresh.first, l.fresh.waits = now, true
 	}
-	l.tellBy = now.add(l.c.patienceToRelease())
+	l.tellBy = now.Add(l.c.patienceToRelease())
 	l.sendUnlock(now)
 }
 
-func (l *line) sendUnlock(now instant) {
+func (l *line) sendUnlock(now clock.Instant) {
 	if q := l.c.quorum; q != nil {
 		q.leave(l, now)
 		return
@@ -364,7 +366,7 @@ func (l *line) sendUnlock(now instant) {
 }
 
 // tooSlow ends an attempt whose grants arrive when they are over.
-func (l *line) tooSlow(now instant, roundTrip time.Duration) {
+func (l *line) tooSlow(now clock.Instant, roundTrip time.Duration) {
 	err := &TooSlowError{Name: l.name, TTL: l.ttl(), RoundTrip: roundTrip}
 	l.reject(err)
 	if l.tenure.phase == holding {
@@ -383,7 +385,7 @@ func (l *line) reject(err error) {
 }
 
 // tick is the line's timer.
-func (l *line) tick(now instant) {
+func (l *line) tick(now clock.Instant) {
 	if l.c.closed {
 		return
 	}
@@ -393,17 +395,17 @@ func (l *line) tick(now instant) {
 		return
 	}
 	if r := l.asking; (r == nil || r.sent == now) && l.unlocking == nil { // now: another line of its bundle has just asked
-		l.slept(l.timer.when, now)
+		l.slept(l.timer.When(), now)
 	}
 	switch t.phase {
 	case asked, queued:
-		if r := l.asking; r != nil && now >= r.sent.add(r.attempt) {
+		if r := l.asking; r != nil && now >= r.sent.Add(r.attempt) {
 			l.overdue(r, now)
-		} else if l.failing > 0 && now >= l.failing.add(l.c.options.patience()) {
+		} else if l.failing > 0 && now >= l.failing.Add(l.c.options.patience()) {
 			l.failed(l.trouble, now, now)
 		}
 		if l.tenure == t && t.phase == queued && l.asking == nil && now >= l.askAt && l.callers.n > 0 {
-			if l.askAt > 0 && now >= l.askAt.add(asleep) {
+			if l.askAt > 0 && now >= l.askAt.Add(asleep) {
 				t.listed = false // this process was frozen: that it lost its place has a reason
 			}
 			l.sendLock(now)
@@ -422,22 +424,22 @@ func (l *line) tick(now instant) {
 }
 
 // arm sets the timer to the earliest moment at which something is to be done.
-func (l *line) arm(now instant) {
+func (l *line) arm(now clock.Instant) {
 	t := l.tenure
 	if t == nil || l.c.lines[l.key] != l {
 		return
 	}
-	when := never
-	at := func(i instant) { when = min(when, i) }
+	when := clock.Never
+	at := func(i clock.Instant) { when = min(when, i) }
 	switch t.phase {
 	case asked, queued:
 		if l.asking != nil {
-			at(l.asking.sent.add(l.asking.attempt))
+			at(l.asking.sent.Add(l.asking.attempt))
 		} else if t.phase == queued || l.askAt > now {
 			at(l.askAt)
 		}
 		if l.failing > 0 {
-			at(l.failing.add(l.c.options.patience()))
+			at(l.failing.Add(l.c.options.patience()))
 		}
 	case holding:
 		at(t.ends())
@@ -455,17 +457,17 @@ func (l *line) arm(now instant) {
 			at(l.tellBy)
 		}
 		if l.failing > 0 && l.callers.n > 0 {
-			at(l.failing.add(l.c.options.patience()))
+			at(l.failing.Add(l.c.options.patience()))
 		}
 		if l.unlocking != nil {
-			at(l.unlocking.sent.add(l.unlocking.attempt))
+			at(l.unlocking.sent.Add(l.unlocking.attempt))
 		} else {
 			at(l.askAt)
 		}
 	}
-	if when == never {
-		l.c.schedule.stop(&l.timer)
+	if when == clock.Never {
+		l.c.schedule.Stop(&l.timer)
 		return
 	}
-	l.c.schedule.set(&l.timer, max(when, now), now)
+	l.c.schedule.Set(&l.timer, max(when, now), now)
 }

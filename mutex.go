@@ -164,7 +164,7 @@ func (m *Mutex) share(u *turn) (lease *Lease, sure bool, err error) {
 	}
 	u.shares++
 	u.holdLonger(m.MinHold)
-	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.add(m.MinHold) <= u.tenure.minHold.lives, nil
+	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.Add(m.MinHold) <= u.tenure.minHold.lives, nil
 }
 
 // Locker is a lock for [Do].

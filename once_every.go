@@ -173,7 +173,7 @@ func (s *start) lock(ctx context.Context) (*Lease, error) {
 		c.unlock()
 		return nil, ErrClosed
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	s.run = strconv.FormatUint(c.random(), 36)
 	l := c.newLine(s.name+"\x00tick"+s.run, s.name, s.keys, nil) // no name has a zero byte
 	l.starts = s

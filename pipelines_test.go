@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/internal/seam"
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // slow grants at once, and takes two seconds for each pipeline.
@@ -23,8 +23,8 @@ type slow struct {
 	closing   atomic.Bool
 }
 
-func (s *slow) Seam() seam.Seam {
-	return seam.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
+func (s *slow) Seam() clock.Seam {
+	return clock.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
 }
 
 func (s *slow) Eval(_ context.Context, call holdfast.Call) ([]string, error) {

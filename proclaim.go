@@ -46,7 +46,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 		c.mu.Lock()
 		defer c.unlock()
 		if !c.closed && u.ended.Load() == nil {
-			u.line.announce(u, c.clock.now())
+			u.line.announce(u, c.clock.Now())
 		}
 	}
 	return err
@@ -54,7 +54,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 
 // proclaim asks until Redis says that the term is over, or that it was noted.
 func (c *core) proclaim(ctx context.Context, u *turn, call Call) error {
-	until := c.clock.now().add(c.options.patience())
+	until := c.clock.Now().Add(c.options.patience())
 	for {
 		reply, err := c.evalUntil(ctx, until, u.line.name, call)
 		if err != nil {

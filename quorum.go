@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -59,7 +60,7 @@ func NewQuorum(options *Options, stores ...Store) *Client {
 	}
 	// Nothing is pushed: no line waits for a subscription, none is opened.
 	c.wake = newWake(c, "")
-	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -instant(time.Hour)
+	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -clock.Instant(time.Hour)
 	return c.start()
 }
 
@@ -93,7 +94,7 @@ type quorum struct {
 	nodes []*node
 	seen  int64 // newest token heard of
 
-	yields map[string]instant // by name: until when it is left to a waiter elsewhere
+	yields map[string]clock.Instant // by name: until when it is left to a waiter elsewhere
 }
 
 // node is one master of a quorum. Guarded by the core's mutex, but for the
@@ -103,7 +104,7 @@ type node struct {
 	store    Store
 	usual    time.Duration // round trip, lately; 0: not known
 	inflight int           // requests that have not come back
-	spoke    instant       // when it last answered, or was first asked of what it owes
+	spoke    clock.Instant // when it last answered, or was first asked of what it owes
 
 	gathering gathering
 	ghosts    map[string]bool  // ids that are being ended here, for they were seen
@@ -151,7 +152,7 @@ func (n *node) owes(id string, l *line) {
 }
 
 // heard notes how a request to the node went.
-func (n *node) heard(r *request, err error, now instant) {
+func (n *node) heard(r *request, err error, now clock.Instant) {
 	n.inflight--
 	if _, refused := asServerError(err); err != nil && !refused {
 		n.silent.Store(true)
@@ -159,7 +160,7 @@ func (n *node) heard(r *request, err error, now instant) {
 	}
 	n.silent.Store(false)
 	n.spoke = now
-	took := now.sub(r.sent)
+	took := now.Sub(r.sent)
 	if n.usual == 0 {
 		n.usual = took
 	}
@@ -192,7 +193,7 @@ func (l *line) onNodes() *nodeKeys {
 }
 
 // send notes a request to one node; see core.send.
-func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
+func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
 	keys := l.onNodes().lock[:3]
 	switch s {
 	case script.QuorumLock:
@@ -209,7 +210,7 @@ func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now instant, args 
 	if n.inflight == 0 {
 		n.spoke = max(n.spoke, now) // it owes nothing from before
 	}
-	if n.inflight++; n.inflight > crowd && now.sub(n.spoke) > n.patience(&q.c.options) {
+	if n.inflight++; n.inflight > crowd && now.Sub(n.spoke) > n.patience(&q.c.options) {
 		n.silent.Store(true)
 	}
 	q.c.outbox = append(q.c.outbox, r)
@@ -234,8 +235,8 @@ func (q *quorum) busy(waited time.Duration) int {
 // undo takes an id off all nodes, in the background, until it has expired; held: the name
 // was ours by it. What it returns is closed when that has ended on a majority: done, or
 // refused for good.
-func (q *quorum) undo(id string, l *line, held bool, now, until instant) <-chan struct{} {
-	until = min(until, now.add(l.ttl())) // there is no Q in which it could stand longer
+func (q *quorum) undo(id string, l *line, held bool, now, until clock.Instant) <-chan struct{} {
+	until = min(until, now.Add(l.ttl())) // there is no Q in which it could stand longer
 	u := &undoing{open: q.need, done: make(chan struct{})}
 	args := []string{id}
 	if held {
@@ -248,16 +249,16 @@ func (q *quorum) undo(id string, l *line, held bool, now, until instant) <-chan 
 }
 
 // undoOn takes an id that was not the holder's off one node.
-func (q *quorum) undoOn(n *node, id string, l *line, now, until instant) {
+func (q *quorum) undoOn(n *node, id string, l *line, now, until clock.Instant) {
 	q.unlockOn(n, []string{id}, l, now, until)
 }
 
-func (q *quorum) unlockOn(n *node, args []string, l *line, now, until instant) *errand {
+func (q *quorum) unlockOn(n *node, args []string, l *line, now, until clock.Instant) *errand {
 	return q.c.begin(&errand{call: Call{script.QuorumUnlock, l.onNodes().leave[:], args}, line: l, node: n, until: until}, now)
 }
 
 // ghost is core.ghost for one node: others need not have it.
-func (q *quorum) ghost(n *node, id string, now instant) {
+func (q *quorum) ghost(n *node, id string, now clock.Instant) {
 	l := q.c.lineOf(id)
 	if l == nil || n.ghosts[id] {
 		return
@@ -266,7 +267,7 @@ func (q *quorum) ghost(n *node, id string, now instant) {
 		n.ghosts = map[string]bool{}
 	}
 	n.ghosts[id] = true
-	q.undoOn(n, id, l, now, now.add(l.ttl()))
+	q.undoOn(n, id, l, now, now.Add(l.ttl()))
 }
 
 // distinct counts servers: two nodes of one run are one. has says which count.

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -13,7 +14,7 @@ type ballot struct {
 	q     *quorum
 	line  *line
 	t     *tenure
-	sent  instant // before any node was asked: the start of the lease
+	sent  clock.Instant // before any node was asked: the start of the lease
 	votes []vote
 	token int64 // T; 0 until a majority has granted
 	over  bool
@@ -40,8 +41,8 @@ const (
 
 // contest is how the tries of a line went.
 type contest struct {
-	splits int     // in a row, where nobody was seen to hold a majority
-	late   instant // when the newest was won with too little life left; 0: none
+	splits int           // in a row, where nobody was seen to hold a majority
+	late   clock.Instant // when the newest was won with too little life left; 0: none
 }
 
 // tokensOfTurns is what each node reserves for a tenure: as many callers have a
@@ -53,7 +54,7 @@ const maxSplits = 8
 
 // ask begins a try. An id serves one try: a late release of it would else undo a
 // later one.
-func (q *quorum) ask(l *line, now instant) {
+func (q *quorum) ask(l *line, now clock.Instant) {
 	if l.asking != nil || now < l.askAt {
 		return
 	}
@@ -72,7 +73,7 @@ func (q *quorum) ask(l *line, now instant) {
 		args[3] = millis(q.afterPoll())
 	}
 	for _, n := range q.nodes {
-		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
+		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a answer, err error, now clock.Instant) {
 			b.answered(n, a, err, now)
 		})
 	}
@@ -80,7 +81,7 @@ func (q *quorum) ask(l *line, now instant) {
 }
 
 // answered takes a node's vote.
-func (b *ballot) answered(n *node, a answer, err error, now instant) {
+func (b *ballot) answered(n *node, a answer, err error, now clock.Instant) {
 	q, v := b.q, &b.votes[n.number]
 	if err == nil && a.word == "granted" {
 		q.seen = max(q.seen, a.base+tokensOfTurns-1)
@@ -112,7 +113,7 @@ func (b *ballot) answered(n *node, a answer, err error, now instant) {
 
 // tally counts a grant: T is the largest token of the first majority, and who
 // gave a lower one is asked to reserve from T.
-func (b *ballot) tally(n *node, now instant) {
+func (b *ballot) tally(n *node, now clock.Instant) {
 	if b.token > 0 {
 		b.count(n, now)
 		return
@@ -134,20 +135,20 @@ func (b *ballot) tally(n *node, now instant) {
 
 // count lets a node that granted count for T. One that gave a higher token can
 // not: it may have given T to another before.
-func (b *ballot) count(n *node, now instant) {
+func (b *ballot) count(n *node, now clock.Instant) {
 	v := &b.votes[n.number]
 	switch {
 	case v.token == b.token:
 		v.stand = counts
 	case v.token < b.token:
 		v.stand = raising
-		b.q.send(n, script.QuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a answer, err error, now instant) {
+		b.q.send(n, script.QuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a answer, err error, now clock.Instant) {
 			b.raised(n, a, err, now)
 		})
 	}
 }
 
-func (b *ballot) raised(n *node, a answer, err error, now instant) {
+func (b *ballot) raised(n *node, a answer, err error, now clock.Instant) {
 	if b.ended() {
 		return
 	}
@@ -175,7 +176,7 @@ func (b *ballot) number(stands ...stand) int {
 }
 
 // decide ends the ballot if it is decided.
-func (b *ballot) decide(now instant) {
+func (b *ballot) decide(now clock.Instant) {
 	switch {
 	case b.ended():
 	case b.token > 0 && b.number(counts) >= b.q.need:
@@ -190,7 +191,7 @@ func (b *ballot) decide(now instant) {
 
 // due is until when an answer of the node is waited for. Where the others are
 // no majority, one that is silent gets as long as any request.
-func (b *ballot) due(n *node) instant {
+func (b *ballot) due(n *node) clock.Instant {
 	o := &b.q.c.options
 	speaking := 0
 	for _, n := range b.q.nodes {
@@ -200,16 +201,16 @@ func (b *ballot) due(n *node) instant {
 	}
 	switch {
 	case speaking < b.q.need:
-		return b.sent.add(o.attempt())
+		return b.sent.Add(o.attempt())
 	case n.silent.Load():
 		return b.sent
 	}
-	return b.sent.add(n.patience(o))
+	return b.sent.Add(n.patience(o))
 }
 
 // hopeful reports whether a majority can still be had. Who has not answered in
 // its time is waited for by nobody until it does.
-func (b *ballot) hopeful(now instant) bool {
+func (b *ballot) hopeful(now clock.Instant) bool {
 	may := b.number(granted, raising, counts)
 	if b.token > 0 {
 		may = b.number(raising, counts)
@@ -232,7 +233,7 @@ func (b *ballot) hopeful(now instant) bool {
 // plain reports whether it is known why no majority can be had: one other has it,
 // or nobody is left who may still say so. Errors come faster than answers: two
 // of five that are down do not make the name's holder unreachable.
-func (b *ballot) plain(now instant) bool {
+func (b *ballot) plain(now clock.Instant) bool {
 	if _, most := b.holder(); most >= b.q.need {
 		return true
 	}
@@ -245,8 +246,8 @@ func (b *ballot) plain(now instant) bool {
 }
 
 // await sets when to look whether the ballot is still hopeful.
-func (b *ballot) await(now instant) {
-	when := b.sent.add(b.q.c.options.attempt())
+func (b *ballot) await(now clock.Instant) {
+	when := b.sent.Add(b.q.c.options.attempt())
 	for i, v := range b.votes {
 		if v.stand == pending || v.stand == raising {
 			if due := b.due(b.q.nodes[i]); due > now {
@@ -254,7 +255,7 @@ func (b *ballot) await(now instant) {
 			}
 		}
 	}
-	b.line.asking.attempt = when.sub(b.sent)
+	b.line.asking.attempt = when.Sub(b.sent)
 }
 
 // ended reports whether the ballot was decided, or its callers gave up.
@@ -264,28 +265,28 @@ func (b *ballot) ended() bool {
 }
 
 // close ends the ballot, won or lost.
-func (b *ballot) close(now instant) {
+func (b *ballot) close(now clock.Instant) {
 	b.over = true
 	b.t.open = 0
 	b.line.asking, b.line.ballot = nil, nil
 	for i, v := range b.votes {
-		if n := b.q.nodes[i]; v.stand == pending && now >= b.sent.add(n.patience(&b.q.c.options)) {
+		if n := b.q.nodes[i]; v.stand == pending && now >= b.sent.Add(n.patience(&b.q.c.options)) {
 			n.silent.Store(true)
 		}
 	}
 }
 
 // won begins the tenure, unless too little of its life is left.
-func (b *ballot) won(now instant) {
+func (b *ballot) won(now clock.Instant) {
 	l, t, c := b.line, b.t, b.q.c
 	life := l.ttl()
 	b.close(now)
-	if left := end(b.sent, life).sub(now); left < life/3 {
+	if left := clock.Deadline(b.sent, life).Sub(now); left < life/3 {
 		b.undo(now)
-		follows := l.contest.late > 0 && now.sub(l.contest.late) <= c.options.retryWindow()
+		follows := l.contest.late > 0 && now.Sub(l.contest.late) <= c.options.retryWindow()
 		if l.contest.late = now; follows {
 			l.contest.late = 0
-			l.tooSlow(now, now.sub(b.sent))
+			l.tooSlow(now, now.Sub(b.sent))
 			return
 		}
 		b.again(now)
@@ -304,7 +305,7 @@ func (b *ballot) won(now instant) {
 }
 
 // lost undoes the ballot and decides what its answers mean for the callers.
-func (b *ballot) lost(now instant) {
+func (b *ballot) lost(now clock.Instant) {
 	l, q := b.line, b.q
 	b.close(now)
 	b.undo(now)
@@ -355,7 +356,7 @@ func (b *ballot) onePlace(denied *QuorumError) bool {
 }
 
 // contested: others have votes, or all.
-func (b *ballot) contested(now instant) {
+func (b *ballot) contested(now clock.Instant) {
 	l, q := b.line, b.q
 	l.failing = 0
 	holder, most := b.holder()
@@ -367,9 +368,9 @@ func (b *ballot) contested(now instant) {
 	if most >= q.need {
 		l.contest.splits = 0
 		l.rejectTries(now)
-		l.askAt = now.add(q.pause())
+		l.askAt = now.Add(q.pause())
 		if holder.pttl >= 0 {
-			l.askAt = min(l.askAt, now.add(holder.pttl+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
+			l.askAt = min(l.askAt, now.Add(holder.pttl+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
 		}
 	} else {
 		// The votes are split. Who comes back first, alone, wins: spread over
@@ -378,9 +379,9 @@ func (b *ballot) contested(now instant) {
 		if l.contest.splits >= maxSplits {
 			l.rejectTries(now)
 		}
-		trip := max(2*time.Millisecond, min(now.sub(b.sent), 100*time.Millisecond))
+		trip := max(2*time.Millisecond, min(now.Sub(b.sent), 100*time.Millisecond))
 		spread := min(trip<<min(l.contest.splits, 6), l.ttl()/2)
-		l.askAt = now.add(q.c.jitter(spread))
+		l.askAt = now.Add(q.c.jitter(spread))
 	}
 	b.again(now)
 }
@@ -406,7 +407,7 @@ func (b *ballot) holder() (held *answer, most int) {
 
 // undo takes the id off every node that may have it. Of one that is silent it is not known
 // whether it was asked at all before that has come back, see late.
-func (b *ballot) undo(now instant) {
+func (b *ballot) undo(now clock.Instant) {
 	for i, v := range b.votes {
 		if n := b.q.nodes[i]; v.stand == pending && n.silent.Load() {
 			n.owes(b.t.id, b.line)
@@ -414,13 +415,13 @@ func (b *ballot) undo(now instant) {
 		}
 		sent := v.token > 0 || v.err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
 		if v.stand != against && sent {
-			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.line.ttl()))
+			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.line.ttl()))
 		}
 	}
 }
 
 // again puts a fresh id in the place of this one, and goes on.
-func (b *ballot) again(now instant) {
+func (b *ballot) again(now clock.Instant) {
 	l := b.line
 	b.q.c.end(b.t, now)
 	l.step(now)
@@ -428,7 +429,7 @@ func (b *ballot) again(now instant) {
 
 // late takes an answer that came when all was decided. A tenure that holds is
 // glad of one more node; else it is undone.
-func (b *ballot) late(n *node, a answer, err error, now instant) {
+func (b *ballot) late(n *node, a answer, err error, now clock.Instant) {
 	holds := b.t.phase == holding || b.t.phase == over
 	_, refused := asServerError(err)
 	owed := n.owed[b.t.id] != nil
@@ -436,10 +437,10 @@ func (b *ballot) late(n *node, a answer, err error, now instant) {
 	switch {
 	case holds || refused || err == errSilent: //nolint:errorlint // made here: it was not asked
 	case err != nil && owed: // it may still run
-		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.line.ttl()))
+		b.q.undoOn(n, b.t.id, b.line, now, now.Add(b.line.ttl()))
 	case err != nil: // once more, besides what is repeated since
 		b.q.undoOn(n, b.t.id, b.line, now, now)
 	case a.word == "granted":
-		b.q.undoOn(n, b.t.id, b.line, now, now.add(b.line.ttl()))
+		b.q.undoOn(n, b.t.id, b.line, now, now.Add(b.line.ttl()))
 	}
 }

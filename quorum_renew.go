@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -23,7 +24,7 @@ type renewal struct {
 
 // renew asks every node to prolong a tenure. The deadline moves when a majority
 // did, counted from before the first was asked.
-func (q *quorum) renew(l *line, t *tenure, now instant, attempt time.Duration) *request {
+func (q *quorum) renew(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
 	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered}
 	p.ask(script.QuorumRenew, []string{t.id, itoa(t.token), q.id})
@@ -31,7 +32,7 @@ func (q *quorum) renew(l *line, t *tenure, now instant, attempt time.Duration) *
 }
 
 // check asks every node whether a tenure has the name, and prolongs nothing.
-func (q *quorum) check(l *line, t *tenure, now instant, attempt time.Duration) *request {
+func (q *quorum) check(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
 	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes)), looks: true}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).checkAnswered}
 	p.ask(script.QuorumHeld, []string{t.id, q.id})
@@ -40,13 +41,13 @@ func (q *quorum) check(l *line, t *tenure, now instant, attempt time.Duration) *
 
 func (p *renewal) ask(s *Script, args []string) {
 	for _, n := range p.q.nodes {
-		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a answer, err error, now instant) {
+		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a answer, err error, now clock.Instant) {
 			p.answered(n, a, err, now)
 		}).attempt = p.r.attempt
 	}
 }
 
-func (p *renewal) answered(n *node, a answer, err error, now instant) {
+func (p *renewal) answered(n *node, a answer, err error, now clock.Instant) {
 	p.answers[n.number], p.errs[n.number] = a, err
 	p.came++
 	if p.held {
@@ -94,16 +95,16 @@ func (p *renewal) number(word string) int {
 }
 
 // repair gives the lock to a node that lacks it, while the majority has it.
-func (p *renewal) repair(n *node, now instant) {
+func (p *renewal) repair(n *node, now clock.Instant) {
 	q, l, t := p.q, p.r.line, p.r.tenure
 	if a := p.answers[n.number]; a.word != "lost" || a.holder != "" || t.phase != holding || t.isOver(now) {
 		return
 	}
 	p.answers[n.number].word = "" // once
-	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now instant) {
+	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now clock.Instant) {
 		_, refused := asServerError(err)
 		if !refused && t.phase != holding && t.phase != over { // it came too late
-			q.undoOn(n, t.id, l, now, now.add(l.ttl()))
+			q.undoOn(n, t.id, l, now, now.Add(l.ttl()))
 		}
 	})
 }
@@ -141,7 +142,7 @@ type farewell struct {
 
 // leave sends unlock to the nodes that have not answered it yet. The name is
 // released when a majority has; the rest is repeated in the background.
-func (q *quorum) leave(l *line, now instant) {
+func (q *quorum) leave(l *line, now clock.Instant) {
 	t := l.tenure
 	if t.leaving == nil {
 		t.leaving = &farewell{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes)), owed: make([]bool, len(q.nodes))}
@@ -156,14 +157,14 @@ func (q *quorum) leave(l *line, now instant) {
 		}
 		f.open++
 		f.owed[i] = false
-		q.send(n, script.QuorumUnlock, l, t, now, args, func(_ *request, a answer, err error, now instant) {
+		q.send(n, script.QuorumUnlock, l, t, now, args, func(_ *request, a answer, err error, now clock.Instant) {
 			q.left(n, round, a, err, now)
 		})
 	}
 }
 
 // left takes a node's answer to unlock. "not held" counts as released.
-func (q *quorum) left(n *node, round *request, a answer, err error, now instant) {
+func (q *quorum) left(n *node, round *request, a answer, err error, now clock.Instant) {
 	l, t := round.line, round.tenure
 	f := t.leaving
 	if err == nil {
@@ -200,7 +201,7 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now instant)
 }
 
 // owe repeats unlock, in the background, on the nodes that were left owed it.
-func (q *quorum) owe(t *tenure, now instant) {
+func (q *quorum) owe(t *tenure, now clock.Instant) {
 	f := t.leaving
 	for i, n := range q.nodes {
 		if f.owed[i] && !f.done[i] && now < t.expiry {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -29,7 +30,7 @@ func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 		{stand: failed, err: errSilent},
 		{stand: against},
 	}}
-	b.undo(c.clock.now())
+	b.undo(c.clock.Now())
 	for _, r := range c.outbox {
 		if r.node.number != 0 {
 			t.Errorf("node %d was sent unlock, but not lock", r.node.number+1)
@@ -60,7 +61,7 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 		c.outbox, c.errands = nil, map[*errand]struct{}{}
 		l := &line{c: c, name: "x", keys: k}
 		b := &ballot{q: q, line: l, t: c.newTenure(l), over: true, votes: []vote{{stand: against}, {stand: against}, {stand: pending}}}
-		now := c.clock.now()
+		now := c.clock.Now()
 		b.undo(now)
 		if len(c.outbox) > 0 {
 			t.Errorf("%d requests to a node of which nobody knows whether it was asked, want none yet", len(c.outbox))
@@ -70,8 +71,8 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 			t.Errorf("behind %v: sent unlock %v, want %v", err, owes, want)
 		}
 		for e := range c.errands {
-			if e.until.sub(now) < time.Second {
-				t.Errorf("behind %v: sent unlock for %v, want a ttl", err, e.until.sub(now))
+			if e.until.Sub(now) < time.Second {
+				t.Errorf("behind %v: sent unlock for %v, want a ttl", err, e.until.Sub(now))
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
 	n := &node{inflight: 2}
 	c.quorum = &quorum{c: c, need: 1, nodes: []*node{n}}
 	c.inflight = 2
-	n.gathering.timer = timer{index: -1}
+	n.gathering.timer = clock.Timer{}
 	n.gathering.requests = []*request{
 		{call: Call{Script: script.QuorumLock, Args: []string{"one"}}, node: n},
 		{call: Call{Script: script.QuorumUnlock, Args: []string{"two"}}, node: n},

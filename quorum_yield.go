@@ -1,6 +1,10 @@
 package holdfast
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+)
 
 // On a quorum nobody hands a name over: a waiter polls. So a process that has released a
 // name has to leave it alone until the waiters of other processes have polled once, or it
@@ -56,32 +60,32 @@ func (q *quorum) twoTrips() time.Duration {
 }
 
 // yield notes that a waiter elsewhere comes for a name that was given back here.
-func (q *quorum) yield(l *line, a answer, now instant) {
+func (q *quorum) yield(l *line, a answer, now clock.Instant) {
 	if a.pttl <= 0 {
 		return
 	}
-	q.leaveUntil(l.name, now.add(min(a.pttl, comesBackMost)))
+	q.leaveUntil(l.name, now.Add(min(a.pttl, comesBackMost)))
 }
 
 // wants does for a holder of this Client what the mark does for those of others: a Client does
 // not pause for its own.
-func (q *quorum) wants(l *line, holder string, now instant) {
+func (q *quorum) wants(l *line, holder string, now clock.Instant) {
 	if t := q.c.tenures[holder]; t != nil && t.line != l && l.callers.waits() {
-		t.wanted = now.add(q.afterPoll())
+		t.wanted = now.Add(q.afterPoll())
 	}
 }
 
 // leaveUntil lets nobody here ask for a name who does not already.
-func (q *quorum) leaveUntil(name string, until instant) {
-	until = until.add(q.c.jitter(spread)) // others, too, may have paused for this mark
+func (q *quorum) leaveUntil(name string, until clock.Instant) {
+	until = until.Add(q.c.jitter(spread)) // others, too, may have paused for this mark
 	if until <= q.yields[name] {
 		return
 	}
 	if q.yields == nil {
-		q.yields = map[string]instant{}
+		q.yields = map[string]clock.Instant{}
 	}
 	q.yields[name] = until
-	q.c.later(until, func(now instant) {
+	q.c.later(until, func(now clock.Instant) {
 		if q.yields[name] <= now {
 			delete(q.yields, name)
 		}
@@ -90,7 +94,7 @@ func (q *quorum) leaveUntil(name string, until instant) {
 
 // yieldsUntil is until when a name is left to a waiter elsewhere; 0: it is not, or this is
 // no quorum.
-func (q *quorum) yieldsUntil(name string) instant {
+func (q *quorum) yieldsUntil(name string) clock.Instant {
 	if q == nil {
 		return 0
 	}

@@ -6,18 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // renew sends a renewal, whatever is in flight. The next is due a sixth of the
 // life later, so that two may fail before the deadline; and one that is not
 // answered has failed before it, too. What is over is renewed no more: the next step ends it.
-func (l *line) renew(t *tenure, now instant) {
+func (l *line) renew(t *tenure, now clock.Instant) {
 	if t.isOver(now) {
 		return
 	}
 	pause := l.pause(t)
-	next := together(now.add(pause-l.c.jitter(pause/10)), t.life)
+	next := together(now.Add(pause-l.c.jitter(pause/10)), t.life)
 	if t.renewal != nil && t.renewal.waits {
 		t.renewAt = next // it has yet to be sent
 		return
@@ -37,19 +38,19 @@ func (l *line) renew(t *tenure, now instant) {
 		t.renewal = l.renewHere(t, now)
 		t.renewal.attempt = attempt
 	}
-	t.expiry = max(t.expiry, now.add(l.ttl()))
+	t.expiry = max(t.expiry, now.Add(l.ttl()))
 	t.minHold.sent(t.renewal, now)
 }
 
 // patienceToRenew is how long one renewal may take.
-func (l *line) patienceToRenew(t *tenure, now instant) time.Duration {
-	return min(max(min(t.ends().sub(now), t.life/2), 50*time.Millisecond), longestRenewal)
+func (l *line) patienceToRenew(t *tenure, now clock.Instant) time.Duration {
+	return min(max(min(t.ends().Sub(now), t.life/2), 50*time.Millisecond), longestRenewal)
 }
 
 const longestRenewal = 3 * time.Second
 
 // renewHere is renew on one master.
-func (l *line) renewHere(t *tenure, now instant) *request {
+func (l *line) renewHere(t *tenure, now clock.Instant) *request {
 	args, least := l.renewArgs(t, now, 0)
 	r := l.c.send(script.Renew, l, t, now, args, (*request).renewAnswered)
 	r.least = least
@@ -61,7 +62,7 @@ func (l *line) renewHere(t *tenure, now instant) *request {
 
 // renewArgs are the arguments of a renewal that reserves at least so many tokens, and the
 // least life among them.
-func (l *line) renewArgs(t *tenure, now instant, tokens int64) (args []string, least time.Duration) {
+func (l *line) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, least time.Duration) {
 	args = []string{t.id}
 	wanted, least := max(t.tokens.wanted(), tokens), l.least(t, now)
 	if l.shared != nil && t.turns > 0 {
@@ -70,7 +71,7 @@ func (l *line) renewArgs(t *tenure, now instant, tokens int64) (args []string, l
 	if l.shared.wasLarger() {
 		return l.shared.withFormer(append(args, "0"), l.shard), 0
 	}
-	if wanted > 0 || least > 0 || now >= t.fenced.add(fenceEvery) {
+	if wanted > 0 || least > 0 || now >= t.fenced.Add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
 	if least > 0 {
@@ -80,7 +81,7 @@ func (l *line) renewArgs(t *tenure, now instant, tokens int64) (args []string, l
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
-func (l *line) renewSoon(t *tenure, now instant) {
+func (l *line) renewSoon(t *tenure, now clock.Instant) {
 	if t.renewal == nil && (t.failures == 0 || now >= t.renewAt) {
 		l.renew(t, now)
 	}
@@ -90,7 +91,7 @@ func (l *line) renewSoon(t *tenure, now instant) {
 // than it must.
 const fenceEvery = time.Hour
 
-func (r *request) renewAnswered(a answer, err error, now instant) {
+func (r *request) renewAnswered(a answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	slack := t.slack(now)
 	if r.reserving {
@@ -131,14 +132,14 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 			l.recalled(t)
 		}
 		l.listenByRenewing(t, now)
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked, Slack: slack})
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && a.word == "kept":
 		l.prolonged(r)
 		t.minHold.secured(r, l.ttl(), now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
-		t.renewAt = min(t.renewAt, now.add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().sub(now), Replicas: r.acked, Slack: slack})
+		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
+		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && (a.word == "lost" || a.word == "stolen"):
 		l.lose(t, a, now)
 	case err == nil && a.word == "revoked":
@@ -156,30 +157,30 @@ func (r *request) renewAnswered(a answer, err error, now instant) {
 	l.step(now)
 }
 
-func (l *line) renewFailed(t *tenure, err error, now instant) {
+func (l *line) renewFailed(t *tenure, err error, now clock.Instant) {
 	if t.failures++; l.shared.wasLarger() {
 		l.shared.smaller.failed = err
 	}
 	l.tryAgain(t, now)
-	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().sub(now), Slack: t.slack(now)})
+	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().Sub(now), Slack: t.slack(now)})
 }
 
 // tryAgain makes what failed be sent again, the sooner the less often it failed.
-func (l *line) tryAgain(t *tenure, now instant) {
+func (l *line) tryAgain(t *tenure, now clock.Instant) {
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), l.pause(t))
-	t.renewAt = min(t.renewAt, now.add(backoff/2+l.c.jitter(backoff)))
+	t.renewAt = min(t.renewAt, now.Add(backoff/2+l.c.jitter(backoff)))
 }
 
 // listenByRenewing asks Redis once a second who waits, while a recall would go
 // unheard and callers here go on.
-func (l *line) listenByRenewing(t *tenure, now instant) {
+func (l *line) listenByRenewing(t *tenure, now clock.Instant) {
 	if l.wake.wanted && !l.wake.up && (l.callers.n > 0 || l.lingers > 0) {
-		t.renewAt = min(t.renewAt, now.add(time.Second/2+l.c.jitter(time.Second/2)))
+		t.renewAt = min(t.renewAt, now.Add(time.Second/2+l.c.jitter(time.Second/2)))
 	}
 }
 
 // lose ends a tenure of which Redis knows nothing any more.
-func (l *line) lose(t *tenure, a answer, now instant) {
+func (l *line) lose(t *tenure, a answer, now clock.Instant) {
 	cause := Gone
 	switch {
 	case a.word == "stolen":
@@ -207,34 +208,32 @@ func (l *line) lose(t *tenure, a answer, now instant) {
 	}
 }
 
-const never = instant(1<<63 - 1)
-
 // watches is when a holder opens the subscription that it has no other use for:
 // its end tells that another server may be the master, long before a renewal
 // would. Brief leases open none, nor do those of a Cluster, where each name would
 // need its own.
-func (l *line) watches(t *tenure) instant {
+func (l *line) watches(t *tenure) clock.Instant {
 	if l.wake.wanted || l.shard != "" {
-		return never
+		return clock.Never
 	}
-	return t.expiry.add(time.Second - t.life)
+	return t.expiry.Add(time.Second - t.life)
 }
 
 // renewAllSoon calls renewAll at once, or where that has just been done, soon:
 // half of the servers of a Cluster may answer and the other half not, again and
 // again.
-func (c *core) renewAllSoon(now instant) {
+func (c *core) renewAllSoon(now clock.Instant) {
 	if c.renewedAll > now {
 		return // it is going to be
 	}
 	apart := max(500*time.Millisecond, time.Duration(len(c.lines))*100*time.Microsecond) // a tenth of Redis at most
-	c.renewedAll = max(now, c.renewedAll.add(min(apart, c.options.TTL/6)))
+	c.renewedAll = max(now, c.renewedAll.Add(min(apart, c.options.TTL/6)))
 	c.later(c.renewedAll, c.renewAll)
 }
 
 // renewAll renews whatever is held, nearest deadline first: after a reconnect
 // it may be another server that answers, or one that lost its data.
-func (c *core) renewAll(now instant) {
+func (c *core) renewAll(now clock.Instant) {
 	if c.closed {
 		return
 	}
@@ -257,12 +256,12 @@ func (c *core) renewAll(now instant) {
 // orphan is a key without expiry that a waiter keeps seeing.
 type orphan struct {
 	value string
-	since instant
+	since clock.Instant
 }
 
 // orphaned gives a key without expiry one, when asked for and after it was seen
 // unchanged for long enough.
-func (l *line) orphaned(a answer, now instant) {
+func (l *line) orphaned(a answer, now clock.Instant) {
 	patience := l.c.options.RepairOrphans
 	if patience == 0 {
 		return
@@ -271,14 +270,14 @@ func (l *line) orphaned(a answer, now instant) {
 		l.orphan = orphan{a.holder, now}
 		return
 	}
-	if now.sub(l.orphan.since) < patience {
+	if now.Sub(l.orphan.since) < patience {
 		return
 	}
 	l.orphan = orphan{}
 	l.c.send(script.Repair, l, nil, now, []string{a.holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
 }
 
-func (r *request) repairAnswered(a answer, err error, _ instant) {
+func (r *request) repairAnswered(a answer, err error, _ clock.Instant) {
 	l := r.line
 	switch {
 	case err != nil:

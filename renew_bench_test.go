@@ -21,13 +21,13 @@ func BenchmarkRenewAll(b *testing.B) {
 		}
 		l := c.newLine(name, name, k, nil)
 		l.tenure = c.newTenure(l)
-		l.tenure.phase, l.tenure.sure, l.tenure.fenced = holding, true, c.clock.now()
+		l.tenure.phase, l.tenure.sure, l.tenure.fenced = holding, true, c.clock.Now()
 		held[i] = l.tenure
 	}
 	least := time.Hour
 	for b.Loop() {
 		b.StopTimer()
-		now := c.clock.look()
+		now := c.clock.Exact()
 		c.renewals = nil
 		for _, t := range held {
 			t.renewal = nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -18,15 +19,15 @@ import (
 const longestWait = 2 * time.Second
 
 // confirm renews a tenure that was granted, before anybody here gets a turn.
-func (l *line) confirm(t *tenure, now instant) {
+func (l *line) confirm(t *tenure, now clock.Instant) {
 	patience := l.c.options.patience()
-	if now >= l.unsure.add(2*patience) {
+	if now >= l.unsure.Add(2*patience) {
 		l.unsure = 0 // it failed before a long wait in line
 	}
 	switch {
 	case l.callers.n == 0:
 		l.depart(now)
-	case l.unsure > 0 && now >= l.unsure.add(patience):
+	case l.unsure > 0 && now >= l.unsure.Add(patience):
 		l.unconfirmed(&storeError{l.name, ErrUnreachable, l.trouble}, now)
 	default:
 		l.renewSoon(t, now)
@@ -34,14 +35,14 @@ func (l *line) confirm(t *tenure, now instant) {
 }
 
 // unconfirmed gives a grant back, and sends the callers home.
-func (l *line) unconfirmed(err error, now instant) {
+func (l *line) unconfirmed(err error, now clock.Instant) {
 	l.unsure = 0
 	l.reject(err)
 	l.depart(now)
 }
 
 // confirmFailed: nobody knows whether the replicas have the grant.
-func (l *line) confirmFailed(err error, since, now instant) {
+func (l *line) confirmFailed(err error, since, now clock.Instant) {
 	if l.unsure == 0 {
 		l.unsure = since
 	}
@@ -59,7 +60,7 @@ func (l *line) acknowledged(t *tenure, r *request) {
 
 // tooFew: the master renewed, and too few replicas have it. A grant is given
 // back; what is held is renewed again until its deadline, and never undone.
-func (l *line) tooFew(r *request, a answer, now instant) {
+func (l *line) tooFew(r *request, a answer, now clock.Instant) {
 	t := r.tenure
 	err := &ReplicasError{Name: l.name, Want: l.c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
 	if a.waiting > 0 {
@@ -104,9 +105,9 @@ func (c *core) evalWait(ctx context.Context, requests []*request, calls []Call, 
 // waitFor is how long WAIT may take: a third of the life that is left, so that
 // there is time to try again, and for a turn. Zero would be for ever.
 func (c *core) waitFor(requests []*request) time.Duration {
-	wait, now := longestWait, c.clock.look()
+	wait, now := longestWait, c.clock.Exact()
 	for _, r := range requests {
-		wait = min(wait, r.tenure.ends().sub(now)/3)
+		wait = min(wait, r.tenure.ends().Sub(now)/3)
 	}
 	return max(wait.Truncate(time.Millisecond), time.Millisecond)
 }

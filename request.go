@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -18,16 +19,16 @@ type request struct {
 	tenure    *tenure       // whose id it speaks of
 	least     time.Duration // a renewal: how long L is to live, beyond the ttl
 	node      *node         // of a quorum; nil on one master
-	sent      instant       // read before it was sent: what the answer proves begins here
+	sent      clock.Instant // read before it was sent: what the answer proves begins here
 	attempt   time.Duration
 	ctx       context.Context // bounds the attempt; nil: perform makes one
 	waits     bool            // a renewal that no pipeline has taken yet
 	reserving bool            // counted among the strides of its tenure
 	whole     bool            // it does not fall back to L alone
 	extends   time.Duration   // a renewal by Lease.Extend; else 0
-	until     instant         // a question whether the name is ours: until when Redis says so; 0: as long as we know
+	until     clock.Instant   // a question whether the name is ours: until when Redis says so; 0: as long as we know
 	asked     chan<- error    // of a renewal: who wants to know how it went; nil: nobody
-	answered  func(r *request, a answer, err error, now instant)
+	answered  func(r *request, a answer, err error, now clock.Instant)
 	carries   []*request // locks of several names that travel as this one; see bundle
 
 	acked, connected int // replicas: of a renewal with WaitReplicas
@@ -153,9 +154,9 @@ func pipelined(requests []*request) (calls []Call, attempt time.Duration) {
 
 func (c *core) arrived(r *request, reply []string, err error) {
 	c.inflight--
-	now := c.clock.now()
+	now := c.clock.Now()
 	if renews(r.call.Script) || r.node != nil {
-		now = c.clock.look() // exact: a lease that Err calls lost is not prolonged
+		now = c.clock.Exact() // exact: a lease that Err calls lost is not prolonged
 	}
 	var a answer
 	if err == nil {
@@ -247,7 +248,7 @@ func (l *line) keysFor(s *Script, args []string) []string {
 
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
-func (c *core) send(s *Script, l *line, t *tenure, now instant, args []string, answered func(*request, answer, error, instant)) *request {
+func (c *core) send(s *Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
 	r := &request{
 		call:     l.call(s, args),
 		line:     l,
@@ -276,10 +277,10 @@ type errand struct {
 	call   Call
 	line   *line
 	node   *node // of a quorum; nil on one master
-	until  instant
-	rests  instant       // until when L is to rest; 0: it is not
+	until  clock.Instant
+	rests  clock.Instant // until when L is to rest; 0: it is not
 	wait   time.Duration // before the next try
-	timer  timer         // of the next try
+	timer  clock.Timer   // of the next try
 	asking *request      // the newest: a lock may have run after one before it
 	whole  bool          // L alone is done
 	echo   time.Duration // until it is sent once more though it was answered; 0: it is not
@@ -290,7 +291,7 @@ type errand struct {
 
 // errand ends an id: the first of args. On a quorum that is done on each node, and
 // nil is returned.
-func (c *core) errand(s *Script, l *line, now, until instant, args []string) *errand {
+func (c *core) errand(s *Script, l *line, now, until clock.Instant, args []string) *errand {
 	if c.quorum != nil {
 		c.quorum.undo(args[0], l, false, now, until)
 		return nil
@@ -298,9 +299,9 @@ func (c *core) errand(s *Script, l *line, now, until instant, args []string) *er
 	return c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
 }
 
-func (c *core) begin(e *errand, now instant) *errand {
+func (c *core) begin(e *errand, now clock.Instant) *errand {
 	e.c, e.wait = c, 10*time.Millisecond
-	e.timer = timer{index: -1, fire: e.send}
+	e.timer = clock.Timer{Fire: e.send}
 	c.errands[e] = struct{}{}
 	e.send(now)
 	return e
@@ -327,11 +328,11 @@ func (e *errand) ended() <-chan struct{} {
 	return e.of.done
 }
 
-func (e *errand) send(now instant) {
+func (e *errand) send(now clock.Instant) {
 	if e.c.closed {
 		return
 	}
-	e.c.schedule.stop(&e.timer)
+	e.c.schedule.Stop(&e.timer)
 	e.bringUpToDate(now)
 	if e.node != nil {
 		e.asking = e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
@@ -342,13 +343,13 @@ func (e *errand) send(now instant) {
 }
 
 // bringUpToDate reckons anew for how long L is to rest.
-func (e *errand) bringUpToDate(now instant) {
+func (e *errand) bringUpToDate(now clock.Instant) {
 	if e.rests > 0 {
 		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
 	}
 }
 
-func (e *errand) answered(r *request, a answer, err error, now instant) {
+func (e *errand) answered(r *request, a answer, err error, now clock.Instant) {
 	if e.node != nil && err == nil {
 		e.c.quorum.yield(e.line, a, now)
 	}
@@ -362,13 +363,13 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 		e.whole = e.whole || err == nil
 		// However many there are after an outage, some hundred go out per second.
 		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
-		e.c.schedule.set(&e.timer, now.add(e.wait/2+e.c.jitter(e.wait)), now)
+		e.c.schedule.Set(&e.timer, now.Add(e.wait/2+e.c.jitter(e.wait)), now)
 		return
 	case err == nil && e.echo > 0:
 		c := e.c
 		e.heard = true
 		c.saidGoodbye(e.call.Args[0])
-		c.schedule.set(&e.timer, now.add(e.echo+time.Duration(len(c.errands))*2*time.Millisecond), now)
+		c.schedule.Set(&e.timer, now.Add(e.echo+time.Duration(len(c.errands))*2*time.Millisecond), now)
 		if e.echo *= 2; e.echo > lastEcho {
 			e.echo = 0
 		}
@@ -383,7 +384,7 @@ func (e *errand) answered(r *request, a answer, err error, now instant) {
 func (e *errand) end() {
 	delete(e.c.errands, e)
 	e.asking = nil
-	e.c.schedule.stop(&e.timer)
+	e.c.schedule.Stop(&e.timer)
 	e.c.cancels.remove(e)
 	e.of.oneLess()
 	e.c.saidGoodbye(e.call.Args[0])
@@ -404,7 +405,7 @@ const lastEcho = 64 * time.Second
 // answered in time the cancel goes out again and again though it is answered: TCP may
 // bring that lock later, by a connection which the client library has long closed, so
 // that nothing is heard of it.
-func (c *core) cancelFor(t *tenure, now instant) {
+func (c *core) cancelFor(t *tenure, now clock.Instant) {
 	if e := c.cancelID(t.line.lockedAs(t), t.line, now); e != nil && t.lost {
 		e.echo = time.Second
 	}
@@ -412,7 +413,7 @@ func (c *core) cancelFor(t *tenure, now instant) {
 
 // cancelID ends an id of ours that we neither hold nor wait for. The errand is nil on a
 // quorum.
-func (c *core) cancelID(id string, l *line, now instant) *errand {
+func (c *core) cancelID(id string, l *line, now clock.Instant) *errand {
 	if t := c.tenures[id]; t != nil {
 		t.unlocks++ // it may release what an unlock then finds gone
 	}
@@ -420,11 +421,11 @@ func (c *core) cancelID(id string, l *line, now instant) *errand {
 		return c.rest(id, l, now, rests)
 	}
 	if e := c.cancels.of[id]; e != nil { // a lock may have run after it
-		e.until, e.heard = now.add(queueLife), false
+		e.until, e.heard = now.Add(queueLife), false
 		e.send(now)
 		return e
 	}
-	e := c.errand(script.Cancel, l, now, now.add(queueLife), []string{id, l.shard})
+	e := c.errand(script.Cancel, l, now, now.Add(queueLife), []string{id, l.shard})
 	c.cancels.add(e)
 	return e
 }
@@ -461,10 +462,10 @@ func (s *cancels) remove(e *errand) {
 }
 
 // moveLine does what is left of an unlock that fell back to L alone.
-func (c *core) moveLine(id string, l *line, now instant) {
+func (c *core) moveLine(id string, l *line, now clock.Instant) {
 	c.begin(&errand{
 		call: l.call(script.Unlock, l.unlockArgs(id, "")), line: l,
-		until: now.add(l.ttl()), whole: true,
+		until: now.Add(l.ttl()), whole: true,
 	}, now)
 }
 

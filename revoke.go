@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -98,7 +99,7 @@ type order struct {
 	name, tenure, reason string
 	keys                 *keys
 	suffix               string
-	until                instant
+	until                clock.Instant
 	id                   string
 	other                *answer // the name is of a shared kind, and id is to be found yet
 }
@@ -137,7 +138,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 	case reason == "":
 		return nil, &storeError{name, nil, errNoReason}
 	}
-	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.now().add(c.options.patience())}
+	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.Now().Add(c.options.patience())}
 	reply, err := c.evalUntil(ctx, o.until, name, Call{script.Inspect, k[:], []string{"1", o.suffix}})
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 }
 
 // orderShared is order for one holder of a shared kind.
-func (c *core) orderShared(ctx context.Context, until instant, s *Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
+func (c *core) orderShared(ctx context.Context, until clock.Instant, s *Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
 	var state *State
 	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
 		reply, err := c.evalUntil(ctx, until, name, Call{script.SharedInspect, k.withHolders(), []string{itoa(int64(most)), suffix}})
@@ -191,7 +192,7 @@ func (c *core) orderShared(ctx context.Context, until instant, s *Script, name, 
 }
 
 // give gives an order until it was carried out or refused.
-func (c *core) give(ctx context.Context, until instant, name, tenure string, call Call) (answer, error) {
+func (c *core) give(ctx context.Context, until clock.Instant, name, tenure string, call Call) (answer, error) {
 	for {
 		reply, err := c.evalUntil(ctx, until, name, call)
 		if err != nil {
@@ -205,7 +206,7 @@ func (c *core) give(ctx context.Context, until instant, name, tenure string, cal
 		case "told", "taken":
 			if a.refused != "" {
 				c.mu.Lock()
-				c.refusedToPublish(a.refused, c.clock.now())
+				c.refusedToPublish(a.refused, c.clock.Now())
 				c.unlock()
 			}
 			c.orderedHere(ctx, call.Args[0], a.word == "taken", call.Args[2])
@@ -228,7 +229,7 @@ func (c *core) give(ctx context.Context, until instant, name, tenure string, cal
 // renewal prolongs L a last time, and its answer is waited for.
 func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason string) {
 	c.mu.Lock()
-	t, now := c.tenures[id], c.clock.look()
+	t, now := c.tenures[id], c.clock.Exact()
 	if t == nil {
 		t = c.formerly[id] // its part was made smaller, which Redis did not know when it was asked who holds
 	}
@@ -250,7 +251,7 @@ func (c *core) orderedHere(ctx context.Context, id string, stolen bool, reason s
 }
 
 // stolen: Redis has said that nobody has the name by this id any more.
-func (t *tenure) stolen(reason string, now instant) {
+func (t *tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
 		t.doubted = now
 		return
@@ -261,16 +262,16 @@ func (t *tenure) stolen(reason string, now instant) {
 
 // evalUntil runs a script that stays right when it runs twice, again while it is
 // not answered or refused for a reason that passes.
-func (c *core) evalUntil(callers context.Context, until instant, name string, call Call) ([]string, error) {
+func (c *core) evalUntil(callers context.Context, until clock.Instant, name string, call Call) ([]string, error) {
 	reply, _, err := c.evalSent(callers, until, name, call)
 	return reply, err
 }
 
 // evalSent is evalUntil, and tells when the request that was answered was sent.
-func (c *core) evalSent(callers context.Context, until instant, name string, call Call) (reply []string, sent instant, err error) {
+func (c *core) evalSent(callers context.Context, until clock.Instant, name string, call Call) (reply []string, sent clock.Instant, err error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		sent = c.clock.look()
-		attempt := min(until.sub(sent), c.options.attempt())
+		sent = c.clock.Exact()
+		attempt := min(until.Sub(sent), c.options.attempt())
 		ctx, cancel := context.WithTimeout(callers, max(attempt, time.Millisecond))
 		reply, err = c.evalBounded(ctx, call)
 		cancel()
@@ -286,7 +287,7 @@ func (c *core) evalSent(callers context.Context, until instant, name string, cal
 		if !passing(err) {
 			return nil, 0, &storeError{name, nil, err}
 		}
-		if c.clock.now().add(wait) >= until {
+		if c.clock.Now().Add(wait) >= until {
 			return nil, 0, &storeError{name, ErrUnreachable, notTheCallers(err)}
 		}
 		select {
@@ -308,7 +309,7 @@ func cleanReason(s string) string { return cleanText(s, maxReason) }
 
 // ordered: a push says that something was ordered of a tenure of ours. Anybody
 // may publish, so Redis is asked, by a renewal that is sent after it.
-func (l *line) ordered(t *tenure, now instant) {
+func (l *line) ordered(t *tenure, now clock.Instant) {
 	if t.phase != holding {
 		t.doubted = now
 		return

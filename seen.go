@@ -1,6 +1,10 @@
 package holdfast
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+)
 
 // lastSeen is what the newest answer said of who has a name. Most lines have none, and an
 // answer is large.
@@ -11,10 +15,10 @@ type lastSeen struct {
 	pttl     time.Duration // of L; negative: no expiry
 	waiting  int64         // ids in Q, if who asked is not one of them
 	position int64         // in the line, if it is; 0 is the head
-	at       instant       // when the answer came
+	at       clock.Instant // when the answer came
 }
 
-func (a answer) lastSeen(now instant) lastSeen {
+func (a answer) lastSeen(now clock.Instant) lastSeen {
 	return lastSeen{
 		known: true, queued: a.word == "queued", holder: a.holder, pttl: a.pttl,
 		waiting: a.waiting, position: a.position, at: now,
@@ -22,12 +26,12 @@ func (a answer) lastSeen(now instant) lastSeen {
 }
 
 // held is what a TryLock is told, from what is known here.
-func (l *line) held(now instant) error {
+func (l *line) held(now clock.Instant) error {
 	e := &HeldError{Name: l.name, Waiters: l.callers.n}
 	if t := l.tenure; t != nil && t.phase >= holding {
-		e.Owner, e.Remaining = l.owner(), max(0, t.ends().sub(now))
+		e.Owner, e.Remaining = l.owner(), max(0, t.ends().Sub(now))
 		if l.turn == nil && t.rests(now) {
-			e.Cooldown, e.Remaining = true, t.minHold.until.sub(now)
+			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)
 		}
 		return e
 	}
@@ -43,10 +47,10 @@ func (u *turn) held() error {
 	c := u.line.c
 	c.mu.Lock()
 	defer c.unlock()
-	return u.line.held(c.clock.now())
+	return u.line.held(c.clock.Now())
 }
 
-func (l *line) heldBy(now instant) error {
+func (l *line) heldBy(now clock.Instant) error {
 	e := &HeldError{Name: l.name, Waiters: int(l.seen.waiting), Remaining: l.seen.pttl}
 	if id, ours := parseID(l.seen.holder); ours {
 		e.Owner = id.owner
@@ -55,7 +59,7 @@ func (l *line) heldBy(now instant) error {
 	}
 	if l.seen.queued {
 		e.Waiters = int(l.seen.position)
-		e.Remaining = max(0, l.seen.pttl-now.sub(l.seen.at))
+		e.Remaining = max(0, l.seen.pttl-now.Sub(l.seen.at))
 	}
 	return e
 }

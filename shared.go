@@ -90,7 +90,7 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 		c.unlock()
 		return ErrClosed
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	c.shared++
 	l := c.newLine(name+"\x00shared"+strconv.FormatInt(c.shared, 36), name, k, s) // no name has a control character
 	l.admit(w, now)

@@ -52,7 +52,7 @@ func (c *core) take(m *Mutex, w *caller, o *order) error {
 	if c.closed {
 		return ErrClosed
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	l := c.newLine(m.name+"\x00steal"+strconv.FormatUint(c.random(), 36), m.name, o.keys, nil) // no name has a zero byte
 	l.apart, l.takes = m.apartness(), o
 	l.tenure = c.newTenure(l)

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"runtime"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 // wake is the subscription by which Redis reaches this process: one for a
@@ -21,12 +23,12 @@ type wake struct {
 	first   *line  // in a Cluster: of the names that listen here, linked by line.next
 
 	wanted  bool
-	up      bool    // confirmed
-	refused bool    // the newest attempt failed: it may be long until one does not
-	since   instant // when the SUBSCRIBE of the present attempt was sent
-	whole   instant // when it was confirmed: what is pushed later is heard
-	attempt int     // counts attempts: what an earlier one still delivers is dropped
-	doubted int     // the one that is to be renewed when it has lasted a second
+	up      bool          // confirmed
+	refused bool          // the newest attempt failed: it may be long until one does not
+	since   clock.Instant // when the SUBSCRIBE of the present attempt was sent
+	whole   clock.Instant // when it was confirmed: what is pushed later is heard
+	attempt int           // counts attempts: what an earlier one still delivers is dropped
+	doubted int           // the one that is to be renewed when it has lasted a second
 	again   chan struct{}
 }
 
@@ -51,15 +53,15 @@ func (w *wake) want() {
 }
 
 // heardSince reports whether nothing that was pushed after sent can be missing.
-func (w *wake) heardSince(sent instant) bool { return w.up && w.whole <= sent }
+func (w *wake) heardSince(sent clock.Instant) bool { return w.up && w.whole <= sent }
 
 // doubt renews a subscription that the server does not seem to know, once a second
 // at most.
-func (w *wake) doubt(now instant) {
-	if next := w.since.add(time.Second); now < next {
+func (w *wake) doubt(now clock.Instant) {
+	if next := w.since.Add(time.Second); now < next {
 		if attempt := w.attempt; w.doubted != attempt {
 			w.doubted = attempt
-			w.c.later(next, func(now instant) {
+			w.c.later(next, func(now clock.Instant) {
 				if w.attempt == attempt {
 					w.doubt(now)
 				}
@@ -106,7 +108,7 @@ func (w *wake) began() int {
 	w.enter()
 	defer w.leave()
 	w.attempt++
-	w.since = w.c.clock.look()
+	w.since = w.c.clock.Exact()
 	for l := range w.lines() {
 		if t := l.tenure; t != nil {
 			t.pair = exchange{}
@@ -249,7 +251,7 @@ func (w *wake) confirmed() {
 	if w.c.closed {
 		return
 	}
-	now := w.c.clock.now()
+	now := w.c.clock.Now()
 	w.refused = false
 	w.up, w.whole = true, now
 	if w.poke != nil {
@@ -301,7 +303,7 @@ func (w *wake) broke(err error, backoff time.Duration) time.Duration {
 	if was {
 		w.c.emit(SubscriptionBroken{Err: err})
 	}
-	now := w.c.clock.now()
+	now := w.c.clock.Now()
 	for l := range w.lines() {
 		t := l.tenure
 		switch {
@@ -310,7 +312,7 @@ func (w *wake) broke(err error, backoff time.Duration) time.Duration {
 		case t.phase == holding:
 			l.listenByRenewing(t, now)
 		case t.phase == queued:
-			l.askAt = min(l.askAt, now.add(l.poll(l.seen.position)))
+			l.askAt = min(l.askAt, now.Add(l.poll(l.seen.position)))
 		case t.phase == asked && t.tried && !was:
 			if passing(err) {
 				break // it tries, until it can wait
@@ -339,7 +341,7 @@ func (w *wake) message(attempt int, payload string) {
 	if c.closed || attempt != w.attempt {
 		return
 	}
-	now := c.clock.now()
+	now := c.clock.Now()
 	t := c.tenures[m.id]
 	if t == nil {
 		c.ghost(m.id, now)
@@ -379,7 +381,7 @@ const nearFront = 16
 
 // nextIn: we are the head, or near it, and are told until when to wait at most. An
 // answer that is still on its way may be older, and must not put that off.
-func (l *line) nextIn(t *tenure, m message, now instant) {
+func (l *line) nextIn(t *tenure, m message, now clock.Instant) {
 	if m.life < 0 {
 		return
 	}
@@ -387,7 +389,7 @@ func (l *line) nextIn(t *tenure, m message, now instant) {
 	if m.kind == "near" {
 		longest += nearFront * lookEach
 	}
-	t.next = now.add(min(m.life, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+	t.next = now.Add(min(m.life, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
 	if l.tenure == t && t.phase == queued && l.asking == nil {
 		l.askAt = min(l.askAt, t.next) // a foreign holder is looked at sooner
 		if m.kind == "next" {
@@ -399,7 +401,7 @@ func (l *line) nextIn(t *tenure, m message, now instant) {
 
 // askAnew: this process was silent when it was this id's turn, or another's of ours, so
 // it was taken out of the queue. It lives, and comes back to its place.
-func (l *line) askAnew(t *tenure, now instant) {
+func (l *line) askAnew(t *tenure, now clock.Instant) {
 	if l.tenure != t || t.phase != queued || l.asking != nil {
 		t.missed = true // the answer on its way may be older
 		return
@@ -412,7 +414,7 @@ func (l *line) askAnew(t *tenure, now instant) {
 // ghost ends an id that Redis still knows and nobody here is behind. Only ids
 // that this process remembers having made: a cloned machine bears our client
 // and has leases of its own.
-func (c *core) ghost(id string, now instant) {
+func (c *core) ghost(id string, now clock.Instant) {
 	if t := c.formerly[id]; t != nil {
 		t.line.formerStands(t, now)
 	} else if l := c.lineOf(id); l != nil {

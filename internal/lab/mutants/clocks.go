@@ -12,6 +12,6 @@ var clockMutants = []mutant{
 		edits: []string{"redis.call('ZRANK', Q, id) or 0", "redis.call('ZRANK', Q, id)"}},
 	{guard: "rest: a step longer than a line lives is no error", file: "internal/script/rest.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
 		edits: []string{"redis.call('ZRANK', Q, fresh) or 0", "redis.call('ZRANK', Q, fresh)"}},
-	{guard: "clock: that of the bubble", file: "clock_linux.go", pkg: "./embedded", name: "TestRenewedInABubble",
-		edits: []string{"if inBubble() {", "if false {"}},
+	{guard: "clock: that of the bubble", file: "internal/clock/clock_linux.go", pkg: "./embedded", name: "TestRenewedInABubble",
+		edits: []string{"if InBubble() {", "if false {"}},
 }

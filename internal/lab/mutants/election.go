@@ -13,7 +13,7 @@ var electionMutants = []mutant{
 	{guard: "election: so is a Client that is closed", file: "close.go", name: "TestCloseResigns",
 		edits: []string{"u != nil && l.candidate != nil", "u != nil && l.candidate != nil && false"}},
 	{guard: "election: a term is announced again", file: "election.go", name: "TestLongTermStaysKnown",
-		edits: []string{"c.schedule.set(&who.again, now.add(announceEvery), now)\n\tc.unlock()", "c.unlock()"}},
+		edits: []string{"c.schedule.Set(&who.again, now.Add(announceEvery), now)\n\tc.unlock()", "c.unlock()"}},
 	{guard: "election: a leader does not wait for its announcement for long", file: "election.go", name: "TestAnnouncementIsRepeated",
 		edits: []string{"t := time.NewTimer(announceWait)", "t := time.NewTimer(time.Hour)"}},
 	{guard: "election: only who holds L announces", file: "internal/script/announce.lua", name: "TestLateAnnouncement",

@@ -3,7 +3,7 @@ package main
 // extendMutants are the guards of leases that are not renewed.
 var extendMutants = []mutant{
 	{guard: "no renewal: it is not renewed", file: "extend.go", name: "TestNoRenew",
-		edits: []string{"t.renewAt = never", "_ = t"}},
+		edits: []string{"t.renewAt = clock.Never", "_ = t"}},
 	{guard: "no renewal: it begins with its whole ttl", file: "line.go", name: "TestNoRenew",
 		edits: []string{"l.fixed() && t.life < l.ttl():", "false:"}},
 	{guard: "no renewal: the name is free at its end", file: "hold.go", name: "TestExtend",
@@ -19,7 +19,7 @@ var extendMutants = []mutant{
 	{guard: "no renewal: an order prolongs nothing", file: "renew.go", name: "TestNoRenewAsks",
 		edits: []string{"if l.unrenewed() {", "if false {"}},
 	{guard: "no renewal: it asks until it is answered", file: "renew.go", name: "TestNoRenewAsks",
-		edits: []string{"t.renewal = l.check(t, now)\n", "t.renewal = l.check(t, now)\n\t\tt.renewAt = never\n"}},
+		edits: []string{"t.renewal = l.check(t, now)\n", "t.renewal = l.check(t, now)\n\t\tt.renewAt = clock.Never\n"}},
 	{guard: "no renewal: a renewal that does not extend moves no deadline", file: "extend.go", name: "TestNoRenewShared",
 		edits: []string{"case !l.fixed():", "case r.extends == 0:"}},
 	{guard: "no renewal: without an answer it asks again soon", file: "ensure.go", name: "TestNoRenewAsksAgainSoon",

@@ -39,7 +39,7 @@ var frozenMutants = []mutant{
 	{guard: "frozen: one of a shared kind that lives is told", file: "internal/script/shared_handover.lua", name: "TestMissedPermitsButAlive",
 		edits: []string{"for _, id in ipairs(plan.missed) do publish(id, 'missed ') end", ""}},
 	{guard: "frozen: a late look is no reason to subscribe anew", file: "line.go", name: "TestLateLookKeepsItsSubscription",
-		edits: []string{"now >= l.askAt.add(asleep)", "false"}},
+		edits: []string{"now >= l.askAt.Add(asleep)", "false"}},
 	{guard: "frozen: nor is a grant that was over", file: "ask.go", name: "TestFrozenKeepsItsSubscription",
 		edits: []string{"\t\tt.listed = false // a new place has a reason: it was granted\n", ""}},
 	{guard: "frozen: several in a row are seen before the holder's ttl is over", file: "ask.go", name: "TestFrozenInARow",

@@ -3,7 +3,7 @@ package main
 // gatherMutants are the guards of requests that travel together.
 var gatherMutants = []mutant{
 	{guard: "gather: nobody waits longer than a millisecond", file: "gather.go", pkg: ".", name: "TestRequestsGather",
-		edits: []string{"c.schedule.set(&g.timer, now.add(gatherFor), now)", "_ = now"}},
+		edits: []string{"c.schedule.Set(&g.timer, now.Add(gatherFor), now)", "_ = now"}},
 	{guard: "gather: pipelines are bounded", file: "gather.go", pkg: ".", name: "TestRequestsGather",
 		edits: []string{"min(gatherMost, len(g.requests))", "min(2*gatherMost, len(g.requests))"}},
 	{guard: "gather: an answer lets them go", file: "client.go", pkg: ".", name: "TestGatheredLeaveWithAnAnswer",
@@ -57,7 +57,7 @@ var gatherMutants = []mutant{
 	{guard: "crowd: what it refuses is sent by itself", file: "crowd.go", pkg: ".", name: "TestCrowdIsRefused",
 		edits: []string{"reply, err = []string{\"again\"}, nil", ""}},
 	{guard: "crowd: what was refused is not tried for a minute", file: "crowd.go", pkg: ".", name: "TestCrowdIsRefused",
-		edits: []string{"\t\tc.gathering.apart = now.add(crowdRefused)\n", ""}},
+		edits: []string{"\t\tc.gathering.apart = now.Add(crowdRefused)\n", ""}},
 	{guard: "crowd: who was left alone has a script of his own", file: "crowd.go", pkg: ".", name: "TestLeftAloneByACrowd",
 		edits: []string{"if l.alone = true; g.wanted == nil || len(g.wanted) >= crowdWanted {", "if true {\n\t\tl = &line{name: \"\"}"}},
 	{guard: "crowd: no answer is no answer", file: "crowd.go", pkg: ".", name: "TestCrowdWithoutAnAnswer",

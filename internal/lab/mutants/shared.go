@@ -3,7 +3,7 @@ package main
 // sharedMutants are the guards of docs/shared.md.
 var sharedMutants = []mutant{
 	{guard: "shared: lines of names that are not used are forgotten", file: "bare.go", pkg: ".", name: "TestBareLinesAreForgotten",
-		edits: []string{"now.sub(b.since) > bareAge || ", ""}},
+		edits: []string{"now.Sub(b.since) > bareAge || ", ""}},
 	{guard: "shared: nor are they kept of any number of names", file: "bare.go", pkg: ".", name: "TestBareLinesAreForgotten",
 		edits: []string{" || len(b.newer) == maxBare", ""}},
 	{guard: "shared: nobody overtakes the first", file: "internal/script/shared_survey.lua", name: "TestSharedHeadIsNotOvertaken",
@@ -56,7 +56,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: the lost are not revived", file: "internal/script/shared_renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"not over or over <= us then", "not over then"}},
 	{guard: "shared: what is given up is remembered", file: "request.go", name: "TestSharedLateLockIsCancelled",
-		edits: []string{"e := c.errand(script.Cancel, l, now, now.add(queueLife), []string{id, l.shard})", "var e *errand\n\tif l.shared == nil {\n\t\te = c.errand(script.Cancel, l, now, now.add(queueLife), []string{id, l.shard})\n\t}"}},
+		edits: []string{"e := c.errand(script.Cancel, l, now, now.Add(queueLife), []string{id, l.shard})", "var e *errand\n\tif l.shared == nil {\n\t\te = c.errand(script.Cancel, l, now, now.Add(queueLife), []string{id, l.shard})\n\t}"}},
 	{guard: "shared: write order under full memory: renew", file: "internal/script/shared_renew.lua", pkg: "./internal/lab", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', L, math.max(ttl, redis.call('PTTL', L))) -- first", "redis.call('ZADD', H, string.format('%.0f', us + 1000 * ttl + above), id)\nredis.call('PEXPIRE', L, math.max(ttl, redis.call('PTTL', L))) -- first"}},
 	{guard: "shared: write order under full memory: hand-over", file: "internal/script/shared_handover.lua", pkg: "./internal/lab", name: "TestSharedFullMemory",

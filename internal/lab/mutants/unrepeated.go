@@ -15,7 +15,7 @@ var unrepeatedMutants = []mutant{
 	{guard: "unrepeated: unlock that says again has not", file: "ask.go", pkg: "./embedded", name: "TestReleaseBesideTheDead",
 		edits: []string{"if l.shared == nil {\n\t\t\tt.unlocks--", "if false {\n\t\t\tt.unlocks--"}},
 	{guard: "unrepeated: nor did the lock expire on the way", file: "ask.go", pkg: "./embedded", name: "TestReleaseThatRunsLate",
-		edits: []string{"l.c.clock.look() >= t.ends()", "false"}},
+		edits: []string{"l.c.clock.Exact() >= t.ends()", "false"}},
 	{guard: "unrepeated: a cancel may have released it", file: "request.go", pkg: "./embedded", name: "TestReleaseBehindACancel",
 		edits: []string{"t.unlocks++ // it may", "_ = t // it may"}},
 	{guard: "unrepeated: a client of goredis that may repeat calls does not promise it", file: "goredisstore/open.go", pkg: "./internal/lab", name: "TestDriverPromisesOneRun",

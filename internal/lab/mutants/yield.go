@@ -41,7 +41,7 @@ var yieldMutants = []mutant{
 	{guard: "quorum apart: a lease by its own ttl", file: "quorum_ballot.go", name: "TestQuorumApart",
 		edits: []string{"life := l.ttl()", "life := c.options.TTL"}},
 	{guard: "quorum apart: a vote is undone for its own ttl", file: "quorum_ballot.go", name: "TestQuorumApartIsUndone",
-		edits: []string{"b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.line.ttl()))", "b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.add(b.q.c.options.TTL))"}},
+		edits: []string{"b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.line.ttl()))", "b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.q.c.options.TTL))"}},
 	{guard: "quorum apart: no longer than a node sits out", file: "apart.go", name: "TestQuorumApartIsUndone",
 		edits: []string{"m.TTL > MaxQuorumTTL {", "m.TTL > MaxTTL {"}},
 	{guard: "quorum term: none that was raised", file: "quorum_inspect.go", name: "TestQuorumTerm",

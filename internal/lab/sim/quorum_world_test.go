@@ -16,10 +16,10 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/seam"
 )
 
 // republic is a quorum in simulated time: nodes with clocks of their own, the
@@ -204,9 +204,9 @@ type road struct {
 }
 
 // Seam lends the process its clock and chances.
-func (d *road) Seam() seam.Seam {
+func (d *road) Seam() clock.Seam {
 	chance := rand.New(rand.NewPCG(d.r.random.Uint64(), uint64(d.party.number)))
-	return seam.Seam{
+	return clock.Seam{
 		Now: func() time.Duration {
 			return time.Duration(float64(time.Since(d.r.began))*d.party.rate) + time.Duration(d.party.slept.Load())
 		},

@@ -14,8 +14,8 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
-	"github.com/holdfast-go/holdfast/internal/seam"
 )
 
 // Prefix of all names in a World.
@@ -103,8 +103,8 @@ func (w *World) Process(owner string, options holdfast.Options, rate float64) *L
 }
 
 // Seam gives the process a clock and chances of its own.
-func (l *Link) Seam() seam.Seam {
-	return seam.Seam{
+func (l *Link) Seam() clock.Seam {
+	return clock.Seam{
 		Now:    l.now,
 		Random: l.random.Uint64,
 	}

@@ -7,44 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
-
-// While something is held the loop looks five times a second; who only waits lets the
-// processor sleep, and who has just given back, too.
-func TestWaitingWakesSeldom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := instant(time.Hour)
-		s := newSchedule()
-		sleeps := func(about string, want time.Duration) {
-			t.Helper()
-			if got := time.Until(s.until); got != want {
-				t.Errorf("%s: sleeps %v, want %v", about, got, want)
-			}
-		}
-		s.rest(now)
-		sleeps("nothing to do", time.Hour)
-		waits := &timer{index: -1}
-		s.set(waits, now.add(time.Minute), now)
-		sleeps("waiting", slowTick)
-		s.held++
-		s.set(waits, now.add(time.Minute), now)
-		sleeps("granted", tick)
-		now += instant(30 * time.Second)
-		s.rest(now)
-		sleeps("holding for long", tick)
-		time.Sleep(tick / 2)
-		s.relax(now)
-		sleeps("one of two given back", tick/2)
-		s.held--
-		s.relax(now)
-		sleeps("waiting again", slowTick)
-		s.set(&timer{index: -1}, now.add(time.Second), now)
-		sleeps("what is to be done sooner", time.Second)
-		s.set(&timer{index: -1}, now.add(2*time.Second), now)
-		sleeps("what is to be done later", time.Second)
-	})
-}
 
 // quick is a store that grants at once.
 type quick struct{ Store }
@@ -66,29 +31,30 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		const often, seldom = 200 * time.Millisecond, 2 * time.Second
 		sleeps := func() time.Duration {
 			client.mu.Lock()
 			defer client.mu.Unlock()
-			return time.Until(client.schedule.until)
+			return time.Until(client.schedule.Wakes())
 		}
-		if got := sleeps(); got > tick {
-			t.Errorf("while it holds it sleeps %v, want %v at most", got, tick)
+		if got := sleeps(); got > often {
+			t.Errorf("while it holds it sleeps %v, want %v at most", got, often)
 		}
 		if err := lease.Release(); err != nil {
 			t.Fatal(err)
 		}
-		if got := sleeps(); got < slowTick {
-			t.Errorf("then it sleeps %v, want %v at least", got, slowTick)
+		if got := sleeps(); got < seldom {
+			t.Errorf("then it sleeps %v, want %v at least", got, seldom)
 		}
 	})
 }
 
 // Whatever is held is counted, and nothing else.
 func TestWhatIsHeldIsCounted(t *testing.T) {
-	c := &core{past: memory{limit: 9}, given: memory{limit: 9}, tenures: map[string]*tenure{}, rested: map[string]instant{}}
+	c := &core{past: memory{limit: 9}, given: memory{limit: 9}, tenures: map[string]*tenure{}, rested: map[string]clock.Instant{}}
 	held := func(about string, want int) {
 		t.Helper()
-		if got := c.schedule.held; got != want {
+		if got := c.schedule.Held; got != want {
 			t.Errorf("%s: %d are held, want %d", about, got, want)
 		}
 	}
