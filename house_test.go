@@ -273,8 +273,8 @@ func TestDriversAreOnlyDrivers(t *testing.T) {
 		"goredisstore": "github.com/redis/go-redis/",
 	}
 	for _, s := range sources(t) {
-		client, driver := clients[s.dir()]
-		if !driver || s.test() {
+		client, ok := clients[s.dir()]
+		if !ok || s.test() {
 			continue
 		}
 		for _, p := range s.imports() {

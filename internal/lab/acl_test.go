@@ -103,7 +103,7 @@ func enough(t *testing.T, p place, rights []string) {
 		"+hmget", "+hset", "+zcount", "+zremrangebyrank", "+unlink") // for the shared kinds
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.user(t, ours)
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		storetest.Run(t, func(t *testing.T) holdfast.Store { return d.open(t, url, way{}) })
 	})
 	if got := p.refused(t); len(got) > 0 {
@@ -132,7 +132,7 @@ func least(t *testing.T, p place, rights []string) {
 }
 
 // complaints is what Check finds wrong.
-func complaints(t *testing.T, d driver, url string) []string {
+func complaints(t *testing.T, d library, url string) []string {
 	t.Helper()
 	store, err := d.try(url, way{})
 	if err != nil {

@@ -64,7 +64,7 @@ func TestCheckOfGoodServers(t *testing.T) {
 	for _, node := range nodes {
 		node.MustDo(t, "CONFIG", "SET", "appendonly", "yes")
 	}
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		all := checked(t, d.open(t, single.URL(), way{}), 0)
 		allWell(t, all)
 		found(t, all, "server", holdfast.CheckOK, ", master", "")

@@ -31,7 +31,7 @@ const (
 // Names in a Cluster for which a Client waits share connections, and none of them fails.
 func TestClusterNames(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		crowd := wantNames(t, d, nodes, *contendedNames)
 		crowd.cost(t)
 		crowd.serve(t)
@@ -49,7 +49,7 @@ type wanted struct {
 }
 
 // wantNames locks the names and waits for them with another Client.
-func wantNames(t *testing.T, d driver, nodes cluster, names int) *wanted {
+func wantNames(t *testing.T, d library, nodes cluster, names int) *wanted {
 	t.Helper()
 	c := &wanted{
 		nodes: nodes,

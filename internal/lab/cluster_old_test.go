@@ -16,7 +16,7 @@ import (
 // there; the first that must wait ends with an error that says what is needed.
 func TestClusterWithoutShardedChannels(t *testing.T) {
 	nodes := cluster(redistest.ClusterOf(t, 3, 0, `rename-command SSUBSCRIBE ""`, `rename-command SPUBLISH ""`))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		client := func(owner string) *holdfast.Client {
 			c := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{Owner: owner, TTL: 3 * time.Second})
 			t.Cleanup(func() { _ = c.Close() })

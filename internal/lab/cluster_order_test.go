@@ -93,7 +93,7 @@ func TestClusterLineMoves(t *testing.T) {
 }
 
 // holdfastOn makes a Client with a driver, which ends with the test.
-func holdfastOn(t testing.TB, d driver, url, owner string) *holdfast.Client {
+func holdfastOn(t testing.TB, d library, url, owner string) *holdfast.Client {
 	t.Helper()
 	c := holdfast.New(d.open(t, url, way{}), &holdfast.Options{Owner: owner, TTL: long})
 	t.Cleanup(func() { _ = c.Close() })

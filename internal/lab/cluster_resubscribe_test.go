@@ -19,7 +19,7 @@ const prompt = 50 * time.Millisecond
 // A waiter whose connection is cut listens again within 50 ms, and then asks for
 // what it may have missed.
 func TestResubscribesSoon(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		w := wait(t, d, server.URL(), "resubscribed")
 		w.measure(t, func(int) { server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub") })
@@ -29,7 +29,7 @@ func TestResubscribesSoon(t *testing.T) {
 // A waiter whose slot moves to another server listens there within 50 ms.
 func TestResubscribesSoonAfterAMove(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		name := "resubscribed-" + d.name
 		w := wait(t, d, nodes.url(), name)
 		w.measure(t, func(int) { nodes.moveSlot(t, name, false, 0) })
@@ -46,7 +46,7 @@ type event struct {
 	holdfast.Event
 }
 
-func wait(t *testing.T, d driver, url, name string) waiter {
+func wait(t *testing.T, d library, url, name string) waiter {
 	t.Helper()
 	take(t, holdfastOn(t, d, url, "holder"), name)
 	w := waiter{make(chan event, 1000)}

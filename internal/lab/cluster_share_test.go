@@ -86,7 +86,7 @@ func (h heard) lives(t *testing.T) {
 // connection stay.
 func TestDriverSlotMovesAlone(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := d.open(t, nodes.url(), way{})
 		names := nodes.together(t, "alone-"+d.name, 3)
 		home := nodes[nodes.of(t, names[0])]
@@ -116,7 +116,7 @@ func TestDriverLetsGo(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
 	for protocol, w := range protocols {
 		t.Run(protocol, func(t *testing.T) {
-			eachDriver(t, func(t *testing.T, d driver) {
+			eachDriver(t, func(t *testing.T, d library) {
 				store := d.open(t, nodes.url(), w)
 				names := nodes.together(t, "let-"+d.name, 2)
 				home := cluster{nodes[nodes.of(t, names[0])]}
@@ -145,7 +145,7 @@ func TestDriverMayNotLetGo(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
 	p := place{nodes, "cluster"}
 	url := p.user(t, []string{"~*", "&*", "+@all", "-sunsubscribe"})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		if said := complaints(t, d, url); !strings.Contains(strings.Join(said, "\n"), "+sunsubscribe") {
 			t.Errorf("Check says %q, and nothing of +sunsubscribe", said)
 		}
@@ -167,7 +167,7 @@ func TestDriverMayNotLetGo(t *testing.T) {
 // goes on, those that it had go on, and there are three connections to it at most.
 func TestDriverFrozenNode(t *testing.T) {
 	nodes := cluster(redistest.ClusterOf(t, 3, 0, "cluster-node-timeout 60000"))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := d.open(t, nodes.url(), way{})
 		names := nodes.together(t, "frozen-"+d.name, 8)
 		home := nodes[nodes.of(t, names[0])]

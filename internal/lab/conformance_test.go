@@ -39,7 +39,7 @@ func TestDriversConform(t *testing.T) {
 		{"limited", "redis://app:pw@" + limited.Addr(), way{}},
 		{"cluster", "cluster://" + cluster[0].Addr(), way{}},
 	}
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		for _, place := range places {
 			t.Run(place.name, func(t *testing.T) {
 				storetest.Run(t, func(t *testing.T) holdfast.Store { return d.open(t, place.url, place.way) })

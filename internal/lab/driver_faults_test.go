@@ -17,7 +17,7 @@ import (
 
 // A subscription whose connection breaks ends, and does not mend itself.
 func TestDriverKilledConnection(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		for protocol, w := range protocols {
 			t.Run(protocol, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestDriverKilledConnection(t *testing.T) {
 // A dialer that hangs must not hang the caller.
 func TestDriverSubscribeObeysContext(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		var dials atomic.Int32
 		store := d.open(t, server.URL(), way{dials: func() {
 			if dials.Add(1) > 1 {
@@ -68,7 +68,7 @@ func TestDriverSubscribeObeysContext(t *testing.T) {
 // and however long the client itself would wait.
 func TestDriverFrozenServer(t *testing.T) {
 	t.Parallel()
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		for protocol, w := range protocols {
 			t.Run(protocol, func(t *testing.T) { frozen(t, server, d, w) })
@@ -76,7 +76,7 @@ func TestDriverFrozenServer(t *testing.T) {
 	})
 }
 
-func frozen(t *testing.T, server *redistest.Server, d driver, w way) {
+func frozen(t *testing.T, server *redistest.Server, d library, w way) {
 	w.patient = true
 	store := d.open(t, server.URL(), w)
 	sub := subscribe(t, store, "c", func(string) {})
@@ -138,7 +138,7 @@ func frozen(t *testing.T, server *redistest.Server, d driver, w way) {
 // A subscription that was given up leaves nothing waiting for a frozen server.
 // (It counts goroutines, so it runs alone.)
 func TestDriverGivesUpASubscription(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		store := d.open(t, server.URL(), way{patient: true})
 		sub := subscribe(t, store, "c", func(string) {})
@@ -165,7 +165,7 @@ func TestDriverGivesUpASubscription(t *testing.T) {
 // asked; the others leave that to the core's Ping.
 func TestDriverNoticesAFreeze(t *testing.T) {
 	t.Parallel()
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		sub := subscribe(t, d.open(t, server.URL(), way{}), "c", func(string) {})
 		if err := server.Freeze(); err != nil {
@@ -183,7 +183,7 @@ func TestDriverNoticesAFreeze(t *testing.T) {
 }
 
 func TestDriverKilledServer(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		store := d.open(t, server.URL(), way{})
 		sub := subscribe(t, store, "c", func(string) {})
@@ -205,7 +205,7 @@ func TestDriverKilledServer(t *testing.T) {
 }
 
 func TestDriverLeaksNothing(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		before := runtime.NumGoroutine()
 		for range 3 {

@@ -50,7 +50,7 @@ func TestDriversTogether(t *testing.T) {
 // A lease through each driver outlives a restart of its server that keeps the
 // data, and who waits gets the name afterwards.
 func TestDriversOutliveARestart(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{AOF: true, Config: []string{"appendfsync always"}})
 		client := func(owner string) *holdfast.Client {
 			c := holdfast.New(d.open(t, server.URL(), way{}), &holdfast.Options{Owner: owner})

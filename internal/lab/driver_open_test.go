@@ -30,15 +30,15 @@ type closer interface {
 	Close() error
 }
 
-// driver is one of those that every test of drivers runs with.
-type driver struct {
+// library is one of those that every test of drivers runs with.
+type library struct {
 	name  string
 	try   func(url string, w way) (closer, error)
 	adopt func(addr string) (store closer, ping func(context.Context) error, end func())
 	pings bool // notices by itself that a server froze
 }
 
-var drivers = []driver{
+var drivers = []library{
 	{
 		name: "rueidis", pings: true,
 		try: func(url string, w way) (closer, error) {
@@ -99,14 +99,14 @@ func adjustGoRedis(o *redis.UniversalOptions, w way) {
 	}
 }
 
-func eachDriver(t *testing.T, test func(t *testing.T, d driver)) {
+func eachDriver(t *testing.T, test func(t *testing.T, d library)) {
 	for _, d := range drivers {
 		t.Run(d.name, func(t *testing.T) { test(t, d) })
 	}
 }
 
 // open makes a store that ends with the test.
-func (d driver) open(t testing.TB, url string, w way) closer {
+func (d library) open(t testing.TB, url string, w way) closer {
 	t.Helper()
 	store, err := d.try(url, w)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // oddly starts a server that says hello and gives one and the same answer to
 // everything else.
-func oddly(t *testing.T, d driver, answer string) holdfast.Store {
+func oddly(t *testing.T, d library, answer string) holdfast.Store {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,7 @@ func readCommand(r *bufio.Reader) (string, error) {
 
 // What no script of ours answers is flattened or refused, and never a panic.
 func TestDriverOddReplies(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		call := holdfast.Call{Script: &holdfast.Script{Source: "return 1", SHA: "of that"}}
 		refused := map[string]string{
 			"nested":          "*2\r\n$1\r\na\r\n*1\r\n$1\r\nb\r\n",
@@ -119,7 +119,7 @@ func TestDriverOddReplies(t *testing.T) {
 
 // A script that the server does not know goes out again, by its source.
 func TestDriverEvalFallsBackToTheSource(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		call := holdfast.Call{Script: &holdfast.Script{Source: "return 1", SHA: "of that"}}
 		_, err := oddly(t, d, "-NOSCRIPT really\r\n").Eval(t.Context(), call)
 		if want := holdfast.ServerError("NOSCRIPT really"); err != error(want) { //nolint:errorlint // the very error

@@ -96,7 +96,7 @@ type command func(args ...any) string
 // embedded one, in both protocols: clients take different ways then, above all
 // for subscriptions.
 func eachServer(t *testing.T, test func(t *testing.T, store holdfast.Store, do command)) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		local, err := embedded.Open(nil)
 		if err != nil {
@@ -253,7 +253,7 @@ func TestDriverSubscription(t *testing.T) {
 }
 
 func TestDriverLeavesAClientOpen(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		store, ping, end := d.adopt(server.Addr())
 		defer end()
@@ -274,7 +274,7 @@ func TestDriverLeavesAClientOpen(t *testing.T) {
 }
 
 func TestDriverOpenFails(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		for _, url := range []string{"redis://127.0.0.1:1", "redis://127.0.0.1:1/2", "unix:///nonexistent/socket", "cluster://" + server.Addr(), server.Addr()} {
 			store, err := d.try(url, way{})
@@ -287,7 +287,7 @@ func TestDriverOpenFails(t *testing.T) {
 }
 
 func TestDriverWaysIn(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{
 			Password: "p@ss/word?#%:",
 			Socket:   true,
@@ -366,7 +366,7 @@ func TestDriverTLS(t *testing.T) {
 		}
 	}()
 	address := "rediss://" + listener.Addr().String()
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := d.open(t, address+"?server_name=lab.example&ca="+url.QueryEscape(certFile), way{})
 		subscribe(t, store, "c", func(string) {})
 		eval(t, store, "return 1")

@@ -14,7 +14,7 @@ import (
 
 func TestDriverCluster(t *testing.T) {
 	nodes := redistest.Cluster(t, 3, 1)
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := d.open(t, "cluster://"+nodes[0].Addr()+","+nodes[1].Addr(), way{})
 		if !store.Sharded() {
 			t.Fatal("a cluster that is not sharded")
@@ -82,7 +82,7 @@ func TestDriverCluster(t *testing.T) {
 // When a slot moves, the old node ends the subscription, and the new one takes it.
 func TestDriverSlotMoves(t *testing.T) {
 	nodes := redistest.Cluster(t, 3, 0)
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := d.open(t, "cluster://"+nodes[0].Addr(), way{})
 		channel := "c:{moving}:" + d.name // a server may not know yet that the driver before has gone
 		sub := subscribe(t, store, channel, func(string) {})
@@ -118,7 +118,7 @@ func TestDriverSlotMoves(t *testing.T) {
 
 func TestDriverSentinel(t *testing.T) {
 	t.Parallel()
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		guarded := redistest.Sentinel(t, 1)
 		addresses := make([]string, len(guarded.Sentinels))
 		for i, sentinel := range guarded.Sentinels {

@@ -50,7 +50,7 @@ func TestDriverPromisesOneRun(t *testing.T) {
 func TestDriverRunsACallOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		for protocol, w := range protocols {
 			t.Run(protocol, func(t *testing.T) {
 				proxy := redistest.StartProxy(t, server.Addr())

@@ -58,7 +58,7 @@ func TestEvalTakesAnyChunk(t *testing.T) {
 		{about: "an error of a command", script: "return redis.call('LPUSH', KEYS[1])", says: "Wrong number of args"},
 		{about: "an answer within an answer", script: "return {1, {2}}", says: "element 1"},
 	}
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		client := holdfast.New(d.open(t, server.URL(), way{}), nil)
 		defer client.Close()
 		lease := take(t, client, "chunks")
@@ -151,7 +151,7 @@ func TestEvalRefusesKeys(t *testing.T) {
 // both; keys of the lock's own slot will do, whether it has a tag or not.
 func TestEvalInACluster(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		for _, prefix := range []string{"", "{app}:"} {
 			client := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{Prefix: prefix})
 			defer client.Close()

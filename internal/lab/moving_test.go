@@ -17,13 +17,13 @@ import (
 // ttl, and can be released; the waiter gets the name when the move is over.
 func TestLeaseOutlastsAMove(t *testing.T) {
 	nodes := cluster(redistest.Cluster(t, 3, 0))
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		t.Parallel() // most of it is waiting
 		outlast(t, d, nodes)
 	})
 }
 
-func outlast(t *testing.T, d driver, nodes cluster) {
+func outlast(t *testing.T, d library, nodes cluster) {
 	name := "moving-" + d.name
 	client := func(ttl time.Duration) *holdfast.Client {
 		c := holdfast.New(d.open(t, nodes.url(), way{}), &holdfast.Options{TTL: ttl})
@@ -102,7 +102,7 @@ func TestUnheardAtTheTarget(t *testing.T) {
 	t.Parallel()
 	nodes := cluster(redistest.Cluster(t, 3, 0))
 	t.Run("move", func(t *testing.T) {
-		eachDriver(t, func(t *testing.T, d driver) {
+		eachDriver(t, func(t *testing.T, d library) {
 			t.Parallel()
 			unheard(t, d, nodes)
 		})
@@ -110,7 +110,7 @@ func TestUnheardAtTheTarget(t *testing.T) {
 	nodes.idle(t)
 }
 
-func unheard(t *testing.T, d driver, nodes cluster) {
+func unheard(t *testing.T, d library, nodes cluster) {
 	name := "unheard-" + d.name
 	j := &journal{}
 	client := func(owner string, told func(holdfast.Event)) *holdfast.Client {

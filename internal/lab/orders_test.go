@@ -33,8 +33,8 @@ func TestProcessStolenWhileFrozen(t *testing.T) {
 	const name, ttl = "stolen-frozen", 20 * time.Second
 	server := redistest.Start(t, redistest.Options{})
 	operator := open(t, server.URL(), holdfast.Options{Owner: "operator"})
-	for i, driver := range drivers { // each has it stolen once
-		t.Run(driver.name, func(t *testing.T) {
+	for i, d := range drivers { // each has it stolen once
+		t.Run(d.name, func(t *testing.T) {
 			processes := startProcesses(t, server, ttl, "A", "B")
 			processes[0], processes[i] = processes[i], processes[0]
 			calls := contend(t, server, name, processes)

@@ -41,7 +41,7 @@ func TestOutages(t *testing.T) {
 type scene struct {
 	server         *redistest.Server
 	network        *redistest.Proxy
-	driver         driver
+	driver         library
 	ttl            time.Duration
 	holder, waiter *holdfast.Client
 	lease          *holdfast.Lease
@@ -50,7 +50,7 @@ type scene struct {
 
 const contended = "contended"
 
-func stage(t *testing.T, d driver, ttl time.Duration, options redistest.Options) *scene {
+func stage(t *testing.T, d library, ttl time.Duration, options redistest.Options) *scene {
 	t.Helper()
 	server := redistest.Start(t, options)
 	s := &scene{server: server, network: redistest.StartProxy(t, server.Addr()), driver: d, ttl: ttl}

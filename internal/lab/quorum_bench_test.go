@@ -15,14 +15,14 @@ import (
 // its own.
 func BenchmarkQuorum(b *testing.B) {
 	d := deploy(b, 3)
-	for _, driver := range drivers {
+	for _, lib := range drivers {
 		stores := make([]holdfast.Store, len(d.servers))
 		for i, server := range d.servers {
-			stores[i] = driver.open(b, "redis://"+server.Addr(), way{})
+			stores[i] = lib.open(b, "redis://"+server.Addr(), way{})
 		}
 		client := holdfast.NewQuorum(&holdfast.Options{Quorum: d.id}, stores...)
 		for _, callers := range []int{1, 8, 64, 512} {
-			b.Run(fmt.Sprintf("%s/callers=%d", driver.name, callers), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/callers=%d", lib.name, callers), func(b *testing.B) {
 				var number atomic.Int64
 				var all sync.WaitGroup
 				for range callers {

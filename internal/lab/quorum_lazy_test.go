@@ -15,7 +15,7 @@ import (
 )
 
 // lazy is a store that a driver opens when it is needed.
-func lazy(t testing.TB, d driver, url string) holdfast.Store {
+func lazy(t testing.TB, d library, url string) holdfast.Store {
 	store := holdfast.Lazy(func() (holdfast.Store, error) { return d.try(url, way{}) })
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -29,7 +29,7 @@ func lazy(t testing.TB, d driver, url string) holdfast.Store {
 func TestLazyConforms(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		storetest.Run(t, func(t *testing.T) holdfast.Store { return lazy(t, d, server.URL()) })
 	})
 }
@@ -39,7 +39,7 @@ func TestLazyTellsARefusal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{Password: "right"})
 	url := strings.Replace(server.URL(), "right", "wrong", 1)
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		if _, err := d.try(url, way{}); !errors.Is(err, holdfast.ServerError("WRONGPASS invalid username-password pair or user is disabled.")) {
 			t.Errorf("opened with a wrong password: %v, want what the server said", err)
 		}
@@ -55,7 +55,7 @@ func TestLazyTellsARefusal(t *testing.T) {
 // A program starts, and locks, while a node of its quorum is off, and asks that node,
 // too, when it is back.
 func TestQuorumStartsWithoutANode(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		q := deploy(t, 3)
 		q.servers[2].Kill()
 		var stores []holdfast.Store

@@ -22,7 +22,7 @@ func replicated(t *testing.T) (master *redistest.Server, replicas []*redistest.S
 }
 
 // copied makes a Client whose grants both replicas must have.
-func copied(t *testing.T, d driver, url string, ttl time.Duration) (*holdfast.Client, *journal) {
+func copied(t *testing.T, d library, url string, ttl time.Duration) (*holdfast.Client, *journal) {
 	t.Helper()
 	j := &journal{}
 	client := holdfast.New(d.open(t, url, way{}), &holdfast.Options{TTL: ttl, WaitReplicas: 2, OnEvent: j.note})
@@ -57,7 +57,7 @@ func tooFew(t *testing.T, err error, want int) {
 // the numbers, and the name is free afterwards.
 func TestReplicasFrozen(t *testing.T) {
 	t.Parallel()
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		master, replicas := replicated(t)
 		a, _ := copied(t, d, master.URL(), 5*time.Second)
 		b, _ := copied(t, d, master.URL(), 5*time.Second)
@@ -102,7 +102,7 @@ func TestReplicasFrozen(t *testing.T) {
 // A renewal that a frozen replica does not have is sent again, and is not undone:
 // thawed in time the replica costs nothing, else the lease ends by its deadline.
 func TestReplicaFrozenWhileHeld(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		t.Parallel()
 		master, replicas := replicated(t)
 		client, told := copied(t, d, master.URL(), 6*time.Second)
@@ -149,7 +149,7 @@ func TestReplicasMissing(t *testing.T) {
 		"user quiet on >pw " + rights,
 		"user app on >pw " + rights + " -wait",
 	}})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		for user, want := range map[string]string{
 			"":          "0 of 2 replicas acknowledged the lock of n: the server has no replica",
 			"quiet:pw@": "0 of 2 replicas acknowledged the lock of n",
@@ -173,7 +173,7 @@ func TestReplicasMissing(t *testing.T) {
 // A lock survives the loss of its master: the replica that takes over knows it,
 // and when there are enough replicas again it is renewed.
 func TestReplicaTakesOver(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		t.Parallel()
 		g := redistest.Sentinel(t, 2)
 		client, told := copied(t, d, g.URL(), time.Minute)
@@ -204,7 +204,7 @@ func TestReplicaTakesOver(t *testing.T) {
 // WAIT speaks of the very calls that were sent with it: on any other connection
 // a frozen replica would have acknowledged all there is.
 func TestDriverEvalWait(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		master := redistest.Start(t, redistest.Options{Config: []string{"repl-diskless-sync-delay 0"}})
 		replica := redistest.Replicas(t, master, 1)[0]
 		calls := make([]holdfast.Call, 100)
@@ -249,7 +249,7 @@ func TestDriverEvalWait(t *testing.T) {
 // In a Cluster WAIT goes to the server of the slot, also while that moves.
 func TestDriverEvalWaitInACluster(t *testing.T) {
 	nodes := redistest.Cluster(t, 3, 1)
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := d.open(t, "cluster://"+nodes[0].Addr()+","+nodes[1].Addr(), way{})
 		incr := func(key string) {
 			t.Helper()
@@ -291,7 +291,7 @@ func TestDriverEvalWaitInACluster(t *testing.T) {
 
 // Leases of many names are renewed together, with one WAIT behind a pipeline.
 func TestReplicasOneWaitForMany(t *testing.T) {
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		master, _ := replicated(t)
 		client, told := copied(t, d, master.URL(), time.Minute)
 		const names = 100

@@ -28,7 +28,7 @@ func TestDriverLeavesAFrozenMaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	guarded.Promoted(t)
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		eventually(t, "the new master takes writes", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

@@ -20,7 +20,7 @@ import (
 func TestThousandReaders(t *testing.T) {
 	const readers, ttl = 1000, 6 * time.Second
 	server := redistest.Start(t, redistest.Options{})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		store := &pipelines{Store: d.open(t, server.URL(), way{})}
 		c := holdfast.New(store, &holdfast.Options{TTL: ttl})
 		t.Cleanup(func() { _ = c.Close() })

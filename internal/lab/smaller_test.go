@@ -16,7 +16,7 @@ import (
 // where L alone was deleted. Nobody gets more than there is.
 func TestSharedSmaller(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		open := func() *holdfast.Client {
 			c := holdfast.New(d.open(t, server.URL(), way{}), nil)
 			t.Cleanup(func() { _ = c.Close() })

@@ -131,7 +131,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 		"the server has another name":        at("ca", ours.file(), "cert", cert, "key", key, "server_name", "other.internal"),
 		"no TLS":                             "redis://" + addr,
 	}
-	eachDriver(t, func(t *testing.T, d driver) {
+	eachDriver(t, func(t *testing.T, d library) {
 		named := at("ca", ours.file(), "cert", cert, "key", key, "server_name", "redis.internal")
 		eval(t, d.open(t, named, way{}), "return 1")
 		storetest.Run(t, func(t *testing.T) holdfast.Store {

@@ -57,9 +57,9 @@ func TestTopologiesWithoutAdminCommands(t *testing.T) {
 		config = append(config, "rename-command "+command+` ""`)
 	}
 	server := redistest.Start(t, redistest.Options{Config: config})
-	for name, driver := range drivers {
+	for name, d := range drivers {
 		t.Run(name, func(t *testing.T) {
-			store, err := driver(server.URL())
+			store, err := d(server.URL())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,16 +22,16 @@ type closer interface {
 }
 
 // open opens a driver with the trap in its way.
-func open(driver, url string, single bool, t *trap) (closer, error) {
-	store, err := opened(driver, url, single, t)
+func open(library, url string, single bool, t *trap) (closer, error) {
+	store, err := opened(library, url, single, t)
 	if err != nil {
 		return nil, err
 	}
 	return &watched{store, t}, nil
 }
 
-func opened(driver, url string, single bool, t *trap) (closer, error) {
-	switch driver {
+func opened(library, url string, single bool, t *trap) (closer, error) {
+	switch library {
 	case "rueidis":
 		store, err := rueidisstore.Open(url, &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) {
 			o.ForceSingleClient = single
@@ -64,7 +64,7 @@ func opened(driver, url string, single bool, t *trap) (closer, error) {
 		}
 		return store, nil
 	}
-	return nil, fmt.Errorf("no driver %q", driver)
+	return nil, fmt.Errorf("no library %q", driver)
 }
 
 // watched is a Store at which a trap can be set.
