@@ -18,7 +18,7 @@ import (
 // asked, an adopted hold is released; otherwise the hold can still be adopted.
 //
 // Errors: [ErrLost] with its cause, [ErrExport] if the text is damaged,
-// [ErrUnreachable], [ErrTooSlow], [ErrReplicas], [ErrClosed], a [ServerError], or the
+// [ErrUnreachable], [ErrTooSlow], [ErrReplicas], [ErrClosed], a [driver.ServerError], or the
 // error of ctx. A text that was exported under another [Options.Prefix] is an error. A
 // Client of a quorum cannot adopt.
 func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {

@@ -11,31 +11,32 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // prompt grants and releases at once and allocates nothing.
 type prompt struct{ granted, released []string }
 
-func (s *prompt) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+func (s *prompt) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name == "unlock" {
 		return s.released, nil
 	}
 	return s.granted, nil
 }
 
-func (s *prompt) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (s *prompt) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}
 	return results
 }
 
-func (s *prompt) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *prompt) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
-func (s *prompt) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (s *prompt) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, io.EOF
 }
 

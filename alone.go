@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -13,29 +14,29 @@ import (
 // last longer than a lease, so what must not wait falls back to L alone.
 
 // alone returns the call that does to L alone what a refused one was for.
-func alone(call Call) (Call, bool) {
+func alone(call driver.Call) (driver.Call, bool) {
 	switch call.Script {
 	case script.Unlock:
-		return Call{script.Drop, call.Keys[:1], call.Args[:1]}, true
+		return driver.Call{Script: script.Drop, Keys: call.Keys[:1], Args: call.Args[:1]}, true
 	case script.Rest:
-		return Call{script.Drop, call.Keys[:1], call.Args[:3]}, true
+		return driver.Call{Script: script.Drop, Keys: call.Keys[:1], Args: call.Args[:3]}, true
 	case script.Renew:
 		if len(call.Args) > 2 {
-			return Call{script.Keep, call.Keys[:1], []string{call.Args[0], call.Args[2]}}, true
+			return driver.Call{Script: script.Keep, Keys: call.Keys[:1], Args: []string{call.Args[0], call.Args[2]}}, true
 		}
-		return Call{script.Keep, call.Keys[:1], call.Args[:1]}, true
+		return driver.Call{Script: script.Keep, Keys: call.Keys[:1], Args: call.Args[:1]}, true
 	case script.Held, script.SharedHeld:
-		return Call{call.Script, call.Keys[:1], call.Args}, true
+		return driver.Call{Script: call.Script, Keys: call.Keys[:1], Args: call.Args}, true
 	case script.SharedUnlock:
-		return Call{script.SharedDrop, call.Keys[3:4], idsOf(call, 2)}, true
+		return driver.Call{Script: script.SharedDrop, Keys: call.Keys[3:4], Args: idsOf(call, 2)}, true
 	case script.SharedRenew:
-		return Call{script.SharedKeep, call.Keys[3:4], idsOf(call, 3)}, true
+		return driver.Call{Script: script.SharedKeep, Keys: call.Keys[3:4], Args: idsOf(call, 3)}, true
 	}
-	return Call{}, false
+	return driver.Call{}, false
 }
 
 // idsOf are the id of a call and the former ones, which begin there.
-func idsOf(call Call, former int) []string {
+func idsOf(call driver.Call, former int) []string {
 	return slices.Concat(call.Args[:1], call.Args[min(former, len(call.Args)):])
 }
 
@@ -46,7 +47,7 @@ func parted(err error) bool {
 }
 
 // evalAlone runs what is left of a call that was refused because of that.
-func (c *core) evalAlone(ctx context.Context, call Call, refused error) ([]string, error) {
+func (c *core) evalAlone(ctx context.Context, call driver.Call, refused error) ([]string, error) {
 	if rest, ok := alone(call); ok {
 		return c.store.Eval(ctx, rest)
 	}

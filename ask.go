@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-var (
-	errNoAnswer = errors.New("no answer in time")
-	strideText  = itoa(firstStride)
-)
+var errNoAnswer, strideText = errors.New("no answer in time"), itoa(firstStride)
 
 const (
 	asleep = time.Second     // a poll that is this late shows that the process was frozen
@@ -449,7 +447,7 @@ func (l *line) wasGone(t *tenure, a answer) error {
 
 // unrepeated reports whether the store can promise that each call runs at most once.
 func (c *core) unrepeated() bool {
-	s, ok := c.store.(SendsOnce)
+	s, ok := c.store.(driver.SendsOnce)
 	return ok && s.SendsOnce()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/slot"
@@ -88,7 +89,7 @@ func (c *core) unused(names []string, try bool, now clock.Instant) (err error) {
 // ask sends the script for all lines that are still in the bundle: the first
 // time, or once more, with the same ids.
 func (b *bundle) ask(now clock.Instant) {
-	call := Call{Script: script.MultiLock}
+	call := driver.Call{Script: script.MultiLock}
 	var carried []*request
 	for _, l := range b.lines {
 		if l.bundle != b {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
@@ -28,7 +29,7 @@ func (s *silent) Seam() clock.Seam {
 	return clock.Seam{Now: func() time.Duration { return time.Hour }}
 }
 
-func (s *silent) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+func (s *silent) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	err := io.EOF
 	switch call.Script.Name {
 	case "lock":
@@ -42,24 +43,24 @@ func (s *silent) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
 	return []string{"cancelled", "1763700000000000", ""}, nil
 }
 
-func (s *silent) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Result {
+func (s *silent) EvalAll(_ context.Context, calls []driver.Call) []driver.Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, call := range calls {
 		s.closed[call.Args[0]]++
 	}
-	results := make([]holdfast.Result, len(calls))
+	results := make([]driver.Result, len(calls))
 	for i := range results {
 		results[i].Reply = []string{"cancelled", "1763700000000000", ""}
 	}
 	return results
 }
 
-func (s *silent) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *silent) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
-func (s *silent) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (s *silent) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, io.EOF
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -108,10 +109,10 @@ func (c *core) servers(ctx context.Context, t *trial) ([]server, error) {
 	if !c.store.Sharded() {
 		return all, nil
 	}
-	calls := make([]Call, mastersSought)
+	calls := make([]driver.Call, mastersSought)
 	for i := range calls {
 		other := c.newTrial(i + 1)
-		calls[i] = Call{script.Check, other.keys[:], other.facts()}
+		calls[i] = driver.Call{Script: script.Check, Keys: other.keys[:], Args: other.facts()}
 	}
 	known := map[string]bool{all[0].info["run_id"]: true}
 	for _, result := range c.evalPipeline(ctx, calls, c.options.patience()) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -50,7 +51,7 @@ func (t *trial) id() string {
 	return newID(t.client+".", t.c.random, idTail(trialTTL, t.c.options.Owner))
 }
 
-func (t *trial) eval(ctx context.Context, s *Script, args ...string) ([]string, error) {
+func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	if t.silent != nil {
 		return nil, t.silent
 	}
@@ -58,7 +59,7 @@ func (t *trial) eval(ctx context.Context, s *Script, args ...string) ([]string, 
 	if s == script.Renew {
 		keys = t.keys.toRenew()
 	}
-	reply, err := t.c.evalBounded(ctx, Call{s, keys, args})
+	reply, err := t.c.evalBounded(ctx, driver.Call{Script: s, Keys: keys, Args: args})
 	if said, ok := asServerError(err); ok {
 		err = explain(said, t.keys.lock())
 	} else {
@@ -68,7 +69,7 @@ func (t *trial) eval(ctx context.Context, s *Script, args ...string) ([]string, 
 }
 
 // step runs a script that must answer with the word.
-func (t *trial) step(ctx context.Context, want string, s *Script, args ...string) error {
+func (t *trial) step(ctx context.Context, want string, s *driver.Script, args ...string) error {
 	reply, err := t.eval(ctx, s, args...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
@@ -177,7 +178,7 @@ func (t *trial) wait(ctx context.Context) Check {
 
 // letsGo reports whether a channel can be given up without the connection, which its
 // subscription shares with others of a Cluster.
-func (t *trial) letsGo(ctx context.Context, beside Subscription) bool {
+func (t *trial) letsGo(ctx context.Context, beside driver.Subscription) bool {
 	other := t.channel + ":2"
 	sub, err := t.c.subscribe(ctx, other, func(string) {})
 	if err != nil {
@@ -187,7 +188,7 @@ func (t *trial) letsGo(ctx context.Context, beside Subscription) bool {
 	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
 	defer cancel()
 	for { // until the server has heard of it
-		reply, err := t.c.evalBounded(ctx, Call{Script: listeners, Keys: []string{t.keys.lock()}, Args: []string{other}})
+		reply, err := t.c.evalBounded(ctx, driver.Call{Script: listeners, Keys: []string{t.keys.lock()}, Args: []string{other}})
 		if err != nil || len(reply) == 1 && reply[0] == "0" {
 			break
 		}
@@ -201,7 +202,7 @@ func (t *trial) letsGo(ctx context.Context, beside Subscription) bool {
 }
 
 // listeners counts the connections that listen to a channel of a Cluster.
-var listeners = NewScript("listeners", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]")
+var listeners = driver.NewScript("listeners", "return redis.call('PUBSUB', 'SHARDNUMSUB', ARGV[1])[2]")
 
 // hears waits for a push about an id. Where the server refused to publish there
 // is none.
@@ -224,7 +225,7 @@ func (t *trial) hears(ctx context.Context, kind, id string) bool {
 }
 
 // subscribe keeps what is pushed, as far as there is room.
-func (t *trial) subscribe(ctx context.Context) (Subscription, error) {
+func (t *trial) subscribe(ctx context.Context) (driver.Subscription, error) {
 	sub, err := t.c.subscribe(ctx, t.channel, func(payload string) {
 		select {
 		case t.pushed <- payload:
@@ -238,7 +239,7 @@ func (t *trial) subscribe(ctx context.Context) (Subscription, error) {
 }
 
 // ping asks whether the subscription is alive, as waiters do every few seconds.
-func (t *trial) ping(ctx context.Context, sub Subscription) error {
+func (t *trial) ping(ctx context.Context, sub driver.Subscription) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	done := make(chan error, 1)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
@@ -25,8 +26,8 @@ type Client struct {
 // what has to happen outside is noted in outbox, gathering, renewals and after, and
 // begins when unlock releases it.
 type core struct {
-	store   Store   // nil on a quorum
-	quorum  *quorum // nil on one master
+	store   driver.Store // nil on a quorum
+	quorum  *quorum      // nil on one master
 	options Options
 	clock   *clock.Clock
 	random  func() uint64
@@ -99,7 +100,7 @@ type core struct {
 //   - a channel from [Lease.Done] or from such a context, until the lease ends
 //
 // A token or a name does not keep it alive. So keep the Lease while you need the lock.
-func New(store Store, options *Options) *Client {
+func New(store driver.Store, options *Options) *Client {
 	if store == nil {
 		panic("holdfast: New needs a Store, such as rueidisstore.New(client) or embedded.Open(nil)")
 	}
@@ -117,7 +118,7 @@ func New(store Store, options *Options) *Client {
 
 // newCore makes a core that talks to nobody yet. carrier may lend a clock and
 // chance.
-func newCore(options Options, carrier Store) *core {
+func newCore(options Options, carrier driver.Store) *core {
 	var lent clock.Seam
 	if carrier, ok := carrier.(clock.Carrier); ok {
 		lent = carrier.Seam()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -173,23 +174,23 @@ func (l *line) shut() (calls []chore) {
 
 // chore is a call that Close makes.
 type chore struct {
-	call Call
+	call driver.Call
 	node *node // of a quorum; nil on one master
 }
 
 // ends are the calls that end an id: one, by that script, or on a quorum one for
 // each node or for the one that is meant.
-func (c *core) ends(id string, l *line, s *Script, only *node) (calls []chore) {
+func (c *core) ends(id string, l *line, s *driver.Script, only *node) (calls []chore) {
 	switch {
 	case c.quorum != nil:
 		for _, n := range c.quorum.nodes {
 			if only == nil || only == n {
-				calls = append(calls, chore{Call{script.QuorumUnlock, l.onNodes().leave[:], []string{id}}, n})
+				calls = append(calls, chore{driver.Call{Script: script.QuorumUnlock, Keys: l.onNodes().leave[:], Args: []string{id}}, n})
 			}
 		}
 	case c.restsUntil(id) > 0:
 		s, args := l.parting(id, "", c.restsUntil(id), c.clock.Now())
-		calls = append(calls, chore{Call{s, l.keys[:], args}, nil})
+		calls = append(calls, chore{driver.Call{Script: s, Keys: l.keys[:], Args: args}, nil})
 	case s == script.Unlock:
 		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
 	default:
@@ -216,7 +217,7 @@ func (c *core) undo(ctx context.Context, chores []chore) error {
 	if c.quorum != nil {
 		return c.quorum.undoAll(ctx, chores)
 	}
-	calls := make([]Call, len(chores))
+	calls := make([]driver.Call, len(chores))
 	for i := range chores {
 		calls[i] = chores[i].call
 	}
@@ -225,7 +226,7 @@ func (c *core) undo(ctx context.Context, chores []chore) error {
 
 // undoAt runs the calls in pipelines of bounded size, and again what was not
 // answered, until ctx ends.
-func undoAt(ctx context.Context, store Store, calls []Call) error {
+func undoAt(ctx context.Context, store driver.Store, calls []driver.Call) error {
 	done := make(chan error, 1)
 	go func() {
 		var refused error // for good
@@ -254,7 +255,7 @@ func undoAt(ctx context.Context, store Store, calls []Call) error {
 }
 
 // undoOnce returns the calls that have to be made again, and why.
-func undoOnce(ctx context.Context, store Store, calls []Call) (again []Call, err error) {
+func undoOnce(ctx context.Context, store driver.Store, calls []driver.Call) (again []driver.Call, err error) {
 	for batch := range slices.Chunk(calls, pipeline) {
 		if ctx.Err() != nil {
 			return append(again, batch...), ctx.Err()

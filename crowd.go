@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -63,8 +64,8 @@ func (g *gathering) leftAlone(l *line, now clock.Instant) {
 }
 
 // callOf is the call that does what all of them ask.
-func callOf(crowd []*request) Call {
-	call := Call{script.Crowd, make([]string, 0, 3*len(crowd)), append(make([]string, 0, 1+2*len(crowd)), strideText)}
+func callOf(crowd []*request) driver.Call {
+	call := driver.Call{Script: script.Crowd, Keys: make([]string, 0, 3*len(crowd)), Args: append(make([]string, 0, 1+2*len(crowd)), strideText)}
 	for _, r := range crowd {
 		ttl := ""
 		if r.call.Script == script.Lock {
@@ -82,7 +83,7 @@ func callOf(crowd []*request) Call {
 // under way.
 func (c *core) performCrowd(crowd, rest []*request) {
 	calls, attempt := pipelined(slices.Concat(crowd, rest))
-	calls = append([]Call{callOf(crowd)}, calls[len(crowd):]...)
+	calls = append([]driver.Call{callOf(crowd)}, calls[len(crowd):]...)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
 	results := c.evalCalls(ctx, calls)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // kinds are the scripts of each pipeline.
@@ -85,7 +86,7 @@ func TestLeftAloneByACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		left := map[string]bool{}
-		store.crowd = func(call holdfast.Call) holdfast.Result {
+		store.crowd = func(call driver.Call) driver.Result {
 			all := served(call)
 			for i := range all.Reply {
 				if i%3 == 0 {
@@ -108,7 +109,7 @@ func TestWantedNamesAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		asked := 0
-		store.crowd = func(call holdfast.Call) holdfast.Result {
+		store.crowd = func(call driver.Call) driver.Result {
 			all := served(call)
 			for i := range all.Reply {
 				all.Reply[i] = "again"
@@ -136,8 +137,8 @@ func TestWantedNamesAreRemembered(t *testing.T) {
 func TestCrowdIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		store.crowd = func(holdfast.Call) holdfast.Result {
-			return holdfast.Result{Err: holdfast.ServerError("NOPERM User app has no permissions to run the 'mget' command")}
+		store.crowd = func(driver.Call) driver.Result {
+			return driver.Result{Err: driver.ServerError("NOPERM User app has no permissions to run the 'mget' command")}
 		}
 		crowd(t, client, 30)
 		refused := store.count("crowd")
@@ -157,14 +158,14 @@ func TestCrowdIsRefused(t *testing.T) {
 // Nobody knows whether a crowd ran that was not answered: nothing is sent anew in its
 // name, and each asks again by itself, with the same id.
 func TestCrowdWithoutAnAnswer(t *testing.T) {
-	for name, broken := range map[string]holdfast.Result{
+	for name, broken := range map[string]driver.Result{
 		"an error": {Err: errors.New("connection reset")}, "an answer too short": {Reply: []string{"granted 3527400000000063 64 0 1763700000 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, client := far(t, holdfast.Options{})
-				var first holdfast.Call
-				store.crowd = func(call holdfast.Call) holdfast.Result {
+				var first driver.Call
+				store.crowd = func(call driver.Call) driver.Result {
 					if first.Script == nil {
 						first = call
 						return broken
@@ -215,7 +216,7 @@ func TestACrowdKeepsTheOrderOfALine(t *testing.T) {
 func TestRecalledIsNoCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		store.crowd = func(call holdfast.Call) holdfast.Result {
+		store.crowd = func(call driver.Call) driver.Result {
 			all := served(call)
 			for i, word := range all.Reply { // two wait behind each
 				all.Reply[i] = strings.Replace(word, " 64 0 ", " 64 2 ", 1)

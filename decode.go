@@ -3,6 +3,7 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/driver"
 	"strconv"
 	"strings"
 	"time"
@@ -292,11 +293,11 @@ func decodeMessage(payload string) (message, error) {
 	return m, nil
 }
 
-func asServerError(err error) (ServerError, bool) {
+func asServerError(err error) (driver.ServerError, bool) {
 	if err == nil {
 		return "", false
 	}
-	var said ServerError
+	var said driver.ServerError
 	ok := errors.As(err, &said)
 	return said, ok
 }

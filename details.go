@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -150,9 +151,9 @@ func (b *badge) send() {
 	b.c.after = append(b.c.after, func() { go b.write() })
 }
 
-func (b *badge) call(text string) Call {
+func (b *badge) call(text string) driver.Call {
 	life := detailsLife + b.c.options.TTL
-	return Call{script.DetailsNote, []string{detailsPrefix + b.c.client}, []string{text, itoa(life.Milliseconds())}}
+	return driver.Call{Script: script.DetailsNote, Keys: []string{detailsPrefix + b.c.client}, Args: []string{text, itoa(life.Milliseconds())}}
 }
 
 // write tries once; the next time is detailsEvery later.
@@ -216,9 +217,9 @@ func (c *core) addDetails(callers context.Context, states ...*State) {
 	if len(ids) == 0 {
 		return
 	}
-	calls := make([]Call, len(ids))
+	calls := make([]driver.Call, len(ids))
 	for i, id := range ids {
-		calls[i] = Call{script.DetailsLook, []string{detailsPrefix + id}, nil}
+		calls[i] = driver.Call{Script: script.DetailsLook, Keys: []string{detailsPrefix + id}, Args: nil}
 	}
 	known := make(map[string]badgeText, len(ids))
 	for i, r := range c.evalMany(callers, calls, detailsWait) {
@@ -272,7 +273,7 @@ func (s *State) eachHolder(f func(h *Holder)) {
 }
 
 // decodeDetails reads what anybody may have written.
-func decodeDetails(r Result) (text badgeText, ok bool) {
+func decodeDetails(r driver.Result) (text badgeText, ok bool) {
 	if r.Err != nil || len(r.Reply) != 2 || r.Reply[0] != "details" || len(r.Reply[1]) > 16*MaxDetail {
 		return text, false
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -224,17 +225,17 @@ func (l *line) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
 	return l.c.begin(&errand{call: l.announcement(u), line: l, until: now.Add(l.c.options.TTL)}, now).ended()
 }
 
-func (l *line) announcement(u *turn) Call {
+func (l *line) announcement(u *turn) driver.Call {
 	who := l.candidate
 	return l.keys.announcement(u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
 }
 
-func (k *keys) announcement(id string, token int64, inCluster bool, number int64, value string) Call {
+func (k *keys) announcement(id string, token int64, inCluster bool, number int64, value string) driver.Call {
 	sharded := ""
 	if inCluster {
 		sharded = "s"
 	}
-	return Call{script.Announce, k.election(), []string{id, itoa(token), k.stage(), sharded, itoa(number), value}}
+	return driver.Call{Script: script.Announce, Keys: k.election(), Args: []string{id, itoa(token), k.stage(), sharded, itoa(number), value}}
 }
 
 // election are the keys of an election: L and T, the term that was announced.
@@ -261,7 +262,7 @@ func (l Leader) None() bool { return l.Hash == "" }
 // Leader returns the current leader, or the zero [Leader] if nobody leads. A leader
 // whose process hangs still leads until its term expires.
 //
-// Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or the error of
+// Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or the error of
 // ctx.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	c := e.client.core
@@ -281,7 +282,7 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 		}
 		return leaderOf(state.Holder, state.term), nil
 	}
-	reply, err := c.evalWithin(ctx, Call{script.Leader, k.election(), nil}, limit)
+	reply, err := c.evalWithin(ctx, driver.Call{Script: script.Leader, Keys: k.election(), Args: nil}, limit)
 	if err != nil {
 		return Leader{}, unanswered(e.name, k.lock(), err)
 	}

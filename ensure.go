@@ -16,7 +16,7 @@ import (
 //
 // EnsureHeld blocks until Redis answers or ctx ends, at most 3 s. A nil error means
 // that the name was held when Redis was asked. [ErrLost] and [ErrReleased] mean that
-// the lease is over. After [ErrUnreachable], [ErrReplicas] or a [ServerError], the
+// the lease is over. After [ErrUnreachable], [ErrReplicas] or a [driver.ServerError], the
 // lease lasts until its deadline.
 func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

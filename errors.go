@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/driver"
 	"os"
 	"strings"
 	"time"
@@ -211,7 +212,7 @@ const demotedWhileWaiting = "WAIT cannot be used with replica"
 // every failure of the network, and those answers of a server that speak of
 // its state and not of us.
 func passing(err error) bool {
-	var said ServerError
+	var said driver.ServerError
 	if !errors.As(err, &said) {
 		return true
 	}
@@ -232,7 +233,7 @@ func passing(err error) bool {
 
 // doubtful tells an error after which another server may answer than before.
 func doubtful(err error) bool {
-	var said ServerError
+	var said driver.ServerError
 	if !errors.As(err, &said) {
 		return true
 	}
@@ -262,7 +263,7 @@ func notTheCallers(err error) error {
 }
 
 // explain adds what to do to an answer that does not say it.
-func explain(said ServerError, l string) error {
+func explain(said driver.ServerError, l string) error {
 	switch {
 	case strings.Contains(string(said), "WRONGTYPE"):
 		return fmt.Errorf("another program or another kind of lock uses the key %s, or a key derived from it; use another name or prefix: %w", shorten(l), said)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/driver"
 	"strconv"
 	"strings"
 )
@@ -45,7 +46,7 @@ func (e *StaleError) Unwrap() []error { return []error{ErrStale, ErrLost} }
 // cjson.encode.
 //
 // A nil error means that the script ran to its end. After a [*LostError] or
-// [*StaleError] it did not run. A [ServerError] is the error of the script or the
+// [*StaleError] it did not run. A [driver.ServerError] is the error of the script or the
 // refusal of the server. Writes before an error in the script remain. After
 // [ErrUnreachable] or the error of ctx, the script may have run, or may run while the
 // lease lasts. Eval does not retry it. A client library that repeats calls by itself
@@ -70,7 +71,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := checkGuarded(script, line.keys, keys, c.store.Sharded()); err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", line.name, err)
 	}
-	call := Call{
+	call := driver.Call{
 		Script: c.guarded.script(script),
 		Keys:   append([]string{line.keys.lock(), line.keys.written()}, keys...),
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
@@ -89,7 +90,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 }
 
 // evalRefused tells the guard's words from those of the script and the server.
-func (l *Lease) evalRefused(said ServerError) error {
+func (l *Lease) evalRefused(said driver.ServerError) error {
 	u := l.turn
 	verdict, _ := strings.CutPrefix(string(said), "HOLDFAST ")
 	switch kind, about, _ := strings.Cut(verdict, ": "); {

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // The examples of this package are compiled and not run, since they need a server.
 // Those of package embedded run without one.
 
 // store connects to the servers: store, err := rueidisstore.Open("redis://localhost:6379", nil)
-var store holdfast.Store
+var store driver.Store
 
 // client locks names: client := holdfast.New(store, nil)
 var client *holdfast.Client
@@ -53,9 +54,9 @@ func ExampleNew() {
 
 // Three independent servers: locks go on while one of them is down.
 func ExampleNewQuorum() {
-	var nodes []holdfast.Store
+	var nodes []driver.Store
 	for _, url := range []string{"redis://a:6379", "redis://b:6379", "redis://c:6379"} {
-		nodes = append(nodes, holdfast.Lazy(func() (holdfast.Store, error) {
+		nodes = append(nodes, driver.Lazy(func() (driver.Store, error) {
 			return open(url) // return rueidisstore.Open(url, nil)
 		}))
 	}
@@ -229,4 +230,4 @@ func pay(ctx context.Context, invoice int, token int64) error {
 }
 
 // open stands for rueidisstore.Open(url, nil).
-func open(url string) (holdfast.Store, error) { return nil, fmt.Errorf("no driver for %s", url) }
+func open(url string) (driver.Store, error) { return nil, fmt.Errorf("no driver for %s", url) }

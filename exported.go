@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -38,7 +39,7 @@ type ExportedHold struct {
 //
 // After [ErrUnreachable] or the error of ctx, it is unknown whether the hold was
 // prolonged. Other errors: [ErrExport], [ErrReplicas], [ErrTooSlow], [ErrClosed], or a
-// [ServerError]. A Client of a quorum returns an error.
+// [driver.ServerError]. A Client of a quorum returns an error.
 func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
 	x, hold, err := c.lookExported(ctx, text, "RenewExported", "renew")
 	if err != nil || c.options.WaitReplicas == 0 {
@@ -81,7 +82,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	}
 	until := c.clock.Now().Add(c.options.patience())
 	for {
-		reply, unlockErr := c.evalUntil(ctx, until, x.name, Call{script.Unlock, k[:], args})
+		reply, unlockErr := c.evalUntil(ctx, until, x.name, driver.Call{Script: script.Unlock, Keys: k[:], Args: args})
 		if unlockErr != nil {
 			return unlockErr
 		}
@@ -116,8 +117,8 @@ func (c *core) overtaken(ctx context.Context, x exported, k *keys) error {
 	return err
 }
 
-func exportedCall(x exported, k *keys, word ...string) Call {
-	return Call{script.Exported, k.withOrder(), append([]string{x.id, itoa(x.last)}, word...)}
+func exportedCall(x exported, k *keys, word ...string) driver.Call {
+	return driver.Call{Script: script.Exported, Keys: k.withOrder(), Args: append([]string{x.id, itoa(x.last)}, word...)}
 }
 
 // lookExported runs the script, with word to prolong.
@@ -196,14 +197,14 @@ func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHo
 	ctx, cancel := context.WithTimeout(ctx, wait+c.options.attempt())
 	defer cancel()
 	type outcome struct {
-		result Result
+		result driver.Result
 		acked  int
 	}
 	done := make(chan outcome, 1)
 	sent := c.clock.Exact()
 	go func() {
-		results, acked, err := c.store.EvalWait(ctx, []Call{call}, c.options.WaitReplicas, wait)
-		done <- outcome{Result{results[0].Reply, or(results[0].Err, err)}, acked}
+		results, acked, err := c.store.EvalWait(ctx, []driver.Call{call}, c.options.WaitReplicas, wait)
+		done <- outcome{driver.Result{Reply: results[0].Reply, Err: or(results[0].Err, err)}, acked}
 	}()
 	var o outcome
 	select {

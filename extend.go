@@ -21,7 +21,7 @@ import (
 // Extend blocks until Redis answers or ctx ends, at most 3 s. [ErrLost] and
 // [ErrReleased] mean that the lease is over. After [ErrUnreachable] or the error of
 // ctx, Redis may have prolonged the name, but the deadline of the lease is not changed.
-// After [ErrReplicas] or a [ServerError] it is not changed either. Extend returns an
+// After [ErrReplicas] or a [driver.ServerError] it is not changed either. Extend returns an
 // error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
 // the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {

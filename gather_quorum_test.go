@@ -12,17 +12,18 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // quorumOf makes a Client of three nodes.
-func quorumOf(t *testing.T, options holdfast.Options, nodes ...holdfast.Store) *holdfast.Client {
+func quorumOf(t *testing.T, options holdfast.Options, nodes ...driver.Store) *holdfast.Client {
 	options.Quorum, options.Logger = "orders/1/3-5f3a9c0d1e", slog.New(slog.DiscardHandler)
 	client := holdfast.NewQuorum(&options, nodes...)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 
-func farNodes() (nodes []*distant, stores []holdfast.Store) {
+func farNodes() (nodes []*distant, stores []driver.Store) {
 	for i := range 3 {
 		nodes = append(nodes, &distant{began: time.Now(), run: fmt.Sprint("a", i)})
 		stores = append(stores, nodes[i])
@@ -112,12 +113,12 @@ func (s *deaf) hang(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s *deaf) Eval(ctx context.Context, _ holdfast.Call) ([]string, error) {
+func (s *deaf) Eval(ctx context.Context, _ driver.Call) ([]string, error) {
 	return nil, s.hang(ctx)
 }
 
-func (s *deaf) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	return slices.Repeat([]holdfast.Result{{Err: s.hang(ctx)}}, len(calls))
+func (s *deaf) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	return slices.Repeat([]driver.Result{{Err: s.hang(ctx)}}, len(calls))
 }
 
 // A node that hangs costs those who lock nothing, and however many they are, no more

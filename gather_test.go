@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
@@ -23,8 +24,8 @@ const away = 100 * time.Millisecond // from sending to the answer
 type distant struct {
 	began   time.Time
 	sharded bool
-	crowd   func(holdfast.Call) holdfast.Result // what it answers to a crowd; nil: everybody gets what he asks for
-	run     string                              // of a quorum's node
+	crowd   func(driver.Call) driver.Result // what it answers to a crowd; nil: everybody gets what he asks for
+	run     string                          // of a quorum's node
 
 	mu   sync.Mutex
 	sent []sent
@@ -45,7 +46,7 @@ func (s *distant) Seam() clock.Seam {
 	return clock.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
 }
 
-func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
+func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 	noted := sent{after: time.Since(s.began), method: method}
 	for _, call := range calls {
 		noted.kinds = append(noted.kinds, call.Script.Name)
@@ -64,7 +65,7 @@ func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
 	s.sent = append(s.sent, noted)
 	s.mu.Unlock()
 	time.Sleep(away)
-	results := make([]holdfast.Result, len(calls))
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		switch call.Script.Name {
 		case "lock":
@@ -99,7 +100,7 @@ func (s *distant) note(method string, calls []holdfast.Call) []holdfast.Result {
 }
 
 // served is a crowd in which everybody gets what he asks for.
-func served(call holdfast.Call) (all holdfast.Result) {
+func served(call driver.Call) (all driver.Result) {
 	for i := 2; i < len(call.Args); i += 2 {
 		word := "released"
 		if call.Args[i] != "" {
@@ -110,20 +111,20 @@ func served(call holdfast.Call) (all holdfast.Result) {
 	return all
 }
 
-func (s *distant) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
-	result := s.note("Eval", []holdfast.Call{call})[0]
+func (s *distant) Eval(_ context.Context, call driver.Call) ([]string, error) {
+	result := s.note("Eval", []driver.Call{call})[0]
 	return result.Reply, result.Err
 }
 
-func (s *distant) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Result {
+func (s *distant) EvalAll(_ context.Context, calls []driver.Call) []driver.Result {
 	return s.note("EvalAll", calls)
 }
 
-func (s *distant) EvalWait(_ context.Context, calls []holdfast.Call, replicas int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *distant) EvalWait(_ context.Context, calls []driver.Call, replicas int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.note("EvalWait", calls), replicas, nil
 }
 
-func (s *distant) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (s *distant) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, errors.New("no subscriptions")
 }
 

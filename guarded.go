@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/slot"
 )
@@ -16,7 +17,7 @@ import (
 // would remember for ever, must not fill its own memory too.
 type guardedScripts struct {
 	mu    sync.Mutex // guards the rest
-	known map[string]*Script
+	known map[string]*driver.Script
 	size  int // bytes of their sources
 }
 
@@ -26,14 +27,14 @@ const (
 )
 
 // script is source behind the guard.
-func (g *guardedScripts) script(source string) *Script {
+func (g *guardedScripts) script(source string) *driver.Script {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s := g.known[source]; s != nil {
 		return s
 	}
 	if g.size += len(source); g.known == nil || len(g.known) == maxGuarded || g.size > maxGuardedSize {
-		g.known, g.size = make(map[string]*Script), len(source)
+		g.known, g.size = make(map[string]*driver.Script), len(source)
 	}
 	s := script.Guarded(source)
 	g.known[source] = s

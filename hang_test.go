@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
@@ -28,7 +29,7 @@ func (s *hanging) Seam() clock.Seam {
 	return clock.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
 }
 
-func (s *hanging) Eval(context.Context, holdfast.Call) ([]string, error) {
+func (s *hanging) Eval(context.Context, driver.Call) ([]string, error) {
 	if s.answers.Add(-1) >= 0 {
 		return []string{fmt.Sprintf("granted %d 64 0 1763700000 0", 2*1763700000*1000000)}, nil
 	}
@@ -36,19 +37,19 @@ func (s *hanging) Eval(context.Context, holdfast.Call) ([]string, error) {
 	return nil, errors.New("hung up")
 }
 
-func (s *hanging) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (s *hanging) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}
 	return results
 }
 
-func (s *hanging) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *hanging) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
-func (s *hanging) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (s *hanging) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	<-s.free
 	return nil, errors.New("hung up")
 }

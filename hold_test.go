@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Mistakes of the program panic, and say what is allowed.
 func TestHoldOutOfRange(t *testing.T) {
-	client := holdfast.New(refusing{func(holdfast.Call) string { return "ERR no" }}, nil)
+	client := holdfast.New(refusing{func(driver.Call) string { return "ERR no" }}, nil)
 	defer func() { _ = client.Close() }()
 	lock := func(least, most time.Duration) func() {
 		return func() {

@@ -14,13 +14,13 @@ import (
 // fewestExamples is how many examples the page of a package must show: they
 // are what a reader tries first. A quorum's stand in the root.
 var fewestExamples = map[string]int{
-	"rueidisstore": 2,
-	"goredisstore": 2,
-	"embedded":     2,
-	"journal":      1,
-	"server":       1,
-	"fence":        1,
-	"storetest":    1,
+	"rueidisstore":      2,
+	"goredisstore":      2,
+	"embedded":          2,
+	"journal":           1,
+	"server":            1,
+	"fence":             1,
+	"driver/drivertest": 1,
 }
 
 // TestExamplesAreShown asks Go's own reader of documentation which examples a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/holdfast-go/holdfast/driver"
 	"iter"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ const listed = 1000
 // it. Inspect blocks until Redis has answered or ctx has ended. It waits at most
 // another 250 ms for the [Details] of holders and waiters.
 //
-// Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or the error of
+// Errors: [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or the error of
 // ctx.
 func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	k, err := c.openKeys(name)
@@ -104,11 +105,11 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 }
 
 // evalBounded is evalWithin the patience with the store.
-func (c *core) evalBounded(callers context.Context, call Call) (reply []string, err error) {
+func (c *core) evalBounded(callers context.Context, call driver.Call) (reply []string, err error) {
 	return c.evalWithin(callers, call, c.options.patience())
 }
 
-func (c *core) evalWithin(callers context.Context, call Call, limit time.Duration) (reply []string, err error) {
+func (c *core) evalWithin(callers context.Context, call driver.Call, limit time.Duration) (reply []string, err error) {
 	ctx, cancel := context.WithTimeout(callers, limit)
 	defer func() {
 		if callers.Err() == nil {
@@ -190,7 +191,7 @@ func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *
 
 // Names yields the names with a prefix that were locked in the last day, in no order.
 // It scans the whole keyspace. It ends after an error: [ErrUnreachable], [ErrClosed], a
-// [ServerError], or the error of ctx.
+// [driver.ServerError], or the error of ctx.
 func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		switch {

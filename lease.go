@@ -260,7 +260,7 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 //
 // A nil error does not prove that you held the lock until the call. If another client
 // deleted or took the key after the last renewal, Release can return nil. It returns
-// ErrLost if the store never repeats a command, see [SendsOnce], and Redis answers
+// ErrLost if the store never repeats a command, see [driver.SendsOnce], and Redis answers
 // before the deadline. Stores of goredisstore.New and rueidisstore.New may repeat one.
 // Release also returns nil if a local waiter takes over, if the name lingers (see
 // [Options.Linger]), or on a quorum. To check at the end of the work, call

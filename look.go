@@ -3,6 +3,7 @@ package holdfast
 import (
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -12,7 +13,7 @@ type look struct {
 	name string
 	k    *keys
 	args []string
-	call Call
+	call driver.Call
 	bare error // the refusal to let us see R and T
 
 	done  bool
@@ -23,7 +24,7 @@ type look struct {
 // newLook begins to look at a name, of whose waiters at most so many are listed.
 func (c *core) newLook(name string, k *keys, most int) *look {
 	l := &look{c: c, name: name, k: k, args: []string{strconv.Itoa(most), c.shardOf(k)}}
-	l.call = Call{script.Inspect, append(k.withOrder(), k.election()[1], k.size()), l.args}
+	l.call = driver.Call{Script: script.Inspect, Keys: append(k.withOrder(), k.election()[1], k.size()), Args: l.args}
 	return l
 }
 
@@ -39,7 +40,7 @@ func (l *look) heard(reply []string, err error) {
 		l.call.Keys = l.k[:]
 		return
 	case err == nil && len(reply) > 0 && reply[0] == "other kind" && l.call.Script == script.Inspect:
-		l.call = Call{script.SharedInspect, l.k.withHolders(), l.args}
+		l.call = driver.Call{Script: script.SharedInspect, Keys: l.k.withHolders(), Args: l.args}
 		return
 	}
 	l.done = true

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"github.com/holdfast-go/holdfast/driver"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,9 +12,9 @@ import (
 // evalMany runs calls that only look, in pipelines of bounded size, a few at a time,
 // and returns one Result for each. Each pipeline has so long, whatever the driver does.
 // When nothing in one is answered no more are begun: what is left is not answered.
-func (c *core) evalMany(ctx context.Context, calls []Call, limit time.Duration) []Result {
+func (c *core) evalMany(ctx context.Context, calls []driver.Call, limit time.Duration) []driver.Result {
 	const atOnce = 4
-	results := make([]Result, len(calls))
+	results := make([]driver.Result, len(calls))
 	for i := range results {
 		results[i].Err = errNoAnswer
 	}
@@ -41,13 +42,13 @@ func (c *core) evalMany(ctx context.Context, calls []Call, limit time.Duration) 
 }
 
 // answeredAtAll reports whether the server said anything.
-func answeredAtAll(r Result) bool {
+func answeredAtAll(r driver.Result) bool {
 	_, said := asServerError(r.Err)
 	return r.Err == nil || said
 }
 
 // evalPipeline is evalAllWithin a limit.
-func (c *core) evalPipeline(callers context.Context, calls []Call, limit time.Duration) []Result {
+func (c *core) evalPipeline(callers context.Context, calls []driver.Call, limit time.Duration) []driver.Result {
 	ctx, cancel := context.WithTimeout(callers, limit)
 	defer cancel()
 	return evalAllWithin(ctx, c.ctx, c.store, calls)

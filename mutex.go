@@ -85,7 +85,7 @@ func (m *Mutex) Name() string { return m.name }
 // [context.Cause] has the reason.
 //
 // Other errors: [ErrName], [ErrKind], [ErrDeadlock], [ErrTooSlow], [ErrReplicas],
-// [ErrQuorum], [ErrClosed], or a permanent [ServerError].
+// [ErrQuorum], [ErrClosed], or a permanent [driver.ServerError].
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, false) }
 
 // TryLock is Lock without waiting for a holder. If the name is held or has earlier

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -237,8 +238,8 @@ func (l *Lease) waive() {
 
 // noteRun writes the record, in bounded time. A token above ours in it means
 // that the lease is over.
-func (c *Client) noteRun(ctx context.Context, lease *Lease, s *Script, what, life string) error {
-	reply, err := c.evalPatiently(ctx, Call{s, onceKeys(lease.turn.line.keys), []string{itoa(lease.Token()), what, life}})
+func (c *Client) noteRun(ctx context.Context, lease *Lease, s *driver.Script, what, life string) error {
+	reply, err := c.evalPatiently(ctx, driver.Call{Script: s, Keys: onceKeys(lease.turn.line.keys), Args: []string{itoa(lease.Token()), what, life}})
 	if err == nil && len(reply) > 0 && reply[0] == "scheduled" {
 		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, lease.Name())
 	}
@@ -256,7 +257,7 @@ func (c *Client) noteRun(ctx context.Context, lease *Lease, s *Script, what, lif
 
 // evalPatiently runs a script until it is answered or refused for good, for as
 // long as Release would wait.
-func (c *core) evalPatiently(callers context.Context, call Call) (reply []string, err error) {
+func (c *core) evalPatiently(callers context.Context, call driver.Call) (reply []string, err error) {
 	ctx, cancel := context.WithTimeout(callers, max(c.patienceToRelease(), time.Second))
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
@@ -281,7 +282,7 @@ func (c *core) evalPatiently(callers context.Context, call Call) (reply []string
 // LastRun returns the newest run of [Client.Once] or [Client.OnceEvery] for a name. Package
 // gocronlock puts a prefix before the name of a job: LastRun needs "job:report".
 //
-// Errors: [ErrNeverRan], [ErrName], [ErrUnreachable], [ErrClosed], a [ServerError], or
+// Errors: [ErrNeverRan], [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or
 // the error of ctx. A Client of a quorum returns an error.
 func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	k, err := c.openKeys(name)
@@ -320,7 +321,7 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 
 // lookOnce fills a NotDueError with what stands in Redis.
 func (c *core) lookOnce(ctx context.Context, name string, k *keys) (*NotDueError, error) {
-	reply, err := c.evalPatiently(ctx, Call{script.OnceLook, onceKeys(k), nil})
+	reply, err := c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: onceKeys(k), Args: nil})
 	if err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -128,7 +129,7 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 
 // look asks which tick is the nearest. It is an error if that can't begin.
 func (s *start) look(ctx context.Context) error {
-	reply, err := s.c.evalPatiently(ctx, Call{script.OnceLook, onceKeys(s.keys), []string{itoa(s.period.Microseconds()), s.given}})
+	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: onceKeys(s.keys), Args: []string{itoa(s.period.Microseconds()), s.given}})
 	if err != nil {
 		return fmt.Errorf("holdfast: %s: %w", s.name, err)
 	}
@@ -202,7 +203,7 @@ func (s *start) note(ctx context.Context, token int64, outcome string, again boo
 	if again {
 		back = itoa(s.period.Microseconds())
 	}
-	reply, err := s.c.evalPatiently(ctx, Call{script.OnceEnd, onceKeys(s.keys), []string{itoa(token), outcome, s.life, s.run, back}})
+	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceEnd, Keys: onceKeys(s.keys), Args: []string{itoa(token), outcome, s.life, s.run, back}})
 	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
 		err = errors.New("the record belongs to another run")
 	}

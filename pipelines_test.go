@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
@@ -27,20 +28,20 @@ func (s *slow) Seam() clock.Seam {
 	return clock.Seam{Now: func() time.Duration { return time.Since(s.began) }} // the bubble's time
 }
 
-func (s *slow) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+func (s *slow) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name == "unlock" {
 		return []string{"released"}, nil
 	}
 	return []string{"granted 3527400000000063 64 0 1763700000 0"}, nil
 }
 
-func (s *slow) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Result {
+func (s *slow) EvalAll(_ context.Context, calls []driver.Call) []driver.Result {
 	s.most.Store(max(s.most.Load(), s.now.Add(1)))
 	defer s.now.Add(-1)
 	if !s.closing.Load() {
 		time.Sleep(2 * time.Second)
 	}
-	results := make([]holdfast.Result, len(calls))
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply = []string{"renewed 0 0 0 0 0"}
 		if call.Script.Name == "unlock" {
@@ -50,11 +51,11 @@ func (s *slow) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Resu
 	return results
 }
 
-func (s *slow) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *slow) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
-func (s *slow) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (s *slow) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, errors.New("no subscriptions")
 }
 
@@ -96,14 +97,14 @@ type acknowledged struct {
 	late atomic.Int64 // renewals that came after six seconds
 }
 
-func (s *acknowledged) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *acknowledged) EvalWait(ctx context.Context, calls []driver.Call, replicas int, _ time.Duration) ([]driver.Result, int, error) {
 	if time.Since(s.began) > 6*time.Second {
 		s.late.Add(1)
 	}
 	if time.Since(s.began) > time.Second {
 		return s.EvalAll(ctx, calls), replicas, nil
 	}
-	return []holdfast.Result{{Reply: []string{"renewed 3527400000000063 64 0 0 0"}}}, replicas, nil
+	return []driver.Result{{Reply: []string{"renewed 3527400000000063 64 0 0 0"}}}, replicas, nil
 }
 
 func (s *acknowledged) Sharded() bool { return true } // each renewal travels alone

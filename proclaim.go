@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Proclaim changes the value of the leader whose term this lease is. Leader, Observe
@@ -17,7 +18,7 @@ import (
 // ttl and with each later announcement, every 5 min.
 //
 // Errors: [ErrLost] and [ErrReleased], if the term is over; [ErrValue]; a
-// [ServerError]. A lease that is not of an [Election], or is of a quorum, returns an
+// [driver.ServerError]. A lease that is not of an [Election], or is of a quorum, returns an
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	u := l.turn
@@ -53,7 +54,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 }
 
 // proclaim asks until Redis says that the term is over, or that it was noted.
-func (c *core) proclaim(ctx context.Context, u *turn, call Call) error {
+func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
 	until := c.clock.Now().Add(c.options.patience())
 	for {
 		reply, err := c.evalUntil(ctx, until, u.line.name, call)

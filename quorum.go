@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -19,7 +20,7 @@ const MaxQuorumTTL = time.Minute
 
 // NewQuorum returns a Client that locks names on a majority of independent masters. It
 // needs an odd number of stores, at least three. Locks work while a minority of the
-// masters is dead, frozen or unreachable. [Lazy] makes stores of nodes that may be off
+// masters is dead, frozen or unreachable. [driver.Lazy] makes stores of nodes that may be off
 // when the program starts.
 //
 // [Options.Quorum] is the quorum-id that [InitQuorum] or "holdfast quorum init"
@@ -38,7 +39,7 @@ const MaxQuorumTTL = time.Minute
 //   - Tokens rise while at most a minority of the nodes loses its data at a time.
 //
 // NewQuorum panics if the stores or options are not allowed.
-func NewQuorum(options *Options, stores ...Store) *Client {
+func NewQuorum(options *Options, stores ...driver.Store) *Client {
 	if len(stores) < 3 || len(stores)%2 == 0 {
 		panic(fmt.Sprintf("holdfast: NewQuorum got %d stores: it needs an odd number, 3 or more (one more store than an odd number tolerates no more failures)", len(stores)))
 	}
@@ -101,7 +102,7 @@ type quorum struct {
 // atomics.
 type node struct {
 	number   int
-	store    Store
+	store    driver.Store
 	usual    time.Duration // round trip, lately; 0: not known
 	inflight int           // requests that have not come back
 	spoke    clock.Instant // when it last answered, or was first asked of what it owes
@@ -122,7 +123,7 @@ const crowd = 64
 var errSilent = errors.New("the node does not answer")
 
 // eval runs a call. A node that hangs must not gather goroutines.
-func (n *node) eval(ctx context.Context, call Call) ([]string, error) {
+func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	defer n.busy.Add(-1)
 	if n.hangs() {
 		return nil, errSilent
@@ -131,10 +132,10 @@ func (n *node) eval(ctx context.Context, call Call) ([]string, error) {
 }
 
 // evalAll is eval for calls that travel together.
-func (n *node) evalAll(ctx context.Context, calls []Call) []Result {
+func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	defer n.busy.Add(-1)
 	if n.hangs() {
-		return slices.Repeat([]Result{{Err: errSilent}}, len(calls))
+		return slices.Repeat([]driver.Result{{Err: errSilent}}, len(calls))
 	}
 	return n.store.EvalAll(ctx, calls)
 }
@@ -193,7 +194,7 @@ func (l *line) onNodes() *nodeKeys {
 }
 
 // send notes a request to one node; see core.send.
-func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
+func (q *quorum) send(n *node, s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
 	keys := l.onNodes().lock[:3]
 	switch s {
 	case script.QuorumLock:
@@ -204,7 +205,7 @@ func (q *quorum) send(n *node, s *Script, l *line, t *tenure, now clock.Instant,
 		keys = l.nodeKeys.leave[:]
 	}
 	r := &request{
-		call: Call{s, keys, args}, line: l, tenure: t, node: n,
+		call: driver.Call{Script: s, Keys: keys, Args: args}, line: l, tenure: t, node: n,
 		sent: now, attempt: q.c.options.attempt(), answered: answered,
 	}
 	if n.inflight == 0 {
@@ -254,7 +255,7 @@ func (q *quorum) undoOn(n *node, id string, l *line, now, until clock.Instant) {
 }
 
 func (q *quorum) unlockOn(n *node, args []string, l *line, now, until clock.Instant) *errand {
-	return q.c.begin(&errand{call: Call{script.QuorumUnlock, l.onNodes().leave[:], args}, line: l, node: n, until: until}, now)
+	return q.c.begin(&errand{call: driver.Call{Script: script.QuorumUnlock, Keys: l.onNodes().leave[:], Args: args}, line: l, node: n, until: until}, now)
 }
 
 // ghost is core.ghost for one node: others need not have it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -16,7 +17,7 @@ import (
 // is unreachable.
 type QuorumMember struct {
 	Address string
-	Store   Store
+	Store   driver.Store
 }
 
 // QuorumNode is the state of one member of a quorum.
@@ -64,13 +65,13 @@ func eachMember[T any](members []QuorumMember, do func(QuorumMember) T) []T {
 var errNotOpen = errors.New("can't be reached")
 
 // eval is bounded by ctx, whatever the driver does.
-func (m QuorumMember) eval(ctx context.Context, s *Script, args ...string) ([]string, error) {
+func (m QuorumMember) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	if m.Store == nil {
 		return nil, errNotOpen
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	reply, err := evalWithin(ctx, context.Background(), m.Store, Call{s, []string{markerKey}, args})
+	reply, err := evalWithin(ctx, context.Background(), m.Store, driver.Call{Script: s, Keys: []string{markerKey}, Args: args})
 	if said, ok := asServerError(err); ok {
 		return nil, explain(said, markerKey)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -30,7 +31,7 @@ func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State,
 		go func() {
 			ctx, cancel := ample(ctx, q.c.ctx)
 			defer cancel()
-			reply, err := n.eval(ctx, Call{script.Inspect, k[:], []string{strconv.Itoa(listed), ""}})
+			reply, err := n.eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{strconv.Itoa(listed), ""}})
 			var s *State
 			var given int64
 			if err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // shelf is a store that only knows names; a frozen one tells the first and hangs.
@@ -36,7 +37,7 @@ func (s *shelf) Scan(ctx context.Context, _ string) iter.Seq2[string, error] {
 // A node that hangs keeps the names that a majority knows from nobody.
 func TestQuorumNamesOfAMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stores := []holdfast.Store{
+		stores := []driver.Store{
 			&shelf{names: []string{"early", "lost"}, frozen: true},
 			&shelf{names: []string{"a", "b"}},
 			&shelf{names: []string{"b", "c"}},

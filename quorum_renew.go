@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -39,7 +40,7 @@ func (q *quorum) check(l *line, t *tenure, now clock.Instant, attempt time.Durat
 	return p.r
 }
 
-func (p *renewal) ask(s *Script, args []string) {
+func (p *renewal) ask(s *driver.Script, args []string) {
 	for _, n := range p.q.nodes {
 		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a answer, err error, now clock.Instant) {
 			p.answered(n, a, err, now)
@@ -221,7 +222,7 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 	}
 	done := make(chan outcome, len(q.nodes))
 	for _, n := range q.nodes {
-		var calls []Call
+		var calls []driver.Call
 		for _, c := range chores {
 			if c.node == n {
 				calls = append(calls, c.call)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -88,8 +89,8 @@ func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
 	c.inflight = 2
 	n.gathering.timer = clock.Timer{}
 	n.gathering.requests = []*request{
-		{call: Call{Script: script.QuorumLock, Args: []string{"one"}}, node: n},
-		{call: Call{Script: script.QuorumUnlock, Args: []string{"two"}}, node: n},
+		{call: driver.Call{Script: script.QuorumLock, Args: []string{"one"}}, node: n},
+		{call: driver.Call{Script: script.QuorumUnlock, Args: []string{"two"}}, node: n},
 	}
 	c.dropGathered()
 	if c.inflight != 0 || n.inflight != 0 || len(c.late) != 1 || c.late[0].call.Args[0] != "two" || c.late[0].node != n {
@@ -99,12 +100,12 @@ func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
 
 // dials is a Store that sends nothing before it is connected, after 10 ms.
 type dials struct {
-	Store
+	driver.Store
 	sent int
 }
 
-func (s *dials) EvalAll(ctx context.Context, calls []Call) []Result {
-	results := make([]Result, len(calls))
+func (s *dials) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	select {
 	case <-time.After(10 * time.Millisecond):
 		s.sent += len(calls)
@@ -129,7 +130,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 		silent.silent.Store(true)
 		silent.store = store
 		ctx, cancel := context.WithCancel(t.Context())
-		err := q.undoAll(ctx, []chore{{Call{Script: script.QuorumUnlock}, silent}})
+		err := q.undoAll(ctx, []chore{{driver.Call{Script: script.QuorumUnlock}, silent}})
 		cancel() // as Close does
 		c.cancel()
 		synctest.Wait()

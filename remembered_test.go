@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // yielding grants each part of a shared lock, but calls what is to come before
 // that, and takes all back.
 type yielding struct{ before func() }
 
-func (s *yielding) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+func (s *yielding) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name == "shared_lock" {
 		s.before()
 		return []string{"granted 3527400000000063 1 0 1763700000 0"}, nil
@@ -28,19 +29,19 @@ func (s *yielding) Eval(_ context.Context, call holdfast.Call) ([]string, error)
 	return []string{"released"}, nil
 }
 
-func (s *yielding) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (s *yielding) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}
 	return results
 }
 
-func (s *yielding) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (s *yielding) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
-func (s *yielding) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (s *yielding) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, io.EOF
 }
 

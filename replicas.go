@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -74,7 +75,7 @@ func (l *line) tooFew(r *request, a answer, now clock.Instant) {
 }
 
 // evalAcknowledged sends renewals in one pipeline with WAIT at its end.
-func (c *core) evalAcknowledged(requests []*request) []Result {
+func (c *core) evalAcknowledged(requests []*request) []driver.Result {
 	calls, attempt := pipelined(requests)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
@@ -82,14 +83,14 @@ func (c *core) evalAcknowledged(requests []*request) []Result {
 	results := c.evalWait(ctx, requests, calls, connected)
 	for i, r := range requests {
 		if rest, ok := alone(calls[i]); ok && parted(results[i].Err) {
-			results[i] = c.evalWait(ctx, requests[i:i+1], []Call{rest}, connected)[0]
+			results[i] = c.evalWait(ctx, requests[i:i+1], []driver.Call{rest}, connected)[0]
 		}
 		c.enough.Store(results[i].Err == nil && r.acked >= c.options.WaitReplicas)
 	}
 	return results
 }
 
-func (c *core) evalWait(ctx context.Context, requests []*request, calls []Call, connected int) []Result {
+func (c *core) evalWait(ctx context.Context, requests []*request, calls []driver.Call, connected int) []driver.Result {
 	want := c.options.WaitReplicas
 	if connected >= 0 { // do not wait for those that are not there
 		want = min(want, connected)
@@ -114,11 +115,11 @@ func (c *core) waitFor(requests []*request) time.Duration {
 
 // connected is how many replicas the server has, or -1 where that is not worth
 // asking: WAIT for replicas that do not exist would take all its time.
-func (c *core) connected(ctx context.Context, call Call) int {
+func (c *core) connected(ctx context.Context, call driver.Call) int {
 	if c.enough.Load() {
 		return -1
 	}
-	reply, err := c.store.Eval(ctx, Call{Script: script.Replicas, Keys: call.Keys})
+	reply, err := c.store.Eval(ctx, driver.Call{Script: script.Replicas, Keys: call.Keys})
 	if err != nil || len(reply) != 1 {
 		return -1 // perhaps INFO is not allowed
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -14,7 +15,7 @@ import (
 // after seconds, twice or never, the state decides what it still means; the
 // request only carries what it was about.
 type request struct {
-	call      Call
+	call      driver.Call
 	line      *line
 	tenure    *tenure       // whose id it speaks of
 	least     time.Duration // a renewal: how long L is to live, beyond the ttl
@@ -110,7 +111,7 @@ func (c *core) acknowledges(r *request) bool {
 
 // performAll sends requests in one pipeline, which is one of so many under way.
 func (c *core) performAll(requests []*request, underWay *int) {
-	var results []Result
+	var results []driver.Result
 	if c.acknowledges(requests[0]) {
 		results = c.evalAcknowledged(requests)
 	} else {
@@ -124,7 +125,7 @@ func (c *core) performAll(requests []*request, underWay *int) {
 	c.unlock()
 }
 
-func (c *core) evalAll(requests []*request) []Result {
+func (c *core) evalAll(requests []*request) []driver.Result {
 	calls, attempt := pipelined(requests)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
@@ -134,7 +135,7 @@ func (c *core) evalAll(requests []*request) []Result {
 	return c.evalCalls(ctx, calls)
 }
 
-func (c *core) evalCalls(ctx context.Context, calls []Call) []Result {
+func (c *core) evalCalls(ctx context.Context, calls []driver.Call) []driver.Result {
 	results := c.store.EvalAll(ctx, calls)
 	for i, a := range results {
 		if parted(a.Err) {
@@ -144,7 +145,7 @@ func (c *core) evalCalls(ctx context.Context, calls []Call) []Result {
 	return results
 }
 
-func pipelined(requests []*request) (calls []Call, attempt time.Duration) {
+func pipelined(requests []*request) (calls []driver.Call, attempt time.Duration) {
 	for _, r := range requests {
 		calls = append(calls, r.call)
 		attempt = max(attempt, r.attempt)
@@ -227,7 +228,7 @@ func (l *line) unlockArgs(id, fresh string) []string {
 }
 
 // keysFor are the keys of a script that speaks of this name.
-func (l *line) keysFor(s *Script, args []string) []string {
+func (l *line) keysFor(s *driver.Script, args []string) []string {
 	switch {
 	case s == script.Adopt || s == script.Take:
 		return l.keys.withOrder()
@@ -248,7 +249,7 @@ func (l *line) keysFor(s *Script, args []string) []string {
 
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
-func (c *core) send(s *Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
+func (c *core) send(s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
 	r := &request{
 		call:     l.call(s, args),
 		line:     l,
@@ -274,7 +275,7 @@ func (c *core) send(s *Script, l *line, t *tenure, now clock.Instant, args []str
 // was answered, or until has passed and the keys have expired by themselves.
 type errand struct {
 	c      *core
-	call   Call
+	call   driver.Call
 	line   *line
 	node   *node // of a quorum; nil on one master
 	until  clock.Instant
@@ -291,7 +292,7 @@ type errand struct {
 
 // errand ends an id: the first of args. On a quorum that is done on each node, and
 // nil is returned.
-func (c *core) errand(s *Script, l *line, now, until clock.Instant, args []string) *errand {
+func (c *core) errand(s *driver.Script, l *line, now, until clock.Instant, args []string) *errand {
 	if c.quorum != nil {
 		c.quorum.undo(args[0], l, false, now, until)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -62,7 +63,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // [Mutex.NoRenew] it notices it at the next Extend, CheckHeld or EnsureHeld. A lease of
 // this Client is over when Revoke returns.
 //
-// Errors: [ErrName], [ErrTenure], [ErrClosed], a [ServerError], and an error for a bad
+// Errors: [ErrName], [ErrTenure], [ErrClosed], a [driver.ServerError], and an error for a bad
 // tenure or reason. After [ErrUnreachable] or the error of ctx, Redis may execute the
 // revocation up to two seconds later: call Revoke again. A Client of a quorum cannot
 // revoke.
@@ -106,7 +107,7 @@ type order struct {
 
 // order looks who holds a name, compares, and runs the script, which compares
 // the whole id.
-func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason string) (answer, error) {
+func (c *core) order(ctx context.Context, s *driver.Script, what, name, tenure, reason string) (answer, error) {
 	o, err := c.meant(ctx, what, name, tenure, reason)
 	if err != nil {
 		return answer{}, err
@@ -114,7 +115,7 @@ func (c *core) order(ctx context.Context, s *Script, what, name, tenure, reason 
 	if o.other != nil {
 		return c.orderShared(ctx, o.until, s, name, o.tenure, o.keys, o.suffix, o.reason)
 	}
-	call := Call{s, []string{o.keys.lock(), o.keys.order()}, []string{o.id, o.suffix, o.reason}}
+	call := driver.Call{Script: s, Keys: []string{o.keys.lock(), o.keys.order()}, Args: []string{o.id, o.suffix, o.reason}}
 	if s == script.Steal {
 		call.Keys = o.keys.withOrder()
 	}
@@ -139,7 +140,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 		return nil, &storeError{name, nil, errNoReason}
 	}
 	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.Now().Add(c.options.patience())}
-	reply, err := c.evalUntil(ctx, o.until, name, Call{script.Inspect, k[:], []string{"1", o.suffix}})
+	reply, err := c.evalUntil(ctx, o.until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", o.suffix}})
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +164,10 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 }
 
 // orderShared is order for one holder of a shared kind.
-func (c *core) orderShared(ctx context.Context, until clock.Instant, s *Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
+func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
 	var state *State
 	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
-		reply, err := c.evalUntil(ctx, until, name, Call{script.SharedInspect, k.withHolders(), []string{itoa(int64(most)), suffix}})
+		reply, err := c.evalUntil(ctx, until, name, driver.Call{Script: script.SharedInspect, Keys: k.withHolders(), Args: []string{itoa(int64(most)), suffix}})
 		if err != nil {
 			return answer{}, err
 		}
@@ -178,7 +179,7 @@ func (c *core) orderShared(ctx context.Context, until clock.Instant, s *Script, 
 				continue
 			}
 			id := reply[sharedHead+2*i]
-			call := Call{script.SharedSteal, append(k.withHolders(), k.orderOf(id)), []string{id, suffix, reason}}
+			call := driver.Call{Script: script.SharedSteal, Keys: append(k.withHolders(), k.orderOf(id)), Args: []string{id, suffix, reason}}
 			if s == script.Revoke {
 				call.Script, call.Keys = script.SharedRevoke, []string{k.lock(), call.Keys[3], call.Keys[4]}
 			}
@@ -192,7 +193,7 @@ func (c *core) orderShared(ctx context.Context, until clock.Instant, s *Script, 
 }
 
 // give gives an order until it was carried out or refused.
-func (c *core) give(ctx context.Context, until clock.Instant, name, tenure string, call Call) (answer, error) {
+func (c *core) give(ctx context.Context, until clock.Instant, name, tenure string, call driver.Call) (answer, error) {
 	for {
 		reply, err := c.evalUntil(ctx, until, name, call)
 		if err != nil {
@@ -262,13 +263,13 @@ func (t *tenure) stolen(reason string, now clock.Instant) {
 
 // evalUntil runs a script that stays right when it runs twice, again while it is
 // not answered or refused for a reason that passes.
-func (c *core) evalUntil(callers context.Context, until clock.Instant, name string, call Call) ([]string, error) {
+func (c *core) evalUntil(callers context.Context, until clock.Instant, name string, call driver.Call) ([]string, error) {
 	reply, _, err := c.evalSent(callers, until, name, call)
 	return reply, err
 }
 
 // evalSent is evalUntil, and tells when the request that was answered was sent.
-func (c *core) evalSent(callers context.Context, until clock.Instant, name string, call Call) (reply []string, sent clock.Instant, err error) {
+func (c *core) evalSent(callers context.Context, until clock.Instant, name string, call driver.Call) (reply []string, sent clock.Instant, err error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		sent = c.clock.Exact()
 		attempt := min(until.Sub(sent), c.options.attempt())

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -123,7 +124,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.evalBounded(ctx, Call{script.SharedResize, k.withSize(), []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.evalBounded(ctx, driver.Call{Script: script.SharedResize, Keys: k.withSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return unanswered(s.name, k.lock(), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -105,21 +106,21 @@ func (c *core) tailOf(s *shared) string {
 }
 
 // call is a run of a script on a name: of the one that does this for its kind.
-func (l *line) call(s *Script, args []string) Call {
+func (l *line) call(s *driver.Script, args []string) driver.Call {
 	if l.shared == nil {
-		return Call{s, l.keysFor(s, args), args}
+		return driver.Call{Script: s, Keys: l.keysFor(s, args), Args: args}
 	}
 	switch s {
 	case script.Lock:
-		return Call{script.SharedLock, l.shared.keys, args}
+		return driver.Call{Script: script.SharedLock, Keys: l.shared.keys, Args: args}
 	case script.Unlock, script.Cancel:
 		s = script.SharedUnlock
 	case script.Held:
-		return Call{script.SharedHeld, []string{l.shared.keys[3], l.keys.lock(), l.keys.orderOf(args[0])}, args}
+		return driver.Call{Script: script.SharedHeld, Keys: []string{l.shared.keys[3], l.keys.lock(), l.keys.orderOf(args[0])}, Args: args}
 	case script.Renew:
-		return Call{script.SharedRenew, l.shared.toRenew(l.keys, args[0]), args}
+		return driver.Call{Script: script.SharedRenew, Keys: l.shared.toRenew(l.keys, args[0]), Args: args}
 	}
-	return Call{s, l.shared.keys[:4], args}
+	return driver.Call{Script: s, Keys: l.shared.keys[:4], Args: args}
 }
 
 // toRenew are the keys of a renewal, which comes often.
@@ -131,7 +132,7 @@ func (s *shared) toRenew(k *keys, id string) []string {
 }
 
 // renews tells the scripts that prolong a tenure.
-func renews(s *Script) bool { return s == script.Renew || s == script.SharedRenew }
+func renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
 
 // wakes are the subscriptions of the shared kinds in a Cluster, by the suffix of
 // their channel. The lines of one name share one, which ends with the last of

@@ -7,15 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // quick is a store that grants at once.
-type quick struct{ Store }
+type quick struct{ driver.Store }
 
 func (quick) Sharded() bool { return false }
-func (quick) Eval(_ context.Context, call Call) ([]string, error) {
+func (quick) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	if call.Script == script.Unlock {
 		return []string{"released"}, nil
 	}

@@ -18,7 +18,7 @@ import (
 // Steal waits only for Redis, and ctx bounds that. After [ErrUnreachable] or the error
 // of ctx, the old holder may have lost the name; the next waiter then gets it. After
 // [ErrTooSlow] or [ErrReplicas] the old holder has lost the name. Other errors:
-// [ErrName], [ErrClosed], a [ServerError], and an error for a bad tenure or reason. It
+// [ErrName], [ErrClosed], a [driver.ServerError], and an error for a bad tenure or reason. It
 // returns [ErrKind] for a Semaphore or RWMutex: use Client.Steal. A Client of a quorum
 // returns an error.
 func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error) {

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"errors"
+	"github.com/holdfast-go/holdfast/driver"
 	"slices"
 	"strings"
 	"sync"
@@ -91,7 +92,7 @@ func (c *core) surveyNames(callers context.Context, names []Surveyed) {
 	}
 	for open := looks; len(open) > 0; {
 		open = slices.DeleteFunc(slices.Clone(open), func(l *look) bool { return l == nil || l.done })
-		calls := make([]Call, len(open))
+		calls := make([]driver.Call, len(open))
 		for i, l := range open {
 			calls[i] = l.call
 		}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
@@ -121,9 +122,9 @@ func (w *wake) began() int {
 }
 
 // subscribe is bounded by us: a driver may hang in a dial.
-func (c *core) subscribe(ctx context.Context, channel string, message func(payload string)) (Subscription, error) {
+func (c *core) subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
 	type result struct {
-		sub Subscription
+		sub driver.Subscription
 		err error
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -148,7 +149,7 @@ func (c *core) subscribe(ctx context.Context, channel string, message func(paylo
 }
 
 // watch returns when the subscription has ended or gives no sign of life.
-func (w *wake) watch(sub Subscription) error {
+func (w *wake) watch(sub driver.Subscription) error {
 	next := time.NewTimer(pingEvery)
 	defer next.Stop()
 	for {
@@ -168,7 +169,7 @@ func (w *wake) watch(sub Subscription) error {
 	}
 }
 
-func (w *wake) ping(sub Subscription) error {
+func (w *wake) ping(sub driver.Subscription) error {
 	ctx, cancel := context.WithTimeout(w.ctx, pingSilence)
 	defer cancel()
 	done := make(chan error, 1)

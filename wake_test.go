@@ -3,6 +3,7 @@ package holdfast
 import (
 	"context"
 	"fmt"
+	"github.com/holdfast-go/holdfast/driver"
 	"runtime"
 	"strings"
 	"testing"
@@ -83,15 +84,17 @@ func TestSubscriptionEndsWithItsLastLine(t *testing.T) {
 
 // cut is a store whose subscriptions all end at once.
 type cut struct {
-	Store
+	driver.Store
 	ends chan struct{}
 }
 
-func (s *cut) Subscribe(context.Context, string, func(string)) (Subscription, error) { return s, nil }
-func (s *cut) Ping(context.Context) error                                            { return nil }
-func (s *cut) Done() <-chan struct{}                                                 { return s.ends }
-func (s *cut) Close()                                                                {}
-func (s *cut) Sharded() bool                                                         { return false }
+func (s *cut) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
+	return s, nil
+}
+func (s *cut) Ping(context.Context) error { return nil }
+func (s *cut) Done() <-chan struct{}      { return s.ends }
+func (s *cut) Close()                     {}
+func (s *cut) Sharded() bool              { return false }
 
 // A caller does not wait until all subscriptions that broke at once have been
 // dealt with.

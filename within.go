@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"github.com/holdfast-go/holdfast/driver"
 	"time"
 )
 
@@ -47,8 +48,8 @@ func ample(ctx, life context.Context) (context.Context, context.CancelFunc) {
 }
 
 // evalWithin runs a script within ctx.
-func evalWithin(ctx, life context.Context, store Store, call Call) ([]string, error) {
-	r, err := within(ctx, life, func(ctx context.Context) (r Result) {
+func evalWithin(ctx, life context.Context, store driver.Store, call driver.Call) ([]string, error) {
+	r, err := within(ctx, life, func(ctx context.Context) (r driver.Result) {
 		r.Reply, r.Err = store.Eval(ctx, call)
 		return r
 	})
@@ -56,7 +57,7 @@ func evalWithin(ctx, life context.Context, store Store, call Call) ([]string, er
 }
 
 // evalAllWithin runs scripts within ctx: nothing, if the driver does not return in time.
-func evalAllWithin(ctx, life context.Context, store Store, calls []Call) []Result {
-	results, _ := within(ctx, life, func(ctx context.Context) []Result { return store.EvalAll(ctx, calls) })
+func evalAllWithin(ctx, life context.Context, store driver.Store, calls []driver.Call) []driver.Result {
+	results, _ := within(ctx, life, func(ctx context.Context) []driver.Result { return store.EvalAll(ctx, calls) })
 	return results
 }

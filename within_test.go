@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // A context that has ended sends nothing: neither a look nor an order. One that ends
@@ -58,7 +59,7 @@ func TestEndedContextBeginsNothing(t *testing.T) {
 func TestEndedContextAsksNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := make([]*hanging, 3)
-		stores := make([]holdfast.Store, 3)
+		stores := make([]driver.Store, 3)
 		for i := range nodes {
 			nodes[i] = &hanging{free: make(chan struct{}), began: time.Now()}
 			stores[i] = nodes[i]
@@ -86,7 +87,7 @@ type heeding struct {
 	asked atomic.Int64
 }
 
-func (s *heeding) Eval(ctx context.Context, _ holdfast.Call) ([]string, error) {
+func (s *heeding) Eval(ctx context.Context, _ driver.Call) ([]string, error) {
 	s.asked.Add(1)
 	defer s.asked.Add(-1)
 	<-ctx.Done()

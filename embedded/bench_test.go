@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // BenchmarkEval is one grant's worth of commands, with more and more keys that
@@ -16,7 +16,7 @@ func BenchmarkEval(b *testing.B) {
 			for i := range keys {
 				do(b, store, "SET", fmt.Sprint("k", i), "v", "PX", "86400000")
 			}
-			call := holdfast.Call{
+			call := driver.Call{
 				Script: lua(`local now = redis.call('TIME')
 					redis.call('SET', KEYS[1], ARGV[1], 'PX', 15000)
 					redis.call('SET', KEYS[2], now[1], 'PX', 86400000)

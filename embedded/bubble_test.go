@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // bubbleClient makes a Client that ends with the test. A bubble ends only when all
 // its goroutines have.
-func bubbleClient(t *testing.T, store holdfast.Store, options *holdfast.Options) *holdfast.Client {
+func bubbleClient(t *testing.T, store driver.Store, options *holdfast.Options) *holdfast.Client {
 	t.Helper()
 	client := holdfast.New(store, options)
 	t.Cleanup(func() { _ = client.Close() }) // of a store that does not answer, ErrUnknown
@@ -94,12 +95,12 @@ func TestConnection(t *testing.T) {
 		<-sub.Done()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Eval(ctx, holdfast.Call{Script: count, Args: []string{"c"}}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Eval(ctx, driver.Call{Script: count, Args: []string{"c"}}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v from a call on a connection that is cut, want DeadlineExceeded", err)
 		}
 		go func() { time.Sleep(time.Minute); c.Reconnect(); c.Reconnect() }()
 		began := time.Now()
-		if _, err := c.Eval(t.Context(), holdfast.Call{Script: count, Args: []string{"c"}}); err != nil {
+		if _, err := c.Eval(t.Context(), driver.Call{Script: count, Args: []string{"c"}}); err != nil {
 			t.Error(err)
 		}
 		want(t, time.Since(began), time.Minute)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Connection is one client's connection to a [Store], for tests. Make it with
@@ -17,10 +17,10 @@ type Connection struct {
 
 	mu   sync.Mutex
 	up   chan struct{} // closed while it is connected
-	subs []holdfast.Subscription
+	subs []driver.Subscription
 }
 
-var _ holdfast.Store = (*Connection)(nil)
+var _ driver.Store = (*Connection)(nil)
 
 // Connect makes a separate connection to the same data.
 func (s *Store) Connect() *Connection {
@@ -72,18 +72,18 @@ func (c *Connection) connected(ctx context.Context) error {
 	}
 }
 
-// Eval runs one script. See [holdfast.Store].
-func (c *Connection) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+// Eval runs one script. See [driver.Store].
+func (c *Connection) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if err := c.connected(ctx); err != nil {
 		return nil, err
 	}
 	return c.store.Eval(ctx, call)
 }
 
-// EvalAll runs the scripts one after the other. See [holdfast.Store].
-func (c *Connection) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+// EvalAll runs the scripts one after the other. See [driver.Store].
+func (c *Connection) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	if err := c.connected(ctx); err != nil {
-		results := make([]holdfast.Result, len(calls))
+		results := make([]driver.Result, len(calls))
 		for i := range results {
 			results[i].Err = err
 		}
@@ -93,13 +93,13 @@ func (c *Connection) EvalAll(ctx context.Context, calls []holdfast.Call) []holdf
 }
 
 // EvalWait runs the scripts one after the other. It does not wait and reports 0
-// replicas. See [holdfast.Store].
-func (c *Connection) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+// replicas. See [driver.Store].
+func (c *Connection) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return c.EvalAll(ctx, calls), 0, nil
 }
 
-// Subscribe subscribes to one channel. See [holdfast.Store].
-func (c *Connection) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+// Subscribe subscribes to one channel. See [driver.Store].
+func (c *Connection) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
 	if err := c.connected(ctx); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (c *Connection) Subscribe(ctx context.Context, channel string, message func
 	return sub, nil
 }
 
-// Scan yields the keys that match. See [holdfast.Store].
+// Scan yields the keys that match. See [driver.Store].
 func (c *Connection) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	if err := c.connected(ctx); err != nil {
 		return func(yield func(string, error) bool) { yield("", err) }
@@ -126,5 +126,5 @@ func (c *Connection) Scan(ctx context.Context, match string) iter.Seq2[string, e
 	return c.store.Scan(ctx, match)
 }
 
-// Sharded reports false: this is one server. See [holdfast.Store].
+// Sharded reports false: this is one server. See [driver.Store].
 func (c *Connection) Sharded() bool { return false }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // What a Client tells of its process is shown beside what it holds and waits for, cut
@@ -71,7 +72,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func countKeys(t *testing.T, store holdfast.Store, match string) (n int) {
+func countKeys(t *testing.T, store driver.Store, match string) (n int) {
 	t.Helper()
 	for _, err := range store.Scan(t.Context(), match) {
 		if err != nil {
@@ -85,12 +86,12 @@ func countKeys(t *testing.T, store holdfast.Store, match string) (n int) {
 // stalled is a store that never answers what is about details, even when its context
 // ends.
 type stalled struct {
-	holdfast.Store
+	driver.Store
 	asked atomic.Int64
 	end   chan struct{}
 }
 
-func (s *stalled) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *stalled) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if strings.HasPrefix(call.Script.Name, "details") {
 		s.asked.Add(1)
 		<-s.end
@@ -98,7 +99,7 @@ func (s *stalled) Eval(ctx context.Context, call holdfast.Call) ([]string, error
 	return s.Store.Eval(ctx, call)
 }
 
-func (s *stalled) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+func (s *stalled) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	for _, call := range calls {
 		if strings.HasPrefix(call.Script.Name, "details") {
 			<-s.end
@@ -110,12 +111,12 @@ func (s *stalled) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast
 // overtaken is a store in which the second note of details overtakes the first, if that
 // is let go before the first has come back.
 type overtaken struct {
-	holdfast.Store
+	driver.Store
 	notes  atomic.Int32
 	second chan struct{}
 }
 
-func (s *overtaken) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *overtaken) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name != "details_note" {
 		return s.Store.Eval(ctx, call)
 	}

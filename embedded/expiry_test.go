@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -53,7 +53,7 @@ func TestKeysDieOnTime(t *testing.T) {
 		},
 		"script": func(t *testing.T, s *embedded.Store) {
 			script := lua(`redis.call('SET', KEYS[1], 'v', 'PX', 5000) return redis.call('PEXPIRE', KEYS[1], ARGV[1])`)
-			if _, err := s.Eval(t.Context(), holdfast.Call{Script: script, Keys: []string{"k"}, Args: []string{"100"}}); err != nil {
+			if _, err := s.Eval(t.Context(), driver.Call{Script: script, Keys: []string{"k"}, Args: []string{"100"}}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -149,14 +149,14 @@ func TestTimeStandsStillInAScript(t *testing.T) {
 		local last
 		for i = 1, 100 do last = redis.call('TIME') end
 		return {redis.call('EXISTS', KEYS[1]), last[1] - first[1], last[2] - first[2]}`)
-	reply, err := store.Eval(t.Context(), holdfast.Call{Script: script, Keys: []string{"k"}})
+	reply, err := store.Eval(t.Context(), driver.Call{Script: script, Keys: []string{"k"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want(t, fmt.Sprint(reply), "[1 0 0]")
 	want(t, do(t, store, "EXISTS", "k"), any(int64(0)))
 
-	reply, err = store.Eval(t.Context(), holdfast.Call{Script: lua(`return redis.call('TIME')`)})
+	reply, err = store.Eval(t.Context(), driver.Call{Script: lua(`return redis.call('TIME')`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -73,7 +73,7 @@ func TestListen(t *testing.T) {
 	want(t, c.do("PING"), any("PONG"))
 	want(t, c.do("SET", "k", "v", "PX", "60000"), any("OK"))
 	want(t, do(t, store, "GET", "k"), any("v"))
-	want(t, c.do("CLUSTER", "SLOTS"), any(holdfast.ServerError("ERR This instance has cluster support disabled")))
+	want(t, c.do("CLUSTER", "SLOTS"), any(driver.ServerError("ERR This instance has cluster support disabled")))
 	if info, ok := c.do("INFO", "server").(string); !ok || !strings.Contains(info, "run_id:") {
 		t.Errorf("INFO answered %q", info)
 	}
@@ -130,7 +130,7 @@ func TestListenRefusesNonsense(t *testing.T) {
 		if _, err := io.WriteString(c.conn, nonsense); err != nil {
 			t.Fatal(err)
 		}
-		want(t, c.read(), any(holdfast.ServerError("ERR Protocol error")))
+		want(t, c.read(), any(driver.ServerError("ERR Protocol error")))
 		if _, err := c.r.ReadByte(); err == nil {
 			t.Errorf("%q: the connection goes on", nonsense)
 		}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
 // repeating is a store whose client library may send a call twice.
 type repeating struct {
-	holdfast.Store
+	driver.Store
 	says  bool // what it promises
 	twice bool // it does send unlock twice, and the first answer is lost
 	fails bool // the first unlock runs, and its answer is an error
@@ -21,7 +22,7 @@ type repeating struct {
 
 func (s *repeating) SendsOnce() bool { return s.says }
 
-func (s *repeating) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *repeating) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name == "unlock" || call.Script.Name == "shared_unlock" {
 		switch {
 		case s.twice:
@@ -36,7 +37,7 @@ func (s *repeating) Eval(ctx context.Context, call holdfast.Call) ([]string, err
 }
 
 // deleted takes all keys of a store's names away, as a DEL does.
-var deleteAll = holdfast.NewScript("delete", `for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('DEL', k) end return 1`)
+var deleteAll = driver.NewScript("delete", `for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('DEL', k) end return 1`)
 
 func kinds(c *holdfast.Client) map[string]func(context.Context) (*holdfast.Lease, error) {
 	return map[string]func(context.Context) (*holdfast.Lease, error){
@@ -75,7 +76,7 @@ func TestReleaseOfADeletedLock(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.deletes {
-				if _, err := store.Eval(t.Context(), holdfast.Call{Script: deleteAll}); err != nil {
+				if _, err := store.Eval(t.Context(), driver.Call{Script: deleteAll}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -99,7 +100,7 @@ type late struct {
 
 var errLate = errors.New("no answer")
 
-func (s *late) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *late) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	switch call.Script.Name {
 	case "renew":
 		return nil, errLate
@@ -109,8 +110,8 @@ func (s *late) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	return s.Store.Eval(ctx, call)
 }
 
-func (s *late) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (s *late) EvalAll(_ context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i := range results {
 		results[i].Err = errLate
 	}
@@ -138,7 +139,7 @@ func TestReleaseThatRunsLate(t *testing.T) {
 		slow.unlock = func() {
 			came++
 			time.Sleep(200 * time.Millisecond)
-			_, _ = store.Eval(context.Background(), holdfast.Call{Script: deleteAll})
+			_, _ = store.Eval(context.Background(), driver.Call{Script: deleteAll})
 		}
 		if err := lease.Release(); err != nil || came != 1 {
 			t.Errorf("release: got %v by %d unlocks, want nil by 1", err, came)
@@ -155,20 +156,20 @@ type crowded struct {
 }
 
 // dead puts waiters into Q that differ from an id in their client, which does not listen.
-var dead = holdfast.NewScript("dead", `for i = 1, 700 do
+var dead = driver.NewScript("dead", `for i = 1, 700 do
   redis.call('ZADD', KEYS[3], tostring(i), (string.gsub(ARGV[1], '^[^.]+', 'dead' .. i)))
 end
 if ARGV[2] == 'gone' then redis.call('DEL', KEYS[1]) end
 return 1`)
 
-func (s *crowded) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *crowded) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if name := call.Script.Name; name == "unlock" || name == "shared_unlock" {
 		if s.runs++; s.runs == 1 {
 			what := ""
 			if s.gone {
 				what = "gone"
 			}
-			if _, err := s.Store.Eval(ctx, holdfast.Call{Script: dead, Keys: call.Keys, Args: []string{call.Args[0], what}}); err != nil {
+			if _, err := s.Store.Eval(ctx, driver.Call{Script: dead, Keys: call.Keys, Args: []string{call.Args[0], what}}); err != nil {
 				return nil, err
 			}
 		}
@@ -221,7 +222,7 @@ func TestReleaseOfATakenLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Eval(t.Context(), holdfast.Call{Script: deleteAll}); err != nil {
+	if _, err := store.Eval(t.Context(), driver.Call{Script: deleteAll}); err != nil {
 		t.Fatal(err)
 	}
 	other, err := b.Mutex("m").Lock(t.Context())
@@ -243,7 +244,7 @@ type belated struct {
 	unlocking chan struct{} // nil: its answers come at once
 }
 
-func (s *belated) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *belated) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	switch {
 	case s.unlocking == nil:
 	case call.Script.Name == "lock":

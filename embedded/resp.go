@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // What a reader of the protocol accepts: far more than holdfast or redis-cli
@@ -23,7 +23,7 @@ const (
 var errProtocol = errors.New("embedded: malformed RESP2")
 
 // read decodes one RESP2 value: a string, an int64, nil, an error reply as a
-// holdfast.ServerError, or a []any of these. Any error means that the stream
+// driver.ServerError, or a []any of these. Any error means that the stream
 // cannot be read any further.
 func read(r *bufio.Reader) (any, error) { return readValue(r, maxDepth) }
 
@@ -43,7 +43,7 @@ func readValue(r *bufio.Reader, depth int) (any, error) {
 	case '+':
 		return text, nil
 	case '-':
-		return holdfast.ServerError(text), nil
+		return driver.ServerError(text), nil
 	case ':':
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -78,7 +78,7 @@ func readLongLine(r *bufio.Reader, start []byte) (any, error) {
 		case '+':
 			return body, nil
 		case '-':
-			return holdfast.ServerError(body), nil
+			return driver.ServerError(body), nil
 		default:
 			return nil, errProtocol
 		}
@@ -138,13 +138,13 @@ func (s *Store) ask(ctx any, run func(*server.Peer) error) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: undecodable answer: %w", err)
 	}
-	if refused, ok := reply.(holdfast.ServerError); ok {
+	if refused, ok := reply.(driver.ServerError); ok {
 		return nil, refused
 	}
 	return reply, nil
 }
 
-// texts flattens a script's answer as holdfast.Store asks for it.
+// texts flattens a script's answer as driver.Store asks for it.
 func texts(reply any) ([]string, error) {
 	if reply == nil {
 		return nil, nil
@@ -162,7 +162,7 @@ func texts(reply any) ([]string, error) {
 			list[i] = strconv.FormatInt(value, 10)
 		case nil:
 			// a false or nil in a Lua table: no text
-		case holdfast.ServerError:
+		case driver.ServerError:
 			return nil, value
 		default:
 			return nil, fmt.Errorf("embedded: element %d of the answer is %T, want text or integer", i, value)

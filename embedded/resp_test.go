@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -25,8 +25,8 @@ func TestRead(t *testing.T) {
 		{"$0\r\n\r\n", ""},
 		{"$-1\r\n", nil},
 		{"*-1\r\n", nil},
-		{"-ERR no\r\n", holdfast.ServerError("ERR no")},
-		{"-ERR " + long + "\r\n", holdfast.ServerError("ERR " + long)},
+		{"-ERR no\r\n", driver.ServerError("ERR no")},
+		{"-ERR " + long + "\r\n", driver.ServerError("ERR " + long)},
 		{"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n", "[1 [x]]"},
 	}
 	for _, test := range tests {
@@ -86,7 +86,7 @@ func write(w io.Writer, value any) {
 		_, _ = fmt.Fprintf(w, "$%d\r\n%s\r\n", len(value), value)
 	case int64:
 		_, _ = fmt.Fprintf(w, ":%d\r\n", value)
-	case holdfast.ServerError:
+	case driver.ServerError:
 		_, _ = fmt.Fprintf(w, "-%s\r\n", value)
 	case []any:
 		_, _ = fmt.Fprintf(w, "*%d\r\n", len(value))

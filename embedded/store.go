@@ -15,7 +15,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // ErrClosed is the error of every method after Close.
@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // Store is a Redis-compatible store inside the process. It implements
-// [holdfast.Store]. Make it with [Open]. Close frees its memory.
+// [driver.Store]. Make it with [Open]. Close frees its memory.
 type Store struct {
 	clock func() time.Time
 	runID string
@@ -49,7 +49,7 @@ type Store struct {
 	port   *port // nil until Listen
 }
 
-var _ holdfast.Store = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
 
 // Open makes an empty store. Nil options mean the defaults.
 func Open(options *Options) (*Store, error) {
@@ -111,13 +111,13 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Eval runs one script. See [holdfast.Store].
-func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+// Eval runs one script. See [driver.Store].
+func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	reply, err := s.eval("EVALSHA", call.Script.SHA, call)
-	if refused, ok := errors.AsType[holdfast.ServerError](err); ok && strings.HasPrefix(string(refused), "NOSCRIPT") {
+	if refused, ok := errors.AsType[driver.ServerError](err); ok && strings.HasPrefix(string(refused), "NOSCRIPT") {
 		reply, err = s.eval("EVAL", call.Script.Source, call)
 	}
 	if err != nil {
@@ -126,16 +126,16 @@ func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) 
 	return texts(reply)
 }
 
-func (s *Store) eval(command, script string, call holdfast.Call) (any, error) {
+func (s *Store) eval(command, script string, call driver.Call) (any, error) {
 	args := make([]string, 0, 3+len(call.Keys)+len(call.Args))
 	args = append(args, command, script, strconv.Itoa(len(call.Keys)))
 	args = append(args, call.Keys...)
 	return s.Do(append(args, call.Args...)...)
 }
 
-// EvalAll runs the scripts one after the other. See [holdfast.Store].
-func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+// EvalAll runs the scripts one after the other. See [driver.Store].
+func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}
@@ -143,13 +143,13 @@ func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.R
 }
 
 // EvalWait runs the scripts one after the other. It does not wait and reports 0
-// replicas. See [holdfast.Store].
-func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+// replicas. See [driver.Store].
+func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return s.EvalAll(ctx, calls), 0, nil
 }
 
 // Scan yields the matching keys that exist when the iteration starts. See
-// [holdfast.Store].
+// [driver.Store].
 func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -185,7 +185,7 @@ func (s *Store) Sharded() bool { return false }
 
 // Do runs any command, as redis-cli would, so that a test can read and change
 // keys. The reply is a string, an int64, nil, or a []any of these. If the
-// server refuses the command, the error is a [holdfast.ServerError]. SUBSCRIBE and PSUBSCRIBE need a
+// server refuses the command, the error is a [driver.ServerError]. SUBSCRIBE and PSUBSCRIBE need a
 // connection: use [Store.Subscribe], or [Store.Listen] and a client.
 func (s *Store) Do(args ...string) (any, error) {
 	if len(args) == 0 {
@@ -214,5 +214,5 @@ func (s *Store) run(peer *server.Peer, args []string) error {
 	return nil
 }
 
-// SendsOnce reports true. See [holdfast.SendsOnce].
+// SendsOnce reports true. See [driver.SendsOnce].
 func (s *Store) SendsOnce() bool { return true }

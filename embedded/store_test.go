@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -29,9 +29,9 @@ func open(t testing.TB) *embedded.Store {
 	return store
 }
 
-func lua(source string) *holdfast.Script {
+func lua(source string) *driver.Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return &holdfast.Script{Name: "test", Source: source, SHA: hex.EncodeToString(sum[:])}
+	return &driver.Script{Name: "test", Source: source, SHA: hex.EncodeToString(sum[:])}
 }
 
 func do(t testing.TB, store *embedded.Store, args ...string) any {
@@ -66,7 +66,7 @@ func TestEvalDecodesReplies(t *testing.T) {
 		{`return {KEYS[1], KEYS[2], ARGV[1]}`, []string{"k1", "k2", "with space\r\n\x00"}},
 	}
 	for _, test := range tests {
-		call := holdfast.Call{Script: lua(test.source), Keys: []string{"k1", "k2"}, Args: []string{"with space\r\n\x00"}}
+		call := driver.Call{Script: lua(test.source), Keys: []string{"k1", "k2"}, Args: []string{"with space\r\n\x00"}}
 		for range 2 { // by source, then by SHA
 			got, err := store.Eval(t.Context(), call)
 			if err != nil || !slices.Equal(got, test.want) {
@@ -79,14 +79,14 @@ func TestEvalDecodesReplies(t *testing.T) {
 func TestEvalErrors(t *testing.T) {
 	store := open(t)
 	refusal := func(err error) string {
-		refused, ok := errors.AsType[holdfast.ServerError](err)
+		refused, ok := errors.AsType[driver.ServerError](err)
 		if !ok {
 			t.Errorf("got %T (%v), want a ServerError", err, err)
 		}
 		return string(refused)
 	}
 
-	_, err := store.Eval(t.Context(), holdfast.Call{Script: lua(`return redis.error_reply('NOPERM because')`)})
+	_, err := store.Eval(t.Context(), driver.Call{Script: lua(`return redis.error_reply('NOPERM because')`)})
 	want(t, refusal(err), "NOPERM because")
 
 	do(t, store, "ZADD", "zset", "1", "m")
@@ -102,13 +102,13 @@ func TestEvalErrors(t *testing.T) {
 		`return redis.pcall('GET', 'zset')`:             "WRONGTYPE Operation",
 		`return {err = 'CODE stack traceback: x'}`:      "CODE stack traceback: x",
 	} {
-		_, err := store.Eval(t.Context(), holdfast.Call{Script: lua(source)})
+		_, err := store.Eval(t.Context(), driver.Call{Script: lua(source)})
 		if got := refusal(err); !strings.HasPrefix(got, words) || strings.Contains(got, "[G]") {
 			t.Errorf("%s: got %q, want %q", source, got, words)
 		}
 	}
 
-	_, err = store.Eval(t.Context(), holdfast.Call{Script: lua(`return {'a', {'b'}}`)})
+	_, err = store.Eval(t.Context(), driver.Call{Script: lua(`return {'a', {'b'}}`)})
 	if err == nil {
 		t.Error("a nested answer was taken for text")
 	}
@@ -118,15 +118,15 @@ func TestEvalErrors(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = store.Eval(ctx, holdfast.Call{Script: lua(`return 1`)})
+	_, err = store.Eval(ctx, driver.Call{Script: lua(`return 1`)})
 	want(t, err, context.Canceled)
 }
 
 func TestEvalAllKeepsOrderAndSurvivesFlush(t *testing.T) {
 	store := open(t)
-	calls := make([]holdfast.Call, 100)
+	calls := make([]driver.Call, 100)
 	for i := range calls {
-		calls[i] = holdfast.Call{Script: lua(`return ARGV[1]`), Args: []string{fmt.Sprint(i)}}
+		calls[i] = driver.Call{Script: lua(`return ARGV[1]`), Args: []string{fmt.Sprint(i)}}
 		if i%10 == 3 {
 			calls[i].Script = lua(`return redis.error_reply('NO ' .. ARGV[1])`)
 		}
@@ -134,7 +134,7 @@ func TestEvalAllKeepsOrderAndSurvivesFlush(t *testing.T) {
 	for range 2 {
 		for i, result := range store.EvalAll(t.Context(), calls) {
 			if i%10 == 3 {
-				want(t, result.Err, error(holdfast.ServerError(fmt.Sprint("NO ", i))))
+				want(t, result.Err, error(driver.ServerError(fmt.Sprint("NO ", i))))
 				continue
 			}
 			if result.Err != nil || !slices.Equal(result.Reply, []string{fmt.Sprint(i)}) {
@@ -168,7 +168,7 @@ func TestScoresAreWrittenAsRedisWritesThem(t *testing.T) {
 		want(t, do(t, store, "ZSCORE", "z", "m"), any(score))
 		want(t, fmt.Sprint(do(t, store, "ZRANGE", "z", "0", "-1", "WITHSCORES")), "[m "+score+"]")
 		want(t, fmt.Sprint(do(t, store, "ZRANGE", "z", "0", "-1")), "[m]")
-		reply, err := store.Eval(t.Context(), holdfast.Call{Script: lua(`return redis.call('ZSCORE', KEYS[1], 'm')`), Keys: []string{"z"}})
+		reply, err := store.Eval(t.Context(), driver.Call{Script: lua(`return redis.call('ZSCORE', KEYS[1], 'm')`), Keys: []string{"z"}})
 		if err != nil || reply[0] != score {
 			t.Errorf("in a script: got %q, %v, want %s", reply, err, score)
 		}
@@ -215,7 +215,7 @@ func TestClosedStore(t *testing.T) {
 	sub.Close()
 	want(t, sub.Ping(t.Context()), embedded.ErrClosed)
 
-	_, err = store.Eval(t.Context(), holdfast.Call{Script: lua(`return 1`)})
+	_, err = store.Eval(t.Context(), driver.Call{Script: lua(`return 1`)})
 	want(t, err, embedded.ErrClosed)
 	_, err = store.Subscribe(t.Context(), "c", func(string) {})
 	want(t, err, embedded.ErrClosed)
@@ -235,7 +235,7 @@ func TestConcurrentUse(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				call := holdfast.Call{
+				call := driver.Call{
 					Script: lua(`redis.call('SET', KEYS[1], 'x', 'PX', 1)
 						redis.call('PUBLISH', ARGV[1], 'hello')
 						return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]`),

@@ -6,11 +6,11 @@ import (
 	"sync"
 
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
-// Subscribe subscribes to one channel. See [holdfast.Store].
-func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+// Subscribe subscribes to one channel. See [driver.Store].
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

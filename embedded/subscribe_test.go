@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 var count = lua(`return redis.call('PUBSUB', 'NUMSUB', ARGV[1])[2]`)
@@ -15,7 +15,7 @@ func TestSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		numsub := func() string {
-			reply, err := store.Eval(t.Context(), holdfast.Call{Script: count, Args: []string{"c"}})
+			reply, err := store.Eval(t.Context(), driver.Call{Script: count, Args: []string{"c"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func TestSubscribe(t *testing.T) {
 		publish := lua(`for i = 1, 100 do redis.call('PUBLISH', ARGV[1], ARGV[2] .. i) end
 			return redis.call('PUBLISH', 'nobody', 'x')`)
 		for _, word := range []string{"a", "b\r\n\x00"} {
-			reply, err := store.Eval(t.Context(), holdfast.Call{Script: publish, Args: []string{"c", word}})
+			reply, err := store.Eval(t.Context(), driver.Call{Script: publish, Args: []string{"c", word}})
 			if err != nil {
 				t.Fatal(err)
 			}

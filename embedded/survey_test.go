@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // soon is how long is waited for what must happen.
 const soon = 30 * time.Second
 
-func clientOf(t *testing.T, store holdfast.Store, o holdfast.Options) *holdfast.Client {
+func clientOf(t *testing.T, store driver.Store, o holdfast.Options) *holdfast.Client {
 	t.Helper()
 	c := holdfast.New(store, &o)
 	t.Cleanup(func() { _ = c.Close() })
@@ -22,9 +23,9 @@ func clientOf(t *testing.T, store holdfast.Store, o holdfast.Options) *holdfast.
 }
 
 // runLua runs Lua as another program might.
-func runLua(t *testing.T, store holdfast.Store, lua string, args ...string) {
+func runLua(t *testing.T, store driver.Store, lua string, args ...string) {
 	t.Helper()
-	if _, err := store.Eval(t.Context(), holdfast.Call{Script: holdfast.NewScript("other", lua), Args: args}); err != nil {
+	if _, err := store.Eval(t.Context(), driver.Call{Script: driver.NewScript("other", lua), Args: args}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -221,10 +222,10 @@ func TestSurveyTrouble(t *testing.T) {
 	runLua(t, store, "return redis.call('LPUSH', 'holdfast/queue:{holdfast:broken}', 'x')")
 	runLua(t, store, "return redis.call('SET', 'holdfast/fence:{holdfast:broken}', '1')")
 	s := surveyed(t, a, "broken store-error", "x held-healthy")
-	if _, said := errors.AsType[holdfast.ServerError](s.Names[0].Err); !said || s.Counts.Unreadable != 1 {
+	if _, said := errors.AsType[driver.ServerError](s.Names[0].Err); !said || s.Counts.Unreadable != 1 {
 		t.Errorf("got %v, counts %+v, want what the server said, and one that is not seen", s.Names[0].Err, s.Counts)
 	}
-	silent := clientOf(t, &partly{Store: store, fails: func(holdfast.Call) bool { return true }}, holdfast.Options{})
+	silent := clientOf(t, &partly{Store: store, fails: func(driver.Call) bool { return true }}, holdfast.Options{})
 	if _, err := silent.Survey(t.Context(), ""); !errors.Is(err, holdfast.ErrUnreachable) {
 		t.Errorf("got %v, want ErrUnreachable", err)
 	}
@@ -237,21 +238,21 @@ func TestSurveyTrouble(t *testing.T) {
 
 // partly is a store that fails some calls.
 type partly struct {
-	holdfast.Store
-	fails func(holdfast.Call) bool
+	driver.Store
+	fails func(driver.Call) bool
 }
 
 var errCut = errors.New("the connection was cut")
 
-func (p *partly) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (p *partly) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if p.fails(call) {
 		return nil, errCut
 	}
 	return p.Store.Eval(ctx, call)
 }
 
-func (p *partly) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (p *partly) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = p.Eval(ctx, call)
 	}

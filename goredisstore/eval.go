@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -15,15 +15,15 @@ import (
 // but no cancel.
 const soon = 5 * time.Second
 
-// Eval runs one script. See [holdfast.Store].
-func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+// Eval runs one script. See [driver.Store].
+func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if end, ok := ctx.Deadline(); s.punctual && ok && time.Until(end) < soon {
 		return s.eval(ctx, call)
 	}
 	return bounded(ctx, func() ([]string, error) { return s.eval(ctx, call) })
 }
 
-func (s *Store) eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *Store) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := s.run(ctx, bySHA(ctx, call))
 	if unknownScript(err) {
 		reply, err = s.run(ctx, bySource(ctx, call))
@@ -45,7 +45,7 @@ func (s *Store) lookAgain(ctx context.Context, err error) {
 	if err == nil || !s.Sharded() {
 		return
 	}
-	if _, answered := errors.AsType[holdfast.ServerError](err); !answered {
+	if _, answered := errors.AsType[driver.ServerError](err); !answered {
 		s.cluster.ReloadState(ctx)
 	}
 }
@@ -71,16 +71,16 @@ func bounded[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}
 }
 
-func bySHA(ctx context.Context, call holdfast.Call) *redis.Cmd {
+func bySHA(ctx context.Context, call driver.Call) *redis.Cmd {
 	return command(ctx, "evalsha", call.Script.SHA, call)
 }
 
-func bySource(ctx context.Context, call holdfast.Call) *redis.Cmd {
+func bySource(ctx context.Context, call driver.Call) *redis.Cmd {
 	return command(ctx, "eval", call.Script.Source, call)
 }
 
 // command is made here and not by EvalSha, which copies the arguments twice.
-func command(ctx context.Context, name, script string, call holdfast.Call) *redis.Cmd {
+func command(ctx context.Context, name, script string, call driver.Call) *redis.Cmd {
 	args := make([]any, 0, 3+len(call.Keys)+len(call.Args))
 	args = append(args, name, script, len(call.Keys))
 	for _, key := range call.Keys {
@@ -98,6 +98,6 @@ func command(ctx context.Context, name, script string, call holdfast.Call) *redi
 }
 
 func unknownScript(err error) bool {
-	refused, ok := errors.AsType[holdfast.ServerError](err)
+	refused, ok := errors.AsType[driver.ServerError](err)
 	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
 }

@@ -3,7 +3,7 @@ package goredisstore
 import (
 	"context"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -12,10 +12,10 @@ import (
 const chunk = 64
 
 // EvalAll runs the calls in pipelines of a bounded size, one after the other.
-// In a Cluster it splits each pipeline by node. See [holdfast.Store].
-func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results, err := bounded(ctx, func() ([]holdfast.Result, error) {
-		results := make([]holdfast.Result, len(calls))
+// In a Cluster it splits each pipeline by node. See [driver.Store].
+func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results, err := bounded(ctx, func() ([]driver.Result, error) {
+		results := make([]driver.Result, len(calls))
 		for start := 0; start < len(calls); start += chunk {
 			end := min(start+chunk, len(calls))
 			s.pipeline(ctx, calls[start:end], results[start:end])
@@ -23,7 +23,7 @@ func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.R
 		return results, nil
 	})
 	if err != nil {
-		results = make([]holdfast.Result, len(calls))
+		results = make([]driver.Result, len(calls))
 		for i := range results {
 			results[i].Err = err
 		}
@@ -33,10 +33,10 @@ func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.R
 
 // pipeline sends the calls by SHA, then by source those that the server did not
 // know.
-func (s *Store) pipeline(ctx context.Context, calls []holdfast.Call, results []holdfast.Result) {
+func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []driver.Result) {
 	s.send(ctx, calls, results, bySHA)
 	var unknown []int
-	var again []holdfast.Call
+	var again []driver.Call
 	for i, result := range results {
 		if unknownScript(result.Err) {
 			unknown = append(unknown, i)
@@ -46,14 +46,14 @@ func (s *Store) pipeline(ctx context.Context, calls []holdfast.Call, results []h
 	if len(again) == 0 {
 		return
 	}
-	second := make([]holdfast.Result, len(again))
+	second := make([]driver.Result, len(again))
 	s.send(ctx, again, second, bySource)
 	for k, i := range unknown {
 		results[i] = second[k]
 	}
 }
 
-func (s *Store) send(ctx context.Context, calls []holdfast.Call, results []holdfast.Result, form func(context.Context, holdfast.Call) *redis.Cmd) {
+func (s *Store) send(ctx context.Context, calls []driver.Call, results []driver.Result, form func(context.Context, driver.Call) *redis.Cmd) {
 	err := ctx.Err() // go-redis does not look before it sends
 	commands := make([]*redis.Cmd, len(calls))
 	if err == nil {

@@ -6,11 +6,11 @@ import (
 	"math/big"
 	"strconv"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
 )
 
-// decode flattens a script's answer as holdfast.Store asks for it.
+// decode flattens a script's answer as driver.Store asks for it.
 func decode(cmd *redis.Cmd) ([]string, error) {
 	reply, err := cmd.Result()
 	if err != nil {
@@ -39,7 +39,7 @@ func decode(cmd *redis.Cmd) ([]string, error) {
 // refusal is the server's error word for word if err is one, and else err.
 func refusal(err error) error {
 	if said, ok := errors.AsType[redis.Error](err); ok {
-		return holdfast.ServerError(said.Error())
+		return driver.ServerError(said.Error())
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Scan yields the keys that match, from every master. See [holdfast.Store].
+// Scan yields the keys that match, from every master. See [driver.Store].
 func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		nodes, err := s.masters(ctx)

@@ -3,12 +3,12 @@ package goredisstore
 import (
 	"context"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
 )
 
-// Store implements [holdfast.Store] with a go-redis client. Make it with [New]
+// Store implements [driver.Store] with a go-redis client. Make it with [New]
 // or [Open].
 type Store struct {
 	client   Client
@@ -21,13 +21,13 @@ type Store struct {
 	pool channels.Pool // the subscriptions
 }
 
-var _ holdfast.Store = (*Store)(nil)
-var _ holdfast.SendsOnce = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
+var _ driver.SendsOnce = (*Store)(nil)
 
 // SendsOnce reports whether the client never sends a call again that may have
 // run. That is true for a Store that [Open] made for one server or Sentinel,
 // unless Adjust set MaxRetries. It is false for a Store that [New] made. See
-// [holdfast.SendsOnce].
+// [driver.SendsOnce].
 func (s *Store) SendsOnce() bool { return s.once }
 
 // Client is what [New] needs of a go-redis client. New also needs the methods

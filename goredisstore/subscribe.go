@@ -6,15 +6,15 @@ import (
 	"net"
 	"strings"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Subscribe subscribes to one channel. In a Cluster the channels of one node
-// share a connection; elsewhere each has its own. See [holdfast.Store].
-func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+// share a connection; elsewhere each has its own. See [driver.Store].
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
 	node, err := bounded(ctx, func() (redis.Options, error) { return s.home(ctx, channel) })
 	if err != nil {
 		return nil, refusal(err)
@@ -66,7 +66,7 @@ func (s *Store) home(ctx context.Context, channel string) (redis.Options, error)
 // moved is the address that a MOVED names, if err is one. Without a host it is
 // that of who said so.
 func moved(err error, from string) string {
-	refused, _ := errors.AsType[holdfast.ServerError](err)
+	refused, _ := errors.AsType[driver.ServerError](err)
 	words := strings.Fields(string(refused)) // MOVED slot host:port
 	if len(words) != 3 || words[0] != "MOVED" {
 		return ""

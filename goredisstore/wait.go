@@ -6,20 +6,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/go-redis/v9"
 )
 
 type acknowledged struct {
-	results []holdfast.Result
+	results []driver.Result
 	acked   int
 	err     error
 }
 
-// EvalWait runs the calls and WAIT on one connection. See [holdfast.Store].
+// EvalWait runs the calls and WAIT on one connection. See [driver.Store].
 // WAIT gets less time than the read timeout of the client, because a read
 // timeout would close the connection.
-func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
+func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	a, err := bounded(ctx, func() (acknowledged, error) { return s.evalWait(ctx, calls, replicas, timeout), nil })
 	if err != nil {
 		a = unsent(calls, err)
@@ -27,15 +27,15 @@ func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, replicas in
 	return a.results, a.acked, a.err
 }
 
-func unsent(calls []holdfast.Call, err error) acknowledged {
-	a := acknowledged{results: make([]holdfast.Result, len(calls))}
+func unsent(calls []driver.Call, err error) acknowledged {
+	a := acknowledged{results: make([]driver.Result, len(calls))}
 	for i := range a.results {
 		a.results[i].Err = err
 	}
 	return a
 }
 
-func (s *Store) evalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if !s.Sharded() {
 		return evalWaitOn(ctx, s.single, false, calls, replicas, timeout)
 	}
@@ -49,8 +49,8 @@ func (s *Store) evalWait(ctx context.Context, calls []holdfast.Call, replicas in
 	}
 	a := evalWaitOn(ctx, node, false, calls, replicas, timeout)
 	for _, result := range a.results { // a slot that moves, or has moved
-		refused, _ := result.Err.(holdfast.ServerError) //nolint:errorlint // made here, never wrapped
-		words := strings.Fields(string(refused))        // MOVED or ASK, slot, host:port
+		refused, _ := result.Err.(driver.ServerError) //nolint:errorlint // made here, never wrapped
+		words := strings.Fields(string(refused))      // MOVED or ASK, slot, host:port
 		if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
 			continue
 		}
@@ -78,7 +78,7 @@ func (s *Store) master(ctx context.Context, addr string) (found *redis.Client) {
 
 // evalWaitOn sends the calls by SHA, and if one is not known all by source: they
 // stay right when they run twice.
-func evalWaitOn(ctx context.Context, node single, asking bool, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if limit := node.Options().ReadTimeout; limit > 0 {
 		timeout = min(timeout, limit*2/3)
 	}
@@ -93,7 +93,7 @@ func evalWaitOn(ctx context.Context, node single, asking bool, calls []holdfast.
 
 // pipelineWait is one pipeline, which the client writes to one connection, and repeats as a
 // whole.
-func pipelineWait(ctx context.Context, node single, asking bool, form func(context.Context, holdfast.Call) *redis.Cmd, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+func pipelineWait(ctx context.Context, node single, asking bool, form func(context.Context, driver.Call) *redis.Cmd, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if err := ctx.Err(); err != nil { // go-redis does not look before it sends
 		return unsent(calls, err)
 	}
@@ -109,7 +109,7 @@ func pipelineWait(ctx context.Context, node single, asking bool, form func(conte
 	wait := redis.NewIntCmd(ctx, "wait", replicas, max(1, timeout.Milliseconds()))
 	_ = pipe.Process(ctx, wait)
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	a := acknowledged{results: make([]holdfast.Result, len(calls))}
+	a := acknowledged{results: make([]driver.Result, len(calls))}
 	for i, command := range commands {
 		a.results[i].Reply, a.results[i].Err = decode(command)
 	}

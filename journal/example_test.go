@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
-var store holdfast.Store // of a driver: rueidisstore.Open("redis://127.0.0.1:6379", nil)
+var store driver.Store // of a driver: rueidisstore.Open("redis://127.0.0.1:6379", nil)
 
 // A process that writes down what happens to its locks.
 func ExampleWriter() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -193,7 +194,7 @@ func (w *Writer) send(entries []Entry) error {
 		args = append(args, entries[i].encode()...)
 	}
 	asked := w.moment(time.Now())
-	reply, err := w.caller.eval(w.ctx, holdfast.Call{Script: script.JournalWrite, Keys: []string{streamPrefix + w.options.Prefix}, Args: args})
+	reply, err := w.caller.eval(w.ctx, driver.Call{Script: script.JournalWrite, Keys: []string{streamPrefix + w.options.Prefix}, Args: args})
 	answered := w.moment(time.Now())
 	if err != nil {
 		return err
@@ -221,13 +222,13 @@ func (w *Writer) note(entries []Entry) error {
 	if len(args) == 2 {
 		return nil
 	}
-	_, err := w.caller.eval(w.ctx, holdfast.Call{Script: script.JobNote, Keys: []string{jobsPrefix + w.options.Prefix}, Args: args})
+	_, err := w.caller.eval(w.ctx, driver.Call{Script: script.JobNote, Keys: []string{jobsPrefix + w.options.Prefix}, Args: args})
 	return err
 }
 
 // caller makes one call at a time, and goes on when the store does not return.
 type caller struct {
-	store    holdfast.Store
+	store    driver.Store
 	patience time.Duration // of one call
 	busy     chan result   // of the call that did not return
 }
@@ -241,7 +242,7 @@ var errNoAnswer = errors.New("no answer in time")
 
 // eval bounds a call. While one before it has not returned it only waits for that:
 // calls must not pile up behind a server that hangs.
-func (c *caller) eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (c *caller) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // ErrRewound means that the stream has lost its newest entries, by a failover to a
@@ -26,7 +26,7 @@ const looking = 250 * time.Millisecond
 // up to 2 s. It then yields the entries that came meanwhile, or [ErrRewound] if some
 // may be missing. It ends when ctx ends, when the loop breaks, and if q.After is not an
 // ID.
-func Follow(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
+func Follow(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		q.Limit, q.Until, q.Newest = 0, time.Time{}, false
 		f := follower{reader: reader{caller: caller{store: store, patience: toRead}, query: q}}

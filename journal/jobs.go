@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -41,9 +41,9 @@ func (j *Job) Late() bool {
 // Jobs returns the known jobs, the one with the oldest success first. Redis remembers
 // about the newest 1,000, for 400 days after the newest run of any job. The prefix is
 // [Options.Prefix] of the Writers.
-func Jobs(ctx context.Context, store holdfast.Store, prefix string) ([]Job, error) {
+func Jobs(ctx context.Context, store driver.Store, prefix string) ([]Job, error) {
 	c := caller{store: store, patience: toRead}
-	reply, err := c.eval(ctx, holdfast.Call{Script: script.JobList, Keys: []string{jobsPrefix + keyPrefix(prefix)}})
+	reply, err := c.eval(ctx, driver.Call{Script: script.JobList, Keys: []string{jobsPrefix + keyPrefix(prefix)}})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -45,8 +46,8 @@ func (q *Query) wants(e *Entry) bool {
 // that arrive meanwhile.
 //
 // It ends after an error: [holdfast.ErrUnreachable] if the server does not answer for
-// 10 s, a [holdfast.ServerError], or the error of ctx. It goes on after [ErrEntry].
-func Read(ctx context.Context, store holdfast.Store, q Query) iter.Seq2[Entry, error] {
+// 10 s, a [driver.ServerError], or the error of ctx. It goes on after [ErrEntry].
+func Read(ctx context.Context, store driver.Store, q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		r := reader{caller: caller{store: store, patience: toRead}, query: q, repeats: repeats{back: q.Newest}}
 		least, most := id{}, id{math.MaxInt64, math.MaxInt64}
@@ -101,7 +102,7 @@ func (r *reader) page(ctx context.Context, least, most id) (*page, error) {
 	if r.query.Newest {
 		way = "back"
 	}
-	reply, err := r.caller.eval(ctx, holdfast.Call{
+	reply, err := r.caller.eval(ctx, driver.Call{
 		Script: script.JournalRead, Keys: []string{streamPrefix + keyPrefix(r.query.KeyPrefix)},
 		Args: []string{least.String(), most.String(), way, strconv.Itoa(pageSize), r.query.Name, r.query.Prefix},
 	})
@@ -187,7 +188,7 @@ func (i id) before() id {
 
 // explained makes an error of a call one that says what to do.
 func explained(err error) error {
-	var said holdfast.ServerError
+	var said driver.ServerError
 	if !errors.As(err, &said) {
 		return fmt.Errorf("holdfast: journal: %w: %w", holdfast.ErrUnreachable, err)
 	}

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
 // stream is a store with entries that are there already, "writer seq" each: entry i has
 // the ID i+1.
 type stream struct {
-	holdfast.Store // nil: what a reader does not need
-	entries        []string
+	driver.Store // nil: what a reader does not need
+	entries      []string
 }
 
-func (s *stream) Eval(_ context.Context, call holdfast.Call) ([]string, error) {
+func (s *stream) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	least, behind := bound(call.Args[0])
 	if behind {
 		least++

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Typical returns how long a name is usually held: the median of its newest holds that
 // were released, 50 at most. It returns false for fewer than three holds, or if Redis
 // does not answer before ctx ends. It reads the newest 10,000 entries at most. The
 // prefix is [holdfast.Options.Prefix] of the Client.
-func Typical(ctx context.Context, store holdfast.Store, prefix, name string) (time.Duration, bool) {
+func Typical(ctx context.Context, store driver.Store, prefix, name string) (time.Duration, bool) {
 	var holds []time.Duration
 	for e, err := range Read(ctx, store, Query{KeyPrefix: prefix, Name: name, Newest: true, look: 20}) {
 		if err == nil && e.Event == Released {

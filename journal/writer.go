@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // DefaultMaxLen is the default of [Options.MaxLen].
@@ -135,7 +136,7 @@ type gap struct {
 // NewWriter returns a Writer and starts it; [Writer.Close] ends it. The store is that
 // of a Client; for a quorum, use any one server that all processes reach. NewWriter
 // panics if store is nil or an option is out of range.
-func NewWriter(store holdfast.Store, options *Options) *Writer {
+func NewWriter(store driver.Store, options *Options) *Writer {
 	if store == nil {
 		panic("journal: NewWriter needs a store")
 	}

@@ -12,13 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
 // server is a store in simulated time: a network that delays, and a clock of its own.
 type server struct {
-	holdfast.Store // nil: what a Writer does not need
+	driver.Store // nil: what a Writer does not need
 
 	mu      sync.Mutex
 	ahead   time.Duration // of its clock
@@ -37,7 +37,7 @@ func (s *server) now() time.Time {
 	return s.born.Add(s.ahead + passed + time.Duration(s.rate*float64(passed)))
 }
 
-func (s *server) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *server) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	s.mu.Lock()
 	s.calls++
 	hangs, says := s.hangs, s.says
@@ -172,7 +172,7 @@ func TestCloseAfterARefusal(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer()
-			s.says = holdfast.ServerError(said)
+			s.says = driver.ServerError(said)
 			w := journal.NewWriter(s, quietly(journal.Options{}))
 			w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 			began := time.Now()
@@ -208,7 +208,7 @@ func TestCloseHasToldTheLogger(t *testing.T) {
 	for _, takes := range []time.Duration{500 * time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer()
-			s.says = holdfast.ServerError("NOPERM User app has no permissions to run the 'xadd' command")
+			s.says = driver.ServerError("NOPERM User app has no permissions to run the 'xadd' command")
 			told := make(chan string, 10)
 			w := journal.NewWriter(s, &journal.Options{Logger: slog.New(slowly{slog.DiscardHandler, takes, told})})
 			w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})

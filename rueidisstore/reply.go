@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/rueidis"
 )
 
-// decode flattens a script's answer as holdfast.Store asks for it.
+// decode flattens a script's answer as driver.Store asks for it.
 func decode(result rueidis.RedisResult) ([]string, error) {
 	message, err := answer(result)
 	if err != nil || message.IsNil() {
@@ -51,7 +51,7 @@ func answer(result rueidis.RedisResult) (rueidis.RedisMessage, error) {
 // it lacks a leading "ERR ".
 func refusal(message rueidis.RedisMessage) error {
 	words, _ := message.ToString()
-	return holdfast.ServerError(words)
+	return driver.ServerError(words)
 }
 
 func text(message rueidis.RedisMessage) (string, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Scan yields the keys that match, from every master. See [holdfast.Store].
+// Scan yields the keys that match, from every master. See [driver.Store].
 func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if !s.Sharded() {

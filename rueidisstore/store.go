@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
 
-// Store implements [holdfast.Store] with a rueidis client. Make it with [New]
+// Store implements [driver.Store] with a rueidis client. Make it with [New]
 // or [Open].
 type Store struct {
 	client rueidis.Client
@@ -22,13 +22,13 @@ type Store struct {
 	slots slots         // of a Cluster
 }
 
-var _ holdfast.Store = (*Store)(nil)
-var _ holdfast.SendsOnce = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
+var _ driver.SendsOnce = (*Store)(nil)
 
 // SendsOnce reports whether the client never sends a call again that may have
 // run. That is true for a Store that [Open] made for one server or Sentinel,
 // unless Adjust set ConnLifetime. It is false for a Store that [New] made. See
-// [holdfast.SendsOnce].
+// [driver.SendsOnce].
 func (s *Store) SendsOnce() bool { return s.once }
 
 // New makes a Store that uses the client of your program. Other code may use
@@ -70,7 +70,7 @@ func Open(url string, options *Options) (*Store, error) {
 			client.Close()
 		}
 		if said, ok := rueidis.IsRedisErr(err); ok {
-			err = holdfast.ServerError(said.Error())
+			err = driver.ServerError(said.Error())
 		}
 		return nil, fmt.Errorf("rueidisstore: cannot connect to %s: %w", strings.Join(option.InitAddress, ", "), err)
 	}
@@ -97,8 +97,8 @@ func (s *Store) Close() error {
 // Sharded reports whether the client talks to a cluster.
 func (s *Store) Sharded() bool { return s.client.Mode() == rueidis.ClientModeCluster }
 
-// Eval runs one script. See [holdfast.Store].
-func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+// Eval runs one script. See [driver.Store].
+func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
 	if unknownScript(err) {
 		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
@@ -106,16 +106,16 @@ func (s *Store) Eval(ctx context.Context, call holdfast.Call) ([]string, error) 
 	return reply, err
 }
 
-func (s *Store) bySHA(call holdfast.Call) rueidis.Completed {
+func (s *Store) bySHA(call driver.Call) rueidis.Completed {
 	return s.client.B().Evalsha().Sha1(call.Script.SHA).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
 }
 
-func (s *Store) bySource(call holdfast.Call) rueidis.Completed {
+func (s *Store) bySource(call driver.Call) rueidis.Completed {
 	return s.client.B().Eval().Script(call.Script.Source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
 }
 
 func unknownScript(err error) bool {
-	refused, ok := errors.AsType[holdfast.ServerError](err)
+	refused, ok := errors.AsType[driver.ServerError](err)
 	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
 }
 
@@ -124,9 +124,9 @@ func unknownScript(err error) bool {
 const chunk = 64
 
 // EvalAll runs the calls in pipelines of a bounded size, one after the other.
-// See [holdfast.Store].
-func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+// See [driver.Store].
+func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for start := 0; start < len(calls); start += chunk {
 		end := min(start+chunk, len(calls))
 		s.pipeline(ctx, calls[start:end], results[start:end])
@@ -136,7 +136,7 @@ func (s *Store) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.R
 
 // pipeline sends the calls by SHA, then by source those that the server did not
 // know.
-func (s *Store) pipeline(ctx context.Context, calls []holdfast.Call, results []holdfast.Result) {
+func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []driver.Result) {
 	commands := make(rueidis.Commands, len(calls))
 	for i, call := range calls {
 		commands[i] = s.bySHA(call)

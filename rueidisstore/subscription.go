@@ -6,17 +6,17 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
 
 // Subscribe subscribes to one channel. In a Cluster the channels of one node
-// share a connection; elsewhere each has its own. See [holdfast.Store].
+// share a connection; elsewhere each has its own. See [driver.Store].
 //
 // It does not use Receive of rueidis, which subscribes again by itself when a
 // connection breaks. Messages in between would be lost unnoticed.
-func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
 	node, addr := s.home(ctx, channel)
 	server := ""
 	if s.Sharded() {
@@ -53,7 +53,7 @@ func (s *Store) moved(err error) (rueidis.Client, string) {
 
 // redirection is a MOVED in answer to SSUBSCRIBE.
 type redirection struct {
-	holdfast.ServerError
+	driver.ServerError
 	addr string
 }
 
@@ -75,7 +75,7 @@ type wire struct {
 func (w *wire) Request(channel string, end bool, answered func(error)) {
 	go func() {
 		err := w.request(channel, end)
-		if _, refused := errors.AsType[holdfast.ServerError](err); err != nil && !refused {
+		if _, refused := errors.AsType[driver.ServerError](err); err != nil && !refused {
 			w.link.Broken(err)
 		}
 		answered(err)
@@ -91,7 +91,7 @@ func (w *wire) request(channel string, end bool) error {
 		return errors.New("rueidisstore: the connection is closed")
 	}
 	_, err := answer(conn.Do(context.Background(), w.command(conn.B(), channel, end)))
-	refused, ok := errors.AsType[holdfast.ServerError](err)
+	refused, ok := errors.AsType[driver.ServerError](err)
 	if !ok {
 		return err
 	}

@@ -5,20 +5,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/rueidis"
 )
 
 type acknowledged struct {
-	results []holdfast.Result
+	results []driver.Result
 	acked   int
 	err     error
 }
 
 // EvalWait runs the calls and WAIT on a dedicated connection. See
-// [holdfast.Store]. A shared connection will not do: with ConnLifetime, rueidis
+// [driver.Store]. A shared connection will not do: with ConnLifetime, rueidis
 // may send WAIT again on another connection.
-func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
+func (s *Store) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	done := make(chan acknowledged, 1)
 	go func() { done <- s.evalWait(ctx, calls, replicas, timeout) }() // rueidis dials without looking at ctx
 	select {
@@ -29,14 +29,14 @@ func (s *Store) EvalWait(ctx context.Context, calls []holdfast.Call, replicas in
 	}
 }
 
-func (s *Store) evalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	a := s.evalWaitOn(ctx, s.client, false, calls, replicas, timeout)
 	if !s.Sharded() {
 		return a
 	}
 	for _, result := range a.results { // a slot that moves, or has moved
-		refused, _ := result.Err.(holdfast.ServerError) //nolint:errorlint // made here, never wrapped
-		words := strings.Fields(string(refused))        // MOVED or ASK, slot, host:port
+		refused, _ := result.Err.(driver.ServerError) //nolint:errorlint // made here, never wrapped
+		words := strings.Fields(string(refused))      // MOVED or ASK, slot, host:port
 		if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
 			continue
 		}
@@ -49,7 +49,7 @@ func (s *Store) evalWait(ctx context.Context, calls []holdfast.Call, replicas in
 
 // evalWaitOn sends the calls by SHA, and if one is not known all by source: they
 // stay right when they run twice.
-func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	conn, release := node.Dedicate()
 	a := s.pipelineWait(ctx, conn, asking, s.bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
@@ -66,7 +66,7 @@ func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool
 	return a
 }
 
-func (s *Store) pipelineWait(ctx context.Context, conn rueidis.DedicatedClient, asking bool, form func(holdfast.Call) rueidis.Completed, calls []holdfast.Call, replicas int, timeout time.Duration) acknowledged {
+func (s *Store) pipelineWait(ctx context.Context, conn rueidis.DedicatedClient, asking bool, form func(driver.Call) rueidis.Completed, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	var commands rueidis.Commands
 	each := 1
 	if asking {
@@ -80,7 +80,7 @@ func (s *Store) pipelineWait(ctx context.Context, conn rueidis.DedicatedClient, 
 	}
 	commands = append(commands, conn.B().Wait().Numreplicas(int64(replicas)).Timeout(max(1, timeout.Milliseconds())).Build())
 	replies := conn.DoMulti(ctx, commands...)
-	a := acknowledged{results: make([]holdfast.Result, len(calls))}
+	a := acknowledged{results: make([]driver.Result, len(calls))}
 	for i := range calls {
 		a.results[i].Reply, a.results[i].Err = decode(replies[each*i+each-1])
 	}
@@ -94,8 +94,8 @@ func (s *Store) pipelineWait(ctx context.Context, conn rueidis.DedicatedClient, 
 	return a
 }
 
-func failed(calls []holdfast.Call, err error) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func failed(calls []driver.Call, err error) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i := range results {
 		results[i].Err = err
 	}

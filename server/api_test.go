@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/internal/pipe"
@@ -44,7 +45,7 @@ func openStore(t *testing.T) *embedded.Store {
 	return store
 }
 
-func newClient(t *testing.T, store holdfast.Store) *holdfast.Client {
+func newClient(t *testing.T, store driver.Store) *holdfast.Client {
 	client := holdfast.New(store, &holdfast.Options{Owner: "api", Logger: quietLog()})
 	t.Cleanup(func() { _ = client.Close() })
 	return client

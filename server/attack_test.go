@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
 )
 
@@ -118,11 +119,11 @@ func TestLeaseOfAnotherPrefix(t *testing.T) {
 
 // deaf is a store that loses the answers of lock, after it has run, while it is told to.
 type deaf struct {
-	holdfast.Store
+	driver.Store
 	on atomic.Bool
 }
 
-func (d *deaf) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (d *deaf) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := d.Store.Eval(ctx, call)
 	if d.on.Load() && call.Script.Name == "lock" {
 		<-ctx.Done()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // outage notices that the store does not answer. The Client goes on trying for a
@@ -106,7 +107,7 @@ func (o *outage) probe(ctx context.Context) *problem {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	_, err := o.client.Inspect(ctx, probeName)
-	said, refused := errors.AsType[holdfast.ServerError](err)
+	said, refused := errors.AsType[driver.ServerError](err)
 	switch {
 	case err == nil:
 		return nil

@@ -12,17 +12,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // stopped is a store that does not answer while it is told to.
 type stopped struct {
-	holdfast.Store
+	driver.Store
 	silent atomic.Bool
 	failed atomic.Bool
 }
 
-func (s *stopped) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *stopped) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	switch {
 	case s.silent.Load():
 		<-ctx.Done()

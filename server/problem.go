@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
@@ -93,7 +94,7 @@ func problemOf(err error) *problem {
 	var p *problem
 	var lost *holdfast.LostError
 	var tenure *holdfast.TenureError
-	var refused holdfast.ServerError
+	var refused driver.ServerError
 	text := strings.TrimPrefix(err.Error(), "holdfast: ")
 	switch {
 	case errors.As(err, &p):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
 )
 
@@ -107,7 +108,7 @@ func (a *app) removeBench(b *bench) error {
 	}
 	defer store.Close()
 	for _, key := range keysBeside(a.keyPrefix() + b.name) {
-		call := holdfast.Call{Script: anyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+		call := driver.Call{Script: anyCommand, Keys: []string{key}, Args: []string{"DEL"}}
 		if _, err := store.Eval(ctx, call); err != nil {
 			return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -26,10 +27,10 @@ func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client
 
 // beside starts work that runs together with a Client, before that is made on the store.
 // It returns the function that ends the work.
-type beside func(holdfast.Store, *holdfast.Options) (after func())
+type beside func(driver.Store, *holdfast.Options) (after func())
 
 // alone is for a Client without such work.
-func alone(holdfast.Store, *holdfast.Options) func() { return func() {} }
+func alone(driver.Store, *holdfast.Options) func() { return func() {} }
 
 // connectWith is connect for commands that need the store too. It calls with before it
 // makes the Client. What with returns is called after the Client is closed and before
@@ -45,7 +46,7 @@ func (a *app) connectWith(ctx context.Context, o holdfast.Options, with beside) 
 	o.Prefix, o.Owner, o.Logger = a.prefix, a.owner, slog.New(untilClosing{a.logger(), &closing})
 	a.usual = newUsual(store, o.Prefix)
 	after := with(store, &o)
-	var through holdfast.Store = store
+	var through driver.Store = store
 	if a.counted != nil {
 		through = a.counted(store)
 	}
@@ -69,7 +70,7 @@ func (a *app) connectWith(ctx context.Context, o holdfast.Options, with beside) 
 
 // newClient makes a usage error of the panic by which New refuses options: what
 // is a mistake in a program may be a typing error on a command line.
-func newClient(store holdfast.Store, o *holdfast.Options) (client *holdfast.Client, err error) {
+func newClient(store driver.Store, o *holdfast.Options) (client *holdfast.Client, err error) {
 	defer func() {
 		if refusal := recover(); refusal != nil {
 			text := strings.TrimPrefix(fmt.Sprint(refusal), "holdfast: ")

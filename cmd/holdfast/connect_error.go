@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // dialError says what is wrong with the server, or with the URL that names it,
@@ -18,7 +18,7 @@ func dialError(serverURL string, err error) error {
 		why = inner // without which address it was: that is in the URL
 	}
 	text := redact(strings.TrimPrefix(why.Error(), "rueidisstore: "), serverURL)
-	_, answered := errors.AsType[holdfast.ServerError](err)
+	_, answered := errors.AsType[driver.ServerError](err)
 	switch {
 	case denied(text):
 		return &exitError{exitNoPerm, fmt.Errorf("%s refused: %s", shown, text)}

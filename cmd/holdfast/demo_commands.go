@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // The scripts of the demo. The first makes any command with one key out of a
@@ -20,19 +20,19 @@ var (
 	deleteOwn  = newScript("delete-own", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 )
 
-func newScript(name, source string) *holdfast.Script {
+func newScript(name, source string) *driver.Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return &holdfast.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	return &driver.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
 }
 
 // commands sends single commands to a server. counter may be nil.
 type commands struct {
-	store   holdfast.Store
+	store   driver.Store
 	counter *countingStore
 }
 
-func (c commands) eval(ctx context.Context, script *holdfast.Script, key string, args ...string) ([]string, error) {
-	return c.store.Eval(ctx, holdfast.Call{Script: script, Keys: []string{key}, Args: args})
+func (c commands) eval(ctx context.Context, script *driver.Script, key string, args ...string) ([]string, error) {
+	return c.store.Eval(ctx, driver.Call{Script: script, Keys: []string{key}, Args: args})
 }
 
 func (c commands) do(ctx context.Context, command, key string, args ...string) ([]string, error) {
@@ -52,7 +52,7 @@ func (c commands) integer(ctx context.Context, command, key string, args ...stri
 
 // countingStore is a Store that counts what goes through it.
 type countingStore struct {
-	holdfast.Store
+	driver.Store
 	count   atomic.Int64
 	stalled atomic.Bool // nothing arrives
 }
@@ -60,7 +60,7 @@ type countingStore struct {
 func (s *countingStore) reset()      { s.count.Store(0) }
 func (s *countingStore) sent() int64 { return s.count.Load() }
 
-func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *countingStore) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	s.count.Add(1)
 	if s.stalled.Load() {
 		<-ctx.Done()
@@ -69,11 +69,11 @@ func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string,
 	return s.Store.Eval(ctx, call)
 }
 
-func (s *countingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+func (s *countingStore) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	s.count.Add(int64(len(calls)))
 	if s.stalled.Load() {
 		<-ctx.Done()
-		results := make([]holdfast.Result, len(calls))
+		results := make([]driver.Result, len(calls))
 		for i := range results {
 			results[i].Err = ctx.Err()
 		}
@@ -82,12 +82,12 @@ func (s *countingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []ho
 	return s.Store.EvalAll(ctx, calls)
 }
 
-func (s *countingStore) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
+func (s *countingStore) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	s.count.Add(int64(len(calls)) + 1)
 	return s.Store.EvalWait(ctx, calls, replicas, timeout)
 }
 
-func (s *countingStore) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+func (s *countingStore) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
 	s.count.Add(1)
 	subscription, err := s.Store.Subscribe(ctx, channel, message)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *countingStore) Subscribe(ctx context.Context, channel string, message f
 }
 
 type countingSubscription struct {
-	holdfast.Subscription
+	driver.Subscription
 	store *countingStore
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // What no lock can prevent: a holder is frozen between its last check of the lease and
@@ -92,7 +93,7 @@ func (b *buyer) finish(ctx context.Context) (*visit, error) {
 	v := &visit{Buyer: b.number}
 	if p.left > 0 {
 		_, err := b.goods.eval(ctx, till, p.key, p.token, strconv.FormatInt(p.left-1, 10))
-		refused, said := errors.AsType[holdfast.ServerError](err)
+		refused, said := errors.AsType[driver.ServerError](err)
 		stale := said && strings.HasPrefix(string(refused), "STALE ")
 		if err != nil && !stale {
 			return nil, errors.Join(err, harmless(p.lease.Release()))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/rueidis"
 )
@@ -127,9 +127,9 @@ func (s *shop) removeAll(ctx context.Context) error {
 	for _, lock := range locks { // see the table of keys in docs/protocol.md
 		keys = append(keys, lock, "holdfast/fence:{"+lock+"}", "holdfast/queue:{"+lock+"}")
 	}
-	calls := make([]holdfast.Call, len(keys))
+	calls := make([]driver.Call, len(keys))
 	for i, key := range keys {
-		calls[i] = holdfast.Call{Script: anyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+		calls[i] = driver.Call{Script: anyCommand, Keys: []string{key}, Args: []string{"DEL"}}
 	}
 	for _, result := range s.goods.store.EvalAll(ctx, calls) {
 		if result.Err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Exit codes. 64 to 77 are those of sysexits.h, 126 and 127 those of the shell.
@@ -47,7 +48,7 @@ func usagef(format string, args ...any) error {
 // exitCode is the code for err: its own, or the one of what it is about.
 func (a *app) exitCode(err error) int {
 	var coded *exitError
-	var refused holdfast.ServerError
+	var refused driver.ServerError
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
@@ -80,7 +81,7 @@ func denied(answer string) bool {
 // which server it was, and which prefix has become part of the key.
 func (a *app) explain(err error) string {
 	var coded *exitError
-	var refused holdfast.ServerError
+	var refused driver.ServerError
 	var bad *holdfast.NameError
 	switch {
 	case errors.As(err, &coded):

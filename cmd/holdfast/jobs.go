@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
@@ -91,8 +92,8 @@ type jobJSON struct {
 }
 
 func (a *app) jobs(ctx context.Context) error {
-	var store holdfast.Store
-	client, closeClient, err := a.connectWith(ctx, holdfast.Options{}, func(s holdfast.Store, _ *holdfast.Options) func() {
+	var store driver.Store
+	client, closeClient, err := a.connectWith(ctx, holdfast.Options{}, func(s driver.Store, _ *holdfast.Options) func() {
 		store = s
 		return func() {}
 	})

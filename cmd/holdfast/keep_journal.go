@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
 // keepJournal writes the events of a Client to the journal, until after is called. It
 // reports only what the server refuses: an outage is reported by the lock.
-func (a *app) keepJournal(store holdfast.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
+func (a *app) keepJournal(store driver.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
 	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.logger()})})
 	tell := o.OnEvent
 	o.OnEvent = func(e holdfast.Event) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +29,7 @@ type app struct {
 	quiet     bool
 	verbose   bool
 
-	counted func(holdfast.Store) holdfast.Store // what a Client's store goes through; nil: nothing
+	counted func(driver.Store) driver.Store // what a Client's store goes through; nil: nothing
 
 	byVariable  map[string]bool // flags that a variable has set
 	urlVariable string          // the one that redisURL is from; empty: none

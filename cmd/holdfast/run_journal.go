@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/pflag"
 )
@@ -26,7 +27,7 @@ func journalFlag(flags *pflag.FlagSet, silent *bool) {
 }
 
 // open is for connectWith.
-func (l *jobLog) open(store holdfast.Store, o *holdfast.Options) (after func()) {
+func (l *jobLog) open(store driver.Store, o *holdfast.Options) (after func()) {
 	if l.silent {
 		return func() {}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/spf13/cobra"
 )
@@ -82,13 +83,13 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	metrics := holdfastprom.New(nil)
-	a.counted = func(store holdfast.Store) holdfast.Store { return metrics.Store(store, "") }
-	var seen holdfast.Store
+	a.counted = func(store driver.Store) driver.Store { return metrics.Store(store, "") }
+	var seen driver.Store
 	log := &jobLog{a: a, silent: f.silent}
 	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
 		OnEvent: metrics.OnEvent,
 		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; the owner of the lease is its client
-	}, func(store holdfast.Store, o *holdfast.Options) func() {
+	}, func(store driver.Store, o *holdfast.Options) func() {
 		seen = store
 		return log.open(store, o)
 	})

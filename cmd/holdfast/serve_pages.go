@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
 // pagesOf are the pages of a Client, with the past as the journal has it. A base path
 // that is a mistake in a program may be a typing error on a command line.
-func (f *serveFlags) pagesOf(client *holdfast.Client, store holdfast.Store, prefix string) (pages http.Handler, err error) {
+func (f *serveFlags) pagesOf(client *holdfast.Client, store driver.Store, prefix string) (pages http.Handler, err error) {
 	defer func() {
 		if refusal := recover(); refusal != nil {
 			text := strings.TrimPrefix(fmt.Sprint(refusal), "holdfast/dashboard: ")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -20,7 +21,7 @@ type usual struct {
 	known map[string]time.Duration // 0: not known
 }
 
-func newUsual(store holdfast.Store, prefix string) *usual {
+func newUsual(store driver.Store, prefix string) *usual {
 	return &usual{ask: func(ctx context.Context, name string) (time.Duration, bool) {
 		return journal.Typical(ctx, store, prefix, name)
 	}}

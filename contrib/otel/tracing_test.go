@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastotel "github.com/holdfast-go/holdfast/contrib/otel"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -28,7 +29,7 @@ type traced struct {
 	client  *holdfast.Client
 }
 
-func process(t *testing.T, store holdfast.Store, owner string, ttl time.Duration) *traced {
+func process(t *testing.T, store driver.Store, owner string, ttl time.Duration) *traced {
 	t.Helper()
 	p := &traced{spans: tracetest.NewSpanRecorder()}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p.spans))

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -88,7 +89,7 @@ func kindOf(err error) string {
 			return kind.word
 		}
 	}
-	if _, refused := errors.AsType[holdfast.ServerError](err); refused {
+	if _, refused := errors.AsType[driver.ServerError](err); refused {
 		return "refused"
 	}
 	return "_OTHER" // as the convention has it

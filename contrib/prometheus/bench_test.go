@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // What the package comment says of costs: of an event, beside the lock path.
@@ -22,7 +23,7 @@ func BenchmarkEvent(b *testing.B) {
 // Of a call of the store, on the lock path.
 func BenchmarkStore(b *testing.B) {
 	store := holdfastprom.New(nil).Store(broken{}, "")
-	call := holdfast.Call{Script: holdfast.NewScript("lock", "return 1")}
+	call := driver.Call{Script: driver.NewScript("lock", "return 1")}
 	for b.Loop() {
 		_, _ = store.Eval(context.Background(), call)
 	}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // walked counts the scans of a store, which hang while it says so.
 type walked struct {
-	holdfast.Store
+	driver.Store
 	scans atomic.Int32
 	hangs atomic.Bool
 }
@@ -31,7 +32,7 @@ func (w *walked) Scan(ctx context.Context, match string) iter.Seq2[string, error
 	return w.Store.Scan(ctx, match)
 }
 
-func plain(t testing.TB, store holdfast.Store, owner string) *holdfast.Client {
+func plain(t testing.TB, store driver.Store, owner string) *holdfast.Client {
 	t.Helper()
 	client := holdfast.New(store, &holdfast.Options{TTL: time.Minute, Owner: owner})
 	t.Cleanup(func() { client.Close() })
@@ -54,7 +55,7 @@ func TestInventory(t *testing.T) {
 	if err := lock(t, a, "free").Release(); err != nil {
 		t.Fatal(err)
 	}
-	set := holdfast.Call{Script: holdfast.NewScript("set", "return redis.call('SET', KEYS[1], 'x')"), Keys: []string{"holdfast:free"}}
+	set := driver.Call{Script: driver.NewScript("set", "return redis.call('SET', KEYS[1], 'x')"), Keys: []string{"holdfast:free"}}
 	if _, err := store.Eval(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -76,7 +77,7 @@ func shows(t testing.TB, m prometheus.Collector, want map[string]float64) {
 	t.Fatal(strings.Join(wrong, "\n"))
 }
 
-func open(t testing.TB, store holdfast.Store, m *holdfastprom.Metrics, ttl time.Duration) *holdfast.Client {
+func open(t testing.TB, store driver.Store, m *holdfastprom.Metrics, ttl time.Duration) *holdfast.Client {
 	t.Helper()
 	client := holdfast.New(m.Store(store, ""), &holdfast.Options{TTL: ttl, OnEvent: m.OnEvent})
 	t.Cleanup(func() { client.Close() })
@@ -159,7 +160,7 @@ func TestCountsSources(t *testing.T) {
 	client := open(t, store, m, time.Minute)
 	foreign := func(command string, args ...string) {
 		t.Helper()
-		call := holdfast.Call{Script: holdfast.NewScript("foreign", "return redis.call('"+command+"', KEYS[1], unpack(ARGV))"), Keys: []string{"holdfast:n"}, Args: args}
+		call := driver.Call{Script: driver.NewScript("foreign", "return redis.call('"+command+"', KEYS[1], unpack(ARGV))"), Keys: []string{"holdfast:n"}, Args: args}
 		if _, err := store.Eval(t.Context(), call); err != nil {
 			t.Fatal(err)
 		}

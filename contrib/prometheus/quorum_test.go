@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // On a quorum what is held and waited for is counted as anywhere, who waits always finds
@@ -22,7 +23,7 @@ func TestQuorum(t *testing.T) {
 	}
 	process := func() (*holdfastprom.Metrics, *holdfast.Client) {
 		m := holdfastprom.New(nil)
-		var stores []holdfast.Store
+		var stores []driver.Store
 		for _, member := range members {
 			stores = append(stores, m.Store(member.Store, member.Address))
 		}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -38,7 +38,7 @@ func (v *storeVectors) collectors() []prometheus.Collector {
 // Store returns a store whose calls are counted. Give it to holdfast.New in
 // place of the store itself. label distinguishes several stores, such as the
 // nodes of a quorum; it may be empty. It does not close the store.
-func (m *Metrics) Store(store holdfast.Store, label string) holdfast.Store {
+func (m *Metrics) Store(store driver.Store, label string) driver.Store {
 	method := func(name string) prometheus.Observer { return m.servers.seconds.WithLabelValues(label, name) }
 	return &counted{
 		Store: store, m: m, label: label,
@@ -48,14 +48,14 @@ func (m *Metrics) Store(store holdfast.Store, label string) holdfast.Store {
 
 // counted is a Store whose calls are counted.
 type counted struct {
-	holdfast.Store
+	driver.Store
 	m                               *Metrics
 	label                           string
 	eval, pipeline, wait, subscribe prometheus.Observer
 	scripts                         sync.Map // by name: the counter of its calls
 }
 
-func (c *counted) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (c *counted) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	began := time.Now()
 	reply, err := c.Store.Eval(ctx, call)
 	c.eval.Observe(time.Since(began).Seconds())
@@ -63,7 +63,7 @@ func (c *counted) Eval(ctx context.Context, call holdfast.Call) ([]string, error
 	return reply, err
 }
 
-func (c *counted) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+func (c *counted) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	began := time.Now()
 	results := c.Store.EvalAll(ctx, calls)
 	c.pipeline.Observe(time.Since(began).Seconds())
@@ -71,7 +71,7 @@ func (c *counted) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast
 	return results
 }
 
-func (c *counted) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
+func (c *counted) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
 	began := time.Now()
 	results, acked, err := c.Store.EvalWait(ctx, calls, replicas, timeout)
 	c.wait.Observe(time.Since(began).Seconds())
@@ -80,7 +80,7 @@ func (c *counted) EvalWait(ctx context.Context, calls []holdfast.Call, replicas 
 	return results, acked, err
 }
 
-func (c *counted) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+func (c *counted) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
 	began := time.Now()
 	s, err := c.Store.Subscribe(ctx, channel, message)
 	c.subscribe.Observe(time.Since(began).Seconds())
@@ -99,7 +99,7 @@ func (c *counted) Scan(ctx context.Context, match string) iter.Seq2[string, erro
 	}
 }
 
-func (c *counted) countAll(calls []holdfast.Call, results []holdfast.Result) {
+func (c *counted) countAll(calls []driver.Call, results []driver.Result) {
 	for i, result := range results {
 		c.count(calls[i].Script.Name, result.Err)
 	}
@@ -151,7 +151,7 @@ var words = []string{
 
 // kindOf is an error in one word: the server's own, timeout, or network.
 func kindOf(err error) string {
-	said, refused := errors.AsType[holdfast.ServerError](err)
+	said, refused := errors.AsType[driver.ServerError](err)
 	switch {
 	case refused:
 		word, _, _ := strings.Cut(string(said), " ")

@@ -7,25 +7,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // broken answers everything with one error.
 type broken struct{ err error }
 
-func (b broken) Eval(context.Context, holdfast.Call) ([]string, error) { return nil, b.err }
-func (b broken) EvalAll(_ context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (b broken) Eval(context.Context, driver.Call) ([]string, error) { return nil, b.err }
+func (b broken) EvalAll(_ context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i := range results {
 		results[i].Err = b.err
 	}
 	return results
 }
-func (b broken) EvalWait(ctx context.Context, calls []holdfast.Call, _ int, _ time.Duration) ([]holdfast.Result, int, error) {
+func (b broken) EvalWait(ctx context.Context, calls []driver.Call, _ int, _ time.Duration) ([]driver.Result, int, error) {
 	return b.EvalAll(ctx, calls), 0, b.err
 }
-func (b broken) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (b broken) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, b.err
 }
 func (b broken) Scan(context.Context, string) iter.Seq2[string, error] {
@@ -39,19 +39,19 @@ func TestStoreCountsErrors(t *testing.T) {
 		err  error
 		word string
 	}{
-		{holdfast.ServerError("READONLY You can't write against a read only replica."), "READONLY"},
-		{holdfast.ServerError("Something else"), "ERR"},
+		{driver.ServerError("READONLY You can't write against a read only replica."), "READONLY"},
+		{driver.ServerError("Something else"), "ERR"},
 		{context.DeadlineExceeded, "timeout"},
 		{errors.New("connection refused"), "network"},
 	} {
 		m := holdfastprom.New(nil)
 		store := m.Store(broken{c.err}, "a")
-		call := holdfast.Call{Script: holdfast.NewScript("renew", "return 1")}
+		call := driver.Call{Script: driver.NewScript("renew", "return 1")}
 		if _, err := store.Eval(t.Context(), call); err != c.err { //nolint:errorlint // it must be passed on as it is
 			t.Errorf("Eval: got %v, want %v", err, c.err)
 		}
-		store.EvalAll(t.Context(), []holdfast.Call{call, call})
-		_, _, _ = store.EvalWait(t.Context(), []holdfast.Call{call}, 1, time.Second)
+		store.EvalAll(t.Context(), []driver.Call{call, call})
+		_, _, _ = store.EvalWait(t.Context(), []driver.Call{call}, 1, time.Second)
 		_, _ = store.Subscribe(t.Context(), "c", func(string) {})
 		for _, err := range store.Scan(t.Context(), "*") {
 			_ = err // the fault's
@@ -74,7 +74,7 @@ func TestStoreCountsErrors(t *testing.T) {
 func TestStoreForgivesTheCanceled(t *testing.T) {
 	m := holdfastprom.New(nil)
 	store := m.Store(broken{context.Canceled}, "")
-	_, _ = store.Eval(t.Context(), holdfast.Call{Script: holdfast.NewScript("renew", "return 1")})
+	_, _ = store.Eval(t.Context(), driver.Call{Script: driver.NewScript("renew", "return 1")})
 	got := scrape(t, m)
 	if n := got["holdfast_store_calls_total{renew,}"]; n != 1 {
 		t.Errorf("calls: got %v, want 1", n)
@@ -91,7 +91,7 @@ func TestScriptsAreCapped(t *testing.T) {
 	m := holdfastprom.New(nil)
 	store := m.Store(broken{}, "")
 	for i := range 3 * holdfastprom.MaxClasses {
-		_, _ = store.Eval(t.Context(), holdfast.Call{Script: holdfast.NewScript(string(rune('a'+i)), "return 1")})
+		_, _ = store.Eval(t.Context(), driver.Call{Script: driver.NewScript(string(rune('a'+i)), "return 1")})
 	}
 	if n := scrape(t, m)["holdfast_store_calls_total{other,}"]; n != 2*holdfastprom.MaxClasses {
 		t.Errorf("calls of other scripts: got %v, want %d", n, 2*holdfastprom.MaxClasses)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Subscription is a channel that somebody listens to. See holdfast.Subscription.
+// Subscription is a channel that somebody listens to. See driver.Subscription.
 type Subscription struct {
 	link    *Link
 	channel string

@@ -12,8 +12,9 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/storetest"
 )
 
 // place is where users get rights: one server, or the nodes of a cluster.
@@ -104,7 +105,7 @@ func enough(t *testing.T, p place, rights []string) {
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.user(t, ours)
 	eachDriver(t, func(t *testing.T, d library) {
-		storetest.Run(t, func(t *testing.T) holdfast.Store { return d.open(t, url, way{}) })
+		drivertest.Run(t, func(t *testing.T) driver.Store { return d.open(t, url, way{}) })
 	})
 	if got := p.refused(t); len(got) > 0 {
 		t.Errorf("refused: %q", got)

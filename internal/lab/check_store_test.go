@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
 // bent is an embedded store that is bent for a test.
 type bent struct {
-	holdfast.Store
+	driver.Store
 	info   string // what the server says of itself
 	deaf   bool   // no message arrives
 	slow   time.Duration
@@ -25,7 +26,7 @@ type bent struct {
 	calls  atomic.Int64
 }
 
-func (s *bent) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *bent) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if n := s.calls.Add(1); s.answer > 0 && n > s.answer {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -40,7 +41,7 @@ func (s *bent) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
 	return reply, err
 }
 
-func (s *bent) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+func (s *bent) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
 	if s.deaf {
 		message = func(string) {}
 	}

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 // checked is what Check finds, by name.
-func checked(t *testing.T, store holdfast.Store, ttl time.Duration) map[string]holdfast.Check {
+func checked(t *testing.T, store driver.Store, ttl time.Duration) map[string]holdfast.Check {
 	t.Helper()
 	client := holdfast.New(store, &holdfast.Options{TTL: ttl})
 	defer func() { _ = client.Close() }()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -33,7 +34,7 @@ func TestClientWithoutTheRightToSubscribe(t *testing.T) {
 			lease := take(t, open(t, url, holdfast.Options{Owner: "A", TTL: long}), "n")
 			other := open(t, url, holdfast.Options{Owner: "B", TTL: long})
 			err := asking(t.Context(), other.Mutex("n")).answer(t).err
-			said, ok := errors.AsType[holdfast.ServerError](err)
+			said, ok := errors.AsType[driver.ServerError](err)
 			if !ok || !strings.HasPrefix(string(said), "NOPERM ") || !strings.Contains(err.Error(), "holdfast/wake:*") {
 				t.Errorf("Lock: got %v, want the server's NOPERM and the channels", err)
 			}
@@ -103,7 +104,7 @@ func TestClientWithoutScripts(t *testing.T) {
 		t.Errorf("the errors took %v, want them at once", got)
 	}
 	for _, err := range []error{lock, try} {
-		said, ok := errors.AsType[holdfast.ServerError](err)
+		said, ok := errors.AsType[driver.ServerError](err)
 		if want := "NOPERM "; !ok || !strings.HasPrefix(string(said), want) || !strings.Contains(err.Error(), string(said)) {
 			t.Errorf("got %v, want the server's %s word for word", err, want)
 		}
@@ -124,7 +125,7 @@ func TestClientWithoutTheKey(t *testing.T) {
 	_, url := limited(t, "~other* &* +@all")
 	client := open(t, url, holdfast.Options{Owner: "A", TTL: long})
 	_, err := client.Mutex("n").TryLock(t.Context())
-	if said, ok := errors.AsType[holdfast.ServerError](err); !ok || !strings.HasPrefix(string(said), "NOPERM ") {
+	if said, ok := errors.AsType[driver.ServerError](err); !ok || !strings.HasPrefix(string(said), "NOPERM ") {
 		t.Errorf("got %v, want NOPERM", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -55,7 +56,7 @@ type alive struct {
 	book   *logbook
 }
 
-func (a *alive) open(store holdfast.Store) *holdfast.Client {
+func (a *alive) open(store driver.Store) *holdfast.Client {
 	a.book = &logbook{}
 	client := holdfast.New(store, &holdfast.Options{Owner: "A", TTL: long, Logger: a.book.logger()})
 	a.client = weak.Make(client)

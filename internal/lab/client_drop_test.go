@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -23,7 +24,7 @@ func collected(t *testing.T, what string, ok func() bool) {
 // dropper makes Clients that nobody but the test's own functions refers to.
 type dropper struct {
 	book  *logbook
-	store holdfast.Store
+	store driver.Store
 }
 
 func newDropper(t *testing.T, server *redistest.Server) dropper {

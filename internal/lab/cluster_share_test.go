@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -45,21 +45,21 @@ func channelOf(name string) string { return "holdfast/wake:test:{" + keyL(name) 
 
 // heard is a subscription and what it got.
 type heard struct {
-	holdfast.Subscription
+	driver.Subscription
 	got chan string
 }
 
-func listenTo(t *testing.T, store holdfast.Store, name string) heard {
+func listenTo(t *testing.T, store driver.Store, name string) heard {
 	t.Helper()
 	got := make(chan string, 100)
 	return heard{subscribe(t, store, channelOf(name), func(payload string) { got <- payload }), got}
 }
 
 // publishes says something on the channel of a name; it is all that the subscription gets.
-func (h heard) publishes(t *testing.T, store holdfast.Store, name, payload string) {
+func (h heard) publishes(t *testing.T, store driver.Store, name, payload string) {
 	t.Helper()
 	publish := "return redis.call('SPUBLISH', ARGV[1], ARGV[2])"
-	reply, err := store.Eval(t.Context(), holdfast.Call{Script: lua(publish), Keys: []string{keyL(name)}, Args: []string{channelOf(name), payload}})
+	reply, err := store.Eval(t.Context(), driver.Call{Script: lua(publish), Keys: []string{keyL(name)}, Args: []string{channelOf(name), payload}})
 	if err != nil || !slices.Equal(reply, []string{"1"}) {
 		t.Fatalf("heard by %q, %v; want 1", reply, err)
 	}

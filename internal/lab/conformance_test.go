@@ -3,10 +3,10 @@ package lab_test
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/storetest"
 )
 
 // The embedded store is a store as any other.
@@ -17,7 +17,7 @@ func TestEmbeddedConforms(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	storetest.Run(t, func(*testing.T) holdfast.Store { return store })
+	drivertest.Run(t, func(*testing.T) driver.Store { return store })
 }
 
 // The lock works through each driver wherever Redis may run.
@@ -42,7 +42,7 @@ func TestDriversConform(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d library) {
 		for _, place := range places {
 			t.Run(place.name, func(t *testing.T) {
-				storetest.Run(t, func(t *testing.T) holdfast.Store { return d.open(t, place.url, place.way) })
+				drivertest.Run(t, func(t *testing.T) driver.Store { return d.open(t, place.url, place.way) })
 			})
 		}
 	})

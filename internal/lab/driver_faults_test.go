@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -80,7 +80,7 @@ func frozen(t *testing.T, server *redistest.Server, d library, w way) {
 	w.patient = true
 	store := d.open(t, server.URL(), w)
 	sub := subscribe(t, store, "c", func(string) {})
-	call := holdfast.Call{Script: lua("return 1")}
+	call := driver.Call{Script: lua("return 1")}
 	calls := []struct {
 		name string
 		call func(context.Context) error
@@ -95,7 +95,7 @@ func frozen(t *testing.T, server *redistest.Server, d library, w way) {
 			return err
 		}},
 		{"eval all", func(ctx context.Context) error {
-			return store.EvalAll(ctx, []holdfast.Call{call, call})[1].Err
+			return store.EvalAll(ctx, []driver.Call{call, call})[1].Err
 		}},
 		{"scan", func(ctx context.Context) error {
 			for _, err := range store.Scan(ctx, "*") {
@@ -189,15 +189,15 @@ func TestDriverKilledServer(t *testing.T) {
 		sub := subscribe(t, store, "c", func(string) {})
 		server.Kill()
 		ended(t, sub)
-		_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
-		if _, refused := errors.AsType[holdfast.ServerError](err); err == nil || refused {
+		_, err := store.Eval(t.Context(), driver.Call{Script: lua("return 1")})
+		if _, refused := errors.AsType[driver.ServerError](err); err == nil || refused {
 			t.Errorf("got %v, want an error that is not the server's", err)
 		}
 		if err := server.Restart(true); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "the store works again", func() bool {
-			_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
+			_, err := store.Eval(t.Context(), driver.Call{Script: lua("return 1")})
 			return err == nil
 		})
 		subscribe(t, store, "c", func(string) {})
@@ -221,7 +221,7 @@ func TestDriverLeaksNothing(t *testing.T) {
 				if i%2 == 0 {
 					sub.Close()
 				}
-				_, _ = store.Eval(t.Context(), holdfast.Call{Script: lua("return 1")})
+				_, _ = store.Eval(t.Context(), driver.Call{Script: lua("return 1")})
 			}
 			server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
 			for i := range 5 { // left open: Close of the store ends them

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/go-redis/v9"
@@ -26,7 +26,7 @@ type way struct {
 
 // closer is what the stores of all drivers are.
 type closer interface {
-	holdfast.Store
+	driver.Store
 	Close() error
 }
 

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // oddly starts a server that says hello and gives one and the same answer to
 // everything else.
-func oddly(t *testing.T, d library, answer string) holdfast.Store {
+func oddly(t *testing.T, d library, answer string) driver.Store {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -78,7 +78,7 @@ func readCommand(r *bufio.Reader) (string, error) {
 // What no script of ours answers is flattened or refused, and never a panic.
 func TestDriverOddReplies(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d library) {
-		call := holdfast.Call{Script: &holdfast.Script{Source: "return 1", SHA: "of that"}}
+		call := driver.Call{Script: &driver.Script{Source: "return 1", SHA: "of that"}}
 		refused := map[string]string{
 			"nested":          "*2\r\n$1\r\na\r\n*1\r\n$1\r\nb\r\n",
 			"map":             "%1\r\n$1\r\na\r\n$1\r\nb\r\n",
@@ -120,9 +120,9 @@ func TestDriverOddReplies(t *testing.T) {
 // A script that the server does not know goes out again, by its source.
 func TestDriverEvalFallsBackToTheSource(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d library) {
-		call := holdfast.Call{Script: &holdfast.Script{Source: "return 1", SHA: "of that"}}
+		call := driver.Call{Script: &driver.Script{Source: "return 1", SHA: "of that"}}
 		_, err := oddly(t, d, "-NOSCRIPT really\r\n").Eval(t.Context(), call)
-		if want := holdfast.ServerError("NOSCRIPT really"); err != error(want) { //nolint:errorlint // the very error
+		if want := driver.ServerError("NOSCRIPT really"); err != error(want) { //nolint:errorlint // the very error
 			t.Errorf("got %v, want %v", err, want)
 		}
 	})

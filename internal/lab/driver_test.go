@@ -23,10 +23,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/rueidis"
 )
@@ -48,9 +47,9 @@ func openStore(t testing.TB, url string, adjust func(*rueidis.ClientOption)) *ru
 	return store
 }
 
-func lua(source string) *holdfast.Script { return script.New("test", source) }
+func lua(source string) *driver.Script { return driver.NewScript("test", source) }
 
-func subscribe(t testing.TB, store holdfast.Store, channel string, message func(string)) holdfast.Subscription {
+func subscribe(t testing.TB, store driver.Store, channel string, message func(string)) driver.Subscription {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -62,16 +61,16 @@ func subscribe(t testing.TB, store holdfast.Store, channel string, message func(
 	return sub
 }
 
-func eval(t testing.TB, store holdfast.Store, source string, keys ...string) []string {
+func eval(t testing.TB, store driver.Store, source string, keys ...string) []string {
 	t.Helper()
-	reply, err := store.Eval(t.Context(), holdfast.Call{Script: lua(source), Keys: keys})
+	reply, err := store.Eval(t.Context(), driver.Call{Script: lua(source), Keys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return reply
 }
 
-func ended(t testing.TB, sub holdfast.Subscription) {
+func ended(t testing.TB, sub driver.Subscription) {
 	t.Helper()
 	select {
 	case <-sub.Done():
@@ -95,7 +94,7 @@ type command func(args ...any) string
 // eachServer runs a test with each driver against a real server and against the
 // embedded one, in both protocols: clients take different ways then, above all
 // for subscriptions.
-func eachServer(t *testing.T, test func(t *testing.T, store holdfast.Store, do command)) {
+func eachServer(t *testing.T, test func(t *testing.T, store driver.Store, do command)) {
 	eachDriver(t, func(t *testing.T, d library) {
 		server := redistest.Start(t, redistest.Options{})
 		local, err := embedded.Open(nil)
@@ -139,9 +138,9 @@ func TestDriverEval(t *testing.T) {
 		"return {'a', false, 'c'}":           {"a", "", "c"},
 		"return {KEYS[1], KEYS[2], ARGV[1]}": {"k1", "k2", "with space\r\n\x00"},
 	}
-	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
+	eachServer(t, func(t *testing.T, store driver.Store, do command) {
 		for source, want := range tests {
-			call := holdfast.Call{Script: lua(source), Keys: []string{"k1", "k2"}, Args: []string{"with space\r\n\x00"}}
+			call := driver.Call{Script: lua(source), Keys: []string{"k1", "k2"}, Args: []string{"with space\r\n\x00"}}
 			for range 2 { // by source, then by SHA
 				got, err := store.Eval(t.Context(), call)
 				if err != nil || !slices.Equal(got, want) {
@@ -151,26 +150,26 @@ func TestDriverEval(t *testing.T) {
 			do("SCRIPT", "FLUSH") // some are the same to the next protocol
 		}
 		for _, words := range []string{"ERR plain", "NOPERM no", "ERR DB index", "ERR ERR twice"} {
-			_, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return {err = ARGV[1]}"), Args: []string{words}})
+			_, err := store.Eval(t.Context(), driver.Call{Script: lua("return {err = ARGV[1]}"), Args: []string{words}})
 			if got := refusal(t, err); got != words && !strings.HasPrefix(got, words+" script: ") { // Redis 7 adds where
 				t.Errorf("got %q, want %q", got, words)
 			}
 		}
-		if _, err := store.Eval(t.Context(), holdfast.Call{Script: lua("return {'a', {'b'}}")}); err == nil {
+		if _, err := store.Eval(t.Context(), driver.Call{Script: lua("return {'a', {'b'}}")}); err == nil {
 			t.Error("a nested answer was taken for text")
 		}
 	})
 }
 
 func TestDriverEvalAll(t *testing.T) {
-	calls := make([]holdfast.Call, 150) // more than two pipelines
+	calls := make([]driver.Call, 150) // more than two pipelines
 	for i := range calls {
-		calls[i] = holdfast.Call{Script: lua("return {KEYS[1], ARGV[1], #ARGV}"), Keys: []string{"k"}, Args: []string{fmt.Sprint(i)}}
+		calls[i] = driver.Call{Script: lua("return {KEYS[1], ARGV[1], #ARGV}"), Keys: []string{"k"}, Args: []string{fmt.Sprint(i)}}
 		if i%10 == 3 {
 			calls[i].Script = lua("return {err = 'NO ' .. ARGV[1]}")
 		}
 	}
-	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
+	eachServer(t, func(t *testing.T, store driver.Store, do command) {
 		for round := range 3 { // by source, by SHA, and by source again
 			for i, result := range store.EvalAll(t.Context(), calls) {
 				if i%10 == 3 {
@@ -199,7 +198,7 @@ func TestDriverEvalAll(t *testing.T) {
 }
 
 func TestDriverScan(t *testing.T) {
-	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
+	eachServer(t, func(t *testing.T, store driver.Store, do command) {
 		for i := range 1500 { // three pages
 			do("SET", fmt.Sprint("a:", i), 1)
 		}
@@ -223,7 +222,7 @@ func TestDriverScan(t *testing.T) {
 }
 
 func TestDriverSubscription(t *testing.T) {
-	eachServer(t, func(t *testing.T, store holdfast.Store, do command) {
+	eachServer(t, func(t *testing.T, store driver.Store, do command) {
 		got := make(chan string, 100)
 		sub := subscribe(t, store, "c", func(payload string) { got <- payload })
 		for i := range 100 { // heard from the first on: it is confirmed
@@ -309,7 +308,7 @@ func TestDriverWaysIn(t *testing.T) {
 		}
 
 		app := d.open(t, "redis://app:pw@"+server.Addr(), way{})
-		_, err := app.Eval(t.Context(), holdfast.Call{Script: lua("return 1"), Keys: []string{"other"}})
+		_, err := app.Eval(t.Context(), driver.Call{Script: lua("return 1"), Keys: []string{"other"}})
 		if !strings.HasPrefix(refusal(t, err), "NOPERM") {
 			t.Errorf("got %v, want NOPERM", err)
 		}
@@ -323,7 +322,7 @@ func TestDriverWaysIn(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "wrong-password") {
 			t.Errorf("got %v, want an error without the password", err)
 		}
-		_, err = store.Eval(t.Context(), holdfast.Call{Script: lua("return redis.error_reply('ERR my own')")})
+		_, err = store.Eval(t.Context(), driver.Call{Script: lua("return redis.error_reply('ERR my own')")})
 		if got := refusal(t, err); !strings.HasPrefix(got, "ERR my own") {
 			t.Errorf("got %q, want the server's words", got)
 		}
@@ -332,7 +331,7 @@ func TestDriverWaysIn(t *testing.T) {
 
 func refusal(t testing.TB, err error) string {
 	t.Helper()
-	refused, ok := errors.AsType[holdfast.ServerError](err)
+	refused, ok := errors.AsType[driver.ServerError](err)
 	if !ok {
 		t.Errorf("got %T (%v), want a ServerError", err, err)
 	}

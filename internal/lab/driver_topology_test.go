@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -23,9 +23,9 @@ func TestDriverCluster(t *testing.T) {
 			t.Error("redis:// did not notice the cluster")
 		}
 
-		calls := make([]holdfast.Call, 200)
+		calls := make([]driver.Call, 200)
 		for i := range calls {
-			calls[i] = holdfast.Call{Script: lua("return {redis.call('SET', KEYS[1], ARGV[1]), KEYS[1]}"), Keys: []string{fmt.Sprint("k", i)}, Args: []string{"v"}}
+			calls[i] = driver.Call{Script: lua("return {redis.call('SET', KEYS[1], ARGV[1]), KEYS[1]}"), Keys: []string{fmt.Sprint("k", i)}, Args: []string{"v"}}
 		}
 		for i, result := range store.EvalAll(t.Context(), calls) {
 			if want := []string{"OK", fmt.Sprint("k", i)}; result.Err != nil || !slices.Equal(result.Reply, want) {
@@ -64,7 +64,7 @@ func TestDriverCluster(t *testing.T) {
 			channel := fmt.Sprintf("c:{%d}", i)
 			sub := subscribe(t, store, channel, func(payload string) { got <- payload })
 			publish := "return redis.call('SPUBLISH', ARGV[1], 'to ' .. ARGV[1])"
-			call := holdfast.Call{Script: lua(publish), Keys: []string{channel}, Args: []string{channel}}
+			call := driver.Call{Script: lua(publish), Keys: []string{channel}, Args: []string{channel}}
 			heard, err := store.Eval(t.Context(), call)
 			if err != nil || !slices.Equal(heard, []string{"1"}) {
 				t.Fatalf("%s: heard by %q, %v", channel, heard, err)
@@ -132,7 +132,7 @@ func TestDriverSentinel(t *testing.T) {
 		eventually(t, "the new master takes writes and subscriptions", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := store.Eval(ctx, holdfast.Call{Script: lua("return redis.call('SET', KEYS[1], 'w')"), Keys: []string{"k"}}); err != nil {
+			if _, err := store.Eval(ctx, driver.Call{Script: lua("return redis.call('SET', KEYS[1], 'w')"), Keys: []string{"k"}}); err != nil {
 				return false
 			}
 			sub, err := store.Subscribe(ctx, "c", func(string) {})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/rueidis"
@@ -35,7 +35,7 @@ func TestDriverHearsUnasked(t *testing.T) {
 	}
 	defer store.Close()
 	eval := func(ctx context.Context) error {
-		_, err := store.Eval(ctx, holdfast.Call{Script: holdfast.NewScript("set", "return redis.call('SET', KEYS[1], 'x')"), Keys: []string{"k"}})
+		_, err := store.Eval(ctx, driver.Call{Script: driver.NewScript("set", "return redis.call('SET', KEYS[1], 'x')"), Keys: []string{"k"}})
 		return err
 	}
 	if err := eval(t.Context()); err != nil {

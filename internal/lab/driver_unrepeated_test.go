@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -18,12 +18,12 @@ func TestDriverPromisesOneRun(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	cluster := "cluster://" + redistest.Cluster(t, 3, 0)[0].Addr()
-	open := func(store closer, err error) holdfast.SendsOnce {
+	open := func(store closer, err error) driver.SendsOnce {
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		return store.(holdfast.SendsOnce)
+		return store.(driver.SendsOnce)
 	}
 	for _, d := range drivers {
 		adopted, _, end := d.adopt(server.Addr())
@@ -55,14 +55,14 @@ func TestDriverRunsACallOnce(t *testing.T) {
 			t.Run(protocol, func(t *testing.T) {
 				proxy := redistest.StartProxy(t, server.Addr())
 				store := d.open(t, "redis://"+proxy.Addr(), w)
-				if u, ok := store.(holdfast.SendsOnce); !ok || !u.SendsOnce() {
+				if u, ok := store.(driver.SendsOnce); !ok || !u.SendsOnce() {
 					t.Fatal("the store does not promise to run a call once")
 				}
 				key := "runs:" + d.name + protocol
-				call := holdfast.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{key}}
+				call := driver.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{key}}
 				for what, run := range map[string]func() error{
 					"Eval":    func() error { _, err := store.Eval(t.Context(), call); return err },
-					"EvalAll": func() error { return store.EvalAll(t.Context(), []holdfast.Call{call})[0].Err },
+					"EvalAll": func() error { return store.EvalAll(t.Context(), []driver.Call{call})[0].Err },
 				} {
 					eventually(t, "it is connected, and the script known", func() bool { return run() == nil })
 					server.MustDo(t, "SET", key, "0")

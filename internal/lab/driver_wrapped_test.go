@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/storetest"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -74,7 +74,7 @@ func TestGoRedisWrappersConform(t *testing.T) {
 			pipelines.Store(0)
 			store := goredisstore.New(client)
 			t.Cleanup(func() { _ = store.Close() })
-			storetest.Run(t, func(*testing.T) holdfast.Store { return store })
+			drivertest.Run(t, func(*testing.T) driver.Store { return store })
 			if commands.Load() == 0 || pipelines.Load() == 0 {
 				t.Errorf("the wrapper saw %d commands and %d pipelines; it has to see both", commands.Load(), pipelines.Load())
 			}

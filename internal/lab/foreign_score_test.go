@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -18,7 +19,7 @@ func TestForeignScoreIsNoArrival(t *testing.T) {
 	for _, score := range []string{"1e300", "inf"} {
 		for _, way := range []struct {
 			name, kind string
-			script     *script.Script
+			script     *driver.Script
 			keys       int
 			args       []any
 		}{

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -25,7 +26,7 @@ func TestOrdersOfSharedKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	for name, store := range map[string]holdfast.Store{"embedded": memory, "redis": server} {
+	for name, store := range map[string]driver.Store{"embedded": memory, "redis": server} {
 		t.Run(name, func(t *testing.T) {
 			client := holdfast.New(store, &holdfast.Options{TTL: holdfast.MaxTTL})
 			defer client.Close()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // BenchmarkQuorum is lock and release on a quorum of three servers, each of a name of
@@ -16,7 +17,7 @@ import (
 func BenchmarkQuorum(b *testing.B) {
 	d := deploy(b, 3)
 	for _, lib := range drivers {
-		stores := make([]holdfast.Store, len(d.servers))
+		stores := make([]driver.Store, len(d.servers))
 		for i, server := range d.servers {
 			stores[i] = lib.open(b, "redis://"+server.Addr(), way{})
 		}

@@ -6,13 +6,14 @@ import (
 	"log"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
 // It needs three servers, so it is built and not run.
 func Example_quorum() {
-	node := func(url string) holdfast.Store { // which may be off when the program starts
-		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
+	node := func(url string) driver.Store { // which may be off when the program starts
+		return driver.Lazy(func() (driver.Store, error) { return rueidisstore.Open(url, nil) })
 	}
 	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"},
 		node("redis://a:6379"), node("redis://b:6379"), node("redis://c:6379"))

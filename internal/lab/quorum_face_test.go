@@ -11,25 +11,26 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // What can't be a quorum is refused by NewQuorum, with the reason.
 func TestQuorumRefusals(t *testing.T) {
 	const id = "lab/1/3-0123456789"
 	d := deploy(t, 3)
-	var stores []holdfast.Store
+	var stores []driver.Store
 	for _, m := range d.members() {
 		stores = append(stores, m.Store)
 	}
 	for _, c := range []struct {
 		options holdfast.Options
-		stores  []holdfast.Store
+		stores  []driver.Store
 		want    string
 	}{
 		{holdfast.Options{Quorum: id}, stores[:2], "odd number"},
 		{holdfast.Options{Quorum: id}, stores[:1], "odd number"},
 		{holdfast.Options{Quorum: id}, append(stores[:3:3], stores[0]), "odd number"},
-		{holdfast.Options{Quorum: id}, []holdfast.Store{stores[0], nil, stores[2]}, "nil"},
+		{holdfast.Options{Quorum: id}, []driver.Store{stores[0], nil, stores[2]}, "nil"},
 		{holdfast.Options{}, stores, "Options.Quorum"},
 		{holdfast.Options{Quorum: "lab"}, stores, "not a quorum-id"},
 		{holdfast.Options{Quorum: "lab/1/5-0123456789"}, stores, "quorum of 5"},

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/storetest"
 )
 
 // lazy is a store that a driver opens when it is needed.
-func lazy(t testing.TB, d library, url string) holdfast.Store {
-	store := holdfast.Lazy(func() (holdfast.Store, error) { return d.try(url, way{}) })
+func lazy(t testing.TB, d library, url string) driver.Store {
+	store := driver.Lazy(func() (driver.Store, error) { return d.try(url, way{}) })
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -30,7 +31,7 @@ func TestLazyConforms(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	eachDriver(t, func(t *testing.T, d library) {
-		storetest.Run(t, func(t *testing.T) holdfast.Store { return lazy(t, d, server.URL()) })
+		drivertest.Run(t, func(t *testing.T) driver.Store { return lazy(t, d, server.URL()) })
 	})
 }
 
@@ -40,13 +41,13 @@ func TestLazyTellsARefusal(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{Password: "right"})
 	url := strings.Replace(server.URL(), "right", "wrong", 1)
 	eachDriver(t, func(t *testing.T, d library) {
-		if _, err := d.try(url, way{}); !errors.Is(err, holdfast.ServerError("WRONGPASS invalid username-password pair or user is disabled.")) {
+		if _, err := d.try(url, way{}); !errors.Is(err, driver.ServerError("WRONGPASS invalid username-password pair or user is disabled.")) {
 			t.Errorf("opened with a wrong password: %v, want what the server said", err)
 		}
 		client := holdfast.New(lazy(t, d, url), nil)
 		t.Cleanup(func() { _ = client.Close() })
 		_, err := lockIn(t, client, "x", patience)
-		if _, refused := errors.AsType[holdfast.ServerError](err); !refused || errors.Is(err, holdfast.ErrUnreachable) {
+		if _, refused := errors.AsType[driver.ServerError](err); !refused || errors.Is(err, holdfast.ErrUnreachable) {
 			t.Errorf("locked with a wrong password: %v, want what the server said", err)
 		}
 	})
@@ -58,7 +59,7 @@ func TestQuorumStartsWithoutANode(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d library) {
 		q := deploy(t, 3)
 		q.servers[2].Kill()
-		var stores []holdfast.Store
+		var stores []driver.Store
 		for _, s := range q.servers {
 			stores = append(stores, lazy(t, d, s.URL()))
 		}
@@ -77,7 +78,7 @@ func TestQuorumStartsWithoutANode(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		for {
-			_, err := stores[2].Eval(ctx, holdfast.Call{Script: lua("return 'here'")})
+			_, err := stores[2].Eval(ctx, driver.Call{Script: lua("return 'here'")})
 			if err == nil {
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -18,7 +19,7 @@ func TestQuorumRights(t *testing.T) {
 	for range 3 {
 		nodes = append(nodes, place{[]*redistest.Server{redistest.Start(t, redistest.Options{})}, "redis"})
 	}
-	open := func(more ...string) (stores []holdfast.Store, members []holdfast.QuorumMember) {
+	open := func(more ...string) (stores []driver.Store, members []holdfast.QuorumMember) {
 		for _, p := range nodes {
 			url := p.user(t, append(p.documentedRights(t, "app"), more...))
 			stores = append(stores, openStore(t, url, nil))

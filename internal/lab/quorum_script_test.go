@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -26,7 +27,7 @@ const (
 type quorumNode struct {
 	t      *testing.T
 	server *redistest.Server
-	store  holdfast.Store
+	store  driver.Store
 }
 
 func startNode(t *testing.T, options redistest.Options) *quorumNode {
@@ -37,7 +38,7 @@ func startNode(t *testing.T, options redistest.Options) *quorumNode {
 	return n
 }
 
-func (n *quorumNode) try(s *script.Script, args ...string) ([]string, error) {
+func (n *quorumNode) try(s *driver.Script, args ...string) ([]string, error) {
 	keys := []string{"L", "F", keyM}
 	switch s {
 	case script.QuorumLock:
@@ -52,10 +53,10 @@ func (n *quorumNode) try(s *script.Script, args ...string) ([]string, error) {
 	case script.QuorumMark, script.QuorumLook:
 		keys = keys[2:]
 	}
-	return n.store.Eval(n.t.Context(), holdfast.Call{Script: s, Keys: keys, Args: args})
+	return n.store.Eval(n.t.Context(), driver.Call{Script: s, Keys: keys, Args: args})
 }
 
-func (n *quorumNode) eval(s *script.Script, args ...string) []string {
+func (n *quorumNode) eval(s *driver.Script, args ...string) []string {
 	n.t.Helper()
 	reply, err := n.try(s, args...)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/redis/rueidis"
 )
@@ -63,7 +64,7 @@ func contains(list []int, n int) bool {
 // client locks through the proxies.
 func (d *deployment) client(options holdfast.Options, only ...int) *holdfast.Client {
 	d.t.Helper()
-	var stores []holdfast.Store
+	var stores []driver.Store
 	for i, p := range d.proxies {
 		if len(only) > 0 && !contains(only, i) {
 			continue

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -61,7 +62,7 @@ func cli(t *testing.T, addr string, args ...string) string {
 
 const deleteOwn = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 
-func besideRedisCLI(t *testing.T, addr string, store holdfast.Store) {
+func besideRedisCLI(t *testing.T, addr string, store driver.Store) {
 	client := holdfast.New(store, nil)
 	t.Cleanup(func() { _ = client.Close() })
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -164,7 +165,7 @@ func TestReplicasMissing(t *testing.T) {
 		}
 		client, _ := copied(t, d, "redis://app:pw@"+plain.Addr(), 3*time.Second)
 		err := asking(t.Context(), client.Mutex("n")).answer(t).err
-		if said, ok := errors.AsType[holdfast.ServerError](err); !ok || !strings.HasPrefix(string(said), "NOPERM") || !strings.Contains(string(said), "wait") {
+		if said, ok := errors.AsType[driver.ServerError](err); !ok || !strings.HasPrefix(string(said), "NOPERM") || !strings.Contains(string(said), "wait") {
 			t.Errorf("without the right to WAIT: got %v, want NOPERM", err)
 		}
 	})
@@ -207,14 +208,14 @@ func TestDriverEvalWait(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d library) {
 		master := redistest.Start(t, redistest.Options{Config: []string{"repl-diskless-sync-delay 0"}})
 		replica := redistest.Replicas(t, master, 1)[0]
-		calls := make([]holdfast.Call, 100)
+		calls := make([]driver.Call, 100)
 		for i := range calls {
-			calls[i] = holdfast.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{fmt.Sprint("k", i)}}
+			calls[i] = driver.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{fmt.Sprint("k", i)}}
 		}
 		for protocol, w := range protocols {
 			t.Run(protocol, func(t *testing.T) {
 				store := d.open(t, master.URL(), w)
-				wait := func(want int) []holdfast.Result {
+				wait := func(want int) []driver.Result {
 					t.Helper()
 					timeout := patience
 					if want == 0 {
@@ -253,8 +254,8 @@ func TestDriverEvalWaitInACluster(t *testing.T) {
 		store := d.open(t, "cluster://"+nodes[0].Addr()+","+nodes[1].Addr(), way{})
 		incr := func(key string) {
 			t.Helper()
-			call := holdfast.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{key}}
-			results, acked, err := store.EvalWait(t.Context(), []holdfast.Call{call}, 1, 5*time.Second)
+			call := driver.Call{Script: lua("return redis.call('INCR', KEYS[1])"), Keys: []string{key}}
+			results, acked, err := store.EvalWait(t.Context(), []driver.Call{call}, 1, 5*time.Second)
 			if err != nil || results[0].Err != nil || acked != 1 {
 				t.Fatalf("%s: got %v, %d acknowledgements, %v; want 1", key, results, acked, err)
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/redis/rueidis"
 )
@@ -17,7 +17,7 @@ import (
 // one, though its connection stands and nobody asks it.
 func TestDriverLeavesAFrozenMaster(t *testing.T) {
 	guarded := redistest.Sentinel(t, 1)
-	stores, subs := map[string]closer{}, map[string]holdfast.Subscription{}
+	stores, subs := map[string]closer{}, map[string]driver.Subscription{}
 	for _, d := range drivers {
 		stores[d.name] = d.open(t, guarded.URL(), way{})
 		subs[d.name] = subscribe(t, stores[d.name], "c", func(string) {})
@@ -32,7 +32,7 @@ func TestDriverLeavesAFrozenMaster(t *testing.T) {
 		eventually(t, "the new master takes writes", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := stores[d.name].Eval(ctx, holdfast.Call{Script: lua("return redis.call('SET', KEYS[1], 'w')"), Keys: []string{"k"}})
+			_, err := stores[d.name].Eval(ctx, driver.Call{Script: lua("return redis.call('SET', KEYS[1], 'w')"), Keys: []string{"k"}})
 			return err == nil
 		})
 		ended(t, subs[d.name])

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // duty is what a child does while masters come and go: it keeps names of its
@@ -266,7 +267,7 @@ func (w *worker) rest() error {
 
 // witness is a store that notes when a master that came later answered first.
 type witness struct {
-	holdfast.Store
+	driver.Store
 	since atomic.Int64 // requests sent later reach nobody but the new master
 	seen  atomic.Int64
 	mu    sync.Mutex // guards names
@@ -300,14 +301,14 @@ func (w *witness) answered(sent int64, key string, err error) {
 	}
 }
 
-func (w *witness) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (w *witness) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	sent := now()
 	reply, err := w.Store.Eval(ctx, call)
 	w.answered(sent, call.Keys[0], err)
 	return reply, err
 }
 
-func (w *witness) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+func (w *witness) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	sent := now()
 	results := w.Store.EvalAll(ctx, calls)
 	for i, r := range results {
@@ -316,7 +317,7 @@ func (w *witness) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast
 	return results
 }
 
-func (w *witness) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+func (w *witness) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
 	sent := now()
 	sub, err := w.Store.Subscribe(ctx, channel, message)
 	w.answered(sent, channel, err)

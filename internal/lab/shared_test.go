@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -106,14 +107,14 @@ func renewals(t *testing.T, server *redistest.Server) (calls, usec int) {
 
 // pipelines notes how renewals travel.
 type pipelines struct {
-	holdfast.Store
+	driver.Store
 	mu    sync.Mutex
 	calls int // pipelines of them
 	most  int // in one
 	alone int
 }
 
-func (p *pipelines) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (p *pipelines) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if call.Script.Name == "shared_renew" {
 		p.mu.Lock()
 		p.alone++
@@ -122,7 +123,7 @@ func (p *pipelines) Eval(ctx context.Context, call holdfast.Call) ([]string, err
 	return p.Store.Eval(ctx, call)
 }
 
-func (p *pipelines) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+func (p *pipelines) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	if calls[0].Script.Name == "shared_renew" {
 		p.mu.Lock()
 		p.calls++

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/storetest"
 )
 
 // authority is a private certificate authority and the directory of its files.
@@ -134,7 +134,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d library) {
 		named := at("ca", ours.file(), "cert", cert, "key", key, "server_name", "redis.internal")
 		eval(t, d.open(t, named, way{}), "return 1")
-		storetest.Run(t, func(t *testing.T) holdfast.Store {
+		drivertest.Run(t, func(t *testing.T) driver.Store {
 			return d.open(t, at("ca", ours.file(), "cert", cert, "key", key), way{})
 		})
 		for what, bad := range wrong {

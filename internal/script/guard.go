@@ -1,6 +1,9 @@
 package script
 
-import "strings"
+import (
+	"github.com/holdfast-go/holdfast/driver"
+	"strings"
+)
 
 // guard is guard.lua in one line, with a space behind it.
 var guard = oneLine(expand("guard"))
@@ -9,7 +12,7 @@ var guard = oneLine(expand("guard"))
 // rest of the chunk, not the body of a function or a text to compile: whatever is
 // a chunk by itself is one here, with the same lines, and nothing it holds can
 // come before the guard.
-func Guarded(source string) *Script { return New("guarded", guard+source) }
+func Guarded(source string) *driver.Script { return driver.NewScript("guarded", guard+source) }
 
 // oneLine joins the lines of a Lua text whose comments fill lines.
 func oneLine(text string) string {

@@ -5,20 +5,12 @@
 package script
 
 import (
-	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1; nothing is secured by it
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"strings"
-)
 
-// Script is one Lua script. Name is the file's name without its ending, SHA
-// what EVALSHA calls it by.
-type Script struct {
-	Name   string
-	Source string
-	SHA    string
-}
+	"github.com/holdfast-go/holdfast/driver"
+)
 
 //go:embed *.lua
 var files embed.FS
@@ -70,7 +62,7 @@ var (
 )
 
 // Journal lists those.
-func Journal() []*Script { return []*Script{JournalWrite, JournalRead, JobNote, JobList} }
+func Journal() []*driver.Script { return []*driver.Script{JournalWrite, JournalRead, JobNote, JobList} }
 
 // The operations on one node of a quorum. See docs/quorum.md.
 var (
@@ -99,31 +91,25 @@ var (
 )
 
 // Shared lists those.
-func Shared() []*Script {
-	return []*Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal, SharedHeld}
+func Shared() []*driver.Script {
+	return []*driver.Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal, SharedHeld}
 }
 
 // Quorum lists those.
-func Quorum() []*Script {
-	return []*Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook, QuorumHeld}
+func Quorum() []*driver.Script {
+	return []*driver.Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook, QuorumHeld}
 }
 
 // All lists the scripts of one master that the other lists do not have.
-func All() []*Script {
-	return []*Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Take, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported, Held}
-}
-
-// New makes a script from its source.
-func New(name, source string) *Script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+func All() []*driver.Script {
+	return []*driver.Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Take, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported, Held}
 }
 
 // load reads name.lua and puts each file that a line "-- include FILE" names in
 // that line's place. The place matters: what stands before it runs without
 // paying for the functions that the included file makes.
-func load(name string) *Script {
-	return New(name, expand(name))
+func load(name string) *driver.Script {
+	return driver.NewScript(name, expand(name))
 }
 
 func expand(name string) string {

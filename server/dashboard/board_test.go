@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 	"github.com/holdfast-go/holdfast/server/internal/pipe"
@@ -66,7 +67,7 @@ func (b *board) serve(client *holdfast.Client, options *dashboard.Options) {
 	})
 }
 
-func newClient(t *testing.T, store holdfast.Store, owner string) *holdfast.Client {
+func newClient(t *testing.T, store driver.Store, owner string) *holdfast.Client {
 	t.Helper()
 	client := holdfast.New(store, &holdfast.Options{Owner: owner, TTL: 30 * time.Second})
 	t.Cleanup(func() { client.Close() })

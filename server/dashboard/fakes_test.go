@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -57,11 +57,11 @@ func (brokenJournal) Follow(context.Context) iter.Seq2[journal.Entry, error] {
 
 // countingStore counts what is asked of it.
 type countingStore struct {
-	holdfast.Store
+	driver.Store
 	evals, scans atomic.Int64
 }
 
-func (s *countingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *countingStore) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	s.evals.Add(1)
 	return s.Store.Eval(ctx, call)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -24,10 +24,10 @@ type Journal interface {
 
 // JournalIn is the journal in a store, of Clients whose Options.Prefix is
 // keyPrefix.
-func JournalIn(store holdfast.Store, keyPrefix string) Journal { return stored{store, keyPrefix} }
+func JournalIn(store driver.Store, keyPrefix string) Journal { return stored{store, keyPrefix} }
 
 type stored struct {
-	store  holdfast.Store
+	store  driver.Store
 	prefix string
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
@@ -68,7 +69,7 @@ func TestQuorum(t *testing.T) {
 func openQuorum(t *testing.T, options *dashboard.Options) (*board, []*embedded.Store) {
 	t.Helper()
 	var nodes []*embedded.Store
-	var stores []holdfast.Store
+	var stores []driver.Store
 	var members []holdfast.QuorumMember
 	for i := range 3 {
 		store := newStore(t)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -68,7 +68,7 @@ func (h *hub) hear(m rueidis.PubSubMessage) {
 }
 
 // Subscribe listens to one more channel.
-func (h *hub) Subscribe(ctx context.Context, channel string, message func(payload string)) (holdfast.Subscription, error) {
+func (h *hub) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
 	h.mu.Lock()
 	h.listeners[channel] = message
 	h.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -28,7 +29,7 @@ func newRawLocks(server *redistest.Server) (*rawLocks, error) {
 	}
 	r := &rawLocks{client: client, owner: "AAAAAAAAAAAAAAAAAAAAAA"}
 	ctx := context.Background()
-	for _, s := range []*script.Script{script.Lock, script.Unlock} {
+	for _, s := range []*driver.Script{script.Lock, script.Unlock} {
 		if err := client.Do(ctx, client.B().ScriptLoad().Script(s.Source).Build()).Error(); err != nil {
 			r.close()
 			return nil, err
@@ -58,7 +59,7 @@ func (r *rawLocks) id() string {
 	return fmt.Sprintf("%s.%011d.600000|bench-host:12345", r.owner, r.made)
 }
 
-func (r *rawLocks) call(s *script.Script, name string, args ...string) rueidis.Completed {
+func (r *rawLocks) call(s *driver.Script, name string, args ...string) rueidis.Completed {
 	l := holdfast.DefaultPrefix + name
 	return r.client.B().Evalsha().Sha1(s.SHA).Numkeys(3).
 		Key(l, "holdfast/fence:{"+l+"}", "holdfast/queue:{"+l+"}").Arg(args...).Build()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	lab "github.com/holdfast-go/holdfast/internal/lab/dashboard"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -154,8 +155,8 @@ func listens(t *testing.T, s *lab.Stage, name string) {
 	t.Helper()
 	const source = `return redis.call('PUBSUB', 'NUMSUB', 'holdfast/wake:' .. string.match(redis.call('GET', KEYS[1]), '^([%w_-]+)%.'))`
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	call := holdfast.Call{
-		Script: &holdfast.Script{Name: "listens", Source: source, SHA: hex.EncodeToString(sum[:])},
+	call := driver.Call{
+		Script: &driver.Script{Name: "listens", Source: source, SHA: hex.EncodeToString(sum[:])},
 		Keys:   []string{"holdfast:" + name},
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

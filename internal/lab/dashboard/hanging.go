@@ -4,16 +4,16 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // hangingStore is a server that a process can't reach any more, while it hangs.
 type hangingStore struct {
-	holdfast.Store
+	driver.Store
 	hangs atomic.Bool
 }
 
-func (s *hangingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *hangingStore) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if s.hangs.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -21,8 +21,8 @@ func (s *hangingStore) Eval(ctx context.Context, call holdfast.Call) ([]string, 
 	return s.Store.Eval(ctx, call)
 }
 
-func (s *hangingStore) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (s *hangingStore) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = s.Eval(ctx, call)
 	}

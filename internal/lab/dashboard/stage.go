@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -57,7 +58,7 @@ func (s *Stage) Client(owner string, ttl time.Duration) *holdfast.Client {
 	return s.client(s.Store, &holdfast.Options{Owner: owner, TTL: ttl})
 }
 
-func (s *Stage) client(store holdfast.Store, options *holdfast.Options) *holdfast.Client {
+func (s *Stage) client(store driver.Store, options *holdfast.Options) *holdfast.Client {
 	options.Logger = slog.New(slog.DiscardHandler)
 	client := holdfast.New(store, options)
 	s.mu.Lock()
@@ -71,7 +72,7 @@ func (s *Stage) process(owner, user, command string) (*holdfast.Client, *journal
 	return s.processOn(s.Store, owner, user, command, holdfast.DefaultTTL)
 }
 
-func (s *Stage) processOn(store holdfast.Store, owner, user, command string, ttl time.Duration) (*holdfast.Client, *journal.Writer) {
+func (s *Stage) processOn(store driver.Store, owner, user, command string, ttl time.Duration) (*holdfast.Client, *journal.Writer) {
 	writer := journal.NewWriter(s.Store, &journal.Options{Owner: owner, Logger: slog.New(slog.DiscardHandler)})
 	s.mu.Lock()
 	s.writers = append(s.writers, func() { writer.Close() })

@@ -19,6 +19,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -57,19 +58,19 @@ func chargeWithHoldfast(ctx context.Context, client *holdfast.Client, charge fun
 		})
 }
 
-func sameKeys(store holdfast.Store) *holdfast.Client {
+func sameKeys(store driver.Store) *holdfast.Client {
 	client := holdfast.New(store, &holdfast.Options{
 		Prefix: holdfast.NoPrefix, // the name is the key, as in redsync and redislock
 	})
 	return client
 }
 
-func sameKeysAsRueidislock(store holdfast.Store) *holdfast.Client {
+func sameKeysAsRueidislock(store driver.Store) *holdfast.Client {
 	client := holdfast.New(store, &holdfast.Options{Prefix: "rueidislock:0:"}) // for KeyMajority 1
 	return client
 }
 
-func twoOfThreeKeys(ctx context.Context, store holdfast.Store) (*holdfast.MultiLease, error) {
+func twoOfThreeKeys(ctx context.Context, store driver.Store) (*holdfast.MultiLease, error) {
 	client := holdfast.New(store, &holdfast.Options{Prefix: "rueidislock:"}) // for KeyMajority 2
 	return client.Multi("0:invoice:42", "1:invoice:42").Lock(ctx)
 }
@@ -449,7 +450,7 @@ func goRedis(t *testing.T, server *redistest.Server) *redis.Client {
 	return rc
 }
 
-func open(t *testing.T, server *redistest.Server) holdfast.Store {
+func open(t *testing.T, server *redistest.Server) driver.Store {
 	store, err := rueidisstore.Open(server.URL(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/fence"
 	"github.com/holdfast-go/holdfast/journal"
@@ -34,7 +35,7 @@ func Import(ctx context.Context, client *holdfast.Client, page func(ctx context.
 	})
 }
 
-func newClient(t *testing.T, store holdfast.Store) *holdfast.Client {
+func newClient(t *testing.T, store driver.Store) *holdfast.Client {
 	client := holdfast.New(store, nil)
 	t.Cleanup(func() { _ = client.Close() }) // a bubble ends only when all its goroutines have ended
 	return client

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -17,7 +18,7 @@ import (
 
 // The code of docs/guide/07-topologies.md.
 
-func allReplicas(store holdfast.Store) *holdfast.Client {
+func allReplicas(store driver.Store) *holdfast.Client {
 	client := holdfast.New(store, &holdfast.Options{
 		WaitReplicas: 1, // the number of all replicas that could become the master
 	})
@@ -25,8 +26,8 @@ func allReplicas(store holdfast.Store) *holdfast.Client {
 }
 
 func startQuorum() *holdfast.Client {
-	node := func(url string) holdfast.Store { // the node may be down when the program starts
-		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
+	node := func(url string) driver.Store { // the node may be down when the program starts
+		return driver.Lazy(func() (driver.Store, error) { return rueidisstore.Open(url, nil) })
 	}
 	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"},
 		node("redis://a:6379"), node("redis://b:6379"), node("redis://c:6379"))
@@ -37,7 +38,7 @@ var _ = startQuorum
 
 // closable is a Store that was opened.
 type closable interface {
-	holdfast.Store
+	driver.Store
 	Close() error
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -17,7 +18,7 @@ import (
 // stage is a real server, and a store to look at it.
 type stage struct {
 	*redistest.Server
-	store holdfast.Store
+	store driver.Store
 }
 
 func newStage(t *testing.T) *stage {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -18,7 +19,7 @@ type follower struct {
 	errs    chan error
 }
 
-func follow(t *testing.T, store holdfast.Store, q journal.Query) *follower {
+func follow(t *testing.T, store driver.Store, q journal.Query) *follower {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &follower{make(chan journal.Entry, 10000), make(chan error, 100)}
@@ -122,8 +123,8 @@ func TestFollowOverALostEnd(t *testing.T) {
 	if got := f.next(t); got.Name != "first" {
 		t.Fatalf("got %+v", got)
 	}
-	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1])")
-	if _, err := store.Store.Eval(t.Context(), holdfast.Call{Script: del, Keys: []string{"holdfast/journal:holdfast:"}}); err != nil {
+	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1])")
+	if _, err := store.Store.Eval(t.Context(), driver.Call{Script: del, Keys: []string{"holdfast/journal:holdfast:"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.err(t); !errors.Is(err, journal.ErrRewound) {
@@ -142,8 +143,8 @@ func TestReadForeignEntries(t *testing.T) {
 	w := newWriter(t, store, journal.Options{})
 	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	flush(t, w)
-	add := holdfast.NewScript("add", "return redis.call('XADD', KEYS[1], '*', 'name', 'n', 'seq', 'x')")
-	if _, err := store.Eval(t.Context(), holdfast.Call{Script: add, Keys: []string{"holdfast/journal:holdfast:"}}); err != nil {
+	add := driver.NewScript("add", "return redis.call('XADD', KEYS[1], '*', 'name', 'n', 'seq', 'x')")
+	if _, err := store.Eval(t.Context(), driver.Call{Script: add, Keys: []string{"holdfast/journal:holdfast:"}}); err != nil {
 		t.Fatal(err)
 	}
 	var entries, bad int

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
 )
@@ -33,7 +34,7 @@ func until(t *testing.T, what string, ok func() bool) {
 
 // faulty is a store whose journal can be broken.
 type faulty struct {
-	holdfast.Store
+	driver.Store
 	fail  atomic.Pointer[error] // what every call of the journal says
 	after atomic.Bool           // it says so when it has run
 	jobs  atomic.Bool           // it is what is remembered of jobs that is broken
@@ -41,7 +42,7 @@ type faulty struct {
 	calls atomic.Int64
 }
 
-func (f *faulty) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (f *faulty) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if prefix := map[bool]string{true: "job_note", false: "journal_"}[f.jobs.Load()]; !strings.HasPrefix(call.Script.Name, prefix) {
 		return f.Store.Eval(ctx, call)
 	}
@@ -74,7 +75,7 @@ func open(t *testing.T) *faulty {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func newWriter(t *testing.T, store holdfast.Store, o journal.Options) *journal.Writer {
+func newWriter(t *testing.T, store driver.Store, o journal.Options) *journal.Writer {
 	t.Helper()
 	if o.Logger == nil {
 		o.Logger = quiet
@@ -106,7 +107,7 @@ func all(t *testing.T, entries iter.Seq2[journal.Entry, error]) []journal.Entry 
 	return list
 }
 
-func read(t *testing.T, store holdfast.Store, q journal.Query) []journal.Entry {
+func read(t *testing.T, store driver.Store, q journal.Query) []journal.Entry {
 	t.Helper()
 	return all(t, journal.Read(t.Context(), store, q))
 }
@@ -258,7 +259,7 @@ func TestJournalIsCapped(t *testing.T) {
 func TestJournalDropsAndTells(t *testing.T) {
 	t.Parallel()
 	store := open(t)
-	store.breaks(holdfast.ServerError("OOM command not allowed when used memory > 'maxmemory'."))
+	store.breaks(driver.ServerError("OOM command not allowed when used memory > 'maxmemory'."))
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Buffer: 10, Owner: "A"})
 	client := holdfast.New(store, &holdfast.Options{OnEvent: w.OnEvent, Logger: quiet})
 	for range 50 {
@@ -344,7 +345,7 @@ func TestJournalOfAStoreThatHangs(t *testing.T) {
 func TestJournalSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	store := open(t)
-	store.breaks(holdfast.ServerError("NOPERM User app has no permissions to run the 'xadd' command"))
+	store.breaks(driver.ServerError("NOPERM User app has no permissions to run the 'xadd' command"))
 	var said lines
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
@@ -355,16 +356,16 @@ func TestJournalSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("got %s, want one line that names the right", text)
 	}
 	for _, err := range journal.Read(t.Context(), &refusing{store}, journal.Query{}) {
-		if _, ok := errors.AsType[holdfast.ServerError](err); !ok || !strings.Contains(err.Error(), "+xrange") {
+		if _, ok := errors.AsType[driver.ServerError](err); !ok || !strings.Contains(err.Error(), "+xrange") {
 			t.Errorf("got %v, want the server's word and the right", err)
 		}
 	}
 }
 
-type refusing struct{ holdfast.Store }
+type refusing struct{ driver.Store }
 
-func (refusing) Eval(context.Context, holdfast.Call) ([]string, error) {
-	return nil, holdfast.ServerError("ERR ACL failure in script: User app has no permissions to run the 'xrange' command")
+func (refusing) Eval(context.Context, driver.Call) ([]string, error) {
+	return nil, driver.ServerError("ERR ACL failure in script: User app has no permissions to run the 'xrange' command")
 }
 
 type lines struct {

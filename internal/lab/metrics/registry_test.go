@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -50,7 +51,7 @@ func registered(t *testing.T) map[string]metric {
 	m.OnEvent(holdfast.RenewFailed{Name: "n", Err: errors.New("late"), Slack: 0.3})
 	failing := m.Store(refusing{store}, "a")
 	_, _ = failing.Subscribe(t.Context(), "channel", nil)
-	if _, err := m.Store(store, "a").Eval(t.Context(), holdfast.Call{Script: holdfast.NewScript("lock", "return 1")}); err != nil {
+	if _, err := m.Store(store, "a").Eval(t.Context(), driver.Call{Script: driver.NewScript("lock", "return 1")}); err != nil {
 		t.Fatal(err)
 	}
 	inventory := holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Wait: patience})
@@ -85,10 +86,10 @@ func read(family *dto.MetricFamily) metric {
 }
 
 // refusing is a store that makes no subscription.
-type refusing struct{ holdfast.Store }
+type refusing struct{ driver.Store }
 
-func (refusing) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
-	return nil, holdfast.ServerError("NOPERM it may not")
+func (refusing) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
+	return nil, driver.ServerError("NOPERM it may not")
 }
 
 // text is a file of the repository.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 var (
@@ -45,7 +46,7 @@ type Link struct {
 	pauses     [][2]time.Time // from when until when it was paused; the end of one that lasts is zero
 }
 
-var _ holdfast.Store = (*Link)(nil)
+var _ driver.Store = (*Link)(nil)
 
 // Silence black-holes the process for a while: connections stay, nothing moves.
 func (l *Link) Silence(d time.Duration) {
@@ -140,18 +141,18 @@ type outcome struct {
 
 // Eval sends a call. When ctx ends the caller goes home, but what was sent
 // arrives all the same.
-func (l *Link) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (l *Link) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	o := l.send(ctx, call, 0, nil)
 	return o.reply, o.err
 }
 
 // send is Eval, and with wait the WAIT that follows on the same connection.
-func (l *Link) send(ctx context.Context, call holdfast.Call, timeout time.Duration, wait func(master int) (int, error)) outcome {
+func (l *Link) send(ctx context.Context, call driver.Call, timeout time.Duration, wait func(master int) (int, error)) outcome {
 	return l.leave(ctx, call, timeout, wait)()
 }
 
 // leave sets a call on its way; what it returns waits for its end.
-func (l *Link) leave(ctx context.Context, call holdfast.Call, timeout time.Duration, wait func(master int) (int, error)) func() outcome {
+func (l *Link) leave(ctx context.Context, call driver.Call, timeout time.Duration, wait func(master int) (int, error)) func() outcome {
 	stays := func(err error) func() outcome { return func() outcome { return outcome{err: err} } }
 	if err := ctx.Err(); err != nil {
 		return stays(err)
@@ -173,7 +174,7 @@ func (l *Link) leave(ctx context.Context, call holdfast.Call, timeout time.Durat
 	}
 }
 
-func (l *Link) travel(f Fate, call holdfast.Call, wait func(master int) (int, error), came chan<- outcome) {
+func (l *Link) travel(f Fate, call driver.Call, wait func(master int) (int, error), came chan<- outcome) {
 	lost := func() {
 		if f.Reset {
 			came <- outcome{err: errReset}
@@ -250,7 +251,7 @@ func Sleep(d time.Duration, over <-chan struct{}) bool {
 }
 
 // run lets the server run a call, alone, and looks at what it did.
-func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
+func (w *World) run(l *Link, call driver.Call) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.down {
@@ -280,12 +281,12 @@ func (w *World) run(l *Link, call holdfast.Call) ([]string, error) {
 
 // EvalAll sends the calls in their order; each fares as it may, and the answers come
 // together.
-func (l *Link) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
+func (l *Link) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
 	ends := make([]func() outcome, len(calls))
 	for i, call := range calls {
 		ends[i] = l.leave(ctx, call, 0, nil)
 	}
-	results := make([]holdfast.Result, len(calls))
+	results := make([]driver.Result, len(calls))
 	var all sync.WaitGroup
 	for i, end := range ends {
 		all.Go(func() {
@@ -306,13 +307,13 @@ func (l *Link) Scan(ctx context.Context, match string) iter.Seq2[string, error] 
 func (l *Link) Sharded() bool { return l.world.sharded }
 
 // plain is a script for the server inside, which knows no sharded channels.
-func plain(s *holdfast.Script) *holdfast.Script {
+func plain(s *driver.Script) *driver.Script {
 	source := strings.NewReplacer("SPUBLISH", "PUBLISH", "SHARDNUMSUB", "NUMSUB").Replace(s.Source)
-	return holdfast.NewScript(s.Name, source)
+	return driver.NewScript(s.Name, source)
 }
 
 // about is the id that a call is about, empty for one that asks who leads.
-func about(call holdfast.Call) string {
+func about(call driver.Call) string {
 	if len(call.Args) == 0 {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // NewMixedStory is a story in which every primitive takes part, each at names
@@ -158,7 +159,7 @@ func (c *caller) write(h *Held, lease *holdfast.Lease) {
 	defer cancel()
 	reply, err := lease.Eval(ctx, writes, []string{"data:" + h.name}, []string{fmt.Sprint(lease.Token())})
 	c.did("Eval", err)
-	var said holdfast.ServerError
+	var said driver.ServerError
 	switch {
 	case err == nil && strings.Join(reply, "") != "written":
 		c.story.Watch.Broken("Eval: token %d of %s wrote after a newer one", lease.Token(), h.name)

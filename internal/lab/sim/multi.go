@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -14,7 +15,7 @@ const multiLock, crowd = "multi_lock", "crowd"
 
 // each are the calls that a call is to the watch: a lock of several names is one
 // of each, a crowd a lock or an unlock of each.
-func each(call holdfast.Call) (calls []holdfast.Call) {
+func each(call driver.Call) (calls []driver.Call) {
 	switch call.Script.Name {
 	case multiLock:
 	case crowd:
@@ -25,20 +26,20 @@ func each(call holdfast.Call) (calls []holdfast.Call) {
 		}
 		return calls
 	default:
-		return []holdfast.Call{call}
+		return []driver.Call{call}
 	}
 	for keys := range slices.Chunk(call.Keys, 3) {
-		calls = append(calls, holdfast.Call{Script: call.Script, Keys: keys, Args: call.Args[len(calls):]})
+		calls = append(calls, driver.Call{Script: call.Script, Keys: keys, Args: call.Args[len(calls):]})
 	}
 	return calls
 }
 
 // inCrowd are the locks and unlocks that a crowd with such arguments does, without keys.
-func inCrowd(args []string) (calls []holdfast.Call) {
+func inCrowd(args []string) (calls []driver.Call) {
 	for one := range slices.Chunk(args[1:], 2) {
-		c := holdfast.Call{Script: script.Lock, Args: []string{one[0], args[0]}}
+		c := driver.Call{Script: script.Lock, Args: []string{one[0], args[0]}}
 		if one[1] == "" {
-			c = holdfast.Call{Script: script.Unlock, Args: one[:1]}
+			c = driver.Call{Script: script.Unlock, Args: one[:1]}
 		}
 		calls = append(calls, c)
 	}
@@ -46,7 +47,7 @@ func inCrowd(args []string) (calls []holdfast.Call) {
 }
 
 // answerTo is what the answer says to one of these calls.
-func answerTo(calls []holdfast.Call, i int, reply []string) []string {
+func answerTo(calls []driver.Call, i int, reply []string) []string {
 	if len(reply) != len(calls) {
 		return reply
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -206,7 +207,7 @@ func TestMultiLateDuplicateAndMinHold(t *testing.T) {
 // What the server refuses for all names it may grant for each: while a slot
 // moves, or for a driver that can't send them together.
 func TestMultiRefused(t *testing.T) {
-	for _, refusal := range []holdfast.ServerError{
+	for _, refusal := range []driver.ServerError{
 		"TRYAGAIN Multiple keys request during rehashing of slot", "CROSSSLOT Keys in request don't hash to the same slot", "NOPERM No permissions to access a key",
 	} {
 		word, _, _ := strings.Cut(string(refusal), " ")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
@@ -69,12 +69,12 @@ type Fate struct {
 
 	Home time.Duration // until a caller whose time is up has gone
 
-	LoseOut  bool                 // it never arrives
-	LoseBack bool                 // it does, its answer never
-	Torn     bool                 // the connection is cut in the middle of its answer
-	Reset    bool                 // what is lost is told: the connection is reset
-	Twice    bool                 // it runs twice, the second answer counts: the client library sent it again
-	Again    time.Duration        // not 0: it arrives once more, that much later
-	Overtake bool                 // a push may overtake those before it
-	Refuse   holdfast.ServerError // the server refuses it
+	LoseOut  bool               // it never arrives
+	LoseBack bool               // it does, its answer never
+	Torn     bool               // the connection is cut in the middle of its answer
+	Reset    bool               // what is lost is told: the connection is reset
+	Twice    bool               // it runs twice, the second answer counts: the client library sent it again
+	Again    time.Duration      // not 0: it arrives once more, that much later
+	Overtake bool               // a push may overtake those before it
+	Refuse   driver.ServerError // the server refuses it
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // A replacement of which too few old members hear changes nothing that votes, and can be
@@ -138,11 +139,11 @@ func TestQuorumReplaceTellsWhoComesBack(t *testing.T) {
 
 // onceSpoken is a node that can be reached once.
 type onceSpoken struct {
-	holdfast.Store
+	driver.Store
 	spoke bool
 }
 
-func (o *onceSpoken) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (o *onceSpoken) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if o.spoke {
 		return nil, errors.New("connection refused")
 	}

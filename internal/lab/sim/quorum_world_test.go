@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
-	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // republic is a quorum in simulated time: nodes with clocks of their own, the
@@ -43,7 +43,7 @@ type republic struct {
 	leapt   time.Time // when a node's clock last jumped forward
 	trace   []string
 	broken  []string
-	scripts map[string]*holdfast.Script
+	scripts map[string]*driver.Script
 	plan    *sim.Plan
 	tally   *sim.Tally
 	tape    digest.Log
@@ -76,7 +76,7 @@ type passage struct {
 	reset             bool          // what is lost is told
 	twice             bool          // it runs twice
 	torn              bool          // the connection is cut in the middle of the answer
-	refuse            holdfast.ServerError
+	refuse            driver.ServerError
 }
 
 // fate is the same as of a step on one master.
@@ -112,7 +112,7 @@ func newRepublic(t testing.TB, seed uint64, n int) *republic {
 		t: t, began: time.Now(), over: make(chan struct{}),
 		random: rand.New(rand.NewPCG(seed, 0x90)),
 		leases: map[string][]*belief{}, tokens: map[string]int64{},
-		scripts: map[string]*holdfast.Script{},
+		scripts: map[string]*driver.Script{},
 		plan:    sim.NewPlan(nil), tally: &sim.Tally{},
 	}
 	for range n {
@@ -185,7 +185,7 @@ func (r *republic) init(numbers ...int) string {
 func (r *republic) join(id string, ttl time.Duration, rate float64, numbers ...int) *party {
 	p := &party{r: r, number: len(r.parties), rate: rate}
 	r.ttl = max(r.ttl, ttl)
-	var stores []holdfast.Store
+	var stores []driver.Store
 	for _, i := range numbers {
 		stores = append(stores, &road{r: r, party: p, node: r.nodes[i]})
 	}
@@ -219,7 +219,7 @@ var (
 	errReset = errors.New("connection reset")
 )
 
-func (d *road) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (d *road) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -312,8 +312,8 @@ func (d *road) lost(out bool) bool {
 }
 
 // EvalAll sends the calls one by one.
-func (d *road) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Result {
-	results := make([]holdfast.Result, len(calls))
+func (d *road) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
 	for i, call := range calls {
 		results[i].Reply, results[i].Err = d.Eval(ctx, call)
 	}
@@ -321,11 +321,11 @@ func (d *road) EvalAll(ctx context.Context, calls []holdfast.Call) []holdfast.Re
 }
 
 // EvalWait is for WaitReplicas, which a quorum refuses.
-func (d *road) EvalWait(context.Context, []holdfast.Call, int, time.Duration) ([]holdfast.Result, int, error) {
+func (d *road) EvalWait(context.Context, []driver.Call, int, time.Duration) ([]driver.Result, int, error) {
 	return nil, 0, errors.New("nobody waits for replicas on a quorum")
 }
 
-func (d *road) Subscribe(context.Context, string, func(string)) (holdfast.Subscription, error) {
+func (d *road) Subscribe(context.Context, string, func(string)) (driver.Subscription, error) {
 	return nil, errors.New("nobody subscribes on a quorum")
 }
 
@@ -336,26 +336,26 @@ func (d *road) Scan(ctx context.Context, match string) iter.Seq2[string, error] 
 func (d *road) Sharded() bool { return false }
 
 // run lets a node run a script, with the run_id that the node has now.
-func (r *republic) run(n *citizen, call holdfast.Call) ([]string, error) {
+func (r *republic) run(n *citizen, call driver.Call) ([]string, error) {
 	r.mu.Lock()
 	down, run := n.down, n.run
 	r.mu.Unlock()
 	if down {
 		return nil, errDown
 	}
-	reply, err := n.store.Eval(context.Background(), holdfast.Call{Script: r.told(call.Script, run), Keys: call.Keys, Args: call.Args})
+	reply, err := n.store.Eval(context.Background(), driver.Call{Script: r.told(call.Script, run), Keys: call.Keys, Args: call.Args})
 	r.tape.Ran(time.Since(r.began), fmt.Sprint("node", n.number), call.Script.Name, call.Keys, call.Args, reply, err)
 	return reply, err
 }
 
 // told is a script that takes run for the run_id of its server.
-func (r *republic) told(s *holdfast.Script, run string) *holdfast.Script {
+func (r *republic) told(s *driver.Script, run string) *driver.Script {
 	const asks = "redis.pcall('INFO', 'server')"
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := s.Name + run
 	if r.scripts[key] == nil {
-		r.scripts[key] = script.New(s.Name, strings.Replace(s.Source, asks, "'run_id:"+run+"'", 1))
+		r.scripts[key] = driver.NewScript(s.Name, strings.Replace(s.Source, asks, "'run_id:"+run+"'", 1))
 	}
 	return r.scripts[key]
 }

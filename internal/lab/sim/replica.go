@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // replica is a server that copies the master. One that is not frozen has all
@@ -164,13 +164,13 @@ func (w *World) acknowledged(master, want int, timeout time.Duration) (acked int
 
 // EvalWait sends the calls side by side, each with a WAIT behind it; the answers
 // come together, with the number of the worst.
-func (l *Link) EvalWait(ctx context.Context, calls []holdfast.Call, replicas int, timeout time.Duration) ([]holdfast.Result, int, error) {
-	results := make([]holdfast.Result, len(calls))
+func (l *Link) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
+	results := make([]driver.Result, len(calls))
 	acked := make(chan int)
 	for i, call := range calls {
 		go func() {
 			o := l.send(ctx, call, timeout, func(master int) (int, error) { return l.world.acknowledged(master, replicas, timeout) })
-			results[i] = holdfast.Result{Reply: o.reply, Err: o.err}
+			results[i] = driver.Result{Reply: o.reply, Err: o.err}
 			acked <- o.acked
 		}()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -290,7 +291,7 @@ func TestGrantThatCanNotBeConfirmed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.Replicate(2)
 		p0 := s.copied("p0", 15*time.Second)
-		for refusal, limit := range map[holdfast.ServerError]time.Duration{
+		for refusal, limit := range map[driver.ServerError]time.Duration{
 			"NOPERM User app has no permissions to run the 'wait' command": 100 * time.Millisecond,
 			"LOADING Redis is loading the dataset in memory":               16 * time.Second,
 		} {
@@ -303,7 +304,7 @@ func TestGrantThatCanNotBeConfirmed(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			_, err := p0.Client.Mutex("n").Lock(ctx)
 			cancel()
-			if got, ok := errors.AsType[holdfast.ServerError](err); !ok || got != refusal {
+			if got, ok := errors.AsType[driver.ServerError](err); !ok || got != refusal {
 				t.Errorf("got %v, want %v", err, refusal)
 			}
 			if took := time.Since(began); took > limit {

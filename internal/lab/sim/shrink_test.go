@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -16,7 +16,7 @@ func TestShrink(t *testing.T) {
 	oneThread(t)
 	faulty := cast{name: "faulty", play: ofStory(func(seed uint64, plan *sim.Plan) *sim.Story {
 		s := sim.NewStory(seed, plan)
-		s.Bug = func(call holdfast.Call) {
+		s.Bug = func(call driver.Call) {
 			if call.Script.Name == "renew" {
 				s.Do("DEL", call.Keys[0])
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
@@ -25,9 +26,9 @@ const Prefix = "sim:"
 // it before the bubble ends.
 type World struct {
 	Watch Watch
-	Tally *Tally                   // of this World alone
-	Log   digest.Log               // what happened, for comparison with other versions
-	Bug   func(call holdfast.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
+	Tally *Tally                 // of this World alone
+	Log   digest.Log             // what happened, for comparison with other versions
+	Bug   func(call driver.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
 
 	began  time.Time
 	server *embedded.Store

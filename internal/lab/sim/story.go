@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Kind is what a story is about.
@@ -264,7 +265,7 @@ func (s *Story) failovers(r *rand.Rand, stop <-chan struct{}) {
 	}
 }
 
-var refusals = []holdfast.ServerError{"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
+var refusals = []driver.ServerError{"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
 	"OOM command not allowed when used memory > 'maxmemory'.", "TRYAGAIN Multiple keys request during rehashing of slot", "BUSY Redis is busy running a script."}
 
 // fate is the network of the story. The chances of a step are its own, so that

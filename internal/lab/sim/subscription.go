@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // subscription is one at the server, with the network between.
 type subscription struct {
 	link  *Link
-	inner holdfast.Subscription
+	inner driver.Subscription
 	done  chan struct{}
 	once  sync.Once
 	deaf  atomic.Bool
@@ -22,11 +22,11 @@ type subscription struct {
 	last time.Time // when the newest push arrives
 }
 
-// Subscribe opens one. See holdfast.Store.
-func (l *Link) Subscribe(ctx context.Context, channel string, message func(string)) (holdfast.Subscription, error) {
+// Subscribe opens one. See driver.Store.
+func (l *Link) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
 	f := l.fate(Step{Kind: "subscribe"})
 	w := l.world
-	fail := func() (holdfast.Subscription, error) {
+	fail := func() (driver.Subscription, error) {
 		if !f.Reset && !f.Torn {
 			select {
 			case <-ctx.Done():

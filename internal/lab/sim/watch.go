@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Watch sees every lease and everything that the server does, and notes where
@@ -247,7 +247,7 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 }
 
 // before is called before the server runs a call.
-func (w *Watch) before(call holdfast.Call) {
+func (w *Watch) before(call driver.Call) {
 	name := strings.TrimPrefix(call.Keys[0], Prefix)
 	w.check(name)
 	if len(call.Args) == 0 {
@@ -264,7 +264,7 @@ func (w *Watch) before(call holdfast.Call) {
 }
 
 // after notes the strides that a call reserved.
-func (w *Watch) after(call holdfast.Call, reply []string) {
+func (w *Watch) after(call driver.Call, reply []string) {
 	if len(reply) == 0 {
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -126,7 +127,7 @@ func (c *child) figures() figures {
 // client makes a Client with its callers, by the one driver or the other.
 func (c *child) client(ctx context.Context, working *sync.WaitGroup, i int) error {
 	type store interface {
-		holdfast.Store
+		driver.Store
 		Close() error
 	}
 	var s store

@@ -18,6 +18,7 @@ import (
 	goredis9 "github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -170,7 +171,7 @@ type ours struct{ client, other *holdfast.Client }
 
 func newHoldfast(servers []*redistest.Server) (*ours, error) {
 	var members []holdfast.QuorumMember
-	stores := make([][]holdfast.Store, 2)
+	stores := make([][]driver.Store, 2)
 	for _, s := range servers {
 		for i := range stores {
 			store, err := rueidisstore.Open(s.URL(), nil)

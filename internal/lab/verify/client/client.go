@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 
@@ -96,7 +97,7 @@ func (p *process) connectOne() ([]closer, error) {
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	var stores []closer
-	var bare []holdfast.Store
+	var bare []driver.Store
 	for _, url := range p.URLs {
 		store, err := open(p.Driver, url, p.Quorum != "", p.trap)
 		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

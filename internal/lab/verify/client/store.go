@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/go-redis/v9"
@@ -17,7 +17,7 @@ import (
 
 // closer is a Store that was opened.
 type closer interface {
-	holdfast.Store
+	driver.Store
 	Close() error
 }
 
@@ -64,7 +64,7 @@ func opened(library, url string, single bool, t *trap) (closer, error) {
 		}
 		return store, nil
 	}
-	return nil, fmt.Errorf("no library %q", driver)
+	return nil, fmt.Errorf("no library %q", library)
 }
 
 // watched is a Store at which a trap can be set.
@@ -73,7 +73,7 @@ type watched struct {
 	trap *trap
 }
 
-func (s *watched) Eval(ctx context.Context, call holdfast.Call) ([]string, error) {
+func (s *watched) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	if asks(call.Script.SHA) {
 		s.trap.at(BeforeSend)
 	}

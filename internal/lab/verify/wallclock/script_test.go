@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/wallclock"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -14,7 +15,7 @@ import (
 
 // waiting is a script that goes on, after its first look at the clock, when that
 // has stepped back.
-func waiting(t *testing.T, s *script.Script) string {
+func waiting(t *testing.T, s *driver.Script) string {
 	t.Helper()
 	const clock = "local us = t[1] * 1000000 + t[2]\n"
 	if strings.Count(s.Source, clock) != 1 {
@@ -26,7 +27,7 @@ func waiting(t *testing.T, s *script.Script) string {
 
 // stepping runs a script on the keys of the name L while the clock steps back, again
 // and again, so that it does after the script has begun.
-func stepping(t *testing.T, s *redistest.Server, clock *wallclock.Clock, back time.Duration, lua *script.Script, args ...any) string {
+func stepping(t *testing.T, s *redistest.Server, clock *wallclock.Clock, back time.Duration, lua *driver.Script, args ...any) string {
 	t.Helper()
 	steps, over := time.NewTicker(20*time.Millisecond), make(chan struct{})
 	defer steps.Stop()
@@ -79,7 +80,7 @@ func TestStepWithinAScript(t *testing.T) {
 func TestStepLongerThanALineLives(t *testing.T) {
 	ask := []any{"client.2.1000|o", 1, "wait", "1700000000000000"} // again: with the arrival it had
 	for _, c := range []struct {
-		lua           *script.Script
+		lua           *driver.Script
 		first, second []any
 	}{
 		{script.Lock, []any{"client.1.1000|o", 1}, ask},

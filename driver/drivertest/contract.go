@@ -1,4 +1,4 @@
-package storetest
+package drivertest
 
 import (
 	"errors"
@@ -9,24 +9,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // reach stops the tests if the server does not answer, so that they do not all say so.
 func (s suite) reach(t *testing.T) {
-	call := holdfast.Call{Script: holdfast.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
+	call := driver.Call{Script: driver.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
 	_, err := s.open(t).Eval(within(t), call)
-	_, answered := errors.AsType[holdfast.ServerError](err)
+	_, answered := errors.AsType[driver.ServerError](err)
 	switch {
 	case err == nil || answered:
 	case strings.Contains(err.Error(), "NOSCRIPT"):
-		t.Fatalf("Eval: got the server's error %q as %[1]T: an error reply must be a holdfast.ServerError", err)
+		t.Fatalf("Eval: got the server's error %q as %[1]T: an error reply must be a driver.ServerError", err)
 	default:
-		t.Fatalf("cannot reach the server, or returned its error reply not as a holdfast.ServerError: Eval: %v (%[1]T)", err)
+		t.Fatalf("cannot reach the server, or returned its error reply not as a driver.ServerError: Eval: %v (%[1]T)", err)
 	}
 }
 
-// replies compares what Eval and EvalAll return with the comments of holdfast.Store. The
+// replies compares what Eval and EvalAll return with the comments of driver.Store. The
 // server has never seen these scripts, so the first run of each needs its source.
 func (s suite) replies(t *testing.T) {
 	store := s.open(t)
@@ -51,10 +51,10 @@ func (s suite) replies(t *testing.T) {
 		{lua: "return {1, redis.error_reply('SOLD out')}", refused: "SOLD out"},
 		{lua: "return {1, {2}}", fails: true},
 	}
-	check := func(by, lua string, got holdfast.Result, want []string, refused string, fails bool) {
+	check := func(by, lua string, got driver.Result, want []string, refused string, fails bool) {
 		t.Helper()
 		switch {
-		case refused != "" && !errors.Is(got.Err, holdfast.ServerError(refused)):
+		case refused != "" && !errors.Is(got.Err, driver.ServerError(refused)):
 			t.Errorf("%s of %q: got %q, error %v (%[4]T), want ServerError(%q)", by, lua, got.Reply, got.Err, refused)
 		case fails && got.Err == nil:
 			t.Errorf("%s of %q: got %q, want an error", by, lua, got.Reply)
@@ -63,7 +63,7 @@ func (s suite) replies(t *testing.T) {
 			t.Errorf("%s of %q: got %q, error %v, want %q", by, lua, got.Reply, got.Err, want)
 		}
 	}
-	calls := make([]holdfast.Call, len(cases))
+	calls := make([]driver.Call, len(cases))
 	for _, by := range []string{"Eval by source", "Eval by SHA", "EvalAll by source", "EvalAll by SHA"} {
 		if t.Failed() {
 			return // the next lines would only repeat it
@@ -71,9 +71,9 @@ func (s suite) replies(t *testing.T) {
 		for i, c := range cases {
 			// EvalAll gets other sources than Eval. Half of the scripts of its first run are known.
 			source := c.lua + " -- " + s.prefix + by[:len("Eval ")] + strconv.Itoa(i%2)
-			calls[i] = holdfast.Call{Script: holdfast.NewScript("reply", source), Keys: []string{s.prefix + "reply"}, Args: args}
+			calls[i] = driver.Call{Script: driver.NewScript("reply", source), Keys: []string{s.prefix + "reply"}, Args: args}
 			if by[:5] == "Eval " {
-				var got holdfast.Result
+				var got driver.Result
 				got.Reply, got.Err = store.Eval(within(t), calls[i])
 				check(by, c.lua, got, c.want, c.refused, c.fails)
 			}
@@ -96,13 +96,13 @@ func (s suite) scan(t *testing.T) {
 	const count, batch = 3000, 500
 	store := s.open(t)
 	each := func(lua string) {
-		script := holdfast.NewScript("each", "for _, key in ipairs(KEYS) do "+lua+" end")
+		script := driver.NewScript("each", "for _, key in ipairs(KEYS) do "+lua+" end")
 		for start := 0; start < count; start += batch {
 			keys := make([]string, batch)
 			for i := range keys {
 				keys[i] = fmt.Sprintf("%s{scan}:%d", s.prefix, start+i)
 			}
-			if _, err := store.Eval(within(t), holdfast.Call{Script: script, Keys: keys}); err != nil {
+			if _, err := store.Eval(within(t), driver.Call{Script: script, Keys: keys}); err != nil {
 				t.Fatalf("Eval with %d keys: %v", batch, err)
 			}
 		}
@@ -136,8 +136,8 @@ func (s suite) subscribe(t *testing.T) {
 	if store.Sharded() {
 		command = "SPUBLISH"
 	}
-	publish := holdfast.NewScript("publish", "for i = 1, tonumber(ARGV[1]) do redis.call('"+command+"', KEYS[1], 'message ' .. i) end")
-	if _, err := store.Eval(within(t), holdfast.Call{Script: publish, Keys: []string{channel}, Args: []string{strconv.Itoa(count)}}); err != nil {
+	publish := driver.NewScript("publish", "for i = 1, tonumber(ARGV[1]) do redis.call('"+command+"', KEYS[1], 'message ' .. i) end")
+	if _, err := store.Eval(within(t), driver.Call{Script: publish, Keys: []string{channel}, Args: []string{strconv.Itoa(count)}}); err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}
 	timeout := time.After(5 * time.Second)

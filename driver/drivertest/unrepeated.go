@@ -1,4 +1,4 @@
-package storetest
+package drivertest
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // passing are errors of a server behind which a client library may send a call again, or
@@ -23,11 +24,11 @@ var passing = []string{
 // was deleted. Without the promise Release proves nothing and returns nil.
 func (s suite) unrepeated(t *testing.T) {
 	store, key := s.open(t), s.prefix+"runs"
-	set := holdfast.NewScript("count", `
+	set := driver.NewScript("count", `
 		redis.call('SET', KEYS[1], 1 + (redis.call('GET', KEYS[1]) or 0), 'PX', 600000)
 		return redis.error_reply(ARGV[1])`)
 	runs := func() string {
-		reply, err := store.Eval(within(t), holdfast.Call{Script: holdfast.NewScript("runs",
+		reply, err := store.Eval(within(t), driver.Call{Script: driver.NewScript("runs",
 			"local n = redis.call('GET', KEYS[1]) redis.call('DEL', KEYS[1]) return n"), Keys: []string{key}})
 		if err != nil || len(reply) != 1 {
 			t.Fatalf("runs: got %q, %v", reply, err)
@@ -35,7 +36,7 @@ func (s suite) unrepeated(t *testing.T) {
 		return reply[0]
 	}
 	release := s.releaseDeleted(t, store)
-	u, ok := store.(holdfast.SendsOnce) // a store that connects when it is used does not know before
+	u, ok := store.(driver.SendsOnce) // a store that connects when it is used does not know before
 	if !ok || !u.SendsOnce() {
 		if release != nil {
 			t.Errorf("Release of a deleted lock: got %v, want nil, because the store may repeat calls", release)
@@ -46,14 +47,14 @@ func (s suite) unrepeated(t *testing.T) {
 		t.Errorf("Release of a deleted lock: got %v, want ErrLost", release)
 	}
 	for _, text := range passing {
-		call := holdfast.Call{Script: set, Keys: []string{key}, Args: []string{text}}
+		call := driver.Call{Script: set, Keys: []string{key}, Args: []string{text}}
 		if _, err := store.Eval(within(t), call); err == nil {
 			t.Errorf("Eval: got nil, want the error %s", text)
 		}
 		if got := runs(); got != "1" {
 			t.Errorf("Eval ran %s times behind %s; the store promises that it is once", got, text)
 		}
-		for _, r := range store.EvalAll(within(t), []holdfast.Call{call, call}) {
+		for _, r := range store.EvalAll(within(t), []driver.Call{call, call}) {
 			if r.Err == nil {
 				t.Errorf("EvalAll: got nil, want the error %s", text)
 			}
@@ -65,13 +66,13 @@ func (s suite) unrepeated(t *testing.T) {
 }
 
 // releaseDeleted is what Release returns for a lock that was deleted behind its holder's back.
-func (s suite) releaseDeleted(t *testing.T, store holdfast.Store) error {
+func (s suite) releaseDeleted(t *testing.T, store driver.Store) error {
 	t.Helper()
 	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: time.Minute})
 	defer c.Close()
 	lease := lock(t, c.Mutex("deleted"))
-	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1])")
-	if reply, err := store.Eval(within(t), holdfast.Call{Script: del, Keys: []string{s.prefix + "deleted"}}); err != nil || len(reply) != 1 || reply[0] != "1" {
+	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1])")
+	if reply, err := store.Eval(within(t), driver.Call{Script: del, Keys: []string{s.prefix + "deleted"}}); err != nil || len(reply) != 1 || reply[0] != "1" {
 		t.Fatalf("DEL: got %q, %v, want one key", reply, err)
 	}
 	return lease.Release()

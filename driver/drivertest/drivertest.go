@@ -1,10 +1,10 @@
-// Package storetest tests a driver. It first calls the methods of the
-// [holdfast.Store] one by one. Then it uses locks through the public API, as a
+// Package drivertest tests a driver. It first calls the methods of the
+// [driver.Store] one by one. Then it uses locks through the public API, as a
 // program does.
 //
 //	func TestStore(t *testing.T) {
 //		address := startServer(t) // once: all stores must reach the same server
-//		storetest.Run(t, func(t *testing.T) holdfast.Store {
+//		drivertest.Run(t, func(t *testing.T) driver.Store {
 //			store := mystore.New(address)
 //			t.Cleanup(func() { store.Close() })
 //			return store
@@ -19,7 +19,7 @@
 // Its keys begin with "storetest-" or "holdfast/", so it can run on a server with
 // other data. It leaves about 150 small keys, which expire after at most 30
 // days. It takes about 11 s.
-package storetest
+package drivertest
 
 import (
 	"context"
@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Run runs the suite as subtests of t. It calls open for each process that a
@@ -49,11 +50,11 @@ import (
 //   - redirects of a Cluster (MOVED, ASK), failovers and leaks
 //
 // Use the race detector to test concurrent use.
-func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
+func Run(t *testing.T, open func(t *testing.T) driver.Store) {
 	s := suite{open: open, prefix: fmt.Sprintf("storetest-%x:", rand.Uint64())}
 	s.reach(t)
 	if !t.Run("Replies", s.replies) || !t.Run("Scan", s.scan) || !t.Run("Subscribe", s.subscribe) {
-		t.Fatal("the Store does not do what the comments of holdfast.Store say: the other tests did not run")
+		t.Fatal("the Store does not do what the comments of driver.Store say: the other tests did not run")
 	}
 	t.Run("LockAndRelease", s.lockAndRelease)
 	t.Run("TryLockHeld", s.tryLockHeld)
@@ -85,7 +86,7 @@ func Run(t *testing.T, open func(t *testing.T) holdfast.Store) {
 }
 
 type suite struct {
-	open   func(t *testing.T) holdfast.Store
+	open   func(t *testing.T) driver.Store
 	prefix string
 }
 
@@ -321,8 +322,8 @@ func (s suite) lost(t *testing.T) {
 	defer c.Close()
 	lease := lock(t, c.Mutex("lost"))
 	ctx := lease.Context(t.Context())
-	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1])")
-	if _, err := store.Eval(within(t), holdfast.Call{Script: del, Keys: []string{s.prefix + "lost"}}); err != nil {
+	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1])")
+	if _, err := store.Eval(within(t), driver.Call{Script: del, Keys: []string{s.prefix + "lost"}}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -451,22 +452,22 @@ func (s suite) deadlock(t *testing.T) {
 func (s suite) evalWait(t *testing.T) {
 	store := s.open(t)
 	key := s.prefix + "wait"
-	count := holdfast.NewScript("count", "return ARGV[1]")
-	calls := make([]holdfast.Call, 10)
+	count := driver.NewScript("count", "return ARGV[1]")
+	calls := make([]driver.Call, 10)
 	for i := range calls {
-		calls[i] = holdfast.Call{Script: count, Keys: []string{key}, Args: []string{fmt.Sprint(i)}}
+		calls[i] = driver.Call{Script: count, Keys: []string{key}, Args: []string{fmt.Sprint(i)}}
 	}
-	calls[7].Script = holdfast.NewScript("wrong", "return {err = 'ERR ' .. ARGV[1]}")
+	calls[7].Script = driver.NewScript("wrong", "return {err = 'ERR ' .. ARGV[1]}")
 	for range 2 { // by source, then by SHA
 		results, acked, err := store.EvalWait(within(t), calls, 0, time.Second)
 		if err != nil || acked < 0 || len(results) != len(calls) {
 			t.Fatalf("EvalWait: got %d results, %d replicas, %v; want %d results", len(results), acked, err, len(calls))
 		}
 		for i, result := range results {
-			var said holdfast.ServerError
+			var said driver.ServerError
 			switch {
 			case i == 7 && !errors.As(result.Err, &said):
-				t.Fatalf("EvalWait of 10 calls: call 7: got %q, error %v (%[2]T), want a holdfast.ServerError", result.Reply, result.Err)
+				t.Fatalf("EvalWait of 10 calls: call 7: got %q, error %v (%[2]T), want a driver.ServerError", result.Reply, result.Err)
 			case i != 7 && (result.Err != nil || len(result.Reply) != 1 || result.Reply[0] != fmt.Sprint(i)):
 				t.Fatalf("EvalWait of 10 calls: call %d: got %q, error %v, want %q (after NOSCRIPT the call runs by its source)", i, result.Reply, result.Err, fmt.Sprint(i))
 			}

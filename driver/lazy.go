@@ -1,4 +1,4 @@
-package holdfast
+package driver
 
 import (
 	"context"
@@ -52,8 +52,8 @@ var (
 // after a failure. So a program can start while a node of its quorum is off, and uses
 // that node when it returns:
 //
-//	node := func(url string) holdfast.Store {
-//		return holdfast.Lazy(func() (holdfast.Store, error) { return rueidisstore.Open(url, nil) })
+//	node := func(url string) driver.Store {
+//		return driver.Lazy(func() (driver.Store, error) { return rueidisstore.Open(url, nil) })
 //	}
 //
 // Until open succeeds, each call returns the error of open or of its context. Only one

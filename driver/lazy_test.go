@@ -1,4 +1,4 @@
-package holdfast_test
+package driver_test
 
 import (
 	"context"
@@ -9,27 +9,27 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // drawer is a store that answers "here", and can be closed.
 type drawer struct {
-	shelf
+	driver.Store
 	sharded bool
 	closed  int
 }
 
-func (d *drawer) Eval(context.Context, holdfast.Call) ([]string, error) { return []string{"here"}, nil }
-func (d *drawer) Sharded() bool                                         { return d.sharded }
-func (d *drawer) Close() error                                          { d.closed++; return nil }
+func (d *drawer) Eval(context.Context, driver.Call) ([]string, error) { return []string{"here"}, nil }
+func (d *drawer) Sharded() bool                                       { return d.sharded }
+func (d *drawer) Close() error                                        { d.closed++; return nil }
 
 // askLazy uses a store as a Client does, for a second at most.
-func askLazy(t *testing.T, store holdfast.Store) error {
+func askLazy(t *testing.T, store driver.Store) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	began := time.Now()
-	got, err := store.Eval(ctx, holdfast.Call{})
+	got, err := store.Eval(ctx, driver.Call{})
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("a call took %v, and had a second", took)
 	}
@@ -45,7 +45,7 @@ func TestLazyOpensAgain(t *testing.T) { synctest.Test(t, lazyOpensAgain) }
 func lazyOpensAgain(t *testing.T) {
 	off := errors.New("connection refused")
 	opens, back := 0, false
-	store := holdfast.Lazy(func() (holdfast.Store, error) {
+	store := driver.Lazy(func() (driver.Store, error) {
 		if opens++; !back {
 			return nil, off
 		}
@@ -60,10 +60,10 @@ func lazyOpensAgain(t *testing.T) {
 	if opens < 3 || opens > 5 {
 		t.Errorf("it was opened %d times in a second, want four at most", opens)
 	}
-	if r := store.EvalAll(t.Context(), make([]holdfast.Call, 2)); len(r) != 2 || !errors.Is(r[1].Err, off) {
+	if r := store.EvalAll(t.Context(), make([]driver.Call, 2)); len(r) != 2 || !errors.Is(r[1].Err, off) {
 		t.Errorf("a pipeline while it is off: %v", r)
 	}
-	if r, _, err := store.EvalWait(t.Context(), make([]holdfast.Call, 2), 1, time.Second); len(r) != 2 || !errors.Is(r[1].Err, off) || !errors.Is(err, off) {
+	if r, _, err := store.EvalWait(t.Context(), make([]driver.Call, 2), 1, time.Second); len(r) != 2 || !errors.Is(r[1].Err, off) || !errors.Is(err, off) {
 		t.Errorf("a pipeline with WAIT while it is off: %v, %v", r, err)
 	}
 	if _, err := store.Subscribe(t.Context(), "x", nil); !errors.Is(err, off) {
@@ -94,7 +94,7 @@ func lazyOpensAgain(t *testing.T) {
 func TestLazyOpenHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opens := 0
-		store := holdfast.Lazy(func() (holdfast.Store, error) {
+		store := driver.Lazy(func() (driver.Store, error) {
 			opens++
 			time.Sleep(10 * time.Second)
 			return &drawer{}, nil
@@ -120,11 +120,11 @@ func TestLazyCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, when := range []time.Duration{100 * time.Millisecond, 3 * time.Second} {
 			made := &drawer{}
-			store := holdfast.Lazy(func() (holdfast.Store, error) {
+			store := driver.Lazy(func() (driver.Store, error) {
 				time.Sleep(time.Second)
 				return made, nil
 			})
-			go func() { _, _ = store.Eval(t.Context(), holdfast.Call{}) }()
+			go func() { _, _ = store.Eval(t.Context(), driver.Call{}) }()
 			time.Sleep(when)
 			for range 2 {
 				if err := store.Close(); err != nil {
@@ -141,7 +141,7 @@ func TestLazyCloses(t *testing.T) {
 			}
 		}
 		cluster := &drawer{sharded: true}
-		store := holdfast.Lazy(func() (holdfast.Store, error) { return cluster, nil })
+		store := driver.Lazy(func() (driver.Store, error) { return cluster, nil })
 		if err := askLazy(t, store); err == nil || cluster.closed != 1 {
 			t.Errorf("a Redis Cluster: %v, closed %d times; want an error, once", err, cluster.closed)
 		}

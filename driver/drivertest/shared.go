@@ -1,4 +1,4 @@
-package storetest
+package drivertest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // lockFunc locks a name of a Client alone.
@@ -148,8 +149,8 @@ func (s suite) sharedExpiry(t *testing.T, kind string, lock lockFunc) {
 	lease := s.outlives(t, name, lock)
 	ctx := lease.Context(t.Context())
 	l := s.prefix + name
-	del := holdfast.NewScript("del", "return redis.call('DEL', KEYS[1], KEYS[2])")
-	if _, err := s.open(t).Eval(within(t), holdfast.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
+	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1], KEYS[2])")
+	if _, err := s.open(t).Eval(within(t), driver.Call{Script: del, Keys: []string{l, "holdfast/holders:{" + l + "}"}}); err != nil {
 		t.Fatal(err)
 	}
 	select {

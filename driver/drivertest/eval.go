@@ -1,4 +1,4 @@
-package storetest
+package drivertest
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // eval: a script of the user runs behind the guard, with its own keys and
@@ -28,7 +29,7 @@ func (s suite) eval(t *testing.T) {
 		t.Errorf("Eval: got %q, %v, want %q", got, err, want)
 	}
 	_, err = run(lease, "return redis.error_reply('SOLD out')")
-	if want := holdfast.ServerError("SOLD out"); !errors.Is(err, want) {
+	if want := driver.ServerError("SOLD out"); !errors.Is(err, want) {
 		t.Errorf("Eval of a script that returns an error: got %v, want %v", err, want)
 	}
 	release(t, lease)
@@ -37,7 +38,7 @@ func (s suite) eval(t *testing.T) {
 	}
 
 	lease = lock(t, second.Mutex("eval"))
-	gone := holdfast.Call{Script: holdfast.NewScript("del", "return redis.call('DEL', KEYS[1])"), Keys: []string{s.prefix + "eval"}}
+	gone := driver.Call{Script: driver.NewScript("del", "return redis.call('DEL', KEYS[1])"), Keys: []string{s.prefix + "eval"}}
 	if _, err := s.open(t).Eval(within(t), gone); err != nil {
 		t.Fatal(err)
 	}

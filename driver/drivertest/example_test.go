@@ -1,10 +1,10 @@
-package storetest_test
+package drivertest_test
 
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/storetest"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
 )
 
 // The whole test of a driver. Each call of open returns a store of its own, and
@@ -13,7 +13,7 @@ func ExampleRun() {
 	var t *testing.T // of func TestStore(t *testing.T)
 
 	address := startServer(t)
-	storetest.Run(t, func(t *testing.T) holdfast.Store {
+	drivertest.Run(t, func(t *testing.T) driver.Store {
 		store := openStore(t, address)
 		t.Cleanup(func() { store.Close() })
 		return store
@@ -21,7 +21,7 @@ func ExampleRun() {
 }
 
 type closingStore interface {
-	holdfast.Store
+	driver.Store
 	Close() error
 }
 

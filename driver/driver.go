@@ -1,16 +1,20 @@
-package holdfast
+// Package driver has what a driver implements: a [Store] connects holdfast to one Redis
+// or Valkey deployment through a client library. Programs that use holdfast open a Store
+// with a ready driver, such as rueidisstore or goredisstore, and give it to holdfast.New.
+// Package drivertest tests a driver.
+package driver
 
 import (
 	"context"
+	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1; nothing is secured by it
+	"encoding/hex"
 	"iter"
 	"time"
-
-	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // Store connects holdfast to one Redis or Valkey deployment. A driver implements it
 // with a client library and has no lock logic of its own. It may use RESP2 or RESP3.
-// Package storetest tests a driver. A [Client] never closes its Store.
+// A holdfast.Client never closes its Store.
 //
 // All methods must be safe for concurrent use. The number of simultaneous calls has no
 // limit. If the driver limits its connections, a call waits for one until its ctx ends.
@@ -80,8 +84,8 @@ type Store interface {
 	Sharded() bool
 }
 
-// SendsOnce is an optional interface of a [Store]. With it [Lease.Release] returns
-// [ErrLost] if Redis reports that the lock was gone.
+// SendsOnce is an optional interface of a [Store]. With it, Release of a holdfast.Lease
+// returns ErrLost if Redis reports that the lock was gone.
 type SendsOnce interface {
 	// SendsOnce reports whether each call of Eval and EvalAll runs at most once.
 	// Neither the driver nor its client library may repeat a call that may have run.
@@ -115,17 +119,22 @@ type Result struct {
 	Err   error
 }
 
-// Script is a Lua script. It has three fields, all strings: Name is for people and
-// metrics, SHA is the argument of EVALSHA, and Source is the argument of EVAL.
-// [NewScript] sets all three.
-type Script = script.Script
+// Script is a Lua script. Make it with [NewScript].
+type Script struct {
+	Name   string // for people and metrics
+	Source string // the argument of EVAL
+	SHA    string // the argument of EVALSHA: the SHA-1 of Source in hexadecimal
+}
+
+// NewScript returns a script with a name and Lua source. A program can use it to run its
+// own scripts through a [Store].
+func NewScript(name, source string) *Script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+}
 
 // ServerError is the text of an error reply of the server. An example is "NOPERM User
 // app has no permissions to run the 'evalsha' command".
 type ServerError string
 
 func (e ServerError) Error() string { return string(e) }
-
-// NewScript returns a script with a name and Lua source, for a program that runs its
-// own scripts through a [Store].
-func NewScript(name, source string) *Script { return script.New(name, source) }
