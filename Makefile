@@ -63,7 +63,7 @@ model: ## all states of the models within the large bounds; ten minutes
 
 mutants: ## that the tests which guard safety can fail: each guard taken out once
 	@scripts/need gcc redis-server redis-cli postgres mariadbd
-	go run ./internal/lab/mutants $(MUTANTS)
+	go test -count 1 -timeout 3h -v -run '^TestMutants$$' ./internal/lab/mutants -args $(or $(MUTANTS),-part 0/1)
 
 lint:
 	go run $(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')

@@ -108,7 +108,7 @@ func (l *latest) writeMutants() error {
 	var b strings.Builder
 	b.WriteString("<!-- made by go run ./internal/lab/verify/page from docs/verification/latest.json -->\n# Guards removed\n\n")
 	b.WriteString("`make mutants` removes one guard of the code at a time and runs the test that must fail then. The tree is not changed.\n")
-	b.WriteString("`go run ./internal/lab/mutants -run REGEXP` tries some guards, `-part 0/4` a quarter of them.\n")
+	b.WriteString("`make mutants MUTANTS='-part 0/4'` removes a quarter of them, `-part 0/1 -guard REGEXP` those that match.\n")
 	b.WriteString("The guards and their tests stand in [internal/lab/mutants](../../internal/lab/mutants).\n\n")
 	fmt.Fprintf(&b, "%s, %s: %d guards, **%d caught**. The slowest took %.0f s, its build included.\n\n", runs[0].Date, runs[0].Machine, m.Tried, m.Killed, m.Slowest)
 	b.WriteString("| area | files | guards | caught |\n|---|---:|---:|---:|\n")

@@ -1,0 +1,25 @@
+package mutants
+
+// handoverMutants are the guards of survey, again and hand-over.
+var handoverMutants = []mutant{
+	{guard: "hand-over: the dead get nothing", file: "internal/script/survey.lua", name: "TestDeadWaitersInFront",
+		edits: []string{"lives(id, counts[2 * i], tolerant)", "true"}},
+	{guard: "hand-over: who asks needs no listener", file: "internal/script/survey.lua", name: "TestWhoAsksNeedsNoListener",
+		edits: []string{"id == mine or ", ""}},
+	{guard: "hand-over: who gives up gets nothing", file: "internal/script/survey.lua", name: "TestWhoGivesUpGetsNothing",
+		edits: []string{"id ~= gone and ", ""}},
+	{guard: "hand-over: it stops after 500 dead", file: "internal/script/survey.lua", name: "TestFiveHundredDeadAtATime",
+		edits: []string{"more = #dead == 500", "more = false"}},
+	{guard: "hand-over: whoever stops there says so", file: "internal/script/again.lua", name: "TestStealPastTheDead",
+		edits: []string{"  return {'again', us}\n", ""}},
+	{guard: "hand-over: who was queued just now counts", file: "internal/script/unlock.lua", name: "TestReleaseQueuesAndCounts",
+		edits: []string{"    waiting = waiting + inserted\n", ""}},
+	{guard: "hand-over: a release tells the place", file: "internal/script/unlock.lua", name: "TestPlaceOfWhoIsQueuedAgain",
+		edits: []string{"rank, look = chosen, left - 1,", "rank, look = chosen, left,"}},
+	{guard: "a life of centuries can be read", file: "internal/script/lock.lua", pkg: "./internal/lab", name: "TestForeignLifeOfCenturies",
+		edits: []string{"math.min(redis.call('PTTL', L), 4000000000000)", "redis.call('PTTL', L)"}},
+	{guard: "rule 7: a rest asks for who is queued", file: "internal/script/rest.lua", name: "TestRestDoubtsNobody",
+		edits: []string{"local mine, gone, tolerant, pushed = fresh,", "local mine, gone, tolerant, pushed = '',"}},
+	{guard: "rule 7: a release tells that nobody listens", file: "internal/script/survey.lua", name: "TestForgottenWhenItQueuesAgain",
+		edits: []string{"(counts[2 * #ids + 2] or 0) > 0 and '1' or '0'", "'1'"}},
+}

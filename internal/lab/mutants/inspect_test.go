@@ -1,0 +1,28 @@
+package mutants
+
+// inspectMutants are the guards of what is said of a name: of Survey, Diagnose and
+// Details.
+var inspectMutants = []mutant{
+	{guard: "within: a driver has its time, however soon the caller leaves", file: "within.go", pkg: "./internal/lab", name: "TestHastyCallers",
+		edits: []string{"\t\tctx, cancel := ample(ctx, life)\n\t\tdefer cancel()\n", ""}},
+	{guard: "within: so has the driver of a node", file: "quorum_inspect.go", pkg: "./internal/lab", name: "TestHastyCallersOfAQuorum",
+		edits: []string{"\t\t\tctx, cancel := ample(ctx, q.c.ctx)\n\t\t\tdefer cancel()\n", ""}},
+	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab", name: "TestHastyCallers",
+		edits: []string{"context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)", "context.WithTimeout(ctx, pageTimeout)"}},
+	{guard: "within: what goes on behind its caller ends with the Client", file: "within.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",
+		edits: []string{"context.AfterFunc(life, cancel)", "context.AfterFunc(context.Background(), cancel)"}},
+	{guard: "within: and not with a caller that waits", file: "within.go", name: "TestOnceEndsBehindClose",
+		edits: []string{"stay := context.AfterFunc(ctx, func() {", "stay := context.AfterFunc(life, cancel)\n\t_ = context.AfterFunc(ctx, func() {"}},
+	{guard: "within: nor asks a node", file: "quorum_inspect.go", pkg: ".", name: "TestEndedContextAsksNoNode",
+		edits: []string{"\tif callers.Err() != nil {\n\t\treturn nil, callers.Err()\n\t}\n\tctx, cancel", "\tctx, cancel"}},
+	{guard: "within: one that has ended begins nothing", file: "within.go", pkg: ".", name: "TestEndedContextBeginsNothing",
+		edits: []string{"\tif ctx.Err() != nil {\n\t\treturn result, ctx.Err()\n\t}\n", ""}},
+	{guard: "inspect: a term is its leader's", file: "internal/script/inspect.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
+		edits: []string{"if whose == holder then term, value = newest, proclaimed end", "term = newest or term"}},
+	{guard: "inspect: an order is about one tenure", file: "internal/script/order.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
+		edits: []string{"if rest and string.sub(rest, 1, #id + 1) == id .. '|' then", "if rest then"}},
+	{guard: "details: Close takes them away", file: "details.go", pkg: "./embedded", name: "TestDetails",
+		edits: []string{"if b == nil || !b.sent {", "if true {"}},
+	{guard: "details: no look waits for them", file: "details.go", pkg: "./embedded", name: "TestDetailsKeepNobodyWaiting",
+		edits: []string{"calls, detailsWait)", "calls, time.Hour)"}},
+}

@@ -1,0 +1,186 @@
+package mutants
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	part = flag.String("part", "", "remove each `M`th guard, from the Nth on: N/M; 0/1 is all of them")
+	only = flag.String("guard", ".", "with -part: only guards that match this regular expression")
+	into = flag.String("json", "", "write what became of each to this `file`, too")
+)
+
+// TestMutants removes the guards that -part names, one at a time, two at once. Without
+// the flag it does nothing: all of them take most of an hour.
+func TestMutants(t *testing.T) {
+	if *part == "" {
+		t.Skip("-args -part 0/1 removes every guard")
+	}
+	var n, parts int
+	if _, err := fmt.Sscanf(*part, "%d/%d", &n, &parts); err != nil || n < 0 || n >= parts {
+		t.Fatalf("-part %s: want N/M, N from 0 to M-1", *part)
+	}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := rootDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var all tally
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for i, m := range tables {
+		if i%parts != n || !pattern.MatchString(m.guard) {
+			continue
+		}
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			began := time.Now()
+			err := m.test(root, filepath.Join(dir, fmt.Sprint(i)))
+			mu.Lock()
+			defer mu.Unlock()
+			all.add(fate{m.guard, m.file, m.name, time.Since(began).Seconds(), err == nil}, err)
+		})
+	}
+	running.Wait()
+	fmt.Printf("%d mutants, %d caught\n", all.Tried, all.Killed)
+	if *into != "" && !filepath.IsAbs(*into) {
+		*into = filepath.Join(root, *into) // a test runs in the directory of its package
+	}
+	if err := all.write(*into); err != nil {
+		t.Error(err)
+	}
+	if alive := all.Tried - all.Killed; alive > 0 {
+		t.Errorf("%d guards can be taken out without a test that fails", alive)
+	}
+}
+
+// tally is what became of all of them.
+type tally struct {
+	Tried  int    `json:"tried"`
+	Killed int    `json:"killed"`
+	List   []fate `json:"list"`
+}
+
+// fate is what became of one mutant.
+type fate struct {
+	Guard   string  `json:"guard"`
+	File    string  `json:"file"`
+	Test    string  `json:"test"`
+	Seconds float64 `json:"seconds"` // until it was caught, its build included
+	Killed  bool    `json:"killed"`
+}
+
+func (t *tally) add(f fate, err error) {
+	t.Tried++
+	word := "caught"
+	if f.Killed {
+		t.Killed++
+	} else {
+		word = "NOT CAUGHT: " + err.Error()
+	}
+	t.List = append(t.List, f)
+	fmt.Printf("%-55s %-34s %5.1fs  %s\n", f.Guard, f.Test, f.Seconds, word)
+}
+
+func (t *tally) write(file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o600)
+}
+
+// rootDir is where go.work stands.
+func rootDir() (string, error) {
+	out, err := exec.Command("go", "env", "GOWORK").Output() //nolint:noctx // it ends by itself
+	if err != nil {
+		return "", fmt.Errorf("go env GOWORK: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+// mutant is one guard taken out: in file, each old text becomes the new one
+// beside it. The test called name in pkg must fail.
+type mutant struct {
+	guard string
+	file  string
+	edits []string // old, new, old, new …
+	pkg   string
+	name  string
+}
+
+func (m mutant) test(root, dir string) error {
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "40s",
+		"-run", "^"+m.name+"$", m.packageDir())
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case err == nil:
+		return fmt.Errorf("%s passes", m.name)
+	case strings.Contains(text, "[build failed]"):
+		return fmt.Errorf("it does not build:\n%s", text)
+	case !strings.Contains(text, "--- FAIL: "+m.name) && !strings.Contains(text, "panic:"):
+		return fmt.Errorf("the test did not run:\n%s", text)
+	}
+	return nil
+}
+
+// packageDir is where its test stands.
+func (m mutant) packageDir() string { return cmp.Or(m.pkg, "./internal/lab/sim") }
+
+// overlay writes the changed file and a list of what it stands for, as the go
+// command takes it.
+func (m mutant) overlay(root, dir string) (string, error) {
+	path := filepath.Join(root, filepath.FromSlash(m.file))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	text := string(data)
+	for i := 0; i < len(m.edits); i += 2 {
+		if strings.Count(text, m.edits[i]) != 1 {
+			return "", fmt.Errorf("%s holds %q %d times; want it once: bring the table up to date", m.file, m.edits[i], strings.Count(text, m.edits[i]))
+		}
+		text = strings.Replace(text, m.edits[i], m.edits[i+1], 1)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	changed := filepath.Join(dir, filepath.Base(m.file))
+	if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}

@@ -1,0 +1,32 @@
+package mutants
+
+// nearMutants are what tells waiters that joined far behind, and came near since.
+var nearMutants = []mutant{
+	{guard: "near: a hand-over tells", file: "internal/script/handover.lua", name: "TestNearAfterTurns",
+		edits: []string{"      near(gone, tonumber(px))\n", ""}},
+	{guard: "near: not of a line that was emptied", file: "internal/script/handover.lua", pkg: "./internal/lab", name: "TestHandOverEmptiesALineThatMoves",
+		edits: []string{"left > math.max(0, 16 - gone)", "left > 16 - gone"}},
+	{guard: "near: five hundred dead tell", file: "internal/script/again.lua", name: "TestNearBehindManyDead",
+		edits: []string{"    near(gone, math.max(0, redis.call('PTTL', L)))\n", ""}},
+	{guard: "near: shared: five hundred dead tell", file: "internal/script/shared_handover.lua", name: "TestNearBehindManyDead",
+		edits: []string{" or waiting > gone", ""}},
+	{guard: "near: shared: who gave up far behind is gone before", file: "internal/script/shared_unlock.lua", name: "TestNearWhenTheHeadIsGrantedAndOneGaveUp",
+		edits: []string{
+			"if rank and rank >= 16 then redis.call('ZREM', Q, id) end -- before others come near\n", "",
+			"handover(plan, '', id, capacity)\n", "handover(plan, '', id, capacity)\nif rank and rank >= 16 then redis.call('ZREM', Q, id) end\n",
+		}},
+	{guard: "cancel: F is read only for a hand-over", file: "internal/script/cancel.lua", name: "TestGivenUpWhileTheFenceIsDamaged",
+		edits: []string{"-- include wake.lua\n", "local now, fence, base, room\n-- include fence.lua\n-- include wake.lua\n"}},
+	{guard: "near: a cancel behind the head tells", file: "internal/script/cancel.lua", name: "TestNearAfterOthersGaveUp",
+		edits: []string{"if rank and rank < 16 then", "if false then"}},
+	{guard: "near: a cancel of the head tells", file: "internal/script/cancel.lua", name: "TestNearAfterTheHeadGaveUp",
+		edits: []string{"    near(left, life)\n", ""}},
+	{guard: "near: so does a name that rests", file: "internal/script/rest.lua", name: "TestNearWhileItRests",
+		edits: []string{"  near(#dead, tonumber(left))\n", ""}},
+	{guard: "near: shared: a hand-over tells", file: "internal/script/shared_handover.lua", name: "TestNearAfterTurns",
+		edits: []string{"  if plan.first or waiting > gone then near(gone, math.min(left, 2000)) end\n", ""}},
+	{guard: "near: shared: who gave up behind the head counts", file: "internal/script/shared_unlock.lua", name: "TestNearAfterOthersGaveUp",
+		edits: []string{"if rank and rank < 16 then", "if false then"}},
+	{guard: "near: it is heard", file: "wake.go", name: "TestNearAfterTurns",
+		edits: []string{"case \"next\", \"near\":", "case \"next\":"}},
+}

@@ -1,0 +1,33 @@
+package mutants
+
+// sharedOrderMutants are the guards of docs/adr/0031.
+var sharedOrderMutants = []mutant{
+	{guard: "shared orders: each holder has a key", file: "keys.go", name: "TestSharedOrdersMeanOne",
+		edits: []string{"partOrderPrefix + client + \".\" + nonce + shard", "partOrderPrefix + (client + nonce)[:0] + shard"}},
+	{guard: "shared orders: a renewal is told that it was revoked", file: "internal/script/shared_renew.lua", name: "TestSharedRevoke",
+		edits: []string{"\nif order == 'revoked' then", "\nif false then"}},
+	{guard: "shared orders: and that it was stolen from", file: "internal/script/shared_renew.lua", name: "TestSharedSteal",
+		edits: []string{"if order == 'stolen' then", "if false then"}},
+	{guard: "shared orders: revoke publishes", file: "internal/script/shared_revoke.lua", name: "TestSharedRevoke",
+		edits: []string{"publish(id, 'revoked ')", "0"}},
+	{guard: "shared orders: steal publishes", file: "internal/script/shared_steal.lua", name: "TestSharedSteal",
+		edits: []string{"if held then publish(id, 'revoked ') end", ""}},
+	{guard: "shared orders: only who holds is revoked", file: "internal/script/shared_revoke.lua", name: "TestSharedOrderOvertaken",
+		edits: []string{"if is.err or over_of(redis.call('ZSCORE', H, id)) <= us then", "if is.err then"}},
+	{guard: "shared orders: steal hands over", file: "internal/script/shared_steal.lua", name: "TestSharedSteal",
+		edits: []string{"  plan = survey('', '', used, capacity)", "  plan = {grants = {}, drop = {}, never = {}, missed = {}}"}},
+	{guard: "shared orders: what is stolen counts no more", file: "internal/script/shared_steal.lua", name: "TestSharedSteal",
+		edits: []string{"  if held then used = used - weight_of(id) end\n", ""}},
+	{guard: "shared orders: a steal that has run is known", file: "internal/script/shared_steal.lua", name: "TestSharedStealAnsweredLate",
+		edits: []string{"if not held and redis.call('GET', revocation) ~= word then", "if not held then"}},
+	{guard: "shared orders: the one that is meant may stand behind a thousand", file: "revoke.go", pkg: "./internal/lab", name: "TestOrdersOfSharedKinds",
+		edits: []string{"[]int{1000, 1 << 20}", "[]int{1000}"}},
+	{guard: "shared orders: MaxHold of permits", file: "semaphore.go", name: "TestSharedMaxHold",
+		edits: []string{", most: s.MaxHold", ""}},
+	{guard: "shared orders: MaxHold of readers and writers", file: "rwmutex.go", name: "TestSharedMaxHold",
+		edits: []string{", most: m.MaxHold", ""}},
+	{guard: "shared orders: MaxHold of a term", file: "election.go", name: "TestSharedMaxHold",
+		edits: []string{", MaxHold: e.MaxHold", ""}},
+	{guard: "shared orders: a try can't deadlock", file: "shared.go", name: "TestSharedTryUnderALease",
+		edits: []string{"held.err() == nil && !try {", "held.err() == nil {"}},
+}
