@@ -413,7 +413,7 @@ func TestSmallPieces(t *testing.T) {
 	}
 }
 
-// Code in README.md and in the guide is compiled: it stands in an Example, or in
+// Code in README.md, in the guide and in docs/drivers.md is compiled: it stands in an Example, or in
 // a file below internal/lab/guide.
 func TestReadmeShowsTestedExamples(t *testing.T) {
 	if len(goBlocks(read(t, "README.md"))) == 0 {
@@ -430,7 +430,7 @@ func TestReadmeShowsTestedExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, "README.md") {
+	for _, page := range append(pages, "README.md", "docs/drivers.md") {
 		for _, block := range goBlocks(read(t, page)) {
 			if !slices.ContainsFunc(compiled, func(c string) bool { return strings.Contains(c, unindented(block)) }) {
 				t.Errorf("%s shows code that no test compiles, so it is wrong sooner or later. Put it, word for word, into an Example or into a file below %s/guide:\n%s", page, labDir, block)
