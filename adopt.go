@@ -3,6 +3,8 @@ package holdfast
 import (
 	"context"
 	"strconv"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Adopt continues a hold that another process gave away with [Lease.Export], and
@@ -47,7 +49,7 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 
 // adopt sets out to adopt, in a line of its own: callers of this process that
 // wait for the name stand in Q, where they were.
-func (c *core) adopt(w *caller, x *exported, k *keys, who *candidate) error {
+func (c *core) adopt(w *caller, x *exported, k *keyspace.Keys, who *candidate) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // separate is one acquisition by a Mutex that has an owner or a ttl of its own. It is
@@ -27,7 +29,7 @@ func (m *Mutex) apartness() *separate {
 	}
 	a := &separate{number: aparts.Add(1), owner: m.client.options.Owner, ttl: m.client.options.TTL, fixed: m.NoRenew}
 	if m.Owner != "" {
-		a.owner = cleanOwner(m.Owner)
+		a.owner = keyspace.CleanOwner(m.Owner)
 	}
 	if m.TTL != 0 {
 		a.ttl = m.TTL
@@ -73,7 +75,7 @@ func (l *line) tail() string {
 	case l.shared != nil:
 		return l.shared.tail
 	case l.apart != nil:
-		return idTail(l.apart.ttl, l.apart.owner)
+		return keyspace.Tail(l.apart.ttl, l.apart.owner)
 	}
 	return l.candidate.tail(l.c)
 }

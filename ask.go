@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -217,8 +218,8 @@ const (
 // holder's expiry, and lookEach longer for each waiter in front. A foreign holder and an
 // expiry that never comes send no push: they are polled.
 func (l *line) lookAgain(a answer, lonely bool, now clock.Instant) time.Duration {
-	_, ours := parseID(a.holder)
-	foreign := !ours && !resting(a.holder)
+	_, ours := keyspace.ParseID(a.holder)
+	foreign := !ours && !keyspace.IsCooldown(a.holder)
 	if a.pttl < 0 && a.pttl != gone {
 		foreign = true
 		l.orphaned(a, now)
@@ -490,9 +491,9 @@ func or(err, otherwise error) error {
 }
 
 func labelOf(holder string) string {
-	if owner, rests := restsAfter(holder); rests {
+	if owner, rests := keyspace.CooldownOwner(holder); rests {
 		return owner
 	}
-	id, _ := parseID(holder)
-	return id.owner
+	id, _ := keyspace.ParseID(holder)
+	return id.Owner
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/slot"
 )
 
 // A Multi asks for up to 100 names by one script first, which grants all of them
@@ -38,14 +38,14 @@ var errOneByOne = errors.New("holdfast: these names must be asked for one by one
 // asked then. A try hears from here that a name is in use in this process.
 func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 	together := c.quorum == nil && len(names) > 1
-	all := make([]*keys, len(names))
+	all := make([]*keyspace.Keys, len(names))
 	for i, name := range names {
 		k, err := keysOf(c.options.Prefix, name)
 		if err != nil {
 			return nil, err
 		}
 		all[i] = k
-		together = together && (!c.store.Sharded() || slot.Of(k.lock()) == slot.Of(all[0].lock()))
+		together = together && (!c.store.Sharded() || keyspace.Slot(k.Lock()) == keyspace.Slot(all[0].Lock()))
 	}
 	c.mu.Lock()
 	now := c.clock.Now()

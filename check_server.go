@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // judgeServer says what kind of server it is, and whether it takes writes.
@@ -62,7 +64,7 @@ func lackingRights(commands []string) string {
 	}
 	text := strings.Join(rights, " ")
 	if channels {
-		text += ", or the channels &" + wakePrefix + "*"
+		text += ", or the channels &" + keyspace.Channels
 	}
 	return text
 }

@@ -3,10 +3,10 @@ package holdfast
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -14,7 +14,7 @@ import (
 // so that what fails can be told.
 type trial struct {
 	c       *core
-	keys    *keys
+	keys    *keyspace.Keys
 	shard   string // what the sharded channel ends with
 	client  string // not the Client's own: what it is pushed is not for it
 	channel string
@@ -26,13 +26,13 @@ type trial struct {
 
 // newTrial makes a name; n tells the names of one Check apart.
 func (c *core) newTrial(n int) *trial {
-	t := &trial{c: c, client: newClientID(c.random), pushed: make(chan string, 16)}
+	t := &trial{c: c, client: keyspace.NewClientID(c.random), pushed: make(chan string, 16)}
 	l := fmt.Sprintf("%scheck-%s-%d", c.options.Prefix, t.client, n)
-	t.keys = besideIn(l, strings.HasPrefix(l, "{"))
+	t.keys = keyspace.KeysBeside(l)
 	if c.store.Sharded() {
-		t.shard = shardSuffix(l)
+		t.shard = t.keys.ShardSuffix()
 	}
-	t.channel = wakePrefix + t.client + t.shard
+	t.channel = keyspace.WakeChannel(t.client, t.shard)
 	return t
 }
 
@@ -48,7 +48,7 @@ func (t *trial) facts() []string {
 const trialTTL = time.Minute
 
 func (t *trial) id() string {
-	return newID(t.client+".", t.c.random, idTail(trialTTL, t.c.options.Owner))
+	return keyspace.NewID(t.client+".", t.c.random, keyspace.Tail(trialTTL, t.c.options.Owner))
 }
 
 func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
@@ -57,11 +57,11 @@ func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]s
 	}
 	keys := t.keys[:]
 	if s == script.Renew {
-		keys = t.keys.toRenew()
+		keys = t.keys.ToRenew()
 	}
 	reply, err := t.c.evalBounded(ctx, driver.Call{Script: s, Keys: keys, Args: args})
 	if said, ok := asServerError(err); ok {
-		err = explain(said, t.keys.lock())
+		err = explain(said, t.keys.Lock())
 	} else {
 		t.silent = err
 	}
@@ -158,7 +158,7 @@ func (t *trial) wait(ctx context.Context) Check {
 		return Check{
 			Name: "wait", State: CheckWarn, Finding: "the server refuses to publish: " + t.refused,
 			Consequence: "waiters poll several times a second instead of being notified",
-			Fix:         "grant +publish, in a Cluster +spublish, and the channels &" + wakePrefix + "*",
+			Fix:         "grant +publish, in a Cluster +spublish, and the channels &" + keyspace.Channels,
 		}
 	case !recalled || !granted:
 		return Check{
@@ -188,7 +188,7 @@ func (t *trial) letsGo(ctx context.Context, beside driver.Subscription) bool {
 	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
 	defer cancel()
 	for { // until the server has heard of it
-		reply, err := t.c.evalBounded(ctx, driver.Call{Script: listeners, Keys: []string{t.keys.lock()}, Args: []string{other}})
+		reply, err := t.c.evalBounded(ctx, driver.Call{Script: listeners, Keys: []string{t.keys.Lock()}, Args: []string{other}})
 		if err != nil || len(reply) == 1 && reply[0] == "0" {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Client locks names in one Redis deployment. It is safe for concurrent use. Make one
@@ -111,7 +112,7 @@ func New(store driver.Store, options *Options) *Client {
 	c := newCore(v, store)
 	c.store = store
 	if !store.Sharded() {
-		c.wake = newWake(c, wakePrefix+c.client)
+		c.wake = newWake(c, keyspace.WakeChannel(c.client, ""))
 	}
 	return c.start()
 }
@@ -145,9 +146,9 @@ func newCore(options Options, carrier driver.Store) *core {
 		renewedAll: -clock.Instant(time.Hour),
 		answered:   -clock.Instant(time.Hour),
 	}
-	c.client = newClientID(c.random)
+	c.client = keyspace.NewClientID(c.random)
 	c.idHead = c.client + "."
-	c.idTail = idTail(c.options.TTL, c.options.Owner)
+	c.idTail = keyspace.Tail(c.options.TTL, c.options.Owner)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
 	c.gathering.timer = c.gatheringTimer(&c.gathering)
@@ -260,6 +261,23 @@ func (c *core) leaveRenewals() {
 	if len(c.renewals) == 0 {
 		c.renewals = nil
 	}
+}
+
+// keysOf makes the keys of a name.
+func keysOf(prefix, name string) (*keyspace.Keys, error) {
+	k, err := keyspace.KeysOf(prefix, name)
+	if err != nil {
+		return nil, &NameError{name, err.Error()}
+	}
+	return k, nil
+}
+
+// shardOf is the shard suffix of a name, empty where channels are not sharded.
+func (c *core) shardOf(k *keyspace.Keys) string {
+	if !c.store.Sharded() {
+		return ""
+	}
+	return k.ShardSuffix()
 }
 
 // later runs f with the mutex held, at when.

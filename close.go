@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -56,7 +57,7 @@ func (c *core) isClosed() bool {
 
 // openKeys are the keys of a name that the Client is asked about: of one that is closed no
 // more. A call that has begun gets its answer.
-func (c *core) openKeys(name string) (*keys, error) {
+func (c *core) openKeys(name string) (*keyspace.Keys, error) {
 	if c.isClosed() {
 		return nil, ErrClosed
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Which process waits for which is a graph with two kinds of nodes, processes and
@@ -166,7 +168,7 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	parts := make([]string, len(circle))
 	for i, s := range circle {
 		had := circle[(i+len(circle)-1)%len(circle)].name
-		parts[i] = fmt.Sprintf("%s holds %s and waits for %s", g.who(had, s.client), cleanText(had, 80), cleanText(s.name, 80))
+		parts[i] = fmt.Sprintf("%s holds %s and waits for %s", g.who(had, s.client), keyspace.Clean(had, 80), keyspace.Clean(s.name, 80))
 	}
 	last := g.names[circle[len(circle)-1].name]
 	return Diagnosis{

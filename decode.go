@@ -3,10 +3,12 @@ package holdfast
 import (
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/driver"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // answer is a decoded reply of a script. Which fields count depends on word;
@@ -287,7 +289,7 @@ func decodeMessage(payload string) (message, error) {
 	m.id = rest
 	m.base, m.server = last-m.size+1, seconds*1_000_000+micros
 	m.life = time.Duration(min(life, 1<<40)) * time.Millisecond
-	if _, ok := parseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || m.base < 0 || seconds > maxToken/1_000_000 || life == 0 || life > window.Milliseconds()) {
+	if _, ok := keyspace.ParseID(m.id); !ok || m.size > maxStride || kind == "grant" && (m.size == 0 || m.base < 0 || seconds > maxToken/1_000_000 || life == 0 || life > window.Milliseconds()) {
 		return message{}, errMessage
 	}
 	return m, nil

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -48,35 +48,17 @@ func ProcessDetails() *Details {
 // clean is a copy that is safe to read and not too long.
 func (d *Details) clean() *Details {
 	return &Details{
-		Host: cleanText(d.Host, MaxDetail), PID: max(0, d.PID), User: cleanText(d.User, MaxDetail),
-		Program: cleanText(d.Program, MaxDetail), Command: cleanText(d.Command, MaxDetail), Note: cleanText(d.Note, MaxDetail),
+		Host: keyspace.Clean(d.Host, MaxDetail), PID: max(0, d.PID), User: keyspace.Clean(d.User, MaxDetail),
+		Program: keyspace.Clean(d.Program, MaxDetail), Command: keyspace.Clean(d.Command, MaxDetail), Note: keyspace.Clean(d.Note, MaxDetail),
 	}
-}
-
-func cleanText(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !printable(r) {
-			return '_'
-		}
-		return r
-	}, strings.TrimSpace(s))
-	if len(s) > most {
-		cut := most
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut]
-	}
-	return s
 }
 
 const (
-	detailsPrefix = reserved + "client:" // D: the details of a Client
-	detailsEvery  = 20 * time.Minute     // how often they are written while a name is held or waited for
-	detailsLife   = time.Hour            // how long they outlive that, beyond the ttl
-	detailsWait   = 250 * time.Millisecond
-	mostDetails   = 256 // Clients that one Inspect asks about
-	mostExports   = 32  // exported tenures that a Client tells of, the newest
+	detailsEvery = 20 * time.Minute // how often they are written while a name is held or waited for
+	detailsLife  = time.Hour        // how long they outlive that, beyond the ttl
+	detailsWait  = 250 * time.Millisecond
+	mostDetails  = 256 // Clients that one Inspect asks about
+	mostExports  = 32  // exported tenures that a Client tells of, the newest
 )
 
 // badge is what a Client tells of itself. Nothing waits for it, and nothing fails with
@@ -121,7 +103,7 @@ func (b *badge) exported(id string) {
 	if b == nil {
 		return
 	}
-	b.about.Exported = append(b.about.Exported, hashID(id))
+	b.about.Exported = append(b.about.Exported, keyspace.HashID(id))
 	b.about.Exported = b.about.Exported[max(0, len(b.about.Exported)-mostExports):]
 	b.compose()
 	b.send()
@@ -153,7 +135,7 @@ func (b *badge) send() {
 
 func (b *badge) call(text string) driver.Call {
 	life := detailsLife + b.c.options.TTL
-	return driver.Call{Script: script.DetailsNote, Keys: []string{detailsPrefix + b.c.client}, Args: []string{text, itoa(life.Milliseconds())}}
+	return driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(b.c.client)}, Args: []string{text, itoa(life.Milliseconds())}}
 }
 
 // write tries once; the next time is detailsEvery later.
@@ -219,7 +201,7 @@ func (c *core) addDetails(callers context.Context, states ...*State) {
 	}
 	calls := make([]driver.Call, len(ids))
 	for i, id := range ids {
-		calls[i] = driver.Call{Script: script.DetailsLook, Keys: []string{detailsPrefix + id}, Args: nil}
+		calls[i] = driver.Call{Script: script.DetailsLook, Keys: []string{keyspace.Details(id)}, Args: nil}
 	}
 	known := make(map[string]badgeText, len(ids))
 	for i, r := range c.evalMany(callers, calls, detailsWait) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Downgrade makes a writer's lease of an [RWMutex] a reader's lease, with no other
@@ -19,7 +20,7 @@ import (
 // again. Other errors: [ErrLost] with its cause, [ErrReleased], and an error for a
 // lease that is not of an RWMutex.
 func (l *Lease) Downgrade() error {
-	return l.turn.keep("Downgrade", reader, 1)
+	return l.turn.keep("Downgrade", keyspace.Reader, 1)
 }
 
 // Keep releases all but n permits of a lease of a [Semaphore]. Waiters get the permits
@@ -33,7 +34,7 @@ func (l *Lease) Keep(n int) error {
 	if n < 1 {
 		return fmt.Errorf("%w: a lease of %s can't keep %d", ErrSize, l.Name(), n)
 	}
-	return l.turn.keep("Keep", permits, int64(n))
+	return l.turn.keep("Keep", keyspace.Permits, int64(n))
 }
 
 // smaller is what a line of a shared kind knows of a part that was made smaller. From

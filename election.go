@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -44,7 +45,7 @@ func (e *Election) Name() string { return e.name }
 var ErrValue = errors.New("holdfast: bad value")
 
 // MaxValue is the longest value of a candidate, in bytes.
-const MaxValue = maxOwner
+const MaxValue = keyspace.MaxOwner
 
 // ValueError has the reason for which a candidate's value was refused.
 type ValueError struct {
@@ -59,13 +60,13 @@ func (e *ValueError) Error() string {
 // Unwrap returns [ErrValue].
 func (e *ValueError) Unwrap() error { return ErrValue }
 
-// checkValue refuses what cleanOwner would change: half an address is worse
+// checkValue refuses what keyspace.CleanOwner would change: half an address is worse
 // than none.
 func checkValue(value string) error {
 	switch {
 	case len(value) > MaxValue:
 		return &ValueError{value, fmt.Sprintf("has %d bytes: at most %d are allowed", len(value), MaxValue)}
-	case cleanOwner(value) != value:
+	case keyspace.CleanOwner(value) != value:
 		return &ValueError{value, `begins or ends with a space, or contains "|" or an unprintable character`}
 	}
 	return nil
@@ -141,7 +142,7 @@ func (who *candidate) tail(c *core) string {
 	if who == nil {
 		return c.idTail
 	}
-	return idTail(c.options.TTL, who.value)
+	return keyspace.Tail(c.options.TTL, who.value)
 }
 
 // announceEvery is how often a term is announced: a failover may lose T.
@@ -227,22 +228,16 @@ func (l *line) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
 
 func (l *line) announcement(u *turn) driver.Call {
 	who := l.candidate
-	return l.keys.announcement(u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
+	return announcement(l.keys, u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
 }
 
-func (k *keys) announcement(id string, token int64, inCluster bool, number int64, value string) driver.Call {
+func announcement(k *keyspace.Keys, id string, token int64, inCluster bool, number int64, value string) driver.Call {
 	sharded := ""
 	if inCluster {
 		sharded = "s"
 	}
-	return driver.Call{Script: script.Announce, Keys: k.election(), Args: []string{id, itoa(token), k.stage(), sharded, itoa(number), value}}
+	return driver.Call{Script: script.Announce, Keys: k.WithTerm(), Args: []string{id, itoa(token), k.ElectionChannel(), sharded, itoa(number), value}}
 }
-
-// election are the keys of an election: L and T, the term that was announced.
-func (k *keys) election() []string { return []string{k.lock(), termPrefix + shardSuffix(k.lock())} }
-
-// stage is the channel on which an election is announced.
-func (k *keys) stage() string { return wakePrefix + "election" + shardSuffix(k.lock()) }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
 // that nobody leads.
@@ -273,7 +268,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	return e.leader(ctx, k, c.options.patience())
 }
 
-func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Leader, error) {
+func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Duration) (Leader, error) {
 	c := e.client.core
 	if q := c.quorum; q != nil {
 		state, err := q.inspect(ctx, e.name, k)
@@ -282,9 +277,9 @@ func (e *Election) leader(ctx context.Context, k *keys, limit time.Duration) (Le
 		}
 		return leaderOf(state.Holder, state.term), nil
 	}
-	reply, err := c.evalWithin(ctx, driver.Call{Script: script.Leader, Keys: k.election(), Args: nil}, limit)
+	reply, err := c.evalWithin(ctx, driver.Call{Script: script.Leader, Keys: k.WithTerm(), Args: nil}, limit)
 	if err != nil {
-		return Leader{}, unanswered(e.name, k.lock(), err)
+		return Leader{}, unanswered(e.name, k.Lock(), err)
 	}
 	leader, err := c.decodeLeader(reply)
 	if err != nil {
@@ -306,12 +301,12 @@ func (c *core) decodeLeader(reply []string) (Leader, error) {
 		return Leader{}, errLeader
 	}
 	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond
-	if remaining == gone || resting(reply[2]) {
+	if remaining == gone || keyspace.IsCooldown(reply[2]) {
 		return Leader{}, nil
 	}
 	leader := leaderOf(c.holder(reply[2], remaining, 0), term)
 	if number > 0 {
-		leader.Value, leader.number = cleanOwner(reply[6]), number
+		leader.Value, leader.number = keyspace.CleanOwner(reply[6]), number
 	}
 	return leader, nil
 }

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/driver"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Errors that a caller may have to handle. Test for them with [errors.Is]; the typed

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/driver"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // ErrStale means that a newer lease has written, so the write with this token was
@@ -73,7 +74,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	}
 	call := driver.Call{
 		Script: c.guarded.script(script),
-		Keys:   append([]string{line.keys.lock(), line.keys.written()}, keys...),
+		Keys:   append([]string{line.keys.Lock(), line.keys.Written()}, keys...),
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
 	}
 	reply, err := c.evalBounded(ctx, call)

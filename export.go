@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Export gives the hold away and returns a text with which another process continues
@@ -165,12 +168,12 @@ func (x exported) text() string {
 		data = append(data, "\x00"+x.value...)
 	}
 	data = binary.BigEndian.AppendUint32(data, crc32.ChecksumIEEE(data))
-	return exportWord + idEncoding.EncodeToString(data)
+	return exportWord + base64.RawURLEncoding.EncodeToString(data)
 }
 
 func parseExport(text string) (x exported, err error) {
 	coded, ok := strings.CutPrefix(strings.TrimSpace(text), exportWord)
-	data, err := idEncoding.Strict().DecodeString(coded)
+	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)
 	if !ok || err != nil || len(data) < 4 {
 		return exported{}, ErrExport
 	}
@@ -181,7 +184,7 @@ func parseExport(text string) (x exported, err error) {
 	}
 	token, err := strconv.ParseUint(parts[3], 10, 53)
 	last, err2 := strconv.ParseUint(parts[4], 10, 53)
-	if _, ours := parseID(parts[2]); !ours || err != nil || err2 != nil {
+	if _, ours := keyspace.ParseID(parts[2]); !ours || err != nil || err2 != nil {
 		return exported{}, ErrExport
 	}
 	x = exported{prefix: parts[0], name: parts[1], id: parts[2], token: int64(token), last: int64(last)}
@@ -195,7 +198,7 @@ func parseExport(text string) (x exported, err error) {
 }
 
 // readExport checks a text, and that this Client can do what is asked with it.
-func (c *core) readExport(text, what string) (x exported, k *keys, err error) {
+func (c *core) readExport(text, what string) (x exported, k *keyspace.Keys, err error) {
 	x, err = parseExport(text)
 	switch {
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -94,7 +95,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 			return c.overtaken(ctx, x, k)
 		case a.word == "released" || a.word == "not held":
 			if x.leads { // those who observe look in time if this is not heard
-				_, _ = c.evalWithin(ctx, k.announcement(x.id, x.token, c.store.Sharded(), 0, ""), c.options.attempt())
+				_, _ = c.evalWithin(ctx, announcement(k, x.id, x.token, c.store.Sharded(), 0, ""), c.options.attempt())
 			}
 			return err
 		case a.word != "again":
@@ -105,7 +106,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 
 // overtaken tells of an exported hold whose L is another's by now whether that was brought
 // about by who adopted or stole it. Else an unlock has run twice, and was the first to end it.
-func (c *core) overtaken(ctx context.Context, x exported, k *keys) error {
+func (c *core) overtaken(ctx context.Context, x exported, k *keyspace.Keys) error {
 	reply, sent, err := c.evalSent(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k))
 	if err != nil {
 		return err
@@ -117,8 +118,8 @@ func (c *core) overtaken(ctx context.Context, x exported, k *keys) error {
 	return err
 }
 
-func exportedCall(x exported, k *keys, word ...string) driver.Call {
-	return driver.Call{Script: script.Exported, Keys: k.withOrder(), Args: append([]string{x.id, itoa(x.last)}, word...)}
+func exportedCall(x exported, k *keyspace.Keys, word ...string) driver.Call {
+	return driver.Call{Script: script.Exported, Keys: k.WithRevocation(), Args: append([]string{x.id, itoa(x.last)}, word...)}
 }
 
 // lookExported runs the script, with word to prolong.
@@ -164,15 +165,15 @@ func (c *core) standing(x exported, reply []string, sent clock.Instant) (*Export
 	default:
 		return nil, &storeError{x.name, nil, fmt.Errorf("exported was answered %q", a.word)}
 	}
-	id, _ := parseID(x.id)
+	id, _ := keyspace.ParseID(x.id)
 	life := a.pttl
 	if life < 0 { // somebody took the expiry away
-		life = id.ttl
+		life = id.TTL
 	}
 	now := c.clock.Exact()
 	hold := &ExportedHold{
-		Name: x.name, Owner: id.owner, Hash: hashID(x.id), Token: x.token,
-		TTL: id.ttl, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.waiting),
+		Name: x.name, Owner: id.Owner, Hash: keyspace.HashID(x.id), Token: x.token,
+		TTL: id.TTL, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.waiting),
 	}
 	switch {
 	case hold.Remaining > 0:
@@ -180,7 +181,7 @@ func (c *core) standing(x exported, reply []string, sent clock.Instant) (*Export
 		lost.Cause = Expired
 		return nil, lost
 	default:
-		return nil, &TooSlowError{Name: x.name, TTL: id.ttl, RoundTrip: now.Sub(sent)}
+		return nil, &TooSlowError{Name: x.name, TTL: id.TTL, RoundTrip: now.Sub(sent)}
 	}
 	return hold, nil
 }

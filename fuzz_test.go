@@ -6,100 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
-
-// slotOf is the hash slot of a key as the Redis Cluster specification defines it:
-// CRC16 (XMODEM) of the key, or of its first non-empty {tag}, modulo 16384.
-func slotOf(key string) uint16 {
-	if open := strings.IndexByte(key, '{'); open >= 0 {
-		if length := strings.IndexByte(key[open+1:], '}'); length > 0 {
-			key = key[open+1 : open+1+length]
-		}
-	}
-	var crc uint16
-	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return crc % 16384
-}
-
-func TestSlotIsThatOfTheSpecification(t *testing.T) {
-	if got, want := slotOf("123456789"), uint16(0x31C3); got != want {
-		t.Fatalf("slot: got %#x, want %#x", got, want)
-	}
-}
-
-// No name may split a lock over slots, and no two names may share a key.
-func FuzzNames(f *testing.F) {
-	for _, name := range []string{"invoice:42", "{user:1}:inbox", "a{b}c", "{}", "{a}{b}", "holdfast/x", "x\x00", "", ":{a}", "{a}"} {
-		f.Add("holdfast:", name, "other")
-		f.Add("", name, "{"+name+"}")
-	}
-	f.Fuzz(func(t *testing.T, prefix, a, b string) {
-		if checkPrefix(prefix) != nil {
-			return
-		}
-		ka, err := keysOf(prefix, a)
-		if err != nil {
-			return
-		}
-		want := slotOf(ka.lock())
-		suffix := ":" + beside(ka.lock(), strings.HasPrefix(ka.lock(), "{"))
-		for _, key := range append(everyKey(ka), ka.stage(), wakePrefix+"client"+suffix) {
-			if got := slotOf(key); got != want {
-				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.lock(), want)
-			}
-		}
-		if name, ok := nameOfFence(prefix, ka.fence()); !ok || name != a {
-			t.Fatalf("the fence key %q of %q reads as %q, %v", ka.fence(), a, name, ok)
-		}
-		kb, err := keysOf(prefix, b)
-		if err != nil || a == b {
-			return
-		}
-		used := map[string]bool{}
-		for _, key := range everyKey(ka) {
-			used[key] = true
-		}
-		for _, key := range everyKey(kb) {
-			if used[key] {
-				t.Fatalf("%q and %q share the key %q", a, b, key)
-			}
-		}
-	})
-}
-
-func FuzzIDs(f *testing.F) {
-	f.Add("abc.def.15000|host:1")
-	f.Add("rest|x")
-	f.Add("abc.def.15000.s3|host:1")
-	f.Add("abc.def.15000.w1073741824|host:1")
-	f.Add("..|")
-	f.Fuzz(func(t *testing.T, value string) {
-		id, ok := parseID(value)
-		if ok && (id.ttl <= 0 || id.client == "" || (id.letter == 0) != (id.weight == 0) || strings.ContainsAny(id.owner, "|\n")) {
-			t.Fatalf("%q reads as %+v", value, id)
-		}
-	})
-}
-
-func FuzzOwners(f *testing.F) {
-	f.Add("host:1")
-	f.Add("a|b\nc")
-	f.Fuzz(func(t *testing.T, owner string) {
-		id := newID("client.", func() uint64 { return 7 }, idTail(time.Second, cleanOwner(owner)))
-		if got, ok := parseID(id); !ok || got.ttl != time.Second {
-			t.Fatalf("owner %q breaks the id: %+v, %v", owner, got, ok)
-		}
-	})
-}
 
 func FuzzAnswers(f *testing.F) {
 	f.Add("granted 73 64 0 1 999999")
@@ -135,7 +43,7 @@ func FuzzExports(f *testing.F) {
 	f.Add("holdfast:", "scheduler", "c.n.15000|host:1", "holdfast1-AAAA", true, "10.0.0.3:8080")
 	f.Fuzz(func(t *testing.T, prefix, name, id, text string, leads bool, value string) {
 		_, _ = parseExport(text)
-		if _, ok := parseID(id); !ok || strings.Contains(prefix+name+id, "\x00") || checkValue(value) != nil || !leads && value != "" {
+		if _, ok := keyspace.ParseID(id); !ok || strings.Contains(prefix+name+id, "\x00") || checkValue(value) != nil || !leads && value != "" {
 			return
 		}
 		x := exported{prefix, name, id, int64(len(text)), int64(len(name)), leads, value}
@@ -180,9 +88,4 @@ func TestTokensOnlyRise(t *testing.T) {
 	if got, ok := s.take(); ok && got <= 200 {
 		t.Fatalf("take: got %d after 200", got)
 	}
-}
-
-// everyKey is every key that a name may have.
-func everyKey(k *keys) []string {
-	return append(k.withHolders(), k.order(), k.election()[1], k.written(), onceKeys(k)[1])
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/slot"
 )
 
 // guardedScripts remembers the scripts that Lease.Eval was given, each behind
@@ -41,34 +41,19 @@ func (g *guardedScripts) script(source string) *driver.Script {
 	return s
 }
 
-// written is W, where guarded scripts note the token that wrote last.
-func (k *keys) written() string {
-	return writtenPrefix + strings.TrimPrefix(k.fence(), fencePrefix)
-}
-
-const writtenPrefix = reserved + "written:"
-
 // checkGuarded says what is wrong with what Eval was given.
-func checkGuarded(source string, own *keys, keys []string, sharded bool) error {
+func checkGuarded(source string, own *keyspace.Keys, keys []string, sharded bool) error {
 	if strings.HasPrefix(source, "#!") {
 		return errors.New(`a script for Eval can't begin with "#!": holdfast puts code before it, so Redis would not read the flags`)
 	}
-	l := own.lock()
+	l := own.Lock()
 	for _, key := range keys {
 		switch {
-		case key == l || strings.HasPrefix(key, reserved):
+		case key == l || strings.HasPrefix(key, keyspace.Reserved):
 			return fmt.Errorf("key %q belongs to the lock: a script for Eval can't use it", shorten(key))
-		case sharded && slot.Of(key) != slot.Of(l):
-			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: all keys of a script must be in one slot; give them a common hash tag, such as {%s}", shorten(key), slot.Of(key), shorten(l), slot.Of(l), tagOf(l))
+		case sharded && keyspace.Slot(key) != keyspace.Slot(l):
+			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: all keys of a script must be in one slot; give them a common hash tag, such as {%s}", shorten(key), keyspace.Slot(key), shorten(l), keyspace.Slot(l), keyspace.Tag(l))
 		}
 	}
 	return nil
-}
-
-// tagOf is by what L hashes.
-func tagOf(l string) string {
-	if tag, _, ok := strings.Cut(strings.TrimPrefix(l, "{"), "}"); ok {
-		return tag
-	}
-	return l
 }

@@ -261,14 +261,6 @@ func (u *turn) hasEnded(now clock.Instant) *ending {
 	return u.ended.Load()
 }
 
-// restsAfter reads the value that L has while it rests: whose hold came before.
-func restsAfter(value string) (owner string, ok bool) {
-	if !resting(value) {
-		return "", false
-	}
-	return cleanOwner(value[len("rest|"):]), true
-}
-
 // millis is a duration for Redis, rounded up.
 func millis(d time.Duration) string {
 	return itoa((d + time.Millisecond - 1).Milliseconds())

@@ -221,14 +221,14 @@ var arrows = map[string][]string{
 	"internal/script":   {"driver"},
 	"internal/redisurl": {"internal/redisurl/..."},
 	"internal/clock":    {},
-	"internal/slot":     {},
+	"internal/keyspace": {},
 	"internal/channels": {"internal/channels"},
 	"internal/view":     {"", "driver", "internal/view"},
-	".":                 {"", "driver", "internal/clock", "internal/script", "internal/slot"},
+	".":                 {"", "driver", "internal/clock", "internal/script", "internal/keyspace"},
 	"fence":             {"", "fence"},
 	"journal":           {"", "driver", "internal/script", "journal"},
 	"contrib":           {"", "driver", "fence", "embedded", "contrib/..."},
-	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/slot", "rueidisstore"},
+	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "rueidisstore"},
 	"goredisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "goredisstore"},
 	"embedded":          {"", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
 	"server":            {"", "driver", "internal/view", "server/...", "embedded", "journal"},
@@ -245,7 +245,7 @@ func TestArrows(t *testing.T) {
 		for _, p := range s.imports() {
 			target, ours := cutModule(p)
 			if ours && !allowed(arrows[from], target) {
-				t.Errorf("%s imports %s: the arrows are driver <- internal/script <- root <- embedded, server <- cmd, lab; a driver needs package driver alone; and only the root and the lab see an internal package, the drivers those that they share, server and cmd how a name is shown: what our own command cannot do with the public face, no user can", s.path, p)
+				t.Errorf("%s imports %s: the arrows are driver <- internal/script <- root <- embedded, server <- cmd, lab; internal/clock and internal/keyspace need nothing of ours; a driver needs package driver alone; and only the root and the lab see an internal package, the drivers those that they share, server and cmd how a name is shown: what our own command cannot do with the public face, no user can", s.path, p)
 			}
 		}
 	}
@@ -281,7 +281,7 @@ func TestDriversAreOnlyDrivers(t *testing.T) {
 		}
 		for _, p := range s.imports() {
 			ours := strings.TrimPrefix(p, modulePath)
-			shared := ours == "/internal/redisurl" || ours == "/internal/channels" || ours == "/internal/slot"
+			shared := ours == "/internal/redisurl" || ours == "/internal/channels" || ours == "/internal/keyspace"
 			if standard(p) || ours == "/driver" || shared || strings.HasPrefix(p, client) {
 				continue
 			}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/holdfast-go/holdfast/driver"
 	"iter"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // State is the state of a name at one moment, from [Client.Inspect].
@@ -146,7 +148,7 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 			s.Term = term // whoever writes to Redis can write any
 		}
 		if reply[9] != "" {
-			s.Holder.Owner = cleanOwner(reply[9])
+			s.Holder.Owner = keyspace.CleanOwner(reply[9])
 		}
 	}
 	if size, err := strconv.ParseInt(reply[10], 10, 64); err == nil && size > 0 && size <= MaxSize {
@@ -162,29 +164,29 @@ func (c *core) decodeWaiters(s *State, us int64, rest []string) error {
 		if err != nil {
 			return fmt.Errorf("%w: %q is no arrival", errState, shorten(rest[1]))
 		}
-		id, _ := parseID(rest[0])
+		id, _ := keyspace.ParseID(rest[0])
 		s.Waiters = append(s.Waiters, Waiter{
-			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client, Part: id.part(),
+			Owner: id.Owner, Hash: keyspace.HashID(rest[0]), Own: id.Client == c.client, Part: partOf(id),
 			Waited:    max(0, time.Duration(us-int64(score))*time.Microsecond),
 			Listening: rest[2] != "0",
-			Client:    hashClient(id.client), client: id.client,
+			Client:    keyspace.HashClient(id.Client), client: id.Client,
 		})
 	}
 	return nil
 }
 
 func (c *core) holder(value string, remaining time.Duration, sinceToken int64) *Holder {
-	h := &Holder{Hash: hashID(value), Remaining: remaining}
-	id, ours := parseID(value)
+	h := &Holder{Hash: keyspace.HashID(value), Remaining: remaining}
+	id, ours := keyspace.ParseID(value)
 	if !ours {
-		if h.Owner, h.Cooldown = restsAfter(value); h.Cooldown {
+		if h.Owner, h.Cooldown = keyspace.CooldownOwner(value); h.Cooldown {
 			h.Hash = ""
 		}
 		h.Foreign = !h.Cooldown
 		return h
 	}
-	h.Owner, h.TTL, h.Own = id.owner, id.ttl, id.client == c.client
-	h.Client, h.client = hashClient(id.client), id.client
+	h.Owner, h.TTL, h.Own = id.Owner, id.TTL, id.Client == c.client
+	h.Client, h.client = keyspace.HashClient(id.Client), id.Client
 	h.Held = max(0, time.Duration(sinceToken)*time.Microsecond/2)
 	return h
 }
@@ -203,12 +205,12 @@ func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 			return
 		}
 		seen := make(map[string]struct{})
-		for key, err := range c.store.Scan(ctx, fencePrefix+"*") {
+		for key, err := range c.store.Scan(ctx, keyspace.Fences) {
 			if err != nil {
 				yield("", unanswered("list of names", "", err))
 				return
 			}
-			name, ok := nameOfFence(c.options.Prefix, key)
+			name, ok := keyspace.NameOfFence(c.options.Prefix, key)
 			if _, twice := seen[name]; !ok || twice || !strings.HasPrefix(name, prefix) {
 				continue
 			}

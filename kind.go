@@ -3,6 +3,8 @@ package holdfast
 import (
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Kind is the kind of lock that a name has. A name has one kind at a time, as long as
@@ -16,18 +18,11 @@ const (
 	KindRWMutex   Kind = "rwmutex"
 )
 
-// The letters in ids.
-const (
-	permits = 's' // of a semaphore
-	reader  = 'r'
-	writer  = 'w'
-)
-
 func kindOf(letter byte) Kind {
 	switch letter {
-	case permits:
+	case keyspace.Permits:
 		return KindSemaphore
-	case reader, writer:
+	case keyspace.Reader, keyspace.Writer:
 		return KindRWMutex
 	}
 	return KindMutex

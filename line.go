@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // line is one name in this process: the callers that want it, in order, and
@@ -25,7 +26,7 @@ type line struct {
 	c     *core
 	key   string // by which core.lines knows it: the name, but for a candidate's, an adopter's, one apart and those of a shared kind
 	name  string
-	keys  *keys
+	keys  *keyspace.Keys
 	shard string // what sharded channels of this name end with; else empty
 	wake  *wake
 	next  *line // of those that share wake; nil where all do
@@ -106,14 +107,14 @@ func (c *core) enter(m *Mutex, w *caller, patient bool) error {
 }
 
 // newLine makes a line, of a shared kind if s is one.
-func (c *core) newLine(key, name string, k *keys, s *shared) *line {
+func (c *core) newLine(key, name string, k *keyspace.Keys, s *shared) *line {
 	l := &line{c: c, key: key, name: name, keys: k, wake: c.wake, shared: s}
 	if l.wake == nil {
-		l.shard = shardSuffix(k.lock())
+		l.shard = k.ShardSuffix()
 		if s != nil {
 			l.wake = c.wakes.of(c, l.shard)
 		} else {
-			l.wake = newWake(c, wakePrefix+c.client+l.shard)
+			l.wake = newWake(c, keyspace.WakeChannel(c.client, l.shard))
 		}
 		l.wake.join(l)
 	}
@@ -210,7 +211,7 @@ func (l *line) giveUp(t *tenure, now clock.Instant) {
 }
 
 func (c *core) newTenure(l *line) *tenure {
-	t := &tenure{id: newID(c.idHead, c.random, l.tail()), line: l}
+	t := &tenure{id: keyspace.NewID(c.idHead, c.random, l.tail()), line: l}
 	c.tenures[t.id] = t
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -11,7 +12,7 @@ import (
 type look struct {
 	c    *core
 	name string
-	k    *keys
+	k    *keyspace.Keys
 	args []string
 	call driver.Call
 	bare error // the refusal to let us see R and T
@@ -22,9 +23,9 @@ type look struct {
 }
 
 // newLook begins to look at a name, of whose waiters at most so many are listed.
-func (c *core) newLook(name string, k *keys, most int) *look {
+func (c *core) newLook(name string, k *keyspace.Keys, most int) *look {
 	l := &look{c: c, name: name, k: k, args: []string{strconv.Itoa(most), c.shardOf(k)}}
-	l.call = driver.Call{Script: script.Inspect, Keys: append(k.withOrder(), k.election()[1], k.size()), Args: l.args}
+	l.call = driver.Call{Script: script.Inspect, Keys: append(k.WithRevocation(), k.WithTerm()[1], k.Size()), Args: l.args}
 	return l
 }
 
@@ -36,17 +37,17 @@ func (l *look) heard(reply []string, err error) {
 		l.call.Keys = l.call.Keys[:sized-1] // a user that may not read sizes sees the rest
 		return
 	case refused && l.bare == nil && denied(string(said)):
-		l.bare = explain(said, l.k.lock()) // who may see the lock alone sees that
+		l.bare = explain(said, l.k.Lock()) // who may see the lock alone sees that
 		l.call.Keys = l.k[:]
 		return
 	case err == nil && len(reply) > 0 && reply[0] == "other kind" && l.call.Script == script.Inspect:
-		l.call = driver.Call{Script: script.SharedInspect, Keys: l.k.withHolders(), Args: l.args}
+		l.call = driver.Call{Script: script.SharedInspect, Keys: l.k.WithHolders(), Args: l.args}
 		return
 	}
 	l.done = true
 	switch {
 	case refused:
-		l.err = &storeError{l.name, nil, explain(said, l.k.lock())}
+		l.err = &storeError{l.name, nil, explain(said, l.k.Lock())}
 	case err != nil:
 		l.err = &storeError{l.name, ErrUnreachable, err}
 	default:
@@ -54,7 +55,7 @@ func (l *look) heard(reply []string, err error) {
 			l.state, l.err = nil, &storeError{l.name, nil, err}
 			return
 		}
-		l.state.Key = l.k.lock()
+		l.state.Key = l.k.Lock()
 		if l.state.Kind == KindMutex {
 			l.state.Unreadable = l.bare
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // What ten thousand waiting Clients ask of Redis grows with the logarithm of their
@@ -25,7 +27,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 	} {
 		c := newCore((&Options{TTL: way.ttl}).withDefaults(), nil)
 		l := &line{c: c, wake: &wake{c: c, up: true}}
-		holder := newID(c.idHead, c.random, l.tail())
+		holder := keyspace.NewID(c.idHead, c.random, l.tail())
 		if way.shared {
 			l.shared = &shared{}
 		}

@@ -2,11 +2,12 @@ package holdfast
 
 import (
 	"context"
-	"github.com/holdfast-go/holdfast/driver"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // evalMany runs calls that only look, in pipelines of bounded size, a few at a time,

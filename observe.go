@@ -5,6 +5,8 @@ import (
 	"iter"
 	"runtime"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // audience is those who observe one election here, and the one subscription
@@ -95,10 +97,10 @@ const (
 )
 
 // pause is how long an observer trusts to announcements.
-func (c *core) pause(k *keys, seen *sight) time.Duration {
+func (c *core) pause(k *keyspace.Keys, seen *sight) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a, leader := c.audiences[k.lock()], seen.leader
+	a, leader := c.audiences[k.Lock()], seen.leader
 	switch {
 	case seen.fails > 0:
 		return seen.fails/2 + c.jitter(seen.fails)
@@ -128,21 +130,21 @@ func (c *core) await(ctx context.Context, seat <-chan struct{}, pause time.Durat
 
 // attend has a seat poked whenever an election may have changed, until leave is
 // called. On a quorum nobody announces.
-func (c *core) attend(k *keys, seat chan struct{}) (leave func()) {
+func (c *core) attend(k *keyspace.Keys, seat chan struct{}) (leave func()) {
 	if c.quorum != nil {
 		return func() {}
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	a := c.audiences[k.lock()]
+	a := c.audiences[k.Lock()]
 	if a == nil {
 		a = &audience{seats: make(map[chan struct{}]struct{})}
-		a.wake = newWake(c, k.stage())
+		a.wake = newWake(c, k.ElectionChannel())
 		a.wake.poke = a.poke
 		if c.audiences == nil {
 			c.audiences = make(map[string]*audience)
 		}
-		c.audiences[k.lock()] = a
+		c.audiences[k.Lock()] = a
 		a.wake.want()
 	}
 	a.seats[seat] = struct{}{}
@@ -151,7 +153,7 @@ func (c *core) attend(k *keys, seat chan struct{}) (leave func()) {
 		defer c.mu.Unlock()
 		if delete(a.seats, seat); len(a.seats) == 0 {
 			a.wake.close()
-			delete(c.audiences, k.lock())
+			delete(c.audiences, k.Lock())
 		}
 	}
 }

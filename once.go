@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -216,7 +218,7 @@ func causeOf(err error) Cause {
 // cleanOutcome is one line of bounded length.
 func cleanOutcome(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if !printable(r) {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
@@ -239,7 +241,7 @@ func (l *Lease) waive() {
 // noteRun writes the record, in bounded time. A token above ours in it means
 // that the lease is over.
 func (c *Client) noteRun(ctx context.Context, lease *Lease, s *driver.Script, what, life string) error {
-	reply, err := c.evalPatiently(ctx, driver.Call{Script: s, Keys: onceKeys(lease.turn.line.keys), Args: []string{itoa(lease.Token()), what, life}})
+	reply, err := c.evalPatiently(ctx, driver.Call{Script: s, Keys: lease.turn.line.keys.WithOnce(), Args: []string{itoa(lease.Token()), what, life}})
 	if err == nil && len(reply) > 0 && reply[0] == "scheduled" {
 		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, lease.Name())
 	}
@@ -320,8 +322,8 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 }
 
 // lookOnce fills a NotDueError with what stands in Redis.
-func (c *core) lookOnce(ctx context.Context, name string, k *keys) (*NotDueError, error) {
-	reply, err := c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: onceKeys(k), Args: nil})
+func (c *core) lookOnce(ctx context.Context, name string, k *keyspace.Keys) (*NotDueError, error) {
+	reply, err := c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: k.WithOnce(), Args: nil})
 	if err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
 	}
@@ -337,10 +339,10 @@ func onceState(name string, reply []string) (*NotDueError, error) {
 	if ms, err := strconv.ParseInt(reply[3], 10, 64); err == nil && ms > 0 {
 		e.DueIn = time.Duration(ms) * time.Millisecond
 	}
-	if id, ours := parseID(reply[2]); ours {
-		e.Running, e.Owner = true, id.owner
+	if id, ours := keyspace.ParseID(reply[2]); ours {
+		e.Running, e.Owner = true, id.Owner
 	} else {
-		e.Owner, _ = restsAfter(reply[2])
+		e.Owner, _ = keyspace.CooldownOwner(reply[2])
 	}
 	e.Last = parseRun(reply[4])
 	return e, nil
@@ -364,7 +366,7 @@ func parseRun(record string) *Run {
 		}
 		figures[i] = n
 	}
-	r := &Run{Owner: cleanOwner(owner), Token: figures[0], Began: time.UnixMicro(figures[1])}
+	r := &Run{Owner: keyspace.CleanOwner(owner), Token: figures[0], Began: time.UnixMicro(figures[1])}
 	if figures[2] > 0 {
 		r.Ended, r.Outcome = time.UnixMicro(figures[2]), cleanOutcome(outcome)
 	}
@@ -372,12 +374,4 @@ func parseRun(record string) *Run {
 		r.Tick, r.every = time.UnixMicro(figures[3]), time.Duration(figures[4])*time.Microsecond
 	}
 	return r
-}
-
-const oncePrefix = reserved + "once:"
-
-// onceKeys are L and O, the record of a Once, in one slot.
-func onceKeys(k *keys) []string {
-	l := k.lock()
-	return []string{l, oncePrefix + beside(l, strings.HasPrefix(l, "{"))}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -93,7 +94,7 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 type start struct {
 	c      *Client
 	name   string
-	keys   *keys
+	keys   *keyspace.Keys
 	period time.Duration
 	given  string // phase that the caller gave, in us; empty: the one that is remembered, or from now on
 	phase  string // and the one that is asked for
@@ -129,7 +130,7 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 
 // look asks which tick is the nearest. It is an error if that can't begin.
 func (s *start) look(ctx context.Context) error {
-	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: onceKeys(s.keys), Args: []string{itoa(s.period.Microseconds()), s.given}})
+	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: s.keys.WithOnce(), Args: []string{itoa(s.period.Microseconds()), s.given}})
 	if err != nil {
 		return fmt.Errorf("holdfast: %s: %w", s.name, err)
 	}
@@ -147,7 +148,7 @@ func (s *start) look(ctx context.Context) error {
 	}
 	switch last := e.Last; {
 	case reply[5] == "another" && last != nil:
-		return &ScheduleError{Name: s.name, Every: last.every, At: last.Tick, key: onceKeys(s.keys)[1]}
+		return &ScheduleError{Name: s.name, Every: last.every, At: last.Tick, key: s.keys.WithOnce()[1]}
 	case reply[5] == "begun":
 		e.DueIn = time.Duration(tick-now)*time.Microsecond + s.period
 		e.TickBegun = last != nil && last.Tick.UnixMicro() == tick
@@ -203,7 +204,7 @@ func (s *start) note(ctx context.Context, token int64, outcome string, again boo
 	if again {
 		back = itoa(s.period.Microseconds())
 	}
-	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceEnd, Keys: onceKeys(s.keys), Args: []string{itoa(token), outcome, s.life, s.run, back}})
+	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceEnd, Keys: s.keys.WithOnce(), Args: []string{itoa(token), outcome, s.life, s.run, back}})
 	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
 		err = errors.New("the record belongs to another run")
 	}

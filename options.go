@@ -5,8 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 const (
@@ -101,7 +102,7 @@ func (o *Options) withDefaults() Options {
 	case NoPrefix:
 		v.Prefix = ""
 	}
-	if err := checkPrefix(v.Prefix); err != nil {
+	if err := keyspace.CheckPrefix(v.Prefix); err != nil {
 		panic("holdfast: Options.Prefix " + err.Error())
 	}
 	if v.TTL == 0 {
@@ -119,7 +120,7 @@ func (o *Options) withDefaults() Options {
 	if v.Owner == "" {
 		v.Owner = defaultOwner()
 	}
-	v.Owner = cleanOwner(v.Owner)
+	v.Owner = keyspace.CleanOwner(v.Owner)
 	if v.Logger == nil {
 		v.Logger = slog.Default()
 	}
@@ -133,11 +134,6 @@ func defaultOwner() string {
 	}
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
-
-const maxOwner = 64
-
-// cleanOwner makes a label that can't break the format of an id.
-func cleanOwner(s string) string { return cleanText(strings.ReplaceAll(s, "|", "_"), maxOwner) }
 
 // patience is how long a call goes on trying while the store does not answer,
 // before it says so: one TTL, but neither less than a second nor more than

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+
 	"github.com/holdfast-go/holdfast/driver"
 )
 

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -115,8 +115,6 @@ type node struct {
 	busy   atomic.Int64 // calls in the driver
 }
 
-const markerKey = reserved + "marker"
-
 // crowd is how many calls may hang in one driver before more are not begun.
 const crowd = 64
 
@@ -186,9 +184,8 @@ type nodeKeys struct {
 
 func (l *line) onNodes() *nodeKeys {
 	if l.nodeKeys == nil {
-		lock := l.keys.lock()
-		wanted := wantedPrefix + beside(lock, strings.HasPrefix(lock, "{"))
-		l.nodeKeys = &nodeKeys{[4]string{lock, l.keys.fence(), markerKey, wanted}, [2]string{lock, wanted}}
+		lock, wanted := l.keys.Lock(), l.keys.Wanted()
+		l.nodeKeys = &nodeKeys{[4]string{lock, l.keys.Fence(), keyspace.Marker, wanted}, [2]string{lock, wanted}}
 	}
 	return l.nodeKeys
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -71,9 +72,9 @@ func (m QuorumMember) eval(ctx context.Context, s *driver.Script, args ...string
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	reply, err := evalWithin(ctx, context.Background(), m.Store, driver.Call{Script: s, Keys: []string{markerKey}, Args: args})
+	reply, err := evalWithin(ctx, context.Background(), m.Store, driver.Call{Script: s, Keys: []string{keyspace.Marker}, Args: args})
 	if said, ok := asServerError(err); ok {
-		return nil, explain(said, markerKey)
+		return nil, explain(said, keyspace.Marker)
 	}
 	return reply, notTheCallers(err)
 }

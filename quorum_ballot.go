@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -102,10 +103,10 @@ func (b *ballot) answered(n *node, a answer, err error, now clock.Instant) {
 		b.tally(n, now)
 	default:
 		v.stand = against
-		if token := tokenOf(a.holder); a.word == "held" && token > 0 {
+		if token := keyspace.TokenOf(a.holder); a.word == "held" && token > 0 {
 			q.seen = max(q.seen, token+tokensOfTurns-1)
-			q.ghost(n, bareID(a.holder), now)
-			q.wants(b.line, bareID(a.holder), now)
+			q.ghost(n, keyspace.WithoutToken(a.holder), now)
+			q.wants(b.line, keyspace.WithoutToken(a.holder), now)
 		}
 	}
 	b.decide(now)
@@ -362,7 +363,7 @@ func (b *ballot) contested(now clock.Instant) {
 	holder, most := b.holder()
 	if holder != nil {
 		l.seen = holder.lastSeen(now)
-		l.seen.holder = bareID(holder.holder)
+		l.seen.holder = keyspace.WithoutToken(holder.holder)
 		l.c.emit(Queued{Name: l.name, Holder: labelOf(l.seen.holder), Remaining: holder.pttl})
 	}
 	if most >= q.need {
@@ -393,10 +394,10 @@ func (b *ballot) holder() (held *answer, most int) {
 		if b.votes[i].stand != against || v.word != "held" {
 			continue
 		}
-		whose := bareID(v.holder)
+		whose := keyspace.WithoutToken(v.holder)
 		n := distinct(len(b.votes), func(k int) (string, bool) {
 			o := &b.votes[k].answer
-			return o.run, b.votes[k].stand == against && o.word == "held" && bareID(o.holder) == whose
+			return o.run, b.votes[k].stand == against && o.word == "held" && keyspace.WithoutToken(o.holder) == whose
 		})
 		if n > most || n == most && held != nil && v.pttl > held.pttl {
 			held, most = v, n

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // A quorum-id names a quorum with a certain list of members:
@@ -37,14 +39,14 @@ func parseQuorumID(text string) (quorumID, error) {
 	var err, err2 error
 	id.epoch, err = strconv.Atoi(part[1])
 	id.size, err2 = strconv.Atoi(size)
-	if err != nil || err2 != nil || id.epoch < 1 || id.size < 3 || id.size%2 == 0 || id.String() != text || !idWord(hash) {
+	if err != nil || err2 != nil || id.epoch < 1 || id.size < 3 || id.size%2 == 0 || id.String() != text || !keyspace.IsWord(hash) {
 		return quorumID{}, errQuorumID
 	}
 	return id, nil
 }
 
 // quorumName: letters, digits, "-" and "_", at most 64.
-func quorumName(s string) bool { return len(s) <= 64 && idWord(s) }
+func quorumName(s string) bool { return len(s) <= 64 && keyspace.IsWord(s) }
 
 // newQuorumID makes the id of a list of members.
 func newQuorumID(name string, epoch int, members []QuorumMember) quorumID {

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // inspect asks all nodes what stands in the keys of a name. Holder is who has a
 // majority; votes of a try that goes on are nobody's. Nodes that do not answer
 // are waited for only until that is known.
-func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State, error) {
+func (q *quorum) inspect(callers context.Context, name string, k *keyspace.Keys) (*State, error) {
 	if callers.Err() != nil {
 		return nil, callers.Err()
 	}
@@ -39,7 +40,7 @@ func (q *quorum) inspect(callers context.Context, name string, k *keys) (*State,
 				s, err = q.c.decodeState(name, bareReply(reply))
 			}
 			if err == nil {
-				s.Key, s.quorum = k.lock(), true
+				s.Key, s.quorum = k.Lock(), true
 				if given+tokensOfTurns-1 == s.Token {
 					s.term = given
 				}
@@ -129,7 +130,7 @@ func newest(states []*State) (token int64) {
 // tokenGiven is the token that a node gave the holder; 0: there is none.
 func tokenGiven(reply []string) int64 {
 	if len(reply) > 2 {
-		return tokenOf(reply[2])
+		return keyspace.TokenOf(reply[2])
 	}
 	return 0
 }
@@ -138,7 +139,7 @@ func tokenGiven(reply []string) int64 {
 // node.
 func bareReply(reply []string) []string {
 	if len(reply) > 2 {
-		reply[2] = bareID(reply[2])
+		reply[2] = keyspace.WithoutToken(reply[2])
 	}
 	return reply
 }
@@ -210,12 +211,12 @@ func (q *quorum) scan(ctx context.Context, i int, n *node, prefix string, told c
 		}
 	}
 	end := found{end: true, node: i}
-	for key, err := range n.store.Scan(ctx, fencePrefix+"*") {
+	for key, err := range n.store.Scan(ctx, keyspace.Fences) {
 		if err != nil {
 			end.err = err
 			break
 		}
-		name, ok := nameOfFence(q.c.options.Prefix, key)
+		name, ok := keyspace.NameOfFence(q.c.options.Prefix, key)
 		if ok && strings.HasPrefix(name, prefix) && !tell(found{name: name}) {
 			return
 		}

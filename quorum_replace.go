@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // ReplaceQuorum changes the members of a quorum and returns its new quorum-id for
@@ -95,7 +97,7 @@ func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []Quor
 	})
 	if need := id.size/2 + 1; kept < need {
 		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and run 'holdfast quorum init'",
-			kept, id.size, id, need, MaxQuorumTTL, markerKey)
+			kept, id.size, id, need, MaxQuorumTTL, keyspace.Marker)
 	}
 	if err := apart(nodes); err != nil {
 		return err

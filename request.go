@@ -231,15 +231,15 @@ func (l *line) unlockArgs(id, fresh string) []string {
 func (l *line) keysFor(s *driver.Script, args []string) []string {
 	switch {
 	case s == script.Adopt || s == script.Take:
-		return l.keys.withOrder()
+		return l.keys.WithRevocation()
 	case s == script.Held:
-		return []string{l.keys.lock(), l.keys.order()}
+		return []string{l.keys.Lock(), l.keys.Revocation()}
 	case s == script.OnceLock:
-		return append(l.keys[:], onceKeys(l.keys)[1])
+		return append(l.keys[:], l.keys.WithOnce()[1])
 	case s != script.Renew:
 		return l.keys[:]
 	case l.toRenew == nil: // it comes often, and is asked again and again
-		l.toRenew = l.keys.toRenew()
+		l.toRenew = l.keys.ToRenew()
 	}
 	if len(args) > 1 {
 		return l.toRenew

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -98,7 +99,7 @@ var (
 // order is one that was looked up: who is meant.
 type order struct {
 	name, tenure, reason string
-	keys                 *keys
+	keys                 *keyspace.Keys
 	suffix               string
 	until                clock.Instant
 	id                   string
@@ -115,9 +116,9 @@ func (c *core) order(ctx context.Context, s *driver.Script, what, name, tenure, 
 	if o.other != nil {
 		return c.orderShared(ctx, o.until, s, name, o.tenure, o.keys, o.suffix, o.reason)
 	}
-	call := driver.Call{Script: s, Keys: []string{o.keys.lock(), o.keys.order()}, Args: []string{o.id, o.suffix, o.reason}}
+	call := driver.Call{Script: s, Keys: []string{o.keys.Lock(), o.keys.Revocation()}, Args: []string{o.id, o.suffix, o.reason}}
 	if s == script.Steal {
-		call.Keys = o.keys.withOrder()
+		call.Keys = o.keys.WithRevocation()
 	}
 	return c.give(ctx, o.until, name, o.tenure, call)
 }
@@ -134,7 +135,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 		return nil, err
 	case c.quorum != nil:
 		return nil, notOnQuorum(name, what)
-	case len(tenure) != len(hashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
+	case len(tenure) != len(keyspace.HashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
 		return nil, &storeError{name, nil, errNoHash}
 	case reason == "":
 		return nil, &storeError{name, nil, errNoReason}
@@ -157,17 +158,17 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 		return nil, &storeError{name, nil, err}
 	}
 	o.id = reply[2]
-	if _, ours := parseID(o.id); state.Holder == nil || state.Holder.Hash != tenure || !ours {
+	if _, ours := keyspace.ParseID(o.id); state.Holder == nil || state.Holder.Hash != tenure || !ours {
 		return nil, &TenureError{name, tenure, state.Holder}
 	}
 	return o, nil
 }
 
 // orderShared is order for one holder of a shared kind.
-func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.Script, name, tenure string, k *keys, suffix, reason string) (answer, error) {
+func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.Script, name, tenure string, k *keyspace.Keys, suffix, reason string) (answer, error) {
 	var state *State
 	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
-		reply, err := c.evalUntil(ctx, until, name, driver.Call{Script: script.SharedInspect, Keys: k.withHolders(), Args: []string{itoa(int64(most)), suffix}})
+		reply, err := c.evalUntil(ctx, until, name, driver.Call{Script: script.SharedInspect, Keys: k.WithHolders(), Args: []string{itoa(int64(most)), suffix}})
 		if err != nil {
 			return answer{}, err
 		}
@@ -179,9 +180,9 @@ func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.S
 				continue
 			}
 			id := reply[sharedHead+2*i]
-			call := driver.Call{Script: script.SharedSteal, Keys: append(k.withHolders(), k.orderOf(id)), Args: []string{id, suffix, reason}}
+			call := driver.Call{Script: script.SharedSteal, Keys: append(k.WithHolders(), k.RevocationOf(id)), Args: []string{id, suffix, reason}}
 			if s == script.Revoke {
-				call.Script, call.Keys = script.SharedRevoke, []string{k.lock(), call.Keys[3], call.Keys[4]}
+				call.Script, call.Keys = script.SharedRevoke, []string{k.Lock(), call.Keys[3], call.Keys[4]}
 			}
 			return c.give(ctx, until, name, tenure, call)
 		}
@@ -306,7 +307,7 @@ func (c *core) evalSent(callers context.Context, until clock.Instant, name strin
 const maxReason = 200 // bytes
 
 // cleanReason makes a reason that is safe to read and not too long.
-func cleanReason(s string) string { return cleanText(s, maxReason) }
+func cleanReason(s string) string { return keyspace.Clean(s, maxReason) }
 
 // ordered: a push says that something was ordered of a tenure of ours. Anybody
 // may publish, so Redis is asked, by a renewal that is sent after it.

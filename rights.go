@@ -3,6 +3,7 @@ package holdfast
 import (
 	"strings"
 
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -25,12 +26,12 @@ func missingRight(said, l string) string {
 	}
 	switch {
 	case strings.Contains(said, "channel"):
-		return "&" + wakePrefix + "*"
+		return "&" + keyspace.Channels
 	case strings.Contains(said, " key"):
 		if l == "" {
-			return "~" + reserved + "*"
+			return "~" + keyspace.Reserved + "*"
 		}
-		return "~" + shorten(l) + " and ~" + reserved + "*"
+		return "~" + shorten(l) + " and ~" + keyspace.Reserved + "*"
 	}
 	return commandRights(script.Blamed(said))
 }

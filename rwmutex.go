@@ -3,6 +3,8 @@ package holdfast
 import (
 	"context"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // RWMutex locks a name for any number of readers, or for one writer. It serves in the
@@ -42,20 +44,28 @@ func (m *RWMutex) Name() string { return m.name }
 // [Mutex.Lock]. [ErrKind] means that the name has another kind. Under the context of a
 // lease of this name, also a reader's, it returns [ErrDeadlock]: a reader cannot become
 // a writer. [Lease.Downgrade] makes a writer a reader.
-func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, false) }
+func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) {
+	return m.acquire(ctx, keyspace.Writer, false)
+}
 
 // TryLock is Lock without waiting for a holder. If the name is held or has earlier
 // waiters, it returns a [*HeldError], also under a lease of this name. ctx bounds the
 // wait for Redis.
-func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, writer, true) }
+func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) {
+	return m.acquire(ctx, keyspace.Writer, true)
+}
 
 // RLock waits until this caller holds the name together with other readers. It blocks
 // and fails like Lock.
-func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, reader, false) }
+func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) {
+	return m.acquire(ctx, keyspace.Reader, false)
+}
 
 // TryRLock is RLock without waiting for a holder. If a writer holds the name or any
 // caller waits for it, it returns a [*HeldError]. ctx bounds the wait for Redis.
-func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.acquire(ctx, reader, true) }
+func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) {
+	return m.acquire(ctx, keyspace.Reader, true)
+}
 
 // RLocker returns a [Locker] for [Do] that calls RLock.
 func (m *RWMutex) RLocker() Locker { return readers{m} }
@@ -66,7 +76,7 @@ func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ct
 
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
 	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, most: m.MaxHold, grace: m.Grace}
-	if letter == writer {
+	if letter == keyspace.Writer {
 		s.weight = wholeCapacity
 	}
 	return s.acquire(ctx, m.client, m.name, try)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // lastSeen is what the newest answer said of who has a name. Most lines have none, and an
@@ -52,9 +53,9 @@ func (u *turn) held() error {
 
 func (l *line) heldBy(now clock.Instant) error {
 	e := &HeldError{Name: l.name, Waiters: int(l.seen.waiting), Remaining: l.seen.pttl}
-	if id, ours := parseID(l.seen.holder); ours {
-		e.Owner = id.owner
-	} else if e.Owner, e.Cooldown = restsAfter(l.seen.holder); !e.Cooldown {
+	if id, ours := keyspace.ParseID(l.seen.holder); ours {
+		e.Owner = id.Owner
+	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(l.seen.holder); !e.Cooldown {
 		e.Foreign = true
 	}
 	if l.seen.queued {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -92,7 +93,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, tooMany(s.name, int64(n), size)
 	}
-	return shared{letter: permits, weight: int64(n), capacity: size, most: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
+	return shared{letter: keyspace.Permits, weight: int64(n), capacity: size, most: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
@@ -124,9 +125,9 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.evalBounded(ctx, driver.Call{Script: script.SharedResize, Keys: k.withSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.evalBounded(ctx, driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
-			return unanswered(s.name, k.lock(), err)
+			return unanswered(s.name, k.Lock(), err)
 		}
 		a, err := decodeAnswer(reply)
 		switch {
@@ -161,7 +162,7 @@ const maxSizes = 1024
 // sized tells, once for each size of a name, that another one counts than was stated.
 func (l *line) sized(a answer) {
 	c := l.c
-	if l.shared == nil || a.capacity == 0 || l.shared.letter != permits || a.capacity == l.shared.capacity || c.sizes[l.name] == a.capacity ||
+	if l.shared == nil || a.capacity == 0 || l.shared.letter != keyspace.Permits || a.capacity == l.shared.capacity || c.sizes[l.name] == a.capacity ||
 		a.word != "granted" && a.word != "queued" && a.word != "held" {
 		return
 	}

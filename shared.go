@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -38,7 +39,7 @@ const wholeCapacity = 1 << 30
 
 // size is that of a semaphore; else 0.
 func (s *shared) size() int {
-	if s.letter == permits {
+	if s.letter == keyspace.Permits {
 		return int(s.capacity)
 	}
 	return 0
@@ -81,9 +82,9 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 	if err != nil {
 		return err
 	}
-	s.keys = k.withHolders()
-	if s.letter == permits {
-		s.keys = k.withSize()
+	s.keys = k.WithHolders()
+	if s.letter == keyspace.Permits {
+		s.keys = k.WithSize()
 	}
 	s.tail = c.tailOf(s)
 	c.mu.Lock()
@@ -102,7 +103,7 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 
 // tailOf is what an id of a shared kind ends with.
 func (c *core) tailOf(s *shared) string {
-	return "." + itoa(c.options.TTL.Milliseconds()) + "." + string(rune(s.letter)) + itoa(s.weight) + "|" + c.options.Owner
+	return keyspace.SharedTail(c.options.TTL, s.letter, s.weight, c.options.Owner)
 }
 
 // call is a run of a script on a name: of the one that does this for its kind.
@@ -116,7 +117,7 @@ func (l *line) call(s *driver.Script, args []string) driver.Call {
 	case script.Unlock, script.Cancel:
 		s = script.SharedUnlock
 	case script.Held:
-		return driver.Call{Script: script.SharedHeld, Keys: []string{l.shared.keys[3], l.keys.lock(), l.keys.orderOf(args[0])}, Args: args}
+		return driver.Call{Script: script.SharedHeld, Keys: []string{l.shared.keys[3], l.keys.Lock(), l.keys.RevocationOf(args[0])}, Args: args}
 	case script.Renew:
 		return driver.Call{Script: script.SharedRenew, Keys: l.shared.toRenew(l.keys, args[0]), Args: args}
 	}
@@ -124,9 +125,9 @@ func (l *line) call(s *driver.Script, args []string) driver.Call {
 }
 
 // toRenew are the keys of a renewal, which comes often.
-func (s *shared) toRenew(k *keys, id string) []string {
+func (s *shared) toRenew(k *keyspace.Keys, id string) []string {
 	if s.renews != id {
-		s.renews, s.renewed = id, slices.Concat(s.keys[:4], []string{k.orderOf(id)})
+		s.renews, s.renewed = id, slices.Concat(s.keys[:4], []string{k.RevocationOf(id)})
 	}
 	return s.renewed
 }
@@ -145,7 +146,7 @@ func (w *wakes) of(c *core, suffix string) *wake {
 	}
 	s := (*w)[suffix]
 	if s == nil {
-		s = newWake(c, wakePrefix+c.client+suffix)
+		s = newWake(c, keyspace.WakeChannel(c.client, suffix))
 		(*w)[suffix] = s
 	}
 	return s

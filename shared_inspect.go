@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // sharedHead is how many fields stand before the holders in what shared_inspect answers.
 const sharedHead = 9
 
-func (id parsedID) part() Part {
-	switch id.letter {
-	case permits:
-		return Part{Permits: int(id.weight)}
-	case reader:
+func partOf(id keyspace.ID) Part {
+	switch id.Letter {
+	case keyspace.Permits:
+		return Part{Permits: int(id.Weight)}
+	case keyspace.Reader:
 		return Part{Reads: true}
-	case writer:
+	case keyspace.Writer:
 		return Part{Writes: true}
 	}
 	return Part{}
@@ -55,11 +57,11 @@ func (c *core) decodeShared(name string, reply []string) (*State, error) {
 		if err != nil || ms > maxToken/1000 {
 			return nil, fmt.Errorf("%w: %q is no time", errState, shorten(rest[1]))
 		}
-		id, _ := parseID(rest[0])
+		id, _ := keyspace.ParseID(rest[0])
 		s.Holders = append(s.Holders, Holder{
-			Owner: id.owner, Hash: hashID(rest[0]), Own: id.client == c.client,
-			Remaining: time.Duration(ms) * time.Millisecond, TTL: id.ttl, Part: id.part(),
-			Client: hashClient(id.client), client: id.client,
+			Owner: id.Owner, Hash: keyspace.HashID(rest[0]), Own: id.Client == c.client,
+			Remaining: time.Duration(ms) * time.Millisecond, TTL: id.TTL, Part: partOf(id),
+			Client: keyspace.HashClient(id.Client), client: id.Client,
 		})
 		rest = rest[2:]
 	}

@@ -3,10 +3,11 @@ package holdfast
 import (
 	"context"
 	"errors"
-	"github.com/holdfast-go/holdfast/driver"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Survey has the states of many names, from [Client.Survey]. Each state is from a

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // wake is the subscription by which Redis reaches this process: one for a
@@ -92,7 +93,7 @@ func (w *wake) keep() {
 			return
 		}
 		if said, ok := asServerError(err); ok && !passing(said) {
-			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s*: %w", wakePrefix, explain(said, ""))
+			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s: %w", keyspace.Channels, explain(said, ""))
 		}
 		wait := backoff/2 + w.broke(err, backoff)
 		backoff = min(2*backoff, time.Second)

@@ -3,11 +3,13 @@ package holdfast
 import (
 	"context"
 	"fmt"
-	"github.com/holdfast-go/holdfast/driver"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // listened is a core in a Cluster with so many names, each with one line of a mutex or
@@ -33,7 +35,7 @@ func listened(t *testing.T, names int, s *shared) (c *core, all []*line) {
 // A subscription that begins, is confirmed or breaks looks at the lines of its own name
 // only: thousands may break at once, and each holds the Client's mutex meanwhile.
 func TestSubscriptionLooksAtItsOwnLines(t *testing.T) {
-	for what, s := range map[string]*shared{"mutexes": nil, "semaphores": {letter: permits}} {
+	for what, s := range map[string]*shared{"mutexes": nil, "semaphores": {letter: keyspace.Permits}} {
 		t.Run(what, func(t *testing.T) {
 			const names = 100
 			c, all := listened(t, names, s)
@@ -62,7 +64,7 @@ func TestSubscriptionLooksAtItsOwnLines(t *testing.T) {
 
 // The lines of one name share a subscription, which ends with the last of them.
 func TestSubscriptionEndsWithItsLastLine(t *testing.T) {
-	c, all := listened(t, 1, &shared{letter: permits})
+	c, all := listened(t, 1, &shared{letter: keyspace.Permits})
 	first, last := all[0], all[1]
 	if first.wake != last.wake {
 		t.Fatal("two lines of one name have two subscriptions")

@@ -2,8 +2,9 @@ package holdfast
 
 import (
 	"context"
-	"github.com/holdfast-go/holdfast/driver"
 	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // leastForDriver is what a driver is given for a call, however soon its caller leaves.

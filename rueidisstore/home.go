@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/slot"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/redis/rueidis"
 )
 
@@ -24,7 +24,7 @@ func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, 
 	if !s.Sharded() {
 		return s.master()
 	}
-	at := int64(slot.Of(channel))
+	at := int64(keyspace.Slot(channel))
 	for _, r := range s.slots.look(ctx, s.client) {
 		if r.from <= at && at <= r.to {
 			if node := s.client.Nodes()[r.master]; node != nil {

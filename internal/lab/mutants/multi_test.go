@@ -27,7 +27,7 @@ var multiMutants = []mutant{
 	{guard: "several: lines that have to do are left alone", file: "bundle.go", name: "TestMultiInUseHere",
 		edits: []string{"		if l != nil {\n			err = errOneByOne", "		if false {\n			err = errOneByOne"}},
 	{guard: "several: in one slot", file: "bundle.go", name: "TestMultiInTwoSlots",
-		edits: []string{"together = together && (!c.store.Sharded() || slot.Of", "together = together && (true || slot.Of"}},
+		edits: []string{"together = together && (!c.store.Sharded() || keyspace.Slot", "together = together && (true || keyspace.Slot"}},
 	{guard: "several: at most a hundred in one script", file: "bundle.go", name: "TestMultiOfHundreds",
 		edits: []string{"const mostBundled = 100", "const mostBundled = 1000"}},
 	{guard: "several: the hundreds are taken in order", file: "multi.go", name: "TestMultiHundredsInOrder",

@@ -61,7 +61,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: a ghost is ended once", file: "quorum.go", name: "TestQuorumGhostIsEndedOnce",
 		edits: []string{"l == nil || n.ghosts[id]", "l == nil"}},
 	{guard: "quorum: our ghosts are ended", file: "quorum_ballot.go", name: "TestQuorumEndsItsGhosts",
-		edits: []string{"q.ghost(n, bareID(a.holder), now)", "_ = now"}},
+		edits: []string{"q.ghost(n, keyspace.WithoutToken(a.holder), now)", "_ = now"}},
 	{guard: "quorum: MaxHold, too, is told when the name is given back", file: "hold.go", name: "TestQuorumReleaseAfterMaxHold",
 		edits: []string{"return q.undo(t.id, l, true, now, t.gone())", "q.undo(t.id, l, true, now, t.gone())\n\t\treturn nil"}},
 	{guard: "quorum: a node that lacks the lock is repaired", file: "quorum_renew.go", name: "TestQuorumRepairsOnlyUnderMajority",

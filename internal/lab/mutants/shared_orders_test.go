@@ -2,8 +2,8 @@ package mutants
 
 // sharedOrderMutants are the guards of docs/adr/0031.
 var sharedOrderMutants = []mutant{
-	{guard: "shared orders: each holder has a key", file: "keys.go", name: "TestSharedOrdersMeanOne",
-		edits: []string{"partOrderPrefix + client + \".\" + nonce + shard", "partOrderPrefix + (client + nonce)[:0] + shard"}},
+	{guard: "shared orders: each holder has a key", file: "internal/keyspace/keys.go", name: "TestSharedOrdersMeanOne",
+		edits: []string{"revokedOfPrefix + client + \".\" + nonce + k", "revokedOfPrefix + (client + nonce)[:0] + k"}},
 	{guard: "shared orders: a renewal is told that it was revoked", file: "internal/script/shared_renew.lua", name: "TestSharedRevoke",
 		edits: []string{"\nif order == 'revoked' then", "\nif false then"}},
 	{guard: "shared orders: and that it was stolen from", file: "internal/script/shared_renew.lua", name: "TestSharedSteal",
