@@ -1,62 +1,33 @@
 package server
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// Principal is the sender of a request.
-type Principal struct {
-	Label string // of its token; empty where there are none
-	Role  Role
-
-	id [32]byte // of its token; zero where there are none
-}
-
-type principalKey struct{}
-
-// PrincipalOf returns the sender of a request, for the handlers in [Options].
-func PrincipalOf(r *http.Request) Principal { return who(r) }
-
-// who is who sent a request that was admitted.
-func who(r *http.Request) Principal {
-	p, _ := r.Context().Value(principalKey{}).(Principal)
-	return p
-}
-
-// label is the owner of a lease whose request names none.
-func (p Principal) label(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = "http"
-	}
-	if p.Label == "" {
-		return "http:" + host
-	}
-	return p.Label + "@" + host
-}
-
-// admit finds out who sent a request, and whether that may do what needs the role.
-func (a *API) admit(w http.ResponseWriter, r *http.Request, role Role) (*http.Request, *problem) {
-	p := Principal{Role: Admin}
+// admit finds out the sender of a request, and whether it may do what needs the role.
+func (a *API) admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, error) {
+	p := auth.Principal{Role: auth.Admin}
 	if a.options.Tokens != nil {
 		var ok bool
 		secret := secretOf(r)
-		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > Anonymous {
+		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > auth.Anonymous {
 			w.Header().Add("WWW-Authenticate", `Bearer realm="holdfast"`)
 			if secret == "" {
-				return nil, newProblem(http.StatusUnauthorized, "token", "send a token: Authorization: Bearer TOKEN")
+				return nil, reply.NewProblem("token", "send a token: Authorization: Bearer TOKEN")
 			}
-			return nil, newProblem(http.StatusUnauthorized, "token", "unknown token")
+			return nil, reply.NewProblem("token", "unknown token")
 		}
 	}
 	if p.Role < role {
-		return nil, newProblem(http.StatusForbidden, "forbidden", "the token of %s has the role %v: this request needs the role %v", p.Label, p.Role, role)
+		return nil, reply.NewProblem("forbidden", "the token of %s has the role %v: this request needs the role %v", p.Label, p.Role, role)
 	}
-	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p)), nil
+	return p.With(r), nil
 }
 
 // secretOf is the token of a request, from a bearer's header or, for Terraform and browsers,
@@ -74,7 +45,7 @@ func secretOf(r *http.Request) string {
 
 // checkHost refuses, where there are no tokens, a name that is not known here: a web page could
 // give its own name our address, and then it is of the same origin.
-func (a *API) checkHost(r *http.Request) *problem {
+func (a *API) checkHost(r *http.Request) error {
 	if a.options.Tokens != nil {
 		return nil
 	}
@@ -86,5 +57,5 @@ func (a *API) checkHost(r *http.Request) *problem {
 	if host == "localhost" || net.ParseIP(host) != nil || slices.Contains(a.options.Hosts, host) {
 		return nil
 	}
-	return newProblem(http.StatusMisdirectedRequest, "host", "a server without tokens accepts only an IP address or localhost as Host, not %.100q", r.Host)
+	return reply.NewProblem("host", "a server without tokens accepts only an IP address or localhost as Host, not %.100q", r.Host)
 }

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // tokens makes a file with a token for each role.
-func tokens(t *testing.T) (file string, of map[server.Role]string) {
+func tokens(t *testing.T) (file string, of map[auth.Role]string) {
 	t.Helper()
-	of = map[server.Role]string{}
+	of = map[auth.Role]string{}
 	lines := []string{"# who may do what", ""}
-	for _, role := range []server.Role{server.Viewer, server.User, server.Admin} {
-		secret, line, err := server.NewToken(role, "team of "+role.String())
+	for _, role := range []auth.Role{auth.Viewer, auth.User, auth.Admin} {
+		secret, line, err := auth.NewToken(role, "team of "+role.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func tokens(t *testing.T) (file string, of map[server.Role]string) {
 func TestRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file, of := tokens(t)
-		list, err := server.OpenTokens(file, quietLog())
+		list, err := auth.OpenTokens(file, quietLog())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,22 +49,22 @@ func TestRoles(t *testing.T) {
 		for _, test := range []struct {
 			method, path string
 			body         any
-			least        server.Role
+			least        auth.Role
 		}{
-			{"GET", "/healthz", nil, server.Anonymous}, {"GET", "/readyz", nil, server.Anonymous}, {"GET", "/openapi.json", nil, server.Anonymous},
-			{"GET", "/v1/locks", nil, server.Viewer}, {"GET", "/v1/locks/n", nil, server.Viewer}, {"GET", "/readyz?verbose", nil, server.Viewer},
-			{"POST", "/v1/leases", m{"name": "n"}, server.User}, {"POST", "/v1/leases/stream", m{}, server.User}, {"GET", "/v1/lease", nil, server.User},
-			{"PUT", "/v1/lease", nil, server.User}, {"DELETE", "/v1/lease", nil, server.User}, {"LOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User},
-			{"UNLOCK", "/v1/terraform/tf", m{"ID": "1"}, server.User}, {"UNLOCK", "/v1/terraform/tf", nil, server.Admin},
-			{"POST", "/v1/revoke", order, server.Admin}, {"POST", "/v1/steal", order, server.Admin},
+			{"GET", "/healthz", nil, auth.Anonymous}, {"GET", "/readyz", nil, auth.Anonymous}, {"GET", "/openapi.json", nil, auth.Anonymous},
+			{"GET", "/v1/locks", nil, auth.Viewer}, {"GET", "/v1/locks/n", nil, auth.Viewer}, {"GET", "/readyz?verbose", nil, auth.Viewer},
+			{"POST", "/v1/leases", m{"name": "n"}, auth.User}, {"POST", "/v1/leases/stream", m{}, auth.User}, {"GET", "/v1/lease", nil, auth.User},
+			{"PUT", "/v1/lease", nil, auth.User}, {"DELETE", "/v1/lease", nil, auth.User}, {"LOCK", "/v1/terraform/tf", m{"ID": "1"}, auth.User},
+			{"UNLOCK", "/v1/terraform/tf", m{"ID": "1"}, auth.User}, {"UNLOCK", "/v1/terraform/tf", nil, auth.Admin},
+			{"POST", "/v1/revoke", order, auth.Admin}, {"POST", "/v1/steal", order, auth.Admin},
 		} {
-			for role, token := range map[server.Role]string{server.Anonymous: "", -1: "hf_wrong", server.Viewer: of[server.Viewer], server.User: of[server.User], server.Admin: of[server.Admin]} {
+			for role, token := range map[auth.Role]string{auth.Anonymous: "", -1: "hf_wrong", auth.Viewer: of[auth.Viewer], auth.User: of[auth.User], auth.Admin: of[auth.Admin]} {
 				w.token = token
 				got := w.ask(test.method, test.path, test.body)
 				switch refused := got.status == http.StatusUnauthorized || got.status == http.StatusForbidden; {
-				case refused != (role < test.least && test.least > server.Anonymous):
+				case refused != (role < test.least && test.least > auth.Anonymous):
 					t.Errorf("%s %s as %v: %d %s", test.method, test.path, role, got.status, got.text)
-				case refused && (got.status == http.StatusUnauthorized) != (role <= server.Anonymous):
+				case refused && (got.status == http.StatusUnauthorized) != (role <= auth.Anonymous):
 					t.Errorf("%s %s as %v: %d; want 401 without a token, 403 with one", test.method, test.path, role, got.status)
 				case got.status == http.StatusUnauthorized && !strings.Contains(got.header.Get("WWW-Authenticate"), "Bearer"):
 					t.Errorf("401 without WWW-Authenticate: %v", got.header)
@@ -72,10 +73,10 @@ func TestRoles(t *testing.T) {
 		}
 		w.token = ""
 		q, _ := http.NewRequest("GET", "/", nil)
-		q.SetBasicAuth("terraform", of[server.User])
+		q.SetBasicAuth("terraform", of[auth.User])
 		w.want("Basic", w.ask("LOCK", "/v1/terraform/basic", m{"ID": "1"}, "Authorization", q.Header.Get("Authorization")), http.StatusOK, "")
-		w.want("by another name", w.ask("GET", "/v1/locks", nil, "Host", "evil.example", "Authorization", "Bearer "+of[server.Viewer]), http.StatusOK, "")
-		w.token = of[server.User]
+		w.want("by another name", w.ask("GET", "/v1/locks", nil, "Host", "evil.example", "Authorization", "Bearer "+of[auth.Viewer]), http.StatusOK, "")
+		w.token = of[auth.User]
 		if got := w.acquire(m{"name": "whose"}); !strings.HasPrefix(got.str("owner"), "team of user@") {
 			t.Errorf("an owner that is not given: %s", got.text)
 		}
@@ -86,11 +87,11 @@ func TestRoles(t *testing.T) {
 func TestTokensAreReadAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file, of := tokens(t)
-		list, err := server.OpenTokens(file, quietLog())
+		list, err := auth.OpenTokens(file, quietLog())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, ok := list.Authenticate(of[server.Admin]); !ok || p.Role != server.Admin || p.Label != "team of admin" {
+		if p, ok := list.Authenticate(of[auth.Admin]); !ok || p.Role != auth.Admin || p.Label != "team of admin" {
 			t.Fatalf("got %+v, %v", p, ok)
 		}
 		replace := func(text string) {
@@ -101,18 +102,18 @@ func TestTokensAreReadAnew(t *testing.T) {
 		}
 		replace("admin nonsense\n")
 		time.Sleep(1100 * time.Millisecond) // it looks once a second; that it does not change can't be polled for
-		if _, ok := list.Authenticate(of[server.Admin]); !ok {
+		if _, ok := list.Authenticate(of[auth.Admin]); !ok {
 			t.Error("a mistake in the file has shut everybody out")
 		}
-		_, line, err := server.NewToken(server.Viewer, "x")
+		_, line, err := auth.NewToken(auth.Viewer, "x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		replace(line + "\n")
-		soon(t, "the token is no more", func() bool { _, ok := list.Authenticate(of[server.Admin]); return !ok })
+		soon(t, "the token is no more", func() bool { _, ok := list.Authenticate(of[auth.Admin]); return !ok })
 		for _, wrong := range []string{"", "# none\n", "root " + strings.Repeat("a", 64) + " x\n", "user hf_secret x\n", "user " + strings.Repeat("a", 64) + "\n"} {
 			replace(wrong)
-			if _, err := server.OpenTokens(file, quietLog()); err == nil {
+			if _, err := auth.OpenTokens(file, quietLog()); err == nil {
 				t.Errorf("%q: want an error", wrong)
 			}
 		}
@@ -154,7 +155,7 @@ func TestReadOnly(t *testing.T) {
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = w.Write([]byte(r.URL.Path + " " + server.PrincipalOf(r).Role.String()))
+			_, _ = w.Write([]byte(r.URL.Path + " " + auth.PrincipalOf(r).Role.String()))
 		})
 		w := start(t, &server.Options{Pages: pages, Metrics: pages, BasePath: "/locks"})
 		for path, want := range map[string]string{"": "/locks/ admin", "/": "/locks/ admin", "/a/b": "/locks/a/b admin", "/metrics": "/metrics admin"} {

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // withTokens is an API with two tokens of users that have one label.
@@ -22,7 +23,7 @@ func withTokens(t *testing.T, options *server.Options) (w *web, of [2]string) {
 	t.Helper()
 	text := ""
 	for i := range of {
-		secret, line, err := server.NewToken(server.User, "ci")
+		secret, line, err := auth.NewToken(auth.User, "ci")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +33,7 @@ func withTokens(t *testing.T, options *server.Options) (w *web, of [2]string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list, err := server.OpenTokens(file, quietLog())
+	list, err := auth.OpenTokens(file, quietLog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +177,11 @@ func TestTerraformIsNotToldOfWhatIsGivenBack(t *testing.T) {
 // A change of the tokens that comes within the grain of the file's times is seen.
 func TestTokensOfOneMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		one, first, err := server.NewToken(server.User, "ci")
+		one, first, err := auth.NewToken(auth.User, "ci")
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, second, err := server.NewToken(server.User, "ci")
+		two, second, err := auth.NewToken(auth.User, "ci")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +197,7 @@ func TestTokensOfOneMoment(t *testing.T) {
 			}
 		}
 		write(first)
-		list, err := server.OpenTokens(file, quietLog())
+		list, err := auth.OpenTokens(file, quietLog())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,23 +6,33 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
 //go:embed openapi.json
 var openAPI []byte
 
-func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
+func serveOpenAPI(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(openAPI)
+	return nil
 }
 
 // OpenAPI returns the description of the API in OpenAPI 3.1, as JSON.
 func OpenAPI() []byte { return append([]byte(nil), openAPI...) }
 
 // health tells that the process works; the store is another question.
-func (a *API) health(w http.ResponseWriter, _ *http.Request) {
+func health(w http.ResponseWriter, _ *http.Request) error {
+	return plain(w, http.StatusOK, "ok\n")
+}
+
+func plain(w http.ResponseWriter, status int, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "ok\n")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+	return nil
 }
 
 // readiness is the answer of /readyz?verbose.
@@ -37,34 +47,30 @@ type readiness struct {
 
 // ready reports whether requests should be sent here: 200, or 503 while the store does
 // not answer or the server is shutting down.
-func (a *API) ready(w http.ResponseWriter, r *http.Request) {
+func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
 	began := time.Now()
-	why := a.store.known()
+	why, closed := a.store.Known(), a.life.Err() != nil
 	if why == nil {
-		why = a.store.probe(r.Context())
+		why = a.store.Probe(r.Context())
 	}
 	v := readiness{
-		Ready: why == nil && !a.closed(), Store: "ok", TripMS: float64(time.Since(began).Microseconds()) / 1000,
-		Requests: a.busy.size() + a.waiting.size(), Streams: a.streams.Load(), Closing: a.closed(),
+		Ready: why == nil && !closed, Store: "ok", TripMS: float64(time.Since(began).Microseconds()) / 1000,
+		Requests: a.busy.Size() + a.waiting.Size(), Streams: a.streams.Count(), Closing: closed,
 	}
 	if why != nil {
-		v.Store, v.TripMS = why.detail, 0
+		v.Store, v.TripMS = why.Error(), 0
 	}
-	status := http.StatusOK
+	status, text := http.StatusOK, "ok\n"
 	if !v.Ready {
-		status = http.StatusServiceUnavailable
+		status, text = http.StatusServiceUnavailable, "not ready\n"
 	}
 	if !isVerbose(r) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, map[bool]string{true: "ok\n", false: "not ready\n"}[v.Ready])
-		return
+		return plain(w, status, text)
 	}
-	if _, refused := a.admit(w, r, Viewer); refused != nil { // it tells of the store
-		refused.write(w)
-		return
+	if _, err := a.admit(w, r, auth.Viewer); err != nil { // it tells of the store
+		return err
 	}
-	answer(w, status, v)
+	return reply.JSON(w, status, v)
 }
 
 func isVerbose(r *http.Request) bool {

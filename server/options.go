@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/lease"
 )
 
 // Options are the settings of [Handler]. Nil options, and the zero value of
@@ -18,7 +20,7 @@ type Options struct {
 	// do everything, which is meant for a server that listens on loopback. The
 	// server then serves only requests to an IP address, localhost or one of
 	// Hosts. So no web page can reach it by another name.
-	Tokens *Tokens
+	Tokens *auth.Tokens
 
 	// Hosts are more host names for a server without Tokens.
 	Hosts []string
@@ -30,7 +32,7 @@ type Options struct {
 	ReadOnly bool
 
 	// Pages serves every path under BasePath that the API does not use, by its
-	// whole path. [PrincipalOf] returns the sender of a request. With Tokens,
+	// whole path. [auth.PrincipalOf] returns the sender of a request. With Tokens,
 	// Pages needs the role Viewer; a browser may send its token as the password
 	// of HTTP Basic authentication. Default: 404.
 	Pages http.Handler
@@ -62,9 +64,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// minTTL is the shortest ttl over HTTP: one who renews by requests needs time for them.
-const minTTL = time.Second
-
 func (o *Options) withDefaults() (Options, error) {
 	var v Options
 	if o != nil {
@@ -84,8 +83,8 @@ func (o *Options) withDefaults() (Options, error) {
 	v.BasePath = strings.TrimSuffix(v.BasePath, "/")
 	v.Hosts = strings.Fields(strings.ToLower(strings.Join(v.Hosts, " ")))
 	for what, ttl := range map[string]time.Duration{"DefaultTTL": v.DefaultTTL, "MaxTTL": v.MaxTTL, "TerraformTTL": v.TerraformTTL} {
-		if ttl < minTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
-			return v, fmt.Errorf("server: Options.%s is %v: it must be whole milliseconds from %v to %v", what, ttl, minTTL, holdfast.MaxTTL)
+		if ttl < lease.MinTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
+			return v, fmt.Errorf("server: Options.%s is %v: it must be whole milliseconds from %v to %v", what, ttl, lease.MinTTL, holdfast.MaxTTL)
 		}
 	}
 	switch {
@@ -97,4 +96,9 @@ func (o *Options) withDefaults() (Options, error) {
 		return v, fmt.Errorf("server: Options.BasePath is %q: it must begin with / and contain no characters that need escapes", v.BasePath)
 	}
 	return v, nil
+}
+
+// limits are the limits of requests that may wait for so long.
+func (o *Options) limits(maxWait time.Duration) lease.Limits {
+	return lease.Limits{DefaultTTL: o.DefaultTTL, MaxTTL: o.MaxTTL, MaxWait: maxWait}
 }

@@ -4,38 +4,49 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/lease"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
+	"github.com/holdfast-go/holdfast/server/internal/terraform"
 )
 
 // action is what one method of a path does.
 type action struct {
-	role    Role // the least that may
-	changes bool // refused where it is read-only
-	do      func(w http.ResponseWriter, r *http.Request)
-	streams bool // it is counted by itself
+	role    auth.Role // the least that may
+	changes bool      // refused where it is read-only
+	do      func(w http.ResponseWriter, r *http.Request) error
+	counts  bool // it counts itself what is under way
 }
 
-func (a *API) routes() {
-	lock := action{User, true, a.lockTerraform, false}
-	unlock := action{User, true, a.unlockTerraform, false}
-	a.route("/v1/locks", map[string]action{"GET": {Viewer, false, a.list, false}})
-	a.route("/v1/locks/{name...}", map[string]action{"GET": {Viewer, false, a.show, false}})
-	a.route("/v1/leases", map[string]action{"POST": {User, true, a.acquire, true}})
-	a.route("/v1/leases/stream", map[string]action{"POST": {User, true, a.stream, true}})
+func (a *API) routes(leases *lease.Leases) {
+	names, v := leases.Names, &a.options
+	byRequest := lease.NewByRequest(leases, a.waiting, v.limits(v.MaxWait), v.BasePath)
+	tf := terraform.New(leases, v.TerraformTTL)
+	lock := action{auth.User, true, tf.Lock, false}
+	unlock := action{auth.User, true, tf.Unlock, false}
+	a.route("/v1/locks", map[string]action{"GET": {auth.Viewer, false, names.List, false}})
+	a.route("/v1/locks/{name...}", map[string]action{"GET": {auth.Viewer, false, names.Show, false}})
+	a.route("/v1/leases", map[string]action{"POST": {auth.User, true, byRequest.Acquire, true}})
+	a.route("/v1/leases/stream", map[string]action{"POST": {auth.User, true, a.streams.Serve, true}})
 	a.route("/v1/lease", map[string]action{
-		"GET":    {User, false, a.check, false},
-		"PUT":    {User, true, a.renew, false},
-		"DELETE": {User, true, a.release, false},
+		"GET":    {auth.User, false, byRequest.Show, false},
+		"PUT":    {auth.User, true, byRequest.Renew, false},
+		"DELETE": {auth.User, true, byRequest.Release, false},
 	})
-	a.route("/v1/revoke", map[string]action{"POST": {Admin, true, a.revoke, false}})
-	a.route("/v1/steal", map[string]action{"POST": {Admin, true, a.steal, false}})
+	a.route("/v1/revoke", map[string]action{"POST": {auth.Admin, true, names.Revoke, false}})
+	a.route("/v1/steal", map[string]action{"POST": {auth.Admin, true, names.Steal, false}})
 	a.route("/v1/terraform/{name...}", map[string]action{"LOCK": lock, "POST": lock, "UNLOCK": unlock, "DELETE": unlock})
-	a.route("/openapi.json", map[string]action{"GET": {Anonymous, false, serveOpenAPI, false}})
-	a.route("/healthz", map[string]action{"GET": {Anonymous, false, a.health, false}})
-	a.route("/readyz", map[string]action{"GET": {Anonymous, false, a.ready, false}})
-	if m := a.options.Metrics; m != nil {
-		a.route("/metrics", map[string]action{"GET": {Viewer, false, m.ServeHTTP, false}})
+	a.route("/openapi.json", map[string]action{"GET": {auth.Anonymous, false, serveOpenAPI, false}})
+	a.route("/healthz", map[string]action{"GET": {auth.Anonymous, false, health, false}})
+	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, a.ready, false}})
+	if m := v.Metrics; m != nil {
+		a.route("/metrics", map[string]action{"GET": {auth.Viewer, false, func(w http.ResponseWriter, r *http.Request) error {
+			m.ServeHTTP(w, r)
+			return nil
+		}, false}})
 	}
-	a.mux.HandleFunc("/", a.rest)
+	a.mux.HandleFunc("/", a.pages)
 }
 
 // route serves a path. The mux does not know of methods, for it would answer a wrong
@@ -54,47 +65,42 @@ func (a *API) route(path string, methods map[string]action) {
 			}
 			slices.Sort(allowed)
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			newProblem(http.StatusMethodNotAllowed, "method", "this path allows %s", strings.Join(allowed, ", ")).write(w)
-			return
+			reply.Error(w, reply.NewProblem("method", "this path allows %s", strings.Join(allowed, ", ")))
+		} else if err := a.perform(act, w, r); err != nil {
+			reply.Error(w, err)
 		}
-		a.perform(act, w, r)
 	})
 }
 
-func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) {
-	r, refused := a.admit(w, r, act.role)
+func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) error {
+	r, err := a.admit(w, r, act.role)
 	switch {
-	case refused != nil:
-		refused.write(w)
-		return
+	case err != nil:
+		return err
 	case act.changes && a.options.ReadOnly:
-		newProblem(http.StatusForbidden, "read-only", "the server was started read-only").write(w)
-		return
-	case act.role == Anonymous || act.streams:
-		act.do(w, r)
-		return
+		return reply.NewProblem("read-only", "the server was started read-only")
+	case act.role > auth.Anonymous && !act.counts:
+		leave, err := a.busy.Enter(auth.PrincipalOf(r))
+		if err != nil {
+			return err
+		}
+		defer leave()
 	}
-	leave, full := a.busy.enter(who(r), "requests in progress")
-	if full != nil {
-		full.write(w)
-		return
-	}
-	defer leave()
-	act.do(w, r)
+	return act.do(w, r)
 }
 
-// rest is what is not the API's own.
-func (a *API) rest(w http.ResponseWriter, r *http.Request) {
+// pages serves what is not the API's own.
+func (a *API) pages(w http.ResponseWriter, r *http.Request) {
 	if a.options.Pages == nil || strings.HasPrefix(r.URL.Path, "/v1/") {
-		newProblem(http.StatusNotFound, "not-found", "no such path; /openapi.json lists all paths").write(w)
+		reply.Error(w, reply.NewProblem("not-found", "no such path; /openapi.json lists all paths"))
 		return
 	}
-	r, refused := a.admit(w, r, Viewer)
-	if refused != nil {
-		if refused.status == http.StatusUnauthorized {
+	r, err := a.admit(w, r, auth.Viewer)
+	if err != nil {
+		if w.Header().Get("WWW-Authenticate") != "" {
 			w.Header().Add("WWW-Authenticate", `Basic realm="holdfast", charset="UTF-8"`)
 		}
-		refused.write(w)
+		reply.Error(w, err)
 		return
 	}
 	w.Header().Del("Cache-Control") // pages know better

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // tf is a request as Terraform's http backend sends it: the whole LockInfo, an MD5 of it, and its
@@ -46,12 +47,12 @@ func TestTerraform(t *testing.T) {
 func TestTerraformForceUnlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file, of := tokens(t)
-		list, err := server.OpenTokens(file, quietLog())
+		list, err := auth.OpenTokens(file, quietLog())
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := start(t, &server.Options{Tokens: list})
-		w.token = of[server.User]
+		w.token = of[auth.User]
 		lock := func() {
 			t.Helper()
 			w.want("LOCK", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-1", "ann")), http.StatusOK, "")
@@ -64,7 +65,7 @@ func TestTerraformForceUnlock(t *testing.T) {
 		w.want("by the ID", w.tf("UNLOCK", "/v1/terraform/n", `{"ID":"id-1","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`), http.StatusOK, "")
 		lock()
 		w.want("without one, as a user", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusForbidden, "forbidden")
-		w.token = of[server.Admin]
+		w.token = of[auth.Admin]
 		w.want("without one, as an admin", w.tf("UNLOCK", "/v1/terraform/n", ""), http.StatusOK, "")
 		if !w.free("n") {
 			t.Error("it is still locked")

@@ -19,6 +19,7 @@ import (
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/spf13/cobra"
 )
 
@@ -143,7 +144,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 // the options, and what TLS needs.
 func (a *app) serveFiles(f *serveFlags) (pairs []tls.Certificate, err error) {
 	if f.tokens != "" {
-		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
+		if f.options.Tokens, err = auth.OpenTokens(f.tokens, f.options.Logger); err != nil {
 			return nil, &exitError{exitConfig, fmt.Errorf("%s: %s", a.called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: "))}
 		}
 	}

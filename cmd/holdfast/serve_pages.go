@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
@@ -29,7 +29,7 @@ func (f *serveFlags) pagesOf(client *holdfast.Client, store driver.Store, prefix
 
 // onlyAdmins may revoke and steal by the pages, as by the API.
 func onlyAdmins(r *http.Request, _ dashboard.Action) error {
-	if server.PrincipalOf(r).Role < server.Admin {
+	if auth.PrincipalOf(r).Role < auth.Admin {
 		return errors.New("this needs a token with the role admin")
 	}
 	return nil

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/spf13/cobra"
 )
 
@@ -25,16 +25,16 @@ when it has changed. To withdraw a token, delete its line.`,
   holdfast serve --listen :7420 --tokens tokens`,
 		Args: roleAndLabel,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var role server.Role
-			for _, r := range []server.Role{server.Viewer, server.User, server.Admin} {
+			var role auth.Role
+			for _, r := range []auth.Role{auth.Viewer, auth.User, auth.Admin} {
 				if r.String() == args[0] {
 					role = r
 				}
 			}
-			if role == server.Anonymous {
+			if role == auth.Anonymous {
 				return usagef("unknown role %q; want viewer, user or admin", args[0])
 			}
-			secret, line, err := server.NewToken(role, args[1])
+			secret, line, err := auth.NewToken(role, args[1])
 			if err != nil {
 				return usagef("%v", err)
 			}

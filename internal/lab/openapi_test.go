@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 )
 
 // described plays requests against the API and checks each answer by the API's own description.
@@ -117,16 +118,16 @@ func TestOpenAPI(t *testing.T) {
 }
 
 // serve starts an API with a token for each role.
-func (d *described) serve(options server.Options) (client *holdfast.Client, stop func() error, tokens map[server.Role]string) {
+func (d *described) serve(options server.Options) (client *holdfast.Client, stop func() error, tokens map[auth.Role]string) {
 	d.t.Helper()
 	store, err := embedded.Open(nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	client = holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.DiscardHandler)})
-	tokens, lines := map[server.Role]string{}, ""
-	for _, role := range []server.Role{server.Viewer, server.User, server.Admin} {
-		secret, line, err := server.NewToken(role, role.String())
+	tokens, lines := map[auth.Role]string{}, ""
+	for _, role := range []auth.Role{auth.Viewer, auth.User, auth.Admin} {
+		secret, line, err := auth.NewToken(role, role.String())
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func (d *described) serve(options server.Options) (client *holdfast.Client, stop
 	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
-	if options.Tokens, err = server.OpenTokens(path, nil); err != nil {
+	if options.Tokens, err = auth.OpenTokens(path, nil); err != nil {
 		d.t.Fatal(err)
 	}
 	options.Logger = slog.New(slog.DiscardHandler)
@@ -187,9 +188,9 @@ func (o operation) with(body string) operation {
 }
 
 // play goes through what succeeds, and what others stand in the way of.
-func (d *described) play(client *holdfast.Client, tokens map[server.Role]string) {
+func (d *described) play(client *holdfast.Client, tokens map[auth.Role]string) {
 	d.t.Helper()
-	d.token = tokens[server.Admin]
+	d.token = tokens[auth.Admin]
 	hash := func() string {
 		_, state := d.ask(opShow)
 		holder, _ := state["holder"].(map[string]any)
@@ -242,7 +243,7 @@ func (d *described) play(client *holdfast.Client, tokens map[server.Role]string)
 }
 
 // refuse goes through what is refused, when the store is gone.
-func (d *described) refuse(tokens map[server.Role]string) {
+func (d *described) refuse(tokens map[auth.Role]string) {
 	d.t.Helper()
 	lease := "holdfast1-AAAA"
 	for _, o := range operations {
@@ -252,9 +253,9 @@ func (d *described) refuse(tokens map[server.Role]string) {
 		}
 		d.token = ""
 		d.ask(o, headers...) // 401
-		d.token = tokens[server.Viewer]
+		d.token = tokens[auth.Viewer]
 		d.ask(o, headers...) // 403, or 503
-		d.token = tokens[server.Admin]
+		d.token = tokens[auth.Admin]
 		if o.body == "" {
 			d.ask(o, headers...) // 503
 			continue
@@ -264,7 +265,7 @@ func (d *described) refuse(tokens map[server.Role]string) {
 		d.ask(o, "Content-Type", "text/plain")                          // 415
 		d.ask(o)                                                        // 503
 	}
-	d.token = tokens[server.Viewer]
+	d.token = tokens[auth.Viewer]
 	d.ask(opList) // 503: what it remembered is too old, or not asked for
 	d.ask(opReady)
 	d.ask(opReadyVerbose)

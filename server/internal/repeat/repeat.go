@@ -1,32 +1,40 @@
-package server
+// Package repeat answers a request that comes again as it was answered first.
+package repeat
 
 import (
 	"context"
-	"net/http"
+	"crypto/sha256"
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-const (
-	maxKey     = 255    // bytes of an Idempotency-Key
-	maxRepeats = 10_000 // keys that are remembered
-)
+const maxRepeats = 10_000 // keys that are remembered
 
-// repeats answers a request that comes again, because its answer was lost, with the
+// Memory answers a request that comes again, because its answer was lost, with the
 // lease that it got the first time. It remembers a key for the ttl of that.
-type repeats struct {
+type Memory struct {
 	mu    sync.Mutex // guards the rest
-	known map[repeatID]*repeat
+	known map[ID]*repeat
 	lossy bool // when there is no room it forgets one
 }
 
-type repeatID struct {
-	who [32]byte // Principal.id
-	key [32]byte
-}
+// ID is the key of a request, and the token that sent it.
+type ID struct{ token, key [sha256.Size]byte }
+
+// NewID makes an ID.
+func NewID(by auth.Principal, key string) ID { return ID{by.Token(), sha256.Sum256([]byte(key))} }
+
+// Grant takes a lease, and Drop gives one back that nobody will hear of.
+type (
+	Grant func(context.Context) (text string, err error)
+	Drop  func(text string)
+)
 
 type repeat struct {
-	body   [32]byte
+	body   [sha256.Size]byte
 	asking int // requests that wait for it
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the rest is there
@@ -35,27 +43,24 @@ type repeat struct {
 	until  time.Time // zero: not done
 }
 
-func newRepeats(lossy bool) *repeats {
-	return &repeats{known: make(map[repeatID]*repeat), lossy: lossy}
-}
+// New makes a Memory. A lossy one forgets keys when there is no room; else it refuses new ones.
+func New(lossy bool) *Memory { return &Memory{known: make(map[ID]*repeat), lossy: lossy} }
 
-// do runs grant, unless one with this id has run or runs: then it is that one's
+// Do runs grant, unless one with this id has run or runs: then it is that one's
 // outcome. It is not remembered that none was granted. When all who ask have gone grant is cancelled, and
 // drop gets what was granted all the same.
-func (s *repeats) do(ctx context.Context, id repeatID, body [32]byte, ttl time.Duration, grant func(context.Context) (string, error), drop func(string)) (text string, again bool, err error) {
+func (s *Memory) Do(ctx context.Context, id ID, body [sha256.Size]byte, ttl time.Duration, grant Grant, drop Drop) (text string, again bool, err error) {
 	s.mu.Lock()
 	v := s.known[id]
 	switch {
 	case v != nil && (v.until.IsZero() || time.Now().Before(v.until)):
 		if again = true; v.body != body {
 			s.mu.Unlock()
-			return "", true, newProblem(http.StatusUnprocessableEntity, "key-reused", "this Idempotency-Key came with another body: use a new key for each request")
+			return "", true, reply.NewProblem("key-reused", "this Idempotency-Key came with another body: use a new key for each request")
 		}
 	case !s.room():
 		s.mu.Unlock()
-		p := newProblem(http.StatusServiceUnavailable, "busy", "%d Idempotency-Keys are in use, the most that this server allows", maxRepeats)
-		p.retryAfter = 1
-		return "", false, p
+		return "", false, reply.NewProblem("busy", "%d Idempotency-Keys are in use, the most that this server allows", maxRepeats)
 	default:
 		v = &repeat{body: body, done: make(chan struct{})}
 		var own context.Context
@@ -80,7 +85,7 @@ func (s *repeats) do(ctx context.Context, id repeatID, body [32]byte, ttl time.D
 	return text, again, err
 }
 
-func (s *repeats) run(ctx context.Context, id repeatID, v *repeat, ttl time.Duration, grant func(context.Context) (string, error), drop func(string)) {
+func (s *Memory) run(ctx context.Context, id ID, v *repeat, ttl time.Duration, grant Grant, drop Drop) {
 	text, err := grant(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +101,8 @@ func (s *repeats) run(ctx context.Context, id repeatID, v *repeat, ttl time.Dura
 	close(v.done)
 }
 
-// forget forgets a text, whatever it is if it is empty.
-func (s *repeats) forget(id repeatID, text string) {
+// Forget forgets a text; empty: any text of the ID.
+func (s *Memory) Forget(id ID, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v := s.known[id]; v != nil && !v.until.IsZero() && (text == "" || v.text == text) {
@@ -106,7 +111,7 @@ func (s *repeats) forget(id repeatID, text string) {
 }
 
 // room makes room for one more, if there is none, of those that are over.
-func (s *repeats) room() bool {
+func (s *Memory) room() bool {
 	if len(s.known) < maxRepeats {
 		return true
 	}

@@ -1,4 +1,5 @@
-package server
+// Package stream serves leases that live as long as a connection.
+package stream
 
 import (
 	"context"
@@ -7,61 +8,78 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/lease"
+	"github.com/holdfast-go/holdfast/server/internal/limit"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
 const (
 	quiet     = 10 * time.Second // the longest silence of a stream
 	speak     = quiet - quiet/40 // after how much of it a line is sent: timers are late
 	writeTime = 10 * time.Second // the longest that a client may not read
-
-	shuttingDown = "the server is shutting down"
 )
 
-// stream answers a lease that lives as long as its connection, as server-sent
+// Streams serves leases bound to streams.
+type Streams struct {
+	*lease.Leases
+	Open   *limit.Gate
+	Limits lease.Limits
+	Grace  time.Duration // for a client to close its stream when the server shuts down
+
+	count atomic.Int64
+}
+
+// Count is the number of streams.
+func (a *Streams) Count() int64 { return a.count.Load() }
+
+// Serve answers a lease that lives as long as its connection, as server-sent
 // events. Closing that gives it back, and so does the death of the client.
-func (a *API) stream(w http.ResponseWriter, r *http.Request) {
-	a.streams.Add(1)
-	defer a.streams.Add(-1)
-	v, _, p := a.wish(w, r, a.options.MaxStream)
-	switch {
-	case p != nil:
-		p.write(w)
-		return
-	case a.closed():
-		closingProblem(shuttingDown).write(w)
-		return
+func (a *Streams) Serve(w http.ResponseWriter, r *http.Request) error {
+	a.count.Add(1)
+	defer a.count.Add(-1)
+	v, _, err := lease.ReadWish(w, r, a.Limits)
+	if err == nil && a.Life.Err() != nil {
+		err = reply.Closing
 	}
-	leave, p := a.open.enter(who(r), "open streams")
-	if p != nil {
-		p.write(w)
-		return
+	if err != nil {
+		return err
+	}
+	leave, err := a.Open.Enter(auth.PrincipalOf(r))
+	if err != nil {
+		return err
 	}
 	defer leave()
-	s := &stream{api: a, w: w, c: http.NewResponseController(w), ctx: r.Context(), name: v.Name}
-	lease := s.wait(v)
-	if lease == nil {
-		return
+	s := &stream{api: a, w: w, c: http.NewResponseController(w), ctx: r.Context()}
+	got, err := s.wait(v)
+	switch {
+	case err == nil:
+		defer got.Release() //nolint:errcheck // it is retried in the background
+		s.keep(got, v)
+	case s.begun:
+		s.event("failed", reply.ProblemOf(err).Members())
+	default:
+		return err
 	}
-	defer lease.Release() //nolint:errcheck // it is retried in the background
-	s.keep(lease, v)
+	return nil
 }
 
 // stream is one connection.
 type stream struct {
-	api   *API
+	api   *Streams
 	until time.Time // what the client was told last: until then it may believe that it has the lease
 	w     http.ResponseWriter
 	c     *http.ResponseController
 	ctx   context.Context // the request's
-	name  string
-	spoke time.Time // when something was last written
-	begun bool      // the header is written
-	ended bool      // it can't be written to
-	stuck bool      // since the other side takes nothing, and not since it has closed
+	spoke time.Time       // when something was last written
+	begun bool            // the header is written
+	ended bool            // it can't be written to
+	stuck bool            // since the other side takes nothing, and not since it has closed
 }
 
 // granted is the first event of a lease, and renewed a later one.
@@ -82,82 +100,70 @@ type over struct {
 	GraceMS int64          `json:"grace_ms,omitempty"` // for closing the stream
 }
 
-// wait gets the lease; nil: it was told why not. A request that does not wait is
-// answered by a status, one that does by events.
-func (s *stream) wait(v *wish) *holdfast.Lease {
-	ctx, leave, err := s.api.store.enter(s.ctx)
-	if err != nil {
-		problemOf(err).write(s.w)
-		return nil
-	}
-	defer leave()
-	if v.wait == 0 {
-		lease, err := s.api.lock(ctx, v)
-		if err != nil {
-			problemOf(err).write(s.w)
-			return nil
+// wait gets the lease. A request that does not wait is answered by a status, one that
+// does by events.
+func (s *stream) wait(v *lease.Wish) (got *holdfast.Lease, err error) {
+	err = s.api.Store.Do(s.ctx, func(ctx context.Context) error {
+		if v.Wait == 0 {
+			got, err = s.api.Lock(ctx, v)
+			return err
 		}
-		return lease
-	}
-	type outcome struct {
-		lease *holdfast.Lease
-		err   error
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	got := make(chan outcome, 1)
-	go func() {
-		lease, err := s.api.lock(ctx, v)
-		got <- outcome{lease, err}
-	}()
-	s.event("waiting", map[string]string{"name": v.Name})
-	closing, next := s.api.life.Done(), time.NewTimer(s.silence())
-	defer next.Stop()
-	for {
-		select {
-		case o := <-got:
-			if o.err != nil {
-				s.event("failed", problemOf(o.err).members())
-				return nil
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got, err = s.api.Lock(ctx, v)
+		}()
+		s.event("waiting", map[string]string{"name": v.Name})
+		closing, next := s.api.Life.Done(), time.NewTimer(s.silence())
+		defer next.Stop()
+		for {
+			select {
+			case <-done:
+				return err
+			case <-next.C:
+				if s.comment(); s.ended {
+					cancel(nil)
+				}
+				next.Reset(s.silence())
+			case <-closing:
+				closing = nil
+				cancel(reply.Closing)
 			}
-			return o.lease
-		case <-next.C:
-			if s.comment(); s.ended {
-				cancel(nil)
-			}
-			next.Reset(s.silence())
-		case <-closing:
-			closing = nil
-			cancel(closingProblem(shuttingDown))
 		}
+	})
+	if errors.Is(err, holdfast.ErrHeld) {
+		err = s.api.Names.Held(s.ctx, v.Name)
 	}
+	return got, err
 }
 
 // keep tells how it goes with the lease until it ends or the connection does.
-func (s *stream) keep(lease *holdfast.Lease, v *wish) {
-	said := lease.Remaining()
+func (s *stream) keep(held *holdfast.Lease, v *lease.Wish) {
+	said := held.Remaining()
 	s.until = time.Now().Add(said)
-	s.event("granted", granted{v.Name, lease.Token(), v.Owner, v.ttl.Milliseconds(), said.Milliseconds()})
-	every := min(v.ttl/6, speak)
+	s.event("granted", granted{v.Name, held.Token(), v.Owner, v.TTL.Milliseconds(), said.Milliseconds()})
+	every := min(v.TTL/6, speak)
 	next := time.NewTimer(every)
 	defer next.Stop()
-	defer s.linger(lease)
+	defer s.linger(held)
 	for !s.ended {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-lease.Done():
-			s.end(lease, v)
+		case <-held.Done():
+			s.end(held, v)
 			return
-		case <-s.api.life.Done():
-			s.closes(lease, v)
+		case <-s.api.Life.Done():
+			s.closes(held, v)
 			return
 		case <-next.C:
-			now, left := time.Now(), lease.Remaining()
+			now, left := time.Now(), held.Remaining()
 			switch {
 			case now.Add(left).Sub(s.until) > every/2:
 				s.until = now.Add(left)
-				s.event("renewed", granted{Name: v.Name, Token: lease.Token(), TTLMS: v.ttl.Milliseconds(), Remaining: left.Milliseconds()})
+				s.event("renewed", granted{Name: v.Name, Token: held.Token(), TTLMS: v.TTL.Milliseconds(), Remaining: left.Milliseconds()})
 			case s.silence() <= 0:
 				s.comment()
 			}
@@ -169,38 +175,38 @@ func (s *stream) keep(lease *holdfast.Lease, v *wish) {
 // end tells of a lease that is over. What was revoked is nobody else's until it is
 // released, so its client has half a ttl to stop and close. It may not have heard of that: so
 // one that does not close keeps the name until the time is over that it was told last.
-func (s *stream) end(lease *holdfast.Lease, v *wish) {
+func (s *stream) end(held *holdfast.Lease, v *lease.Wish) {
 	var lost *holdfast.LostError
-	if !errors.As(lease.Err(), &lost) {
+	if !errors.As(held.Err(), &lost) {
 		return
 	}
 	e := over{Name: v.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason}
 	if lost.Cause == holdfast.Revoked {
-		grace := v.ttl / 2
+		grace := v.TTL / 2
 		e.GraceMS = grace.Milliseconds()
 		s.event("revoke-requested", e)
 		e.GraceMS = 0
 		if s.waitsFor(grace, nil) {
 			return
 		}
-		if s.stuck || s.waitsFor(time.Until(s.until), s.api.life.Done()) { // it has not stopped, as far as we know
+		if s.stuck || s.waitsFor(time.Until(s.until), s.api.Life.Done()) { // it has not stopped, as far as we know
 			return
 		}
-		_ = lease.Release() // before others hear that it is over
+		_ = held.Release() // before others hear that it is over
 	}
 	s.event("lost", e)
 }
 
 // closes lets a client stop that holds a lease while the server shuts down. The
 // lease is kept up meanwhile.
-func (s *stream) closes(lease *holdfast.Lease, v *wish) {
-	grace := s.api.options.Grace
-	e := over{Name: v.Name, Token: lease.Token(), Cause: holdfast.Closed, Reason: shuttingDown, GraceMS: grace.Milliseconds()}
+func (s *stream) closes(held *holdfast.Lease, v *lease.Wish) {
+	grace := s.api.Grace
+	e := over{Name: v.Name, Token: held.Token(), Cause: holdfast.Closed, Reason: reply.Closing.Detail, GraceMS: grace.Milliseconds()}
 	s.event("revoke-requested", e)
-	if s.waitsFor(grace, lease.Done()) {
+	if s.waitsFor(grace, held.Done()) {
 		return
 	}
-	_ = lease.Release()
+	_ = held.Release()
 	e.GraceMS = 0
 	s.event("lost", e)
 }
@@ -227,20 +233,20 @@ func (s *stream) waitsFor(d time.Duration, sooner <-chan struct{}) (closed bool)
 
 // linger keeps the lease of a client that takes or confirms nothing until the time is over that it was
 // told: it has not closed the stream, and may be cut off and at work.
-func (s *stream) linger(lease *holdfast.Lease) {
-	if !s.stuck && !fellSilent(s.ctx) {
+func (s *stream) linger(held *holdfast.Lease) {
+	if !s.stuck && !limit.FellSilent(s.ctx) {
 		return
 	}
 	t := time.NewTimer(time.Until(s.until))
 	defer t.Stop()
-	over := lease.Done()
+	over := held.Done()
 	for {
 		select {
 		case <-t.C:
-		case <-s.api.life.Done():
+		case <-s.api.Life.Done():
 		case <-over:
 			var lost *holdfast.LostError
-			if over = nil; errors.As(lease.Err(), &lost) && lost.Cause == holdfast.Revoked {
+			if over = nil; errors.As(held.Err(), &lost) && lost.Cause == holdfast.Revoked {
 				continue // it is still the client's
 			}
 		}

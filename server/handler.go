@@ -5,31 +5,32 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/server/internal/lease"
+	"github.com/holdfast-go/holdfast/server/internal/limit"
+	"github.com/holdfast-go/holdfast/server/internal/locks"
+	"github.com/holdfast-go/holdfast/server/internal/outage"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
+	"github.com/holdfast-go/holdfast/server/internal/stream"
 )
 
 // API is the http.Handler of the API. Make it with [Handler], and close it.
 type API struct {
-	client  *holdfast.Client
 	options Options
 	mux     *http.ServeMux
 	guard   *http.CrossOriginProtection
-	store   *outage
-	surveys *surveys
-	repeats *repeats
-
-	terraform *repeats // of LOCK
-
-	waiting *crowd // requests for a lease, which may wait: apart, so that they keep no renewal out
-	busy    *crowd // other requests
-	open    *crowd // streams
-	streams atomic.Int64
+	store   *outage.Watch
+	streams *stream.Streams
+	waiting *limit.Gate     // requests for a lease, which may wait: apart, so that they keep no renewal out
+	busy    *limit.Gate     // other requests
 	life    context.Context // ends when streams are to end
 	close   func()
 }
+
+// probeName is the name that is inspected to see whether the store answers.
+const probeName = "holdfast-readyz"
 
 // Handler makes the API of a Client. Mount it under Options.BasePath. It
 // returns an error if options are out of range. Set Options.Details of the
@@ -43,13 +44,19 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
+	var admin locks.Admin = client
 	life, end := context.WithCancel(context.Background())
+	store := outage.New(func(ctx context.Context) error {
+		_, err := admin.Inspect(ctx, probeName)
+		return err
+	}, life.Done())
+	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(admin, store, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
-		client: client, options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(),
-		store: newOutage(client, life.Done()), surveys: newSurveys(client), repeats: newRepeats(false), terraform: newRepeats(true),
-		waiting: newCrowd(v.MaxRequests), busy: newCrowd(v.MaxRequests), open: newCrowd(v.MaxStreams), life: life, close: end,
+		options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(), store: store, life: life, close: end,
+		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: v.limits(v.MaxStream), Grace: v.Grace},
+		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"), busy: limit.NewGate(v.MaxRequests, "requests in progress"),
 	}
-	a.routes()
+	a.routes(leases)
 	return a, nil
 }
 
@@ -59,11 +66,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	if err := a.checkHost(r); err != nil {
-		err.write(w)
+		reply.Error(w, err)
 		return
 	}
 	if err := a.guard.Check(r); err != nil {
-		newProblem(http.StatusForbidden, "cross-origin", "a web page of another site sent this request: %v", err).write(w)
+		reply.Error(w, reply.NewProblem("cross-origin", "a web page of another site sent this request: %v", err))
 		return
 	}
 	base := a.options.BasePath
@@ -75,7 +82,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, base+"/"):
 		http.StripPrefix(base, a.mux).ServeHTTP(w, r)
 	default:
-		newProblem(http.StatusNotFound, "not-found", "all paths of this server begin with %s/", base).write(w)
+		reply.Error(w, reply.NewProblem("not-found", "all paths of this server begin with %s/", base))
 	}
 }
 
@@ -87,22 +94,12 @@ func (a *API) Close(ctx context.Context) error {
 	a.close()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for a.streams.Load() > 0 {
+	for a.streams.Count() > 0 {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("server: %d streams are still open: %w", a.streams.Load(), ctx.Err())
+			return fmt.Errorf("server: %d streams are still open: %w", a.streams.Count(), ctx.Err())
 		}
 	}
 	return nil
-}
-
-// closed reports whether Close was called.
-func (a *API) closed() bool {
-	select {
-	case <-a.life.Done():
-		return true
-	default:
-		return false
-	}
 }

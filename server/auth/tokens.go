@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"bufio"
@@ -15,28 +15,6 @@ import (
 	"sync"
 	"time"
 )
-
-// Role is a set of rights. Each role has the rights of the roles before it.
-type Role int
-
-// The roles.
-const (
-	Anonymous Role = iota // needs no token
-	Viewer                // sees names, holders and waiters
-	User                  // locks names, and renews and releases its own leases
-	Admin                 // revokes and steals leases of others
-)
-
-var roles = map[string]Role{"viewer": Viewer, "user": User, "admin": Admin}
-
-func (r Role) String() string {
-	for name, role := range roles {
-		if role == r {
-			return name
-		}
-	}
-	return "anonymous"
-}
 
 // Tokens are the tokens of a file and their roles. The file has one token per
 // line: role, SHA-256 of the token in hex, and a label for people, separated by

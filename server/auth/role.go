@@ -1,0 +1,56 @@
+// Package auth knows the senders of requests to the server: the tokens of a file,
+// and the role that each of them has.
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+)
+
+// Role is a set of rights. Each role has the rights of the roles before it.
+type Role int
+
+// The roles.
+const (
+	Anonymous Role = iota // needs no token
+	Viewer                // sees names, holders and waiters
+	User                  // locks names, and renews and releases its own leases
+	Admin                 // revokes and steals leases of others
+)
+
+var roles = map[string]Role{"viewer": Viewer, "user": User, "admin": Admin}
+
+func (r Role) String() string {
+	for name, role := range roles {
+		if role == r {
+			return name
+		}
+	}
+	return "anonymous"
+}
+
+// Principal is the sender of a request.
+type Principal struct {
+	Label string // of its token; empty where there are none
+	Role  Role
+
+	token [sha256.Size]byte // its hash; zero where there are none
+}
+
+// Token identifies the token of a principal, by its hash; zero means none.
+func (p Principal) Token() [sha256.Size]byte { return p.token }
+
+type principalKey struct{}
+
+// PrincipalOf returns the sender of a request, for the handlers in Options of the
+// server.
+func PrincipalOf(r *http.Request) Principal {
+	p, _ := r.Context().Value(principalKey{}).(Principal)
+	return p
+}
+
+// With returns a copy of a request as p has sent it.
+func (p Principal) With(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
+}

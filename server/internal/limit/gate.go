@@ -1,0 +1,54 @@
+package limit
+
+import (
+	"sync"
+
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
+)
+
+// Gate counts what is under way: at most so many, and half of that of one token, so that
+// nobody keeps all others out.
+type Gate struct {
+	what string
+
+	mu   sync.Mutex // guards the rest
+	most int
+	all  int
+	of   map[[32]byte]int // by token
+}
+
+// NewGate makes a Gate of what is counted, such as "open streams".
+func NewGate(most int, what string) *Gate {
+	return &Gate{what: what, most: most, of: make(map[[32]byte]int)}
+}
+
+// Enter lets one of p in; else the error says why not. One that was let in leaves.
+func (c *Gate) Enter(p auth.Principal) (leave func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id, half := p.Token(), c.most-c.most/2
+	switch {
+	case c.all >= c.most:
+		return nil, reply.NewProblem("busy", "%d %s, the most that this server allows", c.all, c.what)
+	case id != [32]byte{} && c.of[id] >= half:
+		return nil, reply.NewProblem("busy", "%d %s with the token of %s, the most for one token", half, c.what, p.Label)
+	}
+	c.all++
+	c.of[id]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all--
+		if c.of[id]--; c.of[id] == 0 {
+			delete(c.of, id)
+		}
+	}, nil
+}
+
+// Size is how many are in.
+func (c *Gate) Size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}

@@ -1,0 +1,95 @@
+// Package locks answers what operators ask of names, and carries out what they order.
+package locks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/server/internal/memo"
+	"github.com/holdfast-go/holdfast/server/internal/outage"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
+)
+
+// Admin is what the server asks and orders of names.
+type Admin interface {
+	Inspect(ctx context.Context, name string) (*holdfast.State, error)
+	Survey(ctx context.Context, prefix string) (*holdfast.Survey, error)
+	LastRun(ctx context.Context, name string) (*holdfast.Run, error)
+	Revoke(ctx context.Context, name, hash, reason string) (notified int, err error)
+	Steal(ctx context.Context, name, hash, reason string) error
+}
+
+// Names are the names of a store, as the server sees them.
+type Names struct {
+	Admin   Admin
+	store   *outage.Watch
+	logger  *slog.Logger
+	surveys memo.Memo[*holdfast.Survey]
+}
+
+// New makes Names.
+func New(admin Admin, store *outage.Watch, logger *slog.Logger) *Names {
+	return &Names{Admin: admin, store: store, logger: logger}
+}
+
+// Holder returns the holder of a name; nil means that no process holds it.
+func (n *Names) Holder(ctx context.Context, name string) (*holdfast.Holder, error) {
+	state, err := n.Admin.Inspect(ctx, name)
+	if err != nil || state.Holder == nil || state.Holder.Cooldown {
+		return nil, err
+	}
+	return state.Holder, nil
+}
+
+// look reads a name, and what is remembered of Once, which is left out where the store
+// does not let us see it.
+func (n *Names) look(ctx context.Context, name string) (*view.State, error) {
+	state, err := n.Admin.Inspect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	out := view.NewState(state, state.Diagnose(nil))
+	run, err := n.Admin.LastRun(ctx, name)
+	if err != nil && !errors.Is(err, holdfast.ErrNeverRan) && ctx.Err() != nil {
+		return nil, err
+	} else if err == nil {
+		out.LastRun = view.NewRun(run)
+	}
+	return out, nil
+}
+
+// Held is the problem of a name that another holds, with the holder if it can be read.
+func (n *Names) Held(ctx context.Context, name string) error {
+	p := reply.NewProblem("held", "%s is held", name).With("name", name)
+	err := n.store.Do(ctx, func(ctx context.Context) error {
+		s, err := n.Admin.Inspect(ctx, name)
+		if err != nil {
+			return err
+		}
+		state := view.NewState(s, s.Diagnose(nil))
+		if h := state.Holder; h != nil {
+			is := "held by"
+			if h.Cooldown {
+				is = "in cool-down after"
+			}
+			p.Detail = fmt.Sprintf("%s is %s %s", name, is, cmp.Or(h.Owner, "another"))
+			if h.RemainingMS != nil { // a holder that lives renews long before
+				p.RetryAfter = int(min(max(math.Ceil((time.Duration(*h.RemainingMS)*time.Millisecond).Seconds()), 1), 10))
+			}
+		}
+		if state.Waiting > 0 {
+			p.Detail += fmt.Sprintf(", %d waiting", state.Waiting)
+		}
+		p.With("holder", state.Holder).With("waiting", state.Waiting).With("reasons", state.Reasons)
+		return nil
+	})
+	_ = err // without the store the name is all that is known
+	return p
+}

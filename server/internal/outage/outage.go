@@ -1,0 +1,130 @@
+// Package outage notices that the store does not answer.
+package outage
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/server/internal/reply"
+)
+
+// Watch bounds what needs the store. The Client goes on trying for a while, as a program
+// wants it; requests would pile up behind that. So while any takes long the store is asked
+// once a second, and if it does not answer, all that wait for it are told so at once, and
+// those that come, until it does.
+type Watch struct {
+	ping func(context.Context) error // one round trip
+	over <-chan struct{}
+
+	mu      sync.Mutex // guards the rest
+	why     error      // nil: as far as known it answers
+	pending map[*pending]struct{}
+	probing bool
+}
+
+type pending struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+const (
+	slow      = 500 * time.Millisecond // a request that takes longer gives rise to doubt
+	probeTime = 2 * time.Second
+)
+
+// New makes a Watch that probes until over is closed.
+func New(ping func(context.Context) error, over <-chan struct{}) *Watch {
+	return &Watch{ping: ping, over: over, pending: make(map[*pending]struct{})}
+}
+
+// Do calls f with a context that ends if the store does not answer. Then it returns that
+// as a problem, and not the error of f.
+func (o *Watch) Do(parent context.Context, f func(context.Context) error) error {
+	o.mu.Lock()
+	if o.why != nil {
+		defer o.mu.Unlock()
+		return o.why
+	}
+	p := &pending{timer: time.AfterFunc(slow, o.doubt)}
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancelCause(parent)
+	o.pending[p] = struct{}{}
+	o.mu.Unlock()
+	defer func() {
+		p.timer.Stop()
+		p.cancel(nil)
+		o.mu.Lock()
+		delete(o.pending, p)
+		o.mu.Unlock()
+	}()
+	return reply.Because(ctx, f(ctx))
+}
+
+// doubt asks the store, again and again while it does not answer or somebody waits.
+func (o *Watch) doubt() {
+	o.mu.Lock()
+	if o.probing {
+		o.mu.Unlock()
+		return
+	}
+	o.probing = true
+	o.mu.Unlock()
+	go func() {
+		for {
+			why := o.Probe(context.Background())
+			o.mu.Lock()
+			o.why = why
+			if why != nil {
+				for p := range o.pending {
+					p.cancel(why)
+				}
+			} else if len(o.pending) == 0 {
+				o.probing = false
+				o.mu.Unlock()
+				return
+			}
+			o.mu.Unlock()
+			select {
+			case <-time.After(time.Second):
+			case <-o.over:
+				return
+			}
+		}
+	}()
+}
+
+// Probe makes one round trip, and returns a problem if the store does not answer.
+func (o *Watch) Probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	err := o.ping(ctx)
+	said, refused := errors.AsType[driver.ServerError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, holdfast.ErrClosed):
+		return reply.ProblemOf(err)
+	case refused:
+		for _, state := range []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN"} {
+			if strings.HasPrefix(string(said), state) {
+				return reply.NewProblem("unavailable", "%s", said)
+			}
+		}
+		return nil // it answers; what it refuses others are told
+	case ctx.Err() != nil:
+		return reply.NewProblem("unavailable", "Redis did not answer within %v", probeTime)
+	}
+	return reply.NewProblem("unavailable", "%s", strings.TrimPrefix(err.Error(), "holdfast: "))
+}
+
+// Known is the outage that is known of, without a round trip.
+func (o *Watch) Known() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.why
+}
