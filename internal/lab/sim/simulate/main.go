@@ -103,8 +103,8 @@ func (r *run) all(ctx context.Context, out string) error {
 }
 
 // build makes the program that plays the stories.
-func build(ctx context.Context, binary string) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "github.com/holdfast-go/holdfast/internal/lab/sim")
+func build(ctx context.Context, binary string, flags ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"test", "-c", "-o", binary}, flags...), "github.com/holdfast-go/holdfast/internal/lab/sim")...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building the stories: %w", err)
