@@ -12,7 +12,7 @@ PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || ech
 LAB      = github.com/holdfast-go/holdfast/internal/lab
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
-TESTED   = $(filter-out $(LAB) $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,guide guide/% journaled redistest waiting),$(WORK))
+TESTED   = $(filter-out $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,guide guide/% journaled redistest waiting),$(WORK))
 UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% model model/% verify),$(WORK))
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
@@ -41,7 +41,7 @@ test-all: ## every test that make test leaves out: processes, faults, topologies
 
 failovers: ## fifty in a row behind Sentinel, with what gets lost known in time; ten minutes
 	@scripts/need gcc redis-server redis-cli
-	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab -args -failovers 50 -known 1s
+	go test -race -count 1 -timeout 30m -v -run '^TestSentinelFailovers$$' ./internal/lab/process -args -failovers 50 -known 1s
 
 verify: ## faults on real processes and servers, every history judged; ten minutes
 	@scripts/need gcc redis-server redis-cli ip

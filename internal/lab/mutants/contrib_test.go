@@ -8,8 +8,8 @@ var contribMutants = []mutant{
 		edits: []string{"			waits.Store(false)\n", ""}},
 	{guard: "cron: a wait has its end", file: "contrib/cronlock/cronlock.go", pkg: "./contrib/cronlock", name: "TestStopEndsWhileTheNameIsHeld",
 		edits: []string{"o.Wait = DefaultWait", "o.Wait = -1"}},
-	{guard: "gocron: a job's name outlives its process", file: "contrib/gocronlock/locker.go", pkg: "./internal/lab", name: "TestProcessTickKilled",
+	{guard: "gocron: a job's name outlives its process", file: "contrib/gocronlock/locker.go", pkg: "./internal/lab/process", name: "TestProcessTickKilled",
 		edits: []string{"	mutex.MinHold = max(l.options.MinHold, 0)\n", ""}},
-	{guard: "cron: a job's name outlives its process", file: "contrib/cronlock/cronlock.go", pkg: "./internal/lab", name: "TestProcessTickKilled",
+	{guard: "cron: a job's name outlives its process", file: "contrib/cronlock/cronlock.go", pkg: "./internal/lab/process", name: "TestProcessTickKilled",
 		edits: []string{"	m.MinHold = max(m.MinHold, o.MinHold)\n", ""}},
 }

@@ -22,7 +22,7 @@ var frozenMutants = []mutant{
 		edits: []string{"\"wait\", itoa(t.score)", "\"wait\", \"0\""}},
 	{guard: "frozen: inspect reads the token", file: "internal/script/inspect.lua", name: "TestFrozenIsInspected",
 		edits: []string{"string.match(redis.call('GET', F) or '0', '^[^ ]*')", "redis.call('GET', F) or '0'"}},
-	{guard: "frozen: a crowd reads the token", file: "internal/script/crowd.lua", pkg: "./internal/lab", name: "TestCrowdIsLockAndUnlock",
+	{guard: "frozen: a crowd reads the token", file: "internal/script/crowd.lua", pkg: "./internal/lab/client", name: "TestCrowdIsLockAndUnlock",
 		edits: []string{" or tonumber(string.match(fence, '^(%d+) [%w_-]+$'))", ""}},
 	{guard: "frozen: H tells who let its time end", file: "internal/script/shared_survey.lua", name: "TestFrozenCostsOneWindow",
 		edits: []string{"local silent = absent(live)", "local silent"}},
@@ -54,6 +54,6 @@ var frozenMutants = []mutant{
 		edits: []string{"a.position = 0\n\tcase", "\tcase"}},
 	{guard: "frozen: a waiter that comes near does not trust in the ttl", file: "internal/script/near.lua", name: "TestFrozenInARowComeNear",
 		edits: []string{"math.min(life, 2900)", "math.min(life, 15000)"}},
-	{guard: "frozen: also in real processes all its ids go with a silent head", file: "internal/script/shared_survey.lua", pkg: "./internal/lab", name: "TestProcessFrozenWritersAndReaders",
+	{guard: "frozen: also in real processes all its ids go with a silent head", file: "internal/script/shared_survey.lua", pkg: "./internal/lab/process", name: "TestProcessFrozenWritersAndReaders",
 		edits: []string{"us - seen[4] > 2000000", "false"}},
 }

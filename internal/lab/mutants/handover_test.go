@@ -16,7 +16,7 @@ var handoverMutants = []mutant{
 		edits: []string{"    waiting = waiting + inserted\n", ""}},
 	{guard: "hand-over: a release tells the place", file: "internal/script/unlock.lua", name: "TestPlaceOfWhoIsQueuedAgain",
 		edits: []string{"rank, look = chosen, left - 1,", "rank, look = chosen, left,"}},
-	{guard: "a life of centuries can be read", file: "internal/script/lock.lua", pkg: "./internal/lab", name: "TestForeignLifeOfCenturies",
+	{guard: "a life of centuries can be read", file: "internal/script/lock.lua", pkg: "./internal/lab/client", name: "TestForeignLifeOfCenturies",
 		edits: []string{"math.min(redis.call('PTTL', L), 4000000000000)", "redis.call('PTTL', L)"}},
 	{guard: "rule 7: a rest asks for who is queued", file: "internal/script/rest.lua", name: "TestRestDoubtsNobody",
 		edits: []string{"local mine, gone, tolerant, pushed = fresh,", "local mine, gone, tolerant, pushed = '',"}},

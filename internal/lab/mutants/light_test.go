@@ -45,7 +45,7 @@ var lightMutants = []mutant{
 		edits: []string{"if over_of(over) > us and not foreign then", "if over and tonumber(over) > us and not foreign then"}},
 	{guard: "light: an ended one's renewal is lost", file: "internal/script/shared_renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"local over = score and score - above", "local over = score and tonumber(score)"}},
-	{guard: "light: lock reads none of them", file: "internal/script/shared_used.lua", pkg: "./internal/lab", name: "TestSharedGrowth",
+	{guard: "light: lock reads none of them", file: "internal/script/shared_used.lua", pkg: "./internal/lab/client", name: "TestSharedGrowth",
 		edits: []string{"if heavy > 0 then", "for _, one in ipairs(redis.call('ZRANGE', H, 0, -1)) do string.match(one, '%.%a(%d+)|') end\nif heavy > 0 then"}},
 	{guard: "light: no line is kept with an id", file: "bare.go", pkg: ".", name: "TestRememberedIDsAreSmall",
 		edits: []string{"if l.shared == nil {\n\t\treturn l\n", "if true {\n\t\treturn l\n"}},

@@ -52,6 +52,6 @@ var multiMutants = []mutant{
 		edits: []string{"b.c.inflight += len(carried) - 1 // all", "// all"}},
 	{guard: "several: a late run leaves the fence key its life", file: "internal/script/multi_lock.lua", name: "TestLateRunCutsNoFence",
 		edits: []string{"if ours[i] then redis.call('PEXPIRE', F,", "if false then redis.call('PEXPIRE', F,"}},
-	{guard: "several: full memory refuses all", file: "internal/script/multi_lock.lua", pkg: "./internal/lab", name: "TestMultiFullMemory",
+	{guard: "several: full memory refuses all", file: "internal/script/multi_lock.lua", pkg: "./internal/lab/client", name: "TestMultiFullMemory",
 		edits: []string{"local answers = {}\n", "local answers = {}\nredis.call('PEXPIRE', KEYS[3], '1')\n"}},
 }

@@ -4,7 +4,7 @@ package mutants
 var nearMutants = []mutant{
 	{guard: "near: a hand-over tells", file: "internal/script/handover.lua", name: "TestNearAfterTurns",
 		edits: []string{"      near(gone, tonumber(px))\n", ""}},
-	{guard: "near: not of a line that was emptied", file: "internal/script/handover.lua", pkg: "./internal/lab", name: "TestHandOverEmptiesALineThatMoves",
+	{guard: "near: not of a line that was emptied", file: "internal/script/handover.lua", pkg: "./internal/lab/cluster", name: "TestHandOverEmptiesALineThatMoves",
 		edits: []string{"left > math.max(0, 16 - gone)", "left > 16 - gone"}},
 	{guard: "near: five hundred dead tell", file: "internal/script/again.lua", name: "TestNearBehindManyDead",
 		edits: []string{"    near(gone, math.max(0, redis.call('PTTL', L)))\n", ""}},

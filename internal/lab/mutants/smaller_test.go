@@ -22,7 +22,7 @@ var smallerMutants = []mutant{
 		edits: []string{"used - weight_of(former) + weight_of(id)", "used - weight_of(former)"}},
 	{guard: "smaller: the former id leaves", file: "internal/script/shared_replace.lua", name: "TestDowngrade",
 		edits: []string{"handover(plan, id, former or '', ", "handover(plan, id, '', "}},
-	{guard: "smaller: without L", file: "internal/script/shared_replace.lua", pkg: "./internal/lab", name: "TestSharedSmaller",
+	{guard: "smaller: without L", file: "internal/script/shared_replace.lua", pkg: "./internal/lab/client", name: "TestSharedSmaller",
 		edits: []string{"if other or not seen[1] then", "if false then"}},
 	{guard: "smaller: and there the former id leaves, too", file: "internal/script/shared_replace.lua", name: "TestDowngradeWithoutL",
 		edits: []string{"  redis.call('ZREM', H, former or '')\n", ""}},

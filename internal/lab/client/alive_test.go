@@ -1,0 +1,227 @@
+//go:build unix
+
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/embedded"
+)
+
+// held is what a test looks at of a lease of some kind.
+type held interface {
+	Context(parent context.Context) context.Context
+	Done() <-chan struct{}
+	Release() error
+}
+
+// holdings are the ways to hold something.
+var holdings = map[string]func(ctx context.Context, c *holdfast.Client) (held, error){
+	"mutex": func(ctx context.Context, c *holdfast.Client) (held, error) { return c.Mutex("kept").Lock(ctx) },
+	"own ttl": func(ctx context.Context, c *holdfast.Client) (held, error) {
+		m := c.Mutex("kept")
+		m.TTL = 20 * time.Second
+		return m.Lock(ctx)
+	},
+	"permit": func(ctx context.Context, c *holdfast.Client) (held, error) {
+		return c.Semaphore("kept", 2).Acquire(ctx, 1)
+	},
+	"reader": func(ctx context.Context, c *holdfast.Client) (held, error) { return c.RWMutex("kept").RLock(ctx) },
+	"writer": func(ctx context.Context, c *holdfast.Client) (held, error) { return c.RWMutex("kept").Lock(ctx) },
+	"election": func(ctx context.Context, c *holdfast.Client) (held, error) {
+		return c.Election("kept").Campaign(ctx, "me")
+	},
+	"multi": func(ctx context.Context, c *holdfast.Client) (held, error) {
+		return c.Multi("kept", "kept too").Lock(ctx)
+	},
+	"multi of two scripts": func(ctx context.Context, c *holdfast.Client) (held, error) {
+		names := []string{"kept"}
+		for i := range 100 {
+			names = append(names, fmt.Sprint("kept ", i))
+		}
+		return c.Multi(names...).Lock(ctx)
+	},
+}
+
+// alive is a Client of which the test keeps nothing, and what it has told.
+type alive struct {
+	client weak.Pointer[holdfast.Client]
+	book   *labtest.Logbook
+}
+
+func (a *alive) open(store driver.Store) *holdfast.Client {
+	a.book = &labtest.Logbook{}
+	client := holdfast.New(store, &holdfast.Options{Owner: "A", TTL: labtest.Long, Logger: a.book.Logger()})
+	a.client = weak.Make(client)
+	return client
+}
+
+// stays collects garbage, and the Client must not be a part of it.
+func (a *alive) stays(t *testing.T, over func() bool) {
+	t.Helper()
+	for range 20 {
+		runtime.GC()
+		if a.client.Value() == nil || over() {
+			t.Fatalf("the client was collected while it was in use; log: %q", a.book.String())
+		}
+	}
+}
+
+// goes waits until the Client was collected, and is closed then.
+func (a *alive) goes(t *testing.T, over func() bool) {
+	t.Helper()
+	collected(t, "the client is collected", func() bool { return a.client.Value() == nil })
+	collected(t, "what it held is over", over)
+	if got := a.book.String(); got == "" {
+		t.Error("log: got nothing, want a warning that it was dropped without Close")
+	}
+}
+
+func eachHolding(t *testing.T, f func(t *testing.T, a *alive, hold func() held)) {
+	t.Parallel()
+	for name, with := range holdings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &alive{}
+			f(t, a, func() held {
+				lease, err := with(t.Context(), a.open(openEmbedded(t)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return lease
+			})
+		})
+	}
+}
+
+// A context of a lease keeps the Client, and so does one that is derived from it.
+func TestContextKeepsItsClient(t *testing.T) {
+	type key struct{}
+	for name, derive := range map[string]func(context.Context) context.Context{
+		"itself":         func(ctx context.Context) context.Context { return ctx },
+		"with value":     func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) },
+		"without cancel": context.WithoutCancel,
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachHolding(t, func(t *testing.T, a *alive, hold func() held) {
+				ctx := derive(hold().Context(t.Context()))
+				a.stays(t, func() bool { return ctx.Err() != nil })
+				runtime.KeepAlive(ctx)
+				ctx = nil
+				a.goes(t, func() bool { return true })
+			})
+		})
+	}
+}
+
+// A context that can be cancelled keeps it until then, whatever became of the context.
+func TestContextDerivedKeepsItsClient(t *testing.T) {
+	eachHolding(t, func(t *testing.T, a *alive, hold func() held) {
+		cancel, done := func() (context.CancelFunc, <-chan struct{}) {
+			ctx, cancel := context.WithCancel(hold().Context(t.Context()))
+			return cancel, ctx.Done()
+		}()
+		a.stays(t, func() bool { return isClosed(done) })
+		cancel()
+	})
+}
+
+// So does the channel alone of a context, until the context ends.
+func TestContextDoneKeepsItsClient(t *testing.T) {
+	eachHolding(t, func(t *testing.T, a *alive, hold func() held) {
+		parent, cancel := context.WithCancel(t.Context())
+		done := hold().Context(parent).Done()
+		a.stays(t, func() bool { return isClosed(done) })
+		cancel()
+		a.goes(t, func() bool { return isClosed(done) })
+	})
+}
+
+// So does Done, as long as the lease lives.
+func TestDoneKeepsItsClient(t *testing.T) {
+	eachHolding(t, func(t *testing.T, a *alive, hold func() held) {
+		done := hold().Done()
+		a.stays(t, func() bool { return isClosed(done) })
+		if err := a.client.Value().Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		collected(t, "the client is collected", func() bool { return a.client.Value() == nil })
+	})
+}
+
+// The contexts of two leases, one derived from the other, keep both Clients. That the
+// leases are not over keeps neither.
+func TestContextsOfTwoLeases(t *testing.T) {
+	t.Parallel()
+	for name, deep := range map[string]bool{"context": false, "its channel": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, outer, inner := openEmbedded(t), &alive{}, &alive{}
+			one := func(a *alive, name string) held {
+				lease, err := a.open(store).Mutex(name).Lock(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return lease
+			}
+			parent, cancel := context.WithCancel(t.Context())
+			ctx := one(inner, "inner").Context(one(outer, "outer").Context(parent))
+			var done <-chan struct{}
+			if deep {
+				done, ctx = ctx.Done(), nil
+			}
+			over := func() bool { return isClosed(done) || ctx != nil && ctx.Err() != nil }
+			outer.stays(t, over)
+			inner.stays(t, over)
+			if deep {
+				cancel()
+			}
+			ctx = nil
+			outer.goes(t, func() bool { return true })
+			inner.goes(t, func() bool { return true })
+			cancel()
+		})
+	}
+}
+
+// A lease that is dropped with its Client is noticed, though contexts were derived from it.
+func TestLeaseDroppedWithItsClient(t *testing.T) {
+	eachHolding(t, func(t *testing.T, a *alive, hold func() held) {
+		func() {
+			ctx := hold().Context(t.Context())
+			if err := ctx.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		a.goes(t, func() bool { return true })
+	})
+}
+
+func openEmbedded(t *testing.T) *embedded.Store {
+	t.Helper()
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}

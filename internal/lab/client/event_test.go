@@ -1,0 +1,224 @@
+//go:build unix
+
+package client_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// kinds are the events without those that come when they like: renewals, and
+// looks at the line after the first.
+func kinds(j *labtest.Journal) (kinds []string) {
+	for _, e := range j.All() {
+		k := ""
+		switch e.(type) {
+		case holdfast.Queued:
+			k = "queued"
+		case holdfast.Granted:
+			k = "granted"
+		case holdfast.Released:
+			k = "released"
+		case holdfast.Lost:
+			k = "lost"
+		case holdfast.Recalled:
+			k = "recalled"
+		case holdfast.SubscriptionConfirmed:
+			k = "listening"
+		case holdfast.SubscriptionBroken:
+			k = "deaf"
+		}
+		if k != "" && (k != "queued" || len(kinds) == 0 || kinds[len(kinds)-1] != k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+func happened(t *testing.T, who string, j *labtest.Journal, want ...string) {
+	t.Helper()
+	labtest.Eventually(t, who+" tells all", func() bool { return len(kinds(j)) >= len(want) })
+	got := kinds(j)
+	for i, k := range want {
+		if got[i] != k {
+			t.Errorf("%s: got %v, want %v", who, got, want)
+			return
+		}
+	}
+	if len(got) > len(want) {
+		t.Errorf("%s: got %v, want %v", who, got, want)
+	}
+}
+
+// Two clients and one name: each tells its side, in order, with the figures.
+func TestEventsOfAHandOver(t *testing.T) {
+	const name, held = "told", 100 * time.Millisecond
+	server := redistest.Start(t, redistest.Options{})
+	ja, jb := &labtest.Journal{}, &labtest.Journal{}
+	a := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: labtest.Long, OnEvent: ja.Note})
+	b := labtest.Open(t, server.URL(), holdfast.Options{Owner: "B", TTL: labtest.Long, OnEvent: jb.Note})
+	first := labtest.Take(t, a, name)
+	began := time.Now()
+	second := labtest.Asking(t.Context(), a.Mutex(name))
+	happened(t, "A", ja, "granted", "listening")
+	waiting := labtest.Asking(t.Context(), b.Mutex(name))
+	happened(t, "A", ja, "granted", "listening", "recalled")
+	happened(t, "B", jb, "listening", "queued")
+	for time.Since(began) < held {
+		time.Sleep(time.Millisecond)
+	}
+	labtest.GiveBack(t, first)
+	turn := second.Lease(t) // stood in line before the recall
+	labtest.GiveBack(t, turn)
+	lease := waiting.Lease(t)
+	labtest.GiveBack(t, lease)
+	happened(t, "A", ja, "granted", "listening", "recalled", "released", "granted", "released")
+	happened(t, "B", jb, "listening", "queued", "granted", "released")
+
+	queued := labtest.Told[holdfast.Queued](jb)[0]
+	if queued.Name != name || queued.Position != 0 || queued.Holder != "A" || queued.Remaining <= 0 || queued.Remaining > labtest.Long {
+		t.Errorf("queued: got %+v, want the head behind A", queued)
+	}
+	for j, leases := range map[*labtest.Journal][]*holdfast.Lease{ja: {first, turn}, jb: {lease}} {
+		for i, l := range leases {
+			if got := labtest.Told[holdfast.Granted](j)[i]; got.Name != name || got.Token != l.Token() {
+				t.Errorf("granted: got %+v, want token %d", got, l.Token())
+			}
+			if got := labtest.Told[holdfast.Released](j)[i]; got.Name != name || got.Token != l.Token() {
+				t.Errorf("released: got %+v, want token %d", got, l.Token())
+			}
+		}
+	}
+	if got := labtest.Told[holdfast.Released](ja)[0].Held; got < held-10*time.Millisecond {
+		t.Errorf("held: got %v, want %v at least", got, held)
+	}
+	if got := labtest.Told[holdfast.Granted](jb)[0].Waited; got <= 0 || got > time.Since(began) {
+		t.Errorf("waited: got %v", got)
+	}
+	if got := labtest.Told[holdfast.Recalled](ja)[0].Name; got != name {
+		t.Errorf("recalled: got %q, want %q", got, name)
+	}
+}
+
+// Renewals are told, and so is what ends a lease: the key deleted, the key taken
+// by another, no server, and one that does not answer.
+func TestEventsOfLoss(t *testing.T) {
+	t.Parallel()
+	const ttl = 1500 * time.Millisecond
+	server := redistest.Start(t, redistest.Options{})
+	j := &labtest.Journal{}
+	client := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: ttl, OnEvent: j.Note})
+	lose := func(name string, cause holdfast.Cause, harm func()) {
+		t.Helper()
+		lease := labtest.Take(t, client, name)
+		renewed := labtest.More[holdfast.Renewed](t, j, 2)
+		if got := renewed[len(renewed)-1]; got.Name != name || got.Remaining <= 0 || got.Remaining > ttl {
+			t.Errorf("renewed: got %+v", got)
+		}
+		harm()
+		labtest.Closed(t, "the lease of "+name+" is over", lease.Done())
+		labtest.LostBy(t, lease.Err(), cause)
+		labtest.Eventually(t, "it is told", func() bool { return len(labtest.Told[holdfast.Lost](j)) > 0 })
+		lost := labtest.Told[holdfast.Lost](j)
+		got := lost[len(lost)-1]
+		if got.Held <= 0 || time.Since(got.At) < 0 || time.Since(got.At) > labtest.Patience {
+			t.Errorf("lost: got %+v, want how long it was held, and when it ended", got)
+		}
+		got.Held, got.At = 0, time.Time{}
+		if want := (holdfast.Lost{Name: name, Token: lease.Token(), Cause: cause, Kind: holdfast.KindMutex}); got != want {
+			t.Errorf("lost: got %+v, want %+v", got, want)
+		}
+		labtest.LostBy(t, lease.Release(), cause)
+		j.Mu.Lock()
+		j.Events = nil
+		j.Mu.Unlock()
+	}
+	lose("deleted", holdfast.Gone, func() { server.MustDo(t, "DEL", labtest.KeyL("deleted")) })
+	lose("taken", holdfast.Taken, func() { server.MustDo(t, "SET", labtest.KeyL("taken"), "another") })
+	fails := func(name string) {
+		t.Helper()
+		labtest.Eventually(t, "a renewal fails", func() bool { return len(labtest.Told[holdfast.RenewFailed](j)) > 0 })
+		failed := labtest.Told[holdfast.RenewFailed](j)[0]
+		if failed.Name != name || failed.Err == nil || failed.Remaining > ttl {
+			t.Errorf("failed: got %+v", failed)
+		}
+	}
+	lose("absent", holdfast.Expired, func() {
+		server.Kill()
+		fails("absent")
+	})
+	if err := server.Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	lose("silent", holdfast.Expired, func() {
+		if err := server.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		fails("silent")
+	})
+	if err := server.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A subscription that breaks and comes back is told.
+func TestEventsOfWake(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	j := &labtest.Journal{}
+	client := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: labtest.Long, OnEvent: j.Note})
+	server.MustDo(t, "SET", labtest.KeyL("n"), "x")
+	waiting := labtest.Asking(t.Context(), client.Mutex("n"))
+	happened(t, "A", j, "listening", "queued")
+	server.MustDo(t, "CLIENT", "KILL", "TYPE", "pubsub")
+	labtest.Eventually(t, "it is told", func() bool { return len(labtest.Told[holdfast.SubscriptionConfirmed](j)) >= 2 })
+	if broken := labtest.Told[holdfast.SubscriptionBroken](j); len(broken) != 1 || broken[0].Err == nil {
+		t.Errorf("got %+v, want one break with an error", broken)
+	}
+	server.MustDo(t, "DEL", labtest.KeyL("n"))
+	labtest.GiveBack(t, waiting.Lease(t))
+}
+
+// A hook that blocks holds up no lock, is called by one goroutine only, and
+// learns how much it missed.
+func TestEventsDropped(t *testing.T) {
+	const turns = 1500 // two events each; 1,024 are kept
+	server := redistest.Start(t, redistest.Options{})
+	j, block := &labtest.Journal{}, make(chan struct{})
+	var inside atomic.Int32
+	client := labtest.Open(t, server.URL(), holdfast.Options{TTL: labtest.Long, OnEvent: func(e holdfast.Event) {
+		if inside.Add(1) > 1 {
+			t.Error("two calls at a time")
+		}
+		<-block
+		j.Note(e)
+		inside.Add(-1)
+	}})
+	for range turns {
+		labtest.GiveBack(t, labtest.Take(t, client, "n"))
+	}
+	if got := len(j.All()); got != 0 {
+		t.Fatalf("the hook took %d events while it was blocked", got)
+	}
+	close(block)
+	labtest.Eventually(t, "what was kept is told", func() bool { return len(j.All()) >= 1024 })
+	last := labtest.Take(t, client, "n") // with which the loss is told
+	labtest.Eventually(t, "the last turn is told", func() bool {
+		granted := labtest.Told[holdfast.Granted](j)
+		return granted[len(granted)-1].Token == last.Token()
+	})
+	dropped := labtest.Told[holdfast.Dropped](j)
+	if len(dropped) != 1 {
+		t.Fatalf("got %+v, want one word about what was dropped", dropped)
+	}
+	kept := len(labtest.Told[holdfast.Granted](j)) + len(labtest.Told[holdfast.Released](j)) - 1
+	if got, want := dropped[0].N, 2*turns-kept; got != want {
+		t.Errorf("dropped: got %d, want %d", got, want)
+	}
+	labtest.GiveBack(t, last)
+}

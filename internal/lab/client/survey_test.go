@@ -1,0 +1,77 @@
+//go:build unix
+
+package client_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// Names and details lie in all slots of a Cluster, and both drivers find them.
+func TestSurveyOfACluster(t *testing.T) {
+	t.Parallel()
+	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
+	const names = 60
+	for i, d := range labtest.Drivers {
+		client := holdfast.New(d.Open(t, nodes.URL(), labtest.Way{}), &holdfast.Options{
+			Owner: fmt.Sprint("C", i), TTL: labtest.Long, Details: &holdfast.Details{User: fmt.Sprint("user", i)},
+		})
+		t.Cleanup(func() { _ = client.Close() })
+		for n := range names {
+			labtest.Take(t, client, fmt.Sprintf("n%d-%d", i, n))
+		}
+	}
+	for _, client := range nodes.Clients(t, 0, "A", "B") {
+		labtest.Eventually(t, "all names are seen with details", func() bool {
+			s, err := client.Survey(t.Context(), "n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := s.Counts.Held, names*len(labtest.Drivers); got != want || len(s.Names) != want {
+				t.Fatalf("got %d held of %d names, want %d", got, len(s.Names), want)
+			}
+			for _, n := range s.Names {
+				if d := n.Holder.Details; d == nil || d.User != "user"+n.Name[1:2] {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// A quorum's names are surveyed with a node down, too. It has no details, and says so.
+func TestSurveyOfAQuorum(t *testing.T) {
+	t.Parallel()
+	d := labtest.Deploy(t, 3)
+	func() {
+		defer func() {
+			if said := fmt.Sprint(recover()); !strings.Contains(said, "Options.Details do not work on a quorum") {
+				t.Errorf("with details: got %s, want that they do not work", said)
+			}
+		}()
+		d.Client(holdfast.Options{Details: &holdfast.Details{User: "alice"}})
+	}()
+	a := d.Client(holdfast.Options{Owner: "me:1"})
+	d.Servers[2].Kill()
+	for i := range 40 {
+		lease, err := labtest.LockIn(t, a, fmt.Sprintf("q%02d", i), labtest.Patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer labtest.GiveBack(t, lease)
+	}
+	s, err := a.Survey(t.Context(), "q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Counts; got.Held != 40 || got.Codes[holdfast.CodeHeldHealthy] != 40 {
+		t.Errorf("got %+v, want 40 held and healthy", got)
+	}
+}

@@ -1,0 +1,51 @@
+package drivers_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/driver/drivertest"
+	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// The embedded store is a store as any other.
+func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	drivertest.Run(t, func(*testing.T) driver.Store { return store })
+}
+
+// The lock works through each driver wherever Redis may run.
+func TestDriversConform(t *testing.T) {
+	t.Parallel()
+	plain := redistest.Start(t, redistest.Options{})
+	limited := redistest.Start(t, redistest.Options{
+		// What a lock needs and no more, but DEL for the suite.
+		ACL: []string{"user app on >pw resetchannels &holdfast/wake:* ~storetest-* ~holdfast/* -@all +evalsha +eval +subscribe +scan " +
+			"+time +get +set +del +pttl +pexpire +zadd +zrem +zrange +zrank +zcard +exists +zscore +hmget +hset +zcount +zremrangebyrank +unlink +publish +pubsub +wait"},
+	})
+	cluster := redistest.Cluster(t, 3, 0)
+	places := []struct {
+		name, url string
+		way       labtest.Way
+	}{
+		{"plain", plain.URL(), labtest.Way{}},
+		{"RESP2", plain.URL() + "/1", labtest.Way{RESP2: true}},
+		{"limited", "redis://app:pw@" + limited.Addr(), labtest.Way{}},
+		{"cluster", "cluster://" + cluster[0].Addr(), labtest.Way{}},
+	}
+	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+		for _, place := range places {
+			t.Run(place.name, func(t *testing.T) {
+				drivertest.Run(t, func(t *testing.T) driver.Store { return d.Open(t, place.url, place.way) })
+			})
+		}
+	})
+}

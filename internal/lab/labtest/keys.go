@@ -1,0 +1,82 @@
+package labtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// KeyL is the key of the lock of a name. All keys: docs/protocol.md.
+func KeyL(name string) string { return "holdfast:" + name }
+
+// KeyF is the key of the newest token of a name.
+func KeyF(name string) string { return "holdfast/fence:{" + KeyL(name) + "}" }
+
+// KeyQ is the key of the queue of a name.
+func KeyQ(name string) string { return "holdfast/queue:{" + KeyL(name) + "}" }
+
+// OwnerOf is the label in an id.
+func OwnerOf(id string) string {
+	_, owner, _ := strings.Cut(id, "|")
+	return owner
+}
+
+// Holder is the owner of L, empty when it is not there.
+func Holder(t *testing.T, server *redistest.Server, name string) string {
+	t.Helper()
+	return OwnerOf(server.MustDo(t, "GET", KeyL(name)))
+}
+
+// PTTL is what is left of the life of L.
+func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
+	t.Helper()
+	ms, err := strconv.Atoi(server.MustDo(t, "PTTL", KeyL(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// InLine waits until exactly these owners stand in Q, in this order.
+func InLine(t *testing.T, server *redistest.Server, name string, want ...string) {
+	t.Helper()
+	Eventually(t, strings.Join(want, ", ")+" stand in line", func() bool {
+		var got []string
+		for id := range strings.Lines(server.MustDo(t, "ZRANGE", KeyQ(name), 0, -1)) {
+			got = append(got, OwnerOf(strings.TrimSpace(id)))
+		}
+		return slices.Equal(got, want)
+	})
+}
+
+// NothingLeft makes sure that only the fences of the names are left.
+func NothingLeft(t *testing.T, server *redistest.Server, names ...string) {
+	t.Helper()
+	if got, want := left(t, server, names); !slices.Equal(got, want) {
+		t.Errorf("keys left behind: got %q, want %q", got, want)
+	}
+}
+
+// NothingLeftSoon does so where clean-up may still go on in the background.
+func NothingLeftSoon(t *testing.T, server *redistest.Server, names ...string) {
+	t.Helper()
+	Eventually(t, "nothing is left but fences", func() bool {
+		got, want := left(t, server, names)
+		return slices.Equal(got, want)
+	})
+}
+
+func left(t *testing.T, server *redistest.Server, names []string) (got, want []string) {
+	t.Helper()
+	for _, name := range names {
+		want = append(want, KeyF(name))
+	}
+	slices.Sort(want)
+	got = strings.Fields(server.MustDo(t, "KEYS", "*"))
+	slices.Sort(got)
+	return got, want
+}

@@ -1,0 +1,102 @@
+package labtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/redis/rueidis"
+)
+
+// deployment is a quorum of real servers.
+type deployment struct {
+	t       testing.TB
+	Id      string
+	Servers []*redistest.Server
+	Proxies []*redistest.Proxy
+}
+
+// KeyM is the marker of a node.
+const KeyM = "holdfast/marker"
+
+// Deploy starts n servers and makes a quorum of them that may vote at once.
+func Deploy(t testing.TB, n int) *deployment {
+	t.Helper()
+	d := &deployment{t: t}
+	for range n {
+		server := redistest.Start(t, redistest.Options{})
+		d.Servers = append(d.Servers, server)
+		d.Proxies = append(d.Proxies, redistest.StartProxy(t, server.Addr()))
+	}
+	id, err := holdfast.InitQuorum(t.Context(), "lab", true, d.Members()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Id = id
+	return d
+}
+
+// Members are the servers, past the proxies.
+func (d *deployment) Members(only ...int) (members []holdfast.QuorumMember) {
+	for i, s := range d.Servers {
+		if len(only) > 0 && !contains(only, i) {
+			continue
+		}
+		members = append(members, holdfast.QuorumMember{Address: fmt.Sprintf("node%d", i+1), Store: OpenStore(d.t, s.URL(), nil)})
+	}
+	return members
+}
+
+func contains(list []int, n int) bool {
+	for _, m := range list {
+		if m == n {
+			return true
+		}
+	}
+	return false
+}
+
+// Client locks through the proxies.
+func (d *deployment) Client(options holdfast.Options, only ...int) *holdfast.Client {
+	d.t.Helper()
+	var stores []driver.Store
+	for i, p := range d.Proxies {
+		if len(only) > 0 && !contains(only, i) {
+			continue
+		}
+		stores = append(stores, OpenStore(d.t, "redis://"+p.Addr(), func(o *rueidis.ClientOption) { o.ForceSingleClient = true }))
+	}
+	if options.Quorum == "" {
+		options.Quorum = d.Id
+	}
+	client := holdfast.NewQuorum(&options, stores...)
+	d.t.Cleanup(func() { _ = client.Close() }) // some tests end with nodes that do not answer
+	return client
+}
+
+// RunOf is the run_id of a server.
+func RunOf(s *redistest.Server) (string, error) {
+	return s.Do("EVAL", "return redis.call('INFO','server'):match('run_id:(%x+)')", 0)
+}
+
+// On counts the nodes that have a key.
+func (d *deployment) On(key string) (n int) {
+	d.t.Helper()
+	for _, s := range d.Servers {
+		if v, err := s.Do("EXISTS", key); err == nil && v == "1" {
+			n++
+		}
+	}
+	return n
+}
+
+// LockIn calls Lock, which must return within that time.
+func LockIn(t testing.TB, client *holdfast.Client, name string, within time.Duration) (*holdfast.Lease, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	return client.Mutex(name).Lock(ctx)
+}

@@ -1,0 +1,93 @@
+//go:build unix
+
+package process_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// disturbance is how long after the move of its slot a name may be given out of
+// order: until the processes that wait have subscribed at its new server, they
+// pass for dead there. It takes them some 50 ms.
+const disturbance = 400 * time.Millisecond
+
+// The slot of a name moves again and again while 16 callers in four processes
+// with both drivers take it in turns. But for the moments of the moves they are
+// served in their order, and the count is exact.
+func TestClusterMovesKeepTheOrder(t *testing.T) {
+	const name, moves = "ordered", 3
+	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
+	var processes []*process
+	for i := range 4 {
+		p := startProcess(t, setting{URL: nodes.URL(), Driver: i % len(labtest.Drivers), Owner: fmt.Sprint("P", i)})
+		p.ready.wait()
+		processes = append(processes, p)
+	}
+	l := newLoad(t, name, 4, 1_000_000)
+	calls := begin(l, processes)
+	var disturbed []span
+	for i := range moves + 1 {
+		from := count(t, l)
+		time.Sleep(4 * disturbance)
+		labtest.Eventually(t, "the load goes on", func() bool { return count(t, l) >= from+500 })
+		if i == moves {
+			break
+		}
+		s := span{begin: now()}
+		nodes.MoveSlot(t, name, i%2 == 0, 10*time.Millisecond)
+		s.end = now() + disturbance.Nanoseconds()
+		disturbed = append(disturbed, s)
+		time.Sleep(time.Until(time.Unix(0, s.end)))
+	}
+	if err := write(l.Stop, os.O_CREATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, calls, labtest.Patience)
+	l.Total = count(t, l)
+	order := l.check(t, len(processes))
+	checkOrder(t, order, len(processes), append(disturbed, span{0, disturbed[0].begin - disturbance.Nanoseconds()})...)
+	nodes.Idle(t)
+}
+
+// Who stands in line when the slot moves keeps its place: eight Clients with
+// both drivers are served in the order in which they came.
+func TestClusterLineMoves(t *testing.T) {
+	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
+	for round := range 3 {
+		name := fmt.Sprint("line", round)
+		lease := labtest.Take(t, labtest.HoldfastOn(t, labtest.Drivers[0], nodes.URL(), "H"), name)
+		var line []labtest.Asked
+		var owners []string
+		for i := range 8 {
+			owner := fmt.Sprint("W", i)
+			line = append(line, labtest.Asking(t.Context(), labtest.HoldfastOn(t, labtest.Drivers[i%len(labtest.Drivers)], nodes.URL(), owner).Mutex(name)))
+			owners = append(owners, owner)
+			nodes.InLine(t, name, owners...)
+		}
+		nodes.MoveSlot(t, name, round == 0, 5*time.Millisecond)
+		labtest.Eventually(t, "all listen at the new server", func() bool { return nodes.Listeners(t, name) >= len(line) })
+		nodes.InLine(t, name, owners...)
+		labtest.GiveBack(t, lease)
+		for i, w := range line {
+			next := w.Lease(t)
+			for j, other := range line[i+1:] {
+				if !other.Pending() {
+					t.Errorf("round %d: waiter %d was served beside waiter %d", round, i+1+j, i)
+				}
+			}
+			if next.Token() <= lease.Token() {
+				t.Errorf("round %d: token %d after %d", round, next.Token(), lease.Token())
+			}
+			labtest.GiveBack(t, next)
+			lease = next
+		}
+	}
+	nodes.Idle(t)
+}

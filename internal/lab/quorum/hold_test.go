@@ -1,0 +1,69 @@
+//go:build unix
+
+package quorum_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// What a quorum can't do is refused at once, and leaves nothing behind.
+func TestQuorumRefusesMinHold(t *testing.T) {
+	d := labtest.Deploy(t, 3)
+	client := d.Client(holdfast.Options{})
+	mutex := client.Mutex("x")
+	mutex.MinHold = time.Minute
+	_, lockErr := mutex.Lock(t.Context())
+	_, tryErr := mutex.TryLock(t.Context())
+	onceErr := client.Once(t.Context(), "x", time.Minute, func(context.Context, *holdfast.Lease) error {
+		t.Error("it runs")
+		return nil
+	})
+	everyErr := client.OnceEvery(t.Context(), "x", time.Minute, time.Time{}, func(context.Context, *holdfast.Lease) error {
+		t.Error("it runs")
+		return nil
+	})
+	_, lastErr := client.LastRun(t.Context(), "x")
+	for what, err := range map[string]error{"Lock": lockErr, "TryLock": tryErr, "Once": onceErr, "OnceEvery": everyErr, "LastRun": lastErr} {
+		if err == nil || !strings.Contains(err.Error(), "quorum") || errors.Is(err, holdfast.ErrUnreachable) {
+			t.Errorf("%s: got %v, want that a quorum can't", what, err)
+		}
+	}
+	if got := d.On(labtest.KeyL("x")); got != 0 {
+		t.Errorf("%d nodes have L, want none", got)
+	}
+}
+
+// MaxHold ends a lease there, too, and Release gives the name on.
+func TestQuorumMaxHold(t *testing.T) {
+	d := labtest.Deploy(t, 3)
+	client := d.Client(holdfast.Options{TTL: 10 * time.Second})
+	mutex := client.Mutex("x")
+	mutex.MaxHold = 300 * time.Millisecond
+	lease, err := mutex.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := lease.Context(t.Context())
+	select {
+	case <-ctx.Done():
+	case <-time.After(labtest.Patience):
+		t.Fatal("the lease does not end")
+	}
+	if lost, ok := errors.AsType[*holdfast.LostError](context.Cause(ctx)); !ok || lost.Cause != holdfast.MaxHold {
+		t.Errorf("got cause %v, want MaxHold", context.Cause(ctx))
+	}
+	_ = lease.Release()
+	next, err := labtest.LockIn(t, client, "x", labtest.Patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = next.Release()
+}

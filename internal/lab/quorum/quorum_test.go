@@ -1,0 +1,71 @@
+//go:build unix
+
+// Package quorum_test tests locks on a quorum of real servers.
+package quorum_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// A lease of a quorum excludes others, has rising tokens, and leaves nothing
+// behind on any node.
+func TestQuorumLocks(t *testing.T) {
+	for _, n := range []int{3, 5} {
+		d := labtest.Deploy(t, n)
+		a := d.Client(holdfast.Options{Owner: "a"})
+		b := d.Client(holdfast.Options{Owner: "b:7"})
+		var last int64
+		for _, client := range []*holdfast.Client{a, b, a} {
+			lease, err := labtest.LockIn(t, client, "x", labtest.Patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := lease.Token(); got <= last {
+				t.Errorf("token: got %d, want more than %d", got, last)
+			}
+			last = lease.Token()
+			other := a
+			if client == a {
+				other = b
+			}
+			_, err = other.Mutex("x").TryLock(t.Context())
+			held, ok := errors.AsType[*holdfast.HeldError](err)
+			if !ok || held.Owner != client.Owner() || held.Remaining <= 0 {
+				t.Errorf("TryLock of the other: got %v (%+v), want held by %s", err, held, client.Owner())
+			}
+			labtest.GiveBack(t, lease)
+			labtest.Eventually(t, "no node has L", func() bool { return d.On(labtest.KeyL("x")) == 0 })
+		}
+	}
+}
+
+// A tenure on a quorum outlives its ttl by renewals, with one node frozen too.
+func TestQuorumRenews(t *testing.T) {
+	d := labtest.Deploy(t, 3)
+	a, b := d.Client(holdfast.Options{TTL: 3 * time.Second}), d.Client(holdfast.Options{TTL: 3 * time.Second})
+	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Servers[2].Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); time.Since(begun) < 7*time.Second; time.Sleep(20 * time.Millisecond) {
+		if err := lease.Err(); err != nil {
+			t.Fatalf("lease after %v: got %v, want held", time.Since(begun), err)
+		}
+	}
+	if _, err := b.Mutex("x").TryLock(t.Context()); !errors.Is(err, holdfast.ErrHeld) {
+		t.Errorf("TryLock of another: got %v, want held", err)
+	}
+	labtest.GiveBack(t, lease)
+	if err := d.Servers[2].Thaw(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,56 @@
+//go:build unix
+
+package quorum_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// The rights that docs/guide/08-operating.md names are enough for the nodes of a quorum,
+// and INFO is one of them.
+func TestQuorumRights(t *testing.T) {
+	t.Parallel()
+	var nodes []labtest.Place
+	for range 3 {
+		nodes = append(nodes, labtest.Place{Servers: []*redistest.Server{redistest.Start(t, redistest.Options{})}, Scheme: "redis"})
+	}
+	open := func(more ...string) (stores []driver.Store, members []holdfast.QuorumMember) {
+		for _, p := range nodes {
+			url := p.User(t, append(p.DocumentedRights(t, "app"), more...))
+			stores = append(stores, labtest.OpenStore(t, url, nil))
+			members = append(members, holdfast.QuorumMember{Address: p.Servers[0].Addr(), Store: stores[len(stores)-1]})
+		}
+		return stores, members
+	}
+	stores, members := open("+info")
+	id, err := holdfast.InitQuorum(t.Context(), "rights", true, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := holdfast.NewQuorum(&holdfast.Options{Quorum: id}, stores...)
+	labtest.GiveBack(t, labtest.Take(t, client, "n"))
+	if _, err := client.Inspect(t.Context(), "n"); err != nil {
+		t.Error(err)
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, p := range nodes {
+		if got := p.Refused(t); len(got) > 0 {
+			t.Errorf("refused: %q", got)
+		}
+	}
+	stores, _ = open()
+	client = holdfast.NewQuorum(&holdfast.Options{Quorum: id}, stores...)
+	defer client.Close()
+	if _, err := labtest.LockIn(t, client, "n", labtest.Patience); !errors.Is(err, holdfast.ErrQuorum) {
+		t.Errorf("without INFO: got %v, want ErrQuorum", err)
+	}
+}

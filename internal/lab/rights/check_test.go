@@ -1,0 +1,182 @@
+//go:build unix
+
+package rights_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// checked is what Check finds, by name.
+func checked(t *testing.T, store driver.Store, ttl time.Duration) map[string]holdfast.Check {
+	t.Helper()
+	client := holdfast.New(store, &holdfast.Options{TTL: ttl})
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), labtest.Patience)
+	defer cancel()
+	all := map[string]holdfast.Check{}
+	for _, check := range client.Check(ctx) {
+		if _, twice := all[check.Name]; twice || check.Finding == "" {
+			t.Errorf("a check that was there, or without a finding: %+v", check)
+		}
+		if check.State != holdfast.CheckOK && check.State != holdfast.CheckUnknown && check.Consequence == "" {
+			t.Errorf("%s is %s and does not say what follows", check.Name, check.State)
+		}
+		all[check.Name] = check
+	}
+	return all
+}
+
+// found wants one check to have ended so; mend is part of what to do.
+func found(t *testing.T, all map[string]holdfast.Check, name string, state holdfast.CheckState, finding, mend string) {
+	t.Helper()
+	if got := all[name]; got.State != state || !strings.Contains(got.Finding, finding) || !strings.Contains(got.Fix, mend) {
+		t.Errorf("%s: got %+v, want %s, a finding with %q and a mend with %q", name, got, state, finding, mend)
+	}
+}
+
+// allWell wants every check to be OK, or unknown where that is said.
+func allWell(t *testing.T, all map[string]holdfast.Check, unknown ...string) {
+	t.Helper()
+	for _, name := range []string{"server", "rights", "lock", "wait", "list", "memory", "persistence", "replicas", "cluster", "round trip", "clock"} {
+		want := holdfast.CheckOK
+		for _, u := range unknown {
+			if u == name {
+				want = holdfast.CheckUnknown
+			}
+		}
+		if got := all[name]; got.State != want {
+			t.Errorf("%s: got %+v, want %s", name, got, want)
+		}
+	}
+}
+
+// A good server is found good, in each way to run one, and nothing stays behind.
+func TestCheckOfGoodServers(t *testing.T) {
+	t.Parallel()
+	single := redistest.Start(t, redistest.Options{AOF: true})
+	nodes := redistest.Cluster(t, 3, 0)
+	for _, node := range nodes {
+		node.MustDo(t, "CONFIG", "SET", "appendonly", "yes")
+	}
+	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+		all := checked(t, d.Open(t, single.URL(), labtest.Way{}), 0)
+		allWell(t, all)
+		found(t, all, "server", holdfast.CheckOK, ", master", "")
+		if got := single.MustDo(t, "KEYS", "*"); got != "" {
+			t.Errorf("left behind: %s", got)
+		}
+		all = checked(t, d.Open(t, labtest.Cluster(nodes).URL(), labtest.Way{}), 0)
+		allWell(t, all)
+		found(t, all, "server", holdfast.CheckOK, "of 3 masters", "")
+		found(t, all, "cluster", holdfast.CheckOK, "16384 of 16384", "")
+		for _, node := range nodes {
+			if got := node.MustDo(t, "KEYS", "*"); got != "" {
+				t.Errorf("left behind: %s", got)
+			}
+		}
+	})
+}
+
+// What is wrong with a server's memory, and what follows.
+func TestCheckOfMemory(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	store := labtest.OpenStore(t, server.URL(), nil)
+	found(t, checked(t, store, 0), "persistence", holdfast.CheckWarn, "no append-only file", "appendonly yes")
+	for _, step := range []struct {
+		policy, limit, name string
+		state               holdfast.CheckState
+		finding, mend       string
+	}{
+		{"volatile-ttl", "0", "memory", holdfast.CheckWarn, "volatile-ttl", "noeviction"},
+		{"allkeys-lru", "500mb", "memory", holdfast.CheckFail, "allkeys-lru, maxmemory 500 MiB", "noeviction"},
+		{"noeviction", "500mb", "memory", holdfast.CheckOK, "noeviction", ""},
+		{"noeviction", "1", "lock", holdfast.CheckFail, "OOM command not allowed", ""},
+		{"noeviction", "1", "memory", holdfast.CheckWarn, "KiB used", "raise maxmemory"},
+	} {
+		server.MustDo(t, "CONFIG", "SET", "maxmemory-policy", step.policy, "maxmemory", step.limit)
+		found(t, checked(t, store, 0), step.name, step.state, step.finding, step.mend)
+	}
+}
+
+// A replica is no place for locks, and a master says how its replicas are.
+func TestCheckOfReplicas(t *testing.T) {
+	master := redistest.Start(t, redistest.Options{Config: []string{"repl-diskless-sync-delay 0"}})
+	replica := redistest.Start(t, redistest.Options{})
+	host, port, _ := strings.Cut(master.Addr(), ":")
+	replica.MustDo(t, "REPLICAOF", host, port)
+	labtest.Eventually(t, "the replica is in sync", func() bool {
+		return strings.Contains(master.MustDo(t, "INFO", "replication"), "state=online")
+	})
+	all := checked(t, labtest.OpenStore(t, replica.URL(), nil), 0)
+	found(t, all, "server", holdfast.CheckFail, "a replica", "the address of the master")
+	found(t, all, "lock", holdfast.CheckFail, "READONLY", "")
+	found(t, checked(t, labtest.OpenStore(t, master.URL(), nil), 0), "replicas", holdfast.CheckOK, "1 connected", "")
+}
+
+// In a Cluster every master counts, and that every slot is served.
+func TestCheckOfAClusterInTrouble(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.Cluster(t, 3, 0)
+	store := labtest.OpenStore(t, labtest.Cluster(nodes).URL(), nil)
+	nodes[1].MustDo(t, "CONFIG", "SET", "maxmemory-policy", "volatile-lru", "maxmemory", "500mb")
+	_, port, _ := strings.Cut(nodes[1].Addr(), ":")
+	found(t, checked(t, store, 0), "memory", holdfast.CheckFail, "of 3 masters, the one on port "+port, "noeviction")
+	for _, node := range nodes {
+		node.MustDo(t, "CONFIG", "SET", "cluster-require-full-coverage", "no")
+	}
+	nodes[2].Kill()
+	labtest.Eventually(t, "the slots of the dead master are missed", func() bool {
+		info := nodes[0].MustDo(t, "CLUSTER", "INFO") + nodes[1].MustDo(t, "CLUSTER", "INFO")
+		return !strings.Contains(info, "cluster_slots_ok:16384")
+	})
+	labtest.Eventually(t, "Check says it", func() bool { // when its own name has a master
+		all := checked(t, store, time.Second)
+		return all["cluster"].State == holdfast.CheckFail && strings.Contains(all["cluster"].Fix, "masters back")
+	})
+}
+
+// A server that is not there is told in time.
+func TestCheckOfAnAbsentServer(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	network := redistest.StartProxy(t, server.Addr())
+	store := labtest.OpenStore(t, "redis://"+network.Addr(), nil)
+	for what, how := range map[string]func(){"silent": network.Hold, "refused": network.Refuse} {
+		how()
+		began := time.Now()
+		all := checked(t, store, time.Second)
+		if took := time.Since(began); took > labtest.Slack {
+			t.Errorf("%s: Check took %v", what, took)
+		}
+		found(t, all, "server", holdfast.CheckFail, "no answer", "server runs")
+		if len(all) != 1 {
+			t.Errorf("%s: got %v, want nothing beyond that there is no answer", what, all)
+		}
+		network.Pass()
+	}
+}
+
+// Without the right to publish waiting works, badly; and where INFO is forbidden,
+// as it is for the user of docs/guide/08-operating.md, Check says what it does not know.
+func TestCheckWithoutRights(t *testing.T) {
+	p := labtest.Place{Servers: []*redistest.Server{redistest.Start(t, redistest.Options{})}, Scheme: "redis"}
+	rights := p.DocumentedRights(t, "app")
+	allWell(t, checked(t, labtest.OpenStore(t, p.User(t, rights), nil), 0), "server", "memory", "persistence", "replicas")
+	if got := p.Refused(t); len(got) > 0 {
+		t.Errorf("Check tries what it knows to be forbidden: %q", got)
+	}
+	told := checked(t, labtest.OpenStore(t, p.User(t, append(rights, "+info")), nil), 0)
+	found(t, told, "memory", holdfast.CheckOK, "noeviction", "")
+	found(t, told, "server", holdfast.CheckOK, ", master", "")
+	all := checked(t, labtest.OpenStore(t, p.User(t, append(rights, "-publish")), nil), 0)
+	found(t, all, "wait", holdfast.CheckWarn, "refuses to publish", "+publish")
+	found(t, all, "rights", holdfast.CheckWarn, "+publish", "ACL SETUSER")
+}
