@@ -1,8 +1,9 @@
 package script
 
 import (
-	"github.com/holdfast-go/holdfast/driver"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // guard is guard.lua in one line, with a space behind it.
