@@ -17,20 +17,20 @@ import (
 func alone(call driver.Call) (driver.Call, bool) {
 	switch call.Script {
 	case script.Unlock:
-		return driver.Call{Script: script.Drop, Keys: call.Keys[:1], Args: call.Args[:1]}, true
-	case script.Rest:
-		return driver.Call{Script: script.Drop, Keys: call.Keys[:1], Args: call.Args[:3]}, true
+		return driver.Call{Script: script.UnlockKeyOnly, Keys: call.Keys[:1], Args: call.Args[:1]}, true
+	case script.Cooldown:
+		return driver.Call{Script: script.UnlockKeyOnly, Keys: call.Keys[:1], Args: call.Args[:3]}, true
 	case script.Renew:
 		if len(call.Args) > 2 {
-			return driver.Call{Script: script.Keep, Keys: call.Keys[:1], Args: []string{call.Args[0], call.Args[2]}}, true
+			return driver.Call{Script: script.RenewKeyOnly, Keys: call.Keys[:1], Args: []string{call.Args[0], call.Args[2]}}, true
 		}
-		return driver.Call{Script: script.Keep, Keys: call.Keys[:1], Args: call.Args[:1]}, true
+		return driver.Call{Script: script.RenewKeyOnly, Keys: call.Keys[:1], Args: call.Args[:1]}, true
 	case script.Held, script.SharedHeld:
 		return driver.Call{Script: call.Script, Keys: call.Keys[:1], Args: call.Args}, true
 	case script.SharedUnlock:
-		return driver.Call{Script: script.SharedDrop, Keys: call.Keys[3:4], Args: idsOf(call, 2)}, true
+		return driver.Call{Script: script.SharedUnlockKeyOnly, Keys: call.Keys[3:4], Args: idsOf(call, 2)}, true
 	case script.SharedRenew:
-		return driver.Call{Script: script.SharedKeep, Keys: call.Keys[3:4], Args: idsOf(call, 3)}, true
+		return driver.Call{Script: script.SharedRenewKeyOnly, Keys: call.Keys[3:4], Args: idsOf(call, 3)}, true
 	}
 	return driver.Call{}, false
 }

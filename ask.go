@@ -15,7 +15,7 @@ var errNoAnswer, strideText = errors.New("no answer in time"), itoa(firstStride)
 
 const (
 	asleep = time.Second     // a poll that is this late shows that the process was frozen
-	window = 2 * time.Second // the longest claim window, see handover.lua
+	window = 2 * time.Second // the longest claim window, see part/hand_over.lua
 )
 
 // ask sends the first lock for an id, or the first that waits.
@@ -418,7 +418,7 @@ func (r *request) unlockAnswered(a answer, err error, now clock.Instant) {
 	if a.word == "dropped" { // the line has yet to move
 		l.c.moveLine(t.id, l, now)
 	}
-	if a.word == "not held" && a.holder == "" && r.call.Script == script.Rest { // which moves no line
+	if a.word == "not held" && a.holder == "" && r.call.Script == script.Cooldown { // which moves no line
 		l.c.moveLine(t.id, l, now)
 	}
 	switch {

@@ -110,10 +110,10 @@ func (t *trial) lock(ctx context.Context) Check {
 		func() error { return t.step(ctx, "granted", script.Lock, id, "1", "try", "0", t.shard) },
 		func() error { return t.step(ctx, "held", script.Lock, again, "1", "try", "0", t.shard) },
 		func() error { return t.step(ctx, "renewed", script.Renew, id, "1") },
-		func() error { return t.step(ctx, "kept", script.Keep, id) },
+		func() error { return t.step(ctx, "kept", script.RenewKeyOnly, id) },
 		func() error { return t.step(ctx, "released", script.Unlock, id, t.shard) },
 		func() error { return t.step(ctx, "granted", script.Lock, again, "1", "try", "0", t.shard) },
-		func() error { return t.step(ctx, "dropped", script.Drop, again) },
+		func() error { return t.step(ctx, "dropped", script.UnlockKeyOnly, again) },
 	)
 	if err != nil {
 		return broken("lock", err)
@@ -291,7 +291,7 @@ func (t *trial) time(ctx context.Context) []Check {
 	shortest := time.Duration(1<<63 - 1)
 	for range rounds {
 		sent := time.Now()
-		reply, err := t.eval(ctx, script.Drop, t.id())
+		reply, err := t.eval(ctx, script.UnlockKeyOnly, t.id())
 		took := time.Since(sent)
 		var a answer
 		if err == nil {

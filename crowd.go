@@ -65,7 +65,7 @@ func (g *gathering) leftAlone(l *line, now clock.Instant) {
 
 // callOf is the call that does what all of them ask.
 func callOf(crowd []*request) driver.Call {
-	call := driver.Call{Script: script.Crowd, Keys: make([]string, 0, 3*len(crowd)), Args: append(make([]string, 0, 1+2*len(crowd)), strideText)}
+	call := driver.Call{Script: script.LockBatch, Keys: make([]string, 0, 3*len(crowd)), Args: append(make([]string, 0, 1+2*len(crowd)), strideText)}
 	for _, r := range crowd {
 		ttl := ""
 		if r.call.Script == script.Lock {

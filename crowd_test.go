@@ -59,11 +59,11 @@ func TestCrowdIsOneScript(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		crowd(t, client, 100)
 		for _, kinds := range store.kinds() {
-			if !slices.Equal(kinds, []string{"crowd"}) && len(kinds) >= 4 {
+			if !slices.Equal(kinds, []string{"lock_batch"}) && len(kinds) >= 4 {
 				t.Errorf("a pipeline of %v, want one crowd", kinds)
 			}
 		}
-		if got := store.count("crowd"); got < 2 {
+		if got := store.count("lock_batch"); got < 2 {
 			t.Errorf("%d crowds, want two or more", got)
 		}
 	})
@@ -141,15 +141,15 @@ func TestCrowdIsRefused(t *testing.T) {
 			return driver.Result{Err: driver.ServerError("NOPERM User app has no permissions to run the 'mget' command")}
 		}
 		crowd(t, client, 30)
-		refused := store.count("crowd")
+		refused := store.count("lock_batch")
 		crowd(t, client, 30)
-		if got := store.count("crowd"); refused == 0 || got != refused {
+		if got := store.count("lock_batch"); refused == 0 || got != refused {
 			t.Errorf("%d crowds after %d were refused, want none for a minute", got-refused, refused)
 		}
 		time.Sleep(time.Minute)
 		store.crowd = nil
 		crowd(t, client, 30)
-		if got := store.count("crowd"); got == refused {
+		if got := store.count("lock_batch"); got == refused {
 			t.Error("no crowd after a minute, want one again")
 		}
 	})
@@ -205,7 +205,7 @@ func TestACrowdKeepsTheOrderOfALine(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		time.Sleep(2 * time.Millisecond)
-		if got := store.kinds(); len(got) != 1 || !slices.Equal(got[0], []string{"crowd", "lock", "cancel"}) {
+		if got := store.kinds(); len(got) != 1 || !slices.Equal(got[0], []string{"lock_batch", "lock", "cancel"}) {
 			t.Errorf("sent %v, want a crowd, the lock and behind it its cancel", got)
 		}
 	})

@@ -201,7 +201,7 @@ func (c *core) addDetails(callers context.Context, states ...*State) {
 	}
 	calls := make([]driver.Call, len(ids))
 	for i, id := range ids {
-		calls[i] = driver.Call{Script: script.DetailsLook, Keys: []string{keyspace.Details(id)}, Args: nil}
+		calls[i] = driver.Call{Script: script.DetailsInspect, Keys: []string{keyspace.Details(id)}, Args: nil}
 	}
 	known := make(map[string]badgeText, len(ids))
 	for i, r := range c.evalMany(callers, calls, detailsWait) {

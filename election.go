@@ -236,7 +236,7 @@ func announcement(k *keyspace.Keys, id string, token int64, inCluster bool, numb
 	if inCluster {
 		sharded = "s"
 	}
-	return driver.Call{Script: script.Announce, Keys: k.WithTerm(), Args: []string{id, itoa(token), k.ElectionChannel(), sharded, itoa(number), value}}
+	return driver.Call{Script: script.ElectionAnnounce, Keys: k.WithTerm(), Args: []string{id, itoa(token), k.ElectionChannel(), sharded, itoa(number), value}}
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
@@ -277,7 +277,7 @@ func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Dura
 		}
 		return leaderOf(state.Holder, state.term), nil
 	}
-	reply, err := c.evalWithin(ctx, driver.Call{Script: script.Leader, Keys: k.WithTerm(), Args: nil}, limit)
+	reply, err := c.evalWithin(ctx, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil}, limit)
 	if err != nil {
 		return Leader{}, unanswered(e.name, k.Lock(), err)
 	}

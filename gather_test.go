@@ -53,11 +53,11 @@ func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 		switch call.Script.Name {
 		case "renew":
 			noted.renewals++
-		case "crowd":
+		case "lock_batch":
 			noted.crowds++
 			noted.scripts += len(call.Keys)/3 - 1
 		}
-		if noted.scripts++; call.Script.Name != "crowd" && len(call.Args) > 0 {
+		if noted.scripts++; call.Script.Name != "lock_batch" && len(call.Args) > 0 {
 			noted.ids = append(noted.ids, call.Args[0])
 		}
 	}
@@ -74,7 +74,7 @@ func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 			for range len(call.Keys) / 3 {
 				results[i].Reply = append(results[i].Reply, "granted 3527400000000063 64 0 1763700000 0")
 			}
-		case "crowd":
+		case "lock_batch":
 			if results[i] = served(call); s.crowd != nil {
 				results[i] = s.crowd(call)
 			}

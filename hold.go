@@ -101,7 +101,7 @@ func (t *tenure) gone() clock.Instant { return max(t.expiry, t.minHold.stays) }
 // each try.
 func (l *line) parting(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
 	if rests > now {
-		return script.Rest, []string{id, millis(rests.Sub(now)), l.owner(), l.shard, fresh}
+		return script.Cooldown, []string{id, millis(rests.Sub(now)), l.owner(), l.shard, fresh}
 	}
 	return script.Unlock, l.unlockArgs(id, fresh)
 }
@@ -172,7 +172,7 @@ func (l *line) leaveBehind(t *tenure, now clock.Instant) <-chan struct{} {
 
 // rest makes L rest where an id still holds it.
 func (c *core) rest(id string, l *line, now, until clock.Instant) *errand {
-	return c.begin(&errand{call: driver.Call{Script: script.Rest, Keys: l.keys[:], Args: []string{id}}, line: l, rests: until, until: until.Add(l.ttl())}, now)
+	return c.begin(&errand{call: driver.Call{Script: script.Cooldown, Keys: l.keys[:], Args: []string{id}}, line: l, rests: until, until: until.Add(l.ttl())}, now)
 }
 
 // restsUntil is when the least time of holding of an id is over; 0: it has none,

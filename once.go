@@ -323,7 +323,7 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 
 // lookOnce fills a NotDueError with what stands in Redis.
 func (c *core) lookOnce(ctx context.Context, name string, k *keyspace.Keys) (*NotDueError, error) {
-	reply, err := c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: k.WithOnce(), Args: nil})
+	reply, err := c.evalPatiently(ctx, driver.Call{Script: script.OnceInspect, Keys: k.WithOnce(), Args: nil})
 	if err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
 	}

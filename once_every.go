@@ -130,7 +130,7 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 
 // look asks which tick is the nearest. It is an error if that can't begin.
 func (s *start) look(ctx context.Context) error {
-	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceLook, Keys: s.keys.WithOnce(), Args: []string{itoa(s.period.Microseconds()), s.given}})
+	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceInspect, Keys: s.keys.WithOnce(), Args: []string{itoa(s.period.Microseconds()), s.given}})
 	if err != nil {
 		return fmt.Errorf("holdfast: %s: %w", s.name, err)
 	}

@@ -39,7 +39,7 @@ type QuorumNode struct {
 func InspectQuorum(ctx context.Context, members ...QuorumMember) []QuorumNode {
 	return eachMember(members, func(m QuorumMember) QuorumNode {
 		node := QuorumNode{Address: m.Address}
-		reply, err := m.eval(ctx, script.QuorumLook)
+		reply, err := m.eval(ctx, script.QuorumInspect)
 		if err == nil {
 			err = node.read(reply)
 		}

@@ -207,7 +207,7 @@ func (r *request) asksFor() string {
 		if len(r.call.Args) > 2 {
 			return r.call.Args[2]
 		}
-	case script.Rest:
+	case script.Cooldown:
 		return r.call.Args[4]
 	}
 	return ""
@@ -394,7 +394,7 @@ func (e *errand) end() {
 	}
 }
 
-// queueLife is how long Q outlives its last lock, see lock.lua: it holds ids for
+// queueLife is how long Q outlives its last lock, see mutex/lock.lua: it holds ids for
 // longer than L does.
 const queueLife = 30 * time.Minute
 

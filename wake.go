@@ -378,7 +378,7 @@ func (w *wake) message(attempt int, payload string) {
 	}
 }
 
-// nearFront is among how many at the front near tells a waiter, see near.lua.
+// nearFront is among how many at the front near tells a waiter, see part/notify_front.lua.
 const nearFront = 16
 
 // nextIn: we are the head, or near it, and are told until when to wait at most. An

@@ -81,7 +81,7 @@ inline remove(p) {
     from = 0; to = 0
 }
 
-/* handover.lua; all processes listen. */
+/* part/hand_over.lua; all processes listen. */
 inline handOver() {
     if
     :: waiting == 0 -> L = NOBODY; PX = 0

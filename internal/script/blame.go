@@ -2,7 +2,6 @@ package script
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,7 +21,7 @@ func Blamed(said string) []string {
 		return nil
 	}
 	n, _ := strconv.Atoi(found[2])
-	for _, s := range slices.Concat(All(), Shared(), Quorum(), Journal()) {
+	for _, s := range all {
 		if s.SHA != found[1] {
 			continue
 		}

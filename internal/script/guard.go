@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// guard is guard.lua in one line, with a space behind it.
-var guard = oneLine(expand("guard"))
+// guard is part/guard.lua in one line, with a space behind it.
+var guard = oneLine(expand("part/guard"))
 
 // Guarded is a script of the user behind the guard. What the user wrote is the
 // rest of the chunk, not the body of a function or a text to compile: whatever is

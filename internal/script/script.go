@@ -1,121 +1,135 @@
-// Package script holds the Lua that holdfast runs inside Redis: one file per
-// operation, embedded. What each takes, answers and writes, and in which order,
-// is written down in docs/protocol.md; that table comes first and the files
-// follow it.
+// Package script holds the Lua that holdfast runs inside Redis, embedded: a folder
+// per family of locks, a file per operation, and in part/ the fragments that several
+// scripts share. What each script takes, answers and writes, and in which order, is
+// written down in docs/protocol.md; that table comes first and the files follow it.
+// Whole scripts stand in testdata/expanded, made by go test ./internal/script -update.
 package script
 
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-//go:embed *.lua
+//go:embed */*.lua
 var files embed.FS
 
-// The operations. See docs/protocol.md.
+const parts = "part/"
+
+// all has every script of the folders, in the order of their paths.
+var all = read()
+
+// The operations on a lock with one holder, which all kinds share that a single
+// server keeps and that are not of the shared kind.
 var (
-	Lock     = load("lock")
-	Unlock   = load("unlock")
-	Cancel   = load("cancel")
-	Renew    = load("renew")
-	Drop     = load("drop")
-	Keep     = load("keep")
-	Repair   = load("repair")
-	Inspect  = load("inspect")
-	Check    = load("check")
-	Sweep    = load("sweep")
-	Replicas = load("replicas")
-	Revoke   = load("revoke")
-	Steal    = load("steal")
-	Take     = load("take")
-	Adopt    = load("adopt")
-	Exported = load("exported")
-	Announce = load("announce")
-	Leader   = load("leader")
-	Rest     = load("rest")
-	Held     = load("held")
+	Lock          = load("mutex/lock")
+	LockBatch     = load("mutex/lock_batch")
+	Unlock        = load("mutex/unlock")
+	UnlockKeyOnly = load("mutex/unlock_key_only")
+	Cooldown      = load("mutex/cooldown")
+	Cancel        = load("mutex/cancel")
+	Renew         = load("mutex/renew")
+	RenewKeyOnly  = load("mutex/renew_key_only")
+	Held          = load("mutex/held")
+	Inspect       = load("mutex/inspect")
+	Revoke        = load("mutex/revoke")
+	Steal         = load("mutex/steal")
+	Take          = load("mutex/take")
+	Adopt         = load("mutex/adopt")
+	Exported      = load("mutex/exported")
+	Repair        = load("mutex/repair")
+	Check         = load("mutex/check")
+	Sweep         = load("mutex/sweep")
+	Replicas      = load("mutex/replicas")
 
-	MultiLock = load("multi_lock")
-	Crowd     = load("crowd")
+	MultiLock = load("multi/lock")
+)
 
-	DetailsNote = load("details_note")
-	DetailsLook = load("details_look")
+// The operations on a semaphore or an RWMutex.
+var (
+	SharedLock          = load("shared/lock")
+	SharedUnlock        = load("shared/unlock")
+	SharedUnlockKeyOnly = load("shared/unlock_key_only")
+	SharedRenew         = load("shared/renew")
+	SharedRenewKeyOnly  = load("shared/renew_key_only")
+	SharedHeld          = load("shared/held")
+	SharedResize        = load("shared/resize")
+	SharedInspect       = load("shared/inspect")
+	SharedRevoke        = load("shared/revoke")
+	SharedSteal         = load("shared/steal")
+)
+
+// The operations on one node of a quorum. See docs/quorum.md.
+var (
+	QuorumLock    = load("quorum/lock")
+	QuorumRaise   = load("quorum/raise")
+	QuorumRenew   = load("quorum/renew")
+	QuorumRepair  = load("quorum/repair")
+	QuorumUnlock  = load("quorum/unlock")
+	QuorumHeld    = load("quorum/held")
+	QuorumMark    = load("quorum/mark")
+	QuorumInspect = load("quorum/inspect")
+)
+
+// The operations of an election beyond those of its lock.
+var (
+	ElectionAnnounce = load("election/announce")
+	ElectionLeader   = load("election/leader")
 )
 
 // The operations of a Once and of a tick of a schedule.
 var (
-	OnceLock  = load("once_lock")
-	OnceBegin = load("once_begin")
-	OnceEnd   = load("once_end")
-	OnceLook  = load("once_look")
+	OnceLock    = load("once/lock")
+	OnceBegin   = load("once/begin")
+	OnceEnd     = load("once/end")
+	OnceInspect = load("once/inspect")
 )
 
-// The operations of package journal.
+// The operations of package journal, and what Clients write about their processes.
 var (
-	JournalWrite = load("journal_write")
-	JournalRead  = load("journal_read")
-	JobNote      = load("job_note")
-	JobList      = load("job_list")
+	JournalWrite = load("journal/write")
+	JournalRead  = load("journal/read")
+	JobNote      = load("job/note")
+	JobList      = load("job/list")
+
+	DetailsNote    = load("details/note")
+	DetailsInspect = load("details/inspect")
 )
 
-// Journal lists those.
-func Journal() []*driver.Script { return []*driver.Script{JournalWrite, JournalRead, JobNote, JobList} }
-
-// The operations on one node of a quorum. See docs/quorum.md.
-var (
-	QuorumLock   = load("quorum_lock")
-	QuorumRaise  = load("quorum_raise")
-	QuorumRenew  = load("quorum_renew")
-	QuorumRepair = load("quorum_repair")
-	QuorumUnlock = load("quorum_unlock")
-	QuorumMark   = load("quorum_mark")
-	QuorumLook   = load("quorum_look")
-	QuorumHeld   = load("quorum_held")
-)
-
-// The operations on a lock of a shared kind: a semaphore or an RWMutex.
-var (
-	SharedLock    = load("shared_lock")
-	SharedUnlock  = load("shared_unlock")
-	SharedRenew   = load("shared_renew")
-	SharedDrop    = load("shared_drop")
-	SharedKeep    = load("shared_keep")
-	SharedResize  = load("shared_resize")
-	SharedInspect = load("shared_inspect")
-	SharedRevoke  = load("shared_revoke")
-	SharedSteal   = load("shared_steal")
-	SharedHeld    = load("shared_held")
-)
-
-// Shared lists those.
-func Shared() []*driver.Script {
-	return []*driver.Script{SharedLock, SharedUnlock, SharedRenew, SharedDrop, SharedKeep, SharedResize, SharedInspect, SharedRevoke, SharedSteal, SharedHeld}
+// load returns the script of the file family/operation.
+func load(file string) *driver.Script {
+	for i := range all {
+		if all[i].Path == file {
+			return all[i].Script
+		}
+	}
+	panic("holdfast: no script " + file)
 }
 
-// Quorum lists those.
-func Quorum() []*driver.Script {
-	return []*driver.Script{QuorumLock, QuorumRaise, QuorumRenew, QuorumRepair, QuorumUnlock, QuorumMark, QuorumLook, QuorumHeld}
-}
-
-// All lists the scripts of one master that the other lists do not have.
-func All() []*driver.Script {
-	return []*driver.Script{Lock, Unlock, Cancel, Renew, Drop, Keep, Repair, Inspect, Check, Sweep, Replicas, Revoke, Steal, Take, Adopt, Announce, Leader, Rest, MultiLock, Crowd, OnceLock, OnceBegin, OnceEnd, OnceLook, DetailsNote, DetailsLook, Exported, Held}
-}
-
-// load reads name.lua and puts each file that a line "-- include FILE" names in
-// that line's place. The place matters: what stands before it runs without
-// paying for the functions that the included file makes.
-func load(name string) *driver.Script {
-	return driver.NewScript(name, expand(name))
-}
-
-func expand(name string) string {
-	text, err := files.ReadFile(name + ".lua")
+func read() []File {
+	names, err := fs.Glob(files, "*/*.lua")
 	if err != nil {
-		panic(fmt.Sprintf("holdfast: script %s: %v", name, err))
+		panic(fmt.Sprintf("holdfast: %v", err))
+	}
+	var found []File
+	for _, name := range names {
+		if !strings.HasPrefix(name, parts) {
+			found = append(found, newFile(strings.TrimSuffix(name, ".lua")))
+		}
+	}
+	return found
+}
+
+// expand reads the file and puts each fragment that a line "-- include FILE" names in
+// that line's place. The place matters: what stands before it runs without paying for
+// the functions that the fragment makes.
+func expand(file string) string {
+	text, err := files.ReadFile(file + ".lua")
+	if err != nil {
+		panic(fmt.Sprintf("holdfast: script %s: %v", file, err))
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {

@@ -102,7 +102,7 @@ func TestCrowdIsLockAndUnlock(t *testing.T) {
 			names, locks, before = append(names, n), append(locks, ttl != ""), append(before, n.looks(t, crowded))
 			keys, lines, args = append(keys, n.L, n.F), append(lines, n.Q), append(args, "client.mine.5000|o", ttl)
 		}
-		call := append(append(append([]any{"EVAL", script.Crowd.Source, 3 * len(names)}, keys...), lines...), args...)
+		call := append(append(append([]any{"EVAL", script.LockBatch.Source, 3 * len(names)}, keys...), lines...), args...)
 		said := strings.Split(strings.TrimSpace(crowded.MustDo(t, call...)), "\n")
 		if len(said) != len(names) {
 			t.Fatalf("%d names, answer %q", len(names), said)
@@ -158,7 +158,7 @@ func TestCrowdWithANameTwice(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	crowd := func(args ...any) string {
-		call := []any{"EVAL", script.Crowd.Source, 6, "n", "holdfast/fence:{n}", "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "holdfast/queue:{n}", "64"}
+		call := []any{"EVAL", script.LockBatch.Source, 6, "n", "holdfast/fence:{n}", "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "holdfast/queue:{n}", "64"}
 		return strings.TrimSpace(s.MustDo(t, append(call, args...)...))
 	}
 	s.MustDo(t, "SET", "holdfast/fence:{n}", "3400000000000000", "PX", 100_000)

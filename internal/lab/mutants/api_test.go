@@ -2,16 +2,16 @@ package mutants
 
 // apiMutants are the guards of holds without a process: RenewExported and its like.
 var apiMutants = []mutant{
-	{guard: "exported: what was revoked is not prolonged", file: "internal/script/exported.lua", name: "TestExportedIsRevoked",
+	{guard: "exported: what was revoked is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedIsRevoked",
 		edits: []string{"if order then return {order, reason} end", ""}},
-	{guard: "exported: what was adopted is over", file: "internal/script/exported.lua", name: "TestExportedThatWasAdopted",
+	{guard: "exported: what was adopted is over", file: "internal/script/mutex/exported.lua", name: "TestExportedThatWasAdopted",
 		edits: []string{"if order == 'adopted' then", "if order == 'adopted' then order = nil elseif false then"}},
-	{guard: "exported: another's name is not prolonged", file: "internal/script/exported.lua", name: "TestExportedIsKept",
+	{guard: "exported: another's name is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedIsKept",
 		edits: []string{"if holder ~= id then return {'lost', holder or '', us} end", ""}},
-	{guard: "exported: a ghost is not prolonged", file: "internal/script/exported.lua", name: "TestExportedGhost",
+	{guard: "exported: a ghost is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedGhost",
 		edits: []string{"if fence > tonumber(ARGV[2]) then", "if false then"}},
-	{guard: "exported: the fence is prolonged", file: "internal/script/exported.lua", name: "TestExportedKeepsTheFence",
-		edits: []string{"  -- include reserve.lua\n", ""}},
+	{guard: "exported: the fence is prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedKeepsTheFence",
+		edits: []string{"  -- include part/reserve_tokens.lua\n", ""}},
 	{guard: "exported: looking changes nothing", file: "exported.go", name: "TestExportedIsChecked",
 		edits: []string{"c.lookExported(ctx, text, \"CheckExported\")", "c.lookExported(ctx, text, \"CheckExported\", \"renew\")"}},
 	{guard: "exported: what is left counts from the request", file: "exported.go", name: "TestExportedRenewalIsLate",

@@ -2,15 +2,15 @@ package mutants
 
 // clockMutants are the guards against clocks of servers that step.
 var clockMutants = []mutant{
-	{guard: "shared: a step back within a script leaves L its expiry", file: "internal/script/shared_handover.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepWithinAScript",
+	{guard: "shared: a step back within a script leaves L its expiry", file: "internal/script/part/shared_hand_over.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepWithinAScript",
 		edits: []string{"    redis.call('PEXPIRE', L, string.format('%.0f', math.ceil((latest - us) / 1000)))\n", ""}},
-	{guard: "shared: and its kind", file: "internal/script/shared_handover.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepWithinAScript",
+	{guard: "shared: and its kind", file: "internal/script/part/shared_hand_over.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepWithinAScript",
 		edits: []string{"string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))", "string.format('%.0f', us))"}},
-	{guard: "lock: a step longer than a line lives is no error", file: "internal/script/lock.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
+	{guard: "lock: a step longer than a line lives is no error", file: "internal/script/mutex/lock.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
 		edits: []string{"redis.call('ZRANK', Q, id) or 0 end", "redis.call('ZRANK', Q, id) end"}},
-	{guard: "shared_lock: a step longer than a line lives is no error", file: "internal/script/shared_lock.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
+	{guard: "shared_lock: a step longer than a line lives is no error", file: "internal/script/shared/lock.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
 		edits: []string{"redis.call('ZRANK', Q, id) or 0", "redis.call('ZRANK', Q, id)"}},
-	{guard: "rest: a step longer than a line lives is no error", file: "internal/script/rest.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
+	{guard: "rest: a step longer than a line lives is no error", file: "internal/script/mutex/cooldown.lua", pkg: "./internal/lab/verify/wallclock", name: "TestStepLongerThanALineLives",
 		edits: []string{"redis.call('ZRANK', Q, fresh) or 0", "redis.call('ZRANK', Q, fresh)"}},
 	{guard: "clock: that of the bubble", file: "internal/clock/clock_linux.go", pkg: "./embedded", name: "TestRenewedInABubble",
 		edits: []string{"if InBubble() {", "if false {"}},

@@ -18,7 +18,7 @@ var waitMutants = []mutant{
 		edits: []string{"now.Sub(t.late) <= l.c.options.retryWindow()", "true", "return follows && !g.pushed", "return follows", "t.score, t.late = queued, true, a.score, 0", "t.score = queued, true, a.score"}},
 	{guard: "too slow: not long after each other", file: "ask.go", name: "TestSlowNowAndThenIsNotTooSlow",
 		edits: []string{"now.Sub(t.late) <= l.c.options.retryWindow()", "true"}},
-	{guard: "wait: a foreign score is no arrival", file: "internal/script/newest.lua", pkg: "./internal/lab/client", name: "TestForeignScoreIsNoArrival",
+	{guard: "wait: a foreign score is no arrival", file: "internal/script/part/last_arrival.lua", pkg: "./internal/lab/client", name: "TestForeignScoreIsNoArrival",
 		edits: []string{"if newest >= 9e15 then newest = 0 end", ""}},
 	{guard: "wait: without a subscription it tries", file: "ask.go", name: "TestWaitsWithoutASubscription",
 		edits: []string{"!l.wake.up && !l.wake.refused", "!l.wake.up"}},

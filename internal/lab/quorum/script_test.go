@@ -52,7 +52,7 @@ func (n *quorumNode) try(s *driver.Script, args ...string) ([]string, error) {
 		keys = keys[:2]
 	case script.QuorumUnlock:
 		keys = []string{"L", "wanted"}
-	case script.QuorumMark, script.QuorumLook:
+	case script.QuorumMark, script.QuorumInspect:
 		keys = keys[2:]
 	}
 	return n.store.Eval(n.t.Context(), driver.Call{Script: s, Keys: keys, Args: args})

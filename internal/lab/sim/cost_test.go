@@ -208,7 +208,7 @@ func TestCostOfElections(t *testing.T) {
 		}
 		announced := 0
 		for _, kind := range m.commands(func() { time.Sleep(time.Hour) }) {
-			if kind == "announce" {
+			if kind == "election_announce" {
 				announced++
 			}
 		}
@@ -227,7 +227,7 @@ func TestCostOfElections(t *testing.T) {
 		}()
 		looks := 0
 		for _, kind := range m.commands(func() { time.Sleep(20 * time.Minute) }) {
-			if kind == "leader" {
+			if kind == "election_leader" {
 				looks++
 			}
 		}

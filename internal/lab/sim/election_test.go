@@ -155,7 +155,7 @@ func TestIdleObserverIsCheap(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		looks := 0
 		s.on(func(step sim.Step, _ *sim.Fate) {
-			if step.Kind == "leader" {
+			if step.Kind == "election_leader" {
 				looks++
 			}
 		})
@@ -202,7 +202,7 @@ func TestLostAnnouncement(t *testing.T) {
 func TestLateAnnouncement(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "announce" && step.Process == 0 {
+			if step.Kind == "election_announce" && step.Process == 0 {
 				f.Again = 2 * time.Second
 			}
 		})
@@ -226,7 +226,7 @@ func TestLateAnnouncement(t *testing.T) {
 // the leader does not wait for it for long.
 func TestAnnouncementIsRepeated(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "announce" && step.N == 0 })
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "election_announce" && step.N == 0 })
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		d := s.observes(p1)
 		defer d.stop()

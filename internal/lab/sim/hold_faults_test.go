@@ -68,7 +68,7 @@ func TestMinHoldLostAnswer(t *testing.T) {
 			s.subscribe(p0, p1)
 			began := time.Now()
 			s.on(func(step sim.Step, f *sim.Fate) {
-				if step.Kind == "rest" && time.Since(began) < 10*time.Second {
+				if step.Kind == "cooldown" && time.Since(began) < 10*time.Second {
 					lose(f)
 				}
 			})
@@ -93,7 +93,7 @@ func TestMinHoldDoubledRelease(t *testing.T) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0, p1)
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "rest" {
+			if step.Kind == "cooldown" {
 				f.Twice, f.Again = true, 25*time.Second
 			}
 		})
@@ -122,7 +122,7 @@ func TestMinHoldLateGrant(t *testing.T) {
 			if step.Process == 0 && step.Kind == "grant" {
 				f.Twice, f.Again = true, time.Second
 			}
-			f.LoseOut = step.Kind == "rest" && step.N == 0
+			f.LoseOut = step.Kind == "cooldown" && step.N == 0
 		})
 		before := s.lock(p2, "n")
 		waits := s.waitsToKeep(p0, "n", time.Minute)
@@ -141,7 +141,7 @@ func TestMinHoldLost(t *testing.T) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
 		s.subscribe(p0, p1)
 		s.on(func(step sim.Step, f *sim.Fate) {
-			f.LoseOut = step.Process == 0 && (step.Kind == "renew" && len(step.Args) < 3 || step.Kind == "rest" && step.N < 3) ||
+			f.LoseOut = step.Process == 0 && (step.Kind == "renew" && len(step.Args) < 3 || step.Kind == "cooldown" && step.N < 3) ||
 				step.Process == 0 && step.Kind == "renew" && step.N > 1
 		})
 		first := s.keeps(p0, "n", 30*time.Second)
@@ -191,7 +191,7 @@ func TestMinHoldWhileASlotMoves(t *testing.T) {
 		s.subscribe(p1)
 		moves := true
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if moves && step.Process == 0 && (step.Kind == "renew" || step.Kind == "rest") {
+			if moves && step.Process == 0 && (step.Kind == "renew" || step.Kind == "cooldown") {
 				f.Refuse = "TRYAGAIN Multiple keys request during rehashing of slot"
 			}
 		})
@@ -247,7 +247,7 @@ func TestMinHoldGhost(t *testing.T) {
 		s.subscribe(p0)
 		first := s.keeps(p0, "n", 30*time.Second)
 		s.on(func(step sim.Step, f *sim.Fate) {
-			f.LoseOut = step.Kind == "renew" && time.Since(first.held.Got) < 10*time.Second || step.Kind == "rest" && time.Since(first.held.Got) < 20*time.Second
+			f.LoseOut = step.Kind == "renew" && time.Since(first.held.Got) < 10*time.Second || step.Kind == "cooldown" && time.Since(first.held.Got) < 20*time.Second
 		})
 		<-first.Done()
 		s.Watch.Leaves(first.held)

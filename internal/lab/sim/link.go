@@ -260,7 +260,7 @@ func (w *World) run(l *Link, call driver.Call) ([]string, error) {
 	if call.Script.Name == "replicas" { // the server inside has none
 		return []string{strconv.Itoa(len(w.replicas))}, nil
 	}
-	if call.Script.Name == "once_look" { // it speaks of no id, and changes nothing
+	if call.Script.Name == "once_inspect" { // it speaks of no id, and changes nothing
 		return w.server.Eval(context.Background(), call)
 	}
 	if w.sharded {

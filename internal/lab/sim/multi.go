@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-const multiLock, crowd = "multi_lock", "crowd"
+const multiLock, crowd = "multi_lock", "lock_batch"
 
 // each are the calls that a call is to the watch: a lock of several names is one
 // of each, a crowd a lock or an unlock of each.

@@ -42,7 +42,7 @@ func (s Step) Waits() bool {
 
 // Queues is the fresh id that an unlock, or a rest, may queue, or "".
 func (s Step) Queues() string {
-	if s.Kind != "unlock" && s.Kind != "rest" {
+	if s.Kind != "unlock" && s.Kind != "cooldown" {
 		return ""
 	}
 	return gains(s.Kind, s.Args)
@@ -52,7 +52,7 @@ func (s Step) Queues() string {
 // to; "": none.
 func gains(script string, args []string) string {
 	switch {
-	case script == "rest":
+	case script == "cooldown":
 		return args[4]
 	case script != "unlock":
 		return args[0]

@@ -98,7 +98,7 @@ func TestProclaimRefuses(t *testing.T) {
 func TestLateProclaim(t *testing.T) {
 	play(t, func(_ *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "announce" && step.N <= 1 {
+			if step.Kind == "election_announce" && step.N <= 1 {
 				f.Again = 2 * time.Second
 			}
 		})
@@ -121,7 +121,7 @@ func TestLateProclaim(t *testing.T) {
 func TestProclaimAfterALoss(t *testing.T) {
 	play(t, func(_ *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) {
-			if step.Kind == "announce" && step.N == 1 {
+			if step.Kind == "election_announce" && step.N == 1 {
 				f.Again = 2 * time.Second
 			}
 		})
@@ -175,7 +175,7 @@ func TestProclaimIsLost(t *testing.T) {
 // The answer does not come within the caller's time: the value is noted in the background.
 func TestProclaimIsRepeated(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "announce" && (step.N == 1 || step.N == 2) })
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "election_announce" && (step.N == 1 || step.N == 2) })
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		a := s.leads(p0, "a")
 		d := s.observes(p1)

@@ -284,7 +284,7 @@ func (s *Story) fate(step Step) Fate {
 		return plain
 	}
 	if f.Again > 0 && !step.Push {
-		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "rest" || step.Kind == "adopt" || step.Kind == "take" || step.Kind == "shared_lock" || step.Kind == multiLock || step.Kind == crowd
+		s.ghosts = s.ghosts || step.Kind == "lock" || step.Kind == "unlock" || step.Kind == "cooldown" || step.Kind == "adopt" || step.Kind == "take" || step.Kind == "shared_lock" || step.Kind == multiLock || step.Kind == crowd
 	}
 	return f
 }

@@ -16,11 +16,11 @@ var (
 		"node frozen", "node restarted", "node emptied", "node's clock jumps",
 	}
 	everyFate = []string{ // of these each fate
-		"lock", "unlock", "cancel", "renew", "rest", "inspect", "subscribe",
+		"lock", "unlock", "cancel", "renew", "cooldown", "inspect", "subscribe",
 		"shared_lock", "shared_unlock", "shared_renew", "multi_lock",
 	}
 	someFate = []string{ // these are rare
-		"revoke", "steal", "adopt", "leader", "announce", "once_begin", "once_end", "once_look", "guarded",
+		"revoke", "steal", "adopt", "election_leader", "election_announce", "once_begin", "once_end", "once_inspect", "guarded",
 		"quorum_lock", "quorum_unlock", "quorum_renew", "quorum_raise",
 	}
 	pushes     = []string{"grant", "next", "recall"}

@@ -233,14 +233,14 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 	switch {
 	case (kind == "lock" || kind == "shared_lock") && w.gone[id]:
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
-	case kind == "cancel" || kind == "unlock" || kind == "rest" || kind == "shared_unlock":
+	case kind == "cancel" || kind == "unlock" || kind == "cooldown" || kind == "shared_unlock":
 		w.gone[id] = true
 		if kind == "shared_unlock" && len(args) > 2 {
 			for _, former := range args[2:] {
 				w.gone[former] = true
 			}
 		}
-		if fresh := gains(kind, args); (kind == "unlock" || kind == "rest") && w.gone[fresh] {
+		if fresh := gains(kind, args); (kind == "unlock" || kind == "cooldown") && w.gone[fresh] {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
 	}

@@ -1,6 +1,6 @@
 package master
 
-// survey is that of handover.lua: the first that lives and the next one. The id
+// survey is that of part/hand_over.lua: the first that lives and the next one. The id
 // mine counts as living, gone as dead. It never sees 500 dead here.
 func (w *world) survey(mine, gone id) (chosen, following id) {
 	for _, i := range w.Q {
@@ -26,7 +26,7 @@ func (w *world) bury(before id) {
 	}
 }
 
-// handOver is that of handover.lua.
+// handOver is that of part/hand_over.lua.
 func (w *world) handOver(chosen, following, mine id) {
 	if w.place(chosen) >= 0 || chosen == 0 {
 		w.bury(chosen)
@@ -71,7 +71,7 @@ func (w *world) hold(i id, px, unclaimed int8) {
 	}
 }
 
-// publish is that of wake.lua. Who does not listen hears nothing.
+// publish is that of part/notify.lua. Who does not listen hears nothing.
 func (w *world) publish(m Msg) {
 	if !w.Sub[m.to()] {
 		w.note(unheard)

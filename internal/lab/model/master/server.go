@@ -90,7 +90,7 @@ func (w *world) unheardOf(i id) {
 	}
 }
 
-// lock is lock.lua, for both modes.
+// lock is mutex/lock.lua, for both modes.
 func (w *world) lock(r, a *Msg) {
 	waiting := w.waiting()
 	switch {
@@ -127,7 +127,7 @@ func (w *world) lock(r, a *Msg) {
 	w.lockQueues(r, a)
 }
 
-// lockQueues is lock.lua for one that waits while another has the name, or
+// lockQueues is mutex/lock.lua for one that waits while another has the name, or
 // stands in front.
 func (w *world) lockQueues(r, a *Msg) {
 	rank := w.place(r.ID)
@@ -184,7 +184,7 @@ func (w *world) queued(a *Msg, i id, rank int, age int8) {
 	}
 }
 
-// reserve is reserve.lua and fence.lua.
+// reserve is part/reserve_tokens.lua and part/read_fence.lua.
 func (w *world) reserve() (base, size int8) {
 	base, size = w.F+1, w.m.Stride
 	if w.m.Mutant != NoReserve {
@@ -193,7 +193,7 @@ func (w *world) reserve() (base, size int8) {
 	return base, size
 }
 
-// unlock is unlock.lua.
+// unlock is mutex/unlock.lua.
 func (w *world) unlock(r, a *Msg) {
 	if w.L != 0 && w.m.Mutant == NoIDCheck {
 		w.L = r.ID
@@ -236,7 +236,7 @@ func (w *world) unlock(r, a *Msg) {
 	w.queued(a, r.Fresh, w.place(r.Fresh), r.Age)
 }
 
-// cancel is cancel.lua.
+// cancel is mutex/cancel.lua.
 func (w *world) cancel(i id) {
 	rank, free := w.place(i), w.L == 0 || w.L == i
 	if !free && rank != 0 {
@@ -267,7 +267,7 @@ func (w *world) cancel(i id) {
 	}
 }
 
-// renew is renew.lua, without orders and least lives.
+// renew is mutex/renew.lua, without orders and least lives.
 func (w *world) renew(r, a *Msg) {
 	if w.L == 0 && w.m.Mutant == Recreate {
 		w.hold(r.ID, w.m.TTL, 0)

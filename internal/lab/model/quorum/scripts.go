@@ -11,7 +11,7 @@ type world struct {
 
 func (w *world) note(n model.Note) { w.step.Add(n) }
 
-// guard is quorum_guard.lua: whether the node is of the quorum that is meant. A
+// guard is part/quorum_check_member.lua: whether the node is of the quorum that is meant. A
 // restart is noticed here.
 func (w *world) guard(n *Node, try int) bool {
 	if n.Mark != w.m.wants(try) && (w.m.Mutant != NoMarker || n.Mark != unmarked) {
@@ -39,7 +39,7 @@ func (w *world) is(n *Node, try int) bool {
 	return int(n.L) == try+1
 }
 
-// vote is quorum_lock.lua.
+// vote is quorum/lock.lua.
 func (w *world) vote(n *Node, try int) (granted bool, c int8) {
 	switch {
 	case !w.guard(n, try):
@@ -75,7 +75,7 @@ func (w *world) propose(n *Node, try int) int8 {
 	return max(n.F+1, p)
 }
 
-// raise is quorum_raise.lua.
+// raise is quorum/raise.lua.
 func (w *world) raise(n *Node, try int) bool {
 	v := &n.Votes[try]
 	given, token := v.Given, v.Raise
@@ -93,7 +93,7 @@ func (w *world) raise(n *Node, try int) bool {
 	return true
 }
 
-// renew is quorum_renew.lua.
+// renew is quorum/renew.lua.
 func (w *world) renew(n *Node, try int) {
 	v := &n.Votes[try]
 	switch {
@@ -112,7 +112,7 @@ func (w *world) renew(n *Node, try int) {
 	}
 }
 
-// repair is quorum_repair.lua.
+// repair is quorum/repair.lua.
 func (w *world) repair(n *Node, try int) {
 	v := &n.Votes[try]
 	v.Renew = noRenewal
@@ -125,7 +125,7 @@ func (w *world) repair(n *Node, try int) {
 	v.Repair = true
 }
 
-// unlock is quorum_unlock.lua.
+// unlock is quorum/unlock.lua.
 func (w *world) unlock(n *Node, try int) {
 	if !w.is(n, try) {
 		w.note(unlockNotHeld)

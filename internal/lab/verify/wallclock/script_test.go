@@ -85,7 +85,7 @@ func TestStepLongerThanALineLives(t *testing.T) {
 	}{
 		{script.Lock, []any{"client.1.1000|o", 1}, ask},
 		{script.SharedLock, []any{"client.1.1000.s1|o", 1, "wait", 0, ""}, []any{"client.2.1000.s1|o", 1, "wait", 0, ""}},
-		{script.Rest, nil, []any{"client.1.1000|o", 1000, "o", "", "client.2.1000|o"}},
+		{script.Cooldown, nil, []any{"client.1.1000|o", 1000, "o", "", "client.2.1000|o"}},
 	} {
 		t.Run(c.lua.Name, func(t *testing.T) {
 			t.Parallel()

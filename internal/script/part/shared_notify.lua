@@ -1,0 +1,26 @@
+-- shared_wake: who of the shared kinds listens, and how to tell them. Functions.
+-- needs: suffix
+
+local refused = '' -- what the server said when it refused to publish
+
+local function channel(id)
+  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
+  return client and 'holdfast/wake:' .. client .. suffix or ''
+end
+
+-- listeners asks for many ids at once: how many listen to the one at i stands at
+-- 2 i.
+local function listeners(ids)
+  local names = {}
+  for i, id in ipairs(ids) do names[i] = channel(id) end
+  return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
+end
+
+local function publish(id, message)
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) ~= 'table' then return sent end
+  refused = sent.err
+  return 0
+end
+
+-- include part/notify_front.lua

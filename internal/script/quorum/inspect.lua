@@ -1,0 +1,11 @@
+-- quorum_look: what a server says of its part in a quorum. Writes nothing.
+-- KEYS M
+-- ARGV -
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+-- include part/quorum_run_id.lua
+local run_before, till, mark = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):(.+)$')
+local persistence = redis.pcall('INFO', 'persistence')
+local aof = type(persistence) == 'string' and string.match(persistence, 'aof_enabled:(%d)') or '0'
+return {'node', us, run, string.match(info, 'uptime_in_seconds:(%d+)') or '0', aof,
+  mark or '', run_before or '', till or '0'}

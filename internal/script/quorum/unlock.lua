@@ -1,0 +1,24 @@
+-- quorum_unlock: takes an id off one node, whatever it was there. A Client that comes back is
+-- told for how long another has the name marked as wanted, and is marked behind that.
+-- KEYS L wanted
+-- ARGV id, [in how many ms after its turn the Client is back]
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, id = KEYS[1], ARGV[1]
+-- include part/quorum_run_id.lua
+
+-- include part/read_holder.lua
+local held = holder and string.match(holder, '^(.*):%d+$') == id
+if held then redis.call('DEL', L) end
+local back, left = tonumber(ARGV[2]), -2
+if back then
+  local wanted, me = KEYS[2], string.match(id, '^[^.]*')
+  left = redis.call('PTTL', wanted)
+  if left > 0 and redis.pcall('GET', wanted) == me then
+    left = -2
+  elseif left > 0 then
+    redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) -- full memory refuses it
+  end
+end
+if held then return {'released', '', run, left} end
+return {'not held', holder or '', us, '', run, left}

@@ -1,0 +1,42 @@
+-- shared_steal: takes its part from one holder, makes holders of those who fit then,
+-- and leaves word for the one who had it.
+-- KEYS L F Q H, revocation key of id
+-- ARGV id, shard suffix, reason
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local L, F, Q, H, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local id, suffix, word, sized = ARGV[1], ARGV[2], 'stolen|' .. ARGV[3], nil -- a lock stores the size
+
+-- include part/shared_ids.lua
+local kind = kind_of(id)
+-- include part/shared_read_state.lua
+local held = not foreign and not other and over_of(redis.call('ZSCORE', H, id)) > us
+if not held and redis.call('GET', revocation) ~= word then return {'not held', foreign or '', us} end
+local now, fence, pushed, base, room
+-- include part/read_fence.lua
+-- include part/shared_notify.lua
+-- include part/shared_survey_queue.lua
+-- include part/shared_expiries.lua
+-- include part/shared_hand_over.lua
+
+local plan
+if seen[1] and not other then
+  local capacity = tonumber(seen[2])
+  -- include part/shared_count_used.lua
+  if held then used = used - weight_of(id) end
+  plan = survey('', '', used, capacity)
+  if plan.other then plan = {grants = {}, drop = {}, never = {}, missed = {}} end
+end
+if held then
+  local ttl = ttl_of(id)
+  redis.call('PEXPIRE', revocation, ttl) -- first: full memory never refuses it, and then nothing that follows
+  redis.call('SET', revocation, word, 'PX', ttl)
+end
+if plan then
+  handover(plan, '', held and id or '', tonumber(seen[2]))
+elseif held then
+  redis.call('ZREM', H, id) -- L was deleted alone: the waiters ask by themselves
+end
+if held then publish(id, 'revoked ') end
+if plan and plan.more and not plan.first then return {'again', us} end -- it goes on with those behind
+return {'taken', refused}
