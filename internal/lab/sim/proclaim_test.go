@@ -175,7 +175,9 @@ func TestProclaimIsLost(t *testing.T) {
 // The answer does not come within the caller's time: the value is noted in the background.
 func TestProclaimIsRepeated(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "election_announce" && (step.N == 1 || step.N == 2) })
+		s.on(func(step sim.Step, f *sim.Fate) {
+			f.LoseOut = step.Kind == "election_announce" && (step.N == 1 || step.N == 2)
+		})
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		a := s.leads(p0, "a")
 		d := s.observes(p1)
