@@ -202,14 +202,14 @@ func tryLeaseFile(path string) error {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return &exitError{exitConfig, fmt.Errorf("--lease-file: %w", err)}
+		return exitWith(exitConfig, fmt.Errorf("--lease-file: %w", err))
 	}
 	return nil
 }
 
 func writeLeaseFile(path, text string) error {
 	if err := replaceFile(path, []byte(text+"\n"), leaseFileMode); err != nil {
-		return &exitError{exitConfig, fmt.Errorf("--lease-file: %w", err)}
+		return exitWith(exitConfig, fmt.Errorf("--lease-file: %w", err))
 	}
 	return nil
 }

@@ -105,9 +105,9 @@ func (a *app) audit(ctx context.Context, prefix string, since time.Duration) err
 	case err != nil:
 		return err
 	case report.Verdict == journal.Refuted:
-		return &exitError{code: exitRefuted}
+		return exitWith(exitRefuted, nil)
 	case report.Verdict == journal.Unproven:
-		return &exitError{code: exitUnproven}
+		return exitWith(exitUnproven, nil)
 	}
 	return nil
 }

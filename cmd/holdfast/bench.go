@@ -85,7 +85,7 @@ func (a *app) bench(ctx context.Context, each time.Duration) (err error) {
 	a.say("loading %s for about %s, with the name %s", publicURL(a.redisURL), age(3*each), b.name)
 	for _, measure := range []func() error{b.roundTrip, b.lockAndRelease, b.handOver} {
 		if err := measure(); ctx.Err() != nil {
-			return &exitError{code: exitInterrupted}
+			return exitWith(exitInterrupted, nil)
 		} else if err != nil {
 			return err
 		}

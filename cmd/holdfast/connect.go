@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func openStoreWith(ctx context.Context, serverURL string, options *rueidisstore.
 		err   error
 	}
 	if _, err := rueidisstore.ParseURL(serverURL); err != nil {
-		return nil, usagef("the URL: %s", firstOf(schemeError(serverURL), strings.TrimPrefix(err.Error(), "rueidisstore: url: ")))
+		return nil, usagef("the URL: %s", cmp.Or(schemeError(serverURL), strings.TrimPrefix(err.Error(), "rueidisstore: url: ")))
 	}
 	result := make(chan opened, 1)
 	go func() {

@@ -21,17 +21,17 @@ func dialError(serverURL string, err error) error {
 	_, answered := errors.AsType[driver.ServerError](err)
 	switch {
 	case denied(text):
-		return &exitError{exitNoPerm, fmt.Errorf("%s refused: %s", shown, text)}
+		return exitWith(exitNoPerm, fmt.Errorf("%s refused: %s", shown, text))
 	case answered && !notReady(text):
 		return usagef("the URL does not fit the server %s: %s%s", shown, text, misfit(text))
 	case answered:
-		return &exitError{exitUnreachable, fmt.Errorf("%s is not ready: %s", shown, text)}
+		return exitWith(exitUnreachable, fmt.Errorf("%s is not ready: %s", shown, text))
 	case strings.Contains(text, "not part of a cluster"):
 		return usagef("the URL does not fit the server: %s", text)
 	case strings.Contains(text, "unknown message type: 21"): // the first byte of an alert
 		return usagef("%s wants TLS: add an s to the scheme of its URL, as in rediss://", shown)
 	case strings.Contains(text, "unknown message type"):
-		return &exitError{exitUnreachable, fmt.Errorf("%s is not a Redis server (%s)", shown, text)}
+		return exitWith(exitUnreachable, fmt.Errorf("%s is not a Redis server (%s)", shown, text))
 	}
 	hint := ""
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -40,7 +40,7 @@ func dialError(serverURL string, err error) error {
 			hint = "; if it has no TLS, use redis://"
 		}
 	}
-	return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, otherServer)}
+	return exitWith(exitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, otherServer))
 }
 
 // address is a host with a port, which holds no password.

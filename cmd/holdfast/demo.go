@@ -144,7 +144,7 @@ func (a *app) demo(ctx context.Context, o demoOptions, onServer bool) error {
 	results, frozen, err := a.playAll(ctx, sale, o.processes)
 	if ctx.Err() != nil {
 		a.say("interrupted; the demo has removed its keys")
-		return &exitError{code: exitInterrupted}
+		return exitWith(exitInterrupted, nil)
 	}
 	if err != nil {
 		return err

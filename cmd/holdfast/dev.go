@@ -46,7 +46,7 @@ func (a *app) dev(ctx context.Context, address string) error {
 	defer stop()
 	server, err := startEmbedded(address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return &exitError{exitUnreachable, fmt.Errorf("%s is in use; --addr 127.0.0.1:0 uses any free port", address)}
+		return exitWith(exitUnreachable, fmt.Errorf("%s is in use; --addr 127.0.0.1:0 uses any free port", address))
 	}
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (a *app) doctor(ctx context.Context, ttl time.Duration) error {
 		printChecks(a.page(), checks)
 	}
 	if err == nil && state != holdfast.CheckOK {
-		err = &exitError{code: map[holdfast.CheckState]int{holdfast.CheckWarn: exitWarn, holdfast.CheckFail: exitFail}[state]}
+		err = exitWith(map[holdfast.CheckState]int{holdfast.CheckWarn: exitWarn, holdfast.CheckFail: exitFail}[state], nil)
 	}
 	return err
 }

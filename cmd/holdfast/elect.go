@@ -186,7 +186,7 @@ func leaderText(l holdfast.Leader) string {
 	case l.Foreign:
 		return "(not holdfast) holds it"
 	case l.Term == 0:
-		return fmt.Sprintf("%s holds it", firstOf(visible(l.Value), "(no value)"))
+		return fmt.Sprintf("%s holds it", cmp.Or(visible(l.Value), "(no value)"))
 	}
-	return fmt.Sprintf("%s leads, term %d", firstOf(visible(l.Value), "(no value)"), l.Term)
+	return fmt.Sprintf("%s leads, term %d", cmp.Or(visible(l.Value), "(no value)"), l.Term)
 }

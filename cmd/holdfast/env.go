@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"regexp"
@@ -104,7 +105,7 @@ func (a *app) namingURL(err error) error {
 	if !errors.As(err, &coded) || coded.code != exitUsage {
 		return err
 	}
-	return usagef("%s", strings.Replace(coded.Error(), "the URL", firstOf(a.urlVariable, "--redis"), 1))
+	return usagef("%s", strings.Replace(coded.Error(), "the URL", cmp.Or(a.urlVariable, "--redis"), 1))
 }
 
 // onCommandLine reports whether a flag was said there, and not by a variable.

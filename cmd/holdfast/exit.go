@@ -40,9 +40,12 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// exitWith is an error that ends the process with code, see exitError.
+func exitWith(code int, err error) error { return &exitError{code, err} }
+
 // usagef is an error of the command line.
 func usagef(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+	return exitWith(exitUsage, fmt.Errorf(format, args...))
 }
 
 // exitCode is the code for err: its own, or the one of what it is about.

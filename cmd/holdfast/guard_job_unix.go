@@ -86,7 +86,7 @@ func inherit(in, out *os.File) (string, error) {
 
 // follow reads what the guard reports until all is over.
 func (j *job) follow(reports *os.File, command string) {
-	end := ending{err: &exitError{exitSoftware, errors.New("the guard process was killed, so the command was stopped")}}
+	end := ending{err: exitWith(exitSoftware, errors.New("the guard process was killed, so the command was stopped"))}
 	lines := bufio.NewScanner(reports)
 	for lines.Scan() {
 		var verb string
@@ -170,7 +170,7 @@ func codeOf(status syscall.WaitStatus) int {
 // startError is for a command that the system would not start.
 func startError(command string, errno syscall.Errno) error {
 	if errors.Is(errno, fs.ErrNotExist) {
-		return &exitError{exitNotFound, fmt.Errorf("%s: not found", command)}
+		return exitWith(exitNotFound, fmt.Errorf("%s: not found", command))
 	}
-	return &exitError{exitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errno)}
+	return exitWith(exitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errno))
 }

@@ -40,7 +40,7 @@ func (j *job) hold(l leash) {
 	}
 	j.killer = time.AfterFunc(left, j.kill)
 	if err := j.cmd.Start(); err != nil {
-		j.done <- ending{err: &exitError{exitNotExecutable, fmt.Errorf("cannot run %s: %w", j.cmd.Path, err)}}
+		j.done <- ending{err: exitWith(exitNotExecutable, fmt.Errorf("cannot run %s: %w", j.cmd.Path, err))}
 		return
 	}
 	go j.wait()
@@ -53,7 +53,7 @@ func (j *job) wait() {
 	j.killer.Stop()
 	end := ending{code: j.cmd.ProcessState.ExitCode(), stopped: j.stopped}
 	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
-		end.err = &exitError{exitSoftware, err}
+		end.err = exitWith(exitSoftware, err)
 	}
 	j.done <- end
 }

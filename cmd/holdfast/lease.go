@@ -146,7 +146,7 @@ func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with be
 	defer closeClient()
 	err = do(cmd.Context(), client, l)
 	if errors.Is(err, holdfast.ErrExport) {
-		return &exitError{l.code, fmt.Errorf("%s is not a lease of 'holdfast acquire', or is incomplete, or is of another --prefix", l.from)}
+		return exitWith(l.code, fmt.Errorf("%s is not a lease of 'holdfast acquire', or is incomplete, or is of another --prefix", l.from))
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func (a *app) theLease(o leaseOptions, args []string) (aLease, error) {
 		return l, err
 	}
 	if err != nil {
-		return l, &exitError{exitConfig, err}
+		return l, exitWith(exitConfig, err)
 	}
 	l.text = strings.TrimSpace(string(text))
 	return l, nil
@@ -215,7 +215,7 @@ func (a *app) tellHold(hold *holdfast.ExportedHold, err error) error {
 }
 
 func leaseOver(lost *holdfast.LostError) error {
-	return &exitError{exitLost, fmt.Errorf("the lease of %s has ended (%s)", lost.Name, causeText(lost.Cause, lost.Reason))}
+	return exitWith(exitLost, fmt.Errorf("the lease of %s has ended (%s)", lost.Name, causeText(lost.Cause, lost.Reason)))
 }
 
 // giveBack releases, and takes away the file where the lease was.

@@ -52,7 +52,7 @@ write the pages of all commands: holdfast.1, holdfast-run.1 and so on.`,
 func writeManPages(cmd *cobra.Command, dir string) error {
 	file := filepath.Join(dir, manName(cmd)+".1")
 	if err := os.WriteFile(file, []byte(manPage(cmd)), 0o644); err != nil {
-		return &exitError{exitConfig, err}
+		return exitWith(exitConfig, err)
 	}
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "help" {

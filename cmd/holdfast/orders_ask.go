@@ -23,7 +23,7 @@ func (a *app) ask(ctx context.Context, client *holdfast.Client, name string, o *
 	lines := bufio.NewReader(a.stdin)
 	nothing := func(why string) error {
 		a.say("%s: nothing was changed", why)
-		return &exitError{exitTempFail, nil}
+		return exitWith(exitTempFail, nil)
 	}
 	if o.tenure == "" {
 		state, err := client.Inspect(ctx, name)

@@ -174,7 +174,7 @@ func (a *app) members(ctx context.Context, urls []string, may func(url string) b
 			store, err := openStore(ctx, url)
 			var coded *exitError
 			if errors.As(err, &coded) {
-				err = &exitError{coded.code, errors.New(strings.TrimSuffix(coded.Error(), otherServer))}
+				err = exitWith(coded.code, errors.New(strings.TrimSuffix(coded.Error(), otherServer)))
 			}
 			if errs[i] = err; err == nil {
 				members[i].Store, ends[i] = store, store.Close

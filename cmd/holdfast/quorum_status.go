@@ -67,7 +67,7 @@ func (a *app) quorumStatus(ctx context.Context, urls []string) error {
 		a.say("%d nodes vote, %d are needed", out.Voting, out.Need)
 	}
 	if err == nil && !out.Majority {
-		return &exitError{exitTempFail, nil}
+		return exitWith(exitTempFail, nil)
 	}
 	return err
 }

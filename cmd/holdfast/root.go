@@ -189,12 +189,3 @@ func (a *app) tell(level slog.Level, text string) {
 	}
 	a.console.line(text)
 }
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}

@@ -211,18 +211,18 @@ func (a *app) conclude(name string, o runOptions, end ending, released error) er
 	case end.err != nil:
 		return end.err
 	case end.lost != nil && lossOf(end.lost) == string(holdfast.MaxHold):
-		return &exitError{exitMaxHold, fmt.Errorf("the command ran for %s (--max-hold) and was stopped", duration(o.maxHold))}
+		return exitWith(exitMaxHold, fmt.Errorf("the command ran for %s (--max-hold) and was stopped", duration(o.maxHold)))
 	case end.lost != nil:
-		return &exitError{exitLost, fmt.Errorf("lost %s (%s): the command was stopped", name, lossOf(end.lost))}
+		return exitWith(exitLost, fmt.Errorf("lost %s (%s): the command was stopped", name, lossOf(end.lost)))
 	case errors.Is(released, holdfast.ErrLost):
-		return &exitError{exitLost, fmt.Errorf("lost %s (%s) before the command ended with code %d: another process may have held the lock too", name, lossOf(released), end.code)}
+		return exitWith(exitLost, fmt.Errorf("lost %s (%s) before the command ended with code %d: another process may have held the lock too", name, lossOf(released), end.code))
 	case released != nil:
 		a.say("the command has ended, but %s may stay locked until its ttl ends: Redis did not answer (%s)", name, why(released))
 	}
 	if end.code == 0 {
 		return nil
 	}
-	return &exitError{code: end.code}
+	return exitWith(end.code, nil)
 }
 
 // lossOf says in a few words how a lease was lost.

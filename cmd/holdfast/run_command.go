@@ -15,9 +15,9 @@ func findCommand(command string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, exec.ErrDot):
-		return &exitError{exitNotFound, fmt.Errorf("%s: found in the current directory only; to run it, use ./%s", command, command)}
+		return exitWith(exitNotFound, fmt.Errorf("%s: found in the current directory only; to run it, use ./%s", command, command))
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return &exitError{exitNotFound, fmt.Errorf("%s: not found", command)}
+		return exitWith(exitNotFound, fmt.Errorf("%s: not found", command))
 	}
-	return &exitError{exitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errors.Unwrap(err))}
+	return exitWith(exitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errors.Unwrap(err)))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -89,7 +90,7 @@ func (n *narrator) queued(e holdfast.Queued) {
 		n.detail("queued: %s; %s in the queue", e.Name, ordinal(e.Position+1))
 		return
 	}
-	n.detail("queued: %s is held by %s; %s in the queue", e.Name, firstOf(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
+	n.detail("queued: %s is held by %s; %s in the queue", e.Name, cmp.Or(e.Holder, "(not holdfast)"), ordinal(e.Position+1))
 }
 
 func (n *narrator) subscriptionBroken(err error) {

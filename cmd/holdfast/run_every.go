@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,21 +100,21 @@ func (a *app) notBegun(err error, o runOptions) error {
 	var late *holdfast.NotDueError
 	switch {
 	case errors.Is(err, holdfast.ErrSchedule):
-		return &exitError{exitUsage, text}
+		return exitWith(exitUsage, text)
 	case !errors.As(err, &late):
 		return withFlags(err)
 	}
 	a.busy = true
-	said := &exitError{o.busyCode, text}
+	said := exitWith(o.busyCode, text)
 	if o.busyCode == 0 { // to skip is fine, so this is no error
 		a.say("%v", text)
-		said = &exitError{}
+		said = exitWith(0, nil)
 	}
 	switch {
 	case late.TickBegun: // as it should be: the journal has that run, and this is no skip
 		return said
 	case late.Running:
-		return &busyErr{said, "held by " + firstOf(late.Owner, "(not holdfast)")}
+		return &busyErr{said, "held by " + cmp.Or(late.Owner, "(not holdfast)")}
 	}
 	return &busyErr{said, "not due"}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -86,7 +87,7 @@ func busy(told, err error, code int) error {
 	}
 	by := ""
 	if held := (*holdfast.HeldError)(nil); errors.As(err, &held) {
-		by = "held by " + firstOf(held.Owner, "(not holdfast)")
+		by = "held by " + cmp.Or(held.Owner, "(not holdfast)")
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		by = "waited too long"
 	}

@@ -78,7 +78,7 @@ func (o *runOptions) taker(client *holdfast.Client, name string) taker {
 // get more permits than there are.
 func withFlags(err error) error {
 	if errors.Is(err, holdfast.ErrSize) {
-		return &exitError{exitUsage, fmt.Errorf("%w: 'holdfast resize' changes that", err)}
+		return exitWith(exitUsage, fmt.Errorf("%w: 'holdfast resize' changes that", err))
 	}
 	var other *holdfast.KindError
 	if !errors.As(err, &other) {
@@ -93,5 +93,5 @@ func withFlags(err error) error {
 	case holdfast.KindSemaphore:
 		hint = "use --of SIZE"
 	}
-	return &exitError{exitUsage, fmt.Errorf("%w: %s", err, hint)}
+	return exitWith(exitUsage, fmt.Errorf("%w: %s", err, hint))
 }

@@ -38,7 +38,7 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal) (_ context.Conte
 		defer cancel(nil)
 		var by interrupted
 		if errors.As(context.Cause(ctx), &by) {
-			return &exitError{code: 128 + int(by.sig)}
+			return exitWith(128+int(by.sig), nil)
 		}
 		return nil
 	}

@@ -58,11 +58,11 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	state, lookErr := client.Inspect(ctx, name)
 	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
 		a.busy = false
-		return &exitError{exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited))}
+		return exitWith(exitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", publicURL(a.redisURL), why(lookErr), age(waited)))
 	}
 	if errors.Is(err, holdfast.ErrUnreachable) && (lookErr != nil || state.Holder == nil) {
 		a.busy = false
-		return &exitError{exitUnreachable, fmt.Errorf("%s; gave up after %s", a.explain(err), age(waited))}
+		return exitWith(exitUnreachable, fmt.Errorf("%s; gave up after %s", a.explain(err), age(waited)))
 	}
 	if lookErr == nil && state.Holder != nil {
 		var known *holdfast.DiagnoseOptions // a try does not ask: many may come at a time
@@ -78,9 +78,9 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	}
 	if code == 0 { // to skip is fine, so this is no error
 		a.say("%s is %s", name, text)
-		return &exitError{}
+		return exitWith(0, nil)
 	}
-	return &exitError{code, fmt.Errorf("%s is %s", name, text)}
+	return exitWith(code, fmt.Errorf("%s is %s", name, text))
 }
 
 // holderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -35,7 +36,7 @@ func screenOf(w io.Writer) screen {
 	}
 	s.terminal = true
 	s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	locale := strings.ToUpper(firstOf(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	locale := strings.ToUpper(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
 	s.unicode = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
 		s.width = width

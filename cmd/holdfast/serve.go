@@ -133,7 +133,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	select {
 	case err := <-failed:
-		return &exitError{exitSoftware, err}
+		return exitWith(exitSoftware, err)
 	case <-ctx.Done():
 	}
 	stop() // a second ctrl-C ends it at once
@@ -144,14 +144,14 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 // the options, and what TLS needs.
 func (a *app) serveFiles(f *serveFlags) (pairs []tls.Certificate, err error) {
 	if f.tokens != "" {
-		if f.options.Tokens, err = auth.OpenTokens(f.tokens, f.options.Logger); err != nil {
-			return nil, &exitError{exitConfig, fmt.Errorf("%s: %s", a.called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: "))}
+		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
+			return nil, exitWith(exitConfig, fmt.Errorf("%s: %s", a.called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: ")))
 		}
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {
-			return nil, &exitError{exitConfig, fmt.Errorf("%s %s, %s %s: %w", a.called("tls-cert"), f.cert, a.called("tls-key"), f.key, err)}
+			return nil, exitWith(exitConfig, fmt.Errorf("%s %s, %s %s: %w", a.called("tls-cert"), f.cert, a.called("tls-key"), f.key, err))
 		}
 		pairs = []tls.Certificate{pair}
 	}
@@ -221,7 +221,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &exitError{exitUnreachable, fmt.Errorf("%s is in use; port 0 is any free port", address)}
+		return nil, exitWith(exitUnreachable, fmt.Errorf("%s is in use; port 0 is any free port", address))
 	case err != nil:
 		return nil, usagef("cannot listen on %s: %v", address, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast"
@@ -106,7 +107,7 @@ func printHolders(s screen, state *holdfast.State) {
 	for i := range state.Holders {
 		h := &state.Holders[i]
 		s.printf("       %s  %s  %s  hash %s\n", s.paint(bold, holderName(h)), partText(h.Part),
-			leftText(h), firstOf(h.Hash, "-"))
+			leftText(h), cmp.Or(h.Hash, "-"))
 	}
 	if more := state.Holding - len(state.Holders); more > 0 {
 		s.printf("       and %d more\n", more)

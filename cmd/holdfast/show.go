@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/holdfast-go/holdfast"
@@ -99,7 +100,7 @@ func printState(s screen, state *view) {
 		} else {
 			line("holder", "%s", s.paint(bold, holderName(h)))
 		}
-		line("hash", "%s", firstOf(h.Hash, "-"))
+		line("hash", "%s", cmp.Or(h.Hash, "-"))
 		line("held for", "%s", heldText(h))
 		if h.TTL > 0 {
 			line("time left", "%s of %s", remainingText(h), age(h.TTL))

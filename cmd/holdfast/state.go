@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -146,9 +147,9 @@ func holderName(h *holdfast.Holder) string {
 	case h.Cooldown:
 		return fmt.Sprintf("(cool-down after %s)", visible(h.Owner))
 	case h.Foreign:
-		return firstOf(visible(h.Owner), "(not holdfast)")
+		return cmp.Or(visible(h.Owner), "(not holdfast)")
 	}
-	return firstOf(visible(h.Owner), "(no label)")
+	return cmp.Or(visible(h.Owner), "(no label)")
 }
 
 func heldText(h *holdfast.Holder) string {

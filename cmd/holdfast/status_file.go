@@ -68,7 +68,7 @@ func newStatusFile(path, name string) (*statusFile, error) {
 	s := &statusFile{path: path, asked: time.Now()}
 	s.now = statusJSON{Name: name, Phase: "waiting", PID: os.Getpid(), Asked: s.asked.UTC()}
 	if err := s.write(); err != nil {
-		return nil, &exitError{exitConfig, fmt.Errorf("--status-file: %w", err)}
+		return nil, exitWith(exitConfig, fmt.Errorf("--status-file: %w", err))
 	}
 	return s, nil
 }

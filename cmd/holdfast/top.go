@@ -123,7 +123,7 @@ func (a *app) top(ctx context.Context, o topOptions, prefix string) error {
 	m.colour, m.width, m.height = s.colour, s.width, 24
 	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(a.stdin), tea.WithOutput(a.stdout)).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
-		return &exitError{code: exitInterrupted}
+		return exitWith(exitInterrupted, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("the terminal: %w", err)

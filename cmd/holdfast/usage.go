@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,7 +67,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return usagef("unknown flag %s%s", name, similarFlags(cmd, name))
 	case errors.As(err, &lacking):
-		return usagef("--%s wants %s", lacking.GetFlag().Name, firstOf(valueHint(lacking.GetFlag()), "a value"))
+		return usagef("--%s wants %s", lacking.GetFlag().Name, cmp.Or(valueHint(lacking.GetFlag()), "a value"))
 	case errors.As(err, &invalid):
 		flag := invalid.GetFlag()
 		if hint := valueHint(flag); hint != "" {
@@ -74,7 +75,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return usagef("--%s %s: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
 	}
-	return &exitError{exitUsage, err}
+	return exitWith(exitUsage, err)
 }
 
 // valueHint shows what a flag takes, where its type says too little.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ func thisBuild() build {
 	if !ok {
 		return b
 	}
-	b.Version = firstOf(version, info.Main.Version, b.Version)
+	b.Version = cmp.Or(version, info.Main.Version, b.Version)
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
