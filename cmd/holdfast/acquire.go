@@ -74,13 +74,13 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
 	log := &jobLog{a: a, name: name, silent: o.silent}
-	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
+	client, err := a.connect(ctx, holdfast.Options{
 		TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.tells(),
 	}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
-	defer closeClient()
+	defer client.Close()
 	defer told.outage.end()
 	lease, err := a.acquire(ctx, client, name, o.runOptions, told.outage)
 	if came := waited(); came != nil {

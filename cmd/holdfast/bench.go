@@ -70,16 +70,16 @@ samples), max_us, mean_us.`,
 func (a *app) bench(ctx context.Context, each time.Duration) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	first, closeFirst, err := a.connect(ctx, holdfast.Options{TTL: benchTTL})
+	first, err := a.connect(ctx, holdfast.Options{TTL: benchTTL})
 	if err != nil {
 		return err
 	}
-	defer closeFirst()
-	second, closeSecond, err := a.connect(ctx, holdfast.Options{TTL: benchTTL})
+	defer first.Close()
+	second, err := a.connect(ctx, holdfast.Options{TTL: benchTTL})
 	if err != nil {
 		return err
 	}
-	defer closeSecond()
+	defer second.Close()
 	b := &bench{ctx: ctx, each: each, first: first, second: second, name: "bench-" + randomText()}
 	defer func() { err = errors.Join(err, a.removeBench(b)) }()
 	a.say("loading %s for about %s, with the name %s", publicURL(a.redisURL), age(3*each), b.name)
@@ -120,7 +120,7 @@ func (a *app) removeBench(b *bench) error {
 type bench struct {
 	ctx           context.Context //nolint:containedctx // it lives as long as the command
 	each          time.Duration
-	first, second *holdfast.Client
+	first, second *session
 	name          string
 	measures      []measure
 }
@@ -208,7 +208,7 @@ type handed struct {
 }
 
 // awaitWaiter returns when a waiter is in the queue and can be notified.
-func (b *bench) awaitWaiter(client *holdfast.Client, next <-chan handed) error {
+func (b *bench) awaitWaiter(client *session, next <-chan handed) error {
 	for {
 		state, err := client.Inspect(b.ctx, b.name)
 		if err != nil {

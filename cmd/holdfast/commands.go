@@ -1,6 +1,8 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+)
 
 // The help lists commands in the order of addCommands.
 func init() { cobra.EnableCommandSorting = false }

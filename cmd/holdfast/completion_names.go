@@ -77,7 +77,7 @@ func (a *app) completePrefix(cmd *cobra.Command, args []string, typed string) ([
 
 // namesInUse are the names of the last day that begin with what was typed.
 func (a *app) namesInUse(cmd *cobra.Command, typed string) (names []string) {
-	a.silently(cmd, func(ctx context.Context, client *holdfast.Client) {
+	a.silently(cmd, func(ctx context.Context, client *session) {
 		for name, err := range client.Names(ctx, typed) {
 			if err != nil || len(names) == completionMost {
 				return
@@ -94,7 +94,7 @@ func (a *app) namesInUse(cmd *cobra.Command, typed string) (names []string) {
 // completeTenure completes --tenure with the hash of the holder of NAME.
 func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
 	if len(args) == 1 {
-		a.silently(cmd, func(ctx context.Context, client *holdfast.Client) {
+		a.silently(cmd, func(ctx context.Context, client *session) {
 			if state, err := client.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
 				hashes = append(hashes, state.Holder.Hash+"\t"+holderText(state, false, nil))
 			}
@@ -105,7 +105,7 @@ func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashe
 
 // silently asks the server for what a shell would complete: soon, or not at all,
 // and without a word.
-func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *holdfast.Client)) {
+func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *session)) {
 	a.quiet, a.verbose, a.stderr = true, false, io.Discard
 	a.console = &console{w: io.Discard}
 	if a.fromEnvironment(cmd) != nil {
@@ -113,11 +113,11 @@ func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *holdfast.C
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return
 	}
-	defer closeClient()
+	defer client.Close()
 	ask(ctx, client)
 }
 

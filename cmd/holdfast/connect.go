@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -17,56 +16,60 @@ import (
 
 const defaultURL = "redis://127.0.0.1:6379"
 
-// connect opens the server that the flags name and a Client on it, with Prefix,
-// Owner and Logger filled in; the rest of o is the caller's. The function it
-// returns closes both. The command itself reports what the Client could not send to
-// Redis by then. Errors carry their exit code: 64 for a wrong URL, 69 for a server that
-// does not answer, 77 for one that refuses us.
-func (a *app) connect(ctx context.Context, o holdfast.Options) (*holdfast.Client, func(), error) {
-	return a.connectWith(ctx, o, alone)
+// session is a Client, and what belongs to it: the store it goes through, and what the
+// journal knows. All commands that ask or change a name get one by connect.
+type session struct {
+	*holdfast.Client
+	store holdfast.Store // for what is no lock: the journal, keys of our own
+	usual *usual
+	end   func()
 }
 
-// beside starts work that runs together with a Client, before that is made on the store.
-// It returns the function that ends the work.
-type beside func(driver.Store, *holdfast.Options) (after func())
+// Close closes the Client and its store. The command itself reports what the Client could
+// not send to Redis by then.
+func (s *session) Close() { s.end() }
 
-// alone is for a Client without such work.
-func alone(driver.Store, *holdfast.Options) func() { return func() {} }
+// beside starts work that runs together with a Client, before that is made on the store of
+// the session, which it may wrap. It returns the function that ends the work: it is called
+// after the Client is closed and before the store is.
+type beside func(*session, *holdfast.Options) (after func())
 
-// connectWith is connect for commands that need the store too. It calls with before it
-// makes the Client. What with returns is called after the Client is closed and before
-// the store is.
-func (a *app) connectWith(ctx context.Context, o holdfast.Options, with beside) (*holdfast.Client, func(), error) {
+// connect opens the server that the flags name and a Client on it, with Prefix,
+// Owner and Logger filled in; the rest of o is the caller's. Errors carry their exit code:
+// 64 for a wrong URL, 69 for a server that does not answer, 77 for one that refuses us.
+func (a *app) connect(ctx context.Context, o holdfast.Options, with ...beside) (*session, error) {
 	began := time.Now()
 	store, err := openStore(ctx, a.redisURL)
 	if err != nil {
-		return nil, nil, a.namingURL(err)
+		return nil, a.namingURL(err)
 	}
 	a.detail("connected to %s within %s", publicURL(a.redisURL), duration(time.Since(began)))
 	var closing atomic.Bool
 	o.Prefix, o.Owner, o.Logger = a.prefix, a.owner, slog.New(untilClosing{a.logger(), &closing})
-	a.usual = newUsual(store, o.Prefix)
-	after := with(store, &o)
-	var through driver.Store = store
-	if a.counted != nil {
-		through = a.counted(store)
+	s := &session{store: store, usual: newUsual(store, o.Prefix)}
+	var after []func()
+	for _, begin := range with {
+		after = append(after, begin(s, &o))
 	}
-	client, err := newClient(through, &o)
-	if err != nil {
-		after()
-		return nil, nil, errors.Join(err, store.Close())
-	}
-	closeBoth := func() {
+	s.end = func() {
 		closing.Store(true)
-		if err := client.Close(); err != nil {
-			a.detail("closed, but Redis did not confirm it: %s", reason(err))
+		if s.Client != nil {
+			if err := s.Client.Close(); err != nil {
+				a.detail("closed, but Redis did not confirm it: %s", reason(err))
+			}
 		}
-		after()
+		for _, end := range after {
+			end()
+		}
 		if err := store.Close(); err != nil {
 			a.detail("closing the connection: %v", err)
 		}
 	}
-	return client, closeBoth, nil
+	if s.Client, err = newClient(s.store, &o); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
 }
 
 // newClient makes a usage error of the panic by which New refuses options: what

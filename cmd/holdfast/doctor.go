@@ -78,7 +78,7 @@ func (a *app) doctor(ctx context.Context, ttl time.Duration) error {
 // examine makes a finding of a server that does not answer, too. A wrong command
 // line stays an error.
 func (a *app) examine(ctx context.Context, ttl time.Duration) ([]holdfast.Check, error) {
-	client, closeClient, err := a.connect(ctx, holdfast.Options{TTL: ttl})
+	client, err := a.connect(ctx, holdfast.Options{TTL: ttl})
 	var coded *exitError
 	if errors.As(err, &coded) && (coded.code == exitUnreachable || coded.code == exitNoPerm) {
 		return []holdfast.Check{{
@@ -89,7 +89,7 @@ func (a *app) examine(ctx context.Context, ttl time.Duration) ([]holdfast.Check,
 	if err != nil {
 		return nil, err
 	}
-	defer closeClient()
+	defer client.Close()
 	return client.Check(ctx), nil
 }
 

@@ -66,11 +66,11 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 	told := a.newNarrator()
 	log := &jobLog{a: a, name: name, silent: o.silent}
 	waiting, waited := untilSignal(ctx, signals)
-	client, closeClient, err := a.connectWith(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
+	client, err := a.connect(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
-	defer closeClient()
+	defer client.Close()
 	defer told.outage.end()
 	o.value = cmp.Or(o.value, client.Owner())
 	var rest breather
@@ -104,7 +104,7 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 
 // campaign waits until we lead. Where it can't say whether another does, it goes
 // on, but for the first term of --once.
-func (a *app) campaign(ctx context.Context, election *holdfast.Election, client *holdfast.Client, o electOptions, told *narrator) (*holdfast.Lease, error) {
+func (a *app) campaign(ctx context.Context, election *holdfast.Election, client *session, o electOptions, told *narrator) (*holdfast.Lease, error) {
 	for {
 		stop := func() {}
 		if !a.quiet {
@@ -122,7 +122,7 @@ func (a *app) campaign(ctx context.Context, election *holdfast.Election, client 
 }
 
 // term runs the command while we lead, and resigns.
-func (a *app) term(client *holdfast.Client, lease *holdfast.Lease, o electOptions, argv []string, signals chan os.Signal, told *narrator) (ending, error) {
+func (a *app) term(client *session, lease *holdfast.Lease, o electOptions, argv []string, signals chan os.Signal, told *narrator) (ending, error) {
 	a.say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
 	env := append(commandEnv(os.Environ(), client.Owner(), lease), "HOLDFAST_VALUE="+o.value)
 	end := a.runUnderLease(lease, o.runOptions, argv, env, signals, told)

@@ -39,11 +39,11 @@ func (a *app) observe(ctx context.Context, name string) error {
 	defer stop()
 	ctx, cancel := untilUnread(ctx, a.stdout)
 	defer cancel()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	for leader, err := range client.Election(name).Observe(ctx) {
 		if err != nil && !errors.Is(err, holdfast.ErrUnreachable) {
 			return err

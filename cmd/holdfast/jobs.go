@@ -92,16 +92,12 @@ type jobJSON struct {
 }
 
 func (a *app) jobs(ctx context.Context) error {
-	var store driver.Store
-	client, closeClient, err := a.connectWith(ctx, holdfast.Options{}, func(s driver.Store, _ *holdfast.Options) func() {
-		store = s
-		return func() {}
-	})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
-	jobs, err := journal.Jobs(ctx, store, a.prefix)
+	defer client.Close()
+	jobs, err := journal.Jobs(ctx, client.store, a.prefix)
 	if err != nil {
 		return err
 	}
@@ -139,7 +135,7 @@ var jobColours = map[string]string{"no end": bad, "failed": bad, "late": bad, "s
 
 // jobState is the STATE of a job. If it has no end, its lock says whether it still runs. A
 // lock that cannot be read, because its key is something else by now, has no holder.
-func jobState(ctx context.Context, client *holdfast.Client, j *journal.Job) (string, error) {
+func jobState(ctx context.Context, client *session, j *journal.Job) (string, error) {
 	if j.Unended() {
 		state, err := client.Inspect(ctx, j.Name)
 		switch {

@@ -47,7 +47,7 @@ that was revoked is not extended: stop the work, and release it.
   while holdfast renew -q "$lease" >/dev/null; do sleep 20; done &`,
 		Args: maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onLease(cmd, o, args, alone, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+			return a.onLease(cmd, o, args, nil, func(ctx context.Context, client *session, l aLease) error {
 				hold, err := client.RenewExported(ctx, l.text)
 				return a.tellHold(hold, err)
 			})
@@ -75,7 +75,7 @@ from a late write.
   holdfast check --lease-file /run/deploy.lease -o json | jq .remaining_ms`,
 		Args: maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onLease(cmd, o, args, alone, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+			return a.onLease(cmd, o, args, nil, func(ctx context.Context, client *session, l aLease) error {
 				hold, err := client.CheckExported(ctx, l.text)
 				return a.tellHold(hold, err)
 			})
@@ -109,7 +109,7 @@ JSON OUTPUT
   holdfast release --lease-file /run/deploy.lease`,
 		Args: maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onLease(cmd, o, args, log.open, func(ctx context.Context, client *holdfast.Client, l aLease) error {
+			return a.onLease(cmd, o, args, []beside{log.open}, func(ctx context.Context, client *session, l aLease) error {
 				return a.giveBack(ctx, client, l, log)
 			})
 		},
@@ -128,7 +128,7 @@ func maybeLease(cmd *cobra.Command, args []string) error {
 }
 
 // onLease finds the lease, connects, and does it.
-func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with beside, do func(context.Context, *holdfast.Client, aLease) error) error {
+func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with []beside, do func(context.Context, *session, aLease) error) error {
 	if o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas {
 		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
 	}
@@ -139,11 +139,11 @@ func (a *app) onLease(cmd *cobra.Command, o leaseOptions, args []string, with be
 	if err != nil {
 		return err
 	}
-	client, closeClient, err := a.connectWith(cmd.Context(), holdfast.Options{WaitReplicas: o.replicas}, with)
+	client, err := a.connect(cmd.Context(), holdfast.Options{WaitReplicas: o.replicas}, with...)
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	err = do(cmd.Context(), client, l)
 	if errors.Is(err, holdfast.ErrExport) {
 		return exitWith(l.code, fmt.Errorf("%s is not a lease of 'holdfast acquire', or is incomplete, or is of another --prefix", l.from))
@@ -219,7 +219,7 @@ func leaseOver(lost *holdfast.LostError) error {
 }
 
 // giveBack releases, and takes away the file where the lease was.
-func (a *app) giveBack(ctx context.Context, client *holdfast.Client, l aLease, log *jobLog) error {
+func (a *app) giveBack(ctx context.Context, client *session, l aLease, log *jobLog) error {
 	var hold *holdfast.ExportedHold
 	if !log.silent { // the journal wants to know what it was
 		hold, _ = client.CheckExported(ctx, l.text)

@@ -62,11 +62,11 @@ JSON OUTPUT
 }
 
 func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	states, refused, err := a.inspectAll(ctx, client, prefix)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 
 // inspectAll reads all names with prefix. It returns them sorted, and the reasons why
 // others cannot be shown.
-func (a *app) inspectAll(ctx context.Context, client *holdfast.Client, prefix string) (states []*view, refused []error, err error) {
+func (a *app) inspectAll(ctx context.Context, client *session, prefix string) (states []*view, refused []error, err error) {
 	survey, err := client.Survey(ctx, prefix)
 	if err != nil {
 		return nil, nil, err

@@ -101,7 +101,7 @@ revoked: wait, or delete the key in Redis if that client is dead.
   holdfast revoke nightly --tenure 5f0c3a91be --reason 'db-3 is being drained'`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client, o orderOptions) (*int, error) {
+			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *session, o orderOptions) (*int, error) {
 				notified, err := client.Revoke(ctx, args[0], o.tenure, o.signed(a.owner))
 				return &notified, err
 			})
@@ -139,7 +139,7 @@ library: delete the key in Redis if that client is dead.
   holdfast steal nightly --tenure 5f0c3a91be --reason 'ci-7 lost its network'`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *holdfast.Client, o orderOptions) (*int, error) {
+			return a.order(cmd.Context(), o, args[0], func(ctx context.Context, client *session, o orderOptions) (*int, error) {
 				return nil, client.Steal(ctx, args[0], o.tenure, o.signed(a.owner))
 			})
 		},
@@ -160,7 +160,7 @@ func isHash(text string) bool {
 }
 
 // order gives an order and says what came of it.
-func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *holdfast.Client, orderOptions) (notified *int, err error)) error {
+func (a *app) order(ctx context.Context, o orderOptions, name string, give func(context.Context, *session, orderOptions) (notified *int, err error)) error {
 	var wrong []string
 	asks := a.asks()
 	if !isHash(o.tenure) && (o.tenure != "" || !asks) {
@@ -172,11 +172,11 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	if len(wrong) > 0 {
 		return usagef("%s", strings.Join(wrong, "; "))
 	}
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	if o.tenure == "" || strings.TrimSpace(o.reason) == "" {
 		if err := a.ask(ctx, client, name, &o); err != nil {
 			return err

@@ -19,7 +19,7 @@ func (a *app) asks() bool {
 
 // ask shows the holders of a name, and asks for what the command line lacks: the holder
 // and the reason. No answer, or a wrong one, is an error: nothing is changed then.
-func (a *app) ask(ctx context.Context, client *holdfast.Client, name string, o *orderOptions) error {
+func (a *app) ask(ctx context.Context, client *session, name string, o *orderOptions) error {
 	lines := bufio.NewReader(a.stdin)
 	nothing := func(why string) error {
 		a.say("%s: nothing was changed", why)

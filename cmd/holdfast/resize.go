@@ -46,11 +46,11 @@ EXIT CODES
 }
 
 func (a *app) resize(ctx context.Context, name string, size int) error {
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	if err := client.Semaphore(name, size).Resize(ctx, size); err != nil {
 		return err
 	}

@@ -29,12 +29,8 @@ type app struct {
 	quiet     bool
 	verbose   bool
 
-	counted func(driver.Store) driver.Store // what a Client's store goes through; nil: nothing
-
 	byVariable  map[string]bool // flags that a variable has set
 	urlVariable string          // the one that redisURL is from; empty: none
-
-	usual *usual // of names, by the journal; nil before connect
 
 	printed error // the first of page; nil: all was printed
 

@@ -139,11 +139,11 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	ctx, waited := untilSignal(ctx, signals)
 	told := a.newNarrator()
 	log := &jobLog{a: a, name: name, silent: o.silent}
-	client, closeClient, err := a.connectWith(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
+	client, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}
-	defer closeClient()
+	defer client.Close()
 	defer told.outage.end()
 	began := time.Now()
 	hold := func(lease *holdfast.Lease) ending {
@@ -169,7 +169,7 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 
 // runLocked takes the name, calls hold, and gives the name back. An error: hold was not
 // called.
-func (a *app) runLocked(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
+func (a *app) runLocked(ctx context.Context, client *session, name string, o runOptions, outage *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
 	lease, err := a.acquire(ctx, client, name, o, outage)
 	if came := waited(); came != nil {
 		if lease != nil {

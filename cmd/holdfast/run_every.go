@@ -50,7 +50,7 @@ func tickAt(text string, every time.Duration) (time.Time, error) {
 }
 
 // runTick is runLocked for the nearest tick of a schedule.
-func (a *app) runTick(ctx context.Context, client *holdfast.Client, name string, o runOptions, _ *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
+func (a *app) runTick(ctx context.Context, client *session, name string, o runOptions, _ *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
 	var came, own error
 	began := false
 	err = client.OnceEvery(ctx, name, o.every, o.tick, func(_ context.Context, lease *holdfast.Lease) error {

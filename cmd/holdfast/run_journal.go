@@ -27,12 +27,12 @@ func journalFlag(flags *pflag.FlagSet, silent *bool) {
 	flags.BoolVar(silent, "no-journal", false, "write nothing to the journal (history, watch, audit, jobs)")
 }
 
-// open is for connectWith.
-func (l *jobLog) open(store driver.Store, o *holdfast.Options) (after func()) {
+// open is for connect.
+func (l *jobLog) open(s *session, o *holdfast.Options) (after func()) {
 	if l.silent {
 		return func() {}
 	}
-	l.writer, after = l.a.keepJournal(store, o)
+	l.writer, after = l.a.keepJournal(s.store, o)
 	return after
 }
 

@@ -53,7 +53,7 @@ type taker struct {
 	lock, try func(context.Context) (*holdfast.Lease, error)
 }
 
-func (o *runOptions) taker(client *holdfast.Client, name string) taker {
+func (o *runOptions) taker(client *session, name string) taker {
 	switch k := o.kind; {
 	case k.shared:
 		m := client.RWMutex(name)

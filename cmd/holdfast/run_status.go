@@ -20,7 +20,7 @@ const settling = 200 * time.Millisecond
 // showWait says on stderr that we wait: our place in the queue and the holder. On a
 // terminal that is one line, updated each second and removed at the end. Elsewhere it is
 // one line at the start. The function that it returns ends that.
-func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string, outage *outage) (stop func()) {
+func (a *app) showWait(ctx context.Context, client *session, name string, outage *outage) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	screen := screenOf(a.stderr)
 	live := screen.terminal && os.Getenv("TERM") != "dumb" && a.logFormat != "json"
@@ -38,11 +38,11 @@ func (a *app) showWait(ctx context.Context, client *holdfast.Client, name string
 			switch {
 			case state == nil || ctx.Err() != nil:
 			case !live:
-				a.say("waiting: %s", waitText(name, state, false, a.usual.about(state), 0))
+				a.say("waiting: %s", waitText(name, state, false, client.usual.about(state), 0))
 				return
 			default:
-				known := a.usual.about(state)
-				expected := a.usual.expected(state)
+				known := client.usual.about(state)
+				expected := client.usual.expected(state)
 				text := "waiting: " + waitText(name, state, false, known, expected)
 				if ansi.StringWidth("holdfast: "+text) >= screen.width {
 					text = "waiting: " + waitText(name, state, true, known, expected)
@@ -95,7 +95,7 @@ func roughly(d time.Duration) string {
 }
 
 // waitState is the state of a name that another holds; nil: no other does.
-func waitState(ctx context.Context, client *holdfast.Client, name string) (*holdfast.State, error) {
+func waitState(ctx context.Context, client *session, name string) (*holdfast.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	state, err := client.Inspect(ctx, name)

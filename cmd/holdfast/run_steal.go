@@ -26,7 +26,7 @@ func (o *runOptions) checkSteal(given func(flag string) bool) error {
 }
 
 // steal takes name from the holder that --steal means.
-func (a *app) steal(ctx context.Context, client *holdfast.Client, name string, o runOptions) (*holdfast.Lease, error) {
+func (a *app) steal(ctx context.Context, client *session, name string, o runOptions) (*holdfast.Lease, error) {
 	m := client.Mutex(name)
 	m.MinHold = o.minHold
 	lease, err := m.Steal(ctx, o.steal.tenure, o.steal.signed(a.owner))

@@ -14,7 +14,7 @@ const inspectTimeout = time.Second
 
 // acquire takes name as the flags say, and shows the holder during the wait. Its error
 // carries the exit code where the library does not know it.
-func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
+func (a *app) acquire(ctx context.Context, client *session, name string, o runOptions, outage *outage) (*holdfast.Lease, error) {
 	taker := o.taker(client, name)
 	if o.steal.tenure != "" {
 		lease, err := a.steal(ctx, client, name, o)
@@ -35,7 +35,7 @@ func (a *app) acquire(ctx context.Context, client *holdfast.Client, name string,
 }
 
 // wait waits in the queue, for at most limit if that is not 0.
-func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, limit time.Duration, outage *outage) (*holdfast.Lease, error) {
+func (a *app) wait(ctx context.Context, client *session, taker taker, limit time.Duration, outage *outage) (*holdfast.Lease, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -49,7 +49,7 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, taker taker, li
 
 // busyError names the holder of name, and how long we waited. Its code is the given one,
 // unless Redis does not answer, or refuses and shows no holder: then the name is not busy.
-func (a *app) busyError(client *holdfast.Client, name string, err error, waited time.Duration, code int) error {
+func (a *app) busyError(client *session, name string, err error, waited time.Duration, code int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()
 	a.busy = true
@@ -67,7 +67,7 @@ func (a *app) busyError(client *holdfast.Client, name string, err error, waited 
 	if lookErr == nil && state.Holder != nil {
 		var known *holdfast.DiagnoseOptions // a try does not ask: many may come at a time
 		if errors.Is(err, context.DeadlineExceeded) {
-			known = a.usual.about(state)
+			known = client.usual.about(state)
 		}
 		text = holderText(state, false, known) + waitersText(state)
 	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile

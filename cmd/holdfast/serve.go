@@ -84,25 +84,24 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	metrics := holdfastprom.New(nil)
-	a.counted = func(store driver.Store) driver.Store { return metrics.Store(store, "") }
-	var seen driver.Store
 	log := &jobLog{a: a, silent: f.silent}
-	client, closeClient, err := a.connectWith(ctx, holdfast.Options{
+	var seen holdfast.Store // for the journal, not counted
+	client, err := a.connect(ctx, holdfast.Options{
 		OnEvent: metrics.OnEvent,
 		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; the owner of the lease is its client
-	}, func(store driver.Store, o *holdfast.Options) func() {
-		seen = store
-		return log.open(store, o)
+	}, log.open, func(s *session, _ *holdfast.Options) func() {
+		seen, s.store = s.store, metrics.Store(s.store, "")
+		return func() {}
 	})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
-	f.options.Metrics = metricsOf(metrics, client)
-	if f.options.Pages, err = f.pagesOf(client, seen, a.prefix); err != nil {
+	defer client.Close()
+	f.options.Metrics = metricsOf(metrics, client.Client)
+	if f.options.Pages, err = f.pagesOf(client.Client, seen, a.prefix); err != nil {
 		return err
 	}
-	api, err := server.Handler(client, &f.options)
+	api, err := server.Handler(client.Client, &f.options)
 	if err != nil {
 		return usagef("%v", err)
 	}

@@ -54,11 +54,11 @@ JSON OUTPUT
 }
 
 func (a *app) show(ctx context.Context, name string) error {
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	state, err := a.look(ctx, client, name)
 	if err != nil {
 		return err

@@ -88,11 +88,11 @@ func (a *app) interactive() bool {
 }
 
 func (a *app) topOnce(ctx context.Context, o topOptions, prefix string) error {
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	m := newTopModel(ctx, a, client, o, prefix)
 	seen := m.look()
 	if seen.err != nil {
@@ -113,11 +113,11 @@ func (a *app) top(ctx context.Context, o topOptions, prefix string) error {
 	stderr, said := a.stderr, a.console
 	a.stderr, a.console = io.Discard, &console{w: io.Discard}
 	defer func() { a.stderr, a.console = stderr, said }()
-	client, closeClient, err := a.connect(ctx, holdfast.Options{})
+	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {
 		return err
 	}
-	defer closeClient()
+	defer client.Close()
 	m := newTopModel(ctx, a, client, o, prefix)
 	s := screenOf(a.stdout)
 	m.colour, m.width, m.height = s.colour, s.width, 24

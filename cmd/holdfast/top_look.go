@@ -10,7 +10,7 @@ import (
 )
 
 // lookAtAll reads all names with a prefix.
-func (a *app) lookAtAll(ctx context.Context, client *holdfast.Client, prefix string) topSeen {
+func (a *app) lookAtAll(ctx context.Context, client *session, prefix string) topSeen {
 	survey, err := client.Survey(ctx, prefix)
 	if err != nil {
 		return topSeen{err: err}
@@ -26,7 +26,7 @@ func (a *app) lookAtAll(ctx context.Context, client *holdfast.Client, prefix str
 }
 
 // stateLines are what 'holdfast show' prints of a name.
-func (a *app) stateLines(ctx context.Context, client *holdfast.Client, name string, colour bool) []string {
+func (a *app) stateLines(ctx context.Context, client *session, name string, colour bool) []string {
 	state, err := a.look(ctx, client, name)
 	if err != nil {
 		return []string{visible(a.explain(err))}

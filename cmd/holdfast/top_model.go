@@ -8,7 +8,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/holdfast-go/holdfast"
 )
 
 // topRow is a name and what is to be said of it.
@@ -70,7 +69,7 @@ type (
 	topDue  struct{} // an update is due
 )
 
-func newTopModel(ctx context.Context, a *app, client *holdfast.Client, o topOptions, prefix string) *topModel {
+func newTopModel(ctx context.Context, a *app, client *session, o topOptions, prefix string) *topModel {
 	m := &topModel{server: publicURL(a.redisURL), prefix: prefix, every: o.interval, all: o.all, sort: o.sort, now: time.Now}
 	m.look = func() topSeen {
 		ctx, cancel := context.WithTimeout(ctx, topTimeout)

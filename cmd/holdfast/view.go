@@ -25,18 +25,18 @@ func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view
 }
 
 // look reads a name, and its last run.
-func (a *app) look(ctx context.Context, client *holdfast.Client, name string) (*view, error) {
+func (a *app) look(ctx context.Context, client *session, name string) (*view, error) {
 	state, err := client.Inspect(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	v := a.newView(state, state.Diagnose(a.usual.about(state)))
+	v := a.newView(state, state.Diagnose(client.usual.about(state)))
 	a.lookBack(ctx, client, v)
 	return v, nil
 }
 
 // lookBack asks for what is remembered of Once.
-func (a *app) lookBack(ctx context.Context, client *holdfast.Client, v *view) {
+func (a *app) lookBack(ctx context.Context, client *session, v *view) {
 	last, err := client.LastRun(ctx, v.Name)
 	switch {
 	case err == nil:
