@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -205,12 +204,4 @@ func newReportJSON(r *journal.Report) reportJSON {
 		out.Unended = append(out.Unended, unendedJSON{newEntryJSON(u.Lease), newEntryJSON(u.Next), milliseconds(u.Gap)})
 	}
 	return out
-}
-
-// since is how long ago a time was, for people.
-func since(now, t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	return fmt.Sprintf("%s ago", age(max(0, now.Sub(t))))
 }

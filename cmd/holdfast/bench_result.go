@@ -99,13 +99,3 @@ func tiny(d time.Duration) string {
 
 // randomText is for a name that no other process uses.
 func randomText() string { return strings.ToLower(rand.Text()[:12]) }
-
-// keysBeside are all keys that a mutex of key can have: see the table of keys in
-// docs/protocol.md.
-func keysBeside(key string) []string {
-	tag := "{" + key + "}"
-	if strings.Contains(key, "{") { // it has a tag of its own
-		tag = ":" + key
-	}
-	return []string{key, "holdfast/fence:" + tag, "holdfast/queue:" + tag}
-}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 // choice is a flag that takes one of a few words.
@@ -30,9 +28,4 @@ func (c *choice) Set(word string) error {
 	}
 	*c.value = word
 	return nil
-}
-
-// outputFlag gives cmd the flag -o.
-func (a *app) outputFlag(cmd *cobra.Command) {
-	cmd.Flags().VarP(newChoice(&a.output, "text", "json"), "output", "o", "output format")
 }

@@ -117,3 +117,35 @@ func openStoreWith(ctx context.Context, serverURL string, options *rueidisstore.
 		return nil, dialError(serverURL, context.Cause(ctx))
 	}
 }
+
+// openJournal connects to the server of the journal.
+func (a *app) openJournal(ctx context.Context) (*rueidisstore.Store, func(), error) {
+	store, err := openStore(ctx, a.redisURL)
+	if err != nil {
+		return nil, nil, a.namingURL(err)
+	}
+	return store, func() {
+		if err := store.Close(); err != nil {
+			a.detail("closing the connection: %v", err)
+		}
+	}, nil
+}
+
+// untilClosing is a slog.Handler that ends when closing is set. By then the command that
+// failed has reported what the Client could not send to Redis.
+type untilClosing struct {
+	slog.Handler
+	closing *atomic.Bool
+}
+
+func (u untilClosing) Enabled(ctx context.Context, level slog.Level) bool {
+	return !u.closing.Load() && u.Handler.Enabled(ctx, level)
+}
+
+func (u untilClosing) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return untilClosing{u.Handler.WithAttrs(attrs), u.closing}
+}
+
+func (u untilClosing) WithGroup(name string) slog.Handler {
+	return untilClosing{u.Handler.WithGroup(name), u.closing}
+}

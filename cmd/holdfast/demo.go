@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/spf13/cobra"
 )
 
@@ -197,17 +196,4 @@ func (a *app) playAll(ctx context.Context, sale *sale, processes bool) (results 
 		return nil, nil, fmt.Errorf("the frozen holder: %w", err)
 	}
 	return results, frozen, nil
-}
-
-// startEmbedded starts a server inside this process.
-func startEmbedded(address string) (*embedded.Store, error) {
-	server, err := embedded.Open(nil)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := server.Listen(address); err != nil {
-		server.Close()
-		return nil, err
-	}
-	return server, nil
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1; nothing is secured by it
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -11,19 +9,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 )
-
-// The scripts of the demo. The first makes any command with one key out of a
-// Store, so that the demo runs on each deployment that holdfast runs on.
-var (
-	anyCommand = newScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
-	deleteAny  = newScript("delete-any", `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`)
-	deleteOwn  = newScript("delete-own", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
-)
-
-func newScript(name, source string) *driver.Script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return &driver.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
-}
 
 // commands sends single commands to a server. counter may be nil.
 type commands struct {

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // The columns of the table; with the spaces between them it is 80 wide.
 const (
@@ -43,30 +40,9 @@ func printRemarks(s screen, r *result) {
 	}
 }
 
-// count is n with its noun.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 func verdict(faults int) string {
 	if faults > 0 {
 		return bad
 	}
 	return good
-}
-
-// duration is d as a table wants it: short, and never with six decimals.
-func duration(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.2f s", d.Seconds())
-	}
-	return d.Round(time.Second).String()
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/spf13/cobra"
 )
 
@@ -75,4 +76,17 @@ func checkDevAddress(address string) error {
 		return usagef("--addr %s: want a port from 0 to 65535", address)
 	}
 	return nil
+}
+
+// startEmbedded starts a server inside this process.
+func startEmbedded(address string) (*embedded.Store, error) {
+	server, err := embedded.Open(nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := server.Listen(address); err != nil {
+		server.Close()
+		return nil, err
+	}
+	return server, nil
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -82,16 +79,4 @@ func newSightJSON(now time.Time, name string, leader holdfast.Leader, unknown er
 		}
 	}
 	return out
-}
-
-// printJSONLine prints v in one line, at once.
-func printJSONLine(w io.Writer, v any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, visibleJSON(text.String()))
-	return err
 }

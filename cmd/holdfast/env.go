@@ -6,24 +6,12 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// commandEnv is outer with what a command can know about its lease. What a lock
-// around this one has set comes first and so gives way: package exec keeps the
-// last of each name, and only that.
-func commandEnv(outer []string, owner string, lease *holdfast.Lease) []string {
-	return append(slices.Clip(outer),
-		"HOLDFAST_NAME="+lease.Name(),
-		"HOLDFAST_OWNER="+owner,
-		"HOLDFAST_TOKEN="+strconv.FormatInt(lease.Token(), 10),
-	)
-}
 
 // nested reports whether we run within a command of another holdfast. Then
 // HOLDFAST_OWNER and HOLDFAST_VALUE speak of the lease around us.
@@ -149,19 +137,4 @@ func (a *app) namingVariables(err error) error {
 		return err
 	}
 	return usagef("%s", text)
-}
-
-// variablesHelp says how to set a command's flags by variables.
-func variablesHelp(cmd *cobra.Command) string {
-	var not []string
-	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		if !slices.Contains(settings, flag.Name) && !flag.Hidden && flag.Name != "help" {
-			not = append(not, "--"+flag.Name)
-		}
-	})
-	text := "HOLDFAST_REDIS_URL or REDIS_URL sets --redis. HOLDFAST_LOG_FORMAT=json sets --log-format json, and so on for each other flag"
-	if len(not) > 0 {
-		text += " except " + strings.Join(not, ", ")
-	}
-	return strings.Join(wrapped(text+". A flag on the command line takes precedence.", helpWidth), "\n")
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/driver"
 )
 
 // Exit codes. 64 to 77 are those of sysexits.h, 126 and 127 those of the shell.
@@ -48,27 +46,6 @@ func usagef(format string, args ...any) error {
 	return exitWith(exitUsage, fmt.Errorf(format, args...))
 }
 
-// exitCode is the code for err: its own, or the one of what it is about.
-func (a *app) exitCode(err error) int {
-	var coded *exitError
-	var refused driver.ServerError
-	switch {
-	case errors.As(err, &coded):
-		return coded.code
-	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue), errors.Is(err, holdfast.ErrKind):
-		return exitUsage
-	case errors.As(err, &refused) && denied(string(refused)):
-		return exitNoPerm
-	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas):
-		return exitUnreachable
-	case errors.Is(err, holdfast.ErrHeld), errors.Is(err, holdfast.ErrTenure):
-		return exitTempFail
-	case errors.Is(err, holdfast.ErrLost):
-		return exitLost
-	}
-	return exitSoftware
-}
-
 // denied reports whether a server's error is about rights.
 func denied(answer string) bool {
 	// The last two are what servers before 7.2, and since, say from within a script.
@@ -80,35 +57,6 @@ func denied(answer string) bool {
 	return false
 }
 
-// explain is the text of err for people, with what only the command line knows:
-// which server it was, and which prefix has become part of the key.
-func (a *app) explain(err error) string {
-	var coded *exitError
-	var refused driver.ServerError
-	var bad *holdfast.NameError
-	switch {
-	case errors.As(err, &coded):
-	case errors.As(err, &bad) && a.keyPrefix() != "" && strings.ContainsAny(bad.Name, "{}"):
-		return fmt.Sprintf("%v; the key is %q, because %s is %q", err, a.keyPrefix()+bad.Name, a.called("prefix"), a.keyPrefix())
-	case errors.Is(err, holdfast.ErrUnreachable) && errors.As(err, &refused):
-		return fmt.Sprintf("%s refused: %s", publicURL(a.redisURL), reason(err))
-	case errors.Is(err, holdfast.ErrUnreachable):
-		return fmt.Sprintf("no answer from %s: %s", publicURL(a.redisURL), why(err))
-	}
-	return err.Error()
-}
-
-// keyPrefix is the text before each name in Redis.
-func (a *app) keyPrefix() string {
-	switch a.prefix {
-	case "":
-		return holdfast.DefaultPrefix
-	case holdfast.NoPrefix:
-		return ""
-	}
-	return a.prefix
-}
-
 // reason is why the store failed, without the library's own words around it:
 // those say what that means for a program.
 func reason(err error) string {
@@ -118,4 +66,12 @@ func reason(err error) string {
 		err = causes[len(causes)-1]
 	}
 	return strings.TrimPrefix(err.Error(), "holdfast: ")
+}
+
+// why is reason, and in words what a context says.
+func why(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	return reason(err)
 }

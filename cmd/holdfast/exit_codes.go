@@ -85,20 +85,3 @@ func exitCodesTopic() *cobra.Command {
 		Long:  exitCodesIntro + exitCodesText(),
 	}
 }
-
-// wrapped cuts text into lines of at most width runes, between words.
-func wrapped(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case len([]rune(line))+1+len([]rune(word)) > width:
-			lines, line = append(lines, line), word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
-}

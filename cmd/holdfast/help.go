@@ -35,16 +35,6 @@ important ones on one screen. 'holdfast help exit-codes' lists the exit codes.`,
 	}
 }
 
-// suggestions are the commands that are spelled almost like word. Two letters of
-// three are too many to differ.
-func suggestions(cmd *cobra.Command, word string) []string {
-	cmd.SuggestionsMinimumDistance = 2
-	if len(word) <= 3 {
-		cmd.SuggestionsMinimumDistance = 1
-	}
-	return cmd.SuggestionsFor(word)
-}
-
 // topics are what help has a page for below cmd.
 func topics(cmd *cobra.Command) []string {
 	var names []string

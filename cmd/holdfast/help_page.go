@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -270,4 +271,19 @@ func flagNames(flags *pflag.FlagSet) []string {
 		}
 	})
 	return names
+}
+
+// variablesHelp says how to set a command's flags by variables.
+func variablesHelp(cmd *cobra.Command) string {
+	var not []string
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(settings, flag.Name) && !flag.Hidden && flag.Name != "help" {
+			not = append(not, "--"+flag.Name)
+		}
+	})
+	text := "HOLDFAST_REDIS_URL or REDIS_URL sets --redis. HOLDFAST_LOG_FORMAT=json sets --log-format json, and so on for each other flag"
+	if len(not) > 0 {
+		text += " except " + strings.Join(not, ", ")
+	}
+	return strings.Join(wrapped(text+". A flag on the command line takes precedence.", helpWidth), "\n")
 }

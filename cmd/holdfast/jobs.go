@@ -159,10 +159,3 @@ func jobState(ctx context.Context, client *session, j *journal.Job) (string, err
 	}
 	return "ok", nil
 }
-
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UTC())
-}

@@ -1,28 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/journal"
-	"github.com/holdfast-go/holdfast/rueidisstore"
 )
-
-// openJournal connects to the server of the journal.
-func (a *app) openJournal(ctx context.Context) (*rueidisstore.Store, func(), error) {
-	store, err := openStore(ctx, a.redisURL)
-	if err != nil {
-		return nil, nil, a.namingURL(err)
-	}
-	return store, func() {
-		if err := store.Close(); err != nil {
-			a.detail("closing the connection: %v", err)
-		}
-	}, nil
-}
 
 // entryJSON is an entry as -o json prints it. Its names are promised. Durations are
 // in milliseconds.
@@ -75,8 +60,6 @@ func newEntryJSON(e journal.Entry) entryJSON {
 	return out
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
 // entryText is an entry in one line, without its time.
 func entryText(e journal.Entry) string {
 	text := fmt.Sprintf("%-8s  %s  %s", e.Event, visible(e.Name), visible(e.Owner))
@@ -100,13 +83,10 @@ func entryText(e journal.Entry) string {
 	return strings.TrimRight(text, " ")
 }
 
-// shortly is a duration for people, however short.
-func shortly(d time.Duration) string {
-	if d >= 10*time.Second {
-		return age(d)
+// causeText is "revoked: db-3 is being drained (by ann@ops-1)".
+func causeText(cause holdfast.Cause, reason string) string {
+	if reason == "" {
+		return string(cause)
 	}
-	return duration(d)
+	return fmt.Sprintf("%s: %s", cause, visible(reason))
 }
-
-// stamp is a time for people, by the clock of this machine's place.
-func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
 )
@@ -92,41 +91,6 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 	return errors.Join(err, leftOut(refused))
 }
 
-// inspectAll reads all names with prefix. It returns them sorted, and the reasons why
-// others cannot be shown.
-func (a *app) inspectAll(ctx context.Context, client *session, prefix string) (states []*view, refused []error, err error) {
-	survey, err := client.Survey(ctx, prefix)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, n := range survey.Names {
-		if n.Err != nil {
-			refused = append(refused, n.Err)
-		} else {
-			states = append(states, a.newView(n.State, n.Reasons))
-		}
-	}
-	return states, refused, nil
-}
-
-// leftOut says how many names were refused, and of the first the reason.
-func leftOut(refused []error) error {
-	switch len(refused) {
-	case 0:
-		return nil
-	case 1:
-		return fmt.Errorf("1 name is left out: %w", bare{refused[0]})
-	}
-	return fmt.Errorf("%d names are left out; the first: %w", len(refused), bare{refused[0]})
-}
-
-// bare is an error of the library without its name in front.
-type bare struct{ error }
-
-func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
-
-func (b bare) Unwrap() error { return b.error }
-
 func printStates(s screen, states []*view) {
 	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
 	if slices.ContainsFunc(states, func(v *view) bool { return v.problem() != "" }) {
@@ -140,36 +104,4 @@ func printStates(s screen, states []*view) {
 		rows = append(rows, row[:len(rows[0])])
 	}
 	printColumns(s, rows)
-}
-
-// widestColumn is where a cell that is longer moves only the rest of its own row: one
-// long name does not push all others off the screen.
-const widestColumn = 48
-
-// printColumns prints rows as columns as wide as their widest cell. The first row is the
-// head.
-func printColumns(s screen, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], min(ansi.StringWidth(cell), widestColumn))
-		}
-	}
-	for n, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = padded(cell, widths[i])
-		}
-		text := strings.TrimRight(strings.Join(cells, "  "), " ")
-		if n == 0 {
-			text = s.paint(bold, text)
-		}
-		s.printf("%s\n", text)
-	}
-}
-
-// padded is text with spaces behind it, width columns of a terminal wide. Colours take
-// no column, wide characters take two.
-func padded(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }

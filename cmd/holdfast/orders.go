@@ -3,37 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"os/user"
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
 )
-
-// orderOptions are the flags of `holdfast revoke` and `holdfast steal`.
-type orderOptions struct{ tenure, reason string }
-
-// signed is the reason with the name of its author, if there is room: the library stores
-// only the reason.
-func (o orderOptions) signed(owner string) string {
-	if owner == "" {
-		if who, err := user.Current(); err == nil {
-			owner = who.Username
-		}
-		if host, err := os.Hostname(); err == nil {
-			owner += "@" + host
-		}
-	}
-	text := strings.TrimSpace(o.reason) + " (by " + owner + ")"
-	if len(text) > maxReason {
-		return o.reason
-	}
-	return text
-}
-
-// maxReason is what the library cuts reasons to, in bytes.
-const maxReason = 200
 
 // orderJSON is what -o json prints of an order. Its names are promised.
 type orderJSON struct {
@@ -152,11 +126,6 @@ func (a *app) orderFlags(cmd *cobra.Command, o *orderOptions) {
 	cmd.Flags().StringVar(&o.tenure, "tenure", "", "`HASH` of the holder, from 'holdfast show'")
 	cmd.Flags().StringVar(&o.reason, "reason", "", "`TEXT` for the holder: why, at most 200 bytes; the owner or user@host is added if it fits")
 	a.outputFlag(cmd)
-}
-
-// isHash reports whether text can be the hash of a tenure.
-func isHash(text string) bool {
-	return len(text) == 10 && strings.Trim(text, "0123456789abcdefABCDEF") == ""
 }
 
 // order gives an order and says what came of it.

@@ -124,13 +124,6 @@ func newQuorumStatus(nodes []holdfast.QuorumNode) quorumStatusJSON {
 	return out
 }
 
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 func (q quorumStatusJSON) print(s screen) {
 	rows := [][]string{{"NODE", "QUORUM", "STATE", "RUNS FOR", "AOF"}}
 	first := map[string]string{}

@@ -40,34 +40,6 @@ func (v *view) problem() string {
 	return strings.Join(codes, " ")
 }
 
-// printReasons prints the state of a name, and what to do.
-func printReasons(s screen, line func(label, format string, args ...any), reasons []holdfast.Diagnosis) {
-	for _, d := range reasons {
-		code := string(d.Code)
-		if d.Code.Problem() {
-			code = s.paint(bad, code)
-		}
-		line("why", "%s: %s", code, visible(d.Sentence))
-		if d.Action != "" {
-			line("", "%s", visible(d.Action))
-		}
-	}
-}
-
-// printDetails prints the details of a process.
-func printDetails(line func(label, format string, args ...any), d *holdfast.Details) {
-	if d == nil {
-		return
-	}
-	for _, field := range []struct{ label, text string }{
-		{"process", d.String()}, {"program", d.Program}, {"command", d.Command}, {"note", d.Note},
-	} {
-		if field.text != "" {
-			line(field.label, "%s", visible(field.text))
-		}
-	}
-}
-
 // waiterName is the label of a waiter, with the details of its process.
 func waiterName(w holdfast.Waiter) string {
 	if w.Owner == "" {

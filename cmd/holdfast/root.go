@@ -3,40 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
-	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
 )
-
-// app is one run of the program: where it reads and writes, and the values of the flags
-// that all commands share. The fields are final when a command's RunE is called, which is
-// after the environment was read.
-type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	console        *console // stderr, for what we say ourselves
-
-	redisURL  string // never printed: it may hold a password
-	prefix    string // as Options.Prefix wants it: "" is the default, NoPrefix is none
-	owner     string
-	output    string // text or json
-	logFormat string // text or json
-	quiet     bool
-	verbose   bool
-
-	byVariable  map[string]bool // flags that a variable has set
-	urlVariable string          // the one that redisURL is from; empty: none
-
-	printed error // the first of page; nil: all was printed
-
-	busy    bool // it ends because the name is held, with any code
-	started bool // a RunE was reached: the command line was right
-}
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -127,61 +99,4 @@ on the command line takes precedence. 'holdfast help COMMAND' lists the exceptio
 	a.setHelp(root)
 	a.completions(root)
 	return root
-}
-
-// begin reads the environment before cmd's own work. The exit code of an error depends on
-// whether the work has begun.
-func (a *app) begin(cmd *cobra.Command) {
-	work := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := a.fromEnvironment(cmd); err != nil {
-			return err
-		}
-		a.started = true
-		return a.namingVariables(work(cmd, args))
-	}
-}
-
-// logger is what the library logs to: stderr, in the form the flags ask for.
-func (a *app) logger() slog.Handler {
-	level := slog.LevelWarn
-	switch {
-	case a.quiet:
-		level = slog.LevelError
-	case a.verbose:
-		level = slog.LevelDebug
-	}
-	if a.logFormat == "json" {
-		return slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
-	}
-	return newTalk(a.console, level)
-}
-
-// say talks to people on stderr, unless they asked for quiet.
-func (a *app) say(format string, args ...any) {
-	if !a.quiet {
-		a.tell(slog.LevelInfo, fmt.Sprintf(format, args...))
-	}
-}
-
-// detail prints a message with --verbose.
-func (a *app) detail(format string, args ...any) {
-	if a.verbose && !a.quiet {
-		a.tell(slog.LevelDebug, fmt.Sprintf(format, args...))
-	}
-}
-
-// complain prints an error, with any flags.
-func (a *app) complain(text string) {
-	a.tell(slog.LevelError, strings.TrimPrefix(text, "holdfast: ")) // tell adds it
-}
-
-// tell prints a message. It removes passwords.
-func (a *app) tell(level slog.Level, text string) {
-	text = redact(text, a.redisURL)
-	if a.logFormat == "json" {
-		slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})).Log(context.Background(), level, text)
-		return
-	}
-	a.console.line(text)
 }

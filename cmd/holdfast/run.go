@@ -11,32 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
-
-// maxGrace bounds the default of --grace.
-const maxGrace = 10 * time.Second
-
-// runOptions are the flags of `holdfast run`.
-type runOptions struct {
-	noWait   bool
-	wait     time.Duration // 0: without end
-	ttl      time.Duration
-	grace    time.Duration
-	minHold  time.Duration
-	every    time.Duration // 0: at no ticks
-	at       string        // --at; empty: the first start says
-	tick     time.Time     // what at says
-	maxHold  time.Duration // 0: without end
-	busyCode int
-	replicas int
-	kind     kindOptions
-	steal    orderOptions // the holder to take the name from; no tenure: none
-	details  detailOptions
-	silent   bool   // write no journal
-	status   string // file for the state; empty: none
-	guard    string // hidden: this process is a guard, and these are its pipes
-}
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
@@ -83,49 +58,6 @@ func (a *app) runCommand() *cobra.Command {
 		panic("holdfast: " + err.Error())
 	}
 	return cmd
-}
-
-// leaseFlags are those of each command that runs another under a lease.
-func (o *runOptions) leaseFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.ttl, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
-	flags.DurationVar(&o.grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
-	o.details.flags(flags)
-	flags.IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and again at each renewal; N is the number of all replicas that can become master")
-}
-
-// check says what is wrong with the flags and fills in what depends on others.
-func (o *runOptions) check(given func(flag string) bool) error {
-	if !given("grace") {
-		o.grace = min(o.ttl/4, maxGrace)
-	}
-	switch {
-	case given("no-wait") && given("wait"):
-		return usagef("--no-wait and --wait exclude each other")
-	case o.wait < 0:
-		return usagef("--wait is %v: it must not be negative", o.wait)
-	case o.ttl < holdfast.MinTTL || o.ttl > holdfast.MaxTTL || o.ttl%time.Millisecond != 0:
-		return usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.ttl, holdfast.MinTTL, age(holdfast.MaxTTL))
-	case o.grace < 0 || o.grace > o.ttl/3:
-		return usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.grace, (o.ttl / 3).Truncate(time.Millisecond))
-	case o.minHold < 0 || o.minHold > holdfast.MaxMinHold:
-		return usagef("--min-hold is %v: it must be from 0 to %v", o.minHold, holdfast.MaxMinHold)
-	case o.maxHold < 0 || given("max-hold") && o.maxHold == 0:
-		return usagef("--max-hold is %v: it must be more than 0", o.maxHold)
-	case o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas:
-		return usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
-	case o.busyCode < 0 || o.busyCode > 255:
-		return usagef("--busy-code is %d: exit codes go from 0 to 255", o.busyCode)
-	}
-	if err := o.checkSteal(given); err != nil {
-		return err
-	}
-	if given("wait") && o.wait == 0 {
-		o.noWait = true
-	}
-	if err := o.checkEvery(given); err != nil {
-		return err
-	}
-	return o.kind.check(given, o.minHold > 0)
 }
 
 // runUnderLock takes the name, runs the command, and gives the name back when
@@ -237,12 +169,4 @@ func lossOf(err error) string {
 		return "taken: another process has the lock"
 	}
 	return causeText(lost.Cause, lost.Reason)
-}
-
-// causeText is "revoked: db-3 is being drained (by ann@ops-1)".
-func causeText(cause holdfast.Cause, reason string) string {
-	if reason == "" {
-		return string(cause)
-	}
-	return fmt.Sprintf("%s: %s", cause, visible(reason))
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"slices"
+	"strconv"
+
+	"github.com/holdfast-go/holdfast"
 )
 
 // findCommand is the reason why a command cannot be run. It is called before the wait for
@@ -20,4 +24,15 @@ func findCommand(command string) error {
 		return exitWith(exitNotFound, fmt.Errorf("%s: not found", command))
 	}
 	return exitWith(exitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errors.Unwrap(err)))
+}
+
+// commandEnv is outer with what a command can know about its lease. What a lock
+// around this one has set comes first and so gives way: package exec keeps the
+// last of each name, and only that.
+func commandEnv(outer []string, owner string, lease *holdfast.Lease) []string {
+	return append(slices.Clip(outer),
+		"HOLDFAST_NAME="+lease.Name(),
+		"HOLDFAST_OWNER="+owner,
+		"HOLDFAST_TOKEN="+strconv.FormatInt(lease.Token(), 10),
+	)
 }

@@ -4,31 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/holdfast-go/holdfast"
-	"github.com/spf13/pflag"
 )
-
-// detailOptions are the flags for what others see of this process.
-type detailOptions struct {
-	note string
-	none bool
-}
-
-func (d *detailOptions) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&d.note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
-	flags.BoolVar(&d.none, "no-details", false, "do not store host, pid, user, command and note for 'holdfast show'")
-}
-
-// of are the details while argv runs; nil: none.
-func (d *detailOptions) of(argv []string) *holdfast.Details {
-	if d.none {
-		return nil
-	}
-	details := holdfast.ProcessDetails()
-	details.Command, details.Note = commandLine(argv), d.note
-	return details
-}
 
 const secretWord = `(?i:pass|pwd|secret|token|key|auth|credential|cookie|session|signature)`
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"time"
 
@@ -99,12 +98,4 @@ func (n *narrator) subscriptionBroken(err error) {
 	}
 	n.outage.failed(err, 0)
 	n.detail("the subscription broke (%s): polling until it is back", why(err))
-}
-
-// why is reason, and in words what a context says.
-func why(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer in time"
-	}
-	return reason(err)
 }

@@ -6,48 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/holdfast-go/holdfast"
 )
-
-// checkEvery says what is wrong with --every and --at, and reads the latter.
-func (o *runOptions) checkEvery(given func(flag string) bool) (err error) {
-	switch {
-	case given("at") && !given("every"):
-		return usagef("--at needs --every PERIOD")
-	case !given("every"):
-		return nil
-	case o.every < time.Millisecond || o.every > holdfast.MaxMinHold || o.every%time.Millisecond != 0:
-		return usagef("--every is %v: it must be whole milliseconds, up to %s", o.every, age(holdfast.MaxMinHold))
-	case o.wait > 0:
-		return usagef("--every and --wait exclude each other: a start that is not due is skipped")
-	case o.minHold > 0:
-		return usagef("--every and --min-hold exclude each other: a tick begins once, even if the command is quick")
-	case o.kind != kindOptions{permits: 1}:
-		return usagef("--every and --shared, --exclusive, --of exclude each other: a schedule needs a mutex")
-	}
-	o.tick, err = tickAt(o.at, o.every)
-	return err
-}
-
-// tickAt reads --at: a moment at which there is a tick.
-func tickAt(text string, every time.Duration) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		if d < 0 || d >= every {
-			return time.Time{}, usagef("--at is %s: it must be from 0 to less than --every, which is %v", text, every)
-		}
-		return time.UnixMicro(0).Add(d), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, usagef("--at is %q: want a duration, such as 10m, or a moment, such as 2026-01-05T03:10:00Z", text)
-	}
-	return at, nil
-}
 
 // runTick is runLocked for the nearest tick of a schedule.
 func (a *app) runTick(ctx context.Context, client *session, name string, o runOptions, _ *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
-	"github.com/spf13/pflag"
 )
 
 // jobLog writes the start and end of a command, or of a lease without a process, to the
@@ -21,10 +20,6 @@ type jobLog struct {
 	writer *journal.Writer // nil: silent
 	token  int64
 	began  time.Time
-}
-
-func journalFlag(flags *pflag.FlagSet, silent *bool) {
-	flags.BoolVar(silent, "no-journal", false, "write nothing to the journal (history, watch, audit, jobs)")
 }
 
 // open is for connect.

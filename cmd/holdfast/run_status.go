@@ -74,11 +74,6 @@ func waitText(name string, state *holdfast.State, brief bool, known *holdfast.Di
 	return place + "; " + text
 }
 
-// waitersBefore is how many waiters stand before us in the queue; -1: we do not wait.
-func waitersBefore(state *holdfast.State) int {
-	return slices.IndexFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Own })
-}
-
 // roughly is a duration without digits that an estimate does not have.
 func roughly(d time.Duration) string {
 	switch {
@@ -103,14 +98,4 @@ func waitState(ctx context.Context, client *session, name string) (*holdfast.Sta
 		return nil, err
 	}
 	return state, nil
-}
-
-// sleep reports whether d passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -83,61 +83,41 @@ func (a *app) busyError(client *session, name string, err error, waited time.Dur
 	return exitWith(code, fmt.Errorf("%s is %s", name, text))
 }
 
-// holderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by
-// ci-7 and 1 more (3 of 3 permits), renews on time", or "in cool-down after ci-7 for
-// 12m more". In brief it leaves out what is as it should be.
-func holderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
-	h := state.Holder
-	if h.Cooldown {
-		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
-	}
-	text := "held by " + holdersText(state)
-	if !brief && state.Kind == holdfast.KindMutex && !h.Foreign && h.Owner != "" {
-		text = "held by " + visible(h.Describe())
-	}
-	if h.Held > 0 {
-		text += " for " + age(h.Held)
-	}
-	return text + renewsText(state, brief, known)
+// taker takes a name as one kind of lock.
+type taker struct {
+	name      string
+	lock, try func(context.Context) (*holdfast.Lease, error)
 }
 
-// renewsText says in few words how the holder does.
-func renewsText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) (text string) {
-	words := map[holdfast.Code]string{
-		holdfast.CodeNoTTL: "without expiry", holdfast.CodeExpiring: "does not renew any more",
-		holdfast.CodeRenewalsLate: "renews late", holdfast.CodeHeldLong: "longer than usual",
-		holdfast.CodeRevoking: "is asked to stop", holdfast.CodeHeldHealthy: "renews on time",
+// withFlags says of a name that is another kind of lock which flags fit it, and how to
+// get more permits than there are.
+func withFlags(err error) error {
+	if errors.Is(err, holdfast.ErrSize) {
+		return exitWith(exitUsage, fmt.Errorf("%w: 'holdfast resize' changes that", err))
 	}
-	for _, d := range state.Diagnose(known) {
-		switch word := words[d.Code]; {
-		case state.Holder.Exported && d.Code == holdfast.CodeHeldHealthy:
-			text += ", lasts " + age(state.Holder.Remaining) + " more unless renewed by hand"
-		case word != "" && (!brief || d.Code != holdfast.CodeHeldHealthy):
-			text += ", " + word
-		}
+	var other *holdfast.KindError
+	if !errors.As(err, &other) {
+		return err
 	}
-	return text
+	var hint string
+	switch other.Actual {
+	case holdfast.KindRWMutex:
+		hint = "use --shared or --exclusive"
+	case holdfast.KindMutex:
+		hint = "leave out --shared, --exclusive and --of"
+	case holdfast.KindSemaphore:
+		hint = "use --of SIZE"
+	}
+	return exitWith(exitUsage, fmt.Errorf("%w: %s", err, hint))
 }
 
-// waitersText is "; 2 waiters in the queue", or nothing if the queue is empty.
-func waitersText(state *holdfast.State) string {
-	if state.Waiting == 0 {
-		return ""
+// steal takes name from the holder that --steal means.
+func (a *app) steal(ctx context.Context, client *session, name string, o runOptions) (*holdfast.Lease, error) {
+	m := client.Mutex(name)
+	m.MinHold = o.minHold
+	lease, err := m.Steal(ctx, o.steal.tenure, o.steal.signed(a.owner))
+	if err == nil {
+		a.detail("took %s from tenure %s", visible(name), o.steal.tenure)
 	}
-	return "; " + several(state.Waiting, "waiter") + " in the queue"
-}
-
-func ordinal(n int) string {
-	suffix := "th"
-	if n/10%10 != 1 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return fmt.Sprint(n, suffix)
+	return lease, err
 }

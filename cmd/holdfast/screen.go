@@ -20,14 +20,6 @@ type screen struct {
 	failed   *error // of the first write that failed; nil: not kept
 }
 
-// page is stdout for what a command prints once. What could not be printed is the
-// command's error.
-func (a *app) page() screen {
-	s := screenOf(a.stdout)
-	s.failed = &a.printed
-	return s
-}
-
 func screenOf(w io.Writer) screen {
 	s := screen{w: w, width: 80}
 	file, ok := w.(*os.File)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast"
@@ -70,13 +69,6 @@ func partText(p holdfast.Part) string {
 	return ""
 }
 
-func several(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func wantsText(p holdfast.Part) string {
 	switch {
 	case p.Permits > 0:
@@ -100,16 +92,4 @@ func holdersText(state *holdfast.State) string {
 		text += fmt.Sprintf(" and %d more", state.Holding-1)
 	}
 	return text + " (" + useText(state) + ")"
-}
-
-// printHolders lists them where there may be several.
-func printHolders(s screen, state *holdfast.State) {
-	for i := range state.Holders {
-		h := &state.Holders[i]
-		s.printf("       %s  %s  %s  hash %s\n", s.paint(bold, holderName(h)), partText(h.Part),
-			leftText(h), cmp.Or(h.Hash, "-"))
-	}
-	if more := state.Holding - len(state.Holders); more > 0 {
-		s.printf("       and %d more\n", more)
-	}
 }

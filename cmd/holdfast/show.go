@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/holdfast-go/holdfast"
@@ -68,61 +67,4 @@ func (a *app) show(ctx context.Context, name string) error {
 	}
 	printState(a.page(), state)
 	return nil
-}
-
-func printState(s screen, state *view) {
-	line := func(label, format string, args ...any) {
-		s.printf("%s  ", s.paint(dim, padded(label, 12)))
-		s.printf(format+"\n", args...)
-	}
-	line("name", "%s", visible(state.Name))
-	if h := state.Holder; h == nil {
-		line("holder", "none: the name is free")
-		if state.Size > 0 {
-			line("size", "%s, as a semaphore", partText(holdfast.Part{Permits: state.Size}))
-		}
-	} else if h.Cooldown {
-		line("holder", "none: in cool-down after %s", s.paint(bold, visible(h.Owner)))
-		line("time left", "%s", remainingText(h))
-	} else if state.Kind != holdfast.KindMutex {
-		line("kind", "%s", visible(state.kind()))
-		order := ""
-		if state.Holding > 1 {
-			order = ", the lease that ends first comes first"
-		}
-		line("held", "%s%s:", useText(state.State), order)
-		printHolders(s, state.State)
-	} else {
-		if state.term > 0 {
-			line("kind", "%s", state.kind())
-			line("leader", "%s", s.paint(bold, holderName(h)))
-			line("term", "%d", state.term)
-		} else {
-			line("holder", "%s", s.paint(bold, holderName(h)))
-		}
-		line("hash", "%s", cmp.Or(h.Hash, "-"))
-		line("held for", "%s", heldText(h))
-		if h.TTL > 0 {
-			line("time left", "%s of %s", remainingText(h), age(h.TTL))
-		} else {
-			line("time left", "%s", remainingText(h))
-		}
-		printDetails(line, h.Details)
-	}
-	printReasons(s, line, state.reasons)
-	if state.last != nil {
-		line("last run", "%s", visible(state.last.String()))
-	}
-	line("tokens up to", "%s", tokenText(state.Token))
-	line("waiting", "%d", state.Waiting)
-	for i, w := range state.Waiters {
-		note := ""
-		if !w.Listening {
-			note = "  its process has ended or has lost its connection"
-		}
-		s.printf("  %3d  %s  for %s%s%s\n", i+1, waiterName(w), age(w.Waited), wantsText(w.Part), s.paint(bad, note))
-	}
-	if more := state.Waiting - len(state.Waiters); more > 0 {
-		s.printf("       and %d more\n", more)
-	}
 }

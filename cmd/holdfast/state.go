@@ -186,14 +186,3 @@ func tokenText(token int64) string {
 	}
 	return fmt.Sprint(token)
 }
-
-// age is a duration with the digits that people need.
-func age(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d < time.Hour:
-		return d.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-}

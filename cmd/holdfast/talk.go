@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // talk is a slog.Handler for people: "holdfast: message key=value", without the
@@ -60,23 +59,4 @@ func (t *talk) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (t *talk) WithGroup(name string) slog.Handler {
 	return &talk{t.out, t.attrs.WithGroup(name)}
-}
-
-// untilClosing is a slog.Handler that ends when closing is set. By then the command that
-// failed has reported what the Client could not send to Redis.
-type untilClosing struct {
-	slog.Handler
-	closing *atomic.Bool
-}
-
-func (u untilClosing) Enabled(ctx context.Context, level slog.Level) bool {
-	return !u.closing.Load() && u.Handler.Enabled(ctx, level)
-}
-
-func (u untilClosing) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return untilClosing{u.Handler.WithAttrs(attrs), u.closing}
-}
-
-func (u untilClosing) WithGroup(name string) slog.Handler {
-	return untilClosing{u.Handler.WithGroup(name), u.closing}
 }

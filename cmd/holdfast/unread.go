@@ -30,3 +30,13 @@ func untilUnread(ctx context.Context, w io.Writer) (context.Context, context.Can
 
 // unread reports whether a write failed because there is no reader. That is no failure.
 func unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// sleep reports whether d passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

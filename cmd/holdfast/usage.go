@@ -112,3 +112,13 @@ func similarFlags(cmd *cobra.Command, name string) string {
 	}
 	return " (did you mean --" + strings.Join(similar, " or --") + "?)"
 }
+
+// suggestions are the commands that are spelled almost like word. Two letters of
+// three are too many to differ.
+func suggestions(cmd *cobra.Command, word string) []string {
+	cmd.SuggestionsMinimumDistance = 2
+	if len(word) <= 3 {
+		cmd.SuggestionsMinimumDistance = 1
+	}
+	return cmd.SuggestionsFor(word)
+}

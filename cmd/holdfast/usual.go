@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,4 +74,9 @@ func (u *usual) about(state *holdfast.State) *holdfast.DiagnoseOptions {
 		return nil
 	}
 	return &holdfast.DiagnoseOptions{Typical: u.typical}
+}
+
+// waitersBefore is how many waiters stand before us in the queue; -1: we do not wait.
+func waitersBefore(state *holdfast.State) int {
+	return slices.IndexFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Own })
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -66,18 +63,5 @@ func (a *app) printVersion() error {
 		return printJSON(a.stdout, b)
 	}
 	_, err := fmt.Fprintf(a.stdout, "holdfast %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
-	return err
-}
-
-// printJSON prints v as one object over several lines.
-func printJSON(w io.Writer, v any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, visibleJSON(text.String()))
 	return err
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -90,3 +92,38 @@ func newViewJSON(v *view) viewJSON {
 	}
 	return out
 }
+
+// inspectAll reads all names with prefix. It returns them sorted, and the reasons why
+// others cannot be shown.
+func (a *app) inspectAll(ctx context.Context, client *session, prefix string) (states []*view, refused []error, err error) {
+	survey, err := client.Survey(ctx, prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range survey.Names {
+		if n.Err != nil {
+			refused = append(refused, n.Err)
+		} else {
+			states = append(states, a.newView(n.State, n.Reasons))
+		}
+	}
+	return states, refused, nil
+}
+
+// leftOut says how many names were refused, and of the first the reason.
+func leftOut(refused []error) error {
+	switch len(refused) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 name is left out: %w", bare{refused[0]})
+	}
+	return fmt.Errorf("%d names are left out; the first: %w", len(refused), bare{refused[0]})
+}
+
+// bare is an error of the library without its name in front.
+type bare struct{ error }
+
+func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
+
+func (b bare) Unwrap() error { return b.error }

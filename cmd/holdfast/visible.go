@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -34,21 +33,3 @@ func visible(text string) string {
 }
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) }
-
-// visibleJSON spells the same out in JSON, where it changes nothing of what is
-// said. Line ends and indents are the encoder's own.
-func visibleJSON(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || !hidden(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
