@@ -27,20 +27,27 @@ func (a *app) completions(root *cobra.Command) {
 		switch {
 		case cmd.ValidArgsFunction != nil || cmd.ValidArgs != nil || cmd.HasSubCommands():
 		case strings.Contains(cmd.Use, " NAME"):
-			cmd.ValidArgsFunction = a.completeName
+			cmd.ValidArgsFunction = a.completing(completeName)
 		case strings.Contains(cmd.Use, "[PREFIX]"):
-			cmd.ValidArgsFunction = a.completePrefix
+			cmd.ValidArgsFunction = a.completing(completePrefix)
 		case !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, "[LEASE]"):
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		completeFlags(cmd)
 		if cmd.Flags().Lookup("tenure") != nil {
-			mustComplete(cmd, "tenure", a.completeTenure)
+			mustComplete(cmd, "tenure", a.completing(completeTenure))
 		}
 	}
 	mustComplete(root, "log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, flag := range []string{"redis", "prefix", "owner"} {
 		mustComplete(root, flag, cobra.NoFileCompletions)
+	}
+}
+
+// completing is a function of ours as cobra calls it.
+func (a *app) completing(with func(a *app, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)) completed {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return with(a, cmd, args, typed)
 	}
 }
 
@@ -60,7 +67,7 @@ func mustComplete(cmd *cobra.Command, flag string, with completed) {
 }
 
 // completeName completes the first argument; a command, or nothing, follows it.
-func (a *app) completeName(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func completeName(a *app, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		if strings.Contains(cmd.Use, "COMMAND") {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -70,8 +77,8 @@ func (a *app) completeName(cmd *cobra.Command, args []string, typed string) ([]s
 	return a.namesInUse(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) completePrefix(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	names, then := a.completeName(cmd, args, typed)
+func completePrefix(a *app, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, then := completeName(a, cmd, args, typed)
 	return names, then | cobra.ShellCompDirectiveNoSpace
 }
 
@@ -92,7 +99,7 @@ func (a *app) namesInUse(cmd *cobra.Command, typed string) (names []string) {
 }
 
 // completeTenure completes --tenure with the hash of the holder of NAME.
-func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
+func completeTenure(a *app, cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		a.silently(cmd, func(ctx context.Context, client *session) {
 			if state, err := client.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
@@ -107,7 +114,7 @@ func (a *app) completeTenure(cmd *cobra.Command, args []string, _ string) (hashe
 // and without a word.
 func (a *app) silently(cmd *cobra.Command, ask func(context.Context, *session)) {
 	a.quiet, a.verbose, a.stderr = true, false, io.Discard
-	a.console = &console{w: io.Discard}
+	a.console = newConsole(io.Discard)
 	if a.fromEnvironment(cmd) != nil {
 		return
 	}

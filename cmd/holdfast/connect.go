@@ -14,8 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-const defaultURL = "redis://127.0.0.1:6379"
-
 // session is a Client, and what belongs to it: the store it goes through, and what the
 // journal knows. All commands that ask or change a name get one by connect.
 type session struct {

@@ -20,6 +20,9 @@ type console struct {
 	status bool // the cursor is on a status line
 }
 
+// newConsole prints to w.
+func newConsole(w io.Writer) *console { return &console{w: w} }
+
 // line says text in one line, in the place of the status line.
 func (c *console) line(text string) {
 	c.mu.Lock()

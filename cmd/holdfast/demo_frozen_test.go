@@ -9,7 +9,7 @@ import (
 // Where processes can't be frozen, a buyer whose Client is cut off stands in, and
 // the same happens.
 func TestDemoStalledBuyer(t *testing.T) {
-	server := newServer(t)
+	server := startServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), playTimeout)
 	defer cancel()
 	sale := newSale(server.URL(), "stalled:", demoOptions{stock: 1, buyers: 2})

@@ -2,42 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/holdfast-go/holdfast/embedded"
 )
-
-// A demo that is interrupted ends at once, says so by its code, and leaves
-// nothing on somebody's server; nor do its processes.
-func TestDemoInterrupted(t *testing.T) {
-	server := newServer(t)
-	for _, args := range [][]string{nil, {"--processes"}} {
-		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			cmd := command(append([]string{"demo", "-q", "--redis", server.URL()}, args...)...)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			await(t, "a sale", func() bool { return strings.Contains(keys(t, server), "stock") })
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-			err := cmd.Wait()
-			exit, ok := errors.AsType[*exec.ExitError](err)
-			if !ok || exit.ExitCode() != exitInterrupted {
-				t.Errorf("ended with %v, want exit code %d", err, exitInterrupted)
-			}
-			if got := keys(t, server); got != "" {
-				t.Errorf("left behind: %s", got)
-			}
-		})
-	}
-}
 
 func TestJain(t *testing.T) {
 	for _, test := range []struct {
@@ -99,36 +66,5 @@ func TestWorst(t *testing.T) {
 	}
 	if got := worst([]*result{fine, met}); got != met {
 		t.Errorf("the worst is %s, want %s", got.way, met.way)
-	}
-}
-
-func newServer(t *testing.T) *embedded.Store {
-	server, err := startEmbedded("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server
-}
-
-// keys are all keys of the server, as one text.
-func keys(t *testing.T, server *embedded.Store) string {
-	var all []string
-	for key, err := range server.Scan(context.Background(), "*") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, key)
-	}
-	return strings.Join(all, " ")
-}
-
-// await polls until done, which it is soon.
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited 30 s for %s", what)
-		}
 	}
 }

@@ -13,6 +13,12 @@ type way struct {
 	lock func(ctx context.Context, b *buyer, key string) (held, error)
 }
 
+// The scripts of the demo's own locks.
+var (
+	deleteAny = newScript("delete-any", `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`)
+	deleteOwn = newScript("delete-own", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
+)
+
 // held is what lock gave.
 type held struct {
 	// err is asked before the sale is written: may we still? Only holdfast knows.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -43,7 +44,7 @@ func TestExitCodesOfCommands(t *testing.T) {
 		}
 	}
 	var all []*cobra.Command
-	for todo := (&app{console: &console{}}).rootCommand().Commands(); len(todo) > 0; todo = todo[1:] {
+	for todo := (&app{console: newConsole(io.Discard)}).rootCommand().Commands(); len(todo) > 0; todo = todo[1:] {
 		all, todo = append(all, todo[0]), append(todo, todo[0].Commands()...)
 	}
 	line := regexp.MustCompile(`(?m)^ {2,5}(\d+)  \S`)

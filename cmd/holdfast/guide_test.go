@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -86,7 +87,7 @@ func checkCall(t *testing.T, page, call string) {
 	if len(args) == 0 {
 		return
 	}
-	root := (&app{console: &console{}}).rootCommand()
+	root := (&app{console: newConsole(io.Discard)}).rootCommand()
 	cmd, rest, err := root.Find(args)
 	switch {
 	case err != nil || cmd == root && !strings.HasPrefix(args[0], "-") && args[0] != "serve" && args[0] != "help":

@@ -23,10 +23,10 @@ const (
 var heading = regexp.MustCompile(`^[A-Z][A-Z -]+$`)
 
 // setHelp gives all commands below root their two lengths of help.
-func (a *app) setHelp(root *cobra.Command) {
+func (a *app) setHelp(root *cobra.Command, group string) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.page().printf("%s", shortHelp(cmd)) })
 	root.SetHelpCommand(a.helpCommand())
-	root.SetHelpCommandGroupID(groupTools)
+	root.SetHelpCommandGroupID(group)
 }
 
 // shortHelp is one screen.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 
 // allCommands are those that people can see, with their subcommands and pages of help.
 func allCommands() []*cobra.Command {
-	root := (&app{console: &console{}}).rootCommand()
+	root := (&app{console: newConsole(io.Discard)}).rootCommand()
 	root.InitDefaultHelpFlag()
 	all := []*cobra.Command{root}
 	for i := 0; i < len(all); i++ {
@@ -69,13 +70,5 @@ func TestHelpFitsInWidth(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// Paragraphs are wrapped, and what is indented stays.
-func TestReflowed(t *testing.T) {
-	got := reflowed("one\ntwo\n\nEXIT CODES\nthree\nfour\n  a  b\nfive")
-	if want := "one two\n\nEXIT CODES\nthree four\n  a  b\nfive"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

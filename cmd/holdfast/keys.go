@@ -8,13 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// The scripts of the demo. The first makes any command with one key out of a
-// Store, so that the demo runs on each deployment that holdfast runs on.
-var (
-	anyCommand = newScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
-	deleteAny  = newScript("delete-any", `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`)
-	deleteOwn  = newScript("delete-own", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
-)
+// anyCommand makes any command with one key out of a Store, so that a command of ours runs
+// on each deployment that holdfast runs on.
+var anyCommand = newScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
 
 func newScript(name, source string) *holdfast.Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import

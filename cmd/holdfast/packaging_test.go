@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,7 +33,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s does not run /usr/bin/holdfast", unit)
 			continue
 		}
-		root := (&app{console: &console{}}).rootCommand()
+		root := (&app{console: newConsole(io.Discard)}).rootCommand()
 		args := strings.Fields(strings.ReplaceAll(line[1], "$HOLDFAST_SERVE_FLAGS", ""))
 		cmd, rest, err := root.Find(args)
 		if err != nil || cmd == root && args[0] != "serve" {

@@ -12,7 +12,7 @@ import (
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, console: &console{w: stderr}}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, console: newConsole(stderr)}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -96,7 +96,7 @@ on the command line takes precedence. 'holdfast help COMMAND' lists the exceptio
 		a.begin(cmd)
 	}
 	root.AddCommand(exitCodesTopic())
-	a.setHelp(root)
+	a.setHelp(root, groupTools)
 	a.completions(root)
 	return root
 }

@@ -83,11 +83,11 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 		status.granted(a, client.Owner(), lease)
 		return a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
 	}
-	run := a.runLocked
+	run := runLocked
 	if o.every > 0 {
-		run = a.runTick
+		run = runTick
 	}
-	end, released, err := run(ctx, client, name, o, told.outage, waited, hold)
+	end, released, err := run(ctx, a, client, name, o, told.outage, waited, hold)
 	if err != nil {
 		log.skipped(err, time.Since(began))
 		return err
@@ -101,7 +101,7 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 
 // runLocked takes the name, calls hold, and gives the name back. An error: hold was not
 // called.
-func (a *app) runLocked(ctx context.Context, client *session, name string, o runOptions, outage *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
+func runLocked(ctx context.Context, a *app, client *session, name string, o runOptions, outage *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
 	lease, err := a.acquire(ctx, client, name, o, outage)
 	if came := waited(); came != nil {
 		if lease != nil {

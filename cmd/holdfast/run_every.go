@@ -11,14 +11,14 @@ import (
 )
 
 // runTick is runLocked for the nearest tick of a schedule.
-func (a *app) runTick(ctx context.Context, client *session, name string, o runOptions, _ *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
+func runTick(ctx context.Context, a *app, client *session, name string, o runOptions, _ *outage, waited func() error, hold func(*holdfast.Lease) ending) (end ending, released, err error) {
 	var came, own error
 	began := false
 	err = client.OnceEvery(ctx, name, o.every, o.tick, func(_ context.Context, lease *holdfast.Lease) error {
 		began = true
 		if came = waited(); came == nil {
 			end = hold(lease)
-			own = end.outcome()
+			own = outcome(end)
 			return own
 		}
 		return holdfast.Retryable(errors.New("a signal came before the command began"))
@@ -42,8 +42,8 @@ func (a *app) runTick(ctx context.Context, client *session, name string, o runOp
 	return end, err, nil
 }
 
-// outcome is what is remembered of a run.
-func (e ending) outcome() error {
+// outcome is what is remembered of a run that ended so.
+func outcome(e ending) error {
 	switch {
 	case e.err != nil:
 		return e.err
@@ -75,7 +75,7 @@ func (a *app) notBegun(err error, o runOptions) error {
 	case late.TickBegun: // as it should be: the journal has that run, and this is no skip
 		return said
 	case late.Running:
-		return &busyErr{said, "held by " + cmp.Or(late.Owner, "(not holdfast)")}
+		return heldBy(said, "held by "+cmp.Or(late.Owner, "(not holdfast)"))
 	}
-	return &busyErr{said, "not due"}
+	return heldBy(said, "not due")
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/holdfast-go/holdfast"
 )
 
 // Three machines whose clocks differ start `run --every` on a real server for twelve ticks,
@@ -113,40 +110,4 @@ func TestRunEveryTellsWhy(t *testing.T) {
 	failed := startRun(t, server.url(), "exit 9", "--every", "1h", "--at", "10m", "--prefix", "other:")
 	failed.wantExit(9)
 	wantShown(t, 0, "failed: exit code 9", "show", "job", "--redis", server.url(), "--prefix", "other:")
-}
-
-func TestTickAt(t *testing.T) {
-	epoch := time.Unix(0, 0)
-	for text, want := range map[string]time.Time{
-		"": {}, "0": epoch, "10m": epoch.Add(10 * time.Minute), "2026-01-05T09:00:00+01:00": time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC),
-	} {
-		if got, err := tickAt(text, time.Hour); err != nil || !got.Equal(want) {
-			t.Errorf("--at %q: got %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"1h", "-1m", "noon"} {
-		if _, err := tickAt(text, time.Hour); err == nil {
-			t.Errorf("--at %q: got no error", text)
-		}
-	}
-	for _, flags := range [][]string{{"every", "wait"}, {"every", "min-hold"}, {"every", "of"}, {"at"}} {
-		o := runOptions{ttl: holdfast.DefaultTTL, every: time.Hour, kind: kindOptions{permits: 1}}
-		given := map[string]bool{}
-		for _, f := range flags {
-			given[f] = true
-		}
-		if given["wait"] {
-			o.wait = time.Second
-		}
-		if given["min-hold"] {
-			o.minHold = time.Second
-		}
-		if given["of"] {
-			o.kind.size = 3
-		}
-		var wrong *exitError
-		if err := o.check(func(f string) bool { return given[f] }); !errors.As(err, &wrong) {
-			t.Errorf("%v: got %v, want a mistake of the command line", flags, err)
-		}
-	}
 }

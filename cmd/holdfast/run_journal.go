@@ -73,6 +73,9 @@ type busyErr struct {
 	by string // its holder, where known
 }
 
+// heldBy marks an error as that of a name that was held.
+func heldBy(err error, by string) error { return &busyErr{err, by} }
+
 func (b *busyErr) Unwrap() error { return b.error }
 
 // busy marks the message told as "held", unless it says that Redis does not answer.

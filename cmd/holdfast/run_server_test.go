@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
-// newServer serves a Redis for one test.
+// startServer serves a Redis for one test.
 func startServer(t *testing.T) *embedded.Store {
 	t.Helper()
 	server, err := startEmbedded("127.0.0.1:0")

@@ -35,14 +35,6 @@ func TestRunStatusLine(t *testing.T) {
 	}
 }
 
-func TestStatusLineIsCut(t *testing.T) {
-	var got strings.Builder
-	(&console{w: &got}).show(15, "äö待ü")
-	if want := "\r\x1b[Kholdfast: äö待"; got.String() != want {
-		t.Errorf("got %q, want %q", got.String(), want)
-	}
-}
-
 // A command can read from the terminal, although its group is not the one in the
 // foreground; what ctrl-C sends to that one, reaches it once.
 func TestRunOnTerminal(t *testing.T) {

@@ -3,11 +3,9 @@
 package main
 
 import (
-	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // lines are what a runner said so far, by itself and not by its command.
@@ -156,42 +154,4 @@ func TestRunServerGoneWhileWaiting(t *testing.T) {
 	server.stop(t)
 	r.wantExit(exitUnreachable)
 	r.wantLines("waiting: ", "Redis does not answer (", "no answer from "+server.url()+": ")
-}
-
-// What the library logs has its name in front once, and the rest in one line.
-func TestTalk(t *testing.T) {
-	var said strings.Builder
-	log := slog.New(newTalk(&console{w: &said}, slog.LevelWarn))
-	log.Warn("holdfast: clean-up failed\x1b[2J", "name", "job")
-	log.Info("not this")
-	if got, want := said.String(), "holdfast: clean-up failed\\x1b[2J name=job\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// The words about an outage come once each, and none about a short one.
-func TestOutage(t *testing.T) {
-	var said lockedBuffer
-	o := &outage{say: func(format string, _ ...any) { _, _ = said.Write([]byte(format + "\n")) }}
-	o.failed(syscall.ECONNREFUSED, 0)
-	o.answered()
-	o.answered()
-	if got := said.String(); got != "" {
-		t.Errorf("about a blip: said %q, want nothing", got)
-	}
-	o.failed(syscall.ECONNREFUSED, 10*time.Millisecond)
-	until(t, "it is told", func() bool { return said.String() != "" })
-	o.failed(syscall.ECONNREFUSED, 0)
-	o.overdue(0)
-	o.answered()
-	o.answered()
-	if got, want := strings.Count(said.String(), "\n"), 2; got != want {
-		t.Errorf("said %q, want %d lines", &said, want)
-	}
-	o.failed(syscall.ECONNREFUSED, 0)
-	o.end()
-	o.speak() // as if the timer was on its way
-	if got, want := strings.Count(said.String(), "\n"), 2; got != want {
-		t.Errorf("after the end: said %q, want %d lines", &said, want)
-	}
 }

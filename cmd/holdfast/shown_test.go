@@ -13,8 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
 var updateShown = flag.Bool("update", false, "write testdata/shown anew")
@@ -48,7 +50,7 @@ func (s stage) waits(owner string, flags ...string) {
 // client is a program's, here.
 func (s stage) client(owner string) *holdfast.Client {
 	s.Helper()
-	store, err := openStore(s.Context(), s.url())
+	store, err := rueidisstore.Open(s.url(), nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -169,7 +171,7 @@ func TestShown(t *testing.T) {
 			if got != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
-			if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && hidden(r) }); i >= 0 || strings.Contains(got, "secret") {
+			if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 || strings.Contains(got, "secret") {
 				t.Errorf("shows what must not be: %q", got)
 			}
 		})

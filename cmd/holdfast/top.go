@@ -113,7 +113,7 @@ func (a *app) topOnce(ctx context.Context, o topOptions, prefix string) error {
 // top draws until q. What is said meanwhile would spoil the picture, and is not.
 func (a *app) top(ctx context.Context, o topOptions, prefix string) error {
 	stderr, said := a.stderr, a.console
-	a.stderr, a.console = io.Discard, &console{w: io.Discard}
+	a.stderr, a.console = io.Discard, newConsole(io.Discard)
 	defer func() { a.stderr, a.console = stderr, said }()
 	client, err := a.connect(ctx, holdfast.Options{})
 	if err != nil {

@@ -57,3 +57,5 @@ func redact(text, serverURL string) string {
 	}
 	return text
 }
+
+const defaultURL = "redis://127.0.0.1:6379"

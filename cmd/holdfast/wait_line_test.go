@@ -31,7 +31,7 @@ func TestWaitTextBeginsWithPlace(t *testing.T) {
 	name := strings.Repeat("long", 40)
 	text := waitText(name, waitingState(name, 3, time.Minute), true, nil, 12*time.Minute)
 	var shown strings.Builder
-	(&console{w: &shown}).show(80, "waiting: "+text)
+	newConsole(&shown).show(80, "waiting: "+text)
 	got := strings.TrimPrefix(shown.String(), erase)
 	if want := "holdfast: waiting: 4th in the queue, about 12m; longlong"; !strings.HasPrefix(got, want) || len(got) != 79 {
 		t.Errorf("an 80-column terminal shows %q (%d columns), want it to begin with %q and to have 79", got, len(got), want)

@@ -115,26 +115,6 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Who may write to Redis can write entries that no writer of ours makes: what a terminal
-// would act on is spelled out in each of their parts.
-func TestWatchHostile(t *testing.T) {
-	for _, e := range []journal.Entry{
-		{Event: "odd\x1b[2J", Name: "n", Owner: "me"},
-		{Event: journal.Lost, Name: "n\x1b[2J", Owner: "me\u202e", Cause: "\x1b[2J", Reason: "\x1b[31m"},
-		{Event: journal.Skipped, Name: "n", Owner: "me", Reason: "\x1b[2J"},
-		{Event: journal.Dropped, Name: "n", Owner: "\x1b[2J", N: 3},
-	} {
-		var out strings.Builder
-		a := &app{stdout: &out}
-		if err := a.printEntry(e); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSuffix(out.String(), "\n"); got != visible(got) || !strings.Contains(got, `\x1b[2J`) {
-			t.Errorf("got %q", got)
-		}
-	}
-}
-
 // A line of JSON for each entry.
 func TestWatchJSON(t *testing.T) {
 	w := startWatch(t, "-o", "json")
