@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
@@ -121,10 +122,10 @@ func printReport(s screen, r *journal.Report) {
 		s.printf("%s, but not refuted:\n", s.paint(bold, "not proved"))
 	}
 	for _, f := range r.Findings {
-		s.printf("  %s\n", visible(f.String()))
+		s.printf("  %s\n", view.Text(f.String()))
 	}
 	for _, why := range r.Reasons {
-		s.printf("  %s\n", visible(why))
+		s.printf("  %s\n", view.Text(why))
 	}
 	s.printf("%s of %s, in %s", several(r.Leases, "lease"), several(r.Names, "name"), entries(r.Entries))
 	if r.Entries > 0 {

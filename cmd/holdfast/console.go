@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // erase empties the line where the cursor is, on a terminal.
@@ -27,7 +28,7 @@ func newConsole(w io.Writer) *console { return &console{w: w} }
 func (c *console) line(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text = visible(strings.ReplaceAll(text, "\n", "; "))
+	text = view.Text(strings.ReplaceAll(text, "\n", "; "))
 	fmt.Fprintf(c.w, "%sholdfast: %s\n", c.erased(), text)
 }
 
@@ -35,7 +36,7 @@ func (c *console) line(text string) {
 func (c *console) show(width int, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprint(c.w, erase, ansi.Truncate("holdfast: "+visible(text), max(width-1, 0), ""))
+	fmt.Fprint(c.w, erase, ansi.Truncate("holdfast: "+view.Text(text), max(width-1, 0), ""))
 	c.status = true
 }
 

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/embedded"
 )
 
 // Where processes can't be frozen, a buyer whose Client is cut off stands in, and
 // the same happens.
 func TestDemoStalledBuyer(t *testing.T) {
-	server := startServer(t)
+	server := shopServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), playTimeout)
 	defer cancel()
 	sale := newSale(server.URL(), "stalled:", demoOptions{stock: 1, buyers: 2})
@@ -40,7 +43,30 @@ func TestDemoStalledBuyer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := keys(t, server); got != "" {
+	if got := keysOf(t, server); got != "" {
 		t.Errorf("left behind: %s", got)
 	}
+}
+
+func shopServer(t *testing.T) *embedded.Store {
+	t.Helper()
+	server, err := startEmbedded("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server
+}
+
+// keysOf are all keys of the server, as one text.
+func keysOf(t *testing.T, server *embedded.Store) string {
+	t.Helper()
+	var all []string
+	for key, err := range server.Scan(context.Background(), "*") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, key)
+	}
+	return strings.Join(all, " ")
 }

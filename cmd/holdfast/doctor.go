@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -110,15 +111,15 @@ func printChecks(s screen, checks []holdfast.Check) {
 		holdfast.CheckOK: good, holdfast.CheckWarn: warn, holdfast.CheckFail: bad, holdfast.CheckUnknown: dim,
 	}
 	for _, c := range checks {
-		s.printf("%s  %-11s  %s\n", s.paint(colours[c.State], fmt.Sprintf("%-7s", c.State)), c.Name, visible(c.Finding))
+		s.printf("%s  %-11s  %s\n", s.paint(colours[c.State], fmt.Sprintf("%-7s", c.State)), c.Name, view.Text(c.Finding))
 		if c.State == holdfast.CheckOK {
 			continue
 		}
 		if c.Consequence != "" {
-			s.printf("%22s%s %s\n", "", s.paint(dim, "so:"), visible(c.Consequence))
+			s.printf("%22s%s %s\n", "", s.paint(dim, "so:"), view.Text(c.Consequence))
 		}
 		if c.Fix != "" {
-			s.printf("%22s%s %s\n", "", s.paint(dim, "do:"), visible(c.Fix))
+			s.printf("%22s%s %s\n", "", s.paint(dim, "do:"), view.Text(c.Fix))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -186,7 +187,7 @@ func leaderText(l holdfast.Leader) string {
 	case l.Foreign:
 		return "(not holdfast) holds it"
 	case l.Term == 0:
-		return fmt.Sprintf("%s holds it", cmp.Or(visible(l.Value), "(no value)"))
+		return fmt.Sprintf("%s holds it", cmp.Or(view.Text(l.Value), "(no value)"))
 	}
-	return fmt.Sprintf("%s leads, term %d", cmp.Or(visible(l.Value), "(no value)"), l.Term)
+	return fmt.Sprintf("%s leads, term %d", cmp.Or(view.Text(l.Value), "(no value)"), l.Term)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
@@ -82,7 +83,7 @@ func (a *app) history(ctx context.Context, name string, n int, since time.Durati
 		return printJSON(a.stdout, entries)
 	}
 	if len(page.rows) == 0 {
-		a.say("the journal has no entry of %s; 'holdfast run' and programs with a journal write it", visible(name))
+		a.say("the journal has no entry of %s; 'holdfast run' and programs with a journal write it", view.Text(name))
 		return nil
 	}
 	page.print(a.page(), n)
@@ -179,7 +180,7 @@ func (s *story) print(screen screen, n int) {
 	slices.SortStableFunc(s.rows, func(a, b *chapter) int { return b.at.Compare(a.at) }) // they came by their ends
 	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
 	for _, c := range s.rows[:min(n, len(s.rows))] {
-		rows = append(rows, []string{stamp(c.at), visible(c.owner), c.waited, c.held, tokenText(c.token), visible(c.ending) + c.code})
+		rows = append(rows, []string{stamp(c.at), view.Text(c.owner), c.waited, c.held, tokenText(c.token), view.Text(c.ending) + c.code})
 	}
 	printColumns(screen, rows)
 }

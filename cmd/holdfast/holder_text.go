@@ -1,6 +1,9 @@
 package main
 
-import "github.com/holdfast-go/holdfast"
+import (
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
+)
 
 // holderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by
 // ci-7 and 1 more (3 of 3 permits), renews on time", or "in cool-down after ci-7 for
@@ -8,11 +11,11 @@ import "github.com/holdfast-go/holdfast"
 func holderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
 	h := state.Holder
 	if h.Cooldown {
-		return "in cool-down after " + visible(h.Owner) + " for " + age(h.Remaining) + " more"
+		return "in cool-down after " + view.Text(h.Owner) + " for " + age(h.Remaining) + " more"
 	}
 	text := "held by " + holdersText(state)
 	if !brief && state.Kind == holdfast.KindMutex && !h.Foreign && h.Owner != "" {
-		text = "held by " + visible(h.Describe())
+		text = "held by " + view.Text(h.Describe())
 	}
 	if h.Held > 0 {
 		text += " for " + age(h.Held)

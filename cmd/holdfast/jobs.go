@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
@@ -117,7 +117,7 @@ func (a *app) jobs(ctx context.Context) error {
 		if !j.Ended.IsZero() {
 			took, code = shortly(j.Took), fmt.Sprint(j.Code)
 		}
-		rows = append(rows, []string{visible(j.Name), page.paint(jobColours[state], state), since(j.Now, j.Succeeded), since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), visible(j.Owner)})
+		rows = append(rows, []string{view.Text(j.Name), page.paint(jobColours[state], state), since(j.Now, j.Succeeded), since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), view.Text(j.Owner)})
 	}
 	if a.output == "json" {
 		return printJSON(a.stdout, out)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -62,7 +63,7 @@ func newEntryJSON(e journal.Entry) entryJSON {
 
 // entryText is an entry in one line, without its time.
 func entryText(e journal.Entry) string {
-	text := fmt.Sprintf("%-8s  %s  %s", e.Event, visible(e.Name), visible(e.Owner))
+	text := fmt.Sprintf("%-8s  %s  %s", e.Event, view.Text(e.Name), view.Text(e.Owner))
 	switch e.Event {
 	case journal.Granted:
 		text += fmt.Sprintf("  token %d after %s", e.Token, shortly(e.Waited))
@@ -74,11 +75,11 @@ func entryText(e journal.Entry) string {
 	case journal.Lost, journal.Revoked, journal.Stolen:
 		text += fmt.Sprintf("  token %d held for %s: %s", e.Token, shortly(e.Held), causeText(e.Cause, e.Reason))
 	case journal.Skipped:
-		text += "  " + visible(e.Reason)
+		text += "  " + view.Text(e.Reason)
 	case journal.Ended:
 		text += fmt.Sprintf("  exit code %d after %s", e.Code, shortly(e.Held))
 	case journal.Dropped:
-		return fmt.Sprintf("%-8s  %d entries of %s are missing: they could not be written", e.Event, e.N, visible(e.Owner))
+		return fmt.Sprintf("%-8s  %d entries of %s are missing: they could not be written", e.Event, e.N, view.Text(e.Owner))
 	}
 	return strings.TrimRight(text, " ")
 }
@@ -88,5 +89,5 @@ func causeText(cause holdfast.Cause, reason string) string {
 	if reason == "" {
 		return string(cause)
 	}
-	return fmt.Sprintf("%s: %s", cause, visible(reason))
+	return fmt.Sprintf("%s: %s", cause, view.Text(reason))
 }

@@ -3,11 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode/utf16"
+
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // printJSON prints v as one object over several lines.
@@ -19,7 +18,7 @@ func printJSON(w io.Writer, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, visibleJSON(text.String()))
+	_, err := io.WriteString(w, view.TextJSON(text.String()))
 	return err
 }
 
@@ -31,26 +30,8 @@ func printJSONLine(w io.Writer, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, visibleJSON(text.String()))
+	_, err := io.WriteString(w, view.TextJSON(text.String()))
 	return err
-}
-
-// visibleJSON spells the same out in JSON, where it changes nothing of what is
-// said. Line ends and indents are the encoder's own.
-func visibleJSON(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || !hidden(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
 }
 
 func timeOrNull(t time.Time) *time.Time {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -210,7 +211,7 @@ func (a *app) tellHold(hold *holdfast.ExportedHold, err error) error {
 	if hold.Waiting > 0 {
 		waiting = fmt.Sprintf("; %s in the queue", several(hold.Waiting, "waiter"))
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s is held for %s more%s\n", visible(hold.Name), age(hold.Remaining), waiting)
+	_, err = fmt.Fprintf(a.stdout, "%s is held for %s more%s\n", view.Text(hold.Name), age(hold.Remaining), waiting)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -71,13 +72,13 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 		return err
 	}
 	used := len(states)
-	states = slices.DeleteFunc(states, func(s *view) bool {
+	states = slices.DeleteFunc(states, func(s *View) bool {
 		return !all && s.Holder == nil && s.Waiting == 0 || problems && s.problem() == ""
 	})
 	if a.output == "json" {
-		out := make([]stateJSON, len(states))
+		out := make([]*view.State, len(states))
 		for i, state := range states {
-			out[i] = newStateJSON(state)
+			out[i] = state.json()
 		}
 		err = printJSON(a.stdout, out)
 	} else {
@@ -91,14 +92,14 @@ func (a *app) ls(ctx context.Context, prefix string, all, problems bool) error {
 	return errors.Join(err, leftOut(refused))
 }
 
-func printStates(s screen, states []*view) {
+func printStates(s screen, states []*View) {
 	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
-	if slices.ContainsFunc(states, func(v *view) bool { return v.problem() != "" }) {
+	if slices.ContainsFunc(states, func(v *View) bool { return v.problem() != "" }) {
 		rows[0] = append(rows[0], "PROBLEM")
 	}
 	for _, state := range states {
 		row := []string{
-			visible(state.Name), state.holders(), heldText(state.Holder), remainingText(state.Holder),
+			view.Text(state.Name), state.holders(), heldText(state.Holder), remainingText(state.Holder),
 			fmt.Sprint(state.Waiting), tokenText(state.Token), s.paint(bad, state.problem()),
 		}
 		rows = append(rows, row[:len(rows[0])])

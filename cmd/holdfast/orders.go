@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -173,12 +174,12 @@ func (a *app) order(ctx context.Context, o orderOptions, name string, give func(
 	case err != nil:
 		return err
 	case notified == nil:
-		a.say("took %s from tenure %s: the first waiter has it, or it is free; the old holder may run until its deadline", visible(name), o.tenure)
+		a.say("took %s from tenure %s: the first waiter has it, or it is free; the old holder may run until its deadline", view.Text(name), o.tenure)
 	case *notified == 0:
 		a.say("the holder of %s could not be notified at once; it learns of the revocation at its next "+
-			"renewal, within a third of its ttl; if its process is dead, wait for the ttl, or steal", visible(name))
+			"renewal, within a third of its ttl; if its process is dead, wait for the ttl, or steal", view.Text(name))
 	default:
-		a.say("asked the holder of %s to stop", visible(name))
+		a.say("asked the holder of %s to stop", view.Text(name))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"golang.org/x/term"
 )
 
@@ -35,7 +36,7 @@ func (a *app) ask(ctx context.Context, client *session, name string, o *orderOpt
 			holders = []holdfast.Holder{*state.Holder}
 		}
 		if len(holders) == 0 {
-			return nothing(visible(name) + " is free")
+			return nothing(view.Text(name) + " is free")
 		}
 		a.printChoice(state, holders)
 		answer, err := question(ctx, lines, screenOf(a.stderr), "number of the holder (Enter for none)? ")
@@ -47,7 +48,7 @@ func (a *app) ask(ctx context.Context, client *session, name string, o *orderOpt
 		case answer == "":
 			return nothing("no holder was selected")
 		case err != nil || n < 1 || n > len(holders):
-			return nothing("no holder has the number " + visible(answer))
+			return nothing("no holder has the number " + view.Text(answer))
 		case !isHash(holders[n-1].Hash):
 			return nothing("this holder does not use holdfast")
 		}
@@ -74,7 +75,7 @@ func (a *app) printChoice(state *holdfast.State, holders []holdfast.Holder) {
 		if text := partText(h.Part); text != "" {
 			part = text + "  "
 		}
-		s.printf("%3d  %s  %s%s  %s  %s\n", i+1, s.paint(bold, holderName(h)), part, leftText(h), h.Hash, visible(h.Details.String()))
+		s.printf("%3d  %s  %s%s  %s  %s\n", i+1, s.paint(bold, holderName(h)), part, leftText(h), h.Hash, view.Text(h.Details.String()))
 	}
 	if more := state.Holding - len(holders); more > 0 {
 		s.printf("     and %d more: select one with --tenure\n", more)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -128,9 +129,9 @@ func (q quorumStatusJSON) print(s screen) {
 	rows := [][]string{{"NODE", "QUORUM", "STATE", "RUNS FOR", "AOF"}}
 	first := map[string]string{}
 	for _, n := range q.Nodes {
-		row := []string{visible(n.Address), "-", "", "-", "-"}
+		row := []string{view.Text(n.Address), "-", "", "-", "-"}
 		if n.Quorum != nil {
-			row[1] = visible(*n.Quorum)
+			row[1] = view.Text(*n.Quorum)
 		}
 		if n.Error == nil {
 			row[3], row[4] = age(time.Duration(n.UptimeMS)*time.Millisecond), map[bool]string{true: "yes", false: "no"}[n.Persistent]
@@ -150,13 +151,13 @@ func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
 	left := age(time.Duration(n.VotesInMS) * time.Millisecond)
 	switch {
 	case n.Error != nil:
-		return visible(*n.Error)
+		return view.Text(*n.Error)
 	case twin != "":
-		return "the same server as " + visible(twin)
+		return "the same server as " + view.Text(twin)
 	case n.Quorum == nil:
 		return "no marker: it is new, or lost its data"
 	case n.Successor != nil:
-		return "has moved to " + visible(*n.Successor)
+		return "has moved to " + view.Text(*n.Successor)
 	case *n.Quorum != *q.Quorum:
 		return "in another quorum"
 	case n.Restarted:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // runTick is runLocked for the nearest tick of a schedule.
@@ -57,7 +58,7 @@ func outcome(e ending) error {
 
 // notBegun says why a tick was not begun here. Its error carries the exit code.
 func (a *app) notBegun(err error, o runOptions) error {
-	text := errors.New(visible(strings.TrimPrefix(err.Error(), "holdfast: ")))
+	text := errors.New(view.Text(strings.TrimPrefix(err.Error(), "holdfast: ")))
 	var late *holdfast.NotDueError
 	switch {
 	case errors.Is(err, holdfast.ErrSchedule):

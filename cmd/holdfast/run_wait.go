@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // inspectTimeout bounds a request that only serves a better message.
@@ -117,7 +118,7 @@ func (a *app) steal(ctx context.Context, client *session, name string, o runOpti
 	m.MinHold = o.minHold
 	lease, err := m.Steal(ctx, o.steal.tenure, o.steal.signed(a.owner))
 	if err == nil {
-		a.detail("took %s from tenure %s", visible(name), o.steal.tenure)
+		a.detail("took %s from tenure %s", view.Text(name), o.steal.tenure)
 	}
 	return lease, err
 }

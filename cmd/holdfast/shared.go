@@ -6,41 +6,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 )
 
-// sharedJSON is what stateJSON has more for the shared kinds; see jsonFieldsHelp.
-type sharedJSON struct {
-	Size    int           `json:"size,omitempty"`
-	Used    *int          `json:"used,omitempty"`
-	Holding *int          `json:"holding,omitempty"`
-	Holders []*holderJSON `json:"holders,omitempty"`
-}
-
-// partJSON is what a holder has, or a waiter wants, of a shared kind.
-type partJSON struct {
-	Permits int    `json:"permits,omitempty"`
-	Mode    string `json:"mode,omitempty"`
-}
-
-func newPartJSON(p holdfast.Part) partJSON {
-	switch {
-	case p.Reads:
-		return partJSON{Mode: "read"}
-	case p.Writes:
-		return partJSON{Mode: "write"}
-	}
-	return partJSON{Permits: p.Permits}
-}
-
-func newSharedJSON(state *holdfast.State) sharedJSON {
-	out := sharedJSON{Size: state.Size, Holding: new(state.Holding)}
-	if state.Kind == holdfast.KindSemaphore {
-		out.Used = new(state.Used)
-	}
-	for i := range state.Holders {
-		out.Holders = append(out.Holders, newHolderJSON(&state.Holders[i]))
-	}
-	return out
-}
-
 // useText says how a name of a shared kind is used.
 func useText(state *holdfast.State) string {
 	switch {

@@ -63,7 +63,7 @@ func (a *app) show(ctx context.Context, name string) error {
 		return err
 	}
 	if a.output == "json" {
-		return printJSON(a.stdout, newStateJSON(state))
+		return printJSON(a.stdout, state.json())
 	}
 	printState(a.page(), state)
 	return nil

@@ -3,52 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
-// stateJSON is a name as -o json prints it, in ls and in show. Its names are
-// promised. Durations are in milliseconds; null means that there is none.
-type stateJSON struct {
-	Name    string       `json:"name"`
-	Kind    string       `json:"kind"`
-	State   string       `json:"state"`
-	Held    bool         `json:"held"`
-	Holder  *holderJSON  `json:"holder"`
-	Tokens  int64        `json:"tokens_up_to"`
-	Waiting int          `json:"waiting"`
-	Waiters []waiterJSON `json:"waiters"`
-	Reasons []reasonJSON `json:"reasons"`
-	At      time.Time    `json:"at"`
-
-	sharedJSON
-	viewJSON
-}
-
-type holderJSON struct {
-	Owner       string `json:"owner"`
-	Hash        string `json:"hash"`
-	Foreign     bool   `json:"foreign"`
-	Cooldown    bool   `json:"cooldown"`
-	HeldMS      *int64 `json:"held_ms"`
-	RemainingMS *int64 `json:"remaining_ms"`
-	TTLMS       *int64 `json:"ttl_ms"`
-	processJSON
-	partJSON
-}
-
-type waiterJSON struct {
-	Position  int    `json:"position"`
-	Owner     string `json:"owner"`
-	Hash      string `json:"hash"`
-	WaitedMS  int64  `json:"waited_ms"`
-	Listening bool   `json:"listening"`
-	processJSON
-	partJSON
-}
-
-// jsonFieldsHelp documents stateJSON; ls and show print it.
+// jsonFieldsHelp documents what json returns; ls and show print it.
 const jsonFieldsHelp = `  name          the name
   kind          mutex, semaphore, rwmutex, or election if its leader has announced
                 the term; mutex also if the name is free
@@ -87,69 +47,17 @@ const jsonFieldsHelp = `  name          the name
 A holder and a waiter may also have: client (names its process), details (host, pid,
 user, program, command, note of the process), revoked (the reason of a revocation).`
 
-func newStateJSON(state *view) stateJSON {
-	out := stateJSON{
-		Name:    state.Name,
-		Kind:    state.kind(),
-		State:   stateName(state.Holder),
-		Held:    state.Holder != nil && !state.Holder.Cooldown,
-		Tokens:  state.Token,
-		Waiting: state.Waiting,
-		Waiters: []waiterJSON{},
-		Reasons: newReasonsJSON(state.reasons),
-		At:      state.At.UTC(),
-
-		viewJSON: newViewJSON(state),
-	}
-	if h := state.Holder; h != nil {
-		out.Holder = newHolderJSON(h)
-	}
-	if state.Kind != holdfast.KindMutex {
-		out.sharedJSON = newSharedJSON(state.State)
-	} else {
-		out.Size = state.Size
-	}
-	for i, w := range state.Waiters {
-		out.Waiters = append(out.Waiters, waiterJSON{i, w.Owner, w.Hash, w.Waited.Milliseconds(), w.Listening, processJSON{w.Client, "", w.Details}, newPartJSON(w.Part)})
-	}
-	return out
-}
-
-func newHolderJSON(h *holdfast.Holder) *holderJSON {
-	out := &holderJSON{Owner: h.Owner, Hash: h.Hash, Foreign: h.Foreign, Cooldown: h.Cooldown, processJSON: processJSON{h.Client, h.Revoked, h.Details}, partJSON: newPartJSON(h.Part)}
-	if h.Held > 0 {
-		out.HeldMS = new(h.Held.Milliseconds())
-	}
-	if h.Remaining >= 0 {
-		out.RemainingMS = new(h.Remaining.Milliseconds())
-	}
-	if h.TTL > 0 {
-		out.TTLMS = new(h.TTL.Milliseconds())
-	}
-	return out
-}
-
-func stateName(h *holdfast.Holder) string {
-	switch {
-	case h == nil:
-		return "free"
-	case h.Cooldown:
-		return "cool-down"
-	}
-	return "held"
-}
-
 // holderName is what people call the holder.
 func holderName(h *holdfast.Holder) string {
 	switch {
 	case h == nil:
 		return "-"
 	case h.Cooldown:
-		return fmt.Sprintf("(cool-down after %s)", visible(h.Owner))
+		return fmt.Sprintf("(cool-down after %s)", view.Text(h.Owner))
 	case h.Foreign:
-		return cmp.Or(visible(h.Owner), "(not holdfast)")
+		return cmp.Or(view.Text(h.Owner), "(not holdfast)")
 	}
-	return cmp.Or(visible(h.Owner), "(no label)")
+	return cmp.Or(view.Text(h.Owner), "(no label)")
 }
 
 func heldText(h *holdfast.Holder) string {
@@ -185,4 +93,12 @@ func tokenText(token int64) string {
 		return "-"
 	}
 	return fmt.Sprint(token)
+}
+
+// waiterName is the label of a waiter, with the details of its process.
+func waiterName(w holdfast.Waiter) string {
+	if w.Owner == "" {
+		return "(no label)"
+	}
+	return view.Text(w.Describe())
 }

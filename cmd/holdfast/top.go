@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -153,7 +154,7 @@ func (a *app) lookAtAll(ctx context.Context, client *session, prefix string) top
 func (a *app) stateLines(ctx context.Context, client *session, name string, colour bool) []string {
 	state, err := a.look(ctx, client, name)
 	if err != nil {
-		return []string{visible(a.explain(err))}
+		return []string{view.Text(a.explain(err))}
 	}
 	var text bytes.Buffer
 	printState(screen{w: &text, colour: colour}, state)
@@ -161,11 +162,11 @@ func (a *app) stateLines(ctx context.Context, client *session, name string, colo
 }
 
 // newTopRow is a name with its worst problem.
-func newTopRow(v *view) topRow {
+func newTopRow(v *View) topRow {
 	codes := holdfast.Codes()
 	if len(v.reasons) == 0 { // free, without waiters
-		return topRow{view: v, rank: len(codes)}
+		return topRow{View: v, rank: len(codes)}
 	}
 	worst := v.reasons[0]
-	return topRow{view: v, rank: slices.Index(codes, worst.Code), bad: worst.Code.Problem(), why: worst.Sentence}
+	return topRow{View: v, rank: slices.Index(codes, worst.Code), bad: worst.Code.Problem(), why: worst.Sentence}
 }

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // topRow is a name and what is to be said of it.
 type topRow struct {
-	*view
+	*View
 	rank int    // 0 is the worst
 	bad  bool   // it needs attention
 	why  string // in a sentence; may be empty
@@ -124,7 +125,7 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.lookNow()
 	case tea.PasteMsg:
 		if m.typing {
-			m.narrow(m.filter + visible(msg.Content))
+			m.narrow(m.filter + view.Text(msg.Content))
 		}
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
@@ -172,7 +173,7 @@ func (m *topModel) arrange() {
 
 func (m *topModel) matches(r topRow) bool {
 	text := strings.ToLower(m.filter)
-	return strings.Contains(strings.ToLower(visible(r.Name)), text) || strings.Contains(strings.ToLower(r.holders()), text)
+	return strings.Contains(strings.ToLower(view.Text(r.Name)), text) || strings.Contains(strings.ToLower(r.holders()), text)
 }
 
 // chosen is the name under the cursor; empty: there is none.
@@ -291,7 +292,7 @@ func (m *topModel) typed(pressed, text string) {
 	case "ctrl+u":
 		m.narrow("")
 	default:
-		m.narrow(m.filter + visible(text))
+		m.narrow(m.filter + view.Text(text))
 	}
 }
 

@@ -36,7 +36,7 @@ func aState(name string, left, ttl time.Duration, waiting int) *holdfast.State {
 	return s
 }
 
-func rowOf(s *holdfast.State) topRow { return newTopRow(&view{State: s, reasons: s.Diagnose(nil)}) }
+func rowOf(s *holdfast.State) topRow { return newTopRow(&View{State: s, reasons: s.Diagnose(nil)}) }
 
 func freeState(name string) *holdfast.State {
 	return &holdfast.State{Name: name, Kind: holdfast.KindMutex}

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // reversed marks the line under the cursor.
@@ -28,7 +29,7 @@ func (m *topModel) picture() string {
 	case m.detail != "":
 		lines = m.lines[min(m.scrolled, len(m.lines)):]
 		if m.roomy() {
-			lines = append([]string{m.paint(bold, visible(m.detail)) + m.aside(), ""}, lines...)
+			lines = append([]string{m.paint(bold, view.Text(m.detail)) + m.aside(), ""}, lines...)
 		}
 	default:
 		lines = strings.Split(strings.TrimRight(m.table(m.pageLength()), "\n"), "\n")
@@ -106,7 +107,7 @@ func (m *topModel) summary() string {
 	}
 	text += problem + "  " + m.server
 	if m.prefix != "" {
-		text += "  " + visible(m.prefix) + "..."
+		text += "  " + view.Text(m.prefix) + "..."
 	}
 	return text + m.aside()
 }
@@ -130,7 +131,7 @@ func (m *topModel) status() string {
 	case m.typing:
 		return "/" + m.filter + "_"
 	case m.err != nil:
-		return m.paint(bad, visible(strings.ReplaceAll(m.err.Error(), "\n", "; ")))
+		return m.paint(bad, view.Text(strings.ReplaceAll(m.err.Error(), "\n", "; ")))
 	case m.filter != "":
 		return fmt.Sprintf("/%s  %d of %d", m.filter, len(m.shown), len(m.rows))
 	case m.refused > 0:
@@ -159,7 +160,7 @@ type topColumn struct {
 }
 
 var topColumns = []topColumn{
-	{"NAME", 0, 3, func(r topRow, _ time.Duration) string { return visible(r.Name) }},
+	{"NAME", 0, 3, func(r topRow, _ time.Duration) string { return view.Text(r.Name) }},
 	{"HOLDER", 50, 4, func(r topRow, _ time.Duration) string { return r.holders() }},
 	{"HELD", 70, 0, func(r topRow, since time.Duration) string {
 		if r.Holder == nil || r.Holder.Held <= 0 {
@@ -174,7 +175,7 @@ var topColumns = []topColumn{
 		return age(max(0, r.Holder.Remaining-since).Truncate(100 * time.Millisecond))
 	}},
 	{"WAIT", 30, 0, func(r topRow, _ time.Duration) string { return fmt.Sprint(r.Waiting) }},
-	{"WHY", 60, 0, func(r topRow, _ time.Duration) string { return visible(r.why) }},
+	{"WHY", 60, 0, func(r topRow, _ time.Duration) string { return view.Text(r.why) }},
 }
 
 // table is the head and at most page names around the cursor; page 0 is all, without

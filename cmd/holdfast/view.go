@@ -5,29 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
-// view is what is shown of a name: its state, and what other keys store of it.
-type view struct {
+// View is what is shown of a name: its state, and what other keys store of it.
+type View struct {
 	*holdfast.State
 	reasons []holdfast.Diagnosis
-	term    int64         // of an election, its leader's; 0: it is none, or was not announced
 	last    *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
 }
 
 // newView is the view of a state. It leaves out what the server does not let us read.
-func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *view {
+func (a *app) newView(state *holdfast.State, reasons []holdfast.Diagnosis) *View {
 	if state.Unreadable != nil {
 		a.detail("unknown whether %s is an election: %s", state.Name, why(state.Unreadable))
 	}
-	return &view{State: state, reasons: reasons, term: state.Term}
+	return &View{State: state, reasons: reasons}
 }
 
 // look reads a name, and its last run.
-func (a *app) look(ctx context.Context, client *session, name string) (*view, error) {
+func (a *app) look(ctx context.Context, client *session, name string) (*View, error) {
 	state, err := client.Inspect(ctx, name)
 	if err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func (a *app) look(ctx context.Context, client *session, name string) (*view, er
 }
 
 // lookBack asks for what is remembered of Once.
-func (a *app) lookBack(ctx context.Context, client *session, v *view) {
+func (a *app) lookBack(ctx context.Context, client *session, v *View) {
 	last, err := client.LastRun(ctx, v.Name)
 	switch {
 	case err == nil:
@@ -48,54 +47,24 @@ func (a *app) lookBack(ctx context.Context, client *session, v *view) {
 	}
 }
 
-// kind is the library's, or an election that was announced.
-func (v *view) kind() string {
-	if v.term > 0 {
-		return "election"
-	}
-	return string(v.Kind)
-}
-
 // holders names the holders in one cell.
-func (v *view) holders() string {
-	if v.term > 0 {
+func (v *View) holders() string {
+	if v.Term > 0 {
 		return holderName(v.Holder) + " (leads)"
 	}
 	return holdersText(v.State)
 }
 
-// viewJSON is what stateJSON has more of elections and of Once; see jsonFieldsHelp.
-type viewJSON struct {
-	Term    int64    `json:"term,omitempty"`
-	LastRun *runJSON `json:"last_run,omitempty"`
-}
-
-type runJSON struct {
-	Owner   string     `json:"owner"`
-	Token   int64      `json:"token"`
-	Began   time.Time  `json:"began"`
-	Ended   *time.Time `json:"ended"`
-	Outcome string     `json:"outcome"`
-	Tick    *time.Time `json:"tick,omitempty"`
-}
-
-func newViewJSON(v *view) viewJSON {
-	out := viewJSON{Term: v.term}
-	if r := v.last; r != nil {
-		out.LastRun = &runJSON{Owner: r.Owner, Token: r.Token, Began: r.Began.UTC(), Outcome: r.Outcome}
-		if !r.Ended.IsZero() {
-			out.LastRun.Ended = new(r.Ended.UTC())
-		}
-		if !r.Tick.IsZero() {
-			out.LastRun.Tick = new(r.Tick.UTC())
-		}
-	}
+// json is a name as ls and show print it with -o json; see jsonFieldsHelp.
+func (v *View) json() *view.State {
+	out := view.NewState(v.State, v.reasons)
+	out.LastRun = view.NewRun(v.last)
 	return out
 }
 
 // inspectAll reads all names with prefix. It returns them sorted, and the reasons why
 // others cannot be shown.
-func (a *app) inspectAll(ctx context.Context, client *session, prefix string) (states []*view, refused []error, err error) {
+func (a *app) inspectAll(ctx context.Context, client *session, prefix string) (states []*View, refused []error, err error) {
 	survey, err := client.Survey(ctx, prefix)
 	if err != nil {
 		return nil, nil, err
@@ -127,3 +96,14 @@ type bare struct{ error }
 func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
 
 func (b bare) Unwrap() error { return b.error }
+
+// problem is the codes that need attention, or nothing.
+func (v *View) problem() string {
+	var codes []string
+	for _, d := range v.reasons {
+		if d.Code.Problem() {
+			codes = append(codes, string(d.Code))
+		}
+	}
+	return strings.Join(codes, " ")
+}

@@ -4,24 +4,25 @@ import (
 	"cmp"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 )
 
-func printState(s screen, state *view) {
+func printState(s screen, state *View) {
 	line := func(label, format string, args ...any) {
 		s.printf("%s  ", s.paint(dim, padded(label, 12)))
 		s.printf(format+"\n", args...)
 	}
-	line("name", "%s", visible(state.Name))
+	line("name", "%s", view.Text(state.Name))
 	if h := state.Holder; h == nil {
 		line("holder", "none: the name is free")
 		if state.Size > 0 {
 			line("size", "%s, as a semaphore", partText(holdfast.Part{Permits: state.Size}))
 		}
 	} else if h.Cooldown {
-		line("holder", "none: in cool-down after %s", s.paint(bold, visible(h.Owner)))
+		line("holder", "none: in cool-down after %s", s.paint(bold, view.Text(h.Owner)))
 		line("time left", "%s", remainingText(h))
 	} else if state.Kind != holdfast.KindMutex {
-		line("kind", "%s", visible(state.kind()))
+		line("kind", "%s", view.Text(view.KindName(state.State)))
 		order := ""
 		if state.Holding > 1 {
 			order = ", the lease that ends first comes first"
@@ -29,10 +30,10 @@ func printState(s screen, state *view) {
 		line("held", "%s%s:", useText(state.State), order)
 		printHolders(s, state.State)
 	} else {
-		if state.term > 0 {
-			line("kind", "%s", state.kind())
+		if state.Term > 0 {
+			line("kind", "%s", view.KindName(state.State))
 			line("leader", "%s", s.paint(bold, holderName(h)))
-			line("term", "%d", state.term)
+			line("term", "%d", state.Term)
 		} else {
 			line("holder", "%s", s.paint(bold, holderName(h)))
 		}
@@ -47,7 +48,7 @@ func printState(s screen, state *view) {
 	}
 	printReasons(s, line, state.reasons)
 	if state.last != nil {
-		line("last run", "%s", visible(state.last.String()))
+		line("last run", "%s", view.Text(state.last.String()))
 	}
 	line("tokens up to", "%s", tokenText(state.Token))
 	line("waiting", "%d", state.Waiting)
@@ -82,9 +83,9 @@ func printReasons(s screen, line func(label, format string, args ...any), reason
 		if d.Code.Problem() {
 			code = s.paint(bad, code)
 		}
-		line("why", "%s: %s", code, visible(d.Sentence))
+		line("why", "%s: %s", code, view.Text(d.Sentence))
 		if d.Action != "" {
-			line("", "%s", visible(d.Action))
+			line("", "%s", view.Text(d.Action))
 		}
 	}
 }
@@ -98,7 +99,7 @@ func printDetails(line func(label, format string, args ...any), d *holdfast.Deta
 		{"process", d.String()}, {"program", d.Program}, {"command", d.Command}, {"note", d.Note},
 	} {
 		if field.text != "" {
-			line(field.label, "%s", visible(field.text))
+			line(field.label, "%s", view.Text(field.text))
 		}
 	}
 }

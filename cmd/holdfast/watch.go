@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
 )
@@ -79,6 +80,6 @@ func (a *app) printEntry(e journal.Entry) error {
 	if a.output == "json" {
 		return printJSONLine(a.stdout, newEntryJSON(e))
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", stamp(e.At), visible(entryText(e))) // any writer of the journal can put any cause there
+	_, err := fmt.Fprintf(a.stdout, "%s  %s\n", stamp(e.At), view.Text(entryText(e))) // any writer of the journal can put any cause there
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -23,7 +24,7 @@ func TestWatchHostile(t *testing.T) {
 		if err := a.printEntry(e); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.TrimSuffix(out.String(), "\n"); got != visible(got) || !strings.Contains(got, `\x1b[2J`) {
+		if got := strings.TrimSuffix(out.String(), "\n"); got != view.Text(got) || !strings.Contains(got, `\x1b[2J`) {
 			t.Errorf("got %q", got)
 		}
 	}
