@@ -69,9 +69,9 @@ func (a *app) acquireLease(ctx context.Context, o acquireOptions, name string) e
 	if err := tryLeaseFile(o.file); err != nil {
 		return err
 	}
-	signals := catchSignals()
-	defer signal.Stop(signals)
-	ctx, waited := untilSignal(ctx, signals)
+	caught := catchSignals()
+	defer signal.Stop(caught)
+	ctx, waited := untilSignal(ctx, caught)
 	told := a.newNarrator()
 	log := &jobLog{a: a, name: name, silent: o.silent}
 	client, err := a.connect(ctx, holdfast.Options{

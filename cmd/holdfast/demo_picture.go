@@ -27,7 +27,7 @@ func printPictures(s screen, results []*result) {
 		printPicture(s, w)
 	}
 	printPicture(s, ours)
-	s.printf("%s waiting   %s in the shop   %s in the shop with others\n", s.cell(waiting), s.cell(inside), s.cell(meeting))
+	s.printf("%s waiting   %s in the shop   %s in the shop with others\n", cell(s, waiting), cell(s, inside), cell(s, meeting))
 }
 
 // printPicture draws a row for each buyer, time going to the right.
@@ -41,7 +41,7 @@ func printPicture(s screen, r *result) {
 	title := fmt.Sprintf("%s: %d overlaps, %d oversold", r.way, r.overlaps, r.oversold)
 	s.printf("\n%s\n", s.paint(bold, title))
 	for i, v := range r.visits[:min(len(r.visits), maxRows)] {
-		s.printf("%s %s\n", s.paint(dim, fmt.Sprintf("%3d", i+1)), s.row(draw(v, r.visits, end, width)))
+		s.printf("%s %s\n", s.paint(dim, fmt.Sprintf("%3d", i+1)), row(s, draw(v, r.visits, end, width)))
 	}
 	if more := len(r.visits) - maxRows; more > 0 {
 		s.printf("    … and %d more\n", more)
@@ -76,22 +76,22 @@ func draw(v *visit, all []*visit, end time.Duration, width int) []mark {
 }
 
 // row joins marks to text, each run of equal ones painted once.
-func (s screen) row(marks []mark) string {
+func row(s screen, marks []mark) string {
 	var b strings.Builder
 	for start := 0; start < len(marks); {
 		end := start
 		for end < len(marks) && marks[end] == marks[start] {
 			end++
 		}
-		b.WriteString(s.paint(markColours[marks[start]], strings.Repeat(s.glyph(marks[start]), end-start)))
+		b.WriteString(s.paint(markColours[marks[start]], strings.Repeat(glyph(s, marks[start]), end-start)))
 		start = end
 	}
 	return strings.TrimRight(b.String(), " ")
 }
 
-func (s screen) cell(m mark) string { return s.paint(markColours[m], s.glyph(m)) }
+func cell(s screen, m mark) string { return s.paint(markColours[m], glyph(s, m)) }
 
-func (s screen) glyph(m mark) string {
+func glyph(s screen, m mark) string {
 	if s.unicode {
 		return []string{" ", "·", "█", "▓"}[m]
 	}

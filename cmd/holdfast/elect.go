@@ -62,11 +62,11 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 	if err := findCommand(argv[0]); err != nil {
 		return err
 	}
-	signals := catchSignals()
-	defer signal.Stop(signals)
+	caught := catchSignals()
+	defer signal.Stop(caught)
 	told := a.newNarrator()
 	log := &jobLog{a: a, name: name, silent: o.silent}
-	waiting, waited := untilSignal(ctx, signals)
+	waiting, waited := untilSignal(ctx, caught)
 	client, err := a.connect(waiting, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
 	if err != nil {
 		return cmp.Or(waited(), err)
@@ -88,7 +88,7 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 		}
 		began := time.Now()
 		log.started(lease.Token())
-		end, released := a.term(client, lease, o, argv, signals, told)
+		end, released := a.term(client, lease, o, argv, caught, told)
 		result := a.conclude(name, o.runOptions, end, released)
 		log.ended(result)
 		if o.once || end.asked || end.err != nil {
@@ -98,7 +98,7 @@ func (a *app) elect(ctx context.Context, o electOptions, name string, argv []str
 		pause := rest.after(time.Since(began), end)
 		a.sayTermOver(result, end, released, pause)
 		told.outage.again()
-		waiting, waited = untilSignal(ctx, signals)
+		waiting, waited = untilSignal(ctx, caught)
 		sleep(waiting, pause)
 	}
 }
@@ -123,10 +123,10 @@ func (a *app) campaign(ctx context.Context, election *holdfast.Election, client 
 }
 
 // term runs the command while we lead, and resigns.
-func (a *app) term(client *session, lease *holdfast.Lease, o electOptions, argv []string, signals chan os.Signal, told *narrator) (ending, error) {
+func (a *app) term(client *session, lease *holdfast.Lease, o electOptions, argv []string, caught chan os.Signal, told *narrator) (ending, error) {
 	a.say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
 	env := append(commandEnv(os.Environ(), client.Owner(), lease), "HOLDFAST_VALUE="+o.value)
-	end := a.runUnderLease(lease, o.runOptions, argv, env, signals, told)
+	end := a.runUnderLease(lease, o.runOptions, argv, env, caught, told)
 	return end, lease.Release()
 }
 

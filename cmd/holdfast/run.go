@@ -66,9 +66,9 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	if err := findCommand(argv[0]); err != nil {
 		return err
 	}
-	signals := catchSignals()
-	defer signal.Stop(signals)
-	ctx, waited := untilSignal(ctx, signals)
+	caught := catchSignals()
+	defer signal.Stop(caught)
+	ctx, waited := untilSignal(ctx, caught)
 	told := a.newNarrator()
 	log := &jobLog{a: a, name: name, silent: o.silent}
 	client, err := a.connect(ctx, holdfast.Options{TTL: o.ttl, WaitReplicas: o.replicas, OnEvent: told.event, Details: o.details.of(argv)}, log.open)
@@ -81,7 +81,7 @@ func (a *app) runUnderLock(ctx context.Context, o runOptions, name string, argv 
 	hold := func(lease *holdfast.Lease) ending {
 		log.started(lease.Token())
 		status.granted(a, client.Owner(), lease)
-		return a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), signals, told)
+		return a.runUnderLease(lease, o, argv, commandEnv(os.Environ(), client.Owner(), lease), caught, told)
 	}
 	run := runLocked
 	if o.every > 0 {
@@ -118,18 +118,18 @@ func runLocked(ctx context.Context, a *app, client *session, name string, o runO
 
 // runUnderLease runs the command while the lease lasts. When it returns nothing of the
 // command is alive any more.
-func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []string, signals chan os.Signal, told *narrator) (end ending) {
+func (a *app) runUnderLease(lease *holdfast.Lease, o runOptions, argv, env []string, caught chan os.Signal, told *narrator) (end ending) {
 	began := clock()
 	job, err := startJob(a, lease.Name(), argv, env)
 	if err != nil {
 		return ending{err: fmt.Errorf("cannot start a guard process: %w", err)}
 	}
-	refuseStop(signals)
+	refuseStop(caught)
 	s := supervisor{lease: lease, job: job, grace: o.grace, say: a.say, late: told.outage.overdue}
 	if o.maxHold > 0 {
 		s.most = began.add(o.maxHold)
 	}
-	end = s.watch(signals)
+	end = s.watch(caught)
 	end.asked = s.asked
 	told.outage.end() // from here on its cost counts
 	return end
