@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // aclLine is what docs/guide/08-operating.md says to give a user, with a password.
@@ -102,7 +104,7 @@ func TestRightsOfAWatcher(t *testing.T) {
 	server.do(t, aclLine(t, "watcher")...)
 	url := server.urlFor("watcher")
 	refused := startRun(t, url, "touch ran", "-n")
-	refused.wantExit(exitNoPerm)
+	refused.wantExit(cli.ExitNoPerm)
 	refused.wantSaid("holdfast: job: ")
 	if got := server.do(t, "DBSIZE"); got != ":0\r\n" || refused.exists("ran") {
 		t.Errorf("keys: got %q, want none, and that nothing ran", got)
@@ -135,16 +137,16 @@ func TestLsOfSomeNames(t *testing.T) {
 	holder := startRun(t, url, note("pid", "$$")+idle, "--owner", "first")
 	holder.pid("pid")
 
-	text := wantShown(t, exitNoPerm, "first", "ls", "--redis", url)
+	text := wantShown(t, cli.ExitNoPerm, "first", "ls", "--redis", url)
 	if want := "2 names are left out; the first: other: "; !strings.Contains(text, want) || !strings.Contains(text, "NOPERM") {
 		t.Errorf("said %q, want %q and why", text, want)
 	}
-	text = wantShown(t, exitNoPerm, `"owner": "first"`, "ls", "-o", "json", "--redis", url)
+	text = wantShown(t, cli.ExitNoPerm, `"owner": "first"`, "ls", "-o", "json", "--redis", url)
 	if !strings.Contains(text, "\n]\n") {
 		t.Errorf("printed %s, want a whole array", text)
 	}
 	wantShown(t, 0, "first", "ls", "jo", "--redis", url)
-	wantShown(t, exitNoPerm, "NOPERM", "show", "other", "--redis", url)
+	wantShown(t, cli.ExitNoPerm, "NOPERM", "show", "other", "--redis", url)
 }
 
 // wantShown runs the program here, and gives what it printed and said.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // Who interrupts a measurement finds nothing left, and the code of ctrl-C.
@@ -19,7 +21,7 @@ func TestBenchInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if got, want := cmd.ProcessState.ExitCode(), exitInterrupted; got != want {
+	if got, want := cmd.ProcessState.ExitCode(), cli.ExitInterrupted; got != want {
 		t.Errorf("exit code %d, want %d", got, want)
 	}
 	if got := keys(t, server); got != "" {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // A server that did answer is not called one that does not: the URL does not fit
@@ -17,15 +19,15 @@ func TestConnectToAnotherKindOfServer(t *testing.T) {
 		code int
 		want string
 	}{
-		"redis://" + server.addr + "/99":                                                 {exitUsage, "--redis does not fit the server redis://" + server.addr + "/99: DB index is out of range: the number at the end"},
-		"sentinel://" + server.addr + "/m":                                               {exitUsage, "it is not a Sentinel; for a single server use redis://"},
-		"cluster://" + server.addr:                                                       {exitUsage, "the server is not part of a cluster: use redis://"},
-		"redis://u:hunter2@" + server.addr:                                               {exitNoPerm, "redis://" + server.addr + " refused: WRONGPASS"},
-		"rediss://" + server.addr:                                                        {exitUnreachable, "if it has no TLS, use redis://"},
-		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {exitUnreachable, " is not a Redis server ("},
-		"redis://" + answering(t, "\x15\x03\x01\x00\x02\x02\x46"):                        {exitUsage, " wants TLS: "},
-		"redis://" + answering(t, "-LOADING Redis is loading the dataset in memory\r\n"): {exitUnreachable, " is not ready: LOADING"},
-		"redis://u:e@" + answering(t, "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'e' \r\n"): {exitUsage, "unknown command 'HELLO'"},
+		"redis://" + server.addr + "/99":                                                 {cli.ExitUsage, "--redis does not fit the server redis://" + server.addr + "/99: DB index is out of range: the number at the end"},
+		"sentinel://" + server.addr + "/m":                                               {cli.ExitUsage, "it is not a Sentinel; for a single server use redis://"},
+		"cluster://" + server.addr:                                                       {cli.ExitUsage, "the server is not part of a cluster: use redis://"},
+		"redis://u:hunter2@" + server.addr:                                               {cli.ExitNoPerm, "redis://" + server.addr + " refused: WRONGPASS"},
+		"rediss://" + server.addr:                                                        {cli.ExitUnreachable, "if it has no TLS, use redis://"},
+		"redis://" + answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n"):                    {cli.ExitUnreachable, " is not a Redis server ("},
+		"redis://" + answering(t, "\x15\x03\x01\x00\x02\x02\x46"):                        {cli.ExitUsage, " wants TLS: "},
+		"redis://" + answering(t, "-LOADING Redis is loading the dataset in memory\r\n"): {cli.ExitUnreachable, " is not ready: LOADING"},
+		"redis://u:e@" + answering(t, "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'e' \r\n"): {cli.ExitUsage, "unknown command 'HELLO'"},
 	} {
 		text := wantShown(t, test.code, "holdfast: ", "ls", "--redis", url)
 		if !strings.Contains(text, test.want) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -28,8 +29,8 @@ func TestDemoInterrupted(t *testing.T) {
 			}
 			err := cmd.Wait()
 			exit, ok := errors.AsType[*exec.ExitError](err)
-			if !ok || exit.ExitCode() != exitInterrupted {
-				t.Errorf("ended with %v, want exit code %d", err, exitInterrupted)
+			if !ok || exit.ExitCode() != cli.ExitInterrupted {
+				t.Errorf("ended with %v, want exit code %d", err, cli.ExitInterrupted)
 			}
 			if got := keys(t, server); got != "" {
 				t.Errorf("left behind: %s", got)

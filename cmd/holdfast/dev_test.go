@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 func TestDev(t *testing.T) {
@@ -46,7 +48,7 @@ func TestDevAddressTaken(t *testing.T) {
 	}
 	defer taken.Close()
 	var out bytes.Buffer
-	if got, want := runHere(t.Context(), &out, &out, "dev", "--addr", taken.Addr().String()), exitUnreachable; got != want {
+	if got, want := runHere(t.Context(), &out, &out, "dev", "--addr", taken.Addr().String()), cli.ExitUnreachable; got != want {
 		t.Errorf("exit code %d, want %d", got, want)
 	}
 	if want := "is in use; --addr 127.0.0.1:0 uses any free port"; !strings.Contains(out.String(), want) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // startElect starts `holdfast elect FLAGS job -- sh -c script`.
@@ -84,7 +86,7 @@ func TestElectLost(t *testing.T) {
 	once := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--once")
 	once.pid("pid")
 	deleteKey(t, server)
-	once.wantExit(exitLost)
+	once.wantExit(cli.ExitLost)
 }
 
 // An observer ends when nobody reads what it prints, though the leader stays.

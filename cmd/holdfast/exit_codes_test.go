@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/spf13/cobra"
 )
 
@@ -25,7 +27,7 @@ func TestExitCodesInDocuments(t *testing.T) {
 		}
 		found++
 		got, _, _ := strings.Cut(rest, end)
-		if want := exitCodesTable(); got != want {
+		if want := cli.ExitCodesTable(); got != want {
 			t.Errorf("%s has\n%s\nwant, between its two comments,\n%s", file, got, want)
 		}
 	}
@@ -38,13 +40,13 @@ func TestExitCodesInDocuments(t *testing.T) {
 // the list has no code that no command can end with.
 func TestExitCodesOfCommands(t *testing.T) {
 	known := map[string]bool{"0": true}
-	for _, m := range exitMeanings {
-		for code := range strings.SplitSeq(m.code, ", ") {
+	for _, m := range cli.ExitMeanings {
+		for code := range strings.SplitSeq(m.Code, ", ") {
 			known[code] = true
 		}
 	}
 	var all []*cobra.Command
-	for todo := (&app{console: newConsole(io.Discard)}).rootCommand().Commands(); len(todo) > 0; todo = todo[1:] {
+	for todo := rootCommand((&cli.App{Console: console.NewLines(io.Discard)})).Commands(); len(todo) > 0; todo = todo[1:] {
 		all, todo = append(all, todo[0]), append(todo, todo[0].Commands()...)
 	}
 	line := regexp.MustCompile(`(?m)^ {2,5}(\d+)  \S`)
@@ -61,12 +63,12 @@ func TestExitCodesOfCommands(t *testing.T) {
 	if documented < 30 {
 		t.Errorf("found %d exit codes in the help of the commands, want 30 or more", documented)
 	}
-	for _, code := range []int{exitUsage, exitUnreachable, exitSoftware, exitTempFail, exitNoPerm, exitConfig, exitLost, exitMaxHold, exitNotExecutable, exitNotFound} {
-		if word := exitWord(code); word == "signal" || word == "other" && code != exitSoftware {
+	for _, code := range []int{cli.ExitUsage, cli.ExitUnreachable, cli.ExitSoftware, cli.ExitTempFail, cli.ExitNoPerm, cli.ExitConfig, cli.ExitLost, cli.ExitMaxHold, cli.ExitNotExecutable, cli.ExitNotFound} {
+		if word := cli.ExitWord(code); word == "signal" || word == "other" && code != cli.ExitSoftware {
 			t.Errorf("exit code %d is called %q, want a word of its own", code, word)
 		}
 	}
-	if got, want := exitWord(exitInterrupted), "signal"; got != want {
-		t.Errorf("exit code %d is called %q, want %q", exitInterrupted, got, want)
+	if got, want := cli.ExitWord(cli.ExitInterrupted), "signal"; got != want {
+		t.Errorf("exit code %d is called %q, want %q", cli.ExitInterrupted, got, want)
 	}
 }

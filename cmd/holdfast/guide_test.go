@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/spf13/pflag"
 )
 
@@ -87,7 +89,7 @@ func checkCall(t *testing.T, page, call string) {
 	if len(args) == 0 {
 		return
 	}
-	root := (&app{console: newConsole(io.Discard)}).rootCommand()
+	root := rootCommand((&cli.App{Console: console.NewLines(io.Discard)}))
 	cmd, rest, err := root.Find(args)
 	switch {
 	case err != nil || cmd == root && !strings.HasPrefix(args[0], "-") && args[0] != "serve" && args[0] != "help":

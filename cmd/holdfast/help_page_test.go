@@ -6,13 +6,16 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // allCommands are those that people can see, with their subcommands and pages of help.
 func allCommands() []*cobra.Command {
-	root := (&app{console: newConsole(io.Discard)}).rootCommand()
+	root := rootCommand((&cli.App{Console: console.NewLines(io.Discard)}))
 	root.InitDefaultHelpFlag()
 	all := []*cobra.Command{root}
 	for i := 0; i < len(all); i++ {
@@ -31,12 +34,12 @@ func TestShortHelpIsOneScreen(t *testing.T) {
 		if !cmd.Runnable() || !cmd.HasParent() {
 			continue
 		}
-		text := shortHelp(cmd)
+		text := help.ShortHelp(cmd)
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-		if len(lines) > helpHeight {
-			t.Errorf("%s --help has %d lines, want at most %d", cmd.CommandPath(), len(lines), helpHeight)
+		if len(lines) > help.HelpHeight {
+			t.Errorf("%s --help has %d lines, want at most %d", cmd.CommandPath(), len(lines), help.HelpHeight)
 		}
-		if got, want := lines[len(lines)-1], "All flags and details: holdfast help "+topicOf(cmd); got != want {
+		if got, want := lines[len(lines)-1], "All flags and details: holdfast help "+help.TopicOf(cmd); got != want {
 			t.Errorf("%s --help ends with %q, want %q", cmd.CommandPath(), got, want)
 		}
 		if !strings.Contains(text, "\nUsage:\n") {
@@ -48,14 +51,14 @@ func TestShortHelpIsOneScreen(t *testing.T) {
 // 'help X' has every flag, and it is all of the short help and more.
 func TestFullHelpHasEverything(t *testing.T) {
 	for _, cmd := range allCommands() {
-		text := fullHelp(cmd)
+		text := help.FullHelp(cmd)
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if !flag.Hidden && flag.Name != "help" && cmd.Runnable() && !strings.Contains(text, "--"+flag.Name+" ") {
-				t.Errorf("help %s lacks --%s", topicOf(cmd), flag.Name)
+				t.Errorf("help %s lacks --%s", help.TopicOf(cmd), flag.Name)
 			}
 		})
 		if cmd.HasParent() && cmd.Runnable() && !strings.Contains(text, "HOLDFAST_REDIS_URL") {
-			t.Errorf("help %s does not name the variables", topicOf(cmd))
+			t.Errorf("help %s does not name the variables", help.TopicOf(cmd))
 		}
 	}
 }
@@ -63,10 +66,10 @@ func TestFullHelpHasEverything(t *testing.T) {
 // No text of help is wider than a terminal of 80 columns.
 func TestHelpFitsInWidth(t *testing.T) {
 	for _, cmd := range allCommands() {
-		for _, text := range []string{shortHelp(cmd), fullHelp(cmd)} {
+		for _, text := range []string{help.ShortHelp(cmd), help.FullHelp(cmd)} {
 			for line := range strings.Lines(text) {
-				if got := ansi.StringWidth(strings.TrimRight(line, "\n")); got > helpWidth {
-					t.Errorf("the help of %s has a line of %d columns, want at most %d: %s", cmd.CommandPath(), got, helpWidth, line)
+				if got := ansi.StringWidth(strings.TrimRight(line, "\n")); got > help.HelpWidth {
+					t.Errorf("the help of %s has a line of %d columns, want at most %d: %s", cmd.CommandPath(), got, help.HelpWidth, line)
 				}
 			}
 		}

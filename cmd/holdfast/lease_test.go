@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // acquireProcess is `holdfast acquire FLAGS job` as a process.
@@ -69,7 +70,7 @@ func TestAcquireForNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	writer.Close()
-	r.wantExit(exitSoftware)
+	r.wantExit(cli.ExitSoftware)
 	client := holdfast.New(server, nil)
 	t.Cleanup(func() { client.Close() })
 	if state, err := client.Inspect(t.Context(), "job"); err != nil || state.Holder != nil {
@@ -99,7 +100,7 @@ func TestLeaseRights(t *testing.T) {
 	wantShown(t, 0, "job\n", "__complete", "show", "--redis", url, "")
 	wantShown(t, 0, "", "release", lease, "--redis", url)
 	waiter.wantExit(0)
-	wantShown(t, exitLost, "the lease of job has ended", "release", lease, "--redis", url)
+	wantShown(t, cli.ExitLost, "the lease of job has ended", "release", lease, "--redis", url)
 	if got := server.do(t, "ACL", "LOG"); got != "*0\r\n" {
 		t.Errorf("the server refused: %s", got)
 	}
@@ -116,7 +117,7 @@ func TestLeaseServerFrozen(t *testing.T) {
 	lease := strings.TrimSpace(out.String())
 	server.freeze(t)
 	for _, word := range []string{"check", "renew", "release"} {
-		wantShown(t, exitUnreachable, "no answer from "+server.url(), word, lease, "--redis", server.url())
+		wantShown(t, cli.ExitUnreachable, "no answer from "+server.url(), word, lease, "--redis", server.url())
 	}
 	began := time.Now()
 	text := wantShown(t, 0, "", "__complete", "show", "--redis", server.url(), "")

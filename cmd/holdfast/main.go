@@ -6,8 +6,14 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
+// version is that of a release, which its build sets: -ldflags "-X main.version=v1.2.3".
+var version string
+
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	cli.Release = version
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

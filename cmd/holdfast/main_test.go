@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -44,7 +45,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			server, err := startEmbedded("127.0.0.1:0")
+			server, err := dev.StartEmbedded("127.0.0.1:0")
 			if err != nil {
 				return err
 			}
@@ -214,7 +215,7 @@ func stepInto(ts *testscript.TestScript, v any, step string) any {
 
 // runHere runs the program in this process.
 func runHere(ctx context.Context, stdout, stderr io.Writer, args ...string) int {
-	return run(ctx, args, strings.NewReader(""), stdout, stderr)
+	return execute(ctx, args, strings.NewReader(""), stdout, stderr)
 }
 
 // command is the program as a process of its own.

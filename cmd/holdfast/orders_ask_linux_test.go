@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // atTerminal starts the program with a terminal of its own.
@@ -74,7 +75,7 @@ func TestOrdersAsk(t *testing.T) {
 		fmt.Fprint(keys, no)
 		_ = cmd.Wait()
 		until(t, "it is said that nothing was changed", func() bool { return strings.Contains(shown.String(), "nothing was changed") })
-		if code := cmd.ProcessState.ExitCode(); code != exitTempFail {
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitTempFail {
 			t.Errorf("answered %q: exit code %d, said %s", no, code, shown)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
 // The rights that the manifest for Kubernetes tells of are those that the tests prove.
@@ -33,7 +36,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%s does not run /usr/bin/holdfast", unit)
 			continue
 		}
-		root := (&app{console: newConsole(io.Discard)}).rootCommand()
+		root := rootCommand((&cli.App{Console: console.NewLines(io.Discard)}))
 		args := strings.Fields(strings.ReplaceAll(line[1], "$HOLDFAST_SERVE_FLAGS", ""))
 		cmd, rest, err := root.Find(args)
 		if err != nil || cmd == root && args[0] != "serve" {

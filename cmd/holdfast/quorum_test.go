@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -18,7 +19,7 @@ func servers(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	w := worldOf(ts)
 	for i := range n {
-		server, err := startEmbedded("127.0.0.1:0")
+		server, err := dev.StartEmbedded("127.0.0.1:0")
 		ts.Check(err)
 		w.ends = append(w.ends, func() { _ = server.Close() })
 		ts.Setenv(fmt.Sprint("URL", i+1), server.URL())

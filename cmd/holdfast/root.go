@@ -6,37 +6,40 @@ import (
 	"io"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/complete"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
 	"github.com/spf13/cobra"
 )
 
-// run is the whole program but for the process around it.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, console: newConsole(stderr)}
-	root := a.rootCommand()
+// execute is the whole program but for the process around it.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &cli.App{Stdin: stdin, Stdout: stdout, Stderr: stderr, Console: console.NewLines(stderr)}
+	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = a.printed
+		err = a.Printed
 	}
 	if err == nil {
 		return 0
 	}
-	code := a.exitCode(err)
-	if e := (*exitError)(nil); errors.As(err, &e) && e.err == nil {
+	code := a.ExitCode(err)
+	if e := (*cli.ExitError)(nil); errors.As(err, &e) && e.Err == nil {
 		return code
 	}
-	a.complain(a.explain(err))
-	if code == exitUsage {
-		a.complain("see '" + cmd.CommandPath() + " --help'")
+	a.Complain(a.Explain(err))
+	if code == cli.ExitUsage {
+		a.Complain("see '" + cmd.CommandPath() + " --help'")
 	}
 	return code
 }
 
-func (a *app) rootCommand() *cobra.Command {
+func rootCommand(a *cli.App) *cobra.Command {
 	version := false
 	root := &cobra.Command{
 		Use:   "holdfast",
@@ -52,7 +55,7 @@ token than the highest it has seen.
 SERVER
 --redis takes redis://, valkey://, unix://, sentinel:// and cluster:// URLs. For
 TLS add an s: rediss://, valkeys://, sentinels://, clusters://. Without --redis the
-URL is HOLDFAST_REDIS_URL, else REDIS_URL, else ` + defaultURL + `.
+URL is HOLDFAST_REDIS_URL, else REDIS_URL, else ` + cli.DefaultURL + `.
 
 OUTPUT
 Data goes to stdout, messages go to stderr. Colours are used on a terminal only, and
@@ -70,33 +73,33 @@ on the command line takes precedence. 'holdfast help COMMAND' lists the exceptio
   holdfast show nightly               show the holder and the waiters
   holdfast top                        show all locks, updated every 2 s
   holdfast doctor                     check whether the server is fit for locks`,
-		Args:          noSuchCommand,
+		Args:          cli.NoSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return a.printVersion()
+				return a.PrintVersion()
 			}
 			return cmd.Help()
 		},
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.redisURL, "redis", "", "server `URL` (default "+defaultURL+")")
-	flags.StringVar(&a.prefix, "prefix", "", "`TEXT` before each name in Redis, may be '' (default "+holdfast.DefaultPrefix+")")
-	flags.StringVar(&a.owner, "owner", "", "`LABEL` of this process, shown to others (default host:pid)")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "print each step: connected, granted, recalled, renewal failed")
-	flags.Var(newChoice(&a.logFormat, "text", "json"), "log-format", "format of messages on stderr")
-	a.addCommands(root)
+	flags.StringVar(&a.RedisURL, "redis", "", "server `URL` (default "+cli.DefaultURL+")")
+	flags.StringVar(&a.Prefix, "prefix", "", "`TEXT` before each name in Redis, may be '' (default "+holdfast.DefaultPrefix+")")
+	flags.StringVar(&a.Owner, "owner", "", "`LABEL` of this process, shown to others (default host:pid)")
+	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print errors only")
+	flags.BoolVarP(&a.Verbose, "verbose", "v", false, "print each step: connected, granted, recalled, renewal failed")
+	flags.Var(cli.NewChoice(&a.LogFormat, "text", "json"), "log-format", "format of messages on stderr")
+	addCommands(a, root)
 	for _, cmd := range root.Commands() {
-		a.begin(cmd)
+		a.Begin(cmd)
 	}
-	root.AddCommand(exitCodesTopic())
-	a.setHelp(root, groupTools)
-	a.completions(root)
+	root.AddCommand(cli.ExitCodesTopic())
+	help.Set(a, root, groupTools)
+	complete.Register(a, root)
 	return root
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // Who looks at a name is told who runs what under it, and who waits; of a command what
@@ -50,7 +52,7 @@ func TestRunTellsDetails(t *testing.T) {
 		t.Errorf("got %v, want one waiter that tells nothing", state.Waiters)
 	}
 	third := startRun(t, server.URL(), "touch ran", "-n")
-	third.wantExit(exitTempFail)
+	third.wantExit(cli.ExitTempFail)
 	third.wantSaid("holdfast: job is held by first (")
 	holder.send(syscall.SIGTERM)
 	holder.wantExit(128 + int(syscall.SIGTERM))

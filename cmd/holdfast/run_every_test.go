@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // Three machines whose clocks differ start `run --every` on a real server for twelve ticks,
@@ -92,7 +94,7 @@ func TestRunEveryTellsWhy(t *testing.T) {
 	killed := hourly(note("pid", "$$")+idle, "--owner", "web-1")
 	killed.pid("pid")
 	late := hourly("exit 9")
-	late.wantExit(exitTempFail)
+	late.wantExit(cli.ExitTempFail)
 	late.wantSaid("is not due: it is running on web-1; the newest run of the tick at ")
 	killed.send(syscall.SIGKILL)
 	killed.exit()
@@ -105,7 +107,7 @@ func TestRunEveryTellsWhy(t *testing.T) {
 	late.wantSaid("job is not due: it is due again in ")
 	late.wantSaid("on web-1, has not ended")
 	other := startRun(t, server.url(), "exit 9", "--every", "2h")
-	other.wantExit(exitUsage)
+	other.wantExit(cli.ExitUsage)
 	other.wantSaid("job has another schedule: every 1h0m0s, with a tick at ")
 	failed := startRun(t, server.url(), "exit 9", "--every", "1h", "--at", "10m", "--prefix", "other:")
 	failed.wantExit(9)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // stubborn is a command that ignores TERM, with a child that has left its group
@@ -42,7 +44,7 @@ func TestRunFrozen(t *testing.T) {
 	r.send(syscall.SIGSTOP)
 	next.wantExit(0)
 	r.send(syscall.SIGCONT)
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 }
 
 // Without its guard the command dies at once, and we say so when all is dead.
@@ -54,7 +56,7 @@ func TestRunGuardKilled(t *testing.T) {
 	if err := syscall.Kill(r.pid("guard"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	r.wantExit(exitSoftware)
+	r.wantExit(cli.ExitSoftware)
 	r.wantSaid("the guard process was killed, so the command was stopped")
 	wantDead(t, "the command", pid)
 	wantDead(t, "the command's child", escaped)
@@ -87,7 +89,7 @@ func TestRunGuardFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleteKey(t, server)
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	wantDead(t, "the command", pid)
 	wantDead(t, "the command's child", escaped)
 }
@@ -114,7 +116,7 @@ func TestRunSparesOlderChildren(t *testing.T) {
 	if err := syscall.Kill(r.pid("guard"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	r.wantExit(exitSoftware)
+	r.wantExit(cli.ExitSoftware)
 	wantDead(t, "the command", pid)
 	if !alive(older) {
 		t.Error("a child from before was killed")

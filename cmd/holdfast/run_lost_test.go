@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // Somebody deletes the key: the command is asked to stop, and has time to.
@@ -14,7 +16,7 @@ func TestRunLost(t *testing.T) {
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
 	deleteKey(t, server)
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped")
 	wantDead(t, "the command", pid)
 	if !r.exists("asked") {
@@ -31,7 +33,7 @@ func TestRunLostStubborn(t *testing.T) {
 	pid := r.pid("pid")
 	r.pid("child")
 	deleteKey(t, server)
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	wantDead(t, "the command's group", -pid)
 }
 
@@ -43,7 +45,7 @@ func TestRunLostWhileStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleteKey(t, server)
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	if !r.exists("asked") {
 		t.Error("the stopped command got no TERM")
 	}
@@ -55,7 +57,7 @@ func TestRunServerGone(t *testing.T) {
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
 	server.Close()
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	r.wantSaid("lost job (no renewal was answered in time): the command was stopped")
 	wantDead(t, "the command", pid)
 	if !r.exists("asked") {

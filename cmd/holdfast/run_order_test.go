@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // hashOf is the hash of the tenure that holds job.
@@ -33,7 +35,7 @@ func TestRunTellsOrder(t *testing.T) {
 				t.Fatalf("%s: exit code %d, want 0", order.verb, got)
 			}
 			r.says("lost job: " + order.cause + ": it_[2J hangs (by ann)\n")
-			r.wantExit(exitLost)
+			r.wantExit(cli.ExitLost)
 			r.wantSaid("holdfast: lost job (" + order.cause + ": it_[2J hangs (by ann)): the command was stopped\n")
 			wantDead(t, "the command", pid)
 		})

@@ -5,6 +5,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // A bounded wait for a free name that Redis refuses to give, as its memory is full, does
@@ -23,10 +25,10 @@ func TestRunExitRefusedWait(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d, and %q in:\n%s", args, got, code, want, text)
 		}
 	}
-	said(exitUnreachable, " refused: OOM ", "run", "-w", "500ms", "-E0", "free", "--", "true")
-	said(exitUnreachable, "; gave up after ", "run", "-w", "500ms", "--quiet", "--shared", "readers", "--", "true")
-	said(exitUnreachable, " refused: OOM ", "acquire", "-w", "500ms", "free")
-	said(exitTempFail, "job is held by first", "run", "-w", "500ms", "job", "--", "true")
+	said(cli.ExitUnreachable, " refused: OOM ", "run", "-w", "500ms", "-E0", "free", "--", "true")
+	said(cli.ExitUnreachable, "; gave up after ", "run", "-w", "500ms", "--quiet", "--shared", "readers", "--", "true")
+	said(cli.ExitUnreachable, " refused: OOM ", "acquire", "-w", "500ms", "free")
+	said(cli.ExitTempFail, "job is held by first", "run", "-w", "500ms", "job", "--", "true")
 	server.do(t, "CONFIG", "SET", "maxmemory", "0")
 	said(0, "", "run", "-w", "500ms", "free", "--", "true")
 }

@@ -3,13 +3,14 @@ package main
 import (
 	"testing"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
 // startServer serves a Redis for one test.
 func startServer(t *testing.T) *embedded.Store {
 	t.Helper()
-	server, err := startEmbedded("127.0.0.1:0")
+	server, err := dev.StartEmbedded("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // going is a command that goes on until its directory has a file stop.
@@ -32,17 +34,17 @@ func TestRunShared(t *testing.T) {
 	late := startRun(t, url, "touch ran", "-s")
 	late.says("waiting: 2nd in the queue; job is held by ")
 	late.wantSaid(" (2 readers), renews on time\n")
-	startRun(t, url, "touch ran", "-s", "-n").wantExit(exitTempFail)
+	startRun(t, url, "touch ran", "-s", "-n").wantExit(cli.ExitTempFail)
 	a.write("stop")
 	a.wantExit(0)
-	startRun(t, url, "touch ran", "-x", "-n").wantExit(exitTempFail)
+	startRun(t, url, "touch ran", "-x", "-n").wantExit(cli.ExitTempFail)
 	writer.stays()
 	late.stays()
 	b.write("stop")
 	b.wantExit(0)
 	writer.pid("pid")
 	busy := startRun(t, url, "touch ran", "-s", "-w", "300ms")
-	busy.wantExit(exitTempFail)
+	busy.wantExit(cli.ExitTempFail)
 	busy.wantSaid("holdfast: job is held by w (a writer), renews on time; ")
 	late.stays()
 	writer.write("stop")
@@ -111,7 +113,7 @@ func TestRunSharedFrozen(t *testing.T) {
 			r.send(syscall.SIGSTOP)
 			next.wantExit(0)
 			r.send(syscall.SIGCONT)
-			r.wantExit(exitLost)
+			r.wantExit(cli.ExitLost)
 		})
 	}
 }
@@ -141,14 +143,14 @@ func TestRunSharedLost(t *testing.T) {
 			r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "4s", kind.holds)
 			pid := r.pid("pid")
 			server.do(t, "DEL", "holdfast:job", "holdfast/holders:{holdfast:job}")
-			r.wantExit(exitLost)
+			r.wantExit(cli.ExitLost)
 			r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped")
 			wantDead(t, "the command", pid)
 
 			r = startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "3s", kind.holds)
 			pid = r.pid("pid")
 			server.freeze(t)
-			r.wantExit(exitLost)
+			r.wantExit(cli.ExitLost)
 			r.wantLines("Redis does not answer (no answer in time); still trying, for ", "lost job (no renewal was answered in time)")
 			wantDead(t, "the command", pid)
 			server.thaw(t)

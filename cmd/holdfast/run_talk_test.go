@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
 // lines are what a runner said so far, by itself and not by its command.
@@ -61,7 +63,7 @@ func TestRunTellsLoss(t *testing.T) {
 	r.pid("pid")
 	deleteKey(t, server)
 	r.says("lost job: gone")
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped")
 }
 
@@ -74,7 +76,7 @@ func TestRunTellsOutage(t *testing.T) {
 	// The first renewal is at a third of the ttl.
 	r.says("Redis does not answer (")
 	server.start(t) // empty: what was held is gone, and that is found out
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	r.wantSaid("holdfast: lost job (gone: the key was deleted or lost): the command was stopped") // and that Redis answers, if that was heard first
 }
 
@@ -85,7 +87,7 @@ func TestRunTellsSilence(t *testing.T) {
 	r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "6s", "--grace", "1s")
 	r.pid("pid")
 	server.freeze(t)
-	r.wantExit(exitLost)
+	r.wantExit(cli.ExitLost)
 	r.wantLines("Redis does not answer (no answer in time); still trying, for ", "lost job (no renewal was answered in time)")
 }
 
@@ -128,11 +130,11 @@ func TestRunServerPaused(t *testing.T) {
 	server.do(t, "CLIENT", "PAUSE", "600000", "ALL")
 	late := startRun(t, server.url(), "touch ran", "-w", "1s")
 	try := startRun(t, server.url(), "touch ran", "-n", "-E", "3")
-	waiting.wantExit(exitUnreachable)
+	waiting.wantExit(cli.ExitUnreachable)
 	waiting.wantSaid("holdfast: no answer from " + server.url() + ": ")
 	waiting.wantSaid("; gave up after ")
 	for _, r := range []*runner{late, try} {
-		r.wantExit(exitUnreachable)
+		r.wantExit(cli.ExitUnreachable)
 		r.wantSaid("holdfast: no answer from " + server.url() + ": ")
 		if strings.Contains(r.stderr.String(), "held") {
 			t.Errorf("said %q, want nothing about a holder", &r.stderr)
@@ -152,6 +154,6 @@ func TestRunServerGoneWhileWaiting(t *testing.T) {
 	r := startRun(t, server.url(), "touch ran", "--ttl", "4s")
 	r.says("waiting: 1st in the queue; job is held by (not holdfast)")
 	server.stop(t)
-	r.wantExit(exitUnreachable)
+	r.wantExit(cli.ExitUnreachable)
 	r.wantLines("waiting: ", "Redis does not answer (", "no answer from "+server.url()+": ")
 }

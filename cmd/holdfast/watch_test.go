@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
 )
@@ -26,7 +27,7 @@ type watcher struct {
 
 func startWatch(t *testing.T, args ...string) *watcher {
 	t.Helper()
-	server, err := startEmbedded("127.0.0.1:0")
+	server, err := dev.StartEmbedded("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

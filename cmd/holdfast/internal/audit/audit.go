@@ -1,0 +1,215 @@
+// Package audit is 'holdfast audit': it checks in the journal that no two leases of a name
+// overlap.
+package audit
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of audit other than 0.
+const (
+	exitRefuted  = 1
+	exitUnproven = 2
+)
+
+// Command is 'holdfast audit'.
+func Command(a *cli.App) *cobra.Command {
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:   "audit [PREFIX]",
+		Short: "Check the journal for two holders at the same time",
+		Long: `Check in the journal that no two leases of a lock overlap, and that each token is higher
+than the one before. The result is "proved", "refuted" (with the events), or "not proved".
+
+PREFIX limits the check to names that begin with it. --since leaves out older entries.
+
+LIMITS
+The journal has the newest 100,000 entries. Programs without a journal are not checked.
+The result is "not proved" if entries were dropped while Redis was unreachable, or if a
+lease has no end because its process was killed. The last events of such a process,
+usually of 0.1 s, are missing. Semaphores and reader-writer locks are not checked,
+because their leases may overlap.
+
+A lease counts as held until its own process stopped or noticed the loss. If a lease was
+stolen or its key was deleted, and the next lease began before the process noticed, that
+is an overlap.
+
+Times of several machines are compared by the server's clock. An overlap counts if no
+error of the clocks can explain it. The uncertainty is the longest overlap that the
+errors of the clocks could hide.
+
+JSON OUTPUT
+-o json prints an object:
+
+  verdict   proved, refuted, unproven
+  reasons   of unproven: each reason
+  entries, names, leases
+            how many were read and checked
+  shared    leases that are not checked
+  from, to  null if there is no entry
+  uncertainty_ms
+  findings  what refutes, at most 20: rule (overlap, token fell, token twice), text,
+            name, first, end (overlap: how the first ended), then, by_ms
+  missing   number of missing entries
+  holes     where they are: owner, n, after, before, reported
+  unended   leases without an end, at most 20: lease, next, gap_ms
+
+first, end, then, lease and next are entries:
+
+` + look.EntryHelp + `
+
+EXIT CODES
+    0  proved
+    1  refuted
+    2  not proved: something is missing
+   64  the command line is wrong, or the URL does not fit the server
+   69  Redis is unreachable
+   70  another error
+   77  Redis refused: password, user or rights`,
+		Example: `  holdfast audit
+  holdfast audit deploy: --since 24h
+  holdfast audit -q || echo "not proved: $?"`,
+		Args: cli.MaybeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return audit(cmd.Context(), a, strings.Join(args, ""), since)
+		},
+	}
+	cmd.Flags().DurationVar(&since, "since", 0, "nothing older than this, such as 24h")
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func audit(ctx context.Context, a *cli.App, prefix string, since time.Duration) error {
+	store, closeStore, err := connect.OpenJournal(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q := journal.Query{KeyPrefix: a.Prefix}
+	if since > 0 {
+		q.Since = time.Now().Add(-since)
+	}
+	report, err := journal.Audit(journal.Read(ctx, store, q), prefix)
+	if err != nil {
+		return err
+	}
+	if a.Output == "json" {
+		err = console.PrintJSON(a.Stdout, newReportJSON(report))
+	} else {
+		printReport(a.Page(), report)
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Verdict == journal.Refuted:
+		return cli.Exit(exitRefuted, nil)
+	case report.Verdict == journal.Unproven:
+		return cli.Exit(exitUnproven, nil)
+	}
+	return nil
+}
+
+func printReport(s console.Screen, r *journal.Report) {
+	switch r.Verdict {
+	case journal.Proved:
+		s.Printf("%s: no two leases of a name overlap, and each token is higher than the one before\n", s.Paint(console.Good, "proved"))
+	case journal.Refuted:
+		s.Printf("%s:\n", s.Paint(console.Bad, "refuted"))
+	default:
+		s.Printf("%s, but not refuted:\n", s.Paint(console.Bold, "not proved"))
+	}
+	for _, f := range r.Findings {
+		s.Printf("  %s\n", view.Text(f.String()))
+	}
+	for _, why := range r.Reasons {
+		s.Printf("  %s\n", view.Text(why))
+	}
+	s.Printf("%s of %s, in %s", console.Several(r.Leases, "lease"), console.Several(r.Names, "name"), entries(r.Entries))
+	if r.Entries > 0 {
+		s.Printf(" from %s to %s", console.Stamp(r.From), console.Stamp(r.To))
+	}
+	s.Printf("\n")
+	if r.Shared > 0 {
+		s.Printf("not checked: %s of semaphores and reader-writer locks, which may overlap\n", console.Several(r.Shared, "lease"))
+	}
+	if r.Leases > 0 {
+		s.Printf("uncertainty: %s (clock errors can hide a shorter overlap)\n", console.Duration(r.Uncertainty))
+	}
+}
+
+func entries(n int) string { return console.Count(n, "entry", "entries") }
+
+type reportJSON struct {
+	Verdict       string             `json:"verdict"`
+	Reasons       []string           `json:"reasons"`
+	Entries       int                `json:"entries"`
+	Names         int                `json:"names"`
+	Leases        int                `json:"leases"`
+	Shared        int                `json:"shared"`
+	From          *time.Time         `json:"from"`
+	To            *time.Time         `json:"to"`
+	UncertaintyMS float64            `json:"uncertainty_ms"`
+	Findings      []auditFindingJSON `json:"findings"`
+	Missing       int64              `json:"missing"`
+	Holes         []holeJSON         `json:"holes"`
+	Unended       []unendedJSON      `json:"unended"`
+}
+
+type auditFindingJSON struct {
+	Rule  string          `json:"rule"`
+	Text  string          `json:"text"`
+	Name  string          `json:"name"`
+	First look.EntryJSON  `json:"first"`
+	End   *look.EntryJSON `json:"end,omitempty"`
+	Then  look.EntryJSON  `json:"then"`
+	ByMS  float64         `json:"by_ms"`
+}
+
+type holeJSON struct {
+	Owner    string    `json:"owner"`
+	N        int64     `json:"n"`
+	After    time.Time `json:"after"`
+	Before   time.Time `json:"before"`
+	Reported bool      `json:"reported"`
+}
+
+type unendedJSON struct {
+	Lease look.EntryJSON `json:"lease"`
+	Next  look.EntryJSON `json:"next"`
+	GapMS float64        `json:"gap_ms"`
+}
+
+func newReportJSON(r *journal.Report) reportJSON {
+	out := reportJSON{
+		Verdict: string(r.Verdict), Reasons: append([]string{}, r.Reasons...), Entries: r.Entries, Names: r.Names, Leases: r.Leases,
+		Shared: r.Shared, UncertaintyMS: console.Milliseconds(r.Uncertainty), Missing: r.Missing,
+		Findings: []auditFindingJSON{}, Holes: []holeJSON{}, Unended: []unendedJSON{},
+	}
+	if r.Entries > 0 {
+		out.From, out.To = new(r.From.UTC()), new(r.To.UTC())
+	}
+	for _, f := range r.Findings {
+		j := auditFindingJSON{Rule: string(f.Rule), Text: f.String(), Name: f.Name, First: look.NewEntryJSON(f.First), Then: look.NewEntryJSON(f.Then), ByMS: console.Milliseconds(f.By)}
+		if f.End != nil {
+			j.End = new(look.NewEntryJSON(*f.End))
+		}
+		out.Findings = append(out.Findings, j)
+	}
+	for _, h := range r.Holes {
+		out.Holes = append(out.Holes, holeJSON{h.Owner, h.N, h.After.UTC(), h.Before.UTC(), h.Reported})
+	}
+	for _, u := range r.Unended {
+		out.Unended = append(out.Unended, unendedJSON{look.NewEntryJSON(u.Lease), look.NewEntryJSON(u.Next), console.Milliseconds(u.Gap)})
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+// Package bench is 'holdfast bench': it measures what locks cost on a server.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/spf13/cobra"
+)
+
+const (
+	defaultBench = 3 * time.Second
+	mostBench    = time.Minute
+	benchTTL     = 10 * time.Second
+	benchCleanup = 5 * time.Second
+)
+
+// Command is 'holdfast bench'.
+func Command(a *cli.App) *cobra.Command {
+	var each time.Duration
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure the latency of locks on your server",
+		Long: `Measure the latency of locks on your server, from this machine. THIS LOADS THE SERVER:
+one client sends the next command as soon as the last one was answered.
+
+It uses names that begin with bench- and a random text, and deletes their keys at the
+end, also after ctrl-C.
+
+MEASURES
+
+  round trip  a script that changes nothing: the cost of the network and the server
+  lock        Lock of a free name, one client
+  release     its Release
+  both        the two together: the cost of a short critical section
+  hand-over   two clients on two connections, one holds and one waits: from the call
+              of Release to the return of Lock in the other client
+
+Both clients are in this process, so the hand-over has no second machine in it. Each
+measure takes --duration; the first tenth is thrown away. A percentile is a measured
+sample, not interpolated. With less than 100 samples there is no p99. Other load is in the
+figures too: repeat the command before you trust them.
+
+JSON OUTPUT
+-o json prints an object: server, version (of holdfast), duration_ms, measures: each
+with name, samples, and in microseconds min_us, p50_us, p90_us, p99_us (null: too few
+samples), max_us, mean_us.`,
+		Example: `  holdfast bench
+  holdfast bench --duration 10s -o json | jq '.measures[] | {name, p99_us}'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if each < 100*time.Millisecond || each > mostBench {
+				return cli.Usagef("--duration is %v: it must be from 100ms to %v", each, console.Age(mostBench))
+			}
+			return bench(cmd.Context(), a, each)
+		},
+	}
+	cmd.Flags().DurationVarP(&each, "duration", "d", defaultBench, "time per measure")
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// bench measures, prints, and deletes what it made.
+func bench(ctx context.Context, a *cli.App, each time.Duration) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	first, err := connect.Open(ctx, a, holdfast.Options{TTL: benchTTL})
+	if err != nil {
+		return err
+	}
+	defer first.Close()
+	second, err := connect.Open(ctx, a, holdfast.Options{TTL: benchTTL})
+	if err != nil {
+		return err
+	}
+	defer second.Close()
+	b := &benchmark{ctx: ctx, each: each, first: first, second: second, name: "bench-" + randomText()}
+	defer func() { err = errors.Join(err, removeBench(a, b)) }()
+	a.Say("loading %s for about %s, with the name %s", cli.PublicURL(a.RedisURL), console.Age(3*each), b.name)
+	for _, measure := range []func() error{b.roundTrip, b.lockAndRelease, b.handOver} {
+		if err := measure(); ctx.Err() != nil {
+			return cli.Exit(cli.ExitInterrupted, nil)
+		} else if err != nil {
+			return err
+		}
+	}
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, b.json(cli.PublicURL(a.RedisURL)))
+	}
+	b.print(a.Page())
+	return nil
+}
+
+// removeBench deletes the keys of the benchmark, by the table in docs/protocol.md. It
+// names them, because a scan would read the whole database.
+func removeBench(a *cli.App, b *benchmark) error {
+	ctx, cancel := context.WithTimeout(context.Background(), benchCleanup)
+	defer cancel()
+	store, err := connect.OpenStore(ctx, a.RedisURL)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for _, key := range connect.KeysBeside(a.KeyPrefix() + b.name) {
+		call := holdfast.Call{Script: connect.AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+		if _, err := store.Eval(ctx, call); err != nil {
+			return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
+		}
+	}
+	return nil
+}
+
+// benchmark is one measurement in the making.
+type benchmark struct {
+	ctx           context.Context //nolint:containedctx // it lives as long as the command
+	each          time.Duration
+	first, second *connect.Session
+	name          string
+	measures      []measure
+}
+
+// repeat calls once until the time is up; what it returns is thrown away in the
+// first tenth.
+func (b *benchmark) repeat(once func() ([]time.Duration, error), names ...string) error {
+	samples := make([][]time.Duration, len(names))
+	began := time.Now()
+	for warm := false; time.Since(began) < b.each || len(samples[0]) == 0; {
+		took, err := once()
+		if err != nil {
+			return err
+		}
+		for i := range took {
+			if warm {
+				samples[i] = append(samples[i], took[i])
+			}
+		}
+		warm = warm || time.Since(began) > b.each/10
+	}
+	for i, name := range names {
+		b.measures = append(b.measures, newMeasure(name, samples[i]))
+	}
+	return nil
+}
+
+func (b *benchmark) roundTrip() error {
+	return b.repeat(func() ([]time.Duration, error) {
+		sent := time.Now()
+		_, err := b.first.Inspect(b.ctx, b.name)
+		return []time.Duration{time.Since(sent)}, err
+	}, "round trip")
+}
+
+func (b *benchmark) lockAndRelease() error {
+	mutex := b.first.Mutex(b.name)
+	return b.repeat(func() ([]time.Duration, error) {
+		asked := time.Now()
+		lease, err := mutex.Lock(b.ctx)
+		if err != nil {
+			return nil, err
+		}
+		granted := time.Now()
+		err = lease.Release()
+		over := time.Now()
+		return []time.Duration{granted.Sub(asked), over.Sub(granted), over.Sub(asked)}, err
+	}, "lock", "release", "both")
+}
+
+// handOver lets the two clients pass the name to each other and back.
+func (b *benchmark) handOver() error {
+	holder, waiter := b.first, b.second
+	lease, err := holder.Mutex(b.name).Lock(b.ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lease.Release() }() // again changes nothing
+	return b.repeat(func() ([]time.Duration, error) {
+		next := make(chan handed, 1)
+		go func() {
+			lease, err := waiter.Mutex(b.name).Lock(b.ctx)
+			next <- handed{lease, err, time.Now()}
+		}()
+		if err := b.awaitWaiter(holder, next); err != nil {
+			return nil, err
+		}
+		gave := time.Now()
+		if err := lease.Release(); err != nil {
+			return nil, err
+		}
+		got := <-next
+		if got.err != nil {
+			return nil, got.err
+		}
+		lease, holder, waiter = got.lease, waiter, holder
+		return []time.Duration{got.at.Sub(gave)}, nil
+	}, "hand-over")
+}
+
+type handed struct {
+	lease *holdfast.Lease
+	err   error
+	at    time.Time
+}
+
+// awaitWaiter returns when a waiter is in the queue and can be notified.
+func (b *benchmark) awaitWaiter(client *connect.Session, next <-chan handed) error {
+	for {
+		state, err := client.Inspect(b.ctx, b.name)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Listening }) {
+			return nil
+		}
+		select {
+		case got := <-next: // not before its release
+			return errors.Join(errors.New("bench: the waiter got the name before its holder released it"), got.err)
+		case <-b.ctx.Done():
+			return b.ctx.Err()
+		default:
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// NoArgs is for commands that take nothing but flags.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usagef("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// OneName is for commands about one name.
+func OneName(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return Usagef("%s wants a NAME", cmd.CommandPath())
+	case 1:
+		return nil
+	}
+	return Usagef("%s wants one NAME, got %d; quote a name with spaces", cmd.CommandPath(), len(args))
+}
+
+// MaybeOne is for commands that can be limited to what begins with a text.
+func MaybeOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return Usagef("%s takes one PREFIX, got %d", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// NoSuchCommand is for the root, whose arguments are no command of ours.
+func NoSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if similar := Suggestions(cmd, args[0]); len(similar) > 0 {
+		hint = ": did you mean " + strings.Join(similar, " or ") + "?"
+	} else if cmd.ArgsLenAtDash() == 1 {
+		hint = fmt.Sprintf(": did you mean 'holdfast run %s -- ...'?", args[0])
+	}
+	return Usagef("unknown command %q%s", args[0], hint)
+}
+
+// FlagError says in our words what is wrong with a flag.
+func FlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var lacking *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		name := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			name = "-" + unknown.GetSpecifiedName()
+		}
+		if cmd.Name() == "run" || cmd.Name() == "elect" {
+			return Usagef("unknown flag %s%s; flags of COMMAND go after --", name, similarFlags(cmd, name))
+		}
+		return Usagef("unknown flag %s%s", name, similarFlags(cmd, name))
+	case errors.As(err, &lacking):
+		return Usagef("--%s wants %s", lacking.GetFlag().Name, cmp.Or(valueHint(lacking.GetFlag()), "a value"))
+	case errors.As(err, &invalid):
+		flag := invalid.GetFlag()
+		if hint := valueHint(flag); hint != "" {
+			return Usagef("--%s %s: want %s", flag.Name, invalid.GetValue(), hint)
+		}
+		return Usagef("--%s %s: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
+	}
+	return Exit(ExitUsage, err)
+}
+
+// valueHint shows what a flag takes, where its type says too little.
+func valueHint(flag *pflag.Flag) string {
+	switch flag.Value.Type() {
+	case "duration":
+		return "a duration such as 500ms, 30s, 5m or 1h30m"
+	case "int":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	}
+	return ""
+}
+
+// similarFlags asks whether a flag was meant that is spelled like name, or as a command
+// is: two slips away at most, or the beginning of one.
+func similarFlags(cmd *cobra.Command, name string) string {
+	name, long := strings.CutPrefix(name, "--")
+	if !long || len(name) < 2 {
+		return ""
+	}
+	known := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				known.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
+			}
+		})
+	}
+	similar := known.SuggestionsFor(name)
+	if len(similar) == 0 {
+		return ""
+	}
+	return " (did you mean --" + strings.Join(similar, " or --") + "?)"
+}
+
+// Suggestions are the commands that are spelled almost like word. Two letters of
+// three are too many to differ.
+func Suggestions(cmd *cobra.Command, word string) []string {
+	cmd.SuggestionsMinimumDistance = 2
+	if len(word) <= 3 {
+		cmd.SuggestionsMinimumDistance = 1
+	}
+	return cmd.SuggestionsFor(word)
+}

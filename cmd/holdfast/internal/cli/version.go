@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/spf13/cobra"
+)
+
+// Release is the version that the build of a release has set, see package main. Empty: what
+// Go knows.
+var Release string
+
+// build is what the binary knows about itself: all of it from the Go linker.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+// ThisBuild asks the Go linker.
+func ThisBuild() build {
+	b := build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version = cmp.Or(Release, info.Main.Version, b.Version)
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Revision = setting.Value
+		case "vcs.time":
+			b.Time = setting.Value
+		case "vcs.modified":
+			b.Modified = setting.Value == "true"
+		}
+	}
+	return b
+}
+
+// VersionCommand is 'holdfast version'.
+func (a *App) VersionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Print the version. With -o json print an object: version, revision, time, modified (of
+the source, if known), go, os, arch.`,
+		Args: NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.PrintVersion() },
+	}
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// PrintVersion prints the version as text or JSON.
+func (a *App) PrintVersion() error {
+	b := ThisBuild()
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, b)
+	}
+	_, err := fmt.Fprintf(a.Stdout, "holdfast %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
+	return err
+}

@@ -1,0 +1,16 @@
+package connect
+
+import (
+	"slices"
+	"testing"
+)
+
+// The keys are those that the documents name, whatever braces the prefix has.
+func TestKeysBeside(t *testing.T) {
+	if got, want := KeysBeside("p:a"), []string{"p:a", "holdfast/fence:{p:a}", "holdfast/queue:{p:a}"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got, want := KeysBeside("{p}:a"), []string{"{p}:a", "holdfast/fence::{p}:a", "holdfast/queue::{p}:a"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/view"
+)
+
+// PrintJSON prints v as one object over several lines.
+func PrintJSON(w io.Writer, v any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, view.TextJSON(text.String()))
+	return err
+}
+
+// PrintJSONLine prints v in one line, at once.
+func PrintJSONLine(w io.Writer, v any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, view.TextJSON(text.String()))
+	return err
+}
+
+// TimeOrNull is nil for the zero time, which JSON shows as null.
+func TimeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
+// OrNull is nil for the empty text, which JSON shows as null.
+func OrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

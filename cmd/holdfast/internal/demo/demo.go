@@ -1,0 +1,205 @@
+// Package demo is 'holdfast demo': a flash sale with four kinds of locks, and a holder that
+// is frozen.
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
+	"github.com/spf13/cobra"
+)
+
+// The largest sale worth a terminal and a minute.
+const (
+	maxBuyers    = 500
+	maxProcesses = 100
+)
+
+const helpText = `Play a flash sale with four kinds of locks: more buyers than stock, all at once. Shows
+how often more was sold than there was, and what each lock costs.
+
+THE SALE
+Each buyer tries to buy one piece: read the stock, pay, write the stock less one, record
+the sale. A few payments are slow and outlast the ttl of a lock. The same sale is played
+four times:
+
+  none      no lock
+  setnx     SETNX, then EXPIRE; each buyer deletes the key at the end, even another's
+  expiring  SET NX PX; only the owner deletes the key, but it is not renewed
+  holdfast  holdfast.Client.Mutex, one Client per buyer
+
+The goods are in Redis, and the buyers themselves watch whether they are alone in the
+shop. Connections are made before the sale begins.
+
+COLUMNS
+
+  sold       sales that were recorded
+  oversold   sales beyond the stock
+  overlaps   buyers that met another one in the shop: each adds itself to a
+             counter on entering, removes itself on leaving, and reads it
+  fastest, slowest
+             from arriving to leaving the shop, among those that bought
+  longest wait
+             from arriving to entering, among all buyers
+  commands   commands that the lock sent per buyer, with renewals, without the
+             commands of the shop
+  fairness   Jain's index, (Σx)²/nΣx², of x = 1/(1+o) for each of the n buyers; o is
+             the number of buyers that came later (by 1 ms or more) and went in
+             first; 1 is strictly in order
+
+THE FROZEN HOLDER
+No lock can prevent a late write, so the token has to. A holder of holdfast, a process
+of its own, is frozen (SIGSTOP) after its last check of the lease and before its write.
+Its lock expires, and the next buyer buys the only piece. Then the frozen process goes
+on and writes: once to a shop that accepts it, once to a shop that refuses a token lower
+than the highest it has seen.
+
+SERVER
+Without --redis the server is inside this process. With --redis all keys have a random
+prefix and are removed at the end.
+
+JSON OUTPUT
+-o json prints an object: stock, buyers, ways, frozen; each of the ways has way, sold,
+oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms, commands_per_buyer,
+fairness; each of frozen has token_checked, frozen_ms, refused (the late write), sold,
+oversold.`
+
+// options are the flags of `holdfast demo`.
+type options struct {
+	stock, buyers int
+	processes     bool
+}
+
+func (o options) check() error {
+	most := maxBuyers
+	if o.processes {
+		most = maxProcesses
+	}
+	switch {
+	case o.stock < 1:
+		return cli.Usagef("--stock must be at least 1, not %d", o.stock)
+	case o.buyers < 2 || o.buyers > most:
+		return cli.Usagef("--buyers must be 2 to %d, not %d", most, o.buyers)
+	}
+	return nil
+}
+
+// Command is 'holdfast demo'.
+func Command(a *cli.App) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show what goes wrong without a lock",
+		Long:  helpText,
+		Example: `  holdfast demo
+  holdfast demo --processes            each buyer is a process of its own
+  holdfast demo --redis redis://localhost:6379 -o json`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return demo(cmd.Context(), a, o, cmd.Flags().Changed("redis"))
+		},
+	}
+	cmd.Flags().IntVar(&o.stock, "stock", 20, "pieces in stock")
+	cmd.Flags().IntVar(&o.buyers, "buyers", 25, "buyers, each wants one piece")
+	cmd.Flags().BoolVar(&o.processes, "processes", false, "run each buyer as a process of its own")
+	a.OutputFlag(cmd)
+
+	buyer := &cobra.Command{
+		Use:    "buyer",
+		Short:  "Run one buyer of a demo, controlled by stdin",
+		Hidden: true,
+		Args:   cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serveBuyer(cmd.Context(), a.Stdin, a.Stdout)
+		},
+	}
+	a.Begin(buyer)
+	cmd.AddCommand(buyer)
+	return cmd
+}
+
+// demo plays the sale every way, on the server the flags name or on one of its
+// own, and prints what happened. The environment does not choose the server:
+// a demonstration must not run on a production server by accident.
+func demo(ctx context.Context, a *cli.App, o options, onServer bool) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	serverURL := a.RedisURL
+	if !onServer {
+		server, err := dev.StartEmbedded("127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		serverURL = server.URL()
+	}
+	sale := newSale(serverURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":", o)
+	results, frozen, err := playAll(ctx, a, sale, o.processes)
+	if ctx.Err() != nil {
+		a.Say("interrupted; the demo has removed its keys")
+		return cli.Exit(cli.ExitInterrupted, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, newReport(sale, results, frozen))
+	}
+	screen := console.ScreenOf(a.Stdout)
+	printTable(screen, sale, results)
+	printPictures(screen, results)
+	printFrozen(screen, frozen)
+	return nil
+}
+
+// playAll plays the sale once for each way, and cleans up also after an error.
+func playAll(ctx context.Context, a *cli.App, sale *sale, processes bool) (results []*result, frozen []frozenResult, err error) {
+	shop, err := openShop(ctx, sale)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, shop.removeAll(ctx), shop.close()) }()
+	buyers, err := hire(ctx, sale, processes)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, dismiss(buyers)) }()
+	progress := console.ScreenOf(a.Stderr)
+	shown := progress.Terminal && !a.Quiet
+	if shown {
+		defer progress.Printf("\r\x1b[K")
+	}
+	for i, way := range ways {
+		if shown {
+			progress.Printf("\r\x1b[Kholdfast: %d buyers, %d to sell: way %d of %d, %s", sale.Buyers, sale.Stock, i+1, len(ways), way.name)
+		}
+		visits, err := shop.play(ctx, way.name, buyers)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the sale with way %s: %w", way.name, err)
+		}
+		sold, left, err := shop.books(ctx, way.name)
+		if err != nil {
+			return nil, nil, err
+		}
+		results = append(results, newResult(sale, way, visits, sold, left))
+	}
+	if shown {
+		progress.Printf("\r\x1b[Kholdfast: a holder is paused")
+	}
+	if frozen, err = shop.playFrozen(ctx); err != nil {
+		return nil, nil, fmt.Errorf("the frozen holder: %w", err)
+	}
+	return results, frozen, nil
+}

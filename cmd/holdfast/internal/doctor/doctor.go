@@ -1,0 +1,152 @@
+// Package doctor is 'holdfast doctor': it tells people what a check of their server found.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of doctor for its result.
+const (
+	ExitWarn = 1
+	ExitFail = 2
+)
+
+// Command is 'holdfast doctor'.
+func Command(a *cli.App) *cobra.Command {
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check whether a server is fit for locks",
+		Long: `Check whether a server is fit for locks, and say what to change. It locks, renews,
+waits and releases a name of its own, and deletes it at the end.
+
+It also asks the server for its version, role, rights, memory policy, persistence,
+replicas, slots of a Cluster, round trip time and clock. It tries each feature; it
+assumes nothing from a version. If the server does not answer a question, for example
+because INFO is forbidden, the result is "unknown".
+
+If a user may lock only names that begin with "lock:", check it with --prefix lock:.
+
+JSON OUTPUT
+-o json prints an object:
+
+  state   the worst state: OK, WARN or FAIL
+  checks  each with: name, state (OK, WARN, FAIL or unknown), finding, consequence
+          (for locks), fix (what to do; '': nothing)
+
+EXIT CODES
+    0  OK or unknown
+    1  WARN: locks work, but there is a risk
+    2  FAIL: locks do not work or are not safe, or the server is unreachable
+   64  the command line is wrong`,
+		Example: `  holdfast doctor
+  holdfast doctor -o json | jq -r '.checks[] | select(.state == "FAIL").fix'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return doctor(cmd.Context(), a, ttl)
+		},
+	}
+	cmd.Flags().DurationVar(&ttl, "ttl", holdfast.DefaultTTL, "the ttl that your programs use")
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func doctor(ctx context.Context, a *cli.App, ttl time.Duration) error {
+	if ttl < holdfast.MinTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
+		return cli.Usagef("--ttl must be whole milliseconds from %v to %v, not %v", holdfast.MinTTL, console.Age(holdfast.MaxTTL), ttl)
+	}
+	checks, err := examine(ctx, a, ttl)
+	if err != nil {
+		return err
+	}
+	state := worstOf(checks)
+	if a.Output == "json" {
+		err = console.PrintJSON(a.Stdout, newResultJSON(state, checks))
+	} else {
+		printChecks(a.Page(), checks)
+	}
+	if err == nil && state != holdfast.CheckOK {
+		err = cli.Exit(map[holdfast.CheckState]int{holdfast.CheckWarn: ExitWarn, holdfast.CheckFail: ExitFail}[state], nil)
+	}
+	return err
+}
+
+// examine makes a finding of a server that does not answer, too. A wrong command
+// line stays an error.
+func examine(ctx context.Context, a *cli.App, ttl time.Duration) ([]holdfast.Check, error) {
+	client, err := connect.Open(ctx, a, holdfast.Options{TTL: ttl})
+	var coded *cli.ExitError
+	if errors.As(err, &coded) && (coded.Code == cli.ExitUnreachable || coded.Code == cli.ExitNoPerm) {
+		return []holdfast.Check{{
+			Name: "connection", State: holdfast.CheckFail, Finding: err.Error(), Consequence: "no name can be locked",
+			Fix: "check that the server runs, and check the URL, password, TLS and firewalls",
+		}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return client.Check(ctx), nil
+}
+
+// worstOf is the state for the exit code. An unknown result does not count: some servers
+// never answer that question.
+func worstOf(checks []holdfast.Check) holdfast.CheckState {
+	state := holdfast.CheckOK
+	for _, c := range checks {
+		if c.State == holdfast.CheckFail || c.State == holdfast.CheckWarn && state == holdfast.CheckOK {
+			state = c.State
+		}
+	}
+	return state
+}
+
+func printChecks(s console.Screen, checks []holdfast.Check) {
+	colours := map[holdfast.CheckState]string{
+		holdfast.CheckOK: console.Good, holdfast.CheckWarn: console.Warn, holdfast.CheckFail: console.Bad, holdfast.CheckUnknown: console.Dim,
+	}
+	for _, c := range checks {
+		s.Printf("%s  %-11s  %s\n", s.Paint(colours[c.State], fmt.Sprintf("%-7s", c.State)), c.Name, view.Text(c.Finding))
+		if c.State == holdfast.CheckOK {
+			continue
+		}
+		if c.Consequence != "" {
+			s.Printf("%22s%s %s\n", "", s.Paint(console.Dim, "so:"), view.Text(c.Consequence))
+		}
+		if c.Fix != "" {
+			s.Printf("%22s%s %s\n", "", s.Paint(console.Dim, "do:"), view.Text(c.Fix))
+		}
+	}
+}
+
+// resultJSON is what -o json prints. Its names are promised.
+type resultJSON struct {
+	State  holdfast.CheckState `json:"state"`
+	Checks []findingJSON       `json:"checks"`
+}
+
+type findingJSON struct {
+	Name        string              `json:"name"`
+	State       holdfast.CheckState `json:"state"`
+	Finding     string              `json:"finding"`
+	Consequence string              `json:"consequence"`
+	Fix         string              `json:"fix"`
+}
+
+func newResultJSON(state holdfast.CheckState, checks []holdfast.Check) resultJSON {
+	out := resultJSON{State: state, Checks: []findingJSON{}}
+	for _, c := range checks {
+		out.Checks = append(out.Checks, findingJSON(c))
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+// Package elect is 'holdfast elect': it runs a command while this machine leads, or
+// prints the leader.
+package elect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/guard"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/run"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/signals"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/spf13/cobra"
+)
+
+// options are the flags of `holdfast elect`.
+type options struct {
+	take.Options
+	value   string
+	once    bool
+	observe bool
+}
+
+// Command is 'holdfast elect'.
+func Command(a *cli.App) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:     "elect [flags] NAME -- COMMAND [ARG...]",
+		Short:   "Keep one instance of a command running on many machines",
+		Long:    helpText,
+		Example: exampleText,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := cmd.Flags().Changed
+			if err := o.Check(given); err != nil {
+				return err
+			}
+			if o.observe {
+				return observeArgs(a, cmd, args)
+			}
+			if a.OnCommandLine(cmd, "output") {
+				return cli.Usagef("-o needs --observe")
+			}
+			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+				return cli.Usagef("want: holdfast elect NAME -- COMMAND [ARG...]")
+			}
+			return elect(cmd.Context(), a, o, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.value, "value", "", "`TEXT` that others see of the leader, such as its address (default the owner)")
+	flags.BoolVar(&o.once, "once", false, "end after the first term, with the exit codes of run")
+	flags.BoolVar(&o.observe, "observe", false, "run nothing: print the leader of NAME, and each change")
+	o.LeaseFlags(flags)
+	take.JournalFlag(flags, &o.Silent)
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// elect runs the command in one term after the other. Its error carries the exit
+// code.
+func elect(ctx context.Context, a *cli.App, o options, name string, argv []string) error {
+	if err := run.FindCommand(argv[0]); err != nil {
+		return err
+	}
+	caught := signals.Catch()
+	defer signal.Stop(caught)
+	told := take.NewNarrator(a)
+	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
+	waiting, waited := signals.Until(ctx, caught)
+	client, err := connect.Open(waiting, a, holdfast.Options{TTL: o.Ttl, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
+	if err != nil {
+		return cmp.Or(waited(), err)
+	}
+	defer client.Close()
+	defer told.Outage.End()
+	o.value = cmp.Or(o.value, client.Owner())
+	var rest breather
+	for {
+		lease, err := campaign(waiting, a, client.Election(name), client, o, told)
+		if came := waited(); came != nil {
+			if lease != nil {
+				_ = lease.Release() // the signal ends all messages
+			}
+			return came
+		}
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		log.Started(lease.Token())
+		end, released := term(a, client, lease, o, argv, caught, told)
+		result := run.Conclude(a, name, o.Options, end, released)
+		log.Ended(result)
+		if o.once || end.Asked || end.Err != nil {
+			told.End(released == nil && a.Verbose)
+			return result
+		}
+		pause := rest.after(time.Since(began), end)
+		sayTermOver(a, result, end, released, pause)
+		told.Outage.Again()
+		waiting, waited = signals.Until(ctx, caught)
+		cli.Sleep(waiting, pause)
+	}
+}
+
+// campaign waits until we lead. Where it can't say whether another does, it goes
+// on, but for the first term of --once.
+func campaign(ctx context.Context, a *cli.App, election *holdfast.Election, client *connect.Session, o options, told *take.Narrator) (*holdfast.Lease, error) {
+	for {
+		stop := func() {}
+		if !a.Quiet {
+			stop = take.ShowWait(ctx, a, client, election.Name(), told.Outage)
+		}
+		lease, err := election.Campaign(ctx, o.value)
+		stop()
+		passes := errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrTooSlow) || errors.Is(err, holdfast.ErrReplicas)
+		if !passes || o.once || ctx.Err() != nil {
+			return lease, err
+		}
+		told.Outage.Failed(err, 0)
+		cli.Sleep(ctx, time.Second)
+	}
+}
+
+// term runs the command while we lead, and resigns.
+func term(a *cli.App, client *connect.Session, lease *holdfast.Lease, o options, argv []string, caught chan os.Signal, told *take.Narrator) (guard.Ending, error) {
+	a.Say("elected: %s leads %s, term %d", o.value, lease.Name(), lease.Token())
+	env := append(run.Env(os.Environ(), client.Owner(), lease), "HOLDFAST_VALUE="+o.value)
+	end := run.UnderLease(a, lease, o.Options, argv, env, caught, told)
+	return end, lease.Release()
+}
+
+// sayTermOver says why a term is over after which another is wanted.
+func sayTermOver(a *cli.App, result error, end guard.Ending, released error, pause time.Duration) {
+	next := "campaigning again"
+	if pause > 0 {
+		next += " in " + console.Age(pause)
+	}
+	switch {
+	case result == nil:
+		a.Say("the command ended with code 0; resigned, %s", next)
+	case end.Lost == nil && !errors.Is(released, holdfast.ErrLost):
+		a.Say("the command ended with code %d; resigned, %s", end.Code, next)
+	default:
+		a.Say("%s; %s", a.Explain(result), next)
+	}
+}
+
+// breather is how long to wait before the next term: not at all after a loss,
+// longer and longer while the command does not last.
+type breather struct{ pause time.Duration }
+
+const (
+	leastBreath = time.Second
+	mostBreath  = 30 * time.Second
+)
+
+func (b *breather) after(lasted time.Duration, end guard.Ending) time.Duration {
+	if end.Lost != nil {
+		return 0
+	}
+	b.pause = min(2*b.pause, mostBreath)
+	if b.pause == 0 || lasted > mostBreath {
+		b.pause = leastBreath
+	}
+	return b.pause
+}
+
+// observeArgs is --observe, which takes a NAME and no command.
+func observeArgs(a *cli.App, cmd *cobra.Command, args []string) error {
+	for _, flag := range []string{"value", "once", "ttl", "grace", "wait-replicas"} {
+		if a.OnCommandLine(cmd, flag) {
+			return cli.Usagef("--observe and --%s exclude each other", flag)
+		}
+	}
+	if len(args) != 1 || cmd.ArgsLenAtDash() >= 0 {
+		return cli.Usagef("--observe wants one NAME and no command")
+	}
+	return observe(cmd.Context(), a, args[0])
+}
+
+// leaderText is "10.0.0.3:8080 leads, term 3741...", for people.
+func leaderText(l holdfast.Leader) string {
+	switch {
+	case l.None():
+		return "no leader"
+	case l.Foreign:
+		return "(not holdfast) holds it"
+	case l.Term == 0:
+		return fmt.Sprintf("%s holds it", cmp.Or(view.Text(l.Value), "(no value)"))
+	}
+	return fmt.Sprintf("%s leads, term %d", cmp.Or(view.Text(l.Value), "(no value)"), l.Term)
+}

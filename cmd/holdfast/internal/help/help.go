@@ -1,0 +1,64 @@
+package help
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/spf13/cobra"
+)
+
+// helpCommand prints everything about a command. An unknown command is an error: cobra's
+// own would print the help of its parent.
+func helpCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND...]",
+		Short: "Show all flags and details of a command",
+		Long: `Show all flags and details of a command. 'holdfast COMMAND --help' shows the most
+important ones on one screen. 'holdfast help exit-codes' lists the exit codes.`,
+		Example: `  holdfast help run
+  holdfast help exit-codes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return topics(about), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchTopic(about, args, rest)
+			}
+			a.Page().Printf("%s", FullHelp(about))
+			return nil
+		},
+	}
+}
+
+// topics are what help has a page for below cmd.
+func topics(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+			names = append(names, sub.Name()+"\t"+sub.Short)
+		}
+	}
+	return names
+}
+
+func noSuchTopic(about *cobra.Command, args, rest []string) error {
+	if about == nil {
+		about, rest = &cobra.Command{}, args
+	}
+	similar := cli.Suggestions(about, rest[0])
+	for _, sub := range about.Commands() { // cobra suggests no topics
+		if sub.IsAdditionalHelpTopicCommand() && (strings.HasPrefix(sub.Name(), rest[0]) || strings.TrimSuffix(sub.Name(), "s") == rest[0]) {
+			similar = append(similar, sub.Name())
+		}
+	}
+	if len(similar) > 0 {
+		return cli.Usagef("no help for %q: did you mean %s?", strings.Join(args, " "), strings.Join(slices.Compact(similar), " or "))
+	}
+	return cli.Usagef("no help for %q; 'holdfast help' lists all commands", strings.Join(args, " "))
+}

@@ -1,0 +1,268 @@
+// Package lease is 'holdfast acquire', renew, check and release: leases without a process.
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/spf13/cobra"
+)
+
+// longestLease bounds what is read as a lease: a name of 512 bytes makes one of 1 kB.
+const longestLease = 64 << 10
+
+// leaseOptions are the flags of those commands that take a lease.
+type leaseOptions struct {
+	file     string
+	replicas int
+}
+
+// aLease is the lease itself and where it is from.
+type aLease struct {
+	text string
+	from string
+	code int    // of the error that it is not whole
+	file string // it is from; empty: from elsewhere
+}
+
+func (o *leaseOptions) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.file, "lease-file", "", "read the lease from `FILE`")
+}
+
+// RenewCommand is 'holdfast renew'.
+func RenewCommand(a *cli.App) *cobra.Command {
+	var o leaseOptions
+	cmd := &cobra.Command{
+		Use:   "renew [LEASE]",
+		Short: "Extend a lease from 'acquire'",
+		Long: `Extend a lease from 'holdfast acquire' by its ttl, and print the time left. A lease
+that was revoked is not extended: stop the work, and release it.
+
+` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
+		Example: `  holdfast renew "$lease" || stop_the_work
+  holdfast renew --lease-file /run/deploy.lease
+  while holdfast renew -q "$lease" >/dev/null; do sleep 20; done &`,
+		Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onLease(a, cmd, o, args, nil, func(ctx context.Context, client *connect.Session, l aLease) error {
+				hold, err := client.RenewExported(ctx, l.text)
+				return tellHold(a, hold, err)
+			})
+		},
+	}
+	o.flag(cmd)
+	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the renewal; N is the number of all replicas that can become master")
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// CheckCommand is 'holdfast check'.
+func CheckCommand(a *cli.App) *cobra.Command {
+	var o leaseOptions
+	cmd := &cobra.Command{
+		Use:   "check [LEASE]",
+		Short: "Report whether a lease is held, and for how long",
+		Long: `Report whether a lease from 'holdfast acquire' is held, the time left, and the number
+of waiters. It changes nothing.
+
+The lease can end right after the answer. Only the fencing token protects the resource
+from a late write.
+
+` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
+		Example: `  holdfast check "$lease" && ./step-two
+  holdfast check --lease-file /run/deploy.lease -o json | jq .remaining_ms`,
+		Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onLease(a, cmd, o, args, nil, func(ctx context.Context, client *connect.Session, l aLease) error {
+				hold, err := client.CheckExported(ctx, l.text)
+				return tellHold(a, hold, err)
+			})
+		},
+	}
+	o.flag(cmd)
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// ReleaseCommand is 'holdfast release'.
+func ReleaseCommand(a *cli.App) *cobra.Command {
+	var o leaseOptions
+	log := &take.JobLog{A: a}
+	cmd := &cobra.Command{
+		Use:   "release [LEASE]",
+		Short: "Release a lease from 'acquire'",
+		Long: `Release a lease from 'holdfast acquire': the first waiter gets the lock. A --lease-file
+is deleted.
+
+If the lease has ended already, the exit code is 122, and the next holder keeps the
+lock. The code is also 122 if the lease was revoked, or if it has expired but is still
+stored in Redis. Such a lease is released too.
+
+` + leaseFromHelp + `
+
+JSON OUTPUT
+-o json prints an object: released (false if the exit code is 122), cause and reason.
+
+` + leaseCodesHelp,
+		Example: `  trap 'holdfast release -q "$lease"' EXIT
+  holdfast release --lease-file /run/deploy.lease`,
+		Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onLease(a, cmd, o, args, []connect.Beside{log.Open}, func(ctx context.Context, client *connect.Session, l aLease) error {
+				return giveBack(ctx, a, client, l, log)
+			})
+		},
+	}
+	o.flag(cmd)
+	take.JournalFlag(cmd.Flags(), &log.Silent)
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func maybeLease(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return cli.Usagef("%s takes one LEASE, and was given %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// onLease finds the lease, connects, and does it.
+func onLease(a *cli.App, cmd *cobra.Command, o leaseOptions, args []string, with []connect.Beside, do func(context.Context, *connect.Session, aLease) error) error {
+	if o.replicas < 0 || o.replicas > holdfast.MaxWaitReplicas {
+		return cli.Usagef("--wait-replicas is %d: it must be from 0 to %d", o.replicas, holdfast.MaxWaitReplicas)
+	}
+	if len(args) > 0 && a.OnCommandLine(cmd, "lease-file") {
+		return cli.Usagef("the argument and --lease-file exclude each other; want one LEASE")
+	}
+	l, err := theLease(a, o, args)
+	if err != nil {
+		return err
+	}
+	client, err := connect.Open(cmd.Context(), a, holdfast.Options{WaitReplicas: o.replicas}, with...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	err = do(cmd.Context(), client, l)
+	if errors.Is(err, holdfast.ErrExport) {
+		return cli.Exit(l.code, fmt.Errorf("%s is not a lease of 'holdfast acquire', or is incomplete, or is of another --prefix", l.from))
+	}
+	return err
+}
+
+// theLease is the lease of the argument, the file or the variable.
+func theLease(a *cli.App, o leaseOptions, args []string) (aLease, error) {
+	var text []byte
+	var err error
+	l := aLease{code: cli.ExitUsage}
+	switch {
+	case len(args) > 0 && args[0] != "-":
+		l.text, l.from = args[0], "the argument"
+		return l, nil
+	case len(args) > 0 || o.file == "-":
+		l.from = "stdin"
+		text, err = io.ReadAll(io.LimitReader(a.Stdin, longestLease))
+	case o.file != "":
+		l.from, l.code, l.file = o.file, cli.ExitConfig, o.file
+		text, err = readLeaseFile(o.file)
+	default:
+		l.text, l.from = os.Getenv("HOLDFAST_LEASE"), "HOLDFAST_LEASE"
+		if l.text == "" {
+			err = cli.Usagef("no LEASE; want it as an argument, in --lease-file or in HOLDFAST_LEASE")
+		}
+		return l, err
+	}
+	if err != nil {
+		return l, cli.Exit(cli.ExitConfig, err)
+	}
+	l.text = strings.TrimSpace(string(text))
+	return l, nil
+}
+
+func readLeaseFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, longestLease))
+}
+
+// tellHold prints the state of a lease, also that it has ended.
+func tellHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
+	var lost *holdfast.LostError
+	switch {
+	case errors.As(err, &lost) && a.Output == "json":
+		out := leaseJSON{Name: lost.Name, Token: lost.Token, Cause: string(lost.Cause), Reason: lost.Reason}
+		if bad := console.PrintJSON(a.Stdout, out); bad != nil {
+			return bad
+		}
+		return leaseOver(lost)
+	case errors.As(err, &lost):
+		return leaseOver(lost)
+	case err != nil:
+		return err
+	case a.Output == "json":
+		return console.PrintJSON(a.Stdout, newLeaseJSON("", hold))
+	}
+	waiting := ""
+	if hold.Waiting > 0 {
+		waiting = fmt.Sprintf("; %s in the queue", console.Several(hold.Waiting, "waiter"))
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s is held for %s more%s\n", view.Text(hold.Name), console.Age(hold.Remaining), waiting)
+	return err
+}
+
+func leaseOver(lost *holdfast.LostError) error {
+	return cli.Exit(cli.ExitLost, fmt.Errorf("the lease of %s has ended (%s)", lost.Name, look.CauseText(lost.Cause, lost.Reason)))
+}
+
+// giveBack releases, and takes away the file where the lease was.
+func giveBack(ctx context.Context, a *cli.App, client *connect.Session, l aLease, log *take.JobLog) error {
+	var hold *holdfast.ExportedHold
+	if !log.Silent { // the journal wants to know what it was
+		hold, _ = client.CheckExported(ctx, l.text)
+	}
+	err := client.ReleaseExported(ctx, l.text)
+	if err == nil && hold != nil {
+		log.GivenBack(hold)
+	}
+	var lost *holdfast.LostError
+	over := errors.As(err, &lost)
+	if err != nil && !over {
+		return err
+	}
+	if l.file != "" {
+		if bad := os.Remove(l.file); bad != nil {
+			a.Say("%v", bad)
+		}
+	}
+	if a.Output == "json" {
+		out := struct {
+			Released bool   `json:"released"`
+			Cause    string `json:"cause"`
+			Reason   string `json:"reason"`
+		}{Released: !over}
+		if over {
+			out.Cause, out.Reason = string(lost.Cause), lost.Reason
+		}
+		if bad := console.PrintJSON(a.Stdout, out); bad != nil {
+			return bad
+		}
+	}
+	if over {
+		return leaseOver(lost)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+// Package look reads the state of names and says it in words, as several commands do; and
+// so for entries of the journal.
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/internal/view"
+)
+
+// View is what is shown of a name: its state, and what other keys store of it.
+type View struct {
+	*holdfast.State
+	Reasons []holdfast.Diagnosis
+	last    *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
+}
+
+// New is the view of a state. It leaves out what the server does not let us read.
+func New(a *cli.App, state *holdfast.State, reasons []holdfast.Diagnosis) *View {
+	if state.Unreadable != nil {
+		a.Detail("unknown whether %s is an election: %s", state.Name, cli.Why(state.Unreadable))
+	}
+	return &View{State: state, Reasons: reasons}
+}
+
+// At reads a name, and its last run.
+func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (*View, error) {
+	state, err := client.Inspect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v := New(a, state, state.Diagnose(client.Usual.About(state)))
+	lookBack(ctx, a, client, v)
+	return v, nil
+}
+
+// lookBack asks for what is remembered of Once.
+func lookBack(ctx context.Context, a *cli.App, client *connect.Session, v *View) {
+	last, err := client.LastRun(ctx, v.Name)
+	switch {
+	case err == nil:
+		v.last = last
+	case !errors.Is(err, holdfast.ErrNeverRan):
+		a.Detail("last run of %s unknown: %s", v.Name, cli.Why(err))
+	}
+}
+
+// Holders names the holders in one cell.
+func (v *View) Holders() string {
+	if v.Term > 0 {
+		return HolderName(v.Holder) + " (leads)"
+	}
+	return holdersText(v.State)
+}
+
+// JSON is a name as ls and show print it with -o json; see FieldsHelp.
+func (v *View) JSON() *view.State {
+	out := view.NewState(v.State, v.Reasons)
+	out.LastRun = view.NewRun(v.last)
+	return out
+}
+
+// All reads all names with prefix. It returns them sorted, and the reasons why
+// others cannot be shown.
+func All(ctx context.Context, a *cli.App, client *connect.Session, prefix string) (states []*View, refused []error, err error) {
+	survey, err := client.Survey(ctx, prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range survey.Names {
+		if n.Err != nil {
+			refused = append(refused, n.Err)
+		} else {
+			states = append(states, New(a, n.State, n.Reasons))
+		}
+	}
+	return states, refused, nil
+}
+
+// LeftOut says how many names were refused, and of the first the reason.
+func LeftOut(refused []error) error {
+	switch len(refused) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 name is left out: %w", bare{refused[0]})
+	}
+	return fmt.Errorf("%d names are left out; the first: %w", len(refused), bare{refused[0]})
+}
+
+// bare is an error of the library without its name in front.
+type bare struct{ error }
+
+func (b bare) Error() string { return strings.TrimPrefix(b.error.Error(), "holdfast: ") }
+
+func (b bare) Unwrap() error { return b.error }
+
+// Problem is the codes that need attention, or nothing.
+func (v *View) Problem() string {
+	var codes []string
+	for _, d := range v.Reasons {
+		if d.Code.Problem() {
+			codes = append(codes, string(d.Code))
+		}
+	}
+	return strings.Join(codes, " ")
+}

@@ -1,0 +1,74 @@
+package order
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/spf13/cobra"
+)
+
+// ResizeCommand is 'holdfast resize'.
+func ResizeCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "resize NAME SIZE",
+		Short: "Change the number of permits of a semaphore",
+		Long: `Change the total number of permits of the semaphore NAME, for its holders, its waiters
+and later commands.
+
+With a larger SIZE, waiters that fit now get their permits at once. With a smaller SIZE,
+holders keep their permits, and waiters wait until enough permits were returned. A
+waiter that asks for more permits than SIZE gets an error.
+
+Redis keeps the size for 30 days from each use of NAME, also while NAME is free. A
+command that asks for another size ('holdfast run --of SIZE') gets the stored one, and
+a message.
+
+EXIT CODES
+    0  done
+   64  the command line is wrong, or NAME has another kind
+   69, 70 and 77
+       as of 'holdfast run'`,
+		Example: `  holdfast resize builds 8`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usagef("%s wants a NAME and a SIZE", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			size, err := strconv.Atoi(args[1])
+			if err != nil || size < 1 || size > holdfast.MaxSize {
+				return cli.Usagef("SIZE is %s: it must be a whole number from 1 to %d", args[1], holdfast.MaxSize)
+			}
+			return resize(cmd.Context(), a, args[0], size)
+		},
+	}
+}
+
+func resize(ctx context.Context, a *cli.App, name string, size int) error {
+	client, err := connect.Open(ctx, a, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := client.Semaphore(name, size).Resize(ctx, size); err != nil {
+		return err
+	}
+	state, err := client.Inspect(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case state.Kind != holdfast.KindSemaphore:
+		a.Say("%s has %s, none are held", name, console.Several(size, "permit"))
+	case state.Used > state.Size:
+		a.Say("%s now has %s, and %d are held: no caller gets one until %d are returned", name, console.Several(state.Size, "permit"), state.Used, state.Used-state.Size+1)
+	default:
+		a.Say("%s: %s are held", name, look.UseText(state))
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package quorum
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/spf13/cobra"
+)
+
+func quorumStatusCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status URL...",
+		Short: "Show which nodes vote, and why the others do not",
+		Long: `Show for each node its quorum, whether it votes now, and if not why. Also its uptime, and
+whether it has an append-only file.
+
+Without an append-only file a node leaves the quorum when it restarts.
+
+JSON OUTPUT
+-o json prints an object:
+
+  quorum    the quorum-id of most nodes, null if there is none
+  need      number of votes for a majority
+  voting    number of its nodes that vote; each server counts once
+  majority  true if voting is enough
+  nodes     in the order of the URLs, each with: address, error (null: it answered),
+            run (its run_id), uptime_ms, persistent (it has an append-only file),
+            quorum (null: it has no marker), successor (null, or the quorum for
+            which it has left that), restarted (since its last vote), votes_in_ms,
+            votes
+
+EXIT CODES
+    0  a majority of one quorum votes now
+   64  the command line is wrong
+   75  no majority votes
+   77  a server refused: password, user or rights`,
+		Example: `  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379
+  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379 -o json |
+      jq -r '.nodes[] | select(.votes | not) | .address'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("%s wants the URLs of the nodes", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return quorumStatus(cmd.Context(), a, args)
+		},
+	}
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func quorumStatus(ctx context.Context, a *cli.App, urls []string) error {
+	members, closeAll, err := members(ctx, a, urls, func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	out := newQuorumStatus(holdfast.InspectQuorum(ctx, members...))
+	if a.Output == "json" {
+		err = console.PrintJSON(a.Stdout, out)
+	} else {
+		out.print(a.Page())
+		a.Say("%d nodes vote, %d are needed", out.Voting, out.Need)
+	}
+	if err == nil && !out.Majority {
+		return cli.Exit(cli.ExitTempFail, nil)
+	}
+	return err
+}
+
+type quorumStatusJSON struct {
+	Quorum   *string          `json:"quorum"`
+	Need     int              `json:"need"`
+	Voting   int              `json:"voting"`
+	Majority bool             `json:"majority"`
+	Nodes    []quorumNodeJSON `json:"nodes"`
+}
+
+type quorumNodeJSON struct {
+	Address    string  `json:"address"`
+	Error      *string `json:"error"`
+	Run        string  `json:"run"`
+	UptimeMS   int64   `json:"uptime_ms"`
+	Persistent bool    `json:"persistent"`
+	Quorum     *string `json:"quorum"`
+	Successor  *string `json:"successor"`
+	Restarted  bool    `json:"restarted"`
+	VotesInMS  int64   `json:"votes_in_ms"`
+	Votes      bool    `json:"votes"`
+}
+
+func newQuorumStatus(nodes []holdfast.QuorumNode) quorumStatusJSON {
+	out := quorumStatusJSON{Need: len(nodes)/2 + 1, Nodes: []quorumNodeJSON{}}
+	borne := map[string]int{}
+	for _, n := range nodes {
+		if borne[n.Quorum]++; n.Quorum != "" && (out.Quorum == nil || borne[n.Quorum] > borne[*out.Quorum]) {
+			out.Quorum = new(n.Quorum)
+		}
+	}
+	if out.Quorum != nil {
+		out.Need = holdfast.QuorumSize(*out.Quorum)/2 + 1
+	}
+	runs := map[string]bool{}
+	for _, n := range nodes {
+		row := quorumNodeJSON{
+			Address: n.Address, Run: n.Run, UptimeMS: n.Uptime.Milliseconds(), Persistent: n.Persistent,
+			Quorum: console.OrNull(n.Quorum), Successor: console.OrNull(n.Successor), Restarted: n.Restarted, VotesInMS: n.VotesIn.Milliseconds(),
+			Votes: n.Err == nil && out.Quorum != nil && n.Quorum == *out.Quorum && n.Successor == "" && n.VotesIn == 0,
+		}
+		if n.Err != nil {
+			row.Error = new(n.Err.Error())
+		}
+		if row.Votes && !runs[n.Run] {
+			runs[n.Run] = true
+			out.Voting++
+		}
+		out.Nodes = append(out.Nodes, row)
+	}
+	out.Majority = out.Quorum != nil && out.Voting >= out.Need
+	return out
+}
+
+func (q quorumStatusJSON) print(s console.Screen) {
+	rows := [][]string{{"NODE", "QUORUM", "STATE", "RUNS FOR", "AOF"}}
+	first := map[string]string{}
+	for _, n := range q.Nodes {
+		row := []string{view.Text(n.Address), "-", "", "-", "-"}
+		if n.Quorum != nil {
+			row[1] = view.Text(*n.Quorum)
+		}
+		if n.Error == nil {
+			row[3], row[4] = console.Age(time.Duration(n.UptimeMS)*time.Millisecond), map[bool]string{true: "yes", false: "no"}[n.Persistent]
+		}
+		row[2] = n.state(q, first[n.Run])
+		if n.Error == nil && first[n.Run] == "" {
+			first[n.Run] = n.Address
+		}
+		rows = append(rows, row)
+	}
+	console.PrintTable(s, rows)
+}
+
+// state says whether a node votes, and if not why; twin is another address of
+// the same server.
+func (n quorumNodeJSON) state(q quorumStatusJSON, twin string) string {
+	left := console.Age(time.Duration(n.VotesInMS) * time.Millisecond)
+	switch {
+	case n.Error != nil:
+		return view.Text(*n.Error)
+	case twin != "":
+		return "the same server as " + view.Text(twin)
+	case n.Quorum == nil:
+		return "no marker: it is new, or lost its data"
+	case n.Successor != nil:
+		return "has moved to " + view.Text(*n.Successor)
+	case *n.Quorum != *q.Quorum:
+		return "in another quorum"
+	case n.Restarted:
+		return fmt.Sprintf("restarted: votes %s after the next request to vote", left)
+	case n.VotesInMS > 0:
+		return "votes in " + left
+	}
+	return "votes"
+}

@@ -1,0 +1,234 @@
+// Package serve is 'holdfast serve': locks over HTTP, with a dashboard.
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
+	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/spf13/cobra"
+)
+
+const defaultServeAddress = "127.0.0.1:7420"
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	listen, admin   string
+	tokens          string
+	cert, key       string
+	maxConnections  int
+	options         server.Options
+	tokensWereAsked bool
+	silent          bool
+}
+
+// Command is 'holdfast serve'.
+func Command(a *cli.App) *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Serve locks over HTTP, with a dashboard",
+		Long:    helpText,
+		Example: exampleText,
+
+		Annotations: map[string]string{help.MostUsed: "listen tokens tls-cert tls-key host base-path read-only max-ttl max-wait grace"},
+		Args:        cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.tokensWereAsked = cmd.Flags().Changed("tokens")
+			return serve(cmd.Context(), a, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", defaultServeAddress, "`ADDRESS` to listen on; port 0 is any free one")
+	flags.StringVar(&f.tokens, "tokens", "", "`FILE` of tokens, see 'holdfast serve token'")
+	flags.StringVar(&f.cert, "tls-cert", "", "`FILE` of the certificate (PEM): serve HTTPS")
+	flags.StringVar(&f.key, "tls-key", "", "`FILE` of the private key (PEM)")
+	flags.StringVar(&f.options.BasePath, "base-path", "", "`PATH` before all paths, such as /locks")
+	flags.StringArrayVar(&f.options.Hosts, "host", nil, "`NAME` to accept in the Host header when there are no --tokens; may be repeated")
+	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "refuse all requests that change something")
+	flags.DurationVar(&f.options.MaxTTL, "max-ttl", holdfast.MaxTTL, "longest ttl of a lease")
+	flags.DurationVar(&f.options.MaxWait, "max-wait", time.Minute, "longest wait of a request")
+	flags.DurationVar(&f.options.TerraformTTL, "terraform-ttl", holdfast.MaxTTL, "time until a lock of Terraform ends, unless unlocked")
+	flags.DurationVar(&f.options.Grace, "grace", 5*time.Second, "time for streams to close when the server ends")
+	flags.IntVar(&f.options.MaxStreams, "max-streams", 4096, "`N` streams at most at a time")
+	flags.IntVar(&f.maxConnections, "max-connections", 8192, "`N` connections at most at a time; others wait")
+	take.JournalFlag(flags, &f.silent)
+	flags.StringVar(&f.admin, "admin-listen", "", "loopback `ADDRESS` for profiles of this process (pprof)")
+	cmd.AddCommand(serveTokenCommand(a))
+	return cmd
+}
+
+func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	f.options.BasePath = strings.TrimSuffix(f.options.BasePath, "/")
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	f.options.Logger = slog.New(a.Logger())
+	pairs, err := serveFiles(a, f)
+	if err != nil {
+		return err
+	}
+	metrics := holdfastprom.New(nil)
+	log := &take.JobLog{A: a, Silent: f.silent}
+	var seen holdfast.Store // for the journal, not counted
+	client, err := connect.Open(ctx, a, holdfast.Options{
+		OnEvent: metrics.OnEvent,
+		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; the owner of the lease is its client
+	}, log.Open, func(s *connect.Session, _ *holdfast.Options) func() {
+		seen, s.Store = s.Store, metrics.Store(s.Store, "")
+		return func() {}
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	f.options.Metrics = metricsOf(metrics, client.Client)
+	if f.options.Pages, err = f.pagesOf(client.Client, seen, a.Prefix); err != nil {
+		return err
+	}
+	api, err := server.Handler(client.Client, &f.options)
+	if err != nil {
+		return cli.Usagef("%v", err)
+	}
+	listener, err := listen(ctx, f.listen)
+	if err != nil {
+		return err
+	}
+	endAdmin, err := serveAdmin(ctx, a, f.admin)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	defer endAdmin()
+	web := server.NewServer(api)
+	web.TLSConfig = &tls.Config{Certificates: pairs}
+	web.ErrorLog = slog.NewLogLogger(a.Logger(), slog.LevelDebug)
+	failed := make(chan error, 1)
+	go func() {
+		limited := server.LimitListener(listener, f.maxConnections)
+		if f.cert != "" {
+			failed <- web.ServeTLS(limited, "", "")
+		} else {
+			failed <- web.Serve(limited)
+		}
+	}()
+	if err := announce(a, listener.Addr(), f); err != nil {
+		return errors.Join(err, web.Close())
+	}
+	select {
+	case err := <-failed:
+		return cli.Exit(cli.ExitSoftware, err)
+	case <-ctx.Done():
+	}
+	stop() // a second ctrl-C ends it at once
+	return endServing(a, api, web, f.options.Grace)
+}
+
+// serveFiles reads the files that flags name, before anything is begun: the tokens into
+// the options, and what TLS needs.
+func serveFiles(a *cli.App, f *serveFlags) (pairs []tls.Certificate, err error) {
+	if f.tokens != "" {
+		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
+			return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s: %s", a.Called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: ")))
+		}
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s %s, %s %s: %w", a.Called("tls-cert"), f.cert, a.Called("tls-key"), f.key, err))
+		}
+		pairs = []tls.Certificate{pair}
+	}
+	return pairs, nil
+}
+
+// endServing lets the clients of streams stop, and releases what they held.
+func endServing(a *cli.App, api *server.API, web *http.Server, grace time.Duration) error {
+	a.Detail("ending: streams have %v to close", grace)
+	ctx, cancel := context.WithTimeout(context.Background(), grace+5*time.Second)
+	defer cancel()
+	err := api.Close(ctx)
+	if shut := web.Shutdown(ctx); shut != nil {
+		err = errors.Join(err, shut, web.Close())
+	}
+	if err != nil {
+		a.Say("ended, but some connections were not closed: %v", err)
+	}
+	return nil
+}
+
+// announce prints where it is.
+func announce(a *cli.App, at net.Addr, f *serveFlags) error {
+	url := "http://" + at.String() + f.options.BasePath
+	if f.cert != "" {
+		url = "https" + url[len("http"):]
+	}
+	if _, err := fmt.Fprintln(a.Stdout, url); err != nil {
+		return err
+	}
+	a.Say("serving the locks of %s; ctrl-C ends it", cli.PublicURL(a.RedisURL))
+	switch {
+	case f.tokens != "" && f.cert == "" && !server.IsLoopback(f.listen):
+		a.Say("tokens are sent as plain text: use --tls-cert, or a proxy with TLS")
+	case f.tokens == "":
+		a.Say("without --tokens everybody on this machine can do everything")
+	}
+	return nil
+}
+
+// check refuses what would let the wrong ones in.
+func (f *serveFlags) check() error {
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return cli.Usagef("--listen %s: want host:port such as %s", f.listen, defaultServeAddress)
+	}
+	switch {
+	case f.tokens == "" && f.tokensWereAsked:
+		return cli.Usagef("--tokens needs the name of a file")
+	case f.tokens == "" && !server.IsLoopback(f.listen):
+		return cli.Usagef("--listen %s: other machines can reach it, so --tokens is needed; see 'holdfast serve token --help'", f.listen)
+	case f.admin != "" && !server.IsLoopback(f.admin):
+		return cli.Usagef("--admin-listen %s: want a loopback address such as 127.0.0.1:7421: profiles can contain secrets", f.admin)
+	case (f.cert == "") != (f.key == ""):
+		return cli.Usagef("--tls-cert and --tls-key: want both or none")
+	case f.maxConnections < 1:
+		return cli.Usagef("--max-connections must be 1 or more")
+	case f.options.MaxStreams < 1:
+		return cli.Usagef("--max-streams must be 1 or more")
+	case f.options.MaxTTL == 0 || f.options.MaxWait == 0 || f.options.TerraformTTL == 0: // to the API that is its default
+		return cli.Usagef("--max-ttl, --max-wait and --terraform-ttl must be more than 0")
+	}
+	f.options.Grace = cmp.Or(f.options.Grace, time.Nanosecond)
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is in use; port 0 is any free port", address))
+	case err != nil:
+		return nil, cli.Usagef("cannot listen on %s: %v", address, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,191 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+// HistoryCommand is 'holdfast history'.
+func HistoryCommand(a *cli.App) *cobra.Command {
+	var n int
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:   "history NAME",
+		Short: "List past holders of a lock, and how each hold ended",
+		Long: `List the past holders of a lock, newest first: when it was granted, the wait, the hold
+time, and how the hold ended. For a command of 'holdfast run' also the exit code.
+
+The list comes from the journal: the newest 100,000 entries of all names. 'holdfast run'
+and programs with a journal write it. Holds of programs without a journal are missing,
+and the last events of a process that was killed. If END is "-", the lease is still
+held, or no end was recorded: its process was killed, or Redis was unreachable then. A skipped run has a line too.
+
+Times are the server's, shown in the local time zone.
+
+JSON OUTPUT
+-o json prints an array of entries of the journal, newest first:
+
+` + look.EntryHelp,
+		Example: `  holdfast history nightly
+  holdfast history deploy:web --since 24h -n 100
+  holdfast history nightly -o json | jq '.[] | select(.event == "skipped").at'`,
+		Args: cli.OneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n < 1 {
+				return cli.Usagef("-n is %d: it must be at least 1", n)
+			}
+			return history(cmd.Context(), a, args[0], n, since)
+		},
+	}
+	cmd.Flags().IntVarP(&n, "lines", "n", 20, "print at most `N` lines")
+	cmd.Flags().DurationVar(&since, "since", 0, "nothing older than this, such as 24h")
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func history(ctx context.Context, a *cli.App, name string, n int, since time.Duration) error {
+	store, closeStore, err := connect.OpenJournal(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	q := journal.Query{KeyPrefix: a.Prefix, Name: name, Newest: true}
+	if since > 0 {
+		q.Since = time.Now().Add(-since)
+	}
+	var page story
+	entries := []look.EntryJSON{}
+	for e, err := range journal.Read(ctx, store, q) {
+		switch {
+		case errors.Is(err, journal.ErrEntry):
+			a.Detail("%s", cli.Reason(err))
+			continue
+		case err != nil:
+			return err
+		case a.Output == "json":
+			if e.Name == name {
+				entries = append(entries, look.NewEntryJSON(e))
+			}
+		case page.take(e):
+		}
+		if len(entries) == n || page.full(n) {
+			break
+		}
+	}
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, entries)
+	}
+	if len(page.rows) == 0 {
+		a.Say("the journal has no entry of %s; 'holdfast run' and programs with a journal write it", view.Text(name))
+		return nil
+	}
+	page.print(a.Page(), n)
+	return nil
+}
+
+// story puts the entries of a name, newest first, together: a row for each lease.
+type story struct {
+	rows []*chapter
+	open map[string]*chapter // whose grant is yet to come
+
+	givenBack map[int64]*chapter // by token: leases without a process, whose export is yet to come
+}
+
+// chapter is a row.
+type chapter struct {
+	at                   time.Time
+	owner                string
+	waited, held, ending string
+	token                int64
+	code                 string
+}
+
+// full reports whether n rows are complete.
+func (s *story) full(n int) bool {
+	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows) >= 10*n
+}
+
+func (s *story) take(e journal.Entry) bool {
+	key := fmt.Sprint(e.Writer, " ", e.Token)
+	if s.open == nil {
+		s.open, s.givenBack = map[string]*chapter{}, map[int64]*chapter{}
+	}
+	row := s.open[key]
+	switch e.Event {
+	case journal.Asked, journal.Started:
+		return true
+	case journal.Skipped, journal.Dropped:
+		row = &chapter{at: e.At, owner: e.Owner, waited: "-", held: "-", ending: "skipped: " + e.Reason}
+		if e.Event == journal.Skipped {
+			row.waited = console.Shortly(e.Waited)
+		} else {
+			row.ending = fmt.Sprintf("%d entries are missing", e.N)
+		}
+		s.rows = append(s.rows, row)
+		return true
+	}
+	if e.Cause == holdfast.Exported && row == nil {
+		return s.exported(e, key)
+	}
+	if row == nil {
+		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
+		s.rows, s.open[key] = append(s.rows, row), row
+	}
+	switch e.Event {
+	case journal.Granted:
+		row.at, row.waited = e.At, console.Shortly(e.Waited)
+		delete(s.open, key)
+	case journal.Ended:
+		row.code = fmt.Sprintf(", exit code %d", e.Code)
+	default:
+		row.at, row.held, row.ending = e.At.Add(-e.Held), console.Shortly(e.Held), string(e.Event)
+		if e.Event != journal.Released {
+			row.ending = look.CauseText(e.Cause, e.Reason)
+			if e.Event == journal.Lost {
+				row.ending = "lost: " + row.ending
+			}
+		}
+	}
+	return true
+}
+
+// exported makes one row of a lease that went on without a process: of its release,
+// which came later, and its export.
+func (s *story) exported(e journal.Entry, key string) bool {
+	row := s.givenBack[e.Token]
+	if row == nil {
+		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)}
+		s.rows = append(s.rows, row)
+		if e.Event == journal.Released {
+			s.givenBack[e.Token] = row
+			return true
+		}
+		row.ending, row.held = string(e.Cause), console.Shortly(e.Held)
+	} else {
+		delete(s.givenBack, e.Token)
+		row.held = console.Shortly(row.at.Sub(e.At.Add(-e.Held)))
+	}
+	row.at, s.open[key] = e.At.Add(-e.Held), row
+	return true
+}
+
+func (s *story) print(screen console.Screen, n int) {
+	slices.SortStableFunc(s.rows, func(a, b *chapter) int { return b.at.Compare(a.at) }) // they came by their ends
+	rows := [][]string{{"GRANTED", "OWNER", "WAITED", "HELD", "TOKEN", "END"}}
+	for _, c := range s.rows[:min(n, len(s.rows))] {
+		rows = append(rows, []string{console.Stamp(c.at), view.Text(c.owner), c.waited, c.held, look.TokenText(c.token), view.Text(c.ending) + c.code})
+	}
+	console.PrintTable(screen, rows)
+}

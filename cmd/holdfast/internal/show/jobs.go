@@ -1,0 +1,165 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/spf13/cobra"
+)
+
+// JobsCommand is 'holdfast jobs'.
+func JobsCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "jobs",
+		Short: "List jobs, with the result and time of their last run",
+		Long: `List the jobs that 'holdfast run' and 'elect' have run or skipped. The job whose last
+success is the oldest comes first.
+
+The first lines are therefore the jobs that are always skipped, always fail, or are not started
+any more. The exit codes of cron jobs do not show that.
+
+STATE
+The first of these that is true:
+
+  running   its command runs now
+  no end    it was started, and no end was recorded: its process was killed, its machine
+            died, or Redis was unreachable at the end
+  failed    the last run ended with another exit code than 0
+  skipped   the newest try did not start it, because the lock was held
+  late      no try for more than twice the last interval, plus 1 minute; the last
+            interval is the time between the two newest tries
+  ok        none of these
+
+A try is recorded when holdfast starts the command, or skips it because the lock is
+held. With 'run --every', nothing is recorded if another machine has begun the tick.
+Without --every that is a skip, so a healthy job on two machines can be "skipped". A run
+by hand soon after another run makes the last interval short, so a healthy job can be
+"late" until its next start.
+
+LIMITS
+A job that was never started is not in the list. A job with one try is never "late". A
+job whose command hangs stays "running". Runs of Client.Once, Client.OnceEvery and
+elections in Go are not in the list.
+
+Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal. The
+exit code does not depend on the states. For monitoring, see the second example: it
+ends with 1 if no run of nightly succeeded in the last 26 h (93,600 s), or if Redis does
+not answer. For Client.OnceEvery, read last_run of 'holdfast show -o json'.
+
+JSON OUTPUT
+-o json prints an array of objects:
+
+  name, state, owner
+  now         the server's time
+  tried       time of the newest try: a start or a skip; null: never
+  started     time of the newest start
+  succeeded   time of the newest end with code 0
+  ended       time of the newest end
+  code, took_ms
+              of the newest end
+  skipped     skips in a row since the last start
+  every_ms    time between the two newest tries; 0: there was one`,
+		Example: `  holdfast jobs
+  holdfast jobs -o json | jq -ne 'def s: .[:19] + "Z" | fromdate; any(inputs[];
+      .name == "nightly" and .succeeded and (.now|s) - (.succeeded|s) < 93600)'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return jobs(cmd.Context(), a)
+		},
+	}
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// jobJSON is a job as -o json prints it. Its names are promised.
+type jobJSON struct {
+	Name      string     `json:"name"`
+	State     string     `json:"state"`
+	Owner     string     `json:"owner"`
+	Now       time.Time  `json:"now"`
+	Tried     *time.Time `json:"tried"`
+	Started   *time.Time `json:"started"`
+	Succeeded *time.Time `json:"succeeded"`
+	Ended     *time.Time `json:"ended"`
+	Code      int        `json:"code"`
+	TookMS    int64      `json:"took_ms"`
+	Skipped   int        `json:"skipped"`
+	EveryMS   int64      `json:"every_ms"`
+}
+
+func jobs(ctx context.Context, a *cli.App) error {
+	client, err := connect.Open(ctx, a, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	jobs, err := journal.Jobs(ctx, client.Store, a.Prefix)
+	if err != nil {
+		return err
+	}
+	page := a.Page()
+	out := make([]jobJSON, len(jobs))
+	rows := [][]string{{"NAME", "STATE", "SUCCEEDED", "STARTED", "TOOK", "CODE", "SKIPPED", "OWNER"}}
+	for i, j := range jobs {
+		state, err := jobState(ctx, client, &j)
+		if err != nil {
+			return err
+		}
+		out[i] = jobJSON{
+			j.Name, state, j.Owner, j.Now.UTC(), console.TimeOrNull(j.Tried), console.TimeOrNull(j.Started), console.TimeOrNull(j.Succeeded), console.TimeOrNull(j.Ended),
+			j.Code, j.Took.Milliseconds(), j.Skipped, j.Every.Milliseconds(),
+		}
+		took, code := "-", "-"
+		if !j.Ended.IsZero() {
+			took, code = console.Shortly(j.Took), fmt.Sprint(j.Code)
+		}
+		rows = append(rows, []string{view.Text(j.Name), page.Paint(jobColours[state], state), console.Since(j.Now, j.Succeeded), console.Since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), view.Text(j.Owner)})
+	}
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, out)
+	}
+	if len(jobs) == 0 {
+		a.Say("no jobs yet; 'holdfast run' records each run, except with --no-journal")
+		return nil
+	}
+	console.PrintTable(page, rows)
+	return nil
+}
+
+// jobColours are those of the states that need attention.
+var jobColours = map[string]string{"no end": console.Bad, "failed": console.Bad, "late": console.Bad, "skipped": console.Warn}
+
+// jobState is the STATE of a job. If it has no end, its lock says whether it still runs. A
+// lock that cannot be read, because its key is something else by now, has no holder.
+func jobState(ctx context.Context, client *connect.Session, j *journal.Job) (string, error) {
+	if j.Unended() {
+		state, err := client.Inspect(ctx, j.Name)
+		switch {
+		case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:
+			return "", err
+		case err != nil:
+			return "no end", nil
+		}
+		if h := state.Holder; h != nil && !h.Cooldown && (h.Owner == j.Owner || state.Kind != holdfast.KindMutex) {
+			return "running", nil
+		}
+		return "no end", nil
+	}
+	switch {
+	case j.Code != 0:
+		return "failed", nil
+	case j.Skipped > 0:
+		return "skipped", nil
+	case j.Late():
+		return "late", nil
+	}
+	return "ok", nil
+}

@@ -1,0 +1,113 @@
+package show
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/spf13/cobra"
+)
+
+// LsCommand is 'holdfast ls'.
+func LsCommand(a *cli.App) *cobra.Command {
+	var all, problems bool
+	cmd := &cobra.Command{
+		Use:   "ls [PREFIX]",
+		Short: "List locks that are held or waited for",
+		Long: `List the locks that are held or waited for, or those whose name begins with PREFIX.
+--all also lists free names that were used in the last day.
+
+COLUMNS
+TOKENS UP TO is the highest token reserved, not the token of the lease: a process
+reserves a block of tokens at a time.
+
+PROBLEM is the code of a problem: possible-deadlock, no-ttl, starving,
+readers-block-writer, expiring, renewals-late or held-long. 'holdfast show NAME' explains
+it; for possible-deadlock, 'holdfast ls -o json' has the sentence and the remedy
+(reasons). docs/guide/08-operating.md explains all codes. --problems lists only names
+with a problem.
+
+LIMITS
+The command finds a name by the key of its tokens, which holdfast writes with the first
+lock and keeps for a day after the last one. So it misses a name that only clients of
+another library have locked, even if a client of holdfast waits for it; 'holdfast show
+NAME' shows such a name. The command reads all keys of the server with SCAN: on a large
+server that takes a while. The lines are not from one moment, because the names are read
+one after the other.
+
+A name that cannot be read is not listed. The number of such names and the first reason
+go to stderr. The exit code follows from that reason: 77 a right is missing, 69 a part
+of a Cluster is unreachable, 70 another error, such as a key of another type.
+
+JSON OUTPUT
+-o json prints an array of objects, sorted by name, with at most 100 waiters for each:
+
+` + look.FieldsHelp,
+		Example: `  holdfast ls
+  holdfast ls invoice:
+  holdfast ls --problems
+  holdfast ls -o json | jq -r '.[] | select(.waiters != []) | .name'`,
+		Args: cli.MaybeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return ls(cmd.Context(), a, strings.Join(args, ""), all, problems)
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also list free names")
+	cmd.Flags().BoolVar(&problems, "problems", false, "list only names with a problem")
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func ls(ctx context.Context, a *cli.App, prefix string, all, problems bool) error {
+	client, err := connect.Open(ctx, a, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	states, refused, err := look.All(ctx, a, client, prefix)
+	if err != nil {
+		return err
+	}
+	used := len(states)
+	states = slices.DeleteFunc(states, func(s *look.View) bool {
+		return !all && s.Holder == nil && s.Waiting == 0 || problems && s.Problem() == ""
+	})
+	if a.Output == "json" {
+		out := make([]*view.State, len(states))
+		for i, state := range states {
+			out[i] = state.JSON()
+		}
+		err = console.PrintJSON(a.Stdout, out)
+	} else {
+		printStates(a.Page(), states)
+	}
+	if hidden := used - len(states); problems {
+		a.Say("%d of %s with a problem", len(states), console.Several(used, "name"))
+	} else if hidden > 0 {
+		a.Say("%d held, waited for or in cool-down, %d free (--all lists them)", len(states), hidden)
+	}
+	return errors.Join(err, look.LeftOut(refused))
+}
+
+func printStates(s console.Screen, states []*look.View) {
+	rows := [][]string{{"NAME", "HOLDER", "HELD", "LEFT", "WAITING", "TOKENS UP TO"}}
+	if slices.ContainsFunc(states, func(v *look.View) bool { return v.Problem() != "" }) {
+		rows[0] = append(rows[0], "PROBLEM")
+	}
+	for _, state := range states {
+		row := []string{
+			view.Text(state.Name), state.Holders(), look.HeldText(state.Holder), look.RemainingText(state.Holder),
+			fmt.Sprint(state.Waiting), look.TokenText(state.Token), s.Paint(console.Bad, state.Problem()),
+		}
+		rows = append(rows, row[:len(rows[0])])
+	}
+	console.PrintTable(s, rows)
+}

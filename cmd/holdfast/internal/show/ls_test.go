@@ -1,0 +1,25 @@
+package show
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+)
+
+// PROBLEM is red where colours are shown, and plain elsewhere.
+func TestProblemHasColour(t *testing.T) {
+	stuck := &look.View{
+		State:   &holdfast.State{Name: "stuck", Kind: holdfast.KindMutex, Holder: &holdfast.Holder{Foreign: true, Remaining: -1}},
+		Reasons: []holdfast.Diagnosis{{Code: holdfast.CodeNoTTL}},
+	}
+	for colour, want := range map[bool]string{true: "\x1b[31mno-ttl\x1b[0m", false: "  no-ttl"} {
+		var out strings.Builder
+		printStates(console.Screen{W: &out, Colour: colour}, []*look.View{stuck})
+		if got := out.String(); !strings.Contains(got, want) || !colour && strings.Contains(got, "\x1b") {
+			t.Errorf("with colours %t: got %q, want it to have %q", colour, got, want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+// Package take takes a name as the flags of run, elect and acquire say, and reports the
+// wait, outages and events; it also notes jobs in the journal.
+package take
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/internal/view"
+)
+
+// inspectTimeout bounds a request that only serves a better message.
+const inspectTimeout = time.Second
+
+// Acquire takes name as the flags say, and shows the holder during the wait. Its error
+// carries the exit code where the library does not know it.
+func Acquire(ctx context.Context, a *cli.App, client *connect.Session, name string, o Options, outage *Outage) (*holdfast.Lease, error) {
+	taker := o.taker(client, name)
+	if o.Steal.Tenure != "" {
+		lease, err := steal(ctx, a, client, name, o)
+		return lease, WithFlags(err)
+	}
+	began := time.Now()
+	var lease *holdfast.Lease
+	var err error
+	if o.NoWait {
+		lease, err = taker.try(ctx)
+	} else {
+		lease, err = wait(ctx, a, client, taker, o.Wait, outage)
+	}
+	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, busy(busyError(a, client, name, err, time.Since(began), o.BusyCode), err, o.BusyCode)
+	}
+	return lease, WithFlags(err)
+}
+
+// wait waits in the queue, for at most limit if that is not 0.
+func wait(ctx context.Context, a *cli.App, client *connect.Session, taker taker, limit time.Duration, outage *Outage) (*holdfast.Lease, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	if !a.Quiet {
+		defer ShowWait(ctx, a, client, taker.name, outage)()
+	}
+	return taker.lock(ctx)
+}
+
+// busyError names the holder of name, and how long we waited. Its code is the given one,
+// unless Redis does not answer, or refuses and shows no holder: then the name is not busy.
+func busyError(a *cli.App, client *connect.Session, name string, err error, waited time.Duration, code int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
+	defer cancel()
+	a.Busy = true
+	text := "held by another"
+	var held *holdfast.HeldError
+	state, lookErr := client.Inspect(ctx, name)
+	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
+		a.Busy = false
+		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", cli.PublicURL(a.RedisURL), cli.Why(lookErr), console.Age(waited)))
+	}
+	if errors.Is(err, holdfast.ErrUnreachable) && (lookErr != nil || state.Holder == nil) {
+		a.Busy = false
+		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s; gave up after %s", a.Explain(err), console.Age(waited)))
+	}
+	if lookErr == nil && state.Holder != nil {
+		var known *holdfast.DiagnoseOptions // a try does not ask: many may come at a time
+		if errors.Is(err, context.DeadlineExceeded) {
+			known = client.Usual.About(state)
+		}
+		text = look.HolderText(state, false, known) + look.WaitersText(state)
+	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
+		text = "held by " + held.Owner
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		text += "; gave up after " + console.Age(waited)
+	}
+	if code == 0 { // to skip is fine, so this is no error
+		a.Say("%s is %s", name, text)
+		return cli.Exit(0, nil)
+	}
+	return cli.Exit(code, fmt.Errorf("%s is %s", name, text))
+}
+
+// taker takes a name as one kind of lock.
+type taker struct {
+	name      string
+	lock, try func(context.Context) (*holdfast.Lease, error)
+}
+
+// WithFlags says of a name that is another kind of lock which flags fit it, and how to
+// get more permits than there are.
+func WithFlags(err error) error {
+	if errors.Is(err, holdfast.ErrSize) {
+		return cli.Exit(cli.ExitUsage, fmt.Errorf("%w: 'holdfast resize' changes that", err))
+	}
+	var other *holdfast.KindError
+	if !errors.As(err, &other) {
+		return err
+	}
+	var hint string
+	switch other.Actual {
+	case holdfast.KindRWMutex:
+		hint = "use --shared or --exclusive"
+	case holdfast.KindMutex:
+		hint = "leave out --shared, --exclusive and --of"
+	case holdfast.KindSemaphore:
+		hint = "use --of SIZE"
+	}
+	return cli.Exit(cli.ExitUsage, fmt.Errorf("%w: %s", err, hint))
+}
+
+// steal takes name from the holder that --steal means.
+func steal(ctx context.Context, a *cli.App, client *connect.Session, name string, o Options) (*holdfast.Lease, error) {
+	m := client.Mutex(name)
+	m.MinHold = o.MinHold
+	lease, err := m.Steal(ctx, o.Steal.Tenure, o.Steal.Signed(a.Owner))
+	if err == nil {
+		a.Detail("took %s from tenure %s", view.Text(name), o.Steal.Tenure)
+	}
+	return lease, err
+}

@@ -1,0 +1,178 @@
+// Package top is 'holdfast top': all names on the whole terminal.
+package top
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+const (
+	defaultInterval = 2 * time.Second
+	leastInterval   = 500 * time.Millisecond
+	mostInterval    = time.Minute
+	timeout         = 10 * time.Second
+)
+
+// options are the flags of `holdfast top`.
+type options struct {
+	interval  time.Duration
+	sort      string
+	all, once bool
+}
+
+// Command is 'holdfast top'.
+func Command(a *cli.App) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "top [PREFIX]",
+		Short: "Show all locks in the terminal, updated every 2 s",
+		Long: `Show the locks that are held or waited for, or those whose name begins with PREFIX, on
+the whole terminal. Locks with a problem come first.
+
+WHY explains the state of a name, as 'holdfast show' does. Times count down between two
+updates.
+
+KEYS
+
+  up, down, pgup, pgdown, home, end    select a name; also k and j
+  enter    show its holder and its waiters; esc goes back
+  /        show only names or holders that contain a text; esc ends that
+  s, r     sort by the next column; reverse the order
+  a        also show free names
+  space    pause and resume
+  ?        show the keys
+  q        quit
+
+COST
+Each update costs as much as 'holdfast ls': it scans the whole keyspace. On a large
+server use a longer --interval.
+
+WITHOUT A TERMINAL
+With --once, if stdin or stdout is no terminal, or if TERM is dumb, one picture is
+printed as text. On a narrow terminal columns are left out.`,
+		Example: `  holdfast top
+  holdfast top invoice: --sort waiting
+  holdfast top --once | head -20`,
+		Args: cli.MaybeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.interval < leastInterval || o.interval > mostInterval {
+				return cli.Usagef("--interval is %v: it must be from %v to %v", o.interval, leastInterval, mostInterval)
+			}
+			prefix := strings.Join(args, "")
+			if o.once || !interactive(a) {
+				return topOnce(cmd.Context(), a, o, prefix)
+			}
+			return top(cmd.Context(), a, o, prefix)
+		},
+	}
+	flags := cmd.Flags()
+	flags.DurationVarP(&o.interval, "interval", "i", defaultInterval, "time between two updates")
+	flags.Var(cli.NewChoice(&o.sort, sorts...), "sort", "`COLUMN` to sort by: "+strings.Join(sorts, ", "))
+	flags.BoolVarP(&o.all, "all", "a", false, "also show free names")
+	flags.BoolVar(&o.once, "once", false, "print one picture as text and end")
+	return cmd
+}
+
+// interactive reports whether there are a keyboard and a screen that can be drawn on.
+func interactive(a *cli.App) bool {
+	in, ok := a.Stdin.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd())) && console.ScreenOf(a.Stdout).Terminal && os.Getenv("TERM") != "dumb"
+}
+
+func topOnce(ctx context.Context, a *cli.App, o options, prefix string) error {
+	client, err := connect.Open(ctx, a, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	m := newModel(ctx, a, client, o, prefix)
+	seen := m.look()
+	if seen.err != nil {
+		return seen.err
+	}
+	m.take(seen)
+	s := console.ScreenOf(a.Stdout)
+	m.colour = s.Colour
+	if s.Terminal {
+		m.width = s.Width
+	}
+	s.Printf("%s\n%s", m.summary(), m.table(0))
+	return look.LeftOut(seen.refused)
+}
+
+// top draws until q. What is said meanwhile would spoil the picture, and is not.
+func top(ctx context.Context, a *cli.App, o options, prefix string) error {
+	stderr, said := a.Stderr, a.Console
+	a.Stderr, a.Console = io.Discard, console.NewLines(io.Discard)
+	defer func() { a.Stderr, a.Console = stderr, said }()
+	client, err := connect.Open(ctx, a, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	m := newModel(ctx, a, client, o, prefix)
+	s := console.ScreenOf(a.Stdout)
+	m.colour, m.width, m.height = s.Colour, s.Width, 24
+	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(a.Stdout)).Run()
+	if errors.Is(err, tea.ErrInterrupted) {
+		return cli.Exit(cli.ExitInterrupted, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	return nil
+}
+
+// lookAtAll reads all names with a prefix.
+func lookAtAll(ctx context.Context, a *cli.App, client *connect.Session, prefix string) topSeen {
+	survey, err := client.Survey(ctx, prefix)
+	if err != nil {
+		return topSeen{err: err}
+	}
+	var seen topSeen
+	for _, n := range survey.Names {
+		seen.rows = append(seen.rows, newTopRow(look.New(a, n.State, n.Reasons)))
+		if n.Err != nil {
+			seen.refused = append(seen.refused, n.Err)
+		}
+	}
+	return seen
+}
+
+// stateLines are what 'holdfast show' prints of a name.
+func stateLines(ctx context.Context, a *cli.App, client *connect.Session, name string, colour bool) []string {
+	state, err := look.At(ctx, a, client, name)
+	if err != nil {
+		return []string{view.Text(a.Explain(err))}
+	}
+	var text bytes.Buffer
+	look.PrintState(console.Screen{W: &text, Colour: colour}, state)
+	return strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+}
+
+// newTopRow is a name with its worst problem.
+func newTopRow(v *look.View) topRow {
+	codes := holdfast.Codes()
+	if len(v.Reasons) == 0 { // free, without waiters
+		return topRow{View: v, rank: len(codes)}
+	}
+	worst := v.Reasons[0]
+	return topRow{View: v, rank: slices.Index(codes, worst.Code), bad: worst.Code.Problem(), why: worst.Sentence}
+}
