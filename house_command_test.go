@@ -9,7 +9,7 @@ func init() {
 	for _, room := range []struct {
 		name  string
 		rooms []string // of the command
-		ours  []string // of the house, beside the root and internal/view
+		ours  []string // of the house, beside the root, driver and internal/view
 	}{
 		{name: "console"},
 		{name: "cli", rooms: []string{"console"}},
@@ -36,7 +36,7 @@ func init() {
 		{name: "demo", rooms: []string{"console", "cli", "connect", "dev"}, ours: []string{"embedded", "rueidisstore"}},
 	} {
 		dir := "cmd/holdfast/internal/"
-		arrows[dir+room.name] = append([]string{"", "internal/view"}, room.ours...)
+		arrows[dir+room.name] = append([]string{"", "driver", "internal/view"}, room.ours...)
 		for _, other := range append(room.rooms, room.name) {
 			arrows[dir+room.name] = append(arrows[dir+room.name], dir+other)
 		}

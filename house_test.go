@@ -226,14 +226,14 @@ var arrows = map[string][]string{
 	"internal/view":     {"", "driver", "internal/view"},
 	".":                 {"", "driver", "internal/clock", "internal/script", "internal/keyspace"},
 	"fence":             {"", "fence"},
-	"journal":           {"", "internal/script", "journal"},
-	"contrib":           {"", "fence", "embedded", "contrib/..."},
-	"rueidisstore":      {"", "storetest", "internal/redisurl/...", "internal/channels", "internal/slot", "rueidisstore"},
-	"goredisstore":      {"", "storetest", "internal/redisurl/...", "internal/channels", "goredisstore"},
-	"embedded":          {"", "fence", "journal", "storetest", "embedded", "embedded/internal/..."},
-	"server":            {"", "internal/view", "server/...", "embedded", "journal"},
-	"cmd/holdfast":      {"", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
-	"internal/lab":      {"", "internal/...", "storetest", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
+	"journal":           {"", "driver", "internal/script", "journal"},
+	"contrib":           {"", "driver", "fence", "embedded", "contrib/..."},
+	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "rueidisstore"},
+	"goredisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "goredisstore"},
+	"embedded":          {"", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
+	"server":            {"", "driver", "internal/view", "server/...", "embedded", "journal"},
+	"cmd/holdfast":      {"", "driver", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
+	"internal/lab":      {"", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
 }
 
 func TestArrows(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
 )
 
@@ -112,7 +113,7 @@ func removeBench(a *cli.App, b *benchmark) error {
 	}
 	defer store.Close()
 	for _, key := range connect.KeysBeside(a.KeyPrefix() + b.name) {
-		call := holdfast.Call{Script: connect.AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+		call := driver.Call{Script: connect.AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
 		if _, err := store.Eval(ctx, call); err != nil {
 			return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
 		}

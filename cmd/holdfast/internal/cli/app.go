@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
 )
 
@@ -100,7 +101,7 @@ func (a *App) tell(level slog.Level, text string) {
 // ExitCode is the code for err: its own, or the one of what it is about.
 func (a *App) ExitCode(err error) int {
 	var coded *ExitError
-	var refused holdfast.ServerError
+	var refused driver.ServerError
 	switch {
 	case errors.As(err, &coded):
 		return coded.Code
@@ -122,7 +123,7 @@ func (a *App) ExitCode(err error) int {
 // which server it was, and which prefix has become part of the key.
 func (a *App) Explain(err error) string {
 	var coded *ExitError
-	var refused holdfast.ServerError
+	var refused driver.ServerError
 	var bad *holdfast.NameError
 	switch {
 	case errors.As(err, &coded):

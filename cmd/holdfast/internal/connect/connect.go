@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -21,7 +22,7 @@ import (
 // journal knows. All commands that ask or change a name get one by connect.
 type Session struct {
 	*holdfast.Client
-	Store holdfast.Store // for what is no lock: the journal, keys of our own
+	Store driver.Store // for what is no lock: the journal, keys of our own
 	Usual *Usual
 	end   func()
 }

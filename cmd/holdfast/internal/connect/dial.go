@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // dialError says what is wrong with the server, or with the URL that names it,
@@ -18,7 +18,7 @@ func dialError(serverURL string, err error) error {
 		why = inner // without which address it was: that is in the URL
 	}
 	text := cli.Redact(strings.TrimPrefix(why.Error(), "rueidisstore: "), serverURL)
-	_, answered := errors.AsType[holdfast.ServerError](err)
+	_, answered := errors.AsType[driver.ServerError](err)
 	switch {
 	case cli.Denied(text):
 		return cli.Exit(cli.ExitNoPerm, fmt.Errorf("%s refused: %s", shown, text))

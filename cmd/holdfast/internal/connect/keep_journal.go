@@ -7,12 +7,13 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
 // KeepJournal writes the events of a Client to the journal, until after is called. It
 // reports only what the server refuses: an outage is reported by the lock.
-func KeepJournal(a *cli.App, store holdfast.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
+func KeepJournal(a *cli.App, store driver.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
 	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.Logger()})})
 	tell := o.OnEvent
 	o.OnEvent = func(e holdfast.Event) {

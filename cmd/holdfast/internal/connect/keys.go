@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 )
 
 // AnyCommand makes any command with one key out of a Store, so that a command of ours runs
@@ -13,9 +13,9 @@ import (
 var AnyCommand = NewScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
 
 // NewScript is a script of the command's own.
-func NewScript(name, source string) *holdfast.Script {
+func NewScript(name, source string) *driver.Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return &holdfast.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	return &driver.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
 }
 
 // KeysBeside are all keys that a mutex of key can have: see the table of keys in

@@ -22,7 +22,7 @@ type Usual struct {
 	known map[string]time.Duration // 0: not known
 }
 
-func newUsual(store holdfast.Store, prefix string) *Usual {
+func newUsual(store driver.Store, prefix string) *Usual {
 	return &Usual{Ask: func(ctx context.Context, name string) (time.Duration, bool) {
 		return journal.Typical(ctx, store, prefix, name)
 	}}

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/redis/rueidis"
 )
@@ -130,7 +130,7 @@ func (s *shop) removeAll(ctx context.Context) error {
 	}
 	calls := make([]driver.Call, len(keys))
 	for i, key := range keys {
-		calls[i] = holdfast.Call{Script: connect.AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+		calls[i] = driver.Call{Script: connect.AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
 	}
 	for _, result := range s.goods.store.EvalAll(ctx, calls) {
 		if result.Err != nil {

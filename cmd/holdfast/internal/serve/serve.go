@@ -91,7 +91,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	}
 	metrics := holdfastprom.New(nil)
 	log := &take.JobLog{A: a, Silent: f.silent}
-	var seen holdfast.Store // for the journal, not counted
+	var seen driver.Store // for the journal, not counted
 	client, err := connect.Open(ctx, a, holdfast.Options{
 		OnEvent: metrics.OnEvent,
 		Details: &holdfast.Details{}, // empty: they note that no process renews a lease by request; the owner of the lease is its client
