@@ -149,7 +149,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 // the options, and what TLS needs.
 func serveFiles(a *cli.App, f *serveFlags) (pairs []tls.Certificate, err error) {
 	if f.tokens != "" {
-		if f.options.Tokens, err = server.OpenTokens(f.tokens, f.options.Logger); err != nil {
+		if f.options.Tokens, err = auth.OpenTokens(f.tokens, f.options.Logger); err != nil {
 			return nil, cli.Exit(cli.ExitConfig, fmt.Errorf("%s: %s", a.Called("tokens"), strings.TrimPrefix(err.Error(), "server: tokens: ")))
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/server"
+	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/spf13/cobra"
 )
 
@@ -33,7 +33,7 @@ when it has changed. To withdraw a token, delete its line.`,
 					role = r
 				}
 			}
-			if role == server.Anonymous {
+			if role == auth.Anonymous {
 				return cli.Usagef("unknown role %q; want viewer, user or admin", args[0])
 			}
 			secret, line, err := auth.NewToken(role, args[1])
