@@ -22,8 +22,6 @@ var sharedOrderMutants = []mutant{
 		edits: []string{"if not held and redis.call('GET', revocation) ~= word then", "if not held then"}},
 	{guard: "shared orders: the one that is meant may stand behind a thousand", file: "revoke.go", pkg: "./internal/lab/client", name: "TestOrdersOfSharedKinds",
 		edits: []string{"[]int{1000, 1 << 20}", "[]int{1000}"}},
-	{guard: "shared orders: what is no choice chooses nobody", file: "cmd/holdfast/internal/order/ask.go", pkg: "./cmd/holdfast", name: "TestOrdersAsk",
-		edits: []string{"case err != nil || n < 1 || n > len(holders):", "case false:"}},
 	{guard: "shared orders: MaxHold of permits", file: "semaphore.go", name: "TestSharedMaxHold",
 		edits: []string{", most: s.MaxHold", ""}},
 	{guard: "shared orders: MaxHold of readers and writers", file: "rwmutex.go", name: "TestSharedMaxHold",
