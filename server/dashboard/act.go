@@ -10,36 +10,38 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/pages"
 )
 
 // mostForm is how long a form may be, in bytes.
 const mostForm = 16 << 10
 
-// act carries out what a form of a lock's page asks for, and leads back to it.
-func (d *board) act(w http.ResponseWriter, r *http.Request) {
+// acts carries out what forms of a lock's page ask for, and leads back to it.
+type acts struct {
+	admin   admin
+	options Options
+	board   *pages.Board
+}
+
+// ServeHTTP implements http.Handler.
+func (d *acts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	action := Action{Verb: Verb(r.PathValue("verb")), Name: r.PostFormValue("name"), Tenure: r.PostFormValue("tenure"), Reason: strings.TrimSpace(r.PostFormValue("reason"))}
 	refuse := func(status int, why string) {
-		d.serve(w, r, func(_ *http.Request, p *picture) view {
-			v := d.lockView(p, action.Name)
-			v.status = status
-			if shown, ok := v.data.(*lockPage); ok {
-				shown.Refused = &refusal{Sentence: visible(why), Verb: string(action.Verb), Reason: visible(action.Reason), Tenure: action.Tenure}
-			}
-			return v
-		})
+		d.board.Serve(w, r, pages.Refused(action.Name, status, pages.Refusal{Sentence: why, Verb: string(action.Verb), Reason: action.Reason, Tenure: action.Tenure}))
 	}
 	confirmed := r.PostFormValue("confirm")
 	switch {
 	case action.Verb != Revoke && action.Verb != Steal:
-		d.serve(w, r, d.nowhere)
+		d.board.Serve(w, r, pages.Nowhere)
 	case d.options.ReadOnly:
 		refuse(http.StatusForbidden, "This dashboard is read-only: nothing was done.")
 	case d.options.Authorize == nil:
 		refuse(http.StatusForbidden, "This dashboard can't revoke or steal: Options.Authorize is not set. Nothing was done.")
 	case !sameOrigin(r):
 		refuse(http.StatusForbidden, "The form did not come from this page: nothing was done. Reload the page and try again.")
-	case confirmed != action.Name && confirmed != visible(action.Name):
+	case confirmed != action.Name && confirmed != view.Text(action.Name):
 		refuse(http.StatusUnprocessableEntity, "The typed text is not the name: nothing was done.")
 	case action.Reason == "":
 		refuse(http.StatusUnprocessableEntity, "A reason is required, because the holder reads it. Nothing was done.")
@@ -58,13 +60,13 @@ func (d *board) act(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *board) do(ctx context.Context, action Action) (notified int, err error) {
+func (d *acts) do(ctx context.Context, action Action) (notified int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if action.Verb == Steal {
-		return 0, d.client.Steal(ctx, action.Name, action.Tenure, action.Reason)
+		return 0, d.admin.Steal(ctx, action.Name, action.Tenure, action.Reason)
 	}
-	return d.client.Revoke(ctx, action.Name, action.Tenure, action.Reason)
+	return d.admin.Revoke(ctx, action.Name, action.Tenure, action.Reason)
 }
 
 func statusOf(err error) int {

@@ -42,9 +42,6 @@ func newAssets() *assets {
 	return a
 }
 
-// base is what stands before a file's name in a URL.
-func (a *assets) base(basePath string) string { return basePath + "/assets/" + a.version }
-
 func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, ok := a.files[r.PathValue("file")]
 	if !ok {

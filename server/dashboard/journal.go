@@ -3,8 +3,6 @@ package dashboard
 import (
 	"context"
 	"iter"
-	"sync"
-	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
@@ -50,69 +48,4 @@ func (s stored) Follow(ctx context.Context) iter.Seq2[journal.Entry, error] {
 
 func (s stored) Jobs(ctx context.Context) ([]journal.Job, error) {
 	return journal.Jobs(ctx, s.store, s.prefix)
-}
-
-const (
-	mostRecent = 300 // entries of a journal that a page reads
-	recentFor  = interval
-	sparing    = 20 // times as long as reading took, it is not read again: of a name with few entries all is read
-)
-
-// recent asks the journal for all who watch the same: at most once per interval and
-// name, and for no more than a twentieth of the time.
-type recent struct {
-	mu    sync.Mutex // guards known
-	known map[string]*reading
-}
-
-// reading is what the journal said of one name.
-type reading struct {
-	mu      sync.Mutex // held while the journal is asked
-	at      time.Time
-	took    time.Duration
-	entries []journal.Entry
-	err     error
-}
-
-func (r *recent) of(ctx context.Context, from Journal, name string) ([]journal.Entry, error) {
-	r.mu.Lock()
-	if len(r.known) > 1000 {
-		clear(r.known)
-	}
-	if r.known == nil {
-		r.known = map[string]*reading{}
-	}
-	one := r.known[name]
-	if one == nil {
-		one = &reading{}
-		r.known[name] = one
-	}
-	r.mu.Unlock()
-
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	if time.Since(one.at) > max(recentFor, sparing*one.took) {
-		began := time.Now()
-		one.entries, one.err = from.Recent(ctx, name, mostRecent)
-		one.at, one.took = time.Now(), time.Since(began)
-	}
-	return one.entries, one.err
-}
-
-// records asks for the jobs likewise.
-type records struct {
-	mu   sync.Mutex // held while the journal is asked
-	at   time.Time
-	jobs []journal.Job
-	err  error
-}
-
-func (r *records) of(ctx context.Context, from Journal) ([]journal.Job, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.at) > recentFor {
-		r.jobs, r.err = from.Jobs(ctx)
-		r.at = time.Now()
-	}
-	return r.jobs, r.err
 }

@@ -64,6 +64,3 @@ func (o *Options) withDefaults() Options {
 	}
 	return v
 }
-
-// mayAct reports whether anybody may do anything.
-func (o *Options) mayAct() bool { return !o.ReadOnly && o.Authorize != nil }

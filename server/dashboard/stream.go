@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 )
 
 // stream tells that there is a newer picture, with its number; the page then fetches
 // itself. So what is shown is made in one place, with and without JavaScript.
-func (d *board) stream(w http.ResponseWriter, r *http.Request) {
+func stream(w http.ResponseWriter, r *http.Request, sampler *seen.Sampler) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
@@ -18,9 +20,9 @@ func (d *board) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	var told int64 = -1
 	for {
-		p, fresh := d.sampler.touch()
-		if p != nil && p.number != told {
-			told = p.number
+		p, fresh := sampler.Touch()
+		if p != nil && p.Number != told {
+			told = p.Number
 			if _, err := fmt.Fprintf(w, "event: picture\ndata: %d\n\n", told); err != nil {
 				return
 			}

@@ -1,15 +1,17 @@
-package dashboard
+package pages
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
 // eventsPage is what happened, the newest first.
@@ -20,14 +22,14 @@ type eventsPage struct {
 	Journal      bool   // Options.Journal is there
 	Written      bool   // and somebody writes it
 	Trouble      string // it does not answer
-	Since        *stamp
+	Since        *show.Stamp
 	Empty        bool
 }
 
 // eventRow is an Entry as it is shown.
 type eventRow struct {
 	Key         string
-	At          *stamp
+	At          *show.Stamp
 	Clock       string
 	What        string
 	Icon, Class string
@@ -42,38 +44,34 @@ var whats = []journal.Event{
 	journal.Revoked, journal.Stolen, journal.Skipped, journal.Started, journal.Ended, journal.Dropped,
 }
 
-const seen = 4 // of whats
+const looked = 4 // of whats
 
-func (d *board) events(r *http.Request, _ *picture) view {
+// Events is the list of events.
+func Events(b *Board, r *http.Request, _ *seen.Picture) Content {
 	q := r.URL.Query()
-	page := &eventsPage{Filter: q.Get("q"), What: q.Get("what"), Journal: d.options.Journal != nil}
-	entries := d.happened(r.Context(), page)
+	page := &eventsPage{Filter: q.Get("q"), What: q.Get("what"), Journal: b.Journal != nil}
+	entries := happened(b, page)
 	page.Whats = []choice{{"", "All", page.What == ""}}
 	for i, w := range whats {
-		if d.tells(w, i < seen, page.Written) {
+		if page.Written || i < looked && (b.Quorum == "" || w != journal.Asked) {
 			text := string(w)
 			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}
 	}
 	page.Empty = len(entries) == 0
 	for _, e := range entries {
-		if page.What != "" && string(e.Event) != page.What || !contains(e.Name, page.Filter) && !contains(e.Owner, page.Filter) {
-			continue
+		fits := (page.What == "" || string(e.Event) == page.What) && (show.Contains(e.Name, page.Filter) || show.Contains(e.Owner, page.Filter))
+		if fits && len(page.Rows) < pageSize {
+			page.Rows = append(page.Rows, newEventRow(e))
 		}
-		if len(page.Rows) == pageSize {
-			break
-		}
-		page.Rows = append(page.Rows, newEventRow(e))
 	}
-	return view{template: "events", title: "Events", active: "Events", data: page}
+	return Content{template: "events", title: "Events", active: "Events", data: page}
 }
 
 // happened is what the journal says, or without one what was seen, the newest first.
-func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journal.Entry) {
+func happened(b *Board, page *eventsPage) (entries []journal.Entry) {
 	if page.Journal {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), firstLook) // others wait for the same answer
-		defer cancel()
-		written, err := d.recent.of(ctx, d.options.Journal, "")
+		written, err := recent(b, "")
 		if err != nil {
 			page.Trouble = whyNot(err)
 		}
@@ -82,9 +80,9 @@ func (d *board) happened(ctx context.Context, page *eventsPage) (entries []journ
 			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
 	}
-	d.sampler.remembers(func(past *past) {
-		entries = slices.Clone(past.events)
-		page.Since = ago(past.began)
+	b.Sampler.Remembers(func(past *seen.Past) {
+		entries = slices.Clone(past.Events)
+		page.Since = show.Ago(past.Began)
 	})
 	slices.Reverse(entries)
 	return entries
@@ -105,8 +103,8 @@ var looks = map[journal.Event][2]string{
 
 func newEventRow(e journal.Entry) eventRow {
 	row := eventRow{
-		Key: visible(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.Event) + e.Name + e.Owner), At: ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
-		What: visible(string(e.Event)), Icon: "note", Name: e.Name, Owner: labelOf(e.Owner),
+		Key: view.Text(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.Event) + e.Name + e.Owner), At: show.Ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
+		What: view.Text(string(e.Event)), Icon: "note", Name: e.Name, Owner: show.Label(e.Owner),
 	}
 	if look, known := looks[e.Event]; known {
 		row.Icon, row.Class = look[0], look[1]
@@ -119,19 +117,19 @@ func newEventRow(e journal.Entry) eventRow {
 		}
 	}
 	if e.Waited > 0 {
-		say("after %s", length(e.Waited))
+		say("after %s", show.Length(e.Waited))
 	}
 	if e.Held > 0 {
-		say("held for %s", length(e.Held))
+		say("held for %s", show.Length(e.Held))
 	}
 	if e.Cause != "" && string(e.Cause) != string(e.Event) {
-		say("%s", visible(string(e.Cause)))
+		say("%s", view.Text(string(e.Cause)))
 	}
 	if e.Reason != "" {
-		say("“%s”", visible(e.Reason))
+		say("“%s”", view.Text(e.Reason))
 	}
 	if e.N > 0 {
-		say("%s are missing before this one", plural(int(e.N), "event"))
+		say("%s are missing before this one", show.Plural(int(e.N), "event"))
 	}
 	row.Detail = strings.Join(said, ", ")
 	return row

@@ -1,0 +1,171 @@
+// Package pages makes the pages of the dashboard.
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/journal"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
+	"github.com/holdfast-go/holdfast/server/internal/memo"
+)
+
+// Journal is the part of a journal that pages read.
+type Journal interface {
+	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
+	Jobs(ctx context.Context) ([]journal.Job, error)
+}
+
+// Config is what the pages are of.
+type Config struct {
+	Base     string // before all paths
+	Assets   string // before the paths of scripts and styles
+	ReadOnly bool
+	MayAct   bool   // somebody may revoke and steal
+	Quorum   string // the quorum-id of what is shown; empty: it is one master
+	Journal  Journal
+	Check    func(context.Context) []holdfast.Check
+	Sampler  *seen.Sampler
+}
+
+// Board makes the pages of one dashboard.
+type Board struct {
+	Config
+	templates map[string]*template.Template
+	made      memo.Memo[sheet] // each new picture makes all pages that are open fetch themselves at once
+	recent    memo.Memo[[]journal.Entry]
+	records   memo.Memo[[]journal.Job]
+	checks    memo.Memo[[]holdfast.Check]
+}
+
+// A Page makes its content of a request and a picture.
+type Page func(b *Board, r *http.Request, p *seen.Picture) Content
+
+// Content is what a page shows, beside its frame.
+type Content struct {
+	status   int // 0: 200
+	template string
+	title    string
+	active   string // of the navigation
+	charts   bool
+	look     bool // it is of what a look saw, and before the first says nothing
+	data     any
+}
+
+// sheet is a page as it was sent.
+type sheet struct {
+	number int64 // of the picture
+	status int
+	body   []byte
+}
+
+// frame is what the frame's template gets.
+type frame struct {
+	Title, Active string
+	Base, Assets  string
+	Nav           []navItem
+	Trouble       *trouble
+	First         bool // the first look is still under way
+	Blind         bool // there is nothing to be shown before a look has seen it
+	Seen          *show.Stamp
+	Number        int64
+	Charts        bool
+	ReadOnly      bool
+	Content       any
+}
+
+// trouble is that Redis does not answer.
+type trouble struct {
+	Sentence string
+	Since    *show.Stamp
+}
+
+const (
+	firstLook = 3 * time.Second   // how long a page waits for the first picture
+	madeFor   = seen.Interval / 2 // as old as a page may be that another is given, too
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// New makes a Board.
+func New(c Config) *Board {
+	b := &Board{Config: c, templates: map[string]*template.Template{}}
+	b.made.Most, b.recent.Most, b.records.Most, b.checks.Most = 64, 1000, 1, 1
+	functions := template.FuncMap{
+		"icon": show.Icon, "visible": view.Text, "label": show.Label, "length": show.Length, "ago": show.Ago,
+		"plural": show.Plural, "thousands": show.Thousands, "form": newForm,
+		"ms":       func(t time.Duration) int64 { return t.Milliseconds() },
+		"base":     func() string { return c.Base },
+		"quorum":   func() string { return c.Quorum },
+		"lockHref": func(name string) string { return c.Base + "/lock?" + url.Values{"name": {name}}.Encode() },
+	}
+	for _, name := range []string{"overview", "locks", "lock", "processes", "problems", "events", "elections", "jobs", "redis", "nowhere"} {
+		b.templates[name] = template.Must(template.New(name).Funcs(functions).ParseFS(templateFiles,
+			"templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return b
+}
+
+// Serve shows a page.
+func (b *Board) Serve(w http.ResponseWriter, r *http.Request, page Page) {
+	ctx, cancel := context.WithTimeout(r.Context(), firstLook)
+	p := b.Sampler.Latest(ctx)
+	cancel()
+	var made sheet
+	if r.Method == http.MethodGet {
+		good := func(a memo.Answer[sheet]) bool { return a.Value.number == p.Number && time.Since(a.At) <= madeFor }
+		// Others wait for the same answer, so it does not depend on this client.
+		made = b.made.Get(context.WithoutCancel(r.Context()), r.URL.Path+"?"+r.URL.RawQuery, good, func() (sheet, error) { return b.render(page(b, r, p), p), nil }).Value
+	} else {
+		made = b.render(page(b, r, p), p)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(made.status)
+	_, _ = w.Write(made.body) // who has left needs no answer
+}
+
+func (b *Board) render(c Content, p *seen.Picture) sheet {
+	f := frame{
+		Title: c.title, Active: c.active, Base: b.Base, Assets: b.Assets, Nav: nav(b.Base, c.active, p), Seen: show.Ago(p.At), First: p.Number == 0,
+		Blind: c.look && p.Blind(), Number: p.Number, Charts: c.charts, ReadOnly: b.ReadOnly || !b.MayAct, Content: c.data,
+	}
+	if p.Err != nil {
+		f.Trouble = &trouble{Sentence: whyNot(p.Err), Since: f.Seen}
+	}
+	var out bytes.Buffer
+	if err := b.templates[c.template].ExecuteTemplate(&out, "frame", f); err != nil {
+		return sheet{p.Number, http.StatusInternalServerError, []byte("Could not make this page: " + template.HTMLEscapeString(err.Error()))}
+	}
+	return sheet{p.Number, cmp.Or(c.status, http.StatusOK), out.Bytes()}
+}
+
+// Nowhere is for paths that are none.
+func Nowhere(*Board, *http.Request, *seen.Picture) Content {
+	return Content{status: http.StatusNotFound, template: "nowhere", title: "No such page"}
+}
+
+// whyNot is why what asks for many names was not answered, as a sentence. The name that it
+// broke off at is not what it is about.
+func whyNot(err error) string {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		if causes := many.Unwrap(); len(causes) > 0 {
+			err = causes[len(causes)-1]
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "No answer in time."
+	}
+	return view.Text(strings.TrimPrefix(err.Error(), "holdfast: ")) + "."
+}

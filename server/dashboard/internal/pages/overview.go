@@ -1,0 +1,119 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
+)
+
+// overviewPage is what the first page shows.
+type overviewPage struct {
+	Tiles    []tile
+	Charts   []chart
+	Troubles []problem
+	More     int // problems that are not shown
+	Lines    []lockRow
+	Oldest   []lockRow
+	Empty    bool // nothing was ever locked here
+	ReadFrom string
+	Since    *show.Stamp
+}
+
+// tile is one figure.
+type tile struct {
+	Icon, Label, Value, Unit, Hint, Href string
+	Alarm                                bool
+}
+
+const (
+	few    = 5
+	window = 5 * time.Minute
+)
+
+// Overview is the first page.
+func Overview(b *Board, _ *http.Request, p *seen.Picture) Content {
+	o := &overviewPage{Empty: p.Empty(), ReadFrom: "Polled twice a second; shorter holds are missed."}
+	held, waiting, queues := 0, 0, 0
+	for _, l := range p.Locks {
+		if l.Held() {
+			held++
+		}
+		if l.Waiting > 0 {
+			queues++
+		}
+		waiting += l.Waiting
+	}
+	o.Troubles = slices.DeleteFunc(problemsOf(p), func(one problem) bool { return one.Level == seen.Note })
+	if o.More = len(o.Troubles) - few; o.More > 0 {
+		o.Troubles = o.Troubles[:few]
+	}
+	o.Lines = top(p, func(l *seen.Lock) bool { return l.Waiting > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Waiting, a.Waiting) })
+	o.Oldest = top(p, func(l *seen.Lock) bool { return l.Held() && l.Holder.Held > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Holder.Held, a.Holder.Held) })
+
+	b.Sampler.Remembers(func(past *seen.Past) {
+		now := time.Now()
+		rate, _ := past.Rate(now.Add(-30 * time.Second))
+		_, lost := past.Rate(now.Add(-seen.Remembered))
+		o.Since = show.Ago(past.Began)
+		o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
+		queued := b.Quorum == "" // the nodes of a quorum have no queue: nothing is known of who waits, unless a journal tells
+		if queued {
+			o.Tiles = append(o.Tiles, tile{Icon: "waiting", Label: "Waiting", Value: show.Thousands(waiting), Hint: "in " + show.Plural(queues, "queue"), Href: "/locks?state=waiting"})
+		}
+		o.Tiles = append(o.Tiles,
+			tile{Icon: "trouble", Label: "Lost", Value: show.Thousands(lost), Hint: "leases, in ten minutes", Href: "/events?what=lost", Alarm: lost > 0},
+			tile{Icon: "granted", Label: "Hand-overs", Value: fmt.Sprintf("%.1f", rate), Unit: "/s", Hint: "over 30 seconds", Href: "/events?what=granted"})
+		if queued || past.Written {
+			waits, n := past.Quantiles(now.Add(-window), 0.5, 0.99)
+			o.Tiles = append(o.Tiles, waitTile("Wait p50", waits[0], n), waitTile("Wait p99", waits[1], n))
+		}
+		o.Charts = charts(past.Points, now, queued, queued || past.Written)
+		if past.Written {
+			o.ReadFrom = "Hand-overs, waits and losses come from the journal."
+		}
+	})
+	return Content{template: "overview", title: "Overview", active: "Overview", charts: true, look: true, data: o}
+}
+
+// waitTile shows a quantile of waits.
+func waitTile(label string, d time.Duration, n int) tile {
+	t := tile{Icon: "jobs", Label: label, Value: "–", Hint: "no waits in five minutes", Href: "/events?what=granted"}
+	if n > 0 {
+		t.Value, t.Hint = show.Length(d), "of "+show.Plural(n, "wait")
+	}
+	return t
+}
+
+// charts are those of the overview, with what is known of waiters and of waits that ended.
+func charts(points []seen.Point, now time.Time, queued, waits bool) []chart {
+	title, lines := "Held", []line{{"held", func(q seen.Point) (float64, bool) { return float64(q.Held), true }}}
+	if queued {
+		title, lines = "Held and waiting", append(lines, line{"waiting", func(q seen.Point) (float64, bool) { return float64(q.Waiting), true }})
+	}
+	all := []chart{
+		newChart(title, "", points, now, lines...),
+		newChart("Hand-overs per second", "", points, now, line{"hand-overs", func(q seen.Point) (float64, bool) { return float64(q.Handovers), true }}),
+	}
+	if waits {
+		ms := func(d time.Duration) (float64, bool) { return float64(d.Milliseconds()), d > 0 }
+		all = append(all, newChart("Waits that ended", "ms", points, now,
+			line{"p50", func(q seen.Point) (float64, bool) { return ms(q.P50) }},
+			line{"p99", func(q seen.Point) (float64, bool) { return ms(q.P99) }}))
+	}
+	return all
+}
+
+// top are the first few locks of an order.
+func top(p *seen.Picture, which func(*seen.Lock) bool, order func(a, b *seen.Lock) int) (rows []lockRow) {
+	some := slices.DeleteFunc(slices.Clone(p.Locks), func(l *seen.Lock) bool { return !which(l) })
+	slices.SortStableFunc(some, order)
+	for _, l := range some[:min(few, len(some))] {
+		rows = append(rows, newRow(l))
+	}
+	return rows
+}

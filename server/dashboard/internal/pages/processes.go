@@ -1,0 +1,120 @@
+package pages
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
+)
+
+// processesPage is who holds and waits, by host.
+type processesPage struct {
+	Filter string
+	Hosts  []hostGroup
+	Total  int // processes
+	Pages  *pages
+	Empty  bool
+}
+
+// hostGroup are the processes of one host, as their labels say.
+type hostGroup struct {
+	Host      string
+	Processes []processRow
+}
+
+// processRow is one label.
+type processRow struct {
+	Owner string
+	Holds []lockRow
+	Waits []lockRow
+	MoreH int
+	MoreW int
+	Locks string // where the rest is
+	About string // what it tells of itself
+	label string
+	host  string
+}
+
+// mostNamesShown of one process.
+const mostNamesShown = 8
+
+// Processes is the list of processes.
+func Processes(b *Board, r *http.Request, p *seen.Picture) Content {
+	q := r.URL.Query()
+	page := &processesPage{Filter: q.Get("q"), Empty: p.Empty()}
+	all := slices.DeleteFunc(processesOf(b, p), func(row *processRow) bool {
+		return !show.Contains(row.label, page.Filter) && !show.Contains(row.host, page.Filter) && !show.Contains(row.About, page.Filter)
+	})
+	slices.SortFunc(all, func(a, b *processRow) int {
+		return cmp.Or(later(a.host)-later(b.host), strings.Compare(a.host, b.host), strings.Compare(a.label, b.label))
+	})
+	page.Total = len(all)
+	page.Pages, all = paged(q, b.Base+"/processes", all)
+	for _, row := range all {
+		if n := len(page.Hosts); n == 0 || page.Hosts[n-1].Host != view.Text(row.host) {
+			page.Hosts = append(page.Hosts, hostGroup{Host: view.Text(row.host)})
+		}
+		group := &page.Hosts[len(page.Hosts)-1]
+		group.Processes = append(group.Processes, *row)
+	}
+	return Content{template: "processes", title: "Processes", active: "Processes", look: true, data: page}
+}
+
+// processesOf are all that hold or wait for a name.
+func processesOf(b *Board, p *seen.Picture) []*processRow {
+	rows := map[string]*processRow{}
+	at := func(client, owner, shown string, about *holdfast.Details) *processRow {
+		key := client + " " + owner // two processes may have one label, and one process two
+		if rows[key] == nil {
+			row := &processRow{Owner: shown, label: owner, Locks: b.Base + "/locks" + with(nil, "q", owner), About: view.Text(about.String()), host: hostOf(owner)}
+			if about != nil {
+				row.host = cmp.Or(about.Host, row.host)
+			}
+			rows[key] = row
+		}
+		return rows[key]
+	}
+	for _, l := range p.Locks {
+		for _, h := range l.Holding() {
+			if row := at(h.Client, h.Owner, show.Owner(&h), h.Details); len(row.Holds) < mostNamesShown {
+				held := newRow(l)
+				held.Bar = newBar(&h, l.Seen) // of several who hold it each has a time of its own
+				row.Holds = append(row.Holds, held)
+			} else {
+				row.MoreH++
+			}
+		}
+		for _, w := range l.Waiters {
+			if row := at(w.Client, w.Owner, show.Label(w.Owner), w.Details); len(row.Waits) < mostNamesShown {
+				row.Waits = append(row.Waits, newRow(l))
+			} else {
+				row.MoreW++
+			}
+		}
+	}
+	return slices.Collect(maps.Values(rows))
+}
+
+// hostOf is the host of a label that is host:pid; else the label has none.
+func hostOf(owner string) string {
+	i := strings.LastIndexByte(owner, ':')
+	if i <= 0 || i == len(owner)-1 || strings.ContainsFunc(owner[i+1:], func(r rune) bool { return !unicode.IsDigit(r) }) {
+		return ""
+	}
+	return owner[:i]
+}
+
+// later puts labels without a host behind the others.
+func later(host string) int {
+	if host == "" {
+		return 1
+	}
+	return 0
+}
