@@ -42,12 +42,13 @@ func Deadline(start Instant, ttl time.Duration) Instant {
 	return start.Add(ttl - ttl/100 - 2*time.Millisecond)
 }
 
-// Clock runs on while the machine is suspended and never steps. The system's clock of
-// that kind is dear: reading it may be a system call. So [Clock.Now] reads the cheap
-// monotonic clock, and measures the difference once per millisecond.
+// Clock runs on while the machine is suspended and never steps. Reading the
+// system's clock of that kind is slow, because it may be a system call. So [Clock.Now]
+// reads Go's monotonic clock, which is cheap, and measures the difference once per
+// millisecond.
 type Clock struct {
-	dear  func() Instant
-	cheap func() Instant // nil: dear is used for both
+	exact func() Instant
+	cheap func() Instant // nil: exact is used for both
 	gauge atomic.Pointer[gauge]
 }
 
@@ -56,7 +57,7 @@ type Clock struct {
 // that is as old as that difference is wrong, so nobody uses it.
 type gauge struct {
 	at    Instant // by cheap
-	ahead Instant // how far dear was ahead of cheap
+	ahead Instant // how far exact was ahead of cheap
 }
 
 // nowError bounds how far Now can be from Exact. The margin of a deadline is more than that.
@@ -65,10 +66,10 @@ const nowError = Instant(time.Millisecond)
 // New returns the machine's clock, or one that reads simulated if that is not nil.
 func New(simulated func() time.Duration) *Clock {
 	if simulated != nil {
-		return &Clock{dear: func() Instant { return Instant(simulated()) }}
+		return &Clock{exact: func() Instant { return Instant(simulated()) }}
 	}
 	began := time.Now()
-	c := &Clock{dear: suspendAware(), cheap: func() Instant { return Instant(time.Since(began)) }}
+	c := &Clock{exact: suspendAware(), cheap: func() Instant { return Instant(time.Since(began)) }}
 	c.Exact()
 	return c
 }
@@ -78,7 +79,7 @@ func New(simulated func() time.Duration) *Clock {
 // 1 ms of running.
 func (c *Clock) Now() Instant {
 	if c.cheap == nil {
-		return c.dear()
+		return c.exact()
 	}
 	cheap := c.cheap()
 	g := c.gauge.Load()
@@ -93,10 +94,10 @@ func (c *Clock) Now() Instant {
 // whether a lease has ended.
 func (c *Clock) Exact() Instant {
 	if c.cheap == nil {
-		return c.dear()
+		return c.exact()
 	}
 	cheap := c.cheap() // first, or at would not be as old as ahead is wrong
-	dear := c.dear()
-	c.gauge.Store(&gauge{at: cheap, ahead: dear - cheap})
-	return dear
+	exact := c.exact()
+	c.gauge.Store(&gauge{at: cheap, ahead: exact - cheap})
+	return exact
 }

@@ -35,12 +35,12 @@ func TestAddStopsAtNever(t *testing.T) {
 // machine is two clocks of a machine: in a suspend only one of them runs.
 type machine struct {
 	running, suspended Instant
-	readings           int // of the dear one
+	readings           int // of the one that runs on
 }
 
 func (m *machine) clock() *Clock {
 	c := &Clock{
-		dear:  func() Instant { m.readings++; return m.running + m.suspended },
+		exact: func() Instant { m.readings++; return m.running + m.suspended },
 		cheap: func() Instant { return m.running },
 	}
 	c.Exact()
@@ -53,7 +53,7 @@ func TestNowIsCheapAndSeesASuspend(t *testing.T) {
 	c := m.clock()
 	m.running += nowError
 	if got := c.Now(); got != m.running || m.readings != 0 {
-		t.Errorf("within a millisecond Now is %d after %d dear readings, want %d after none", got, m.readings, m.running)
+		t.Errorf("within a millisecond Now is %d after %d slow readings, want %d after none", got, m.readings, m.running)
 	}
 	m.suspended += Instant(time.Hour)
 	if got, want := c.Exact(), m.running+m.suspended; got != want {

@@ -1,14 +1,13 @@
-// Package keyspace says what holdfast stores in Redis is called, and how the values are
-// written that are not a script's own: the keys of a name and their hash slot, the channels
-// beside them, ids, and the labels in ids.
+// Package keyspace names what holdfast stores in Redis: the keys of a name, their hash slot
+// in a Redis Cluster, and the channels beside them. It also makes and reads ids, and cleans
+// the labels in them.
 //
-// A name and the prefix make the lock key. All other keys of a name begin with [Reserved],
-// are derived from the lock key, and lie in its slot of a Redis Cluster, so that one script
-// can use them together. No lock key begins so. docs/protocol.md lists the keys and what
-// they hold.
+// The prefix and a name make the lock key. All other keys of the name begin with [Reserved]
+// and are derived from the lock key. They lie in its slot, so that one script can use all of
+// them. No lock key begins with Reserved. docs/protocol.md says what each key holds.
 //
-// Errors say what is wrong with a name or a prefix, as the end of a sentence about it: "is
-// empty". Nothing here talks to Redis.
+// An error completes a sentence about the name or the prefix, such as "is empty". Nothing
+// here talks to Redis.
 package keyspace
 
 import (
