@@ -3,13 +3,13 @@ package mutants
 // apiMutants are the guards of holds without a process: RenewExported and its like.
 var apiMutants = []mutant{
 	{guard: "exported: what was revoked is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedIsRevoked",
-		edits: []string{"if order then return {order, reason} end", ""}},
+		edits: []string{"if ending then return {ending, reason} end", ""}},
 	{guard: "exported: what was adopted is over", file: "internal/script/mutex/exported.lua", name: "TestExportedThatWasAdopted",
-		edits: []string{"if order == 'adopted' then", "if order == 'adopted' then order = nil elseif false then"}},
+		edits: []string{"if ending == 'adopted' then", "if ending == 'adopted' then ending = nil elseif false then"}},
 	{guard: "exported: another's name is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedIsKept",
 		edits: []string{"if holder ~= id then return {'lost', holder or '', us} end", ""}},
 	{guard: "exported: a ghost is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedGhost",
-		edits: []string{"if fence > tonumber(ARGV[2]) then", "if false then"}},
+		edits: []string{"if newest_token > tonumber(ARGV[2]) then", "if false then"}},
 	{guard: "exported: the fence is prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedKeepsTheFence",
 		edits: []string{"  -- include part/reserve_tokens.lua\n", ""}},
 	{guard: "exported: looking changes nothing", file: "exported.go", name: "TestExportedIsChecked",

@@ -41,7 +41,7 @@ var extendMutants = []mutant{
 	{guard: "no renewal: revoked, it has a ttl to stop", file: "hold.go", name: "TestNoRenewRevokedLeavesATTL",
 		edits: []string{"l.freeLater(u, l.ttl(), now)", "l.free(u, now)"}},
 	{guard: "no renewal: a revocation is kept as long as L lives", file: "internal/script/mutex/revoke.lua", name: "TestNoRenewRevokedUnheard",
-		edits: []string{"math.max(tonumber(ttl), redis.call('PTTL', L))", "tonumber(ttl)"}},
+		edits: []string{"math.max(tonumber(ttl), redis.call('PTTL', lock))", "tonumber(ttl)"}},
 	{guard: "Extend: not of a lease that is renewed", file: "extend.go", name: "TestExtendIsRefused",
 		edits: []string{"case !line.fixed():", "case false:"}},
 	{guard: "no renewal: it is not exported", file: "export.go", name: "TestExtendIsRefused",

@@ -67,5 +67,5 @@ var journalMutants = []mutant{
 	{guard: "journal: a job's note counts once", file: "internal/script/job/note.lua", pkg: "./internal/lab/journaled", name: "TestJobNotesTwice",
 		edits: []string{"if job[9] ~= ARGV[i + 6] or tonumber(job[10]) < tonumber(ARGV[i + 7]) then", "if true then"}},
 	{guard: "journal: jobs are capped", file: "internal/script/job/note.lua", pkg: "./internal/lab/journaled", name: "TestJobsAreCapped",
-		edits: []string{"if redis.call('HLEN', J) > most * 1.1 then", "if false then"}},
+		edits: []string{"if redis.call('HLEN', jobs) > most * 1.1 then", "if false then"}},
 }

@@ -19,7 +19,7 @@ var waitMutants = []mutant{
 	{guard: "too slow: not long after each other", file: "ask.go", name: "TestSlowNowAndThenIsNotTooSlow",
 		edits: []string{"now.Sub(t.late) <= l.c.options.retryWindow()", "true"}},
 	{guard: "wait: a foreign score is no arrival", file: "internal/script/part/last_arrival.lua", pkg: "./internal/lab/client", name: "TestForeignScoreIsNoArrival",
-		edits: []string{"if newest >= 9e15 then newest = 0 end", ""}},
+		edits: []string{"if last_arrival >= 9e15 then last_arrival = 0 end", ""}},
 	{guard: "wait: without a subscription it tries", file: "ask.go", name: "TestWaitsWithoutASubscription",
 		edits: []string{"!l.wake.up && !l.wake.refused", "!l.wake.up"}},
 	{guard: "wait: without a subscription it tries now and then", file: "ask.go", name: "TestWaitsWithoutASubscription",

@@ -1,4 +1,6 @@
--- details_look: what a client tells people of its process. Writes nothing.
--- KEYS D
+-- details_inspect: reads the process details that a client shows to people. Writes nothing.
+-- KEYS details
+-- ARGV -
+-- answers details (the text)
 redis.call('TIME')
 return {'details', redis.call('GET', KEYS[1]) or ''}

@@ -1,6 +1,7 @@
--- details_note: notes what a client tells people of its process, or takes it away.
--- KEYS D
--- ARGV the text, or '' to take it away; its life in ms
+-- details_note: writes the process details that a client shows to people, or removes them.
+-- KEYS details
+-- ARGV the text, or '' to remove it; its ttl in ms
+-- answers noted
 redis.call('TIME')
 if ARGV[1] == '' then
   redis.call('DEL', KEYS[1])

@@ -1,6 +1,7 @@
--- job_list: what is remembered of jobs. Writes nothing.
+-- job_list: reads the list of jobs. Writes nothing.
 -- KEYS jobs
 -- ARGV -
+-- answers jobs (time; then of each job: name, record)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local answer = redis.call('HGETALL', KEYS[1])

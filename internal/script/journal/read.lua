@@ -1,20 +1,21 @@
--- journal_read: a page of the journal, of those entries that are asked for. Writes
--- nothing.
+-- journal_read: reads a page of the journal and answers the entries of some names. Writes nothing.
 -- KEYS stream
--- ARGV first id, last id, 'back' for newest first, entries to look at, name or '',
---      beginning of names or ''
+-- ARGV first id, last id, 'back' for newest first, entries to look at, name or '', prefix of names
+--   or ''
+-- answers read (time, oldest id, newest id, entries looked at, id of the last of them; then of each
+--   entry: id and ten fields)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local S, name, prefix = KEYS[1], ARGV[5], ARGV[6]
+local stream, name, prefix = KEYS[1], ARGV[5], ARGV[6]
 local fields = {'writer', 'seq', 'local', 'at', 'within', 'what', 'name', 'owner', 'token', 'more'}
 
-local oldest = redis.call('XRANGE', S, '-', '+', 'COUNT', 1)[1]
-local newest = redis.call('XREVRANGE', S, '+', '-', 'COUNT', 1)[1]
+local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+local newest = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
 local page
 if ARGV[3] == 'back' then
-  page = redis.call('XREVRANGE', S, ARGV[2], ARGV[1], 'COUNT', ARGV[4])
+  page = redis.call('XREVRANGE', stream, ARGV[2], ARGV[1], 'COUNT', ARGV[4])
 else
-  page = redis.call('XRANGE', S, ARGV[1], ARGV[2], 'COUNT', ARGV[4])
+  page = redis.call('XRANGE', stream, ARGV[1], ARGV[2], 'COUNT', ARGV[4])
 end
 local answer = {'read', string.format('%.0f', us), oldest and oldest[1] or '', newest and newest[1] or '', #page, page[#page] and page[#page][1] or ''}
 for _, entry in ipairs(page) do

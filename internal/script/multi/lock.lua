@@ -1,26 +1,28 @@
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
--- KEYS L F Q of each name
--- ARGV id for each name, in the order of KEYS; stride
+-- KEYS lock fence queue of each name
+-- ARGV id for each name, in the order of KEYS; token block
+-- answers for each name granted (one line, as lock does); or not all (number of the first name that
+--   is not free, or 0 if any has waiters; held or other kind, and what lock answers then)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local n = #KEYS / 3
-local asked = tonumber(ARGV[n + 1])
+local block = tonumber(ARGV[n + 1])
 
 local ours, waiting, bases, rooms, wanted = {}, {}, {}, {}, false
 for i = 1, n do
-  local L, F, Q, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
-  local holder = redis.pcall('GET', L)
+  local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
+  local holder = redis.pcall('GET', lock)
   if type(holder) == 'table' then
-    local is = redis.pcall('HMGET', L, 'kind', 'capacity')
+    local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
     if is.err or not is[1] then return holder end
     return {'not all', i, 'other kind', is[1], is[2] or 0}
   end
-  ours[i], waiting[i] = holder == id, redis.call('ZCARD', Q)
+  ours[i], waiting[i] = holder == id, redis.call('ZCARD', queue)
   if holder and not ours[i] then
-    return {'not all', i, 'held', holder, redis.call('PTTL', L), waiting[i], us}
+    return {'not all', i, 'held', holder, redis.call('PTTL', lock), waiting[i], us}
   end
-  if not holder and waiting[i] > 0 then wanted = true end -- by the living or the dead: a lock of its own finds out
-  local now, fence, pushed, base, room
+  if not holder and waiting[i] > 0 then wanted = true end -- living or dead: lock finds out, name by name
+  local token_now, newest_token, pushed, base, room
   -- include part/read_fence.lua
   bases[i], rooms[i] = base, room
 end
@@ -28,17 +30,17 @@ if wanted then return {'not all', 0} end
 
 local answers = {}
 for i = 1, n do
-  local L, F, id, now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], 2 * us
-  local size = math.min(asked, rooms[i])
+  local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], 2 * us
+  local size = math.min(block, rooms[i])
   local top = bases[i] + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if ours[i] then
-    redis.call('PEXPIRE', L, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))) -- a least life is not cut
+    redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
   else
-    redis.call('SET', L, id, 'PX', ttl)
+    redis.call('SET', lock, id, 'PX', ttl)
   end
   -- include part/reserve_tokens.lua
-  if ours[i] then redis.call('PEXPIRE', F, string.format('%.0f', life + redis.call('PTTL', L))) end -- F outlives a least life
+  if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) end -- it outlives a min hold
   answers[i] = 'granted ' .. last .. ' ' .. size .. ' ' .. waiting[i] .. ' ' .. t[1] .. ' ' .. t[2]
 end
 return answers

@@ -1,10 +1,11 @@
--- check: what the server says of itself, and which commands it would refuse us.
--- Writes nothing. What may be forbidden here is no error but left empty.
--- KEYS L F Q
+-- check: reads what the server says about itself, and which commands it would refuse us.
+-- Writes nothing. What it may not ask is no error: it stays empty.
+-- KEYS lock fence queue
 -- ARGV wake channel, 's' in a Cluster or ''
+-- answers checked (time, INFO, CLUSTER INFO, 1 if it can ask about rights, then the refused commands)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, Q = KEYS[1], KEYS[2], KEYS[3]
+local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local channel, s = ARGV[1], ARGV[2]
 local can = redis.acl_check_cmd -- Redis 7 and Valkey
 
@@ -20,8 +21,8 @@ local answer = {'checked', us, ask('INFO'), s == '' and '' or ask('CLUSTER', 'IN
 if not can then return answer end
 for _, command in ipairs({
   {'EVALSHA', 'x', '0'}, {'EVAL', 'x', '0'}, {'TIME'},
-  {'GET', L}, {'SET', L, 'x', 'PX', '1'}, {'DEL', L}, {'PTTL', L}, {'PEXPIRE', L, '1'},
-  {'ZADD', Q, 'NX', '1', 'x'}, {'ZREM', Q, 'x'}, {'ZCARD', Q}, {'EXISTS', Q}, {'ZRANGE', Q, '0', '1'}, {'ZRANK', Q, 'x'}, {'ZSCORE', Q, 'x'},
+  {'GET', lock}, {'SET', lock, 'x', 'PX', '1'}, {'DEL', lock}, {'PTTL', lock}, {'PEXPIRE', lock, '1'},
+  {'ZADD', queue, 'NX', '1', 'x'}, {'ZREM', queue, 'x'}, {'ZCARD', queue}, {'EXISTS', queue}, {'ZRANGE', queue, '0', '1'}, {'ZRANK', queue, 'x'}, {'ZSCORE', queue, 'x'},
   {s .. 'PUBLISH', channel, ''}, {'PUBSUB', (s == '' and '' or 'SHARD') .. 'NUMSUB', channel},
   {s .. 'SUBSCRIBE', channel}, {'PING'}, {'SCAN', '0'},
 }) do

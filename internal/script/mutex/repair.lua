@@ -1,7 +1,7 @@
--- repair: gives an expiry to a key that was seen without one, if it still is
--- that very key.
--- KEYS L
+-- repair: gives an expiry to a key that was seen without one, if it still has the same value.
+-- KEYS lock
 -- ARGV the value that was seen, ttl in ms
+-- answers repaired, unchanged
 redis.call('TIME')
 if redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('PTTL', KEYS[1]) ~= -1 then
   return {'unchanged'}

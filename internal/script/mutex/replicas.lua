@@ -1,3 +1,5 @@
--- replicas: how many replicas the server has; -1 where it does not say.
--- KEYS L (for the way to the right server)
+-- replicas: counts the replicas of the server.
+-- KEYS lock (it leads to the right server)
+-- ARGV -
+-- answers the number; -1 if the server does not say it
 return tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or '-1')

@@ -1,18 +1,18 @@
--- revoke: asks the holder to stop. Its next renewal is told, and a push says
--- that it should renew now.
--- KEYS L R
+-- revoke: asks the holder to stop. Its next renewal hears of it, and a push asks it to renew now.
+-- KEYS lock revocation
 -- ARGV id, shard suffix, reason
+-- answers told (listeners, what the server said when it refused to publish), not held (holder, time)
 redis.call('TIME')
-local L, R = KEYS[1], KEYS[2]
+local lock, revocation = KEYS[1], KEYS[2]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
-local holder = redis.call('GET', L)
+local holder = redis.call('GET', lock)
 if holder ~= id then
   return {'not held', holder or '', 0}
 end
 -- include part/notify.lua
 -- A holder that is not renewed may ask later than a ttl from now.
 local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
-local life = string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', L)))
-redis.call('PEXPIRE', R, life) -- first: full memory never refuses it, and then nothing that follows
-redis.call('SET', R, 'revoked ' .. id .. '|' .. reason, 'PX', life)
+local revocation_ttl = string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))
+redis.call('PEXPIRE', revocation, revocation_ttl) -- first: full memory never refuses this, nor then what follows
+redis.call('SET', revocation, 'revoked ' .. id .. '|' .. reason, 'PX', revocation_ttl)
 return {'told', publish(id, 'revoked '), refused}

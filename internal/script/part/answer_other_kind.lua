@@ -1,6 +1,6 @@
--- other_kind: what a mutex is told where L is no string: which kind it is, or the
--- error that said so.
--- needs: L, holder
-local is = redis.pcall('HMGET', L, 'kind', 'capacity')
+-- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
+-- with the error that said so.
+-- needs: lock, holder
+local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
 if is.err or not is[1] then return holder end
 return {'other kind', is[1], is[2] or 0}

@@ -1,36 +1,36 @@
--- handover: removes the dead, makes chosen the holder and tells it, unless it is
--- mine, whose request is being answered; before that it tells who came near, and
--- the new head. Without a chosen the name is free. Straight code.
--- needs: F, L, Q, t, now, base, room, waiting (how many stand in Q), mine, asked (the
---   stride for mine), what part/survey_queue.lua gives, and part/notify.lua
--- gives: px, the life that L got in ms; size, of the stride; token, its last; left,
---   how many wait
+-- hand_over: removes the dead waiters, makes chosen the holder and notifies it, unless it is mine,
+-- which gets the answer to its request. Before that it notifies the waiters that come to the front,
+-- and the new head. Without a chosen the name is free. Straight code.
+-- needs: fence, lock, queue, t, token_now, base, room, waiting (the number of waiters), mine, block
+--   (the tokens for mine), what survey_queue.lua gives, and notify.lua
+-- gives: px, the ms that the lock key lives; size, of the token block; token, its last; left, how many
+--   wait
 dead[#dead + 1] = chosen
 local px, size, token, left = '0', 0, '0', 0
-if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't look at a Q that it has emptied
-  local gone = redis.call('ZREM', Q, unpack(dead))
+if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't read a queue that it has emptied
+  local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
     local client
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
-    size = asked
+    size = block
     if chosen ~= mine then
       if tonumber(px) > 2000 then px = '2000' end
       size = 64
     end
     size = math.min(size, room)
     local top = base + size - 1
-    redis.call('SET', L, chosen, 'PX', px)
+    redis.call('SET', lock, chosen, 'PX', px)
     -- include part/fence_ttl.lua
     token = string.format('%.0f', top)
-    if chosen ~= mine and left > 0 then -- so that the Client that lets it lapse is known; see part/read_fence.lua
-      redis.call('SET', F, token .. ' ' .. client, 'PX', life)
+    if chosen ~= mine and left > 0 then -- so that the client is known that lets it expire; see part/read_fence.lua
+      redis.call('SET', fence, token .. ' ' .. client, 'PX', fence_ttl)
     else
-      redis.call('SET', F, token, 'PX', life)
+      redis.call('SET', fence, token, 'PX', fence_ttl)
     end
     if left > math.max(0, 16 - gone) then
       -- include part/notify_front.lua
-      near(gone, tonumber(px))
+      notify_front(gone, tonumber(px))
     end
     for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
     if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
@@ -42,6 +42,6 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
   end
 end
 if not chosen then
-  redis.call('DEL', L)
+  redis.call('DEL', lock)
   for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
 end

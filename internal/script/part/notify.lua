@@ -1,10 +1,10 @@
--- wake: who listens, and how to tell them. Functions, so it is included after
+-- notify: finds which clients listen, and notifies them. Functions, so it is included behind
 -- the uncontended path.
--- needs: L, suffix
+-- needs: lock, suffix   gives: refused, channel, listeners, lives, publish
 
 local refused = '' -- what the server said when it refused to publish
 
--- channel is the wake channel of an id, or nil when the value is not the id of a
+-- channel is the channel of an id's client, or nil if the value is not the id of a
 -- mutex tenure.
 local channels = {}
 local function channel(id)
@@ -15,8 +15,8 @@ local function channel(id)
   return channels[id]
 end
 
--- listeners asks for many ids at once, and one more if that is not '': how many
--- listen to the one at i stands at 2 i.
+-- listeners asks about many ids at once, and about one more if that is not ''. The
+-- number of listeners of the id at i stands at 2 i.
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
@@ -26,20 +26,20 @@ local function listeners(ids, more)
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
--- lives tells of a waiter to whom so many listen whether it can get the name. One
--- of another kind can't; if it lives that is an error, unless tolerant: to whoever
--- gives the name back it is dead.
+-- lives reports whether a waiter with so many listeners can get the name. One of
+-- another kind can't: if it lives that is an error, unless tolerant, as a release is:
+-- to that it is dead.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
-    error('HOLDFAST ' .. L .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
+    error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
       or 'another kind of lock') .. ', not as a mutex', 0)
   end
   return false
 end
 
--- publish returns how many heard it.
+-- publish returns the number of listeners.
 local function publish(id, message)
   local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
   if type(sent) == 'number' then return sent end

@@ -1,8 +1,8 @@
--- quorum_fence: reads F.
--- needs: F, us   gives: now, fence
-local now = 2 * us
-local fence = redis.call('GET', F) or '0'
-if not string.find(fence, '^%d+$') or tonumber(fence) >= 9007199254740991 then -- the last there is
-  return redis.error_reply('HOLDFAST the fence key ' .. F .. ' holds no token')
+-- quorum_read_fence: reads the fence key of a node.
+-- needs: fence, us   gives: token_now, newest_token
+local token_now = 2 * us
+local newest_token = redis.call('GET', fence) or '0'
+if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740991 then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
-fence = tonumber(fence)
+newest_token = tonumber(newest_token)

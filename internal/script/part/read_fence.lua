@@ -1,15 +1,17 @@
--- fence: reads F and works out where the next stride would begin. Straight
+-- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: F, us, and these declared, which it sets: now, fence, pushed (F, where it
---   ends with the client that the newest grant was pushed to; else nil), base, room
-now = 2 * us
-local mark = redis.call('GET', F) or '0'
-fence = tonumber(mark)
-if not fence then
-  pushed, fence = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
+-- needs: fence, us, and these declared, which it sets
+-- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
+--   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
+--   many it may have
+token_now = 2 * us
+local mark = redis.call('GET', fence) or '0'
+newest_token = tonumber(mark)
+if not newest_token then
+  pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not fence or fence >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
-  return redis.error_reply('HOLDFAST the fence key ' .. F .. ' holds no token')
+if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
-base = math.max(fence + 1, now)
-room = math.max(1, now + 2000000 - base + 1) -- never more than 1 s ahead
+base = math.max(newest_token + 1, token_now)
+room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead

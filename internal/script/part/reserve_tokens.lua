@@ -1,11 +1,11 @@
--- reserve: makes top the last token reserved; without a size only prolongs F.
+-- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
--- needs: F, now, size, top   gives: last, which is top as text
+-- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
 local last = '0'
 -- include part/fence_ttl.lua
 if size > 0 then
   last = string.format('%.0f', top)
-  redis.call('SET', F, last, 'PX', life)
+  redis.call('SET', fence, last, 'PX', fence_ttl)
 else
-  redis.call('PEXPIRE', F, life)
+  redis.call('PEXPIRE', fence, fence_ttl)
 end

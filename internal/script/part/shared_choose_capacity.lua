@@ -1,8 +1,8 @@
--- shared_capacity: which capacity counts: that of L while anybody holds, else the
--- stored size of a semaphore, else what the request says. Writes nothing. Straight code.
--- needs: seen of part/shared_read_state.lua, sized (the size key or nil), capacity, which it sets
--- gives: differs, what stands before an answer if the request says another size
-local stored, differs = tonumber(seen[2] or sized and redis.call('GET', sized) or ''), ''
+-- shared_choose_capacity: finds which capacity counts: the lock key's while anybody holds, else the stored size of
+-- a semaphore, else the request's. Writes nothing. Straight code.
+-- needs: seen of shared_read_state.lua, size_key (or nil), capacity, which it sets
+-- gives: differs, what stands before an answer if another size than the request's counts
+local stored, differs = tonumber(seen[2] or size_key and redis.call('GET', size_key) or ''), ''
 if stored and stored >= 1 and stored <= 1073741824 and stored ~= capacity then
   capacity = stored
   differs = string.format('sized %.0f ', capacity)

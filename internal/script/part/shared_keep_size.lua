@@ -1,6 +1,6 @@
--- shared_size: the size of a semaphore outlives its holders: 30 days from each use.
--- Straight code, behind a write that full memory does refuse, if L is new.
--- needs: sized (the size key or nil), capacity
-if sized and redis.call('PEXPIRE', sized, '2592000000') == 0 then
-  redis.call('SET', sized, string.format('%.0f', capacity), 'PX', '2592000000')
+-- shared_keep_size: keeps the size of a semaphore for 30 days from each use, so that it outlives the holders.
+-- Straight code, behind a write that full memory does refuse, if the lock key is new.
+-- needs: size_key (or nil), capacity
+if size_key and redis.call('PEXPIRE', size_key, '2592000000') == 0 then
+  redis.call('SET', size_key, string.format('%.0f', capacity), 'PX', '2592000000')
 end

@@ -1,5 +1,5 @@
--- shared_wake: who of the shared kinds listens, and how to tell them. Functions.
--- needs: suffix
+-- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
+-- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -8,8 +8,8 @@ local function channel(id)
   return client and 'holdfast/wake:' .. client .. suffix or ''
 end
 
--- listeners asks for many ids at once: how many listen to the one at i stands at
--- 2 i.
+-- listeners asks about many ids at once. The number of listeners of the id at i
+-- stands at 2 i.
 local function listeners(ids)
   local names = {}
   for i, id in ipairs(ids) do names[i] = channel(id) end

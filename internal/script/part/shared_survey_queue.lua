@@ -1,24 +1,24 @@
--- shared_survey: who of the queue comes next. Functions; they write nothing.
--- needs: Q, H, us, kind, seen, light, heavy, part/shared_ids.lua, part/shared_notify.lua
+-- shared_survey_queue: finds which waiters come next. Functions; they write nothing.
+-- needs: queue, holders, us, kind, seen, light, heavy, shared_ids.lua, shared_notify.lua
 
--- absent are the clients that let their time in H end, or nil: most often that was a
--- grant which nobody claimed. The client live is not among them, as it is asking now.
+-- absent finds the clients that let their time as holders end, or nil: most often that
+-- was a grant that nobody claimed. The client live is not among them: it asks now.
 local function absent(live)
-  if redis.call('ZCARD', H) == light + heavy then return nil end
+  if redis.call('ZCARD', holders) == light + heavy then return nil end
   local clients = {}
   for _, from in ipairs({0, LIGHT}) do
-    local over = redis.call('ZRANGEBYSCORE', H, string.format('%.0f', from), string.format('%.0f', from + us), 'LIMIT', '0', '500')
-    for i = 1, #over do clients[client_of(over[i])] = true end
+    local expired = redis.call('ZRANGEBYSCORE', holders, string.format('%.0f', from), string.format('%.0f', from + us), 'LIMIT', '0', '500')
+    for i = 1, #expired do clients[client_of(expired[i])] = true end
   end
   clients[live] = nil
   return next(clients) and clients
 end
 
 -- survey reads the queue from its head. Ids that fit are granted, up to 100; the
--- first that does not fit ends it, so nobody overtakes. The id mine needs no
+-- first that does not fit ends it, so that none overtakes. The id mine needs no
 -- listener, the id gone counts as dead. What it returns:
 --   grants: ids that become holders   used: with them   mine: it is among them
---   drop: ids that leave Q otherwise: the dead, the missed, and those that can't fit any more
+--   drop: ids that leave the queue otherwise: the dead, the missed, and those that can't fit any more
 --   never: these last                 first: the head that is left
 --   missed: ids of clients that are absent, or were silent at the head
 --   more: it stopped at 500 to drop, or 100 grants
@@ -27,7 +27,7 @@ local function survey(mine, gone, used, capacity)
   local live = client_of(mine ~= '' and mine or gone)
   local plan = {grants = {}, drop = {}, never = {}, missed = {}, used = used}
   local silent = absent(live)
-  local ids, from, n = redis.call('ZRANGE', Q, '0', '1'), 2, 2
+  local ids, from, n = redis.call('ZRANGE', queue, '0', '1'), 2, 2
   while not plan.first and not plan.more do
     local counts = listeners(ids)
     for i, id in ipairs(ids) do
@@ -39,7 +39,7 @@ local function survey(mine, gone, used, capacity)
         return plan
       elseif silent and silent[client_of(id)] then
         plan.drop[#plan.drop + 1], plan.missed[#plan.missed + 1] = id, id
-      elseif weight > capacity then -- the size was changed; it asks again, and is told
+      elseif weight > capacity then -- the size was changed: it asks again, and learns it
         plan.drop[#plan.drop + 1], plan.never[#plan.never + 1] = id, id
       elseif plan.used + weight <= capacity and #plan.grants < 100 then
         plan.used = plan.used + weight
@@ -59,16 +59,16 @@ local function survey(mine, gone, used, capacity)
       end
     end
     if #ids < n then break end
-    ids = redis.call('ZRANGE', Q, from, from + 63)
+    ids = redis.call('ZRANGE', queue, from, from + 63)
     from, n = from + 64, 64
   end
-  if silent and next(silent) then -- once for each time that a client is silent: all its ids go with it
+  if silent and next(silent) then -- once each time that a client is silent: all its ids leave
     local known = {}
     for _, list in ipairs({plan.drop, plan.grants}) do
       for _, id in ipairs(list) do known[id] = true end
     end
     for at = 0, 9500, 500 do
-      ids = redis.call('ZRANGE', Q, at, at + 499)
+      ids = redis.call('ZRANGE', queue, at, at + 499)
       for _, id in ipairs(ids) do
         if silent[client_of(id)] and not known[id] and #plan.missed < 5000 then
           plan.drop[#plan.drop + 1], plan.missed[#plan.missed + 1] = id, id

@@ -1,6 +1,8 @@
--- quorum_look: what a server says of its part in a quorum. Writes nothing.
--- KEYS M
+-- quorum_inspect: reads what a server says about its part in a quorum. Writes nothing.
+-- KEYS marker
 -- ARGV -
+-- answers node (time, run, uptime in s, 1 if it has an AOF, quorum-id, run when it was marked, when it
+--   begins to vote in us)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 -- include part/quorum_run_id.lua

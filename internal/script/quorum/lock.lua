@@ -1,20 +1,22 @@
--- quorum_lock: one node's vote for an id.
--- KEYS L F M wanted
--- ARGV id, proposed token, quorum-id, ms within which a caller that waits asks again (0: none waits)
+-- quorum_lock: asks one node for its vote for an id.
+-- KEYS lock fence marker wanted
+-- ARGV id, proposed token, quorum-id, ms within which a waiting caller asks again (0: it does not wait)
+-- answers granted (token, size of the block, time, run), held (holder, remaining ms, 0, time, '', run),
+--   sits out (ms, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, M = KEYS[1], KEYS[2], KEYS[3]
+local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
 local id, proposed, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include part/quorum_check_member.lua
 
-local holder = redis.call('GET', L)
+local holder = redis.call('GET', lock)
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 if ttl > 60000 then
   return redis.error_reply('HOLDFAST the ttl is longer than a restarted node sits out')
 end
 -- include part/quorum_read_fence.lua
 
-if restarted then redis.call('SET', M, marker) end
+if restarted then redis.call('SET', marker, marked) end
 if us < till then
   return {'sits out', math.ceil((till - us) / 1000), us, run}
 end
@@ -27,12 +29,12 @@ if holder then
     local several = type(by) == 'string' and by ~= me
     redis.pcall('SET', wanted, several and '*' or me, 'PX', math.max(comes, redis.call('PTTL', wanted))) -- full memory refuses it
   end
-  return {'held', holder, redis.call('PTTL', L), 0, us, '', run}
+  return {'held', holder, redis.call('PTTL', lock), 0, us, '', run}
 end
-local base = math.max(fence + 1, math.min(math.max(proposed, now - 2000000), now + 2000000))
+local base = math.max(newest_token + 1, math.min(math.max(proposed, token_now - 2000000), token_now + 2000000))
 local token = string.format('%.0f', base)
 local top = base + 63
-redis.call('SET', L, id .. ':' .. token, 'PX', ttl)
-redis.call('SET', F, string.format('%.0f', top), 'PX',
-  string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - now) / 2000))))
+redis.call('SET', lock, id .. ':' .. token, 'PX', ttl)
+redis.call('SET', fence, string.format('%.0f', top), 'PX',
+  string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - token_now) / 2000))))
 return {'granted', token, 64, us, run}

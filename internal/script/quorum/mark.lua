@@ -1,18 +1,19 @@
--- quorum_mark: makes a server a node of a quorum, or of none any more. Only
--- quorum init and quorum replace do that.
--- KEYS M
+-- quorum_mark: makes a server a node of a quorum, or of none any more. Only quorum init and quorum
+-- replace send it.
+-- KEYS marker
 -- ARGV quorum-id, ms to sit out, then the quorum-ids that it may have now
+-- answers marked (quorum-id, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local M, quorum = KEYS[1], ARGV[1]
+local marker, quorum = KEYS[1], ARGV[1]
 -- include part/quorum_run_id.lua
 
-local present = redis.call('GET', M)
+local present = redis.call('GET', marker)
 local mark = present and (string.match(present, '^%x+:%d+:(.+)$') or '?') or ''
 if mark == quorum then return {'marked', mark, us, run} end
 for i = 3, #ARGV do
   if ARGV[i] == mark then
-    redis.call('SET', M, string.format('%s:%.0f:%s', run, us + ARGV[2] * 1000, quorum))
+    redis.call('SET', marker, string.format('%s:%.0f:%s', run, us + ARGV[2] * 1000, quorum))
     return {'marked', quorum, us, run}
   end
 end

@@ -1,9 +1,10 @@
--- quorum_renew: prolongs a tenure on one node. Never makes L anew.
--- KEYS L F M
+-- quorum_renew: prolongs a tenure on one node. It never creates the lock key.
+-- KEYS lock fence marker
 -- ARGV id, the tenure's token, quorum-id
+-- answers renewed (time, run), lost (holder, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, M = KEYS[1], KEYS[2], KEYS[3]
+local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
 local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include part/quorum_check_member.lua
 
@@ -11,13 +12,13 @@ local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include part/quorum_read_fence.lua
 
 if not holder or string.match(holder, '^(.*):%d+$') ~= id then
-  if restarted then redis.call('SET', M, marker) end
+  if restarted then redis.call('SET', marker, marked) end
   return {'lost', holder or '', us, run}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-local top = math.max(fence, token + 63)
-redis.call('PEXPIRE', L, ttl) -- first: full memory never refuses it, and then nothing that follows
-redis.call('SET', F, string.format('%.0f', top), 'PX',
-  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - now) / 2000))))
-if restarted then redis.call('SET', M, marker) end
+local top = math.max(newest_token, token + 63)
+redis.call('PEXPIRE', lock, ttl) -- first: full memory never refuses this, nor then what follows
+redis.call('SET', fence, string.format('%.0f', top), 'PX',
+  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))
+if restarted then redis.call('SET', marker, marked) end
 return {'renewed', us, run}

@@ -1,11 +1,11 @@
--- quorum_repair: gives a node that lacks a tenure the lock that the majority
--- has. Sent only while that was just seen to be so. A node that sits out takes
--- it, too: it votes for nobody, it only joins those who hold.
--- KEYS L F M
+-- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
+-- after a majority just confirmed the tenure. A node that sits out takes it, too: that is no vote.
+-- KEYS lock fence marker
 -- ARGV id, the tenure's token, quorum-id
+-- answers repaired (time, run), lost (holder, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, M = KEYS[1], KEYS[2], KEYS[3]
+local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
 local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include part/quorum_check_member.lua
 
@@ -14,9 +14,9 @@ local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 if holder then return {'lost', holder, us, run} end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-local top = math.max(fence, token + 63)
-redis.call('SET', L, string.format('%s:%.0f', id, token), 'PX', ttl)
-redis.call('SET', F, string.format('%.0f', top), 'PX',
-  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - now) / 2000))))
-if restarted then redis.call('SET', M, marker) end
+local top = math.max(newest_token, token + 63)
+redis.call('SET', lock, string.format('%s:%.0f', id, token), 'PX', ttl)
+redis.call('SET', fence, string.format('%.0f', top), 'PX',
+  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))
+if restarted then redis.call('SET', marker, marked) end
 return {'repaired', us, run}

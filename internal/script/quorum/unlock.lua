@@ -1,15 +1,16 @@
--- quorum_unlock: takes an id off one node, whatever it was there. A Client that comes back is
--- told for how long another has the name marked as wanted, and is marked behind that.
--- KEYS L wanted
--- ARGV id, [in how many ms after its turn the Client is back]
+-- quorum_unlock: removes an id from one node. A client that will come back learns for how long
+-- another client wants the name, and is noted behind that one.
+-- KEYS lock wanted
+-- ARGV id; then, if the client comes back: how many ms after its turn
+-- answers released ('', run, ms for which another wants it), not held (holder, time, '', run, ms)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, id = KEYS[1], ARGV[1]
+local lock, id = KEYS[1], ARGV[1]
 -- include part/quorum_run_id.lua
 
 -- include part/read_holder.lua
 local held = holder and string.match(holder, '^(.*):%d+$') == id
-if held then redis.call('DEL', L) end
+if held then redis.call('DEL', lock) end
 local back, left = tonumber(ARGV[2]), -2
 if back then
   local wanted, me = KEYS[2], string.match(id, '^[^.]*')

@@ -1,34 +1,35 @@
--- shared_inspect: what stands in the keys of a name of a shared kind. Writes
--- nothing.
--- KEYS L F Q H
+-- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
+-- KEYS lock fence queue holders
 -- ARGV most holders and waiters to list, shard suffix
+-- answers shared (time, kind, capacity, used, last token, holders, waiters, listed holders; then of
+--   each holder: id, remaining ms; then of each waiter: id, arrival, listeners), other kind
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local most, suffix = tonumber(ARGV[1]), ARGV[2]
 -- include part/shared_ids.lua
-local kind = redis.call('HMGET', L, 'kind')[1] or ''
+local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 -- include part/shared_read_state.lua
 -- include part/shared_count_used.lua
-local function some(from, n) return n > 0 and redis.call('ZRANGE', H, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
+local function some(from, n) return n > 0 and redis.call('ZRANGE', holders, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
 local a, b, i, j = some(below, heavy), some(-light, light), 1, 1
 local listed = math.min(light + heavy, most)
-local answer = {'shared', us, kind, seen[2] or 0, used, string.match(redis.call('GET', F) or '0', '^[^ ]*'), light + heavy, redis.call('ZCARD', Q), listed}
-for _ = 1, listed do -- by the end of their time, whichever they are
+local answer = {'shared', us, kind, seen[2] or 0, used, string.match(redis.call('GET', fence) or '0', '^[^ ]*'), light + heavy, redis.call('ZCARD', queue), listed}
+for _ = 1, listed do -- by the end of their time, light or heavy
   local one
-  if not b[j] or a[i] and over_of(a[i + 1]) < over_of(b[j + 1]) then
+  if not b[j] or a[i] and expiry_of(a[i + 1]) < expiry_of(b[j + 1]) then
     one, i = {a[i], a[i + 1]}, i + 2
   else
     one, j = {b[j], b[j + 1]}, j + 2
   end
   answer[#answer + 1] = one[1]
-  answer[#answer + 1] = math.ceil((over_of(one[2]) - us) / 1000)
+  answer[#answer + 1] = math.ceil((expiry_of(one[2]) - us) / 1000)
 end
-local queue = redis.call('ZRANGE', Q, 0, most - 1, 'WITHSCORES')
-for i = 1, #queue, 2 do
-  local client = string.match(queue[i], '^([%w_-]+)%.')
-  answer[#answer + 1] = queue[i]
-  answer[#answer + 1] = queue[i + 1]
+local waiters = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES')
+for i = 1, #waiters, 2 do
+  local client = string.match(waiters[i], '^([%w_-]+)%.')
+  answer[#answer + 1] = waiters[i]
+  answer[#answer + 1] = waiters[i + 1]
   answer[#answer + 1] = client and redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB',
     'holdfast/wake:' .. client .. suffix)[2] or 0
 end

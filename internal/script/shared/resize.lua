@@ -1,16 +1,16 @@
--- shared_resize: sets the size of a semaphore, for those who hold and wait and for all
--- who come.
--- KEYS L F Q H, size key
+-- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
+-- KEYS lock fence queue holders, size key
 -- ARGV size, shard suffix
+-- answers resized, other kind, again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, Q, H, sized = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local lock, fence, queue, holders, size_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
 
 -- include part/shared_ids.lua
 -- include part/shared_read_state.lua
 if other then return {'other kind', other, seen[2] or 0} end
-local now, fence, pushed, base, room
+local token_now, newest_token, pushed, base, room
 -- include part/read_fence.lua
 -- include part/shared_notify.lua
 -- include part/shared_survey_queue.lua
@@ -20,13 +20,13 @@ local now, fence, pushed, base, room
 -- include part/shared_count_used.lua
 local plan = not foreign and survey('', '', used, capacity)
 if plan and plan.other then return {'other kind', plan.other, 0} end
-redis.call('PEXPIRE', sized, '2592000000') -- first: full memory never refuses it, and then nothing that follows
-redis.call('SET', sized, ARGV[1], 'PX', '2592000000')
+redis.call('PEXPIRE', size_key, '2592000000') -- first: full memory never refuses this, nor then what follows
+redis.call('SET', size_key, ARGV[1], 'PX', '2592000000')
 if not plan then return {'resized'} end
 if seen[1] then
-  redis.call('PEXPIRE', L, math.max(1, redis.call('PTTL', L)))
-  redis.call('HSET', L, 'capacity', ARGV[1])
+  redis.call('PEXPIRE', lock, math.max(1, redis.call('PTTL', lock)))
+  redis.call('HSET', lock, 'capacity', ARGV[1])
 end
-handover(plan, '', '', capacity)
+hand_over(plan, '', '', capacity)
 if plan.more and not plan.first then return {'again', us} end
 return {'resized'}

@@ -1,20 +1,20 @@
--- shared_revoke: asks one holder to stop. Its next renewal is told, and a push says
--- that it should renew now.
--- KEYS L H, revocation key of id
+-- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
+-- KEYS lock holders, revocation key of id
 -- ARGV id, shard suffix, reason
+-- answers told (listeners, what the server said when it refused to publish), not held (holder, time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, H, revocation = KEYS[1], KEYS[2], KEYS[3]
+local lock, holders, revocation = KEYS[1], KEYS[2], KEYS[3]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
-local Q -- part/shared_notify.lua names it
+local queue -- part/notify_front.lua names it
 -- include part/shared_ids.lua
-local is = redis.pcall('HMGET', L, 'kind')
+local is = redis.pcall('HMGET', lock, 'kind')
 if is.err and not string.find(is.err, 'WRONGTYPE', 1, true) then return is end
-if is.err or over_of(redis.call('ZSCORE', H, id)) <= us then
-  return {'not held', is.err and redis.call('GET', L) or '', us}
+if is.err or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
+  return {'not held', is.err and redis.call('GET', lock) or '', us}
 end
 -- include part/shared_notify.lua
 local ttl = ttl_of(id)
-redis.call('PEXPIRE', revocation, ttl) -- first: full memory never refuses it, and then nothing that follows
+redis.call('PEXPIRE', revocation, ttl) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', revocation, 'revoked|' .. reason, 'PX', ttl)
 return {'told', publish(id, 'revoked '), refused}

@@ -1,33 +1,32 @@
--- shared_unlock: ends an id, held or given up, wherever it stands, and makes
--- holders of those who fit then.
--- KEYS L F Q H
--- ARGV id, shard suffix where it is not '', then, if its part was made smaller:
--- former ids
+-- shared_unlock: ends an id that holds or waits, and makes those waiters holders that fit then.
+-- KEYS lock fence queue holders
+-- ARGV id, shard suffix if it is not '', then, if its part was made smaller: former ids
+-- answers released, not held ('', time), again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local L, F, Q, H = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, suffix, sized = ARGV[1], ARGV[2] or '', nil -- a lock stores the size
+local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, suffix, size_key = ARGV[1], ARGV[2] or '', nil -- a lock stores the size
 
 -- include part/shared_ids.lua
 local kind = kind_of(id)
-local over = redis.call('ZSCORE', H, id)
+local expires = redis.call('ZSCORE', holders, id)
 for i = 3, #ARGV do
-  local found = redis.call('ZSCORE', H, ARGV[i])
-  if found and not over then
-    over, id = found, ARGV[i] -- it was never replaced, and now never will be
+  local found = redis.call('ZSCORE', holders, ARGV[i])
+  if found and not expires then
+    expires, id = found, ARGV[i] -- it was never replaced, and now never will be
   elseif found then
-    redis.call('ZREM', H, ARGV[i]) -- a late lock has left it
+    redis.call('ZREM', holders, ARGV[i]) -- a late lock has left it
   end
 end
 -- include part/shared_read_state.lua
-local waiting = redis.call('ZCARD', Q)
-local held = over_of(over) > us
-local now, fence, pushed, base, room
+local waiting = redis.call('ZCARD', queue)
+local held = expiry_of(expires) > us
+local token_now, newest_token, pushed, base, room
 -- include part/read_fence.lua
 
-if other or foreign or not seen[1] then -- L knows nothing of us
-  redis.call('ZREM', H, id)
-  redis.call('ZREM', Q, id)
+if other or foreign or not seen[1] then -- the lock key knows nothing of us
+  redis.call('ZREM', holders, id)
+  redis.call('ZREM', queue, id)
   if held then return 'released' end
   return {'not held', '', us, ''}
 end
@@ -43,12 +42,12 @@ if waiting > 0 then
   -- include part/shared_count_used.lua
   if held then used = used - weight_of(id) end
   plan = survey('', id, used, capacity)
-  if plan.other then plan = {grants = {}, drop = {id}, never = {}, missed = {}} end -- it does not keep us from releasing
+  if plan.other then plan = {grants = {}, drop = {id}, never = {}, missed = {}} end -- that is no reason not to release
 end
-local rank = waiting > 0 and not over and redis.call('ZRANK', Q, id)
+local rank = waiting > 0 and not expires and redis.call('ZRANK', queue, id)
 if rank and rank < 16 then plan.drop[#plan.drop + 1] = id end
-if rank and rank >= 16 then redis.call('ZREM', Q, id) end -- before others come near
-handover(plan, '', id, capacity)
+if rank and rank >= 16 then redis.call('ZREM', queue, id) end -- before others come to the front
+hand_over(plan, '', id, capacity)
 if plan.more and not plan.first then return {'again', us} end
 if held then return 'released ' .. refused end
 return {'not held', '', us, refused}

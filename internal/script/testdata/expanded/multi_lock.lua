@@ -1,0 +1,78 @@
+-- multi_lock, SHA 49ce6535db8ae4cb8c5b4ee9483027324f0ad163, of the text behind the empty line
+
+-- multi_lock: asks for several names, or asks again, and gets all of them or none.
+-- KEYS lock fence queue of each name
+-- ARGV id for each name, in the order of KEYS; token block
+-- answers for each name granted (one line, as lock does); or not all (number of the first name that
+--   is not free, or 0 if any has waiters; held or other kind, and what lock answers then)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local n = #KEYS / 3
+local block = tonumber(ARGV[n + 1])
+
+local ours, waiting, bases, rooms, wanted = {}, {}, {}, {}, false
+for i = 1, n do
+  local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
+  local holder = redis.pcall('GET', lock)
+  if type(holder) == 'table' then
+    local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
+    if is.err or not is[1] then return holder end
+    return {'not all', i, 'other kind', is[1], is[2] or 0}
+  end
+  ours[i], waiting[i] = holder == id, redis.call('ZCARD', queue)
+  if holder and not ours[i] then
+    return {'not all', i, 'held', holder, redis.call('PTTL', lock), waiting[i], us}
+  end
+  if not holder and waiting[i] > 0 then wanted = true end -- living or dead: lock finds out, name by name
+  local token_now, newest_token, pushed, base, room
+-- read_fence: reads the fence key and finds where the next token block would begin. Straight
+-- code, no function: it stands on the uncontended path.
+-- needs: fence, us, and these declared, which it sets
+-- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
+--   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
+--   many it may have
+token_now = 2 * us
+local mark = redis.call('GET', fence) or '0'
+newest_token = tonumber(mark)
+if not newest_token then
+  pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
+end
+if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
+end
+base = math.max(newest_token + 1, token_now)
+room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+  bases[i], rooms[i] = base, room
+end
+if wanted then return {'not all', 0} end
+
+local answers = {}
+for i = 1, n do
+  local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], 2 * us
+  local size = math.min(block, rooms[i])
+  local top = bases[i] + size - 1
+  local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+  if ours[i] then
+    redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
+  else
+    redis.call('SET', lock, id, 'PX', ttl)
+  end
+-- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
+-- Straight code.
+-- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+local last = '0'
+-- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
+-- ahead of the clock. Straight code.
+-- needs: token_now, top   gives: fence_ttl, in ms as text
+local fence_ttl = '90001000'
+if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+if size > 0 then
+  last = string.format('%.0f', top)
+  redis.call('SET', fence, last, 'PX', fence_ttl)
+else
+  redis.call('PEXPIRE', fence, fence_ttl)
+end
+  if ours[i] then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) end -- it outlives a min hold
+  answers[i] = 'granted ' .. last .. ' ' .. size .. ' ' .. waiting[i] .. ' ' .. t[1] .. ' ' .. t[2]
+end
+return answers

@@ -1,0 +1,74 @@
+-- exported, SHA 47e4f48c2eb39160a856a85d9723586ed22dbe72, of the text behind the empty line
+
+-- exported: reports whether an exported id still has the name, and may prolong it.
+-- KEYS lock fence queue revocation
+-- ARGV id, last token that its exporter knew of; then, to prolong it: renew
+-- answers stands (remaining ms, waiters, time), adopted (holder, time), lost (holder, time), revoked
+--   (reason), stolen (reason)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id = ARGV[1]
+
+local ending, reason
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+-- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
+-- needs: revocation, id, and these declared, which it sets
+-- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
+local mark = redis.call('GET', revocation)
+if mark then
+  local word, whose = string.match(mark, '^(%a+) (.*)$')
+  if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
+    ending, reason = word, string.sub(whose, #id + 2)
+  end
+end
+if ending == 'adopted' then return {'adopted', holder ~= id and holder or '', us} end -- the lock key can be stale
+if ending then return {ending, reason} end
+if holder ~= id then return {'lost', holder or '', us} end
+local token_now, newest_token, pushed, base, room
+-- read_fence: reads the fence key and finds where the next token block would begin. Straight
+-- code, no function: it stands on the uncontended path.
+-- needs: fence, us, and these declared, which it sets
+-- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
+--   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
+--   many it may have
+token_now = 2 * us
+local mark = redis.call('GET', fence) or '0'
+newest_token = tonumber(mark)
+if not newest_token then
+  pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
+end
+if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
+end
+base = math.max(newest_token + 1, token_now)
+room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+if newest_token > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
+local waiting = redis.call('ZCARD', queue)
+if ARGV[3] then
+  redis.call('PEXPIRE', lock, string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+  local size, top = 0, newest_token
+-- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
+-- Straight code.
+-- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+local last = '0'
+-- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
+-- ahead of the clock. Straight code.
+-- needs: token_now, top   gives: fence_ttl, in ms as text
+local fence_ttl = '90001000'
+if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+if size > 0 then
+  last = string.format('%.0f', top)
+  redis.call('SET', fence, last, 'PX', fence_ttl)
+else
+  redis.call('PEXPIRE', fence, fence_ttl)
+end
+end
+return {'stands', redis.call('PTTL', lock), waiting, us}

@@ -1,0 +1,34 @@
+-- held, SHA 5e521758d83c10d43bab5e1ae127549154f076b1, of the text behind the empty line
+
+-- held: reports whether a tenure still has the name, and for how long. Writes nothing.
+-- KEYS lock revocation, or lock alone
+-- ARGV id
+-- answers ours (remaining ms), lost (holder, time), revoked (reason), stolen (reason)
+local lock, revocation = KEYS[1], KEYS[2]
+local id = ARGV[1]
+
+local ending, reason
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+if revocation then
+-- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
+-- needs: revocation, id, and these declared, which it sets
+-- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
+local mark = redis.call('GET', revocation)
+if mark then
+  local word, whose = string.match(mark, '^(%a+) (.*)$')
+  if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
+    ending, reason = word, string.sub(whose, #id + 2)
+  end
+end
+end
+if ending == 'stolen' then return {'stolen', reason} end
+if holder ~= id then return {'lost', holder or '', 0} end
+if ending == 'revoked' then return {'revoked', reason} end
+return {'ours', redis.call('PTTL', lock)}

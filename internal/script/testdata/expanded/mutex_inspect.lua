@@ -1,0 +1,48 @@
+-- inspect, SHA 732acb6708355eda52079c8ac15f4a55c3d8f3b2, of the text behind the empty line
+
+-- inspect: reads the state of one name. Writes nothing.
+-- KEYS lock fence queue [revocation term [size]]
+-- ARGV most waiters to list, shard suffix
+-- answers state (time, holder, 1 if held, remaining ms, last token, waiters, term, reason of a
+--   revocation, proclaimed value, size; then of each waiter: id, arrival, listeners), other kind
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, fence, queue, revocation, term, size_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+-- answer_other_kind: ends the script of a mutex whose lock key is no string: with the kind that it is, or
+-- with the error that said so.
+-- needs: lock, holder
+local is = redis.pcall('HMGET', lock, 'kind', 'capacity')
+if is.err or not is[1] then return holder end
+return {'other kind', is[1], is[2] or 0}
+end
+local term_now, value, ending, reason = '0', '', nil, nil
+if holder and revocation then
+  local id = holder
+-- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
+-- needs: revocation, id, and these declared, which it sets
+-- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
+local mark = redis.call('GET', revocation)
+if mark then
+  local word, whose = string.match(mark, '^(%a+) (.*)$')
+  if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
+    ending, reason = word, string.sub(whose, #id + 2)
+  end
+end
+  local newest, proclaimed, whose = string.match(redis.call('GET', term) or '', '^(%d+) %d+ ([^|]*)|(.*)$')
+  if whose == holder then term_now, value = newest, proclaimed end
+end
+local size = not holder and size_key and redis.pcall('GET', size_key)
+local answer = {'state', us, holder or '', holder and 1 or 0, redis.call('PTTL', lock),
+  string.match(redis.call('GET', fence) or '0', '^[^ ]*'), redis.call('ZCARD', queue), term_now, ending == 'revoked' and reason or '', value, type(size) == 'string' and size or ''}
+local waiters = redis.call('ZRANGE', queue, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
+for i = 1, #waiters, 2 do
+  local client = string.match(waiters[i], '^([%w_-]+)%.')
+  local n = client and redis.call('PUBSUB', ARGV[2] == '' and 'NUMSUB' or 'SHARDNUMSUB',
+    'holdfast/wake:' .. client .. ARGV[2])[2] or 0
+  answer[#answer + 1] = waiters[i]
+  answer[#answer + 1] = waiters[i + 1]
+  answer[#answer + 1] = n
+end
+return answer

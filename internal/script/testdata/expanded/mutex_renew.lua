@@ -1,0 +1,92 @@
+-- renew, SHA b03922d7d2207193b24138a34f23851c363d5ce9, of the text behind the empty line
+
+-- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
+-- KEYS lock queue revocation, with a token block fence too
+-- ARGV id; then, unless the fence key may be left alone: token block or 0; then, if the lock key
+--   must live longer than the ttl: for how many ms
+-- answers renewed (one line: last token, size of the block, waiters, time), lost (holder, time),
+--   revoked (reason), stolen (reason)
+local lock, queue, revocation, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id = ARGV[1]
+
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+local waiting, ending, reason = 0, nil, nil
+if holder ~= id or redis.call('EXISTS', queue, revocation) > 0 then -- most often one call shows that there are no waiters and no revocation
+-- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
+-- needs: revocation, id, and these declared, which it sets
+-- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
+local mark = redis.call('GET', revocation)
+if mark then
+  local word, whose = string.match(mark, '^(%a+) (.*)$')
+  if whose and string.sub(whose, 1, #id + 1) == id .. '|' then -- an id has one bar, and no other id begins with it
+    ending, reason = word, string.sub(whose, #id + 2)
+  end
+end
+  if ending == 'stolen' then return {'stolen', reason} end
+  if holder ~= id then return {'lost', holder or '', 0} end
+  waiting = redis.call('ZCARD', queue)
+end
+local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
+if ending == 'revoked' then
+  redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- the last time: for work that is stopping
+  return {'revoked', reason}
+end
+if not ARGV[2] then -- nearly all are like this, and cost half as much
+  redis.call('PEXPIRE', lock, ttl)
+  return 'renewed 0 0 ' .. waiting .. ' 0 0'
+end
+local t = redis.call('TIME')
+local us, block = t[1] * 1000000 + t[2], tonumber(ARGV[2])
+local token_now, newest_token, pushed, base, room
+-- read_fence: reads the fence key and finds where the next token block would begin. Straight
+-- code, no function: it stands on the uncontended path.
+-- needs: fence, us, and these declared, which it sets
+-- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
+--   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
+--   many it may have
+token_now = 2 * us
+local mark = redis.call('GET', fence) or '0'
+newest_token = tonumber(mark)
+if not newest_token then
+  pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
+end
+if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
+end
+base = math.max(newest_token + 1, token_now)
+room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+
+local min_ttl = ARGV[3]
+if min_ttl then -- never less than it has
+  ttl = string.format('%.0f', math.max(tonumber(ttl), tonumber(min_ttl), redis.call('PTTL', lock)))
+end
+redis.call('PEXPIRE', lock, ttl)
+local size, top = 0, newest_token
+if block > 0 then
+  size = math.min(block, room)
+  top = base + size - 1
+end
+-- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
+-- Straight code.
+-- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+local last = '0'
+-- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
+-- ahead of the clock. Straight code.
+-- needs: token_now, top   gives: fence_ttl, in ms as text
+local fence_ttl = '90001000'
+if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+if size > 0 then
+  last = string.format('%.0f', top)
+  redis.call('SET', fence, last, 'PX', fence_ttl)
+else
+  redis.call('PEXPIRE', fence, fence_ttl)
+end
+if min_ttl then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + min_ttl)) end
+return 'renewed ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

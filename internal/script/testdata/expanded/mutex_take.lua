@@ -1,0 +1,134 @@
+-- take, SHA 3384e4e35c6c0597913d5e871721b2d2a32a9dff, of the text behind the empty line
+
+-- take: takes the name from its holder for the id that asks, and leaves a note for the
+-- old holder. Waiters keep their places.
+-- KEYS lock fence queue revocation
+-- ARGV id, token block, shard suffix, the holder's id, reason
+-- answers granted (one line, as lock does), not held (holder, time)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local mine, block, suffix, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+if holder ~= mine and holder ~= id then return {'not held', holder or '', us} end
+local waiting = redis.call('ZCARD', queue)
+local token_now, newest_token, pushed, base, room
+-- read_fence: reads the fence key and finds where the next token block would begin. Straight
+-- code, no function: it stands on the uncontended path.
+-- needs: fence, us, and these declared, which it sets
+-- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
+--   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
+--   many it may have
+token_now = 2 * us
+local mark = redis.call('GET', fence) or '0'
+newest_token = tonumber(mark)
+if not newest_token then
+  pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
+end
+if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
+end
+base = math.max(newest_token + 1, token_now)
+room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+-- notify: finds which clients listen, and notifies them. Functions, so it is included behind
+-- the uncontended path.
+-- needs: lock, suffix   gives: refused, channel, listeners, lives, publish
+
+local refused = '' -- what the server said when it refused to publish
+
+-- channel is the channel of an id's client, or nil if the value is not the id of a
+-- mutex tenure.
+local channels = {}
+local function channel(id)
+  if not channels[id] then
+    local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
+    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+  end
+  return channels[id]
+end
+
+-- listeners asks about many ids at once, and about one more if that is not ''. The
+-- number of listeners of the id at i stands at 2 i.
+local function listeners(ids, more)
+  local names = {}
+  for i, id in ipairs(ids) do
+    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+  end
+  if more ~= '' then names[#names + 1] = channel(more) end
+  return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
+end
+
+-- lives reports whether a waiter with so many listeners can get the name. One of
+-- another kind can't: if it lives that is an error, unless tolerant, as a release is:
+-- to that it is dead.
+local function lives(id, count, tolerant)
+  if channel(id) then return count > 0 end
+  local letter = string.match(id, '%.(%a)%d+|')
+  if not tolerant and (count > 0 or not letter) then
+    error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
+      or 'another kind of lock') .. ', not as a mutex', 0)
+  end
+  return false
+end
+
+-- publish returns the number of listeners.
+local function publish(id, message)
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) == 'number' then return sent end
+  if type(sent) == 'table' and sent.err then refused = sent.err end
+  return 0
+end
+
+local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
+local remaining = tonumber(ttl)
+if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock)) end -- a min hold is not cut short
+redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
+if holder ~= mine then
+  redis.call('SET', lock, mine, 'PX', ttl)
+  redis.call('SET', revocation, 'stolen ' .. id .. '|' .. ARGV[5], 'PX', string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+end
+local size = math.min(block, room)
+local top = base + size - 1
+-- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
+-- Straight code.
+-- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl
+local last = '0'
+-- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
+-- ahead of the clock. Straight code.
+-- needs: token_now, top   gives: fence_ttl, in ms as text
+local fence_ttl = '90001000'
+if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + math.ceil((top - token_now) / 2000)) end
+if size > 0 then
+  last = string.format('%.0f', top)
+  redis.call('SET', fence, last, 'PX', fence_ttl)
+else
+  redis.call('PEXPIRE', fence, fence_ttl)
+end
+if holder == mine then
+  redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) -- it outlives a min hold
+else
+-- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
+-- needs: queue, channel and publish of notify.lua or shared_notify.lua
+
+-- notify_front is called when so many ids have left the queue, with the lock key's
+-- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
+local function notify_front(gone, remaining)
+  if gone == 0 or remaining < 0 then return end
+  local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+    local to = channel(id)
+    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+  end
+end
+  notify_front(16, tonumber(ttl)) -- the new ttl may be shorter than the one they know
+  publish(id, 'revoked ')
+end
+return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2] .. (refused ~= '' and ' ' .. refused or '')

@@ -1,0 +1,28 @@
+-- unlock_key_only, SHA 8da7f07d8876a3a521c6f293553d4a63e51c876b, of the text behind the empty line
+
+-- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
+-- It hands nothing over: unlock has to follow, whatever the lock key held.
+-- KEYS lock
+-- ARGV id; then, if the name has to cool down: remaining ms, owner
+-- answers dropped (time)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, id = KEYS[1], ARGV[1]
+
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+if holder == id then
+  if ARGV[2] then
+    redis.call('PEXPIRE', lock, ARGV[2]) -- first: full memory never refuses this
+    redis.call('SET', lock, 'rest|' .. ARGV[3], 'PX', ARGV[2])
+  else
+    redis.call('DEL', lock)
+  end
+end
+return {'dropped', us}

@@ -1,0 +1,33 @@
+-- once_inspect, SHA ad35bf0e8c8c1b4fea4e4982c655f4faaabc9e0e, of the text behind the empty line
+
+-- once_inspect: reads the record of the newest run, and the holder of the name; with a schedule
+-- also its nearest tick. Writes nothing.
+-- KEYS lock once
+-- ARGV nothing, or period in us, and phase in us or ''
+-- answers once (time, holder, remaining ms, record; with a schedule also due, begun or another, tick
+--   and phase in us)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local once, every, phase = KEYS[2], ARGV[1], ARGV[2]
+if not every then
+  return {'once', us, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]), redis.call('GET', once) or ''}
+end
+local held = redis.pcall('GET', KEYS[1])
+if not held or type(held) == 'table' then held = '' end -- once_lock answers which kind it is
+-- nearest_tick: finds the tick of a schedule that is nearest by the server's clock, and whether its run
+-- has begun. Straight code.
+-- needs: once, us, and as text every (period in us) and phase (in us; '': the stored one, or from now on)
+-- gives: record; run, whose record it is, and ended, when that did ('0': it has not); every, phase and
+--   tick (in us) as numbers; verdict, which is 'due', 'begun' or 'another' (schedule)
+local record = redis.call('GET', once) or ''
+local ended, newest, period, offset, run = string.match(record, '^%d+%.%d+%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%w+)|')
+every = tonumber(every)
+phase = tonumber(phase ~= '' and phase or offset) or us % every
+local tick = math.floor((us - phase) / every + 0.5) * every + phase
+local verdict = 'due'
+if newest and (tonumber(period) ~= every or tonumber(offset) ~= phase) then
+  verdict = 'another'
+elseif newest and tonumber(newest) >= tick then
+  verdict = 'begun'
+end
+return {'once', us, held, redis.call('PTTL', KEYS[1]), record, verdict, string.format('%.0f', tick), string.format('%.0f', phase)}

@@ -1,0 +1,40 @@
+-- quorum_held, SHA ce43752f3049e8b03933824dc2b2332a37f064ce, of the text behind the empty line
+
+-- quorum_held: reports whether a tenure still has the name on one node, and for how long. Writes
+-- nothing.
+-- KEYS lock fence marker
+-- ARGV id, quorum-id
+-- answers ours (remaining ms, run), lost (holder, time, run), no member (quorum-id, time, run)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, marker = KEYS[1], KEYS[3]
+local id, quorum = ARGV[1], ARGV[2]
+-- quorum_check_member: ends the script unless this server is a node of the quorum that is meant, and finds
+-- whether it may have forgotten something. It writes nothing: where restarted is true, the script
+-- that includes it writes marked.
+-- needs: marker, us, quorum   gives: run, restarted, marked, till
+-- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
+-- from another, so it can't be a node.
+-- gives: run
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
+if not run then
+  return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
+end
+local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
+if mark ~= quorum then return {'no member', mark or '', us, run} end
+till = tonumber(till)
+local restarted = run_before ~= run or till > us + 60000000 -- no node sits out longer: the clock was set back
+if restarted then till = us + 60000000 end -- what it forgot has expired then
+local marked = string.format('%s:%.0f:%s', run, till, quorum)
+
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+if not holder or string.match(holder, '^(.*):%d+$') ~= id then return {'lost', holder or '', us, run} end
+return {'ours', redis.call('PTTL', lock), run}

@@ -1,0 +1,57 @@
+-- quorum_renew, SHA fdf90b336283401bcaba83eafd78d82aa90b5416, of the text behind the empty line
+
+-- quorum_renew: prolongs a tenure on one node. It never creates the lock key.
+-- KEYS lock fence marker
+-- ARGV id, the tenure's token, quorum-id
+-- answers renewed (time, run), lost (holder, time, run), no member (quorum-id, time, run)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, fence, marker = KEYS[1], KEYS[2], KEYS[3]
+local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+-- quorum_check_member: ends the script unless this server is a node of the quorum that is meant, and finds
+-- whether it may have forgotten something. It writes nothing: where restarted is true, the script
+-- that includes it writes marked.
+-- needs: marker, us, quorum   gives: run, restarted, marked, till
+-- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
+-- from another, so it can't be a node.
+-- gives: run
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
+if not run then
+  return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
+end
+local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
+if mark ~= quorum then return {'no member', mark or '', us, run} end
+till = tonumber(till)
+local restarted = run_before ~= run or till > us + 60000000 -- no node sits out longer: the clock was set back
+if restarted then till = us + 60000000 end -- what it forgot has expired then
+local marked = string.format('%s:%.0f:%s', run, till, quorum)
+
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+-- quorum_read_fence: reads the fence key of a node.
+-- needs: fence, us   gives: token_now, newest_token
+local token_now = 2 * us
+local newest_token = redis.call('GET', fence) or '0'
+if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740991 then -- the last there is
+  return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
+end
+newest_token = tonumber(newest_token)
+
+if not holder or string.match(holder, '^(.*):%d+$') ~= id then
+  if restarted then redis.call('SET', marker, marked) end
+  return {'lost', holder or '', us, run}
+end
+local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+local top = math.max(newest_token, token + 63)
+redis.call('PEXPIRE', lock, ttl) -- first: full memory never refuses this, nor then what follows
+redis.call('SET', fence, string.format('%.0f', top), 'PX',
+  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))
+if restarted then redis.call('SET', marker, marked) end
+return {'renewed', us, run}

@@ -1,0 +1,41 @@
+-- quorum_unlock, SHA 2fa7846f307ad41bd4682b761595ecca1d5f0a96, of the text behind the empty line
+
+-- quorum_unlock: removes an id from one node. A client that will come back learns for how long
+-- another client wants the name, and is noted behind that one.
+-- KEYS lock wanted
+-- ARGV id; then, if the client comes back: how many ms after its turn
+-- answers released ('', run, ms for which another wants it), not held (holder, time, '', run, ms)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, id = KEYS[1], ARGV[1]
+-- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
+-- from another, so it can't be a node.
+-- gives: run
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
+if not run then
+  return redis.error_reply('HOLDFAST this server does not tell its run_id (INFO server), so it can not be a node of a quorum')
+end
+
+-- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
+-- name by now, or another program its key. Straight code.
+-- needs: lock   gives: holder: the value of the lock key, '' if it is no string, false if there is none
+local holder = redis.pcall('GET', lock)
+if type(holder) == 'table' then
+  if not string.find(holder.err, 'WRONGTYPE', 1, true) then return holder end
+  holder = ''
+end
+local held = holder and string.match(holder, '^(.*):%d+$') == id
+if held then redis.call('DEL', lock) end
+local back, left = tonumber(ARGV[2]), -2
+if back then
+  local wanted, me = KEYS[2], string.match(id, '^[^.]*')
+  left = redis.call('PTTL', wanted)
+  if left > 0 and redis.pcall('GET', wanted) == me then
+    left = -2
+  elseif left > 0 then
+    redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) -- full memory refuses it
+  end
+end
+if held then return {'released', '', run, left} end
+return {'not held', holder or '', us, '', run, left}

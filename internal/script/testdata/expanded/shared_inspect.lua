@@ -1,0 +1,88 @@
+-- shared_inspect, SHA f8bac30b1cd35988fd8d13cf01803830d03f3c36, of the text behind the empty line
+
+-- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
+-- KEYS lock fence queue holders
+-- ARGV most holders and waiters to list, shard suffix
+-- answers shared (time, kind, capacity, used, last token, holders, waiters, listed holders; then of
+--   each holder: id, remaining ms; then of each waiter: id, arrival, listeners), other kind
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, fence, queue, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local most, suffix = tonumber(ARGV[1]), ARGV[2]
+-- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
+local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function client_of(id) return string.match(id, '^[^.]*') end
+local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
+
+-- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
+-- the others the end alone. So the light are counted and only the others weighed, and
+-- no id can be both.
+local LIGHT = 4503599627370496 -- 2^52 us, the year 2112; twice that is still exact
+local function score_of(id, expires) return string.format('%.0f', weight_of(id) == 1 and expires + LIGHT or expires) end
+local function expiry_of(score) -- the end of a holder's time; 0 if it has none
+  score = tonumber(score) or 0
+  return score < LIGHT and score or score - LIGHT
+end
+local kind = redis.call('HMGET', lock, 'kind')[1] or ''
+-- shared_read_state: reads which ids hold a shared lock. Writes nothing. Straight code.
+-- needs: lock, holders, us, kind, and shared_ids.lua
+-- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
+--   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
+--   many hold; below, how many stand in the holders key before the heavy ones that hold
+local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'heard'), nil, nil
+if seen.err then
+  if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
+  local value = redis.call('GET', lock)
+  if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^rest|') then
+    other = 'mutex'
+  else
+    foreign = value
+  end
+  seen = {}
+elseif not seen[1] and redis.call('PTTL', lock) ~= -2 then
+  return redis.error_reply('WRONGTYPE ' .. lock .. ' is a hash of another program')
+elseif seen[1] and seen[1] ~= kind then
+  other = seen[1]
+end
+-- An id whose time is over by the clock holds no more, removed or not.
+local light = redis.call('ZCOUNT', holders, string.format('(%.0f', us + LIGHT), '+inf')
+local heavy = redis.call('ZCOUNT', holders, string.format('(%.0f', us), string.format('(%.0f', LIGHT))
+local below = heavy > 0 and redis.call('ZCOUNT', holders, '-inf', string.format('%.0f', us)) or 0
+if light + heavy > 0 and not seen[1] and not foreign then
+  local at = light > 0 and -1 or below
+  local one = redis.call('ZRANGE', holders, at, at)[1]
+  if kind_of(one) ~= kind then other = kind_of(one) end
+end
+-- shared_count_used: adds up the parts of all holders. Writes nothing. Straight code.
+-- needs: holders, and shared_read_state.lua
+-- gives: used
+local used = light
+if heavy > 0 then
+  local ids, match = redis.call('ZRANGE', holders, below, below + heavy - 1), string.match
+  for i = 1, #ids do used = used + (match(ids[i], '%.%a(%d+)|') or 1) end
+end
+local function some(from, n) return n > 0 and redis.call('ZRANGE', holders, from, from + math.min(n, most) - 1, 'WITHSCORES') or {} end
+local a, b, i, j = some(below, heavy), some(-light, light), 1, 1
+local listed = math.min(light + heavy, most)
+local answer = {'shared', us, kind, seen[2] or 0, used, string.match(redis.call('GET', fence) or '0', '^[^ ]*'), light + heavy, redis.call('ZCARD', queue), listed}
+for _ = 1, listed do -- by the end of their time, light or heavy
+  local one
+  if not b[j] or a[i] and expiry_of(a[i + 1]) < expiry_of(b[j + 1]) then
+    one, i = {a[i], a[i + 1]}, i + 2
+  else
+    one, j = {b[j], b[j + 1]}, j + 2
+  end
+  answer[#answer + 1] = one[1]
+  answer[#answer + 1] = math.ceil((expiry_of(one[2]) - us) / 1000)
+end
+local waiters = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES')
+for i = 1, #waiters, 2 do
+  local client = string.match(waiters[i], '^([%w_-]+)%.')
+  answer[#answer + 1] = waiters[i]
+  answer[#answer + 1] = waiters[i + 1]
+  answer[#answer + 1] = client and redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB',
+    'holdfast/wake:' .. client .. suffix)[2] or 0
+end
+return answer

@@ -1,0 +1,74 @@
+-- shared_revoke, SHA eeb1090ad29ff82b0eac15e832ab1c95041cdc29, of the text behind the empty line
+
+-- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
+-- KEYS lock holders, revocation key of id
+-- ARGV id, shard suffix, reason
+-- answers told (listeners, what the server said when it refused to publish), not held (holder, time)
+local t = redis.call('TIME')
+local us = t[1] * 1000000 + t[2]
+local lock, holders, revocation = KEYS[1], KEYS[2], KEYS[3]
+local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
+local queue -- part/notify_front.lua names it
+-- shared_ids: reads ids of the shared kinds, and their scores in the holders key. Functions.
+local kinds = {s = 'semaphore', r = 'rwmutex', w = 'rwmutex'}
+local function kind_of(id) return kinds[string.match(id, '%.(%a)%d+|') or ''] or 'mutex' end
+local function weight_of(id) return tonumber(string.match(id, '%.%a(%d+)|') or '') end
+local function client_of(id) return string.match(id, '^[^.]*') end
+local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.') or '') end
+
+-- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
+-- the others the end alone. So the light are counted and only the others weighed, and
+-- no id can be both.
+local LIGHT = 4503599627370496 -- 2^52 us, the year 2112; twice that is still exact
+local function score_of(id, expires) return string.format('%.0f', weight_of(id) == 1 and expires + LIGHT or expires) end
+local function expiry_of(score) -- the end of a holder's time; 0 if it has none
+  score = tonumber(score) or 0
+  return score < LIGHT and score or score - LIGHT
+end
+local is = redis.pcall('HMGET', lock, 'kind')
+if is.err and not string.find(is.err, 'WRONGTYPE', 1, true) then return is end
+if is.err or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
+  return {'not held', is.err and redis.call('GET', lock) or '', us}
+end
+-- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
+-- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+
+local refused = '' -- what the server said when it refused to publish
+
+local function channel(id)
+  local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
+  return client and 'holdfast/wake:' .. client .. suffix or ''
+end
+
+-- listeners asks about many ids at once. The number of listeners of the id at i
+-- stands at 2 i.
+local function listeners(ids)
+  local names = {}
+  for i, id in ipairs(ids) do names[i] = channel(id) end
+  return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
+end
+
+local function publish(id, message)
+  local sent = redis.pcall(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), message .. id)
+  if type(sent) ~= 'table' then return sent end
+  refused = sent.err
+  return 0
+end
+
+-- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
+-- needs: queue, channel and publish of notify.lua or shared_notify.lua
+
+-- notify_front is called when so many ids have left the queue, with the lock key's
+-- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
+local function notify_front(gone, remaining)
+  if gone == 0 or remaining < 0 then return end
+  local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+    local to = channel(id)
+    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+  end
+end
+local ttl = ttl_of(id)
+redis.call('PEXPIRE', revocation, ttl) -- first: full memory never refuses this, nor then what follows
+redis.call('SET', revocation, 'revoked|' .. reason, 'PX', ttl)
+return {'told', publish(id, 'revoked '), refused}
