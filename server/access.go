@@ -10,13 +10,19 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
+// access decides which requests are served.
+type access struct {
+	tokens *auth.Tokens // nil: there are none
+	hosts  []string     // names of a server without tokens
+}
+
 // admit finds out the sender of a request, and whether it may do what needs the role.
-func (a *API) admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, error) {
+func (a *access) admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, error) {
 	p := auth.Principal{Role: auth.Admin}
-	if a.options.Tokens != nil {
+	if a.tokens != nil {
 		var ok bool
 		secret := secretOf(r)
-		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > auth.Anonymous {
+		if p, ok = a.tokens.Authenticate(secret); !ok && role > auth.Anonymous {
 			w.Header().Add("WWW-Authenticate", `Bearer realm="holdfast"`)
 			if secret == "" {
 				return nil, reply.NewProblem("token", "send a token: Authorization: Bearer TOKEN")
@@ -45,8 +51,8 @@ func secretOf(r *http.Request) string {
 
 // checkHost refuses, where there are no tokens, a name that is not known here: a web page could
 // give its own name our address, and then it is of the same origin.
-func (a *API) checkHost(r *http.Request) error {
-	if a.options.Tokens != nil {
+func (a *access) checkHost(r *http.Request) error {
+	if a.tokens != nil {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(r.Host)
@@ -54,7 +60,7 @@ func (a *API) checkHost(r *http.Request) error {
 		host = r.Host
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
-	if host == "localhost" || net.ParseIP(host) != nil || slices.Contains(a.options.Hosts, host) {
+	if host == "localhost" || net.ParseIP(host) != nil || slices.Contains(a.hosts, host) {
 		return nil
 	}
 	return reply.NewProblem("host", "a server without tokens accepts only an IP address or localhost as Host, not %.100q", r.Host)

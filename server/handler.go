@@ -18,13 +18,11 @@ import (
 
 // API is the http.Handler of the API. Make it with [Handler], and close it.
 type API struct {
-	options Options
-	mux     *http.ServeMux
+	router
 	guard   *http.CrossOriginProtection
 	store   *outage.Watch
 	streams *stream.Streams
 	waiting *limit.Gate     // requests for a lease, which may wait: apart, so that they keep no renewal out
-	busy    *limit.Gate     // other requests
 	life    context.Context // ends when streams are to end
 	close   func()
 }
@@ -52,11 +50,12 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	}, life.Done())
 	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(admin, store, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
-		options: v, mux: http.NewServeMux(), guard: http.NewCrossOriginProtection(), store: store, life: life, close: end,
+		router: router{access{v.Tokens, v.Hosts}, v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
+		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,
 		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: v.limits(v.MaxStream), Grace: v.Grace},
-		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"), busy: limit.NewGate(v.MaxRequests, "requests in progress"),
+		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"),
 	}
-	a.routes(leases)
+	routes(a, leases)
 	return a, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/lease"
+	"github.com/holdfast-go/holdfast/server/internal/limit"
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 	"github.com/holdfast-go/holdfast/server/internal/terraform"
 )
@@ -19,7 +20,15 @@ type action struct {
 	counts  bool // it counts itself what is under way
 }
 
-func (a *API) routes(leases *lease.Leases) {
+// router calls what serves a path.
+type router struct {
+	access
+	options Options
+	mux     *http.ServeMux
+	busy    *limit.Gate // requests, but those that are counted apart
+}
+
+func routes(a *API, leases *lease.Leases) {
 	names, v := leases.Names, &a.options
 	byRequest := lease.NewByRequest(leases, a.waiting, v.limits(v.MaxWait), v.BasePath)
 	tf := terraform.New(leases, v.TerraformTTL)
@@ -39,7 +48,7 @@ func (a *API) routes(leases *lease.Leases) {
 	a.route("/v1/terraform/{name...}", map[string]action{"LOCK": lock, "POST": lock, "UNLOCK": unlock, "DELETE": unlock})
 	a.route("/openapi.json", map[string]action{"GET": {auth.Anonymous, false, serveOpenAPI, false}})
 	a.route("/healthz", map[string]action{"GET": {auth.Anonymous, false, health, false}})
-	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, a.ready, false}})
+	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, ready(a), false}})
 	if m := v.Metrics; m != nil {
 		a.route("/metrics", map[string]action{"GET": {auth.Viewer, false, func(w http.ResponseWriter, r *http.Request) error {
 			m.ServeHTTP(w, r)
@@ -51,7 +60,7 @@ func (a *API) routes(leases *lease.Leases) {
 
 // route serves a path. The mux does not know of methods, for it would answer a wrong
 // one by itself, and not with a problem.
-func (a *API) route(path string, methods map[string]action) {
+func (a *router) route(path string, methods map[string]action) {
 	a.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
@@ -72,7 +81,7 @@ func (a *API) route(path string, methods map[string]action) {
 	})
 }
 
-func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) error {
+func (a *router) perform(act action, w http.ResponseWriter, r *http.Request) error {
 	r, err := a.admit(w, r, act.role)
 	switch {
 	case err != nil:
@@ -90,7 +99,7 @@ func (a *API) perform(act action, w http.ResponseWriter, r *http.Request) error 
 }
 
 // pages serves what is not the API's own.
-func (a *API) pages(w http.ResponseWriter, r *http.Request) {
+func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 	if a.options.Pages == nil || strings.HasPrefix(r.URL.Path, "/v1/") {
 		reply.Error(w, reply.NewProblem("not-found", "no such path; /openapi.json lists all paths"))
 		return

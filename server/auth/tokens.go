@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
@@ -100,10 +99,10 @@ func (t *Tokens) load() error {
 const grain = 2 * time.Second
 
 func parseTokens(data []byte) (list []token, err error) {
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		fields := strings.Fields(line)
@@ -119,9 +118,6 @@ func parseTokens(data []byte) (list []token, err error) {
 			return nil, fmt.Errorf("line %d: the second word must be the SHA-256 of a token, 64 hexadecimal digits, never the token itself", n)
 		}
 		list = append(list, token{role, [sha256.Size]byte(sum), strings.Join(fields[2:], " ")})
-	}
-	if err := lines.Err(); err != nil {
-		return nil, err
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("the file has no token: add one")

@@ -53,7 +53,7 @@ var serverMutants = []mutant{
 	{guard: "http: a key is of its token", file: "server/auth/tokens.go", pkg: "./server", name: "TestKeyIsOfAToken",
 		edits: []string{"Principal{v.label, v.role, v.hash}", "Principal{v.label, v.role, [32]byte{}}"}},
 	{guard: "http: who waits keeps no renewal out", file: "server/handler.go", pkg: "./server", name: "TestWaitersAreBounded",
-		edits: []string{"	a.routes(leases)\n", "	a.busy = a.waiting\n	a.routes(leases)\n"}},
+		edits: []string{"	routes(a, leases)\n", "	a.busy = a.waiting\n	routes(a, leases)\n"}},
 	{guard: "http: one token has half", file: "server/internal/limit/gate.go", pkg: "./server", name: "TestWaitersAreBounded",
 		edits: []string{"c.of[id] >= half:", "false:"}},
 	{guard: "http: a client that takes nothing keeps what it was told", file: "server/internal/stream/stream.go", pkg: "./server", name: "TestStreamIsStuck",

@@ -26,7 +26,7 @@ type Admin interface {
 	Steal(ctx context.Context, name, hash, reason string) error
 }
 
-// Names are the names of a store, as the server sees them.
+// Names are the names of a store, as the server sees them. Its handlers are in handlers.go.
 type Names struct {
 	Admin   Admin
 	store   *outage.Watch

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -37,12 +38,12 @@ type lockInfo struct {
 // Terraform leaves in the store.
 const label = "terraform/"
 
+// plain is an ID that can stand in an owner as it is.
+var plain = regexp.MustCompile(`^[0-9a-zA-Z-]{0,40}$`)
+
 // labelOf is the beginning of the owner of the lock with an ID.
 func labelOf(id string) string {
-	plain := func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-'
-	}
-	if len(id) > 40 || strings.ContainsFunc(id, plain) {
+	if !plain.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:16])
 	}

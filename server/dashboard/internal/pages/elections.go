@@ -9,13 +9,7 @@ import (
 // electionsPage lists who leads.
 type electionsPage struct {
 	Filter    string
-	Elections []electionRow
-}
-
-// electionRow is one election.
-type electionRow struct {
-	Row  lockRow
-	Term int64
+	Elections []lockRow
 }
 
 // Elections is the list of elections.
@@ -23,7 +17,7 @@ func Elections(_ *Board, r *http.Request, p *seen.Picture) Content {
 	page := &electionsPage{Filter: r.URL.Query().Get("q")}
 	for _, l := range p.Locks {
 		if l.Term > 0 && l.Matches(page.Filter) && len(page.Elections) < 5*pageSize {
-			page.Elections = append(page.Elections, electionRow{newRow(l), l.Term})
+			page.Elections = append(page.Elections, newRow(l))
 		}
 	}
 	return Content{template: "elections", title: "Elections", active: "Elections", look: true, data: page}

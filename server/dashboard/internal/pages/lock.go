@@ -19,7 +19,6 @@ type lockPage struct {
 	Row      lockRow
 	Kind     string
 	Use      string // of a shared kind: how much of it is used
-	Term     int64
 	Token    int64
 	Holders  []holderCard
 	Waiters  []waiterRow
@@ -150,7 +149,7 @@ func newLockPage(b *Board, p *seen.Picture, name string) (Content, *lockPage) {
 		return c, page
 	}
 	page.Row, page.Findings, page.Healthy, page.Token = newRow(l), l.Findings, l.Healthy, l.Token
-	page.Kind, page.Term = view.KindName(l.State), l.Term
+	page.Kind = view.KindName(l.State)
 	if l.Size > 0 {
 		page.Use = strconv.Itoa(l.Used) + " of " + show.Plural(l.Size, "permit")
 	}

@@ -13,6 +13,7 @@ import (
 type lockRow struct {
 	Name    string
 	Kind    string // "" of a mutex
+	Term    int64
 	State   string // held, free, cooldown, unreadable
 	Owner   string // "" where nobody holds it
 	Others  string // "and 3 more", of a shared kind
@@ -31,7 +32,7 @@ type since struct {
 func newSince(d time.Duration) since { return since{show.Length(d), d.Milliseconds()} }
 
 func newRow(l *seen.Lock) lockRow {
-	row := lockRow{Name: l.Name, State: "free", Waiting: l.Waiting, Problem: l.Worst()}
+	row := lockRow{Name: l.Name, Term: l.Term, State: "free", Waiting: l.Waiting, Problem: l.Worst()}
 	if kind := view.KindName(l.State); kind != string(holdfast.KindMutex) {
 		row.Kind = kind
 	}

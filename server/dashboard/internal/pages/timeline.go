@@ -17,12 +17,9 @@ import (
 // timeline is who held a name when.
 type timeline struct {
 	From, To *show.Stamp
-	Lanes    []lane
+	Lanes    [][]bar   // the bars of a lane do not overlap
 	Holds    []holdRow // the newest first
 }
-
-// lane is a line of bars that do not overlap.
-type lane struct{ Bars []bar }
 
 // bar is a hold; its place is in percent.
 type bar struct {
@@ -102,13 +99,13 @@ const slack = 100 * time.Millisecond
 func (t *timeline) place(b bar, from time.Time) {
 	for i := range t.Lanes {
 		l := &t.Lanes[i]
-		if last := l.Bars[len(l.Bars)-1]; last.ends.Sub(from) <= slack {
-			l.Bars = append(l.Bars, b)
+		if last := (*l)[len(*l)-1]; last.ends.Sub(from) <= slack {
+			*l = append(*l, b)
 			return
 		}
 	}
 	if len(t.Lanes) < mostLanes {
-		t.Lanes = append(t.Lanes, lane{[]bar{b}})
+		t.Lanes = append(t.Lanes, []bar{b})
 	}
 }
 
