@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Adopt continues a hold that another process gave away with [Lease.Export], and
@@ -65,14 +66,14 @@ func (c *core) adopt(w *caller, x *exported, k *keyspace.Keys, who *candidate) e
 }
 
 // notAdopted: somebody else has adopted it, or it is over.
-func (l *line) notAdopted(a answer) {
-	lost := &LostError{Name: l.name, Cause: Gone, Reason: a.reason}
+func (l *line) notAdopted(a wire.Answer) {
+	lost := &LostError{Name: l.name, Cause: Gone, Reason: a.Reason}
 	switch {
-	case a.word == "revoked":
+	case a.Word == "revoked":
 		lost.Cause = Revoked
-	case a.word == "stolen":
+	case a.Word == "stolen":
 		lost.Cause = Stolen
-	case a.holder != "":
+	case a.Holder != "":
 		lost.Cause = Taken
 	}
 	l.reject(lost)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // While a slot of a Redis Cluster moves key by key, a name's keys may be on two
@@ -42,7 +43,7 @@ func idsOf(call driver.Call, former int) []string {
 
 // parted tells the refusal of a script whose keys are on two servers.
 func parted(err error) bool {
-	said, ok := asServerError(err)
+	said, ok := wire.AsServerError(err)
 	return ok && strings.HasPrefix(string(said), "TRYAGAIN")
 }
 

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -9,14 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-var errNoAnswer, strideText = errors.New("no answer in time"), itoa(firstStride)
+var strideText = itoa(firstStride)
 
-const (
-	asleep = time.Second     // a poll that is this late shows that the process was frozen
-	window = 2 * time.Second // the longest claim window, see part/hand_over.lua
-)
+const asleep = time.Second // a poll that is this late shows that the process was frozen
 
 // ask sends the first lock for an id, or the first that waits.
 func (l *line) ask(now clock.Instant) {
@@ -70,10 +67,10 @@ func (l *line) overdue(r *request, now clock.Instant) {
 		return
 	}
 	l.asking = nil
-	l.failed(errNoAnswer, r.sent, now)
+	l.failed(wire.ErrNoAnswer, r.sent, now)
 }
 
-func (r *request) lockAnswered(a answer, err error, now clock.Instant) {
+func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	defer l.c.saidGoodbye(t.id)
 	if err == nil {
@@ -92,11 +89,11 @@ func (r *request) lockAnswered(a answer, err error, now clock.Instant) {
 	ended := t.phase == leaving || t.phase == past // it may have run after the unlock or the cancel
 	switch {
 	case err != nil:
-		_, refused := asServerError(err)
-		t.lost = t.lost || late(err)
+		_, refused := wire.AsServerError(err)
+		t.lost = t.lost || wire.MayStillRun(err)
 		l.refusedUnwritten(t, err)
 		if newest && asking {
-			if together := refused && l.unbundle(); !together || passing(err) { // else it may be about another name
+			if together := refused && l.unbundle(); !together || wire.Transient(err) { // else it may be about another name
 				l.failed(err, r.sent, now)
 			}
 			l.step(now)
@@ -104,22 +101,22 @@ func (r *request) lockAnswered(a answer, err error, now clock.Instant) {
 			l.c.cancelFor(t, now)
 		}
 		return
-	case a.word == "granted":
+	case a.Word == "granted":
 		l.lockGranted(r, a, now)
 		return
-	case ended && (a.word == "queued" || a.word == "again"):
+	case ended && (a.Word == "queued" || a.Word == "again"):
 		l.c.cancelID(t.id, l, now)
 		return
 	case !asking:
 		return
 	}
 	l.failing = 0
-	l.c.ghost(a.holder, now) // a failover brought it back
-	if a.word == "passed" {
+	l.c.ghost(a.Holder, now) // a failover brought it back
+	if a.Word == "passed" {
 		l.unbundle()
 	}
 	l.bundle = nil
-	switch a.word {
+	switch a.Word {
 	case "passed": // who else stands here asks for this name alone
 	case "held":
 		l.refused(a, now)
@@ -138,17 +135,17 @@ func (r *request) lockAnswered(a answer, err error, now clock.Instant) {
 	case "too many":
 		l.tooMany(a)
 	default:
-		l.failed(fmt.Errorf("lock was answered %q", a.word), r.sent, now)
+		l.failed(fmt.Errorf("lock was answered %q", a.Word), r.sent, now)
 	}
 	l.step(now)
 }
 
-func (l *line) lockGranted(r *request, a answer, now clock.Instant) {
+func (l *line) lockGranted(r *request, a wire.Answer, now clock.Instant) {
 	if x := l.takes; x != nil && l.c.tenures[x.id] != nil { // it was our own
 		l.c.tenures[x.id].stolen(x.reason, now)
 	}
 	l.c.granted(r.tenure, grant{
-		base: a.base, size: a.size, waiting: a.waiting,
+		base: a.Base, size: a.Size, waiting: a.Waiting,
 		start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
 	}, now)
 }
@@ -156,7 +153,7 @@ func (l *line) lockGranted(r *request, a answer, now clock.Instant) {
 // refusedUnwritten: Redis refused a lock before its first write. If that was all that was
 // ever asked for the id, Redis does not know it and nothing is to be cancelled.
 func (l *line) refusedUnwritten(t *tenure, err error) {
-	if !unwritten(err) {
+	if !wire.Unwritten(err) {
 		return
 	}
 	t.open--
@@ -166,9 +163,9 @@ func (l *line) refusedUnwritten(t *tenure, err error) {
 }
 
 // refused: a lock that does not wait found the name held.
-func (l *line) refused(a answer, now clock.Instant) {
+func (l *line) refused(a wire.Answer, now clock.Instant) {
 	l.tenure.tried = true
-	l.seen = a.lastSeen(now)
+	l.seen = seenIn(a, now)
 	l.rejectTries(now)
 	if l.tenure.phase == queued || l.wake.refused && !l.wake.up { // while the subscription is broken
 		l.wake.want()
@@ -177,17 +174,17 @@ func (l *line) refused(a answer, now clock.Instant) {
 }
 
 // queued notes a place in the line and when to look again.
-func (l *line) queued(t *tenure, a answer, sent, now clock.Instant) {
-	moved := a.inserted && t.listed && !t.missed
-	anew := a.inserted && !t.listed
-	t.phase, t.listed, t.score, t.late = queued, true, a.score, 0
-	l.seen = a.lastSeen(now)
+func (l *line) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
+	moved := a.Inserted && t.listed && !t.missed
+	anew := a.Inserted && !t.listed
+	t.phase, t.listed, t.score, t.late = queued, true, a.Score, 0
+	l.seen = seenIn(a, now)
 	if l.wake.heardSince(sent) && sent >= t.pair.sent {
-		t.pair = exchange{sent: sent, server: a.server}
+		t.pair = exchange{sent: sent, server: a.Server}
 	}
 	l.rejectTries(now)
 	l.c.badge.show(now)
-	lonely := !a.heard || moved
+	lonely := !a.Listening || moved
 	if lonely && l.wake.heardSince(sent) {
 		l.wake.doubt(now)
 	}
@@ -198,7 +195,7 @@ func (l *line) queued(t *tenure, a answer, sent, now clock.Instant) {
 	if t.missed || l.wake.up && !l.wake.heardSince(sent) { // the answer may be older than that push, or than the subscription
 		t.missed, t.listed, l.askAt = false, false, now
 	}
-	l.c.emit(Queued{Name: l.name, Position: int(a.position), Holder: labelOf(a.holder), Remaining: a.pttl, Joined: anew})
+	l.c.emit(Queued{Name: l.name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: anew})
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
@@ -211,33 +208,33 @@ const (
 	// The holder may hand over to a frozen process, and tell a second frozen one when to
 	// look. So those near the front look within a claim window and most of the second
 	// for which a free name may be idle.
-	lookNear = window + 900*time.Millisecond
+	lookNear = wire.ClaimWindow + 900*time.Millisecond
 )
 
 // lookAgain is how long a waiter trusts to pushes before it asks again by itself: until the
 // holder's expiry, and lookEach longer for each waiter in front. A foreign holder and an
 // expiry that never comes send no push: they are polled.
-func (l *line) lookAgain(a answer, lonely bool, now clock.Instant) time.Duration {
-	_, ours := keyspace.ParseID(a.holder)
-	foreign := !ours && !keyspace.IsCooldown(a.holder)
-	if a.pttl < 0 && a.pttl != gone {
+func (l *line) lookAgain(a wire.Answer, lonely bool, now clock.Instant) time.Duration {
+	_, ours := keyspace.ParseID(a.Holder)
+	foreign := !ours && !keyspace.IsCooldown(a.Holder)
+	if a.PTTL < 0 && a.PTTL != gone {
 		foreign = true
 		l.orphaned(a, now)
 	} else {
 		l.orphan = orphan{}
 	}
 	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
-		return l.poll(a.position)
+		return l.poll(a.Position)
 	}
 	switch {
 	case l.shared != nil:
-		a.pttl = a.look
-	case a.look > 0: // it has just handed over, and looks as the head does
-		a.position = 0
-	case a.position > 1 && a.position < nearFront: // who stands at 1 is told by the hand-over
-		a.pttl = min(a.pttl, lookNear)
+		a.PTTL = a.PollIn
+	case a.PollIn > 0: // it has just handed over, and looks as the head does
+		a.Position = 0
+	case a.Position > 1 && a.Position < nearFront: // who stands at 1 is told by the hand-over
+		a.PTTL = min(a.PTTL, lookNear)
 	}
-	wait := min(max(a.pttl, 0), 15*time.Second) + time.Duration(min(a.position, int64(lookLongest/lookEach)))*lookEach
+	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(lookLongest/lookEach)))*lookEach
 	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), lookLongest)
 }
 
@@ -263,20 +260,20 @@ func (l *line) poll(position int64) time.Duration {
 // failed notes that a request for the name was not answered or refused, and
 // sends the callers home when that lasts, or when it will not pass.
 func (l *line) failed(err error, since, now clock.Instant) {
-	err = notTheCallers(err)
+	err = wire.WithoutContext(err)
 	if l.failing == 0 {
 		l.failing, l.backoff = since, 10*time.Millisecond
 	}
 	l.slept(since.Add(l.c.options.attempt()), now)
 	l.trouble = err
-	if !passing(err) {
+	if !wire.Transient(err) {
 		l.failing = 0
-		l.reject(&storeError{l.name, nil, err})
+		l.reject(wire.Failure(l.name, nil, err))
 		return
 	}
 	if now >= l.failing.Add(l.c.options.patience()) {
 		l.failing = 0
-		l.reject(&storeError{l.name, ErrUnreachable, err})
+		l.reject(wire.Failure(l.name, ErrUnreachable, err))
 		return
 	}
 	l.askAt = now.Add(l.backoff/2 + l.c.jitter(l.backoff))
@@ -388,7 +385,7 @@ func (l *line) tell(err error) {
 	}
 }
 
-func (r *request) unlockAnswered(a answer, err error, now clock.Instant) {
+func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	if l.unlocking != r || l.tenure != t || t.phase != leaving {
 		return // an earlier one was answered, or it was too late
@@ -397,13 +394,13 @@ func (r *request) unlockAnswered(a answer, err error, now clock.Instant) {
 	fresh := l.fresh
 	switch {
 	case err != nil:
-		if !passing(err) {
-			l.tell(&storeError{l.name, ErrUnknown, err})
+		if !wire.Transient(err) {
+			l.tell(wire.Failure(l.name, ErrUnknown, err))
 		}
 		l.failedLeaving(err, r.sent, now)
 		l.arm(now)
 		return
-	case a.word == "again":
+	case a.Word == "again":
 		if l.shared == nil {
 			t.unlocks-- // it has released nothing; shared_unlock has
 		}
@@ -415,32 +412,32 @@ func (r *request) unlockAnswered(a answer, err error, now clock.Instant) {
 	// that, or where L may have expired on the way.
 	t.minHold.until = 0 // L rests, or is not ours
 	l.departed(l.wasGone(t, a), now)
-	if a.word == "dropped" { // the line has yet to move
+	if a.Word == "dropped" { // the line has yet to move
 		l.c.moveLine(t.id, l, now)
 	}
-	if a.word == "not held" && a.holder == "" && r.call.Script == script.Cooldown { // which moves no line
+	if a.Word == "not held" && a.Holder == "" && r.call.Script == script.Cooldown { // which moves no line
 		l.c.moveLine(t.id, l, now)
 	}
 	switch {
 	case fresh == nil:
-	case a.word == "granted":
+	case a.Word == "granted":
 		l.c.granted(fresh, grant{
-			base: a.base, size: a.size, waiting: a.waiting,
+			base: a.Base, size: a.Size, waiting: a.Waiting,
 			start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
 		}, now)
 		return
-	case a.word == "queued":
+	case a.Word == "queued":
 		l.queued(fresh, a, r.sent, now)
 	}
 	l.step(now)
 }
 
 // wasGone is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
-func (l *line) wasGone(t *tenure, a answer) error {
-	if a.word != "not held" || t.unlocks > 1 || !l.c.unrepeated() || l.c.clock.Exact() >= t.ends() {
+func (l *line) wasGone(t *tenure, a wire.Answer) error {
+	if a.Word != "not held" || t.unlocks > 1 || !l.c.unrepeated() || l.c.clock.Exact() >= t.ends() {
 		return nil
 	}
-	if a.holder != "" {
+	if a.Holder != "" {
 		return &LostError{Name: l.name, Cause: Taken}
 	}
 	return &LostError{Name: l.name, Cause: Gone}
@@ -467,17 +464,17 @@ func (l *line) failedLeaving(err error, since, now clock.Instant) {
 func (l *line) tickLeaving(now clock.Instant) {
 	if r := l.unlocking; r != nil && now >= r.sent.Add(r.attempt) {
 		l.unlocking = nil
-		l.failedLeaving(errNoAnswer, r.sent, now)
+		l.failedLeaving(wire.ErrNoAnswer, r.sent, now)
 	}
 	if l.told != nil && now >= l.tellBy {
-		l.tell(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)})
+		l.tell(wire.Failure(l.name, ErrUnknown, or(l.trouble, wire.ErrNoAnswer)))
 	}
 	if l.failing > 0 && now >= l.failing.Add(l.c.options.patience()) {
-		l.reject(&storeError{l.name, ErrUnreachable, l.trouble})
+		l.reject(wire.Failure(l.name, ErrUnreachable, l.trouble))
 	}
 	switch {
 	case now >= l.tenure.gone():
-		l.departed(&storeError{l.name, ErrUnknown, or(l.trouble, errNoAnswer)}, now)
+		l.departed(wire.Failure(l.name, ErrUnknown, or(l.trouble, wire.ErrNoAnswer)), now)
 	case l.unlocking == nil && now >= l.askAt:
 		l.sendUnlock(now)
 	}

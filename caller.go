@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // caller is one call of Lock or TryLock that has not got its answer.
@@ -76,7 +77,7 @@ func (c *core) waitedInVain(w *caller, ended error) error {
 	if ended != context.DeadlineExceeded || !w.listed || w.line.failing == 0 || w.line.trouble == nil { //nolint:errorlint // that very one
 		return ended
 	}
-	return &storeError{w.line.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, w.line.trouble)}
+	return wire.Failure(w.line.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, w.line.trouble))
 }
 
 // longestGoodbye is how long a call whose context has ended waits, in all, until Redis

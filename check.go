@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Check is one finding of [Client.Check].
@@ -74,13 +75,13 @@ func (c *core) check(ctx context.Context) []Check {
 func broken(name string, err error) Check {
 	check := Check{Name: name, State: CheckFail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
 	var strange odd
-	switch said, _ := asServerError(err); {
+	switch said, _ := wire.AsServerError(err); {
 	case strings.HasPrefix(string(said), "OOM"):
 		check.Fix = "raise maxmemory, or delete keys that no program needs"
 	case strings.HasPrefix(string(said), "READONLY"):
 		check.Fix = "use the address of the master, or of Sentinels (sentinel://)"
 	}
-	if _, said := asServerError(err); !said && !errors.As(err, &strange) {
+	if _, said := wire.AsServerError(err); !said && !errors.As(err, &strange) {
 		check.Fix = "check that the server runs, and its address, port, TLS and firewalls"
 		check.Finding = "no answer: " + check.Finding
 	}
@@ -175,7 +176,7 @@ func unsaid(name, what string) Check {
 // judgeTime compares round trips with the ttl: what is pushed or renewed has to
 // arrive well before it ends.
 func (c *core) judgeTime(slowest time.Duration) Check {
-	life := min(c.options.TTL, window)
+	life := min(c.options.TTL, wire.ClaimWindow)
 	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; it must stay well below %v", slowest.Round(10*time.Microsecond), life)}
 	switch {
 	case slowest > life/3:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // judgeServer says what kind of server it is, and whether it takes writes.
@@ -59,7 +60,7 @@ func lackingRights(commands []string) string {
 	var rights []string
 	channels := false
 	for _, command := range commands {
-		rights = append(rights, commandRights([]string{command}))
+		rights = append(rights, wire.CommandRights([]string{command}))
 		channels = channels || strings.HasSuffix(command, "publish") || strings.HasSuffix(command, "subscribe")
 	}
 	text := strings.Join(rights, " ")

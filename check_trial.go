@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // trial locks a name that nobody else uses, with the very scripts, step by step
@@ -60,8 +61,8 @@ func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]s
 		keys = t.keys.ToRenew()
 	}
 	reply, err := t.c.evalBounded(ctx, driver.Call{Script: s, Keys: keys, Args: args})
-	if said, ok := asServerError(err); ok {
-		err = explain(said, t.keys.Lock())
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, t.keys.Lock())
 	} else {
 		t.silent = err
 	}
@@ -75,15 +76,15 @@ func (t *trial) step(ctx context.Context, want string, s *driver.Script, args ..
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	t.wrote = true
-	a, err := decodeAnswer(reply)
+	a, err := wire.DecodeAnswer(reply)
 	if err != nil {
 		return odd(fmt.Sprintf("%s: %v", s.Name, err))
 	}
-	if a.refused != "" {
-		t.refused = a.refused
+	if a.Refused != "" {
+		t.refused = a.Refused
 	}
-	if a.word != want {
-		return odd(fmt.Sprintf("%s was answered %q, not %q: another program deletes keys, or the server is not Redis", s.Name, a.word, want))
+	if a.Word != want {
+		return odd(fmt.Sprintf("%s was answered %q, not %q: another program deletes keys, or the server is not Redis", s.Name, a.Word, want))
 	}
 	return nil
 }
@@ -215,7 +216,7 @@ func (t *trial) hears(ctx context.Context, kind, id string) bool {
 	for {
 		select {
 		case payload := <-t.pushed:
-			if m, err := decodeMessage(payload); err == nil && m.kind == kind && m.id == id {
+			if m, err := wire.DecodePush(payload); err == nil && m.Kind == kind && m.ID == id {
 				return true
 			}
 		case <-ctx.Done():
@@ -232,10 +233,10 @@ func (t *trial) subscribe(ctx context.Context) (driver.Subscription, error) {
 		default:
 		}
 	})
-	if said, ok := asServerError(err); ok {
-		err = explain(said, "")
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, "")
 	}
-	return sub, notTheCallers(err)
+	return sub, wire.WithoutContext(err)
 }
 
 // ping asks whether the subscription is alive, as waiters do every few seconds.
@@ -248,10 +249,10 @@ func (t *trial) ping(ctx context.Context, sub driver.Subscription) error {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		err = notTheCallers(ctx.Err())
+		err = wire.WithoutContext(ctx.Err())
 	}
-	if said, ok := asServerError(err); ok {
-		err = explain(said, "")
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, "")
 	}
 	if err != nil {
 		return fmt.Errorf("ping: %w", err)
@@ -270,8 +271,8 @@ func (t *trial) list(ctx context.Context) Check {
 		if err == nil {
 			break
 		}
-		if said, ok := asServerError(err); ok {
-			err = explain(said, "")
+		if said, ok := wire.AsServerError(err); ok {
+			err = wire.Explain(said, "")
 		}
 		return Check{
 			Name: "list", State: CheckWarn, Finding: err.Error(),
@@ -293,9 +294,9 @@ func (t *trial) time(ctx context.Context) []Check {
 		sent := time.Now()
 		reply, err := t.eval(ctx, script.UnlockKeyOnly, t.id())
 		took := time.Since(sent)
-		var a answer
+		var a wire.Answer
 		if err == nil {
-			a, err = decodeAnswer(reply)
+			a, err = wire.DecodeAnswer(reply)
 		}
 		if err != nil {
 			return []Check{broken("round trip", err)}
@@ -303,7 +304,7 @@ func (t *trial) time(ctx context.Context) []Check {
 		slowest = max(slowest, took)
 		if took < shortest {
 			shortest = took
-			ahead = beyond(time.UnixMicro(a.server), sent.Round(0), took)
+			ahead = beyond(time.UnixMicro(a.Server), sent.Round(0), took)
 		}
 	}
 	return []Check{t.c.judgeTime(slowest), judgeClock(ahead)}

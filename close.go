@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // noticeDrop ends a Client that the program drops. In a bubble it can't: nothing outside may
@@ -74,7 +75,7 @@ func (c *core) close() error {
 	c.closed, c.gone = true, make(chan struct{})
 	err := c.shutDown()
 	if err != nil {
-		c.left = &storeError{"close", ErrUnknown, err}
+		c.left = wire.Failure("close", ErrUnknown, err)
 	}
 	close(c.gone) // before OnEvent is waited for, which may call Close
 	c.awaitTold()
@@ -155,7 +156,7 @@ func (l *line) shut() (calls []chore) {
 	if u := l.turn; u != nil {
 		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Closed}, now)
 	}
-	l.tell(&storeError{l.name, ErrUnknown, ErrClosed})
+	l.tell(wire.Failure(l.name, ErrUnknown, ErrClosed))
 	for _, t := range []*tenure{l.tenure, l.fresh} {
 		if t == nil {
 			continue
@@ -234,7 +235,7 @@ func undoAt(ctx context.Context, store driver.Store, calls []driver.Call) error 
 		for wait := 5 * time.Millisecond; ; wait *= 2 {
 			var err error
 			calls, err = undoOnce(ctx, store, calls)
-			if err != nil && !passing(err) {
+			if err != nil && !wire.Transient(err) {
 				refused = err
 			}
 			if len(calls) == 0 || ctx.Err() != nil {
@@ -264,7 +265,7 @@ func undoOnce(ctx context.Context, store driver.Store, calls []driver.Call) (aga
 		for i, r := range store.EvalAll(ctx, batch) {
 			switch {
 			case r.Err != nil:
-				if !passing(r.Err) {
+				if !wire.Transient(r.Err) {
 					err = r.Err
 					continue // it would be refused again
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // What gathers is mostly about names that nobody else wants. One script does all of
@@ -88,7 +89,7 @@ func (c *core) performCrowd(crowd, rest []*request) {
 	defer cancel()
 	results := c.evalCalls(ctx, calls)
 	all := results[0]
-	_, refused := asServerError(all.Err) // then nothing was written that may not be asked for again
+	_, refused := wire.AsServerError(all.Err) // then nothing was written that may not be asked for again
 	c.mu.Lock()
 	c.gathering.underWay--
 	now := c.clock.Now()

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Details describe the process of a Client to people. Users with read access to Redis
@@ -157,8 +158,8 @@ func (b *badge) write() {
 		return
 	}
 	b.warned = true
-	if said, ok := asServerError(err); ok {
-		err = explain(said, "")
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, "")
 	}
 	c.warn("holdfast: could not write Options.Details; locks work without them", "error", err)
 }

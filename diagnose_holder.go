@@ -3,6 +3,8 @@ package holdfast
 import (
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // aboutHolders says how those who hold a name do: ours, with an expiry.
@@ -92,7 +94,7 @@ const (
 // life is the ttl that a holder was given: until the first renewal of a pushed grant,
 // the claim window.
 func (s *State) life(h *Holder) time.Duration {
-	w := min(h.TTL, window)
+	w := min(h.TTL, wire.ClaimWindow)
 	if h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
 		return w // it may have had no time to renew
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Downgrade makes a writer's lease of an [RWMutex] a reader's lease, with no other
@@ -54,7 +55,7 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 	c.mu.Lock()
 	if l.kind() != kindOf(letter) {
 		defer c.unlock()
-		return &storeError{l.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(l.kind(), 0))}
+		return wire.Failure(l.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(l.kind(), 0)))
 	}
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
@@ -88,7 +89,7 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &storeError{l.name, ErrUnknown, or(s.smaller.failed, errNoAnswer)}
+	return wire.Failure(l.name, ErrUnknown, or(s.smaller.failed, wire.ErrNoAnswer))
 }
 
 // keep gives the tenure another id, of a smaller weight. The nonce stays: an order by
@@ -161,11 +162,11 @@ func (r *request) overtaken() bool {
 
 // lockOvertaken undoes what a lock of a former id may have left.
 func (l *line) lockOvertaken(t *tenure, err error, now clock.Instant) {
-	if _, refused := asServerError(err); refused {
+	if _, refused := wire.AsServerError(err); refused {
 		return
 	}
 	if t.phase == past {
-		t.lost = t.lost || late(err)
+		t.lost = t.lost || wire.MayStillRun(err)
 		l.c.cancelFor(t, now)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Election chooses one of many candidates to lead until it resigns or its term is lost.
@@ -54,7 +55,7 @@ type ValueError struct {
 }
 
 func (e *ValueError) Error() string {
-	return fmt.Sprintf("holdfast: value %q %s", shorten(e.Value), e.Reason)
+	return fmt.Sprintf("holdfast: value %q %s", keyspace.Shorten(e.Value), e.Reason)
 }
 
 // Unwrap returns [ErrValue].
@@ -279,11 +280,11 @@ func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Dura
 	}
 	reply, err := c.evalWithin(ctx, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil}, limit)
 	if err != nil {
-		return Leader{}, unanswered(e.name, k.Lock(), err)
+		return Leader{}, wire.Unanswered(e.name, k.Lock(), err)
 	}
 	leader, err := c.decodeLeader(reply)
 	if err != nil {
-		return Leader{}, &storeError{e.name, nil, err}
+		return Leader{}, wire.Failure(e.name, nil, err)
 	}
 	return leader, nil
 }
@@ -297,7 +298,7 @@ func (c *core) decodeLeader(reply []string) (Leader, error) {
 	pttl, err := strconv.ParseInt(reply[3], 10, 64)
 	term, err2 := strconv.ParseInt(reply[4], 10, 64)
 	number, err3 := strconv.ParseInt(reply[5], 10, 64)
-	if errors.Join(err, err2, err3) != nil || pttl < -2 || pttl > maxToken || term < 0 || term > maxToken || number < 0 {
+	if errors.Join(err, err2, err3) != nil || pttl < -2 || pttl > wire.MaxToken || term < 0 || term > wire.MaxToken || number < 0 {
 		return Leader{}, errLeader
 	}
 	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // EnsureHeld asks Redis once whether the lease is held, and renews it. Call it before a
@@ -87,30 +88,30 @@ func (l *line) check(t *tenure, now clock.Instant) *request {
 	return r
 }
 
-func (r *request) checkAnswered(a answer, err error, now clock.Instant) {
+func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
 	if renews {
 		t.renewal = nil
 	}
-	if r.overtaken() && err == nil && a.word != "ours" {
-		err = errNoAnswer // the id that it bore has been replaced
+	if r.overtaken() && err == nil && a.Word != "ours" {
+		err = wire.ErrNoAnswer // the id that it bore has been replaced
 	}
 	if t.phase == holding {
 		switch {
-		case err == nil && a.word == "ours":
+		case err == nil && a.Word == "ours":
 			t.isOurs(r.sent)
 			l.restUnlessAsked(t)
 			r.until = clock.Never
-			if a.pttl >= 0 { // else somebody took the expiry away
-				r.until = clock.Deadline(r.sent, a.pttl)
+			if a.PTTL >= 0 { // else somebody took the expiry away
+				r.until = clock.Deadline(r.sent, a.PTTL)
 			}
-		case err == nil && (a.word == "lost" || a.word == "stolen"):
+		case err == nil && (a.Word == "lost" || a.Word == "stolen"):
 			l.lose(t, a, now)
-		case err == nil && a.word == "revoked":
-			l.retire(Revoked, a.reason, now)
+		case err == nil && a.Word == "revoked":
+			l.retire(Revoked, a.Reason, now)
 		case err == nil:
-			err = fmt.Errorf("held was answered %q", a.word)
+			err = fmt.Errorf("held was answered %q", a.Word)
 		}
 		if renews && err != nil && t.phase == holding {
 			t.failures++
@@ -151,16 +152,16 @@ func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration)
 
 // told is what a caller hears that has asked Redis whether the lease is still held.
 func (u *turn) told(ctx context.Context, err error) error {
-	said, refused := asServerError(err)
+	said, refused := wire.AsServerError(err)
 	switch over := u.err(); {
 	case over != nil:
 		return over
 	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
 		return err
-	case refused && !passing(said):
-		return &storeError{u.line.name, nil, err}
+	case refused && !wire.Transient(said):
+		return wire.Failure(u.line.name, nil, err)
 	}
-	return &storeError{u.line.name, ErrUnreachable, err}
+	return wire.Failure(u.line.name, ErrUnreachable, err)
 }
 
 // outcome waits for how a renewal goes, which answered is told.
@@ -175,7 +176,7 @@ func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) e
 	case <-late.C:
 	case <-c.stopped:
 	}
-	return errNoAnswer
+	return wire.ErrNoAnswer
 }
 
 // renewApart sends a renewal that waits for no other; on a quorum as any.

@@ -2,14 +2,13 @@ package holdfast
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Errors that a caller may have to handle. Test for them with [errors.Is]; the typed
@@ -32,7 +31,7 @@ var (
 	ErrName = errors.New("holdfast: bad name")
 	// ErrUnreachable means that the store did not answer, or returned transient errors,
 	// until the client gave up. The state of the lock is unknown.
-	ErrUnreachable = errors.New("holdfast: store unreachable")
+	ErrUnreachable = wire.ErrUnreachable
 	// ErrUnknown means that Redis did not confirm a release. The name may be free or
 	// still held. The client retries in the background until the lease would have
 	// expired.
@@ -131,7 +130,7 @@ type NameError struct {
 }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("holdfast: name %q %s", shorten(e.Name), e.Reason)
+	return fmt.Sprintf("holdfast: name %q %s", keyspace.Shorten(e.Name), e.Reason)
 }
 
 // Unwrap returns [ErrName].
@@ -173,117 +172,3 @@ func (e *ReplicasError) Error() string {
 
 // Unwrap returns [ErrReplicas].
 func (e *ReplicasError) Unwrap() error { return ErrReplicas }
-
-// storeError is what the store said when a call had to give up: sentinel says
-// what that means for the caller, err is the store's own word.
-type storeError struct {
-	name     string
-	sentinel error
-	err      error
-}
-
-func (e *storeError) Error() string {
-	if e.sentinel == nil {
-		return fmt.Sprintf("holdfast: %s: %v", e.name, e.err)
-	}
-	return fmt.Sprintf("%v (%s): %v", e.sentinel, e.name, e.err)
-}
-
-func (e *storeError) Unwrap() []error {
-	if e.sentinel == nil {
-		return []error{e.err}
-	}
-	return []error{e.sentinel, e.err}
-}
-
-// unanswered is the error of a call that asks the store once: refused for good, with
-// what that means, or ErrUnreachable.
-func unanswered(name, key string, err error) error {
-	if said, ok := asServerError(err); ok && !passing(said) {
-		return &storeError{name, nil, explain(said, key)}
-	}
-	return &storeError{name, ErrUnreachable, err}
-}
-
-// demotedWhileWaiting is what WAIT says where the server has become a replica after
-// the calls in front of it.
-const demotedWhileWaiting = "WAIT cannot be used with replica"
-
-// passing reports whether an error of the store may be gone at the next try:
-// every failure of the network, and those answers of a server that speak of
-// its state and not of us.
-func passing(err error) bool {
-	var said driver.ServerError
-	if !errors.As(err, &said) {
-		return true
-	}
-	word, _, _ := strings.Cut(string(said), " ")
-	switch word {
-	case "READONLY", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "BUSY", "OOM",
-		"MASTERDOWN", "NOREPLICAS", "MISCONF", "UNBLOCKED", "NOSCRIPT", "FAILOVER":
-		return true
-	}
-	// Older servers wrap an error inside a script in a sentence of their own.
-	for _, state := range []string{"-OOM ", "-READONLY ", "-MISCONF ", "-NOREPLICAS ", "OOM command not allowed", "max number of clients", "non local key", demotedWhileWaiting} {
-		if strings.Contains(string(said), state) {
-			return true
-		}
-	}
-	return false
-}
-
-// doubtful tells an error after which another server may answer than before.
-func doubtful(err error) bool {
-	var said driver.ServerError
-	if !errors.As(err, &said) {
-		return true
-	}
-	word, _, _ := strings.Cut(string(said), " ")
-	return word == "READONLY" || word == "LOADING" || word == "MASTERDOWN" || word == "CLUSTERDOWN" || word == "FAILOVER" || word == "MOVED" || strings.Contains(string(said), demotedWhileWaiting)
-}
-
-// unwritten tells what a script of ours says before its first write: a key is of another
-// type, or holds what it may not.
-func unwritten(err error) bool {
-	said, ok := asServerError(err)
-	return ok && (strings.Contains(string(said), "WRONGTYPE ") || strings.HasPrefix(string(said), "HOLDFAST "))
-}
-
-// late tells an error after which the request may still run.
-func late(err error) bool {
-	return errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
-}
-
-// notTheCallers replaces the end of a context of ours, which bounds one attempt:
-// it must not look like that of a context which a caller gave.
-func notTheCallers(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return errNoAnswer
-	}
-	return err
-}
-
-// explain adds what to do to an answer that does not say it.
-func explain(said driver.ServerError, l string) error {
-	switch {
-	case strings.Contains(string(said), "WRONGTYPE"):
-		return fmt.Errorf("another program or another kind of lock uses the key %s, or a key derived from it; use another name or prefix: %w", shorten(l), said)
-	case denied(string(said)):
-		right := missingRight(string(said), l)
-		if right != "" {
-			right = ", " + right
-		}
-		return fmt.Errorf("the server's user lacks a right that holdfast needs%s: %w", right, said)
-	}
-	if why := tooOld(string(said)); why != "" {
-		return fmt.Errorf("%s: %w", why, said)
-	}
-	return said
-}
-
-func shorten(s string) string {
-	if len(s) > 80 {
-		return s[:77] + "..."
-	}
-	return s
-}

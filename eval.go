@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrStale means that a newer lease has written, so the write with this token was
@@ -78,7 +79,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
 	}
 	reply, err := c.evalBounded(ctx, call)
-	said, refused := asServerError(err)
+	said, refused := wire.AsServerError(err)
 	switch {
 	case err == nil:
 		return reply, nil
@@ -87,7 +88,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, &storeError{line.name, ErrUnreachable, err}
+	return nil, wire.Failure(line.name, ErrUnreachable, err)
 }
 
 // evalRefused tells the guard's words from those of the script and the server.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Export gives the hold away and returns a text with which another process continues
@@ -42,7 +43,7 @@ func (l *Lease) Export() (string, error) {
 	case u.line.shared != nil:
 		return "", errNotShared(l.Name(), "Export")
 	case u.line.fixed():
-		return "", &storeError{l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it")}
+		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released:
 		return "", l.Err()
 	}
@@ -68,7 +69,7 @@ func (l *Lease) Export() (string, error) {
 
 func (u *turn) shared() error {
 	if u.shares > 1 {
-		return &storeError{u.line.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares)}
+		return wire.Failure(u.line.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (c *core) giveAway(u *turn) (last int64, err error) {
 		}
 		u.settle()
 	}
-	return 0, &storeError{u.line.name, ErrUnreachable, err}
+	return 0, wire.Failure(u.line.name, ErrUnreachable, err)
 }
 
 var errReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
@@ -130,7 +131,7 @@ func (c *core) export(u *turn) (last int64, err error) {
 		return 0, err
 	}
 	if t.rests(now) {
-		return 0, &storeError{l.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before")}
+		return 0, wire.Failure(l.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
 	}
 	if t.strides > 0 {
 		return 0, errReserving
@@ -202,11 +203,11 @@ func (c *core) readExport(text, what string) (x exported, k *keyspace.Keys, err 
 	x, err = parseExport(text)
 	switch {
 	case err != nil:
-		return x, nil, &storeError{strings.ToLower(what), nil, err}
+		return x, nil, wire.Failure(strings.ToLower(what), nil, err)
 	case c.quorum != nil:
 		return x, nil, notOnQuorum(x.name, what)
 	case x.prefix != c.options.Prefix:
-		return x, nil, &storeError{x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, this Client has %q", ErrExport, x.prefix, c.options.Prefix)}
+		return x, nil, wire.Failure(x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, this Client has %q", ErrExport, x.prefix, c.options.Prefix))
 	}
 	k, err = keysOf(x.prefix, x.name)
 	return x, k, err

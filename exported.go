@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ExportedHold is the state of a hold that [Lease.Export] gave away and no process has
@@ -87,19 +88,19 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 		if unlockErr != nil {
 			return unlockErr
 		}
-		a, unlockErr := decodeAnswer(reply)
+		a, unlockErr := wire.DecodeAnswer(reply)
 		switch {
 		case unlockErr != nil:
-			return &storeError{x.name, nil, unlockErr}
-		case a.word == "not held" && err == nil: // it stood a moment ago
+			return wire.Failure(x.name, nil, unlockErr)
+		case a.Word == "not held" && err == nil: // it stood a moment ago
 			return c.overtaken(ctx, x, k)
-		case a.word == "released" || a.word == "not held":
+		case a.Word == "released" || a.Word == "not held":
 			if x.leads { // those who observe look in time if this is not heard
 				_, _ = c.evalWithin(ctx, announcement(k, x.id, x.token, c.store.Sharded(), 0, ""), c.options.attempt())
 			}
 			return err
-		case a.word != "again":
-			return &storeError{x.name, nil, fmt.Errorf("unlock was answered %q", a.word)}
+		case a.Word != "again":
+			return wire.Failure(x.name, nil, fmt.Errorf("unlock was answered %q", a.Word))
 		}
 	}
 }
@@ -111,7 +112,7 @@ func (c *core) overtaken(ctx context.Context, x exported, k *keyspace.Keys) erro
 	if err != nil {
 		return err
 	}
-	if a, err := decodeAnswer(reply); err == nil && a.word != "adopted" && a.word != "stolen" {
+	if a, err := wire.DecodeAnswer(reply); err == nil && a.Word != "adopted" && a.Word != "stolen" {
 		return nil
 	}
 	_, err = c.standing(x, reply, sent)
@@ -144,12 +145,12 @@ func (c *core) lookExported(ctx context.Context, text, what string, word ...stri
 
 // standing reads the script's answer. What it proves begins when it was sent.
 func (c *core) standing(x exported, reply []string, sent clock.Instant) (*ExportedHold, error) {
-	a, err := decodeAnswer(reply)
+	a, err := wire.DecodeAnswer(reply)
 	if err != nil {
-		return nil, &storeError{x.name, nil, err}
+		return nil, wire.Failure(x.name, nil, err)
 	}
-	lost := &LostError{Name: x.name, Token: x.token, Cause: Gone, Reason: a.reason}
-	switch a.word {
+	lost := &LostError{Name: x.name, Token: x.token, Cause: Gone, Reason: a.Reason}
+	switch a.Word {
 	case "stands":
 	case "revoked":
 		lost.Cause = Revoked
@@ -158,22 +159,22 @@ func (c *core) standing(x exported, reply []string, sent clock.Instant) (*Export
 		lost.Cause = Stolen
 		return nil, lost
 	case "lost", "adopted":
-		if a.holder != "" {
+		if a.Holder != "" {
 			lost.Cause = Taken
 		}
 		return nil, lost
 	default:
-		return nil, &storeError{x.name, nil, fmt.Errorf("exported was answered %q", a.word)}
+		return nil, wire.Failure(x.name, nil, fmt.Errorf("exported was answered %q", a.Word))
 	}
 	id, _ := keyspace.ParseID(x.id)
-	life := a.pttl
+	life := a.PTTL
 	if life < 0 { // somebody took the expiry away
 		life = id.TTL
 	}
 	now := c.clock.Exact()
 	hold := &ExportedHold{
 		Name: x.name, Owner: id.Owner, Hash: keyspace.HashID(x.id), Token: x.token,
-		TTL: id.TTL, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.waiting),
+		TTL: id.TTL, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.Waiting),
 	}
 	switch {
 	case hold.Remaining > 0:
@@ -217,7 +218,7 @@ func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHo
 	case callers.Err() != nil:
 		return nil, callers.Err()
 	case o.result.Err != nil:
-		return nil, unanswered(x.name, call.Keys[0], notTheCallers(o.result.Err))
+		return nil, wire.Unanswered(x.name, call.Keys[0], wire.WithoutContext(o.result.Err))
 	case o.acked < c.options.WaitReplicas:
 		return nil, &ReplicasError{Name: x.name, Want: c.options.WaitReplicas, Got: o.acked, Connected: -1}
 	}

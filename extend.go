@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Extend prolongs a lease with [Mutex.NoRenew]. The lease then lasts at least
@@ -30,7 +31,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	case ttl < MinTTL || ttl > MaxTTL:
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
 	case !line.fixed():
-		return &storeError{line.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically")}
+		return wire.Failure(line.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
 	case line.c.quorum != nil && ttl > line.ttl():
 		return notOnQuorum(line.name, "Extend by more than the ttl of the Mutex")
 	}

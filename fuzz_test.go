@@ -9,32 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-func FuzzAnswers(f *testing.F) {
-	f.Add("granted 73 64 0 1 999999")
-	f.Add("renewed 0 0 3 1 0 NOPERM of something")
+func FuzzStates(f *testing.F) {
 	f.Add("leader\x001\x00c.n.15000|o\x00-1\x0077")
-	f.Add("queued -1 0 1 1 5 1 1 0 1 h")
-	f.Add("queued 667 3 1 1 5 0 1 667 3 h uNOPERM of something")
-	f.Add("released NOPERM of something")
 	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
 	f.Fuzz(func(_ *testing.T, text string) {
-		_, _ = decodeAnswer(strings.Split(text, "\x00"))
 		c := &core{}
 		_, _ = c.decodeState("n", strings.Split(text, "\x00"))
 		_, _ = c.decodeLeader(strings.Split(text, "\x00"))
-	})
-}
-
-func FuzzMessages(f *testing.F) {
-	f.Add("grant 100 64 0 1 5 2000 c.n.15000|o")
-	f.Add("next -1 c.n.15000|o")
-	f.Add("recall c.n.15000|o w")
-	f.Add("revoked c.n.15000|o")
-	f.Fuzz(func(t *testing.T, payload string) {
-		m, err := decodeMessage(payload)
-		if err == nil && m.kind == "grant" && (m.size < 1 || m.base < 0 || m.server < 0 || m.life <= 0 || m.life > MaxTTL) {
-			t.Fatalf("%q reads as %+v", payload, m)
-		}
 	})
 }
 

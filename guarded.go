@@ -50,9 +50,9 @@ func checkGuarded(source string, own *keyspace.Keys, keys []string, sharded bool
 	for _, key := range keys {
 		switch {
 		case key == l || strings.HasPrefix(key, keyspace.Reserved):
-			return fmt.Errorf("key %q belongs to the lock: a script for Eval can't use it", shorten(key))
+			return fmt.Errorf("key %q belongs to the lock: a script for Eval can't use it", keyspace.Shorten(key))
 		case sharded && keyspace.Slot(key) != keyspace.Slot(l):
-			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: all keys of a script must be in one slot; give them a common hash tag, such as {%s}", shorten(key), keyspace.Slot(key), shorten(l), keyspace.Slot(l), keyspace.Tag(l))
+			return fmt.Errorf("key %q is in slot %d of the Cluster, the lock %q in slot %d: all keys of a script must be in one slot; give them a common hash tag, such as {%s}", keyspace.Shorten(key), keyspace.Slot(key), keyspace.Shorten(l), keyspace.Slot(l), keyspace.Tag(l))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // State is the state of a name at one moment, from [Client.Inspect].
@@ -115,7 +116,7 @@ func (c *core) evalWithin(callers context.Context, call driver.Call, limit time.
 	ctx, cancel := context.WithTimeout(callers, limit)
 	defer func() {
 		if callers.Err() == nil {
-			err = notTheCallers(err)
+			err = wire.WithoutContext(err)
 		}
 	}()
 	defer cancel()
@@ -134,8 +135,8 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	figures := make([]int64, 4)
 	for i, at := range []int{1, 4, 5, 6} {
 		n, err := strconv.ParseInt(reply[at], 10, 64)
-		if err != nil || n > maxToken {
-			return nil, fmt.Errorf("%w: %q is no number", errState, shorten(reply[at]))
+		if err != nil || n > wire.MaxToken {
+			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[at]))
 		}
 		figures[i] = n
 	}
@@ -143,8 +144,8 @@ func (c *core) decodeState(name string, reply []string) (*State, error) {
 	s := &State{Name: name, Kind: KindMutex, At: time.UnixMicro(us), Token: figures[2], Waiting: int(figures[3])}
 	if reply[3] == "1" {
 		s.Holder = c.holder(reply[2], time.Duration(figures[1])*time.Millisecond, 2*us-s.Token)
-		s.Holder.Revoked = cleanReason(reply[8])
-		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= maxToken {
+		s.Holder.Revoked = wire.CleanReason(reply[8])
+		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= wire.MaxToken {
 			s.Term = term // whoever writes to Redis can write any
 		}
 		if reply[9] != "" {
@@ -162,7 +163,7 @@ func (c *core) decodeWaiters(s *State, us int64, rest []string) error {
 	for ; len(rest) > 0; rest = rest[3:] {
 		score, err := strconv.ParseFloat(rest[1], 64)
 		if err != nil {
-			return fmt.Errorf("%w: %q is no arrival", errState, shorten(rest[1]))
+			return fmt.Errorf("%w: %q is no arrival", errState, keyspace.Shorten(rest[1]))
 		}
 		id, _ := keyspace.ParseID(rest[0])
 		s.Waiters = append(s.Waiters, Waiter{
@@ -207,7 +208,7 @@ func (c *Client) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 		seen := make(map[string]struct{})
 		for key, err := range c.store.Scan(ctx, keyspace.Fences) {
 			if err != nil {
-				yield("", unanswered("list of names", "", err))
+				yield("", wire.Unanswered("list of names", "", err))
 				return
 			}
 			name, ok := keyspace.NameOfFence(c.options.Prefix, key)

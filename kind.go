@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Kind is the kind of lock that a name has. A name has one kind at a time, as long as
@@ -66,7 +67,7 @@ func (l *line) kind() Kind {
 }
 
 // otherKind: the name is in use as something else. Nobody here can have it.
-func (l *line) otherKind(a answer) {
+func (l *line) otherKind(a wire.Answer) {
 	l.standsNowhere()
 	e := &KindError{Name: l.name, Kind: KindMutex}
 	if s := l.shared; s != nil {
@@ -83,9 +84,9 @@ func (l *line) standsNowhere() {
 	}
 }
 
-func (e *KindError) usedAs(a answer) {
-	e.Actual = Kind(a.kind)
+func (e *KindError) usedAs(a wire.Answer) {
+	e.Actual = Kind(a.Kind)
 	if e.Actual == KindSemaphore {
-		e.ActualSize = int(a.capacity)
+		e.ActualSize = int(a.Capacity)
 	}
 }

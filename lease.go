@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Lease is one caller's hold of a name, from the grant to Release or loss. It is lost
@@ -323,7 +324,7 @@ func (c *core) release(lease *Lease) error {
 		}
 		return o.err
 	case <-c.stopped:
-		return &storeError{l.name, ErrUnknown, ErrClosed}
+		return wire.Failure(l.name, ErrUnknown, ErrClosed)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // look is one name on its way to a State: what is to be asked next, until it is done.
@@ -31,13 +32,13 @@ func (c *core) newLook(name string, k *keyspace.Keys, most int) *look {
 
 // heard takes an answer, and makes the next call if that was not the last.
 func (l *look) heard(reply []string, err error) {
-	said, refused := asServerError(err)
+	said, refused := wire.AsServerError(err)
 	switch sized := len(l.k) + 3; {
-	case refused && len(l.call.Keys) == sized && denied(string(said)):
+	case refused && len(l.call.Keys) == sized && wire.Denied(string(said)):
 		l.call.Keys = l.call.Keys[:sized-1] // a user that may not read sizes sees the rest
 		return
-	case refused && l.bare == nil && denied(string(said)):
-		l.bare = explain(said, l.k.Lock()) // who may see the lock alone sees that
+	case refused && l.bare == nil && wire.Denied(string(said)):
+		l.bare = wire.Explain(said, l.k.Lock()) // who may see the lock alone sees that
 		l.call.Keys = l.k[:]
 		return
 	case err == nil && len(reply) > 0 && reply[0] == "other kind" && l.call.Script == script.Inspect:
@@ -47,12 +48,12 @@ func (l *look) heard(reply []string, err error) {
 	l.done = true
 	switch {
 	case refused:
-		l.err = &storeError{l.name, nil, explain(said, l.k.Lock())}
+		l.err = wire.Failure(l.name, nil, wire.Explain(said, l.k.Lock()))
 	case err != nil:
-		l.err = &storeError{l.name, ErrUnreachable, err}
+		l.err = wire.Failure(l.name, ErrUnreachable, err)
 	default:
 		if l.state, err = l.c.decodeState(l.name, reply); err != nil {
-			l.state, l.err = nil, &storeError{l.name, nil, err}
+			l.state, l.err = nil, wire.Failure(l.name, nil, err)
 			return
 		}
 		l.state.Key = l.k.Lock()

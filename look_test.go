@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // What ten thousand waiting Clients ask of Redis grows with the logarithm of their
@@ -44,7 +45,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 				if !way.shared {
 					look = 0 // it has not handed over
 				}
-				sleeps += l.lookAgain(answer{word: "queued", holder: holder, pttl: left, look: look, position: k}, false, 1).Seconds()
+				sleeps += l.lookAgain(wire.Answer{Word: "queued", Holder: holder, PTTL: left, PollIn: look, Position: k}, false, 1).Seconds()
 			}
 			rate += steps / sleeps
 		}

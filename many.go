@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // evalMany runs calls that only look, in pipelines of bounded size, a few at a time,
@@ -17,7 +18,7 @@ func (c *core) evalMany(ctx context.Context, calls []driver.Call, limit time.Dur
 	const atOnce = 4
 	results := make([]driver.Result, len(calls))
 	for i := range results {
-		results[i].Err = errNoAnswer
+		results[i].Err = wire.ErrNoAnswer
 	}
 	parts := make(chan int) // where each begins
 	var silent atomic.Bool
@@ -44,7 +45,7 @@ func (c *core) evalMany(ctx context.Context, calls []driver.Call, limit time.Dur
 
 // answeredAtAll reports whether the server said anything.
 func answeredAtAll(r driver.Result) bool {
-	_, said := asServerError(r.Err)
+	_, said := wire.AsServerError(r.Err)
 	return r.Err == nil || said
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Multi locks several names, all or none of them. It has no state of its own. Make it
@@ -182,7 +184,7 @@ func (m *Multi) check(ctx context.Context, try bool) error {
 			if try {
 				return held.held()
 			}
-			return fmt.Errorf("%w: %s", ErrDeadlock, shorten(name))
+			return fmt.Errorf("%w: %s", ErrDeadlock, keyspace.Shorten(name))
 		}
 	}
 	return nil
@@ -233,7 +235,7 @@ func (l *MultiLease) Token(name string) int64 {
 			return lease.Token()
 		}
 	}
-	panic(fmt.Sprintf("holdfast: Token of %q, which is not a name of this MultiLease", shorten(name)))
+	panic(fmt.Sprintf("holdfast: Token of %q, which is not a name of this MultiLease", keyspace.Shorten(name)))
 }
 
 // Err returns nil while all names are held. After that it returns [ErrReleased], or the

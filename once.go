@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 var (
@@ -144,7 +145,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	life := millis(max(2*interval, 25*time.Hour))
 	err = c.noteRun(ctx, lease, script.OnceBegin, c.options.Owner, life)
 	if err != nil { // f has not run, so nothing has to rest
-		if said, refused := asServerError(err); !refused || passing(said) { // the record may say that it began
+		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
 			c.noteThatItDidNotRun(context.WithoutCancel(ctx), lease, life)
 		}
 		lease.waive()
@@ -267,16 +268,16 @@ func (c *core) evalPatiently(callers context.Context, call driver.Call) (reply [
 		if callers.Err() != nil {
 			return nil, callers.Err()
 		}
-		if said, ok := asServerError(err); ok {
-			err = explain(said, call.Keys[0])
+		if said, ok := wire.AsServerError(err); ok {
+			err = wire.Explain(said, call.Keys[0])
 		}
-		if err == nil || !passing(err) {
+		if err == nil || !wire.Transient(err) {
 			return reply, err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, &storeError{call.Keys[0], ErrUnreachable, notTheCallers(err)}
+			return nil, wire.Failure(call.Keys[0], ErrUnreachable, wire.WithoutContext(err))
 		}
 	}
 }
@@ -361,7 +362,7 @@ func parseRun(record string) *Run {
 	var figures [6]int64
 	for i, text := range part[:min(len(part), len(figures))] { // the seventh is no number
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 || n > maxToken {
+		if err != nil || n < 0 || n > wire.MaxToken {
 			return nil
 		}
 		figures[i] = n

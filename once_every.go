@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrSchedule means that the call gave another period or another tick than the schedule
@@ -192,7 +193,7 @@ func (s *start) args(l *line) []string {
 
 // neverBegan gives the tick back where nobody knows whether the lock that failed has begun it.
 func (s *start) neverBegan(ctx context.Context, err error) error {
-	if said, refused := asServerError(err); err != nil && (!refused || passing(said)) && !errors.Is(err, ErrClosed) {
+	if said, refused := wire.AsServerError(err); err != nil && (!refused || wire.Transient(said)) && !errors.Is(err, ErrClosed) {
 		_ = s.note(context.WithoutCancel(ctx), 0, didNotRun, true)
 	}
 	return err

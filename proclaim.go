@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Proclaim changes the value of the leader whose term this lease is. Leader, Observe
@@ -29,7 +30,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	case c.quorum != nil:
 		return notOnQuorum(l.Name(), "Proclaim")
 	case who == nil:
-		return &storeError{l.Name(), nil, errors.New("Proclaim is for the lease of an Election")}
+		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
 	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {
 		return err
@@ -62,11 +63,11 @@ func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
 		if err != nil {
 			return err
 		}
-		a, err := decodeAnswer(reply)
+		a, err := wire.DecodeAnswer(reply)
 		switch {
 		case err != nil:
-			return &storeError{u.line.name, nil, err}
-		case a.holder == u.tenure.id:
+			return wire.Failure(u.line.name, nil, err)
+		case a.Holder == u.tenure.id:
 			return nil
 		}
 		if err := u.ensure(ctx, 0); err != nil { // ends the lease with the cause

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // MaxQuorumTTL is the longest [Options.TTL] on a quorum. A restarted node does not vote
@@ -153,7 +154,7 @@ func (n *node) owes(id string, l *line) {
 // heard notes how a request to the node went.
 func (n *node) heard(r *request, err error, now clock.Instant) {
 	n.inflight--
-	if _, refused := asServerError(err); err != nil && !refused {
+	if _, refused := wire.AsServerError(err); err != nil && !refused {
 		n.silent.Store(true)
 		return
 	}
@@ -191,7 +192,7 @@ func (l *line) onNodes() *nodeKeys {
 }
 
 // send notes a request to one node; see core.send.
-func (q *quorum) send(n *node, s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
+func (q *quorum) send(n *node, s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
 	keys := l.onNodes().lock[:3]
 	switch s {
 	case script.QuorumLock:

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // QuorumMember is a master that is or will be a node of a quorum. Address identifies it
@@ -73,10 +74,10 @@ func (m QuorumMember) eval(ctx context.Context, s *driver.Script, args ...string
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	reply, err := evalWithin(ctx, context.Background(), m.Store, driver.Call{Script: s, Keys: []string{keyspace.Marker}, Args: args})
-	if said, ok := asServerError(err); ok {
-		return nil, explain(said, keyspace.Marker)
+	if said, ok := wire.AsServerError(err); ok {
+		return nil, wire.Explain(said, keyspace.Marker)
 	}
-	return reply, notTheCallers(err)
+	return reply, wire.WithoutContext(err)
 }
 
 // read takes the reply of quorum_look: us, run, uptime in seconds, whether there
@@ -112,7 +113,7 @@ func (n *QuorumNode) read(reply []string) error {
 // earlier quorum. Set atOnce to skip that time if no client ever locked on them.
 func InitQuorum(ctx context.Context, name string, atOnce bool, members ...QuorumMember) (string, error) {
 	if !quorumName(name) {
-		return "", fmt.Errorf("holdfast: bad name of a quorum: %q: use at most 64 letters, digits, - and _", shorten(name))
+		return "", fmt.Errorf("holdfast: bad name of a quorum: %q: use at most 64 letters, digits, - and _", keyspace.Shorten(name))
 	}
 	if err := checkMembers(members); err != nil {
 		return "", err
@@ -178,15 +179,15 @@ func mark(ctx context.Context, members []QuorumMember, id string, wait time.Dura
 // where another mark stood in the way.
 func (m QuorumMember) mark(ctx context.Context, id string, wait time.Duration, replaces ...string) (run string, err error) {
 	reply, err := m.eval(ctx, script.QuorumMark, append([]string{id, itoa(wait.Milliseconds())}, replaces...)...)
-	var a answer
+	var a wire.Answer
 	if err == nil {
-		a, err = decodeAnswer(reply)
+		a, err = wire.DecodeAnswer(reply)
 	}
-	if err == nil && a.word != "marked" {
-		err = &noMember{id, a.mark}
+	if err == nil && a.Word != "marked" {
+		err = &noMember{id, a.Mark}
 	}
 	if err != nil {
 		err = fmt.Errorf("holdfast: %s: %w", m.Address, err)
 	}
-	return a.run, err
+	return a.Run, err
 }

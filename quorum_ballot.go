@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ballot is one try to win a name on a quorum, under an id of its own: what each
@@ -25,7 +26,7 @@ type ballot struct {
 type vote struct {
 	stand  stand
 	token  int64 // that it gave
-	answer answer
+	answer wire.Answer
 	err    error
 }
 
@@ -74,7 +75,7 @@ func (q *quorum) ask(l *line, now clock.Instant) {
 		args[3] = millis(q.afterPoll())
 	}
 	for _, n := range q.nodes {
-		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a answer, err error, now clock.Instant) {
+		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 			b.answered(n, a, err, now)
 		})
 	}
@@ -82,10 +83,10 @@ func (q *quorum) ask(l *line, now clock.Instant) {
 }
 
 // answered takes a node's vote.
-func (b *ballot) answered(n *node, a answer, err error, now clock.Instant) {
+func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) {
 	q, v := b.q, &b.votes[n.number]
-	if err == nil && a.word == "granted" {
-		q.seen = max(q.seen, a.base+tokensOfTurns-1)
+	if err == nil && a.Word == "granted" {
+		q.seen = max(q.seen, a.Base+tokensOfTurns-1)
 	}
 	if b.ended() {
 		b.late(n, a, err, now)
@@ -95,18 +96,18 @@ func (b *ballot) answered(n *node, a answer, err error, now clock.Instant) {
 	switch {
 	case err != nil:
 		v.stand = failed
-		if _, refused := asServerError(err); refused {
+		if _, refused := wire.AsServerError(err); refused {
 			v.stand = against
 		}
-	case a.word == "granted":
-		v.stand, v.token = granted, a.base
+	case a.Word == "granted":
+		v.stand, v.token = granted, a.Base
 		b.tally(n, now)
 	default:
 		v.stand = against
-		if token := keyspace.TokenOf(a.holder); a.word == "held" && token > 0 {
+		if token := keyspace.TokenOf(a.Holder); a.Word == "held" && token > 0 {
 			q.seen = max(q.seen, token+tokensOfTurns-1)
-			q.ghost(n, keyspace.WithoutToken(a.holder), now)
-			q.wants(b.line, keyspace.WithoutToken(a.holder), now)
+			q.ghost(n, keyspace.WithoutToken(a.Holder), now)
+			q.wants(b.line, keyspace.WithoutToken(a.Holder), now)
 		}
 	}
 	b.decide(now)
@@ -143,21 +144,21 @@ func (b *ballot) count(n *node, now clock.Instant) {
 		v.stand = counts
 	case v.token < b.token:
 		v.stand = raising
-		b.q.send(n, script.QuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a answer, err error, now clock.Instant) {
+		b.q.send(n, script.QuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 			b.raised(n, a, err, now)
 		})
 	}
 }
 
-func (b *ballot) raised(n *node, a answer, err error, now clock.Instant) {
+func (b *ballot) raised(n *node, a wire.Answer, err error, now clock.Instant) {
 	if b.ended() {
 		return
 	}
 	v := &b.votes[n.number]
 	switch {
-	case err == nil && a.word == "raised":
+	case err == nil && a.Word == "raised":
 		v.stand = counts
-		v.answer.run = a.run
+		v.answer.Run = a.Run
 	default:
 		v.stand, v.err = failed, err
 	}
@@ -169,7 +170,7 @@ func (b *ballot) number(stands ...stand) int {
 	return distinct(len(b.votes), func(i int) (string, bool) {
 		for _, s := range stands {
 			if b.votes[i].stand == s {
-				return b.votes[i].answer.run, true
+				return b.votes[i].answer.Run, true
 			}
 		}
 		return "", false
@@ -315,7 +316,7 @@ func (b *ballot) lost(now clock.Instant) {
 	for i, v := range b.votes {
 		final, err := q.denial(v.answer, v.err)
 		if v.stand == pending {
-			err = errNoAnswer
+			err = wire.ErrNoAnswer
 		}
 		denied.Nodes[i] = err
 		if err != nil {
@@ -329,7 +330,7 @@ func (b *ballot) lost(now clock.Instant) {
 	switch {
 	case refusing > spare:
 		l.failing = 0
-		l.reject(&storeError{l.name, ErrQuorum, denied})
+		l.reject(wire.Failure(l.name, ErrQuorum, denied))
 	case down > spare || b.onePlace(denied):
 		l.failed(denied, b.sent, now)
 	default:
@@ -342,13 +343,13 @@ func (b *ballot) lost(now clock.Instant) {
 
 // onePlace reports whether the nodes that answered are fewer servers than that.
 func (b *ballot) onePlace(denied *QuorumError) bool {
-	answered := func(i int) (string, bool) { return b.votes[i].answer.run, b.votes[i].answer.run != "" }
+	answered := func(i int) (string, bool) { return b.votes[i].answer.Run, b.votes[i].answer.Run != "" }
 	if distinct(len(b.votes), answered) >= b.q.need {
 		return false
 	}
 	for i := range b.votes {
 		for k := range i {
-			if run, ok := answered(i); ok && run == b.votes[k].answer.run {
+			if run, ok := answered(i); ok && run == b.votes[k].answer.Run {
 				denied.Nodes[i] = &sameServer{k + 1}
 			}
 		}
@@ -362,16 +363,16 @@ func (b *ballot) contested(now clock.Instant) {
 	l.failing = 0
 	holder, most := b.holder()
 	if holder != nil {
-		l.seen = holder.lastSeen(now)
-		l.seen.holder = keyspace.WithoutToken(holder.holder)
-		l.c.emit(Queued{Name: l.name, Holder: labelOf(l.seen.holder), Remaining: holder.pttl})
+		l.seen = seenIn(*holder, now)
+		l.seen.holder = keyspace.WithoutToken(holder.Holder)
+		l.c.emit(Queued{Name: l.name, Holder: labelOf(l.seen.holder), Remaining: holder.PTTL})
 	}
 	if most >= q.need {
 		l.contest.splits = 0
 		l.rejectTries(now)
 		l.askAt = now.Add(q.pause())
-		if holder.pttl >= 0 {
-			l.askAt = min(l.askAt, now.Add(holder.pttl+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
+		if holder.PTTL >= 0 {
+			l.askAt = min(l.askAt, now.Add(holder.PTTL+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
 		}
 	} else {
 		// The votes are split. Who comes back first, alone, wins: spread over
@@ -388,18 +389,18 @@ func (b *ballot) contested(now clock.Instant) {
 }
 
 // holder is the answer of a node that names who has most votes, and how many.
-func (b *ballot) holder() (held *answer, most int) {
+func (b *ballot) holder() (held *wire.Answer, most int) {
 	for i := range b.votes {
 		v := &b.votes[i].answer
-		if b.votes[i].stand != against || v.word != "held" {
+		if b.votes[i].stand != against || v.Word != "held" {
 			continue
 		}
-		whose := keyspace.WithoutToken(v.holder)
+		whose := keyspace.WithoutToken(v.Holder)
 		n := distinct(len(b.votes), func(k int) (string, bool) {
 			o := &b.votes[k].answer
-			return o.run, b.votes[k].stand == against && o.word == "held" && keyspace.WithoutToken(o.holder) == whose
+			return o.Run, b.votes[k].stand == against && o.Word == "held" && keyspace.WithoutToken(o.Holder) == whose
 		})
-		if n > most || n == most && held != nil && v.pttl > held.pttl {
+		if n > most || n == most && held != nil && v.PTTL > held.PTTL {
 			held, most = v, n
 		}
 	}
@@ -430,9 +431,9 @@ func (b *ballot) again(now clock.Instant) {
 
 // late takes an answer that came when all was decided. A tenure that holds is
 // glad of one more node; else it is undone.
-func (b *ballot) late(n *node, a answer, err error, now clock.Instant) {
+func (b *ballot) late(n *node, a wire.Answer, err error, now clock.Instant) {
 	holds := b.t.phase == holding || b.t.phase == over
-	_, refused := asServerError(err)
+	_, refused := wire.AsServerError(err)
 	owed := n.owed[b.t.id] != nil
 	delete(n.owed, b.t.id)
 	switch {
@@ -441,7 +442,7 @@ func (b *ballot) late(n *node, a answer, err error, now clock.Instant) {
 		b.q.undoOn(n, b.t.id, b.line, now, now.Add(b.line.ttl()))
 	case err != nil: // once more, besides what is repeated since
 		b.q.undoOn(n, b.t.id, b.line, now, now)
-	case a.word == "granted":
+	case a.Word == "granted":
 		b.q.undoOn(n, b.t.id, b.line, now, now.Add(b.line.ttl()))
 	}
 }

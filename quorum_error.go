@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrQuorum means that the stores do not form the quorum of [Options.Quorum], or return
@@ -44,21 +47,21 @@ func (e *noMember) Error() string {
 	}
 	_, successor, _ := strings.Cut(e.mark, ">")
 	if successor != "" {
-		return fmt.Sprintf("has left %s for %s (see 'holdfast quorum status')", shorten(e.want), shorten(successor))
+		return fmt.Sprintf("has left %s for %s (see 'holdfast quorum status')", keyspace.Shorten(e.want), keyspace.Shorten(successor))
 	}
-	return fmt.Sprintf("belongs to quorum %s, not to %s (see 'holdfast quorum status')", shorten(e.mark), shorten(e.want))
+	return fmt.Sprintf("belongs to quorum %s, not to %s (see 'holdfast quorum status')", keyspace.Shorten(e.mark), keyspace.Shorten(e.want))
 }
 
 // denial is what keeps a node from voting, or nil if it has answered; final if
 // that will not pass by itself.
-func (q *quorum) denial(a answer, err error) (final bool, denied error) {
+func (q *quorum) denial(a wire.Answer, err error) (final bool, denied error) {
 	switch {
 	case err != nil:
-		return !passing(err), notTheCallers(err)
-	case a.word == "sits out":
-		return false, &sitsOut{a.pttl}
-	case a.word == "no member":
-		return true, &noMember{q.id, a.mark}
+		return !wire.Transient(err), wire.WithoutContext(err)
+	case a.Word == "sits out":
+		return false, &sitsOut{a.PTTL}
+	case a.Word == "no member":
+		return true, &noMember{q.id, a.Mark}
 	}
 	return false, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // inspect asks all nodes what stands in the keys of a name. Holder is who has a
@@ -55,7 +56,7 @@ func (q *quorum) inspect(callers context.Context, name string, k *keyspace.Keys)
 		select {
 		case r := <-came:
 			waiting--
-			if denied.Nodes[r.node] = notTheCallers(r.err); r.err == nil {
+			if denied.Nodes[r.node] = wire.WithoutContext(r.err); r.err == nil {
 				states = append(states, r.state)
 			}
 			if s := q.agreed(states); s != nil {
@@ -74,7 +75,7 @@ func (q *quorum) inspect(callers context.Context, name string, k *keyspace.Keys)
 	case callers.Err() != nil:
 		return nil, callers.Err()
 	case len(states) < q.need:
-		return nil, &storeError{name, ErrUnreachable, denied}
+		return nil, wire.Failure(name, ErrUnreachable, denied)
 	}
 	s := *states[0]
 	s.Holder, s.Token = nil, newest(states)
@@ -187,7 +188,7 @@ func (q *quorum) names(ctx context.Context, prefix string) iter.Seq2[string, err
 			}
 		}
 		if scanned < q.need {
-			yield("", &storeError{fmt.Sprintf("list of names of %s", q.id), ErrUnreachable, denied})
+			yield("", wire.Failure(fmt.Sprintf("list of names of %s", q.id), ErrUnreachable, denied))
 		}
 	}
 }

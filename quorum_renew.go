@@ -9,13 +9,14 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // renewal is one renewal of a tenure, asked of every node.
 type renewal struct {
 	q       *quorum
 	r       *request // stands for all of them
-	answers []answer
+	answers []wire.Answer
 	errs    []error
 	came    int
 	decided bool
@@ -26,7 +27,7 @@ type renewal struct {
 // renew asks every node to prolong a tenure. The deadline moves when a majority
 // did, counted from before the first was asked.
 func (q *quorum) renew(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
-	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
+	p := &renewal{q: q, answers: make([]wire.Answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered}
 	p.ask(script.QuorumRenew, []string{t.id, itoa(t.token), q.id})
 	return p.r
@@ -34,7 +35,7 @@ func (q *quorum) renew(l *line, t *tenure, now clock.Instant, attempt time.Durat
 
 // check asks every node whether a tenure has the name, and prolongs nothing.
 func (q *quorum) check(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
-	p := &renewal{q: q, answers: make([]answer, len(q.nodes)), errs: make([]error, len(q.nodes)), looks: true}
+	p := &renewal{q: q, answers: make([]wire.Answer, len(q.nodes)), errs: make([]error, len(q.nodes)), looks: true}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).checkAnswered}
 	p.ask(script.QuorumHeld, []string{t.id, q.id})
 	return p.r
@@ -42,13 +43,13 @@ func (q *quorum) check(l *line, t *tenure, now clock.Instant, attempt time.Durat
 
 func (p *renewal) ask(s *driver.Script, args []string) {
 	for _, n := range p.q.nodes {
-		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a answer, err error, now clock.Instant) {
+		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 			p.answered(n, a, err, now)
 		}).attempt = p.r.attempt
 	}
 }
 
-func (p *renewal) answered(n *node, a answer, err error, now clock.Instant) {
+func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant) {
 	p.answers[n.number], p.errs[n.number] = a, err
 	p.came++
 	if p.held {
@@ -62,19 +63,19 @@ func (p *renewal) answered(n *node, a answer, err error, now clock.Instant) {
 	switch {
 	case p.looks && p.number("ours") >= p.q.need:
 		p.decided = true
-		p.r.answered(p.r, answer{word: "ours", pttl: p.least()}, nil, now)
+		p.r.answered(p.r, wire.Answer{Word: "ours", PTTL: p.least()}, nil, now)
 	case p.number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
-		p.r.answered(p.r, answer{word: "renewed"}, nil, now)
+		p.r.answered(p.r, wire.Answer{Word: "renewed"}, nil, now)
 		for _, n := range p.q.nodes {
 			p.repair(n, now)
 		}
 	case p.number("lost") > spare:
 		p.decided = true
-		p.r.answered(p.r, answer{word: "lost", holder: p.taker()}, nil, now)
+		p.r.answered(p.r, wire.Answer{Word: "lost", Holder: p.taker()}, nil, now)
 	case p.came == len(p.answers):
 		p.decided = true
-		p.r.answered(p.r, answer{}, p.denied(), now)
+		p.r.answered(p.r, wire.Answer{}, p.denied(), now)
 	}
 }
 
@@ -82,8 +83,8 @@ func (p *renewal) answered(n *node, a answer, err error, now clock.Instant) {
 func (p *renewal) least() time.Duration {
 	least := p.q.c.options.TTL + MaxQuorumTTL // more than any
 	for _, a := range p.answers {
-		if a.word == "ours" && a.pttl >= 0 { // else somebody took the expiry away
-			least = min(least, a.pttl)
+		if a.Word == "ours" && a.PTTL >= 0 { // else somebody took the expiry away
+			least = min(least, a.PTTL)
 		}
 	}
 	return least
@@ -91,19 +92,19 @@ func (p *renewal) least() time.Duration {
 
 func (p *renewal) number(word string) int {
 	return distinct(len(p.answers), func(i int) (string, bool) {
-		return p.answers[i].run, p.answers[i].word == word
+		return p.answers[i].Run, p.answers[i].Word == word
 	})
 }
 
 // repair gives the lock to a node that lacks it, while the majority has it.
 func (p *renewal) repair(n *node, now clock.Instant) {
 	q, l, t := p.q, p.r.line, p.r.tenure
-	if a := p.answers[n.number]; a.word != "lost" || a.holder != "" || t.phase != holding || t.isOver(now) {
+	if a := p.answers[n.number]; a.Word != "lost" || a.Holder != "" || t.phase != holding || t.isOver(now) {
 		return
 	}
-	p.answers[n.number].word = "" // once
-	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ answer, err error, now clock.Instant) {
-		_, refused := asServerError(err)
+	p.answers[n.number].Word = "" // once
+	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ wire.Answer, err error, now clock.Instant) {
+		_, refused := wire.AsServerError(err)
 		if !refused && t.phase != holding && t.phase != over { // it came too late
 			q.undoOn(n, t.id, l, now, now.Add(l.ttl()))
 		}
@@ -113,8 +114,8 @@ func (p *renewal) repair(n *node, now clock.Instant) {
 // taker is who has the name instead, if anybody.
 func (p *renewal) taker() string {
 	for _, a := range p.answers {
-		if a.word == "lost" && a.holder != "" {
-			return a.holder
+		if a.Word == "lost" && a.Holder != "" {
+			return a.Holder
 		}
 	}
 	return ""
@@ -125,7 +126,7 @@ func (p *renewal) denied() error {
 	e := &QuorumError{Need: p.q.need, Nodes: make([]error, len(p.answers))}
 	for i, a := range p.answers {
 		_, e.Nodes[i] = p.q.denial(a, p.errs[i])
-		if a.word == "lost" {
+		if a.Word == "lost" {
 			e.Nodes[i] = errors.New("does not have the lock")
 		}
 	}
@@ -158,27 +159,27 @@ func (q *quorum) leave(l *line, now clock.Instant) {
 		}
 		f.open++
 		f.owed[i] = false
-		q.send(n, script.QuorumUnlock, l, t, now, args, func(_ *request, a answer, err error, now clock.Instant) {
+		q.send(n, script.QuorumUnlock, l, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 			q.left(n, round, a, err, now)
 		})
 	}
 }
 
 // left takes a node's answer to unlock. "not held" counts as released.
-func (q *quorum) left(n *node, round *request, a answer, err error, now clock.Instant) {
+func (q *quorum) left(n *node, round *request, a wire.Answer, err error, now clock.Instant) {
 	l, t := round.line, round.tenure
 	f := t.leaving
 	if err == nil {
-		f.done[n.number], f.runs[n.number] = true, a.run
+		f.done[n.number], f.runs[n.number] = true, a.Run
 		q.yield(l, a, now)
 	}
 	if l.tenure != t || t.phase != leaving { // the others have sufficed
-		f.owed[n.number] = err != nil && passing(err)
+		f.owed[n.number] = err != nil && wire.Transient(err)
 		q.owe(t, now)
 		return
 	}
 	if err != nil && l.unlocking == round {
-		f.err, f.owed[n.number] = err, passing(err)
+		f.err, f.owed[n.number] = err, wire.Transient(err)
 	}
 	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
 		l.departed(nil, now)
@@ -194,10 +195,10 @@ func (q *quorum) left(n *node, round *request, a answer, err error, now clock.In
 		return
 	}
 	l.unlocking = nil
-	if !passing(f.err) {
-		l.tell(&storeError{l.name, ErrUnknown, f.err})
+	if !wire.Transient(f.err) {
+		l.tell(wire.Failure(l.name, ErrUnknown, f.err))
 	}
-	l.failedLeaving(or(f.err, errNoAnswer), round.sent, now)
+	l.failedLeaving(or(f.err, wire.ErrNoAnswer), round.sent, now)
 	l.arm(now)
 }
 

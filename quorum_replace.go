@@ -75,7 +75,7 @@ func presentID(nodes []QuorumNode, from, to []QuorumMember) (quorumID, error) {
 		id, err := parseQuorumID(n.Quorum)
 		switch {
 		case err != nil:
-			return quorumID{}, fmt.Errorf("holdfast: %s: %q %w", n.Address, shorten(n.Quorum), err)
+			return quorumID{}, fmt.Errorf("holdfast: %s: %q %w", n.Address, keyspace.Shorten(n.Quorum), err)
 		case id == newQuorumID(id.name, id.epoch, from):
 			return id, nil
 		case id == newQuorumID(id.name, id.epoch, to) && id.epoch > 1:

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // A node that granted is sent unlock, also when a later request to it was not sent; one to
@@ -58,7 +59,7 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for err, want := range map[error]bool{errSilent: false, errNoAnswer: true} {
+	for err, want := range map[error]bool{errSilent: false, wire.ErrNoAnswer: true} {
 		c.outbox, c.errands = nil, map[*errand]struct{}{}
 		l := &line{c: c, name: "x", keys: k}
 		b := &ballot{q: q, line: l, t: c.newTenure(l), over: true, votes: []vote{{stand: against}, {stand: against}, {stand: pending}}}
@@ -67,7 +68,7 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 		if len(c.outbox) > 0 {
 			t.Errorf("%d requests to a node of which nobody knows whether it was asked, want none yet", len(c.outbox))
 		}
-		b.answered(silent, answer{}, err, now)
+		b.answered(silent, wire.Answer{}, err, now)
 		if owes := len(c.outbox) == 1; owes != want {
 			t.Errorf("behind %v: sent unlock %v, want %v", err, owes, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // On a quorum nobody hands a name over: a waiter polls. So a process that has released a
@@ -60,11 +61,11 @@ func (q *quorum) twoTrips() time.Duration {
 }
 
 // yield notes that a waiter elsewhere comes for a name that was given back here.
-func (q *quorum) yield(l *line, a answer, now clock.Instant) {
-	if a.pttl <= 0 {
+func (q *quorum) yield(l *line, a wire.Answer, now clock.Instant) {
+	if a.PTTL <= 0 {
 		return
 	}
-	q.leaveUntil(l.name, now.Add(min(a.pttl, comesBackMost)))
+	q.leaveUntil(l.name, now.Add(min(a.PTTL, comesBackMost)))
 }
 
 // wants does for a holder of this Client what the mark does for those of others: a Client does

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // renew sends a renewal, whatever is in flight. The next is due a sixth of the
@@ -91,15 +92,15 @@ func (l *line) renewSoon(t *tenure, now clock.Instant) {
 // than it must.
 const fenceEvery = time.Hour
 
-func (r *request) renewAnswered(a answer, err error, now clock.Instant) {
+func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	l, t := r.line, r.tenure
 	slack := t.slack(now)
 	if r.reserving {
 		t.strides--
 	}
-	t.tokens.reserved(a.base, a.size)
-	if r.overtaken() && err == nil && a.word != "renewed" && a.word != "kept" {
-		err = errNoAnswer // the id that it bore has been replaced
+	t.tokens.reserved(a.Base, a.Size)
+	if r.overtaken() && err == nil && a.Word != "renewed" && a.Word != "kept" {
+		err = wire.ErrNoAnswer // the id that it bore has been replaced
 	}
 	if r.asked != nil {
 		defer func() { r.asked <- err }()
@@ -112,12 +113,12 @@ func (r *request) renewAnswered(a answer, err error, now clock.Instant) {
 	}
 	switch {
 	case now >= t.ends(): // never revived
-	case err == nil && (a.word == "renewed" || a.word == "kept") && r.acked < l.c.options.WaitReplicas:
+	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.acked < l.c.options.WaitReplicas:
 		l.tooFew(r, a, now)
-	case err == nil && a.word == "renewed":
+	case err == nil && a.Word == "renewed":
 		l.prolonged(r)
 		t.minHold.secured(r, l.ttl(), now)
-		t.tokens.add(a.base, a.size)
+		t.tokens.add(a.Base, a.Size)
 		l.acknowledged(t, r)
 		l.kept()
 		if len(r.call.Args) > 1 {
@@ -128,25 +129,25 @@ func (r *request) renewAnswered(a answer, err error, now clock.Instant) {
 		} else if l.wake.up { // a recall may have gone unheard since it ran
 			t.renewAt = min(t.renewAt, now)
 		}
-		if a.waiting > 0 {
+		if a.Waiting > 0 {
 			l.recalled(t)
 		}
 		l.listenByRenewing(t, now)
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
-	case err == nil && a.word == "kept":
+	case err == nil && a.Word == "kept":
 		l.prolonged(r)
 		t.minHold.secured(r, l.ttl(), now)
 		l.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
 		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
-	case err == nil && (a.word == "lost" || a.word == "stolen"):
+	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
 		l.lose(t, a, now)
-	case err == nil && a.word == "revoked":
-		l.retire(Revoked, a.reason, now)
+	case err == nil && a.Word == "revoked":
+		l.retire(Revoked, a.Reason, now)
 	default:
 		if err == nil {
-			err = fmt.Errorf("renew was answered %q", a.word)
+			err = fmt.Errorf("renew was answered %q", a.Word)
 		}
 		l.renewFailed(t, err, now)
 		if !t.sure {
@@ -180,19 +181,19 @@ func (l *line) listenByRenewing(t *tenure, now clock.Instant) {
 }
 
 // lose ends a tenure of which Redis knows nothing any more.
-func (l *line) lose(t *tenure, a answer, now clock.Instant) {
+func (l *line) lose(t *tenure, a wire.Answer, now clock.Instant) {
 	cause := Gone
 	switch {
-	case a.word == "stolen":
+	case a.Word == "stolen":
 		cause = Stolen
-	case a.holder != "":
+	case a.Holder != "":
 		cause = Taken
 	}
 	u := l.turn
 	l.turn = nil
 	l.c.end(t, now)
 	if l.c.quorum == nil {
-		l.c.ghost(a.holder, now)
+		l.c.ghost(a.Holder, now)
 	}
 	if cause != Stolen {
 		l.c.renewAllSoon(now) // it may not be alone
@@ -204,7 +205,7 @@ func (l *line) lose(t *tenure, a answer, now clock.Instant) {
 		l.leaveBehind(t, now)
 	}
 	if u != nil {
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.reason}, now)
+		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.Reason}, now)
 	}
 }
 
@@ -261,28 +262,28 @@ type orphan struct {
 
 // orphaned gives a key without expiry one, when asked for and after it was seen
 // unchanged for long enough.
-func (l *line) orphaned(a answer, now clock.Instant) {
+func (l *line) orphaned(a wire.Answer, now clock.Instant) {
 	patience := l.c.options.RepairOrphans
 	if patience == 0 {
 		return
 	}
-	if l.orphan.value != a.holder || l.orphan.since == 0 {
-		l.orphan = orphan{a.holder, now}
+	if l.orphan.value != a.Holder || l.orphan.since == 0 {
+		l.orphan = orphan{a.Holder, now}
 		return
 	}
 	if now.Sub(l.orphan.since) < patience {
 		return
 	}
 	l.orphan = orphan{}
-	l.c.send(script.Repair, l, nil, now, []string{a.holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
+	l.c.send(script.Repair, l, nil, now, []string{a.Holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
 }
 
-func (r *request) repairAnswered(a answer, err error, _ clock.Instant) {
+func (r *request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 	l := r.line
 	switch {
 	case err != nil:
 		l.c.warn("holdfast: could not give the orphaned key an expiry", "name", l.name, "error", err)
-	case a.word == "repaired":
+	case a.Word == "repaired":
 		l.c.warn("holdfast: gave a key without an expiry one", "name", l.name, "ttl", l.c.options.TTL)
 		l.c.emit(Repaired{Name: l.name})
 	}

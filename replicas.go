@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // With Options.WaitReplicas a failover must not undo what a caller was told. So
@@ -29,7 +30,7 @@ func (l *line) confirm(t *tenure, now clock.Instant) {
 	case l.callers.n == 0:
 		l.depart(now)
 	case l.unsure > 0 && now >= l.unsure.Add(patience):
-		l.unconfirmed(&storeError{l.name, ErrUnreachable, l.trouble}, now)
+		l.unconfirmed(wire.Failure(l.name, ErrUnreachable, l.trouble), now)
 	default:
 		l.renewSoon(t, now)
 	}
@@ -48,8 +49,8 @@ func (l *line) confirmFailed(err error, since, now clock.Instant) {
 		l.unsure = since
 	}
 	l.trouble = err
-	if !passing(err) {
-		l.unconfirmed(&storeError{l.name, nil, err}, now)
+	if !wire.Transient(err) {
+		l.unconfirmed(wire.Failure(l.name, nil, err), now)
 	}
 }
 
@@ -61,10 +62,10 @@ func (l *line) acknowledged(t *tenure, r *request) {
 
 // tooFew: the master renewed, and too few replicas have it. A grant is given
 // back; what is held is renewed again until its deadline, and never undone.
-func (l *line) tooFew(r *request, a answer, now clock.Instant) {
+func (l *line) tooFew(r *request, a wire.Answer, now clock.Instant) {
 	t := r.tenure
 	err := &ReplicasError{Name: l.name, Want: l.c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
-	if a.waiting > 0 {
+	if a.Waiting > 0 {
 		l.recalled(t)
 	}
 	if !t.sure {

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // request is one run of a script on its way. Whatever comes back, an answer
@@ -29,7 +30,7 @@ type request struct {
 	extends   time.Duration   // a renewal by Lease.Extend; else 0
 	until     clock.Instant   // a question whether the name is ours: until when Redis says so; 0: as long as we know
 	asked     chan<- error    // of a renewal: who wants to know how it went; nil: nobody
-	answered  func(r *request, a answer, err error, now clock.Instant)
+	answered  func(r *request, a wire.Answer, err error, now clock.Instant)
 	carries   []*request // locks of several names that travel as this one; see bundle
 
 	acked, connected int // replicas: of a renewal with WaitReplicas
@@ -159,9 +160,9 @@ func (c *core) arrived(r *request, reply []string, err error) {
 	if renews(r.call.Script) || r.node != nil {
 		now = c.clock.Exact() // exact: a lease that Err calls lost is not prolonged
 	}
-	var a answer
+	var a wire.Answer
 	if err == nil {
-		a, err = decodeAnswer(reply)
+		a, err = wire.DecodeAnswer(reply)
 	}
 	if r.node != nil {
 		r.node.heard(r, err, now)
@@ -170,21 +171,21 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		switch id := r.asksFor(); {
 		case id != "" && !c.exported.knows(id): // it may have run after its cancel
 			c.late = append(c.late, c.ends(id, r.line, script.Cancel, r.node)...)
-		case r.call.Script == script.QuorumUnlock && err != nil && passing(err): // others have sufficed
+		case r.call.Script == script.QuorumUnlock && err != nil && wire.Transient(err): // others have sufficed
 			c.late = append(c.late, chore{r.call, r.node})
 		}
 		return
 	}
-	err = notTheCallers(err)
-	if said, ok := asServerError(err); ok {
-		err = explain(said, r.call.Keys[0])
+	err = wire.WithoutContext(err)
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, r.call.Keys[0])
 	}
 	if err == nil {
 		c.answered = now
 	}
 	if r.node != nil {
 		// A quorum has nodes that fail and nodes that answer all the time.
-	} else if err != nil && doubtful(err) {
+	} else if err != nil && wire.MayHaveMoved(err) {
 		c.troubled = true
 	} else if c.troubled {
 		// The store answers again, perhaps another server than before: what
@@ -192,8 +193,8 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		c.troubled, c.cleared = false, now
 		c.renewAllSoon(now)
 	}
-	if a.refused != "" {
-		c.refusedToPublish(a.refused, now)
+	if a.Refused != "" {
+		c.refusedToPublish(a.Refused, now)
 	}
 	r.answered(r, a, err, now)
 }
@@ -249,7 +250,7 @@ func (l *line) keysFor(s *driver.Script, args []string) []string {
 
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
-func (c *core) send(s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, answer, error, clock.Instant)) *request {
+func (c *core) send(s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
 	r := &request{
 		call:     l.call(s, args),
 		line:     l,
@@ -350,17 +351,17 @@ func (e *errand) bringUpToDate(now clock.Instant) {
 	}
 }
 
-func (e *errand) answered(r *request, a answer, err error, now clock.Instant) {
+func (e *errand) answered(r *request, a wire.Answer, err error, now clock.Instant) {
 	if e.node != nil && err == nil {
 		e.c.quorum.yield(e.line, a, now)
 	}
 	switch {
 	case e.asking != r: // it was sent once more, or is dropped
 		return
-	case err == nil && a.word == "again":
+	case err == nil && a.Word == "again":
 		e.send(now)
 		return
-	case (err == nil && a.word == "dropped" || err != nil && passing(err)) && now < e.until:
+	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
 		e.whole = e.whole || err == nil
 		// However many there are after an outage, some hundred go out per second.
 		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
@@ -375,7 +376,7 @@ func (e *errand) answered(r *request, a answer, err error, now clock.Instant) {
 			e.echo = 0
 		}
 		return
-	case err != nil && (e.node == nil || !passing(err)): // of a quorum some may be down for long
+	case err != nil && (e.node == nil || !wire.Transient(err)): // of a quorum some may be down for long
 		e.c.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.line.name, "script", e.call.Script.Name, "error", err)
 	}
 	e.end()

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrTenure means that the given tenure does not hold the name, or no longer. A
@@ -70,7 +71,7 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // revoke.
 func (c *Client) Revoke(ctx context.Context, name, tenure, reason string) (notified int, err error) {
 	a, err := c.order(ctx, script.Revoke, "Revoke", name, tenure, reason)
-	return int(a.told), err
+	return int(a.Notified), err
 }
 
 // Steal takes a name from its holder at once and gives it to the first waiter.
@@ -103,15 +104,15 @@ type order struct {
 	suffix               string
 	until                clock.Instant
 	id                   string
-	other                *answer // the name is of a shared kind, and id is to be found yet
+	other                *wire.Answer // the name is of a shared kind, and id is to be found yet
 }
 
 // order looks who holds a name, compares, and runs the script, which compares
 // the whole id.
-func (c *core) order(ctx context.Context, s *driver.Script, what, name, tenure, reason string) (answer, error) {
+func (c *core) order(ctx context.Context, s *driver.Script, what, name, tenure, reason string) (wire.Answer, error) {
 	o, err := c.meant(ctx, what, name, tenure, reason)
 	if err != nil {
-		return answer{}, err
+		return wire.Answer{}, err
 	}
 	if o.other != nil {
 		return c.orderShared(ctx, o.until, s, name, o.tenure, o.keys, o.suffix, o.reason)
@@ -128,7 +129,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	reason, tenure = cleanReason(reason), strings.ToLower(tenure)
+	reason, tenure = wire.CleanReason(reason), strings.ToLower(tenure)
 	k, err := c.openKeys(name)
 	switch {
 	case err != nil:
@@ -136,9 +137,9 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 	case c.quorum != nil:
 		return nil, notOnQuorum(name, what)
 	case len(tenure) != len(keyspace.HashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
-		return nil, &storeError{name, nil, errNoHash}
+		return nil, wire.Failure(name, nil, errNoHash)
 	case reason == "":
-		return nil, &storeError{name, nil, errNoReason}
+		return nil, wire.Failure(name, nil, errNoReason)
 	}
 	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.Now().Add(c.options.patience())}
 	reply, err := c.evalUntil(ctx, o.until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", o.suffix}})
@@ -146,16 +147,16 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 		return nil, err
 	}
 	if len(reply) > 0 && reply[0] == "other kind" {
-		a, err := decodeAnswer(reply)
+		a, err := wire.DecodeAnswer(reply)
 		if err != nil {
-			return nil, &storeError{name, nil, err}
+			return nil, wire.Failure(name, nil, err)
 		}
 		o.other = &a
 		return o, nil
 	}
 	state, err := c.decodeState(name, reply)
 	if err != nil {
-		return nil, &storeError{name, nil, err}
+		return nil, wire.Failure(name, nil, err)
 	}
 	o.id = reply[2]
 	if _, ours := keyspace.ParseID(o.id); state.Holder == nil || state.Holder.Hash != tenure || !ours {
@@ -165,15 +166,15 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 }
 
 // orderShared is order for one holder of a shared kind.
-func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.Script, name, tenure string, k *keyspace.Keys, suffix, reason string) (answer, error) {
+func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.Script, name, tenure string, k *keyspace.Keys, suffix, reason string) (wire.Answer, error) {
 	var state *State
 	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
 		reply, err := c.evalUntil(ctx, until, name, driver.Call{Script: script.SharedInspect, Keys: k.WithHolders(), Args: []string{itoa(int64(most)), suffix}})
 		if err != nil {
-			return answer{}, err
+			return wire.Answer{}, err
 		}
 		if state, err = c.decodeShared(name, reply); err != nil {
-			return answer{}, &storeError{name, nil, err}
+			return wire.Answer{}, wire.Failure(name, nil, err)
 		}
 		for i, h := range state.Holders {
 			if h.Hash != tenure {
@@ -190,38 +191,38 @@ func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.S
 			break
 		}
 	}
-	return answer{}, &TenureError{name, tenure, state.Holder}
+	return wire.Answer{}, &TenureError{name, tenure, state.Holder}
 }
 
 // give gives an order until it was carried out or refused.
-func (c *core) give(ctx context.Context, until clock.Instant, name, tenure string, call driver.Call) (answer, error) {
+func (c *core) give(ctx context.Context, until clock.Instant, name, tenure string, call driver.Call) (wire.Answer, error) {
 	for {
 		reply, err := c.evalUntil(ctx, until, name, call)
 		if err != nil {
-			return answer{}, err
+			return wire.Answer{}, err
 		}
-		a, err := decodeAnswer(reply)
+		a, err := wire.DecodeAnswer(reply)
 		if err != nil {
-			return answer{}, &storeError{name, nil, err}
+			return wire.Answer{}, wire.Failure(name, nil, err)
 		}
-		switch a.word {
+		switch a.Word {
 		case "told", "taken":
-			if a.refused != "" {
+			if a.Refused != "" {
 				c.mu.Lock()
-				c.refusedToPublish(a.refused, c.clock.Now())
+				c.refusedToPublish(a.Refused, c.clock.Now())
 				c.unlock()
 			}
-			c.orderedHere(ctx, call.Args[0], a.word == "taken", call.Args[2])
+			c.orderedHere(ctx, call.Args[0], a.Word == "taken", call.Args[2])
 			return a, nil
 		case "not held":
 			e := &TenureError{Name: name, Tenure: tenure}
-			if a.holder != "" {
-				e.Holder = c.holder(a.holder, 0, 0)
+			if a.Holder != "" {
+				e.Holder = c.holder(a.Holder, 0, 0)
 			}
-			return answer{}, e
+			return wire.Answer{}, e
 		case "again":
 		default:
-			return answer{}, &storeError{name, nil, fmt.Errorf("%s was answered %q", call.Script.Name, a.word)}
+			return wire.Answer{}, wire.Failure(name, nil, fmt.Errorf("%s was answered %q", call.Script.Name, a.Word))
 		}
 	}
 }
@@ -258,7 +259,7 @@ func (t *tenure) stolen(reason string, now clock.Instant) {
 		t.doubted = now
 		return
 	}
-	t.line.lose(t, answer{word: "stolen", reason: reason}, now)
+	t.line.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
 	t.line.step(now)
 }
 
@@ -283,14 +284,14 @@ func (c *core) evalSent(callers context.Context, until clock.Instant, name strin
 		case callers.Err() != nil:
 			return nil, 0, callers.Err()
 		}
-		if said, ok := asServerError(err); ok {
-			err = explain(said, call.Keys[0])
+		if said, ok := wire.AsServerError(err); ok {
+			err = wire.Explain(said, call.Keys[0])
 		}
-		if !passing(err) {
-			return nil, 0, &storeError{name, nil, err}
+		if !wire.Transient(err) {
+			return nil, 0, wire.Failure(name, nil, err)
 		}
 		if c.clock.Now().Add(wait) >= until {
-			return nil, 0, &storeError{name, ErrUnreachable, notTheCallers(err)}
+			return nil, 0, wire.Failure(name, ErrUnreachable, wire.WithoutContext(err))
 		}
 		select {
 		case <-time.After(wait):
@@ -303,11 +304,6 @@ func (c *core) evalSent(callers context.Context, until clock.Instant, name strin
 		}
 	}
 }
-
-const maxReason = 200 // bytes
-
-// cleanReason makes a reason that is safe to read and not too long.
-func cleanReason(s string) string { return keyspace.Clean(s, maxReason) }
 
 // ordered: a push says that something was ordered of a tenure of ours. Anybody
 // may publish, so Redis is asked, by a renewal that is sent after it.
@@ -333,5 +329,5 @@ func (l *Lease) Revoked() (reason string, ok bool) {
 
 // notOnQuorum: a Client of a quorum can't do this.
 func notOnQuorum(name, what string) error {
-	return &storeError{name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what)}
+	return wire.Failure(name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what))
 }

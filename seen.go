@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // lastSeen is what the newest answer said of who has a name. Most lines have none, and an
@@ -19,10 +20,10 @@ type lastSeen struct {
 	at       clock.Instant // when the answer came
 }
 
-func (a answer) lastSeen(now clock.Instant) lastSeen {
+func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 	return lastSeen{
-		known: true, queued: a.word == "queued", holder: a.holder, pttl: a.pttl,
-		waiting: a.waiting, position: a.position, at: now,
+		known: true, queued: a.Word == "queued", holder: a.Holder, pttl: a.PTTL,
+		waiting: a.Waiting, position: a.Position, at: now,
 	}
 }
 

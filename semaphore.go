@@ -10,13 +10,14 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ErrSize means that a number of permits is less than 1 or more than the semaphore has.
 var ErrSize = errors.New("holdfast: bad number of permits")
 
 // MaxSize is the largest size of a [Semaphore].
-const MaxSize = 1 << 30
+const MaxSize = wire.MaxSize // 2 to the power of 30
 
 // Semaphore shares a number of permits of a name among all processes. Acquire serves in
 // the order of arrival, so a request for many permits is not overtaken by small ones.
@@ -127,21 +128,21 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	for {
 		reply, err := c.evalBounded(ctx, driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
-			return unanswered(s.name, k.Lock(), err)
+			return wire.Unanswered(s.name, k.Lock(), err)
 		}
-		a, err := decodeAnswer(reply)
+		a, err := wire.DecodeAnswer(reply)
 		switch {
 		case err != nil:
-			return &storeError{s.name, nil, err}
-		case a.word == "other kind":
+			return wire.Failure(s.name, nil, err)
+		case a.Word == "other kind":
 			e := &KindError{Name: s.name, Kind: KindSemaphore, Size: size}
 			e.usedAs(a)
 			return e
-		case a.word == "resized":
+		case a.Word == "resized":
 			s.size.Store(int64(size))
 			return nil
-		case a.word != "again":
-			return &storeError{s.name, nil, fmt.Errorf("resize was answered %q", a.word)}
+		case a.Word != "again":
+			return wire.Failure(s.name, nil, fmt.Errorf("resize was answered %q", a.Word))
 		}
 	}
 }
@@ -151,25 +152,25 @@ func tooMany(name string, n, size int64) error {
 }
 
 // tooMany: the caller asks for more permits than there are.
-func (l *line) tooMany(a answer) {
+func (l *line) tooMany(a wire.Answer) {
 	l.standsNowhere()
-	l.reject(tooMany(l.name, l.shared.weight, a.capacity))
+	l.reject(tooMany(l.name, l.shared.weight, a.Capacity))
 }
 
 // maxSizes bounds for how many names a Client remembers which size it has told.
 const maxSizes = 1024
 
 // sized tells, once for each size of a name, that another one counts than was stated.
-func (l *line) sized(a answer) {
+func (l *line) sized(a wire.Answer) {
 	c := l.c
-	if l.shared == nil || a.capacity == 0 || l.shared.letter != keyspace.Permits || a.capacity == l.shared.capacity || c.sizes[l.name] == a.capacity ||
-		a.word != "granted" && a.word != "queued" && a.word != "held" {
+	if l.shared == nil || a.Capacity == 0 || l.shared.letter != keyspace.Permits || a.Capacity == l.shared.capacity || c.sizes[l.name] == a.Capacity ||
+		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
 		return
 	}
 	if c.sizes == nil || len(c.sizes) >= maxSizes {
 		c.sizes = map[string]int64{}
 	}
-	c.sizes[l.name] = a.capacity
-	c.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", l.name, "asked", l.shared.capacity, "actual", a.capacity)
-	c.emit(SizeMismatch{Name: l.name, Asked: int(l.shared.capacity), Actual: int(a.capacity)})
+	c.sizes[l.name] = a.Capacity
+	c.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", l.name, "asked", l.shared.capacity, "actual", a.Capacity)
+	c.emit(SizeMismatch{Name: l.name, Asked: int(l.shared.capacity), Actual: int(a.Capacity)})
 }

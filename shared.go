@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // A lock of a shared kind has a capacity, and each holder takes a part of it, its
@@ -47,7 +48,7 @@ func (s *shared) size() int {
 
 // errNotShared is what only a lease of a Mutex can.
 func errNotShared(name, what string) error {
-	return &storeError{name, nil, errors.New(what + " works for a Mutex, not for a Semaphore or an RWMutex")}
+	return wire.Failure(name, nil, errors.New(what+" works for a Mutex, not for a Semaphore or an RWMutex"))
 }
 
 // acquire asks for a part of a name's capacity. It blocks and fails as

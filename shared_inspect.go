@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // sharedHead is how many fields stand before the holders in what shared_inspect answers.
@@ -33,8 +34,8 @@ func (c *core) decodeShared(name string, reply []string) (*State, error) {
 	var us, capacity, used, fence, holding, waiting, listed int64
 	for i, figure := range map[int]*int64{1: &us, 3: &capacity, 4: &used, 5: &fence, 6: &holding, 7: &waiting, 8: &listed} {
 		n, err := strconv.ParseInt(reply[i], 10, 64)
-		if err != nil || n < 0 || n > maxToken {
-			return nil, fmt.Errorf("%w: %q is no number", errState, shorten(reply[i]))
+		if err != nil || n < 0 || n > wire.MaxToken {
+			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[i]))
 		}
 		*figure = n
 	}
@@ -54,8 +55,8 @@ func (c *core) decodeShared(name string, reply []string) (*State, error) {
 	}
 	for ; listed > 0; listed-- {
 		ms, err := strconv.ParseInt(rest[1], 10, 64)
-		if err != nil || ms > maxToken/1000 {
-			return nil, fmt.Errorf("%w: %q is no time", errState, shorten(rest[1]))
+		if err != nil || ms > wire.MaxToken/1000 {
+			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
 		}
 		id, _ := keyspace.ParseID(rest[0])
 		s.Holders = append(s.Holders, Holder{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Steal takes the name from its holder at once and returns a lease of it. Waiters keep
@@ -69,17 +71,17 @@ var errMayHaveTaken = errors.New("an earlier attempt had no answer and may have 
 
 // notTaken: another holds the name by now, or nobody. It may have been taken in between, by
 // a run that was not answered in time.
-func (l *line) notTaken(a answer) {
+func (l *line) notTaken(a wire.Answer) {
 	if t := l.tenure; t.open > 0 || t.late > 0 {
-		l.reject(&storeError{l.name, ErrUnreachable, errMayHaveTaken})
+		l.reject(wire.Failure(l.name, ErrUnreachable, errMayHaveTaken))
 		return
 	}
 	e := &TenureError{Name: l.name}
 	if x := l.takes; x != nil { // no other lock is answered so
 		e.Tenure = x.tenure
 	}
-	if a.holder != "" {
-		e.Holder = l.c.holder(a.holder, 0, 0)
+	if a.Holder != "" {
+		e.Holder = l.c.holder(a.Holder, 0, 0)
 	}
 	l.standsNowhere()
 	l.reject(e)

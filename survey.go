@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Survey has the states of many names, from [Client.Survey]. Each state is from a
@@ -98,7 +99,7 @@ func (c *core) surveyNames(callers context.Context, names []Surveyed) {
 			calls[i] = l.call
 		}
 		for i, r := range c.evalMany(callers, calls, c.options.patience()) {
-			open[i].heard(r.Reply, notTheCallers(r.Err))
+			open[i].heard(r.Reply, wire.WithoutContext(r.Err))
 		}
 	}
 	var seen []*State

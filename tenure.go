@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // phase is where a tenure stands in its life. It only ever moves down this
@@ -149,10 +150,7 @@ type tokens struct {
 	last            int64 // the highest that was reserved
 }
 
-const (
-	firstStride = 64
-	maxStride   = 4096
-)
+const firstStride = 64
 
 // add takes a stride. What lies below a token that was used, or that stands
 // ready, is dropped.
@@ -190,5 +188,5 @@ func (s *tokens) wanted() int64 {
 	if s.spare < s.spareEnd || s.end-s.next > s.size/2 {
 		return 0
 	}
-	return min(max(2*s.size, firstStride), maxStride)
+	return min(max(2*s.size, firstStride), wire.MaxStride)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // wake is the subscription by which Redis reaches this process: one for a
@@ -92,8 +93,8 @@ func (w *wake) keep() {
 		if w.ctx.Err() != nil {
 			return
 		}
-		if said, ok := asServerError(err); ok && !passing(said) {
-			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s: %w", keyspace.Channels, explain(said, ""))
+		if said, ok := wire.AsServerError(err); ok && !wire.Transient(said) {
+			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s: %w", keyspace.Channels, wire.Explain(said, ""))
 		}
 		wait := backoff/2 + w.broke(err, backoff)
 		backoff = min(2*backoff, time.Second)
@@ -295,7 +296,7 @@ func (w *wake) broke(err error, backoff time.Duration) time.Duration {
 		w.poke()
 		return jitter
 	}
-	if doubtful(err) {
+	if wire.MayHaveMoved(err) {
 		w.c.troubled = true // the next answer may be another server's
 	}
 	was := w.up
@@ -316,7 +317,7 @@ func (w *wake) broke(err error, backoff time.Duration) time.Duration {
 		case t.phase == queued:
 			l.askAt = min(l.askAt, now.Add(l.poll(l.seen.position)))
 		case t.phase == asked && t.tried && !was:
-			if passing(err) {
+			if wire.Transient(err) {
 				break // it tries, until it can wait
 			}
 			l.failed(err, now, now) // nobody may wait without it
@@ -333,7 +334,7 @@ func (w *wake) message(attempt int, payload string) {
 		w.heard()
 		return
 	}
-	m, err := decodeMessage(payload)
+	m, err := wire.DecodePush(payload)
 	if err != nil {
 		return // anybody may publish here
 	}
@@ -344,19 +345,19 @@ func (w *wake) message(attempt int, payload string) {
 		return
 	}
 	now := c.clock.Now()
-	t := c.tenures[m.id]
+	t := c.tenures[m.ID]
 	if t == nil {
-		c.ghost(m.id, now)
+		c.ghost(m.ID, now)
 		return
 	}
 	if t.line.wake != w {
 		return // in a Cluster candidates of one name hear each other's pushes, by other subscriptions than theirs
 	}
-	switch m.kind {
+	switch m.Kind {
 	case "grant":
 		c.granted(t, grant{
-			base: m.base, size: m.size, waiting: m.waiting,
-			start: t.pushStart(m.server, w.since, now), life: m.life, heard: true, pushed: true,
+			base: m.Base, size: m.Size, waiting: m.Waiting,
+			start: t.pushStart(m.Server, w.since, now), life: m.Window, heard: true, pushed: true,
 		}, now)
 	case "next", "near":
 		if t.phase <= queued {
@@ -383,18 +384,18 @@ const nearFront = 16
 
 // nextIn: we are the head, or near it, and are told until when to wait at most. An
 // answer that is still on its way may be older, and must not put that off.
-func (l *line) nextIn(t *tenure, m message, now clock.Instant) {
-	if m.life < 0 {
+func (l *line) nextIn(t *tenure, m wire.Push, now clock.Instant) {
+	if m.Window < 0 {
 		return
 	}
 	longest := 15 * time.Second
-	if m.kind == "near" {
+	if m.Kind == "near" {
 		longest += nearFront * lookEach
 	}
-	t.next = now.Add(min(m.life, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
+	t.next = now.Add(min(m.Window, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
 	if l.tenure == t && t.phase == queued && l.asking == nil {
 		l.askAt = min(l.askAt, t.next) // a foreign holder is looked at sooner
-		if m.kind == "next" {
+		if m.Kind == "next" {
 			l.seen.position = 0
 		}
 		l.arm(now)

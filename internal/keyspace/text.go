@@ -31,3 +31,11 @@ func Clean(s string, most int) string {
 	}
 	return s
 }
+
+// Shorten cuts what a message shows to 80 bytes.
+func Shorten(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "..."
+	}
+	return s
+}

@@ -1,4 +1,4 @@
-package holdfast
+package wire
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// denied tells a refusal for want of a right. The second is what Redis 6 and 7.0
-// say from within a script, the third is from 7.2 on.
-func denied(said string) bool {
+// Denied reports whether a server refused because its user lacks a right. Redis 6 and 7.0
+// say the second text from within a script, Redis 7.2 and newer the third.
+func Denied(said string) bool {
 	return strings.HasPrefix(said, "NOPERM") ||
 		strings.Contains(said, "The user executing the script") ||
 		strings.Contains(said, "ACL failure in script")
@@ -31,13 +31,13 @@ func missingRight(said, l string) string {
 		if l == "" {
 			return "~" + keyspace.Reserved + "*"
 		}
-		return "~" + shorten(l) + " and ~" + keyspace.Reserved + "*"
+		return "~" + keyspace.Shorten(l) + " and ~" + keyspace.Reserved + "*"
 	}
-	return commandRights(script.Blamed(said))
+	return CommandRights(script.Blamed(said))
 }
 
-// commandRights names the rights to run one of some commands.
-func commandRights(commands []string) string {
+// CommandRights names the rights to run one of some commands.
+func CommandRights(commands []string) string {
 	rights := make([]string, len(commands))
 	for i, command := range commands {
 		if command == "pubsub" {
@@ -48,7 +48,7 @@ func commandRights(commands []string) string {
 	return strings.Join(rights, " or ")
 }
 
-// tooOld says why a server cannot do, where what it said shows that.
+// tooOld explains an error that shows that the server is too old. It is empty for all others.
 func tooOld(said string) string {
 	switch {
 	case strings.Contains(said, "non deterministic commands"):

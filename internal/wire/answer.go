@@ -1,0 +1,256 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// Bounds of what Redis may answer. A figure beyond them is an error or is cut, so that no sum
+// of two overflows.
+const (
+	MaxToken  = 1 << 53 // the first number that a float64 can't tell from its neighbour
+	MaxStride = 4096    // tokens in one block
+	MaxSize   = 1 << 30 // of a semaphore
+
+	maxPTTL   = int64(1 << 62 / time.Millisecond) // in ms: a foreign key may have any
+	maxPollIn = 60_000                            // in ms
+	maxReason = 200                               // in bytes
+)
+
+// CleanReason makes the reason of a revocation safe to read, and at most 200 bytes long.
+func CleanReason(s string) string { return keyspace.Clean(s, maxReason) }
+
+// Answer is a decoded reply of a script. Its word decides which other fields count;
+// docs/protocol.md has the table.
+type Answer struct {
+	Word      string
+	Base      int64 // granted, renewed: first token of the stride; 1 if there is none
+	Size      int64
+	Waiting   int64         // granted, renewed, held: ids in Q
+	Server    int64         // the server's time in microseconds
+	Holder    string        // held, queued, lost, not held: the value of L; empty: none
+	PTTL      time.Duration // held, queued: of L; negative: no expiry. released, of a quorum's node: of the mark of a waiter
+	Position  int64         // queued: 0 is the head
+	Score     int64         // queued: arrival in microseconds
+	Inserted  bool          // queued: by this very request
+	Listening bool          // queued: our own channel has a listener
+	Refused   string        // what the server said when it refused to publish
+	Reason    string        // revoked, stolen: why
+	Notified  int64         // told: how many heard the push
+	Run       string        // a quorum's node: which run of which server answered
+	Mark      string        // no member: the quorum-id that the node bears
+	Kind      string        // other kind: which one the name is
+	Capacity  int64         // other kind, too many: its size; 0: it has none, or it is not known. Else its size where we said another
+	PollIn    time.Duration // queued, of a shared kind: when to poll
+}
+
+// forms lists the fields behind each word, in order. A field in brackets may
+// be missing. What is one line of text is not here, see decodeLine.
+var forms = map[string]string{
+	"granted":   "base size server run", // of a quorum's node; else it is a line
+	"held":      "holder pttl waiting server [refused] [run] [capacity]",
+	"again":     "server",
+	"released":  "refused run [pttl]", // of a quorum's node; else it is a line
+	"not held":  "holder server [refused] [run] [pttl]",
+	"cancelled": "server refused",
+	"dropped":   "server",
+	"renewed":   "server run", // of a quorum's node; else it is a line
+	"kept":      "server",
+	"lost":      "holder server [run]",
+	"adopted":   "holder server",
+	"revoked":   "reason",
+	"stolen":    "reason",
+	"told":      "told refused",
+	"stands":    "pttl waiting server",
+	"taken":     "refused",
+	"ours":      "pttl [run]",
+	"repaired":  "[server] [run]",
+	"announced": "server refused holder",
+	"unchanged": "",
+	"raised":    "server run",
+	"sits out":  "pttl server run",
+	"no member": "mark server run",
+	"marked":    "mark server run",
+
+	"not due":    "server",
+	"other kind": "kind capacity",
+	"too many":   "capacity",
+	"resized":    "",
+
+	"passed": "", // what the answer for several names says of one that did not matter; see shareOf in the root
+}
+
+// DecodeAnswer reads the reply of a script. An empty reply, an unknown word and a number out
+// of range are errors.
+func DecodeAnswer(reply []string) (Answer, error) {
+	if len(reply) == 0 {
+		return Answer{}, errors.New("an empty answer")
+	}
+	if len(reply) == 1 {
+		line, size := cutSize(reply[0])
+		if a, ok := decodeLine(line); ok {
+			a.Capacity = size
+			return a, a.check()
+		}
+	}
+	a := Answer{Word: reply[0]}
+	form, ok := forms[a.Word]
+	if !ok {
+		return Answer{}, fmt.Errorf("an answer that begins with %q", keyspace.Shorten(a.Word))
+	}
+	rest := reply[1:]
+	for field := range strings.FieldsSeq(form) {
+		name, optional := strings.CutPrefix(field, "[")
+		if len(rest) == 0 && optional {
+			break
+		}
+		if len(rest) == 0 {
+			return Answer{}, fmt.Errorf("an answer %q without %s", a.Word, field)
+		}
+		if err := a.set(strings.TrimSuffix(name, "]"), rest[0]); err != nil {
+			return Answer{}, fmt.Errorf("an answer %q whose %s is %q: %w", a.Word, field, keyspace.Shorten(rest[0]), err)
+		}
+		rest = rest[1:]
+	}
+	return a, a.check()
+}
+
+// cutSize takes off a line that a semaphore has another size than the request said.
+func cutSize(line string) (rest string, size int64) {
+	if rest, ok := strings.CutPrefix(line, "sized "); ok {
+		if rest, ok = cutNumbers(rest, &size); ok {
+			return rest, min(size, MaxSize)
+		}
+	}
+	return line, 0
+}
+
+// decodeLine reads the answers that come often: a line costs less than a list, here
+// and in Redis. They are
+//
+//	granted <last> <size> <waiting> <seconds> <us> [refused]    and the same of renewed
+//	queued <pttl> <position> <score> <seconds> <us> <inserted> <heard> <look> <n> <holder, n bytes>[refused]
+//	released [refused]
+//	again
+//
+// Before granted and queued stands "sized <capacity> ", see cutSize.
+func decodeLine(line string) (a Answer, ok bool) {
+	word, rest, _ := strings.Cut(line, " ")
+	a.Word = word
+	switch word {
+	case "granted", "renewed":
+		var last, seconds, micros int64
+		rest, ok = cutNumbers(rest, &last, &a.Size, &a.Waiting, &seconds, &micros)
+		a.Base, a.Server = last-a.Size+1, seconds*1_000_000+micros
+	case "queued":
+		rest, ok = a.queued(rest)
+	case "released", "again":
+		ok = true
+	}
+	a.Refused = rest
+	return a, ok
+}
+
+// queued reads what follows the word up to the holder.
+func (a *Answer) queued(line string) (rest string, ok bool) {
+	var pttl, seconds, micros, inserted, heard, look, holder int64
+	line, none := strings.CutPrefix(line, "-") // no expiry, or no key
+	line, ok = cutNumbers(line, &pttl, &a.Position, &a.Score, &seconds, &micros, &inserted, &heard, &look, &holder)
+	if !ok || holder > int64(len(line)) {
+		return "", false
+	}
+	if none {
+		pttl = -pttl
+	}
+	a.PTTL, a.PollIn = time.Duration(min(pttl, maxPTTL))*time.Millisecond, time.Duration(min(look, maxPollIn))*time.Millisecond
+	a.Server = seconds*1_000_000 + micros
+	a.Inserted, a.Listening = inserted == 1, heard == 1
+	a.Holder = line[:holder]
+	return line[holder:], true
+}
+
+// cutNumbers takes numbers off the front of a line.
+func cutNumbers(line string, numbers ...*int64) (rest string, ok bool) {
+	for _, n := range numbers {
+		if *n, line, ok = cutNumber(line); !ok {
+			return "", false
+		}
+	}
+	return line, true
+}
+
+// cutNumber takes a number of at most 16 digits, which no sum of two
+// overflows, off the front of a line.
+func cutNumber(line string) (n int64, rest string, ok bool) {
+	word, rest, _ := strings.Cut(line, " ")
+	if len(word) == 0 || len(word) > 16 {
+		return 0, "", false
+	}
+	for i := range len(word) {
+		if word[i] < '0' || word[i] > '9' {
+			return 0, "", false
+		}
+		n = 10*n + int64(word[i]-'0')
+	}
+	return n, rest, true
+}
+
+func (a *Answer) set(field, value string) error {
+	switch field {
+	case "holder":
+		a.Holder = value
+		return nil
+	case "refused":
+		a.Refused = value
+		return nil
+	case "reason":
+		a.Reason = CleanReason(value)
+		return nil
+	case "run":
+		a.Run = value
+		return nil
+	case "mark":
+		a.Mark = value
+		return nil
+	case "kind":
+		a.Kind = value
+		return nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return errors.New("not a number")
+	}
+	switch field {
+	case "base":
+		a.Base = n
+	case "size":
+		a.Size = n
+	case "waiting":
+		a.Waiting = n
+	case "server":
+		a.Server = n
+	case "pttl":
+		a.PTTL = time.Duration(min(n, maxPTTL)) * time.Millisecond
+	case "told":
+		a.Notified = n
+	case "capacity":
+		a.Capacity = n
+	}
+	return nil
+}
+
+func (a *Answer) check() error {
+	if a.Base < 0 || a.Size < 0 || a.Size > MaxStride || a.Base > MaxToken-a.Size ||
+		a.Waiting < 0 || a.Server < 0 || a.Server > MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
+		return fmt.Errorf("an answer %q with a figure out of range", a.Word)
+	}
+	if a.Word == "granted" && a.Size == 0 {
+		return errors.New("a grant without tokens")
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// ClaimWindow is the longest time in which a waiter must claim a pushed grant; see
+// part/hand_over.lua.
+const ClaimWindow = 2 * time.Second
+
+// Push is a decoded push. It is a hint: anybody may publish.
+type Push struct {
+	Kind    string // grant, next, near, missed, recall or revoked
+	ID      string
+	Base    int64 // grant
+	Size    int64
+	Server  int64
+	Window  time.Duration // grant: the claim window; next, near: until it is time to poll, negative: none
+	Waiting int64
+}
+
+var errPush = errors.New("an unknown push")
+
+// DecodePush reads one of
+//
+//	grant <last> <size> <waiting> <seconds> <us> <window ms> <id>
+//	next <pttl ms> <id>
+//	near <ms> <id>
+//	missed <id>
+//	recall <id>
+//	revoked <id>
+//
+// The id comes last, because its owner may have spaces.
+func DecodePush(payload string) (Push, error) {
+	kind, rest, _ := strings.Cut(payload, " ")
+	m := Push{Kind: kind}
+	var last, seconds, micros, life int64
+	var figures []*int64
+	switch kind {
+	case "grant":
+		figures = []*int64{&last, &m.Size, &m.Waiting, &seconds, &micros, &life}
+	case "next", "near":
+		figures = []*int64{&life}
+	case "missed", "recall", "revoked":
+	default:
+		return Push{}, errPush
+	}
+	for _, f := range figures {
+		word, more, ok := strings.Cut(rest, " ")
+		n, err := strconv.ParseInt(word, 10, 64)
+		if !ok || err != nil || n < 0 && kind == "grant" || n > MaxToken {
+			return Push{}, errPush
+		}
+		*f, rest = n, more
+	}
+	m.ID = rest
+	m.Base, m.Server = last-m.Size+1, seconds*1_000_000+micros
+	m.Window = time.Duration(min(life, 1<<40)) * time.Millisecond
+	if _, ok := keyspace.ParseID(m.ID); !ok || m.Size > MaxStride || kind == "grant" && (m.Size == 0 || m.Base < 0 || seconds > MaxToken/1_000_000 || life == 0 || life > ClaimWindow.Milliseconds()) {
+		return Push{}, errPush
+	}
+	return m, nil
+}

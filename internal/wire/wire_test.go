@@ -1,0 +1,98 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+func TestAnswers(t *testing.T) {
+	for _, test := range []struct {
+		reply []string
+		want  wire.Answer
+	}{
+		{[]string{"granted 73 64 2 1 999999"}, wire.Answer{Word: "granted", Base: 10, Size: 64, Waiting: 2, Server: 1_999_999}},
+		{[]string{"renewed 0 0 3 1 0 NOPERM of something"}, wire.Answer{Word: "renewed", Base: 1, Waiting: 3, Server: 1_000_000, Refused: "NOPERM of something"}},
+		{[]string{"sized 5 granted 64 64 0 1 0"}, wire.Answer{Word: "granted", Base: 1, Size: 64, Server: 1_000_000, Capacity: 5}},
+		{[]string{"queued -1 0 1 1 5 1 1 0 1 h"}, wire.Answer{Word: "queued", PTTL: -time.Millisecond, Score: 1, Server: 1_000_005, Inserted: true, Listening: true, Holder: "h"}},
+		{[]string{"queued 667 3 1 1 5 0 1 667 3 h uNOPERM"}, wire.Answer{Word: "queued", PTTL: 667 * time.Millisecond, Position: 3, Score: 1, Server: 1_000_005, Listening: true, PollIn: 667 * time.Millisecond, Holder: "h u", Refused: "NOPERM"}},
+		{[]string{"released NOPERM"}, wire.Answer{Word: "released", Refused: "NOPERM"}},
+		{[]string{"not held", "h", "7"}, wire.Answer{Word: "not held", Holder: "h", Server: 7}},
+		{[]string{"ours", "15000", "run"}, wire.Answer{Word: "ours", PTTL: 15 * time.Second, Run: "run"}},
+		{[]string{"revoked", " too\nlong "}, wire.Answer{Word: "revoked", Reason: "too_long"}},
+		{[]string{"too many", "3"}, wire.Answer{Word: "too many", Capacity: 3}},
+		{[]string{"held", "h", "9223372036854775807", "1", "7"}, wire.Answer{Word: "held", Holder: "h", PTTL: 1 << 62 / time.Millisecond * time.Millisecond, Waiting: 1, Server: 7}},
+	} {
+		if got, err := wire.DecodeAnswer(test.reply); err != nil || got != test.want {
+			t.Errorf("%q: got %+v, %v, want %+v", test.reply, got, err, test.want)
+		}
+	}
+}
+
+// A figure out of range is an error, so that no sum of two overflows.
+func TestStrangeAnswers(t *testing.T) {
+	for _, reply := range [][]string{
+		nil, {""}, {"unheard of"}, {"held", "h"}, {"held", "h", "x", "1", "7"},
+		{"granted 73 0 0 1 1"}, {"granted 73 5000 0 1 1"}, {"granted 1 64 0 1 1"}, {"granted 9007199254740993 1 0 1 1"},
+		{"granted 12345678901234567 1 0 1 1"}, {"granted 73 64 -1 1 1"}, {"queued 1 0 1 1 5 1 1 0 9 h"}, {"told", "-1", ""},
+	} {
+		if got, err := wire.DecodeAnswer(reply); err == nil {
+			t.Errorf("%q: got %+v, want an error", reply, got)
+		}
+	}
+}
+
+func TestPushes(t *testing.T) {
+	const id = "c.n.15000|o w"
+	for payload, want := range map[string]wire.Push{
+		"grant 100 64 2 1 5 2000 " + id: {Kind: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: wire.ClaimWindow},
+		"next -1 " + id:                 {Kind: "next", ID: id, Base: 1, Window: -time.Millisecond},
+		"near 300 " + id:                {Kind: "near", ID: id, Base: 1, Window: 300 * time.Millisecond},
+		"missed " + id:                  {Kind: "missed", ID: id, Base: 1},
+		"recall " + id:                  {Kind: "recall", ID: id, Base: 1},
+		"revoked " + id:                 {Kind: "revoked", ID: id, Base: 1},
+	} {
+		if got, err := wire.DecodePush(payload); err != nil || got != want {
+			t.Errorf("%q: got %+v, %v, want %+v", payload, got, err, want)
+		}
+	}
+	for _, payload := range []string{
+		"", "grant", "stolen " + id, "recall no id", "next " + id,
+		"grant 100 64 2 1 5 2001 " + id, "grant 100 64 2 1 5 0 " + id, "grant 100 0 2 1 5 2000 " + id,
+		"grant 100 5000 2 1 5 2000 " + id, "grant 10 64 2 1 5 2000 " + id, "grant 100 64 -2 1 5 2000 " + id,
+	} {
+		if got, err := wire.DecodePush(payload); err == nil {
+			t.Errorf("%q: got %+v, want an error", payload, got)
+		}
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add("granted 73 64 0 1 999999")
+	f.Add("renewed 0 0 3 1 0 NOPERM of something")
+	f.Add("queued -1 0 1 1 5 1 1 0 1 h")
+	f.Add("queued 667 3 1 1 5 0 1 667 3 h uNOPERM of something")
+	f.Add("released NOPERM of something")
+	f.Add("held\x00h\x00100\x001\x007")
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := wire.DecodeAnswer(strings.Split(text, "\x00"))
+		if err == nil && (a.Base < 0 || a.Size < 0 || a.Base+a.Size > wire.MaxToken || a.Server < 0 || a.Position < 0) {
+			t.Fatalf("%q reads as %+v", text, a)
+		}
+	})
+}
+
+func FuzzPushes(f *testing.F) {
+	f.Add("grant 100 64 0 1 5 2000 c.n.15000|o")
+	f.Add("next -1 c.n.15000|o")
+	f.Add("recall c.n.15000|o w")
+	f.Add("revoked c.n.15000|o")
+	f.Fuzz(func(t *testing.T, payload string) {
+		m, err := wire.DecodePush(payload)
+		if err == nil && m.Kind == "grant" && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > wire.ClaimWindow) {
+			t.Fatalf("%q reads as %+v", payload, m)
+		}
+	})
+}
