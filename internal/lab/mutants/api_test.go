@@ -21,7 +21,7 @@ var apiMutants = []mutant{
 	{guard: "exported: it is looked at before it is released", file: "exported.go", name: "TestExportedIsReleasedOnce",
 		edits: []string{"c.lookExported(ctx, text, \"ReleaseExported\")\n", "c.lookExported(ctx, text, \"ReleaseExported\")\n	if errors.Is(err, ErrLost) {\n		err = nil\n	}\n"}},
 	{guard: "exported: a repeated unlock is a release", file: "exported.go", name: "TestExportedIsReleasedOnce",
-		edits: []string{"a.word != \"adopted\" && a.word != \"stolen\"", "a.word == \"\""}},
+		edits: []string{"a.Word != \"adopted\" && a.Word != \"stolen\"", "a.Word == \"\""}},
 	{guard: "exported: what was adopted meanwhile is not released", file: "exported.go", name: "TestExportedIsOvertaken",
 		edits: []string{"return c.overtaken(ctx, x, k)", "return nil"}},
 	{guard: "exported: what was revoked is released", file: "exported.go", name: "TestExportedIsRevoked",

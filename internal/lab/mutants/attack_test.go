@@ -31,7 +31,7 @@ var attackMutants = []mutant{
 	{guard: "a cancel goes out again though it was answered", file: "request.go", name: "TestLockArrivesBehindItsCancel",
 		edits: []string{"e.echo = time.Second", "e.echo = 0"}},
 	{guard: "but only where a lock was not answered in time", file: "ask.go", pkg: ".", name: "TestOneErrandForACancel",
-		edits: []string{"t.lost = t.lost || late(err)", "t.lost = true"}},
+		edits: []string{"t.lost = t.lost || wire.MayStillRun(err)", "t.lost = true"}},
 	{guard: "a cancel goes out behind an unlock where an earlier lock may come", file: "line.go", name: "TestLockArrivesBehindItsUnlock",
 		edits: []string{"if held && t.lost &&", "if held && false &&"}},
 	{guard: "close: what was answered is owed to nobody", file: "close.go", name: "TestCloseOwesNoEcho",
@@ -44,6 +44,6 @@ var attackMutants = []mutant{
 		edits: []string{"if t.mayStand() {\n\t\tl.c.cancelFor(t, now)", "if false {\n\t\tl.c.cancelFor(t, now)"}},
 	{guard: "once: over before it began", file: "once.go", name: "TestOnceOverBeforeItBegan",
 		edits: []string{"if lost := l.Err(); lost != nil { // writing", "if lost := l.Err(); lost != nil && false { // writing"}},
-	{guard: "a master that became a replica before WAIT is no error", file: "errors.go", name: "TestGrantConfirmedByWhoIsMasterNoMore",
+	{guard: "a master that became a replica before WAIT is no error", file: "internal/wire/errors.go", name: "TestGrantConfirmedByWhoIsMasterNoMore",
 		edits: []string{`"non local key", demotedWhileWaiting}`, `"non local key"}`}},
 }

@@ -55,7 +55,7 @@ var electionMutants = []mutant{
 	{guard: "proclaim: who inspects sees it", file: "internal/script/mutex/inspect.lua", name: "TestProclaim",
 		edits: []string{"term_now, value = newest, proclaimed", "term_now = newest"}},
 	{guard: "proclaim: only who leads", file: "proclaim.go", name: "TestProclaimIsLost",
-		edits: []string{"case a.holder == u.tenure.id:", "case a.holder != \"never\":"}},
+		edits: []string{"case a.Holder == u.tenure.id:", "case a.Holder != \"never\":"}},
 	{guard: "proclaim: not under a lease that is over", file: "proclaim.go", name: "TestAdoptATerm",
 		edits: []string{"if e := u.ended.Load(); e != nil {", "if e := u.ended.Load(); e != nil && false {"}},
 	{guard: "proclaim: what was not answered is repeated", file: "proclaim.go", name: "TestProclaimIsRepeated",

@@ -29,5 +29,5 @@ var sizeMutants = []mutant{
 	{guard: "size: another one is told", file: "ask.go", name: "TestSharedSizeIsKept",
 		edits: []string{"	l.sized(a)\n", ""}},
 	{guard: "size: and told once", file: "semaphore.go", name: "TestSharedSizeIsKept",
-		edits: []string{" || c.sizes[l.name] == a.capacity", ""}},
+		edits: []string{" || c.sizes[l.name] == a.Capacity", ""}},
 }

@@ -22,7 +22,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: a dead first is dropped", file: "internal/script/part/shared_survey_queue.lua", name: "TestSharedDeadWriterAtTheHead",
 		edits: []string{"id ~= mine and counts[2 * i] == 0", "false"}},
 	{guard: "shared: who stands behind looks", file: "ask.go", name: "TestSharedWriterDiesInFrontOfAReader",
-		edits: []string{"a.pttl = a.look", "_ = a.look"}},
+		edits: []string{"a.PTTL = a.PollIn", "_ = a.PollIn"}},
 	{guard: "shared: a silent first does not stay", file: "internal/script/part/shared_survey_queue.lua", name: "TestSharedFrozenWriterAtTheHead",
 		edits: []string{"us - seen[4] > 2000000", "false"}},
 	{guard: "shared: a living first shows itself", file: "internal/script/part/shared_hand_over.lua", name: "TestSharedLivingHeadStays",

@@ -5,7 +5,7 @@ var unrepeatedMutants = []mutant{
 	{guard: "unrepeated: a loss that is proved is told", file: "ask.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
 		edits: []string{"l.departed(l.wasGone(t, a), now)", "l.departed(nil, now)"}},
 	{guard: "unrepeated: another's name is told as that", file: "ask.go", pkg: "./embedded", name: "TestReleaseOfATakenLock",
-		edits: []string{"	if a.holder != \"\" {\n\t\treturn &LostError{Name: l.name, Cause: Taken}", "	if false {\n\t\treturn &LostError{Name: l.name, Cause: Taken}"}},
+		edits: []string{"	if a.Holder != \"\" {\n\t\treturn &LostError{Name: l.name, Cause: Taken}", "	if false {\n\t\treturn &LostError{Name: l.name, Cause: Taken}"}},
 	{guard: "unrepeated: only where the store can promise it", file: "ask.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
 		edits: []string{"!l.c.unrepeated()", "false"}},
 	{guard: "unrepeated: and nobody sent it before", file: "ask.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
