@@ -44,7 +44,7 @@ func addCommands(a *cli.App, root *cobra.Command) {
 			doctor.Command(a), bench.Command(a), quorum.Command(a), serve.Command(a), dev.Command(a),
 		}},
 		{groupTools, "Tools:", []*cobra.Command{
-			demo.Command(a), a.VersionCommand(), complete.Command(a), help.ManCommand(a),
+			demo.Command(a), cli.VersionCommand(a), complete.Command(a), help.ManCommand(a),
 		}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

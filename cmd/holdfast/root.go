@@ -78,7 +78,7 @@ on the command line takes precedence. 'holdfast help COMMAND' lists the exceptio
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return a.PrintVersion()
+				return cli.PrintVersion(a)
 			}
 			return cmd.Help()
 		},

@@ -47,21 +47,21 @@ func ThisBuild() build {
 }
 
 // VersionCommand is 'holdfast version'.
-func (a *App) VersionCommand() *cobra.Command {
+func VersionCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Print the version. With -o json print an object: version, revision, time, modified (of
 the source, if known), go, os, arch.`,
 		Args: NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.PrintVersion() },
+		RunE: func(*cobra.Command, []string) error { return PrintVersion(a) },
 	}
 	a.OutputFlag(cmd)
 	return cmd
 }
 
 // PrintVersion prints the version as text or JSON.
-func (a *App) PrintVersion() error {
+func PrintVersion(a *App) error {
 	b := ThisBuild()
 	if a.Output == "json" {
 		return console.PrintJSON(a.Stdout, b)

@@ -23,7 +23,7 @@ type topRow struct {
 }
 
 // model is what is on the screen. Bubble Tea calls its methods one after the
-// other; only look and lookAt run beside them, and touch nothing of it.
+// other; only look and lookAt run beside them, and touch nothing of it. view.go draws it.
 type model struct {
 	look   func() topSeen
 	lookAt func(name string) topDetail

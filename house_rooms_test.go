@@ -1,0 +1,321 @@
+package holdfast_test
+
+import (
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// How large a package may be, and how far its files may use each other in a circle. The
+// lab may have more: it describes scenarios. The root is exempt until its machine has a
+// package of its own.
+const (
+	widestCircle, widestLabCircle = 5, 10
+	largestRoom, largestLabRoom   = 2500, 3500 // lines of code: without comments and blanks
+)
+
+// The packages that are over a limit, with their numbers. A number may only shrink, and an
+// entry goes when its package is within the limit.
+var (
+	wideCircles = map[string]int{
+		"cmd/holdfast/internal/demo": 10,
+		"driver/drivertest":          9,
+		"embedded":                   8,
+		"internal/lab/bench":         46,
+		"internal/lab/model/master":  12,
+		"internal/lab/sim":           14,
+	}
+	largeRooms = map[string]int{
+		"internal/lab/bench": 6529,
+	}
+	// scattered are types with methods in a third file, or in a second one that the type's
+	// comment does not name.
+	scattered = map[string]int{
+		"cmd/holdfast/internal/demo":  3,
+		"contrib/otel":                1,
+		"contrib/prometheus":          2,
+		"driver/drivertest":           1,
+		"embedded":                    1,
+		"goredisstore":                1,
+		"internal/lab/bench":          13,
+		"internal/lab/labtest":        1,
+		"internal/lab/model":          1,
+		"internal/lab/model/master":   7,
+		"internal/lab/model/quorum":   5,
+		"internal/lab/redistest":      4,
+		"internal/lab/sim":            8,
+		"internal/lab/sim/digest":     1,
+		"internal/lab/soak":           2,
+		"internal/lab/verify":         1,
+		"internal/lab/verify/check":   2,
+		"internal/lab/verify/client":  2,
+		"internal/lab/verify/crew":    1,
+		"internal/lab/verify/faults":  1,
+		"internal/lab/verify/history": 1,
+		"internal/lab/verify/netns":   2,
+		"internal/lab/verify/page":    3,
+		"internal/lab/verify/place":   3,
+		"internal/lab/waiting":        1,
+		"internal/redisurl":           1,
+		"journal":                     1,
+		"rueidisstore":                1,
+	}
+)
+
+// room is a package without its tests, as it is built on Linux.
+type room struct {
+	dir   string
+	fset  *token.FileSet
+	files []*ast.File
+}
+
+func (r *room) file(p token.Pos) string { return path.Base(r.fset.Position(p).Filename) }
+
+func (r *room) lab() bool { return strings.HasPrefix(r.dir, labDir) }
+
+// rooms are all packages but the root, by directory.
+func rooms(t *testing.T) map[string]*room {
+	t.Helper()
+	linux := build.Default
+	linux.GOOS = "linux"
+	all := map[string]*room{}
+	walk(t, func(name string) {
+		dir, base := path.Split(name)
+		dir = path.Clean(dir)
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || dir == "." {
+			return
+		}
+		if match, err := linux.MatchFile(dir, base); err != nil || !match {
+			return
+		}
+		r := all[dir]
+		if r == nil {
+			r = &room{dir: dir, fset: token.NewFileSet()}
+			all[dir] = r
+		}
+		file, err := parser.ParseFile(r.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.files = append(r.files, file)
+	})
+	return all
+}
+
+func TestCircles(t *testing.T) {
+	for dir, r := range rooms(t) {
+		most := widestCircle
+		if r.lab() {
+			most = widestLabCircle
+		}
+		circle := largestCircle(r.uses())
+		shrinks(t, wideCircles, dir, len(circle), most, "files that all use each other ("+strings.Join(circle, " ")+
+			"): a reader of one has to read all; let files form layers, or make a package of what can be understood alone")
+	}
+}
+
+func TestSizeOfPackages(t *testing.T) {
+	for dir, r := range rooms(t) {
+		most := largestRoom
+		if r.lab() {
+			most = largestLabRoom
+		}
+		lines := 0
+		for _, f := range r.files {
+			lines += linesOfCode(t, r.fset.Position(f.Pos()).Filename)
+		}
+		shrinks(t, largeRooms, dir, lines, most, "lines of code: a package has one job; find the second one and give it a name")
+	}
+}
+
+func TestMethodsStandTogether(t *testing.T) {
+	for dir, r := range rooms(t) {
+		wrong := r.scattered()
+		shrinks(t, scattered, dir, len(wrong), 0, "types with methods in a file that is not the type's, nor named by its comment ("+
+			strings.Join(wrong, " ")+"): a type is read as a whole; bring them together, or split the type")
+	}
+}
+
+// shrinks checks a number against its limit, or against its entry in a table of numbers
+// that were larger when the law came.
+func shrinks(t *testing.T, table map[string]int, dir string, n, limit int, law string) {
+	t.Helper()
+	known, over := table[dir]
+	switch {
+	case over && n <= limit:
+		t.Logf("%s has %d and may have %d: take it out of the table", dir, n, limit)
+	case over && n < known:
+		t.Logf("%s has %d: put that into the table, instead of %d, so that it does not grow again", dir, n, known)
+	case n > max(limit, known):
+		t.Errorf("%s has %d, more than %d, %s", dir, n, max(limit, known), law)
+	}
+}
+
+// uses is, for each file, the files whose declarations, methods and fields it uses. Other
+// packages are empty to the type checker: what comes out of them has no type, which hides
+// only what is reached through them.
+func (r *room) uses() map[string]map[string]bool {
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: nothing{}, Error: func(error) {}}
+	pkg, _ := config.Check(r.dir, r.fset, r.files, info)
+	uses := map[string]map[string]bool{}
+	for _, f := range r.files {
+		uses[r.file(f.Pos())] = map[string]bool{}
+	}
+	for id, o := range info.Uses {
+		if o.Pkg() != pkg || !o.Pos().IsValid() || !ofPackage(o, pkg) {
+			continue
+		}
+		if from, to := r.file(id.Pos()), r.file(o.Pos()); from != to {
+			uses[from][to] = true
+		}
+	}
+	return uses
+}
+
+// ofPackage reports whether o is declared at package level, or is a field or a method.
+func ofPackage(o types.Object, pkg *types.Package) bool {
+	v, isVar := o.(*types.Var)
+	return o.Parent() == nil || o.Parent() == pkg.Scope() || isVar && v.IsField()
+}
+
+// nothing imports packages without a declaration in them.
+type nothing struct{}
+
+func (nothing) Import(path string) (*types.Package, error) {
+	name := path[strings.LastIndex(path, "/")+1:]
+	pkg := types.NewPackage(path, name)
+	pkg.MarkComplete()
+	return pkg, nil
+}
+
+// largestCircle is the largest set of files each of which reaches all others.
+func largestCircle(uses map[string]map[string]bool) []string {
+	reached := map[string]map[string]bool{}
+	for file := range uses {
+		reached[file] = map[string]bool{}
+		for todo := []string{file}; len(todo) > 0; todo = todo[1:] {
+			for next := range uses[todo[0]] {
+				if !reached[file][next] {
+					reached[file][next] = true
+					todo = append(todo, next)
+				}
+			}
+		}
+	}
+	var largest []string
+	for file, others := range reached {
+		circle := []string{file}
+		for other := range others {
+			if other != file && reached[other][file] {
+				circle = append(circle, other)
+			}
+		}
+		if slices.Sort(circle); len(circle) > len(largest) || len(circle) == len(largest) && slices.Compare(circle, largest) < 0 {
+			largest = circle
+		}
+	}
+	return largest
+}
+
+// linesOfCode are the lines with a token on them.
+func linesOfCode(t *testing.T, name string) int {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	file := fset.AddFile(name, -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, 0)
+	lines, last := 0, 0
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return lines
+		}
+		if tok == token.SEMICOLON && lit == "\n" {
+			continue
+		}
+		first := fset.Position(pos).Line
+		for line := range strings.SplitSeq(lit, "\n") {
+			if first > last && (strings.TrimSpace(line) != "" || lit == "") {
+				lines, last = lines+1, first
+			}
+			first++
+		}
+	}
+}
+
+// scattered names the types with a method in a file that is neither the type's own nor one
+// that the comment of the type names.
+func (r *room) scattered() []string {
+	home, named := map[string]string{}, map[string]string{}
+	for _, f := range r.files {
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range g.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					home[s.Name.Name] = r.file(s.Pos())
+					named[s.Name.Name] = g.Doc.Text() + s.Doc.Text()
+				}
+			}
+		}
+	}
+	elsewhere := map[string]map[string]bool{}
+	for _, f := range r.files {
+		for _, d := range f.Decls {
+			m, ok := d.(*ast.FuncDecl)
+			if !ok || m.Recv == nil {
+				continue
+			}
+			name, file := receiver(m), r.file(m.Pos())
+			if file != home[name] {
+				if elsewhere[name] == nil {
+					elsewhere[name] = map[string]bool{}
+				}
+				elsewhere[name][file] = true
+			}
+		}
+	}
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(elsewhere)) {
+		files := slices.Collect(maps.Keys(elsewhere[name]))
+		if len(files) > 1 || !strings.Contains(named[name], files[0]) {
+			wrong = append(wrong, name)
+		}
+	}
+	return wrong
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(m *ast.FuncDecl) string {
+	of := m.Recv.List[0].Type
+	for {
+		switch e := of.(type) {
+		case *ast.StarExpr:
+			of = e.X
+		case *ast.IndexExpr:
+			of = e.X
+		case *ast.IndexListExpr:
+			of = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
+		}
+	}
+}
