@@ -11,7 +11,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -19,67 +18,22 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
-// picture is one to be made.
-type picture struct {
-	name, path string
-	lab.Look
-}
-
-var (
-	wide   = lab.Look{Width: 1280, Height: 800}
-	narrow = lab.Look{Width: 390, Height: 844, Scale: 2}
-)
-
-// pages are where in the dashboard to go; the first few are for the README.
+// pages are the pictures, and where in the dashboard to go for them.
 var pages = []struct{ name, path string }{
 	{"overview", "/"},
-	{"locks", "/locks"},
 	{"lock", "/lock?name=sale:sneakers-42"},
-	{"problems", "/problems"},
-	{"processes", "/processes"},
-	{"events", "/events"},
-	{"elections", "/elections"},
-	{"jobs", "/jobs"},
-	{"redis", "/redis"},
 }
 
 func main() {
 	to := flag.String("to", "docs/screenshots", "`directory` for the pictures")
 	wait := flag.Duration("for", 90*time.Second, "how long the shop is open before")
-	only := flag.String("only", "", "only pages whose names contain this")
-	every := flag.Bool("all", false, "every page in light and dark, wide and narrow, not only those of the README")
 	flag.Parse()
-	if err := run(*to, *wait, *only, *every); err != nil {
+	if err := run(*to, *wait); err != nil {
 		log.Fatal("screenshots: ", err)
 	}
 }
 
-func chosen(only string, every bool) (pictures []picture) {
-	for i, p := range pages {
-		if !strings.Contains(p.name, only) {
-			continue
-		}
-		for _, dark := range []bool{false, true} {
-			for _, look := range []lab.Look{wide, narrow} {
-				look.Dark = dark
-				name := p.name
-				if dark {
-					name += "-dark"
-				}
-				if look.Width == narrow.Width {
-					name += "-narrow"
-				}
-				readme := i < 4 && look.Width == wide.Width || i == 0
-				if every || readme {
-					pictures = append(pictures, picture{name, p.path, look})
-				}
-			}
-		}
-	}
-	return pictures
-}
-
-func run(to string, wait time.Duration, only string, every bool) error {
+func run(to string, wait time.Duration) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
@@ -100,21 +54,22 @@ func run(to string, wait time.Duration, only string, every bool) error {
 	if err := chromedp.Do(ctx, chromedp.Navigate(stage.Server.URL+"/"), chromedp.Sleep(wait)); err != nil {
 		return err
 	}
-	for _, p := range chosen(only, every) {
-		if err := shoot(ctx, stage.Server.URL, filepath.Join(to, p.name+".png"), p); err != nil {
+	look := lab.Look{Width: 1280, Height: 800}
+	if err := look.As(ctx); err != nil {
+		return err
+	}
+	for _, p := range pages {
+		if err := shoot(ctx, stage.Server.URL+p.path, filepath.Join(to, p.name+".png")); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
 }
 
-func shoot(ctx context.Context, base, file string, p picture) error {
+func shoot(ctx context.Context, url, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if err := p.As(ctx); err != nil {
-		return err
-	}
-	if err := chromedp.Do(ctx, chromedp.Navigate(base+p.path), chromedp.Sleep(1500*time.Millisecond)); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Navigate(url), chromedp.Sleep(1500*time.Millisecond)); err != nil {
 		return err
 	}
 	image, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
