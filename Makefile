@@ -88,6 +88,7 @@ bench-quick: ## that everything which measures still runs; the figures mean litt
 	@scripts/need redis-server
 	go run ./internal/lab/bench/cmd -quick
 	go run ./internal/lab/bench/quorum -quick
+	go run ./internal/lab/bench/scripts -rounds 1
 	go test -run '^$$' -bench . -benchtime 1x work
 
 bench-quorum: ## a quorum of five beside redsync on the same servers, with faults; two minutes
