@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/order"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/quorum"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/run"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/scripts"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/serve"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/show"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/top"
@@ -41,7 +42,7 @@ func addCommands(a *cli.App, root *cobra.Command) {
 			lease.AcquireCommand(a), lease.RenewCommand(a), lease.CheckCommand(a), lease.ReleaseCommand(a),
 		}},
 		{"servers", "Servers:", []*cobra.Command{
-			doctor.Command(a), bench.Command(a), quorum.Command(a), serve.Command(a), dev.Command(a),
+			doctor.Command(a), bench.Command(a), quorum.Command(a), serve.Command(a), dev.Command(a), scripts.Command(a),
 		}},
 		{groupTools, "Tools:", []*cobra.Command{
 			demo.Command(a), cli.VersionCommand(a), complete.Command(a), help.ManCommand(a),

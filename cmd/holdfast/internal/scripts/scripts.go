@@ -1,0 +1,99 @@
+// Package scripts is 'holdfast script': it shows people the Lua that runs in their server.
+package scripts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/spf13/cobra"
+)
+
+// Command is 'holdfast script'.
+func Command(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "script [NAME]",
+		Short: "Print a Lua script that holdfast runs in Redis",
+		Long: `Print a Lua script that holdfast runs in Redis, with its keys, arguments and answers.
+Without NAME, list all scripts. It asks no server.
+
+NAME is the name of a script, or its SHA, which SLOWLOG, MONITOR and the error messages of
+Redis show. At least 4 digits of the SHA are enough if no other script begins with them.
+Scripts of Lease.Eval are your own: the list does not have them. A SHA that the list does not
+have can also be of another version of holdfast.
+
+JSON OUTPUT
+-o json prints the script as an object, or all of them as an array:
+
+  name, sha, does, keys, args, answers
+  source  only with NAME`,
+		Example: `  holdfast script lock
+  redis-cli SLOWLOG GET 10 | grep -A 1 EVALSHA
+  holdfast script 4a7c1f08`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return list(a)
+			}
+			return show(a, args[0])
+		},
+	}
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+// scriptJSON is a script as -o json prints it. Its names are promised.
+type scriptJSON struct {
+	Name    string `json:"name"`
+	SHA     string `json:"sha"`
+	Does    string `json:"does"`
+	Keys    string `json:"keys"`
+	Args    string `json:"args"`
+	Answers string `json:"answers"`
+	Source  string `json:"source,omitempty"`
+}
+
+func newScriptJSON(f script.File) scriptJSON {
+	return scriptJSON{Name: f.Name, SHA: f.SHA, Does: f.Does, Keys: f.Keys, Args: f.Args, Answers: f.Answers}
+}
+
+func names() (names []cobra.Completion) {
+	for _, f := range script.All() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func list(a *cli.App) error {
+	var out []scriptJSON
+	rows := [][]string{{"NAME", "SHA", "WHAT IT DOES"}}
+	for _, f := range script.All() {
+		out = append(out, newScriptJSON(f))
+		does, _, _ := strings.Cut(f.Does, ". ") // its first sentence
+		rows = append(rows, []string{f.Name, f.SHA, strings.TrimSuffix(does, ".")})
+	}
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, out)
+	}
+	console.PrintTable(a.Page(), rows)
+	return nil
+}
+
+func show(a *cli.App, what string) error {
+	found := script.Find(what)
+	switch {
+	case len(found) == 0:
+		return cli.Usagef("no script %q; 'holdfast script' lists them", what)
+	case len(found) > 1:
+		return cli.Usagef("the SHAs of %s and %s begin with %s; give more digits", found[0].Name, found[1].Name, what)
+	case a.Output == "json":
+		out := newScriptJSON(found[0])
+		out.Source = found[0].Source
+		return console.PrintJSON(a.Stdout, out)
+	}
+	_, err := fmt.Fprint(a.Stdout, found[0].Whole())
+	return err
+}
