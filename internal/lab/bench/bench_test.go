@@ -45,6 +45,9 @@ func TestOverlapsAreSeen(t *testing.T) {
 
 // A quick run has every row, and holdfast's say that it locked.
 func TestQuickRunHasAllRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	var out, talk bytes.Buffer
 	if err := bench.Main([]string{"-quick", "-o", "json", "-run", "^B[1-7]"}, &out, &talk); err != nil {
 		t.Fatalf("%v\n%s", err, &talk)

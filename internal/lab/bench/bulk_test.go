@@ -26,6 +26,9 @@ func init() {
 // A quick run of the bulk workloads has their rows, and whatever does not depend
 // on how fast the machine is keeps its limit.
 func TestBulk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	scale, run := bench.Quick, regexp.MustCompile("^B")
 	if *bulkRun != "" {
 		scale, run = bench.Full, regexp.MustCompile(*bulkRun)

@@ -30,6 +30,9 @@ func TestFamilyOverlapsAreSeen(t *testing.T) {
 // A quick run has every row, and holdfast's say that it locked, and never too
 // many.
 func TestQuickRunOfTheFamily(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	var out, talk bytes.Buffer
 	if err := bench.Main([]string{"-quick", "-o", "json", "-run", "^F"}, &out, &talk); err != nil {
 		t.Fatalf("%v\n%s", err, &talk)

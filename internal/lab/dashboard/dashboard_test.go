@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,11 @@ const patience = time.Minute
 var browser context.Context
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		fmt.Println("-short: all of this needs a browser")
+		return
+	}
 	ctx, closeBrowser, err := lab.Browser(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

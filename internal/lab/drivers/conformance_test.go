@@ -13,6 +13,9 @@ import (
 
 // The embedded store is a store as any other.
 func TestEmbeddedConforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	t.Parallel()
 	store, err := embedded.Open(nil)
 	if err != nil {

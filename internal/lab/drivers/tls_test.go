@@ -111,6 +111,9 @@ func secureServer(t *testing.T, a *authority) (addr string) {
 // With a private authority and certificates for clients the whole suite passes,
 // subscriptions included, and each thing that is wrong is refused.
 func TestTLSWithClientCertificates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	t.Parallel()
 	ours := newAuthority(t, "lab")
 	addr := secureServer(t, ours)

@@ -100,6 +100,9 @@ func free(t *testing.T, client *holdfast.Client, name string) {
 // The client in Python that docs/http.md shows: it keeps a lease beyond its ttl, releases it,
 // is refused where the name is held, and stops when it has lost it.
 func TestPythonClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs Python or curl")
+	}
 	file := shownClient(t, "python")
 	client, url := overHTTP(t)
 	out, code := runs(t, "python3", file, url, "n/ightly", "5") // of 3 s
@@ -145,6 +148,9 @@ func TestPythonClient(t *testing.T) {
 // The client in shell that docs/http.md shows: it passes on token and exit code, and gives the name
 // back.
 func TestShellClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs Python or curl")
+	}
 	file := shownClient(t, "sh")
 	client, url := overHTTP(t)
 	out, code := runs(t, "sh", file, url, "nightly", "sh", "-c", "echo token $FENCE_TOKEN; exit 3")

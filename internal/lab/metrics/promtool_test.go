@@ -31,12 +31,18 @@ func path(name string) string { return filepath.Join("../../..", filepath.FromSl
 
 // The rules are valid, and each fires and is silent as its tests say.
 func TestRulesByPromtool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs promtool")
+	}
 	promtool(t, nil, "check", "rules", path(alertsFile))
 	promtool(t, nil, "test", "rules", path(testsFile))
 }
 
 // Every expression of the dashboard is valid for the real parser.
 func TestDashboardByPromtool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs promtool")
+	}
 	var b strings.Builder
 	b.WriteString("groups:\n  - name: dashboard\n    rules:\n")
 	i := 0

@@ -12,6 +12,9 @@ import (
 // Spin, another checker, goes through another model of the same core, and finds
 // what happens without each of three guards.
 func TestSpin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for _, tool := range []string{"spin", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Fatalf("%s is not there, and the second opinion needs it: scripts/need spin gcc installs both where there is apt", tool)

@@ -38,6 +38,9 @@ func (s stage) owner(l *sim.Link, name string) string {
 // by an answer or a push: it is seen by that name, renewed in time, over for its
 // holder before it is in Redis, and free that long after the crash of its process.
 func TestApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for _, pushed := range []bool{false, true} {
 		for _, ttl := range []time.Duration{time.Second, 3 * time.Second, time.Minute} {
 			play(t, func(t *testing.T, s stage) {

@@ -91,6 +91,9 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		*seeds = min(*seeds, 40)
+	}
 	code := m.Run()
 	if testing.Verbose() && total.Stories > 0 {
 		fmt.Print(total)

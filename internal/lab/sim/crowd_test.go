@@ -17,6 +17,9 @@ var ofCrowds = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kin
 // A free name is idle for no longer than L1 says and nobody is overtaken, however many wait
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
 func TestCrowds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	oneThread(t)
 	for _, want := range sim.CrowdWants {
 		t.Run(string(want), func(t *testing.T) {
@@ -29,6 +32,9 @@ func TestCrowds(t *testing.T) {
 
 // So it is with 50 and 200 Clients that wait in five processes, of which four die.
 func TestCrowdsOfTheDead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	oneThread(t)
 	for _, clients := range []int{10, 40} {
 		t.Run(fmt.Sprint(5*clients), func(t *testing.T) {
@@ -54,6 +60,9 @@ func TestCrowdsAfterALoss(t *testing.T) {
 
 // And with ten waiters in a process that is frozen.
 func TestCrowdsBesideTheFrozen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	oneThread(t)
 	for _, want := range sim.CrowdWants {
 		t.Run(string(want), func(t *testing.T) {

@@ -21,6 +21,9 @@ var (
 // TestDigest is what simulate -digest runs. Without its flags it plays one story of
 // each cast and looks whether names.txt knows all names that are met.
 func TestDigest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	oneThread(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector interrupts goroutines, and so changes their order
 	if *traced != "" {

@@ -87,6 +87,9 @@ func TestLockArrivesBehindItsUnlock(t *testing.T) {
 // What was answered goes out once more at Close, but nobody is owed it: neither many nor
 // a server that is silent make Close slow, or fail.
 func TestCloseOwesNoEcho(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for name, what := range map[string]struct {
 		many   int
 		silent bool

@@ -24,6 +24,9 @@ import (
 // view, terms rise, and so do the values of each, each observer tells changes and no rumours, and when the
 // network is well again all agree on who leads.
 func TestElectionStories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for seed := range uint64(someSeeds / 50) {
 		synctest.Test(t, func(t *testing.T) { electionStory(t, seed) })

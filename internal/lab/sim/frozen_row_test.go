@@ -13,6 +13,9 @@ import (
 // So the living ones look by themselves, and do not trust in the holder's ttl of a minute.
 // The release comes at two moments between two looks.
 func TestFrozenInARow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	const ttl = time.Minute
 	for kind, wait := range kinds {
 		for _, frozen := range []int{1, 2, 5} {

@@ -182,6 +182,9 @@ func TestFrozenTwo(t *testing.T) {
 // Readers overlap, so that the name is never free, and three writers wait in each of one
 // process, or five, that are frozen. After its window a process costs the readers nothing more.
 func TestFrozenWritersAndReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	const each = 3
 	rounds := map[int]int{}
 	for _, writers := range []int{0, 1, 5} {

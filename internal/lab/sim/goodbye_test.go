@@ -17,6 +17,9 @@ const longestGoodbye = 20 * time.Millisecond
 // A program may exit when the call returns whose context has ended. Where Redis answers
 // quickly nothing is left of the call then, whatever it was in the middle of.
 func TestNothingIsLeftWhenAWaitReturns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for round := *first; round < *first+max(60, *seeds/40); round++ {
 		for _, m := range middles {
 			if returnInTheMiddle(t, round, m.what, m.first, 2*time.Millisecond, false); t.Failed() {

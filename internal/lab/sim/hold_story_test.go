@@ -19,6 +19,9 @@ import (
 // with a least time does so no earlier than it says, but for the round trip of a grant;
 // and somebody does follow.
 func TestMinHoldStories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
 			w := sim.NewWorld(seed)

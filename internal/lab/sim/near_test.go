@@ -100,6 +100,9 @@ func TestNearAfterOthersGaveUp(t *testing.T) {
 }
 
 func TestNearAfterTheHeadGaveUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	crowds(t, func(c *crowd) {
 		c.soon("the holder", c.wait(c.newLink()), time.Second)
 		c.joinFor(farther, 4*time.Second) // in the order of their coming: always the head

@@ -44,6 +44,9 @@ func nextTick(period time.Duration) { time.Sleep(time.Until(time.Now().Truncate(
 // same line by their clocks, and each start is early or late by as much again. Each tick
 // begins exactly once.
 func TestOnceEveryBeginsEachTick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for _, given := range []bool{true, false} {
 		for _, machines := range []int{1, 5} {
 			for seed := range uint64(4) {

@@ -38,6 +38,9 @@ func (s stage) notDue(err error) *holdfast.NotDueError {
 // A fleet whose clocks differ, by hours and in their rates, calls Once all the
 // time: between two runs lies the interval, and none is left out for long.
 func TestOnceInAFleet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	play(t, func(t *testing.T, s stage) {
 		const interval = time.Minute
 		var newest atomic.Int64

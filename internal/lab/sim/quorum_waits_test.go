@@ -15,6 +15,9 @@ import (
 // A Client that never rests does not starve others on a quorum: none of them sees it granted
 // a name more than ten times during one wait, and a free name is not idle.
 func TestQuorumWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for _, hold := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} {
 		for parties := 2; parties <= 3; parties++ {
 			t.Run(fmt.Sprint(hold, " ", parties), func(t *testing.T) {

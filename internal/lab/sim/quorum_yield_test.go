@@ -42,6 +42,9 @@ func (p *party) loop(ctx context.Context, hold time.Duration, take func(context.
 // A process in a loop, whatever it locks by, leaves the name to one that asks at random
 // moments: that one waits for what is left of the hold and for its own next poll.
 func TestQuorumLoopYields(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	ways := []struct {
 		name   string
 		rounds uint64
@@ -105,6 +108,9 @@ func (p *party) asks(t *testing.T, times int, apart time.Duration, chance *rand.
 // Processes in loops take turns: while one waits, no other is granted the name more than
 // ten times.
 func TestQuorumLoopsTakeTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for _, test := range []struct {
 		processes, callers int
 		hold               time.Duration

@@ -71,6 +71,9 @@ func TestWaitsWithoutASubscription(t *testing.T) {
 
 // A time to linger may be the longest there is.
 func TestLingersForEver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: time.Second, Linger: math.MaxInt64}, 1)
 		time.Sleep(time.Second) // its clock began with this test

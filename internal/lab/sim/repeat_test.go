@@ -14,6 +14,9 @@ import (
 // So two plays of five have to begin with the same lines: were anything else by chance,
 // no two would.
 func TestSeedRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	const beginning = 400 // lines; the stories of a quorum have thousands
 	oneThread(t)
 	for _, c := range casts {

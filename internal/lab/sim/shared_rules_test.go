@@ -98,6 +98,9 @@ func TestSharedTryDoesNotOvertake(t *testing.T) {
 
 // All that fit are granted by one release, however many they are.
 func TestSharedAllThatFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		w := s.take(p0, "n", write)

@@ -145,6 +145,9 @@ func TestSharedSizeIsLost(t *testing.T) {
 // A rolling deploy from one size to another: no call fails for the size, before Resize
 // or after it, and never are more permits held than there are.
 func TestSharedRollingResize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	play(t, func(t *testing.T, s stage) {
 		var inside, most atomic.Int64
 		var wg sync.WaitGroup

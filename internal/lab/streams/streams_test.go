@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 // Streams of one client are all granted, renewed and released; dashboards beside them are
 // fed by one look for all; while Redis is frozen requests are refused and nothing piles up.
 func TestMeasure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	var out strings.Builder
 	if err := measure(t.Context(), &out, 100, 50, 2500*time.Millisecond, 4*time.Second); err != nil {
 		t.Fatalf("%v\n%s", err, &out)

@@ -14,6 +14,9 @@ import (
 // Whatever the servers' clocks do, tokens are unique and the fence holds; as long
 // as no clock jumps forward, nothing that is promised is broken at all.
 func TestClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	report := verify.Run(t, verify.Plan{
 		Cells: verify.Cells(regexp.MustCompile(`^clocked(-quorum)?/`)), Seed: uint64(time.Now().UnixNano()) >> 12,
 		Parallel: 2, Slack: *slack, Failures: filepath.Join(*failures, "clocks"),

@@ -24,6 +24,9 @@ var (
 // elsewhere see it; behind the fence nothing is lost even then. So their silence
 // means something.
 func TestControls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	match, err := regexp.Compile(*controlMatch)
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,9 @@ var (
 // keeps there, and a process that is frozen between reading and writing undoes
 // what others wrote where there is no token: the judges can see it.
 func TestPeers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	match, err := regexp.Compile(*peerMatch)
 	if err != nil {
 		t.Fatal(err)

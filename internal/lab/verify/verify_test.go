@@ -54,6 +54,9 @@ func command() string {
 // Whatever is done to clients, servers and network, nothing that holdfast
 // promises is broken in what the processes saw.
 func TestVerify(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	match, err := regexp.Compile(*cells)
 	if err != nil {
 		t.Fatal(err)

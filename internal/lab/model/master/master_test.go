@@ -11,6 +11,9 @@ import (
 // Within the small bounds no state breaks an invariant, all states were looked
 // at, and everything that steps can do was done.
 func TestNothingBreaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	done := map[string]int{}
 	for _, b := range master.Small() {
 		r := model.Search(&master.Model{Bounds: b}, model.Limits{Progress: os.Stderr, Name: b.Name})
@@ -34,6 +37,9 @@ func TestNothingBreaks(t *testing.T) {
 
 // Each guard that is taken out lets an invariant break, and the search finds it.
 func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	for _, f := range master.Finds() {
 		t.Run(f.Guard, func(t *testing.T) {
 			r := model.Search(&master.Model{Bounds: f.Bounds, Mutant: f.Mutant}, model.Limits{States: 1_500_000})

@@ -5,6 +5,7 @@ package netns_test
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -25,6 +26,11 @@ const leaver = "NETNS_TEST_LEAVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(leaver) == "" {
+		flag.Parse()
+		if testing.Short() {
+			fmt.Println("-short: all of this needs namespaces")
+			return
+		}
 		os.Exit(m.Run())
 	}
 	n, err := netns.Open(1)
