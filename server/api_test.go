@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server"
-	"github.com/holdfast-go/holdfast/server/internal/pipe"
 )
 
 // patience bounds what must happen soon.
@@ -70,7 +70,9 @@ func serveOn(t *testing.T, client *holdfast.Client, options *server.Options) *we
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, browser := pipe.Serve(server.NewServer(api))
+	l := listen()
+	s, browser := &httptest.Server{Listener: l, Config: server.NewServer(api)}, l.client()
+	s.Start()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/server"
-	"github.com/holdfast-go/holdfast/server/internal/pipe"
 )
 
 // A connection whose client has gone without a word is broken in seconds, and not after the
@@ -99,7 +98,7 @@ func (c *silencedConn) Read(p []byte) (int, error) {
 func TestStreamFallsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, nil)
-		inner := pipe.Listen()
+		inner := listen()
 		listener := &silenced{Listener: inner}
 		web := server.NewServer(w.api)
 		go func() { _ = web.Serve(server.LimitListener(listener, 10)) }()
@@ -107,7 +106,7 @@ func TestStreamFallsSilent(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		api := *w
-		api.http = inner.Client()
+		api.http = inner.client()
 		defer api.http.CloseIdleConnections()
 		r, err := api.send(ctx, "POST", "/v1/leases/stream", m{"name": "n", "ttl": "2s"})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server/dashboard"
-	"github.com/holdfast-go/holdfast/server/internal/pipe"
 )
 
 // patience is for what happens soon, on a busy machine too.
@@ -21,12 +21,13 @@ const patience = 30 * time.Second
 // board is a dashboard on an embedded store, and what puts locks there. Its test runs
 // in a bubble of testing/synctest, so that no wait takes time.
 type board struct {
-	t      *testing.T
-	store  *embedded.Store
-	client *holdfast.Client // whose locks the dashboard shows
-	http   *http.Client
-	host   string // and scheme
-	base   string
+	t       *testing.T
+	store   *embedded.Store
+	client  *holdfast.Client // whose locks the dashboard shows
+	http    *http.Client
+	host    string // and scheme
+	handler http.Handler
+	base    string
 }
 
 func newStore(t *testing.T) *embedded.Store {
@@ -59,12 +60,19 @@ func on(t *testing.T, store *embedded.Store, options *dashboard.Options) *board 
 
 // serve makes the dashboard of a client.
 func (b *board) serve(client *holdfast.Client, options *dashboard.Options) {
-	s, browser := pipe.Serve(&http.Server{Handler: dashboard.Handler(client, options)})
-	b.http, b.host = browser, s.URL
-	b.t.Cleanup(func() {
-		browser.CloseIdleConnections()
-		s.Close()
-	})
+	b.handler = dashboard.Handler(client, options)
+	b.http, b.host = &http.Client{Transport: direct{b.handler}}, "http://localhost"
+}
+
+// direct answers requests without a network.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	got := httptest.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), r.Body)
+	got.Header = r.Header
+	answer := httptest.NewRecorder()
+	d.ServeHTTP(answer, got)
+	return answer.Result(), nil
 }
 
 func newClient(t *testing.T, store driver.Store, owner string) *holdfast.Client {
