@@ -12,7 +12,7 @@ PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || ech
 LAB      = github.com/holdfast-go/holdfast/internal/lab
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
-TESTED   = $(filter-out $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,guide guide/% journaled redistest waiting),$(WORK))
+TESTED   = $(filter-out $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,client drivers guide guide/% journaled promises redistest waiting),$(WORK))
 UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% model model/% verify),$(WORK))
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
