@@ -132,6 +132,9 @@ func TestWordsOfMarkdown(t *testing.T) {
 	}
 }
 
+// helpDir has the help of the commands.
+const helpDir = "cmd/holdfast/internal/help/text/"
+
 // passages are the texts of the tree that users read.
 func passages(t *testing.T) []passage {
 	t.Helper()
@@ -144,6 +147,11 @@ func passages(t *testing.T) []passage {
 			all = append(all, paragraphs(name, withoutTags(read(t, name)))...)
 		case strings.HasPrefix(name, "server/dashboard/") && path.Ext(name) == ".js":
 			all = append(all, quoted(name, read(t, name))...)
+		case strings.HasPrefix(name, helpDir):
+			for _, p := range paragraphs(name, read(t, name)) {
+				p.message = true
+				all = append(all, p)
+			}
 		case strings.HasPrefix(name, "deploy/"), strings.HasPrefix(name, "packaging/") && path.Ext(name) == ".env",
 			name == "server/openapi.json":
 			all = append(all, paragraphs(name, read(t, name))...)

@@ -45,7 +45,7 @@ func TestDocumentedMonitors(t *testing.T) {
 		t.Fatalf("got %v, %v, want the pages of the guide", pages, err)
 	}
 	monitors := 0
-	for _, page := range append(pages, "internal/show/jobs.go", "internal/show/show.go", "../../docs/runbooks.md", "../../README.md") {
+	for _, page := range append(pages, "internal/help/text/jobs.txt", "internal/help/text/show.txt", "../../docs/runbooks.md", "../../README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -52,6 +52,9 @@ func TestShortHelpIsOneScreen(t *testing.T) {
 func TestFullHelpHasEverything(t *testing.T) {
 	for _, cmd := range allCommands() {
 		text := help.FullHelp(cmd)
+		if cmd.Long == "" {
+			t.Errorf("%s has no text in internal/help/text", cmd.CommandPath())
+		}
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if !flag.Hidden && flag.Name != "help" && cmd.Runnable() && !strings.Contains(text, "--"+flag.Name+" ") {
 				t.Errorf("help %s lacks --%s", help.TopicOf(cmd), flag.Name)

@@ -42,37 +42,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 func rootCommand(a *cli.App) *cobra.Command {
 	version := false
 	root := &cobra.Command{
-		Use:   "holdfast",
-		Short: "Locks across machines, with Redis or Valkey",
-		Long: `Locks across machines, with Redis or Valkey. Waiters are served in order, and each
-lease has a fencing token that the resource can check.
-
-THE LIMIT OF A LOCK
-A lease ends by its ttl. A process that was paused can write after its lease has
-ended. Give the fencing token to the resource, and let the resource refuse a lower
-token than the highest it has seen.
-
-SERVER
---redis takes redis://, valkey://, unix://, sentinel:// and cluster:// URLs. For
-TLS add an s: rediss://, valkeys://, sentinels://, clusters://. Without --redis the
-URL is HOLDFAST_REDIS_URL, else REDIS_URL, else ` + cli.DefaultURL + `.
-
-OUTPUT
-Data goes to stdout, messages go to stderr. Colours are used on a terminal only, and
-never when NO_COLOR is set.
-
-ENVIRONMENT
-Most flags have a variable: HOLDFAST_LOG_FORMAT=json sets --log-format json. A flag
-on the command line takes precedence. 'holdfast help COMMAND' lists the exceptions.`,
-		Example: `  holdfast demo                       see what goes wrong without a lock
-  holdfast run nightly -- ./backup    run a command while holding a lock
-  holdfast ls                         list the locks that are held
-
-  holdfast dev                        start a server for tests
-  holdfast elect boss -- ./boss       keep one instance running on many machines
-  holdfast show nightly               show the holder and the waiters
-  holdfast top                        show all locks, updated every 2 s
-  holdfast doctor                     check whether the server is fit for locks`,
+		Use:           "holdfast",
+		Short:         "Locks across machines, with Redis or Valkey",
 		Args:          cli.NoSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -28,58 +28,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [PREFIX]",
 		Short: "Check the journal for two holders at the same time",
-		Long: `Check in the journal that no two leases of a lock overlap, and that each token is higher
-than the one before. The result is "proved", "refuted" (with the events), or "not proved".
-
-PREFIX limits the check to names that begin with it. --since leaves out older entries.
-
-LIMITS
-The journal has the newest 100,000 entries. Programs without a journal are not checked.
-The result is "not proved" if entries were dropped while Redis was unreachable, or if a
-lease has no end because its process was killed. The last events of such a process,
-usually of 0.1 s, are missing. Semaphores and reader-writer locks are not checked,
-because their leases may overlap.
-
-A lease counts as held until its own process stopped or noticed the loss. If a lease was
-stolen or its key was deleted, and the next lease began before the process noticed, that
-is an overlap.
-
-Times of several machines are compared by the server's clock. An overlap counts if no
-error of the clocks can explain it. The uncertainty is the longest overlap that the
-errors of the clocks could hide.
-
-JSON OUTPUT
--o json prints an object:
-
-  verdict   proved, refuted, unproven
-  reasons   of unproven: each reason
-  entries, names, leases
-            how many were read and checked
-  shared    leases that are not checked
-  from, to  null if there is no entry
-  uncertainty_ms
-  findings  what refutes, at most 20: rule (overlap, token fell, token twice), text,
-            name, first, end (overlap: how the first ended), then, by_ms
-  missing   number of missing entries
-  holes     where they are: owner, n, after, before, reported
-  unended   leases without an end, at most 20: lease, next, gap_ms
-
-first, end, then, lease and next are entries:
-
-` + look.EntryHelp + `
-
-EXIT CODES
-    0  proved
-    1  refuted
-    2  not proved: something is missing
-   64  the command line is wrong, or the URL does not fit the server
-   69  Redis is unreachable
-   70  another error
-   77  Redis refused: password, user or rights`,
-		Example: `  holdfast audit
-  holdfast audit deploy: --since 24h
-  holdfast audit -q || echo "not proved: $?"`,
-		Args: cli.MaybeOne,
+		Args:  cli.MaybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return audit(cmd.Context(), a, strings.Join(args, ""), since)
 		},

@@ -32,33 +32,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the latency of locks on your server",
-		Long: `Measure the latency of locks on your server, from this machine. THIS LOADS THE SERVER:
-one client sends the next command as soon as the last one was answered.
-
-It uses names that begin with bench- and a random text, and deletes their keys at the
-end, also after ctrl-C.
-
-MEASURES
-
-  round trip  a script that changes nothing: the cost of the network and the server
-  lock        Lock of a free name, one client
-  release     its Release
-  both        the two together: the cost of a short critical section
-  hand-over   two clients on two connections, one holds and one waits: from the call
-              of Release to the return of Lock in the other client
-
-Both clients are in this process, so the hand-over has no second machine in it. Each
-measure takes --duration; the first tenth is thrown away. A percentile is a measured
-sample, not interpolated. With less than 100 samples there is no p99. Other load is in the
-figures too: repeat the command before you trust them.
-
-JSON OUTPUT
--o json prints an object: server, version (of holdfast), duration_ms, measures: each
-with name, samples, and in microseconds min_us, p50_us, p90_us, p99_us (null: too few
-samples), max_us, mean_us.`,
-		Example: `  holdfast bench
-  holdfast bench --duration 10s -o json | jq '.measures[] | {name, p99_us}'`,
-		Args: cli.NoArgs,
+		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if each < 100*time.Millisecond || each > mostBench {
 				return cli.Usagef("--duration is %v: it must be from 100ms to %v", each, console.Age(mostBench))

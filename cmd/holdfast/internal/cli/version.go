@@ -51,10 +51,8 @@ func VersionCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Long: `Print the version. With -o json print an object: version, revision, time, modified (of
-the source, if known), go, os, arch.`,
-		Args: NoArgs,
-		RunE: func(*cobra.Command, []string) error { return PrintVersion(a) },
+		Args:  NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return PrintVersion(a) },
 	}
 	a.OutputFlag(cmd)
 	return cmd

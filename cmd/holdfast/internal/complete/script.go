@@ -16,28 +16,8 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 func Command(a *cli.App) *cobra.Command {
 	var plain bool
 	cmd := &cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print a completion script for a shell",
-		Long: `Print a completion script for bash, zsh, fish or powershell. It completes commands, flags
-and their values, and the names of locks.
-
-NAMES
-Names come from the server of HOLDFAST_REDIS_URL or --redis, within at most a second.
-If the server does not answer, no name is completed. A name that a shell would not take
-as one word is left out. 'revoke' and 'steal' complete the hash of the holder.
-
-INSTALLATION
-The packages install the scripts. Without a package, for all shells or for this one:
-
-  bash        holdfast completion bash >/etc/bash_completion.d/holdfast
-              source <(holdfast completion bash)
-              (both need the package bash-completion)
-  zsh         holdfast completion zsh >"${fpath[1]}/_holdfast"
-              source <(holdfast completion zsh)
-              (both after: autoload -U compinit; compinit)
-  fish        holdfast completion fish >~/.config/fish/completions/holdfast.fish
-              holdfast completion fish | source
-  powershell  holdfast completion powershell | Out-String | Invoke-Expression`,
+		Use:       "completion SHELL",
+		Short:     "Print a completion script for a shell",
 		ValidArgs: shells,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -24,55 +24,6 @@ const (
 	maxProcesses = 100
 )
 
-const helpText = `Play a flash sale with four kinds of locks: more buyers than stock, all at once. Shows
-how often more was sold than there was, and what each lock costs.
-
-THE SALE
-Each buyer tries to buy one piece: read the stock, pay, write the stock less one, record
-the sale. A few payments are slow and outlast the ttl of a lock. The same sale is played
-four times:
-
-  none      no lock
-  setnx     SETNX, then EXPIRE; each buyer deletes the key at the end, even another's
-  expiring  SET NX PX; only the owner deletes the key, but it is not renewed
-  holdfast  holdfast.Client.Mutex, one Client per buyer
-
-The goods are in Redis, and the buyers themselves watch whether they are alone in the
-shop. Connections are made before the sale begins.
-
-COLUMNS
-
-  sold       sales that were recorded
-  oversold   sales beyond the stock
-  overlaps   buyers that met another one in the shop: each adds itself to a
-             counter on entering, removes itself on leaving, and reads it
-  fastest, slowest
-             from arriving to leaving the shop, among those that bought
-  longest wait
-             from arriving to entering, among all buyers
-  commands   commands that the lock sent per buyer, with renewals, without the
-             commands of the shop
-  fairness   Jain's index, (Σx)²/nΣx², of x = 1/(1+o) for each of the n buyers; o is
-             the number of buyers that came later (by 1 ms or more) and went in
-             first; 1 is strictly in order
-
-THE FROZEN HOLDER
-No lock can prevent a late write, so the token has to. A holder of holdfast, a process
-of its own, is frozen (SIGSTOP) after its last check of the lease and before its write.
-Its lock expires, and the next buyer buys the only piece. Then the frozen process goes
-on and writes: once to a shop that accepts it, once to a shop that refuses a token lower
-than the highest it has seen.
-
-SERVER
-Without --redis the server is inside this process. With --redis all keys have a random
-prefix and are removed at the end.
-
-JSON OUTPUT
--o json prints an object: stock, buyers, ways, frozen; each of the ways has way, sold,
-oversold, overlaps, fastest_ms, slowest_ms, longest_wait_ms, commands_per_buyer,
-fairness; each of frozen has token_checked, frozen_ms, refused (the late write), sold,
-oversold.`
-
 // options are the flags of `holdfast demo`.
 type options struct {
 	stock, buyers int
@@ -99,11 +50,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show what goes wrong without a lock",
-		Long:  helpText,
-		Example: `  holdfast demo
-  holdfast demo --processes            each buyer is a process of its own
-  holdfast demo --redis redis://localhost:6379 -o json`,
-		Args: cli.NoArgs,
+		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -26,14 +26,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Start a throw-away server for tests",
-		Long: `Start a Redis-compatible server for first steps and tests, until ctrl-C. The URL is
-printed on stdout.
-
-It keeps all data in memory, has no password, and listens on this machine only. Do not
-use it in production.`,
-		Example: `  holdfast dev
-  holdfast dev --addr 127.0.0.1:0      use any free port`,
-		Args: cli.NoArgs,
+		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return dev(cmd.Context(), a, address)
 		},

@@ -27,31 +27,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check whether a server is fit for locks",
-		Long: `Check whether a server is fit for locks, and say what to change. It locks, renews,
-waits and releases a name of its own, and deletes it at the end.
-
-It also asks the server for its version, role, rights, memory policy, persistence,
-replicas, slots of a Cluster, round trip time and clock. It tries each feature; it
-assumes nothing from a version. If the server does not answer a question, for example
-because INFO is forbidden, the result is "unknown".
-
-If a user may lock only names that begin with "lock:", check it with --prefix lock:.
-
-JSON OUTPUT
--o json prints an object:
-
-  state   the worst state: OK, WARN or FAIL
-  checks  each with: name, state (OK, WARN, FAIL or unknown), finding, consequence
-          (for locks), fix (what to do; '': nothing)
-
-EXIT CODES
-    0  OK or unknown
-    1  WARN: locks work, but there is a risk
-    2  FAIL: locks do not work or are not safe, or the server is unreachable
-   64  the command line is wrong`,
-		Example: `  holdfast doctor
-  holdfast doctor -o json | jq -r '.checks[] | select(.state == "FAIL").fix'`,
-		Args: cli.NoArgs,
+		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return doctor(cmd.Context(), a, ttl)
 		},

@@ -35,10 +35,8 @@ type options struct {
 func Command(a *cli.App) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:     "elect [flags] NAME -- COMMAND [ARG...]",
-		Short:   "Keep one instance of a command running on many machines",
-		Long:    helpText,
-		Example: exampleText,
+		Use:   "elect [flags] NAME -- COMMAND [ARG...]",
+		Short: "Keep one instance of a command running on many machines",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if err := o.Check(given); err != nil {

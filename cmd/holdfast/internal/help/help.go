@@ -14,10 +14,6 @@ func helpCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND...]",
 		Short: "Show all flags and details of a command",
-		Long: `Show all flags and details of a command. 'holdfast COMMAND --help' shows the most
-important ones on one screen. 'holdfast help exit-codes' lists the exit codes.`,
-		Example: `  holdfast help run
-  holdfast help exit-codes`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

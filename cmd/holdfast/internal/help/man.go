@@ -17,10 +17,6 @@ func ManCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND...]",
 		Short: "Print a manual page, or write all of them",
-		Long: `Print the manual page of holdfast, or of one of its commands, for 'man -l -'. With --dir
-write the pages of all commands: holdfast.1, holdfast-run.1 and so on.`,
-		Example: `  holdfast man run | man -l -
-  holdfast man --dir /usr/local/share/man/man1`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

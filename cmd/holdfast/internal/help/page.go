@@ -28,7 +28,10 @@ var heading = regexp.MustCompile(`^[A-Z][A-Z -]+$`)
 // Set gives all commands below root their two lengths of help.
 func Set(a *cli.App, root *cobra.Command, group string) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.Page().Printf("%s", ShortHelp(cmd)) })
-	root.SetHelpCommand(helpCommand(a))
+	helper := helpCommand(a)
+	describe(root)
+	describe(helper)
+	root.SetHelpCommand(helper)
 	root.SetHelpCommandGroupID(group)
 }
 

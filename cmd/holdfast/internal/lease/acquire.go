@@ -33,11 +33,9 @@ type acquireOptions struct {
 func AcquireCommand(a *cli.App) *cobra.Command {
 	var o acquireOptions
 	cmd := &cobra.Command{
-		Use:     "acquire NAME",
-		Short:   "Take a lock, print a lease, and end",
-		Long:    acquireHelp,
-		Example: acquireExample,
-		Args:    cli.OneName,
+		Use:   "acquire NAME",
+		Short: "Take a lock, print a lease, and end",
+		Args:  cli.OneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Check(cmd.Flags().Changed); err != nil {
 				return err
@@ -176,21 +174,6 @@ func newLeaseJSON(text string, hold *holdfast.ExportedHold) leaseJSON {
 		Deadline: new(time.Now().Add(hold.Remaining).UTC()), Waiting: hold.Waiting,
 	}
 }
-
-const leaseJSONHelp = `JSON OUTPUT
--o json prints an object:
-
-  name          the name
-  held          true; false: the lease has ended, see cause
-  lease         the lease; by acquire without --lease-file only
-  token         the fencing token; it stays the same for the whole lease
-  owner, hash   the label, and what names the tenure
-  ttl_ms        what each renewal gives
-  remaining_ms  the time until you must have stopped
-  deadline      the same moment by our clock
-  waiting       number of processes that wait for the name
-  cause         if held is false: expired, gone, taken, revoked or stolen
-  reason        the text of a revocation`
 
 // leaseFileMode keeps other users from reading the lease, and so from ending it.
 const leaseFileMode = os.FileMode(0o600)

@@ -46,14 +46,7 @@ func RenewCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "renew [LEASE]",
 		Short: "Extend a lease from 'acquire'",
-		Long: `Extend a lease from 'holdfast acquire' by its ttl, and print the time left. A lease
-that was revoked is not extended: stop the work, and release it.
-
-` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
-		Example: `  holdfast renew "$lease" || stop_the_work
-  holdfast renew --lease-file /run/deploy.lease
-  while holdfast renew -q "$lease" >/dev/null; do sleep 20; done &`,
-		Args: maybeLease,
+		Args:  maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onLease(a, cmd, o, args, nil, func(ctx context.Context, client *connect.Session, l aLease) error {
 				hold, err := client.RenewExported(ctx, l.text)
@@ -73,16 +66,7 @@ func CheckCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [LEASE]",
 		Short: "Report whether a lease is held, and for how long",
-		Long: `Report whether a lease from 'holdfast acquire' is held, the time left, and the number
-of waiters. It changes nothing.
-
-The lease can end right after the answer. Only the fencing token protects the resource
-from a late write.
-
-` + leaseFromHelp + "\n\n" + leaseJSONHelp + "\n\n" + leaseCodesHelp,
-		Example: `  holdfast check "$lease" && ./step-two
-  holdfast check --lease-file /run/deploy.lease -o json | jq .remaining_ms`,
-		Args: maybeLease,
+		Args:  maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onLease(a, cmd, o, args, nil, func(ctx context.Context, client *connect.Session, l aLease) error {
 				hold, err := client.CheckExported(ctx, l.text)
@@ -102,22 +86,7 @@ func ReleaseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release [LEASE]",
 		Short: "Release a lease from 'acquire'",
-		Long: `Release a lease from 'holdfast acquire': the first waiter gets the lock. A --lease-file
-is deleted.
-
-If the lease has ended already, the exit code is 122, and the next holder keeps the
-lock. The code is also 122 if the lease was revoked, or if it has expired but is still
-stored in Redis. Such a lease is released too.
-
-` + leaseFromHelp + `
-
-JSON OUTPUT
--o json prints an object: released (false if the exit code is 122), cause and reason.
-
-` + leaseCodesHelp,
-		Example: `  trap 'holdfast release -q "$lease"' EXIT
-  holdfast release --lease-file /run/deploy.lease`,
-		Args: maybeLease,
+		Args:  maybeLease,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onLease(a, cmd, o, args, []connect.Beside{log.Open}, func(ctx context.Context, client *connect.Session, l aLease) error {
 				return giveBack(ctx, a, client, l, log)

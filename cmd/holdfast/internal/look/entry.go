@@ -32,20 +32,6 @@ type EntryJSON struct {
 	Seq           int64     `json:"seq"`
 }
 
-// EntryHelp documents EntryJSON.
-const EntryHelp = `  id         of the entry in the stream
-  at         the time of the event by the server's clock, at most uncertainty_ms off
-  event      asked, granted, released, lost, revoked, stolen; of a job of 'holdfast
-             run' started, ended, skipped; dropped: n entries are missing here
-  name, kind, owner, token
-  waited_ms  of granted and skipped: how long it waited
-  held_ms    of released, lost, revoked, stolen: the hold; of ended: the job's time
-  cause, reason
-             of lost, revoked, stolen; reason of skipped: the holder
-  code       of ended: the exit code
-  writer, seq
-             the process that wrote it, and the number of its entry`
-
 // NewEntryJSON is e as -o json prints it.
 func NewEntryJSON(e journal.Entry) EntryJSON {
 	out := EntryJSON{

@@ -9,45 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
-// FieldsHelp documents what json returns; ls and show print it.
-const FieldsHelp = `  name          the name
-  kind          mutex, semaphore, rwmutex, or election if its leader has announced
-                the term; mutex also if the name is free
-  state         free, held, or cool-down: not held, and not free before
-                remaining_ms have passed (--min-hold)
-  held          true if state is held
-  holder        null, or an object:
-                owner         the label; in an election the leader's value; in
-                              cool-down the last holder
-                hash          identifies the tenure, for revoke and steal
-                foreign       true: a client of another library holds the name
-                cooldown      true if state is cool-down
-                held_ms       null: unknown
-                remaining_ms  null: the key has no expiry
-                ttl_ms        null: unknown
-  tokens_up_to  the highest token reserved, 0 if none is stored; a process reserves
-                a block of tokens, so the token of the lease is this or a lower
-                one, and only the holder knows it (HOLDFAST_TOKEN)
-  waiting       number of processes that wait
-  waiters       the first of them (show 1,000, ls 100), in order, each with:
-                position (0 is the first), owner, hash, waited_ms, listening
-                (false: its process has ended or has lost its connection)
-  reasons       state and problems, most serious first, each with: code, problem
-                (it needs attention), sentence, action (what to do; may be empty);
-                docs/guide/08-operating.md lists the codes
-  at            the server's time
-  holders       of a semaphore or rwmutex: at most 1,000, sorted by the end of their
-                leases; each is an object like the field holder, and also has
-                permits or mode (read or write), as waiters do; the field holder
-                is the first of holders
-  holding       with holders: their number
-  size, used    of a semaphore: its permits, and how many of them are held; size
-                also of a free name whose size is stored, for 30 days
-  term          of an election: the number of the leader's term
-
-A holder and a waiter may also have: client (names its process), details (host, pid,
-user, program, command, note of the process), revoked (the reason of a revocation).`
-
 // HolderName is what people call the holder.
 func HolderName(h *holdfast.Holder) string {
 	switch {

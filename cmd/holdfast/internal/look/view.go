@@ -59,7 +59,7 @@ func (v *View) Holders() string {
 	return holdersText(v.State)
 }
 
-// JSON is a name as ls and show print it with -o json; see FieldsHelp.
+// JSON is a name as ls and show print it with -o json.
 func (v *View) JSON() *view.State {
 	out := view.NewState(v.State, v.Reasons)
 	out.LastRun = view.NewRun(v.last)

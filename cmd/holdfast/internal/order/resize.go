@@ -17,23 +17,6 @@ func ResizeCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resize NAME SIZE",
 		Short: "Change the number of permits of a semaphore",
-		Long: `Change the total number of permits of the semaphore NAME, for its holders, its waiters
-and later commands.
-
-With a larger SIZE, waiters that fit now get their permits at once. With a smaller SIZE,
-holders keep their permits, and waiters wait until enough permits were returned. A
-waiter that asks for more permits than SIZE gets an error.
-
-Redis keeps the size for 30 days from each use of NAME, also while NAME is free. A
-command that asks for another size ('holdfast run --of SIZE') gets the stored one, and
-a message.
-
-EXIT CODES
-    0  done
-   64  the command line is wrong, or NAME has another kind
-   69, 70 and 77
-       as of 'holdfast run'`,
-		Example: `  holdfast resize builds 8`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.Usagef("%s wants a NAME and a SIZE", cmd.CommandPath())

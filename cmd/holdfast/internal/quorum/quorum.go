@@ -23,29 +23,8 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quorum COMMAND",
 		Short: "Create, inspect and change a quorum of masters",
-		Long: `Create, inspect and change a quorum of masters: three or more, an odd number. A lock is
-held on a majority of them, so it survives the failure of a minority.
-
-NODES
-The masters share nothing: no replication, and at best no machine. Programs use the
-quorum with holdfast.NewQuorum. 'holdfast run' does not use one.
-
-Each node stores a marker, the key "holdfast/marker". It names the quorum of the node
-and the run of the server. A restarted node may have forgotten votes, so it does not
-vote for a minute. Restart one node at a time.
-
-Give each node an append-only file. A node that comes back without its data has no
-marker, and does not vote until 'holdfast quorum replace' adds it again. An eviction
-policy that removes keys without expiry (allkeys-...) may remove the marker.
-
-QUORUM-ID
-A quorum-id such as orders/1/3-5f3a9c0d1e is the name, the epoch, the size and a hash of
-the members' addresses. Programs get it in Options.Quorum. The hash is of the addresses
-as you write them: write each address the same way each time.`,
-		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379
-  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379`,
-		Args: cli.NoSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:  cli.NoSuchCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(quorumInitCommand(a), quorumStatusCommand(a), quorumReplaceCommand(a))
 	for _, sub := range cmd.Commands() {
@@ -59,20 +38,6 @@ func quorumInitCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init NAME URL URL URL...",
 		Short: "Create a quorum of masters that are in none",
-		Long: `Create a quorum of masters that are in none, and print its quorum-id. All masters must
-answer, and each must be a server of its own.
-
-If the command fails half-way, repeat it with the same URLs.
-
-The nodes vote after a minute. If they were nodes before and lost their data, a process
-may still hold a lease. --at-once leaves out the minute: use it only if these servers
-never had a lock. It does not change a node that 'quorum init' has set up already: that
-one votes when its minute has passed.
-
-JSON OUTPUT
--o json prints an object: quorum (the id), members (their addresses), votes_in_ms (the
-time until all of them vote).`,
-		Example: `  holdfast quorum init orders redis://a:6379 redis://b:6379 redis://c:6379`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 4 {
 				return cli.Usagef("%s wants a NAME and three or more URLs", cmd.CommandPath())
@@ -103,10 +68,8 @@ time until all of them vote).`,
 func quorumReplaceCommand(a *cli.App) *cobra.Command {
 	var from, gone []string
 	cmd := &cobra.Command{
-		Use:     "replace --from URL... URL...",
-		Short:   "Change the members of a quorum",
-		Long:    quorumReplaceHelp,
-		Example: quorumReplaceExample,
+		Use:   "replace --from URL... URL...",
+		Short: "Change the members of a quorum",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 || len(from) < 3 {
 				return cli.Usagef("%s wants three or more URLs with --from, and three or more as arguments", cmd.CommandPath())

@@ -16,32 +16,6 @@ func quorumStatusCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status URL...",
 		Short: "Show which nodes vote, and why the others do not",
-		Long: `Show for each node its quorum, whether it votes now, and if not why. Also its uptime, and
-whether it has an append-only file.
-
-Without an append-only file a node leaves the quorum when it restarts.
-
-JSON OUTPUT
--o json prints an object:
-
-  quorum    the quorum-id of most nodes, null if there is none
-  need      number of votes for a majority
-  voting    number of its nodes that vote; each server counts once
-  majority  true if voting is enough
-  nodes     in the order of the URLs, each with: address, error (null: it answered),
-            run (its run_id), uptime_ms, persistent (it has an append-only file),
-            quorum (null: it has no marker), successor (null, or the quorum for
-            which it has left that), restarted (since its last vote), votes_in_ms,
-            votes
-
-EXIT CODES
-    0  a majority of one quorum votes now
-   64  the command line is wrong
-   75  no majority votes
-   77  a server refused: password, user or rights`,
-		Example: `  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379
-  holdfast quorum status redis://a:6379 redis://b:6379 redis://c:6379 -o json |
-      jq -r '.nodes[] | select(.votes | not) | .address'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usagef("%s wants the URLs of the nodes", cmd.CommandPath())

@@ -26,12 +26,10 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	var o take.Options
 	cmd := &cobra.Command{
-		Use:     "run [flags] NAME -- COMMAND [ARG...]",
-		Short:   "Run a command while holding a lock",
-		Long:    helpText,
-		Example: exampleText,
+		Use:   "run [flags] NAME -- COMMAND [ARG...]",
+		Short: "Run a command while holding a lock",
 
-		Annotations: map[string]string{help.MostUsed: mostUsed},
+		Annotations: map[string]string{help.MostUsed: "no-wait wait busy-code ttl max-hold min-hold every shared exclusive of"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Guard != "" {
 				return guard.Main(o.Guard, args)

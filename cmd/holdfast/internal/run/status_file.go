@@ -44,23 +44,6 @@ type statusJSON struct {
 	Message  string     `json:"message"`
 }
 
-const statusFileHelp = `STATUS FILE
---status-file FILE keeps a JSON object in FILE. FILE is replaced as a whole, so you can
-read it at any moment:
-
-  name       NAME
-  phase      waiting, running or ended; if it is not ended and process pid does not
-             exist, holdfast was killed
-  asked, began, ended    when the wait began, when the hold began, when it ended
-  waited_ms, held_ms     null before they are known
-  owner, token           of the lease; '' and 0 before it
-  code       the exit code; null before the end
-  code_of    "command" or "holdfast": where the code comes from; '' before the end
-  cause      of a code of holdfast: usage, unreachable, other, busy, refused, config,
-             lost, max-hold, not-executable, not-found or signal
-  loss       of a lost lease: expired, gone, taken, revoked, stolen, max hold
-  message    the error message`
-
 // newStatusFile makes the file, which shows that it can be made before anything is
 // waited for.
 func newStatusFile(path, name string) (*statusFile, error) {

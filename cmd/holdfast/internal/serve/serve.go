@@ -45,10 +45,8 @@ type serveFlags struct {
 func Command(a *cli.App) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use:     "serve",
-		Short:   "Serve locks over HTTP, with a dashboard",
-		Long:    helpText,
-		Example: exampleText,
+		Use:   "serve",
+		Short: "Serve locks over HTTP, with a dashboard",
 
 		Annotations: map[string]string{help.MostUsed: "listen tokens tls-cert tls-key host base-path read-only max-ttl max-wait grace"},
 		Args:        cli.NoArgs,

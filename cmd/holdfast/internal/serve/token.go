@@ -13,19 +13,7 @@ func serveTokenCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token ROLE LABEL",
 		Short: "Create a token for 'holdfast serve --tokens'",
-		Long: `Create a random token for ROLE: viewer, user or admin. The token goes to stderr, and is
-shown only now. The line for the token file goes to stdout. LABEL names its owner.
-
-  viewer   reads names, holders, waiters and metrics
-  user     also takes, renews and releases leases, and locks for Terraform
-  admin    also revokes and steals leases of others
-
-The file has one line per token: the role, the SHA-256 of the token, and the label.
-Empty lines and lines that begin with # are ignored. The server reads the file again
-when it has changed. To withdraw a token, delete its line.`,
-		Example: `  holdfast serve token user 'ci of the shop' >> tokens
-  holdfast serve --listen :7420 --tokens tokens`,
-		Args: roleAndLabel,
+		Args:  roleAndLabel,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var role auth.Role
 			for _, r := range []auth.Role{auth.Viewer, auth.User, auth.Admin} {

@@ -24,24 +24,7 @@ func HistoryCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history NAME",
 		Short: "List past holders of a lock, and how each hold ended",
-		Long: `List the past holders of a lock, newest first: when it was granted, the wait, the hold
-time, and how the hold ended. For a command of 'holdfast run' also the exit code.
-
-The list comes from the journal: the newest 100,000 entries of all names. 'holdfast run'
-and programs with a journal write it. Holds of programs without a journal are missing,
-and the last events of a process that was killed. If END is "-", the lease is still
-held, or no end was recorded: its process was killed, or Redis was unreachable then. A skipped run has a line too.
-
-Times are the server's, shown in the local time zone.
-
-JSON OUTPUT
--o json prints an array of entries of the journal, newest first:
-
-` + look.EntryHelp,
-		Example: `  holdfast history nightly
-  holdfast history deploy:web --since 24h -n 100
-  holdfast history nightly -o json | jq '.[] | select(.event == "skipped").at'`,
-		Args: cli.OneName,
+		Args:  cli.OneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 1 {
 				return cli.Usagef("-n is %d: it must be at least 1", n)

@@ -20,57 +20,7 @@ func JobsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
 		Short: "List jobs, with the result and time of their last run",
-		Long: `List the jobs that 'holdfast run' and 'elect' have run or skipped. The job whose last
-success is the oldest comes first.
-
-The first lines are therefore the jobs that are always skipped, always fail, or are not started
-any more. The exit codes of cron jobs do not show that.
-
-STATE
-The first of these that is true:
-
-  running   its command runs now
-  no end    it was started, and no end was recorded: its process was killed, its machine
-            died, or Redis was unreachable at the end
-  failed    the last run ended with another exit code than 0
-  skipped   the newest try did not start it, because the lock was held
-  late      no try for more than twice the last interval, plus 1 minute; the last
-            interval is the time between the two newest tries
-  ok        none of these
-
-A try is recorded when holdfast starts the command, or skips it because the lock is
-held. With 'run --every', nothing is recorded if another machine has begun the tick.
-Without --every that is a skip, so a healthy job on two machines can be "skipped". A run
-by hand soon after another run makes the last interval short, so a healthy job can be
-"late" until its next start.
-
-LIMITS
-A job that was never started is not in the list. A job with one try is never "late". A
-job whose command hangs stays "running". Runs of Client.Once, Client.OnceEvery and
-elections in Go are not in the list.
-
-Redis keeps the newest 1,000 jobs for 400 days. They are stored beside the journal. The
-exit code does not depend on the states. For monitoring, see the second example: it
-ends with 1 if no run of nightly succeeded in the last 26 h (93,600 s), or if Redis does
-not answer. For Client.OnceEvery, read last_run of 'holdfast show -o json'.
-
-JSON OUTPUT
--o json prints an array of objects:
-
-  name, state, owner
-  now         the server's time
-  tried       time of the newest try: a start or a skip; null: never
-  started     time of the newest start
-  succeeded   time of the newest end with code 0
-  ended       time of the newest end
-  code, took_ms
-              of the newest end
-  skipped     skips in a row since the last start
-  every_ms    time between the two newest tries; 0: there was one`,
-		Example: `  holdfast jobs
-  holdfast jobs -o json | jq -ne 'def s: .[:19] + "Z" | fromdate; any(inputs[];
-      .name == "nightly" and .succeeded and (.now|s) - (.succeeded|s) < 93600)'`,
-		Args: cli.NoArgs,
+		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return jobs(cmd.Context(), a)
 		},

@@ -22,40 +22,7 @@ func LsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [PREFIX]",
 		Short: "List locks that are held or waited for",
-		Long: `List the locks that are held or waited for, or those whose name begins with PREFIX.
---all also lists free names that were used in the last day.
-
-COLUMNS
-TOKENS UP TO is the highest token reserved, not the token of the lease: a process
-reserves a block of tokens at a time.
-
-PROBLEM is the code of a problem: possible-deadlock, no-ttl, starving,
-readers-block-writer, expiring, renewals-late or held-long. 'holdfast show NAME' explains
-it; for possible-deadlock, 'holdfast ls -o json' has the sentence and the remedy
-(reasons). docs/guide/08-operating.md explains all codes. --problems lists only names
-with a problem.
-
-LIMITS
-The command finds a name by the key of its tokens, which holdfast writes with the first
-lock and keeps for a day after the last one. So it misses a name that only clients of
-another library have locked, even if a client of holdfast waits for it; 'holdfast show
-NAME' shows such a name. The command reads all keys of the server with SCAN: on a large
-server that takes a while. The lines are not from one moment, because the names are read
-one after the other.
-
-A name that cannot be read is not listed. The number of such names and the first reason
-go to stderr. The exit code follows from that reason: 77 a right is missing, 69 a part
-of a Cluster is unreachable, 70 another error, such as a key of another type.
-
-JSON OUTPUT
--o json prints an array of objects, sorted by name, with at most 100 waiters for each:
-
-` + look.FieldsHelp,
-		Example: `  holdfast ls
-  holdfast ls invoice:
-  holdfast ls --problems
-  holdfast ls -o json | jq -r '.[] | select(.waiters != []) | .name'`,
-		Args: cli.MaybeOne,
+		Args:  cli.MaybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ls(cmd.Context(), a, strings.Join(args, ""), all, problems)
 		},

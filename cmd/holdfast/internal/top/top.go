@@ -43,34 +43,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top [PREFIX]",
 		Short: "Show all locks in the terminal, updated every 2 s",
-		Long: `Show the locks that are held or waited for, or those whose name begins with PREFIX, on
-the whole terminal. Locks with a problem come first.
-
-WHY explains the state of a name, as 'holdfast show' does. Times count down between two
-updates.
-
-KEYS
-
-  up, down, pgup, pgdown, home, end    select a name; also k and j
-  enter    show its holder and its waiters; esc goes back
-  /        show only names or holders that contain a text; esc ends that
-  s, r     sort by the next column; reverse the order
-  a        also show free names
-  space    pause and resume
-  ?        show the keys
-  q        quit
-
-COST
-Each update costs as much as 'holdfast ls': it scans the whole keyspace. On a large
-server use a longer --interval.
-
-WITHOUT A TERMINAL
-With --once, if stdin or stdout is no terminal, or if TERM is dumb, one picture is
-printed as text. On a narrow terminal columns are left out.`,
-		Example: `  holdfast top
-  holdfast top invoice: --sort waiting
-  holdfast top --once | head -20`,
-		Args: cli.MaybeOne,
+		Args:  cli.MaybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.interval < leastInterval || o.interval > mostInterval {
 				return cli.Usagef("--interval is %v: it must be from %v to %v", o.interval, leastInterval, mostInterval)

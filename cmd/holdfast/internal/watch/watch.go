@@ -25,24 +25,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [PREFIX]",
 		Short: "Print what happens to locks, as it happens",
-		Long: `Print one line for each event of the locks, or of those whose name begins with PREFIX,
-as it happens, until ctrl-C.
-
-The events are the entries of the journal. 'holdfast run' and programs with a journal
-write it, a moment after the event. Times are from the server's clock, shown in the local
-time zone. The command asks the server four times per second.
-
-While the server is unreachable, the command retries and says so once on stderr. The
-events of that time follow. ctrl-C ends it with exit code 0. It also ends when
-the program that reads its output ends.
-
-JSON OUTPUT
--o json prints one object per line:
-
-` + look.EntryHelp,
-		Example: `  holdfast watch
-  holdfast watch deploy: -o json | jq -r 'select(.event == "lost")'`,
-		Args: cli.MaybeOne,
+		Args:  cli.MaybeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return watch(cmd.Context(), a, strings.Join(args, ""))
 		},
