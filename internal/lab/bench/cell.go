@@ -30,11 +30,8 @@ const grace = 15 * time.Second
 // run returns the row of this cell, on an empty server.
 func (c *cell) run() (Row, error) {
 	measure := (*cell).inProcesses
-	switch {
-	case c.contender.measure != nil:
-		measure = c.contender.measure
-	case c.workload.measure != nil:
-		measure = c.workload.measure
+	if c.contender.external {
+		measure = (*cell).redisBenchmark
 	}
 	_, err := c.server.Do("FLUSHALL")
 	var row Row
@@ -112,7 +109,7 @@ func (c *cell) watch(processes []*process) (from, to counters, err error) {
 			return from, to, err
 		}
 	}
-	win := c.timing.window()
+	win := windowOf(c.timing)
 	time.Sleep(time.Until(start.Add(win.from)))
 	from, err1 := lookAtCounters(c.server)
 	time.Sleep(time.Until(start.Add(win.to)))

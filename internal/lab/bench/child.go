@@ -74,13 +74,13 @@ func (o order) crew() (*crew, error) {
 	if !ok {
 		return nil, fmt.Errorf("no workload %q", o.Workload)
 	}
-	c, ok := w.contender(o.Who)
+	c, ok := contenderOf(w, o.Who)
 	if !ok {
 		return nil, fmt.Errorf("no contender %q", o.Who)
 	}
 	section, err := openCritical(o.Section)
 	return &crew{
-		contender: c, workload: w.of(c), section: section, win: o.Timing.window(),
+		contender: c, workload: w.of(c), section: section, win: windowOf(o.Timing),
 		waits: newRecorder(), handovers: newRecorder(), alone: newRecorder(),
 	}, err
 }
@@ -119,8 +119,8 @@ func warmOne(s session, caller int, name string) error {
 	return err
 }
 
-// window says when the window begins and ends, from the callers' begin on.
-func (t timing) window() window {
+// windowOf says when the window begins and ends, from the callers' begin on.
+func windowOf(t timing) window {
 	to := t.Warm + t.Window
 	return window{from: t.Warm, to: to, stop: to + t.Cool}
 }

@@ -2,7 +2,7 @@ package bench
 
 import (
 	"context"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,7 +17,7 @@ type contender struct {
 	outside  bool          // locks nothing and stays out of the critical section
 	hangs    bool          // now and then for good: never without a ctx that ends
 	open     func(setup) (session, error)
-	measure  func(c *cell) (Row, error) // instead of callers in processes
+	external bool // redis-benchmark takes the place of callers
 }
 
 // setup is what a contender is opened with.
@@ -50,29 +50,22 @@ type sharer interface{ ask(p part) }
 // themselves keep their own default.
 const ttl = 10 * time.Second
 
-// ours are what is compared, one for each client library.
-var ours = []contender{holdfastContender, holdfastGoRedisContender}
+// isOurs reports whether it is holdfast.
+func (c contender) isOurs() bool { return strings.HasPrefix(c.who, "holdfast") }
 
-// peers are what holdfast is compared with.
-var peers = []contender{redsyncContender, redislockContender, rueidislockContender, rueidislockNoLoopContender, etcdContender}
+// isLimit reports whether it is no lock, or a poor one, beside which locks are measured.
+func (c contender) isLimit() bool { return strings.HasPrefix(c.who, "limit") }
 
-// contenders are all that run in the workloads.
-func contenders() []contender { return slices.Concat(ours, peers) }
-
-func (c contender) isOurs() bool {
-	return slices.ContainsFunc(ours, func(o contender) bool { return o.who == c.who })
-}
-
+// isPeer reports whether it is what holdfast is compared with.
 func (c contender) isPeer() bool {
-	return slices.ContainsFunc(slices.Concat(peers, familyPeers), func(p contender) bool { return p.who == c.who })
+	return c.who != "" && c.who != nobody && !c.isOurs() && !c.isLimit()
 }
 
-// contenderNamed finds a contender or a limit by its name, for the children.
-func contenderNamed(who string) (contender, bool) {
-	all := slices.Concat(contenders(), familyPeers, limits)
-	i := slices.IndexFunc(all, func(c contender) bool { return c.who == who })
-	if i < 0 {
-		return contender{}, false
-	}
-	return all[i], true
-}
+// nobody locks nothing: a contender of tests.
+const nobody = "none"
+
+// part is what one holder takes of what a name has.
+type part struct{ weight, capacity int64 }
+
+// alone reports whether nobody else may be inside.
+func (p part) alone() bool { return p.weight == p.capacity }

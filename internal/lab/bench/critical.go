@@ -41,12 +41,6 @@ func openCritical(path string) (*critical, error) {
 	return &critical{inside: at(0), count: at(64), left: at(128), by: at(136)}, nil
 }
 
-// part is what one holder takes of what a name has.
-type part struct{ weight, capacity int64 }
-
-// alone tells that nobody else may be inside.
-func (p part) alone() bool { return p.weight == p.capacity }
-
 // enter returns what leave needs, and how many overlaps it saw: none or one.
 func (c *critical) enter(p part) (read, seen int64) {
 	if c.inside.Add(p.weight) > p.capacity {

@@ -34,25 +34,10 @@ type panel struct {
 // bar has a value, or several drawn over each other, the largest first.
 type bar struct {
 	label, says string
+	bold        bool
 	values      []float64
 	least, most float64 // over the rounds; 0: not shown
 	color       color.RGBA
-}
-
-// Colors: ours stand out, peers are plain, limits pale, wrong locks red.
-func colorOf(row *Row) color.RGBA {
-	c, _ := contenderNamed(row.Who)
-	switch {
-	case row.Overlaps > 0:
-		return color.RGBA{0xc6, 0x28, 0x28, 0xff}
-	case c.isOurs() && row.Who != ours[0].who:
-		return color.RGBA{0x5b, 0x9b, 0xd5, 0xff}
-	case c.isOurs():
-		return color.RGBA{0x1f, 0x5f, 0xa8, 0xff}
-	case c.isPeer():
-		return color.RGBA{0x80, 0x86, 0x8f, 0xff}
-	}
-	return color.RGBA{0xd3, 0xc4, 0x9c, 0xff}
 }
 
 var ink = color.RGBA{0x24, 0x29, 0x2f, 0xff}
@@ -68,9 +53,8 @@ const (
 	nameWidth   = 124
 )
 
-// draw makes the SVG.
-func (p picture) draw(r *Report) ([]byte, error) {
-	panels := p.panels(r)
+// drawSVG makes a picture: a title, a line of smaller letters, and the panels.
+func drawSVG(title, below string, panels []panel) ([]byte, error) {
 	var heights []vg.Length
 	total := vg.Length(headHeight)
 	for row := range slices.Chunk(panels, columns) {
@@ -84,9 +68,8 @@ func (p picture) draw(r *Report) ([]byte, error) {
 	canvas := vgsvg.New(columns*panelWidth, total)
 	page := draw.New(canvas)
 	page.FillPolygon(color.White, []vg.Point{page.Min, {X: page.Max.X, Y: page.Min.Y}, page.Max, {X: page.Min.X, Y: page.Max.Y}})
-	page.FillText(style(15, true), vg.Point{X: 13, Y: total - 22}, p.title)
-	page.FillText(style(9, false), vg.Point{X: 13, Y: total - 37},
-		fmt.Sprintf("%s; %s; Go %s; %s; each cell %d × %s", r.Machine, r.Versions["server"], r.Versions["go"], r.Date, r.Rounds, r.Window))
+	page.FillText(style(15, true), vg.Point{X: 13, Y: total - 22}, title)
+	page.FillText(style(9, false), vg.Point{X: 13, Y: total - 37}, below)
 	top := total - headHeight
 	for i, one := range panels {
 		height := heights[i/columns]
@@ -176,8 +159,6 @@ func (p bars) Plot(c draw.Canvas, chart *plot.Plot) {
 	x, y := chart.Transforms(&c)
 	half := vg.Length(barHeight) * 0.36
 	for i, b := range p.all {
-		who, _ := contenderNamed(b.label)
-		own := who.isOurs()
 		middle := y(float64(len(p.all) - 1 - i))
 		var end vg.Length
 		for k, value := range b.values {
@@ -193,10 +174,10 @@ func (p bars) Plot(c draw.Canvas, chart *plot.Plot) {
 			c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.8}, x(b.least), middle, x(b.most), middle)
 			end = max(end, x(b.most))
 		}
-		name := style(9, own)
+		name := style(9, b.bold)
 		name.YAlign = draw.YCenter
 		c.FillText(name, vg.Point{X: c.Min.X - nameWidth, Y: middle}, b.label)
-		says := style(8, own)
+		says := style(8, b.bold)
 		says.YAlign = draw.YCenter
 		c.FillText(says, vg.Point{X: end + 4, Y: middle}, b.says)
 	}

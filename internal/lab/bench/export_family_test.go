@@ -13,7 +13,7 @@ import (
 func FamilyPairs(etcd bool) [][2]string {
 	var all [][2]string
 	for _, w := range family {
-		for _, c := range w.runs() {
+		for _, c := range takePart(w) {
 			if c.who != "etcd" || etcd {
 				all = append(all, [2]string{w.name, c.who})
 			}
@@ -35,7 +35,7 @@ func FamilyBulk() []string {
 // counted.
 func FamilySends(workload, who string) []string {
 	w, _ := workloadNamed(workload)
-	c, _ := w.contender(who)
+	c, _ := contenderOf(w, who)
 	return c.sends
 }
 
@@ -47,7 +47,7 @@ func With(earlier, later *Report) *Report { return earlier.with(later) }
 func ContendIn(t *testing.T, server *redistest.Server, workload, who string) {
 	t.Helper()
 	w, _ := workloadNamed(workload)
-	c, ok := w.contender(who)
+	c, ok := contenderOf(w, who)
 	if !ok {
 		t.Fatalf("no contender %q in %s", who, workload)
 	}

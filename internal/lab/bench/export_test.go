@@ -48,7 +48,7 @@ func Who() []string {
 func Pairs(etcd bool) [][2]string {
 	var all [][2]string
 	for _, w := range workloads {
-		for _, c := range w.runs() {
+		for _, c := range takePart(w) {
 			if c.who != "etcd" || etcd {
 				all = append(all, [2]string{w.name, c.who})
 			}
@@ -67,7 +67,7 @@ func IsOurs(who string) bool {
 func Cell(t *testing.T, server *redistest.Server, who, name string, window time.Duration) Row {
 	t.Helper()
 	w, known := workloadNamed(name)
-	c, ok := w.contender(who)
+	c, ok := contenderOf(w, who)
 	if !ok || !known {
 		t.Fatalf("no contender %q or no workload %q", who, name)
 	}

@@ -1,14 +1,6 @@
 package bench
 
-import (
-	"context"
-	"math/rand/v2"
-
-	"github.com/redis/rueidis"
-
-	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/rueidisstore"
-)
+import "math/rand/v2"
 
 // family are the workloads of what is not the plain mutex. Most are callers in a
 // loop like those of the mutex, with contenders of their own; "wrong" in them is
@@ -46,7 +38,7 @@ var family = []workload{
 	},
 	{
 		name: "F7", says: "three free names at once, 1 caller", processes: 1, callers: 1, names: 512,
-		own: []contender{holdfastMulti, severally("redsync"), severally("redislock"), severally("limit-rueidis")}, guard: "limit-rueidis",
+		own: []contender{holdfastMulti, severally(redsyncContender), severally(redislockContender), severally(rueidisLimit)}, guard: "limit-rueidis",
 	},
 	{
 		name: "F8", says: "Once per minute, due each time, 1 caller", processes: 1, callers: 1,
@@ -66,51 +58,5 @@ var family = []workload{
 	},
 }
 
-// familyBulk are those that are about numbers.
-var familyBulk = []bulkWorkload{
-	{"F4", "growth of a semaphore with its holders", holders},
-	{"F5", "1,000 readers of one name in one process", readers},
-	{"F11", "time from a revoke or steal to the holder", revokes},
-}
-
 // familyPeers are those that no workload of the mutex has.
 var familyPeers = []contender{zsetScript, zsetRecipe, setNX(nil)}
-
-const (
-	semaphoreSize = 4
-	manyReaders   = 1 << 30 // a writer is as much as they all
-)
-
-// ofFamily is holdfast in a workload of the family: through rueidis, with the
-// options of the mutex.
-func ofFamily(settings string, grip func(client *holdfast.Client, name string) (mutex, error)) contender {
-	c := holdfastContender
-	c.settings = settings
-	c.open = onRueidis(func(rc rueidis.Client) session {
-		return familySession{holdfastSession{holdfast.New(rueidisstore.New(rc), nil), rc.Close}, grip}
-	})
-	return c
-}
-
-type familySession struct {
-	holdfastSession
-	grip func(client *holdfast.Client, name string) (mutex, error)
-}
-
-func (s familySession) mutex(_ int, name string) (mutex, error) { return s.grip(s.client, name) }
-
-// leased is a mutex of holdfast of whatever kind.
-type leased struct {
-	take  func(ctx context.Context) (*holdfast.Lease, error)
-	lease *holdfast.Lease
-	token int64
-}
-
-func (m *leased) lock(ctx context.Context) (err error) {
-	if m.lease, err = m.take(ctx); err == nil {
-		m.token = m.lease.Token()
-	}
-	return err
-}
-
-func (m *leased) unlock() error { return m.lease.Release() }

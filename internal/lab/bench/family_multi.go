@@ -38,8 +38,7 @@ func (m *multiLocked) unlock() error { return m.lease.Release() }
 
 // severally is a contender that locks three names one after the other, and gives
 // them back so.
-func severally(who string) contender {
-	c, _ := contenderNamed(who)
+func severally(c contender) contender {
 	open := c.open
 	c.settings = "three locks one after the other, then three releases."
 	c.open = func(s setup) (session, error) {

@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 
-	"github.com/redis/rueidis"
-
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -28,11 +26,6 @@ func optionsFor(s setup) *holdfast.Options {
 		return nil
 	}
 	return &holdfast.Options{Linger: s.Linger}
-}
-
-// newRueidis is the client of holdfast and of the limits: rueidis as it comes.
-func newRueidis(addr string) (rueidis.Client, error) {
-	return rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
 }
 
 type holdfastSession struct {

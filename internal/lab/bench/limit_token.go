@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
@@ -32,7 +31,6 @@ var (
 	goRedisSetWithToken    = redis.NewScript(setWithToken)
 	rueidisDeleteForNobody = rueidis.NewLuaScript(deleteForNobody)
 	goRedisDeleteForNobody = redis.NewScript(deleteForNobody)
-	ttlText                = strconv.FormatInt(ttl.Milliseconds(), 10)
 )
 
 // tokenKeys are of one slot, as those of a lock have to be.

@@ -15,12 +15,7 @@ import (
 // it. "limit" alone is the loop: what callers do, without any lock.
 var limits = slices.Concat(pushLimits, lineLimits, turnsLimits, leaseLimits, []contender{
 	loopLimit,
-	{
-		who: "limit-rueidis", library: "rueidis",
-		settings: "SET NX, then a compare-and-delete script, through rueidis. No renewal, no token, no waiting.",
-		sends:    []string{"set", "evalsha", "eval", "ping"},
-		open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisSet{rc, name, rand.Text()} }),
-	},
+	rueidisLimit,
 	{
 		who: "limit-goredis", library: "goredis",
 		settings: sameThroughGoRedis,
@@ -72,39 +67,6 @@ type noMutex struct{}
 
 func (noMutex) lock(context.Context) error { return nil }
 func (noMutex) unlock() error              { return nil }
-
-// driverSession is a session of nothing but a client library.
-type driverSession struct {
-	grip func(name string) mutex
-	end  func()
-}
-
-func (s driverSession) mutex(_ int, name string) (mutex, error) { return s.grip(name), nil }
-func (s driverSession) close()                                  { s.end() }
-
-// onRueidis opens what needs nothing but a client.
-func onRueidis(begin func(rueidis.Client) session) func(setup) (session, error) {
-	return func(s setup) (session, error) {
-		rc, err := newRueidis(s.Addr)
-		if err != nil {
-			return nil, err
-		}
-		return begin(rc), nil
-	}
-}
-
-func openRueidis(grip func(rueidis.Client, string) mutex) func(setup) (session, error) {
-	return onRueidis(func(rc rueidis.Client) session {
-		return driverSession{func(name string) mutex { return grip(rc, name) }, rc.Close}
-	})
-}
-
-func openGoRedis(grip func(*redis.Client, string) mutex) func(setup) (session, error) {
-	return func(s setup) (session, error) {
-		rc := newGoRedis(s.Addr)
-		return driverSession{func(name string) mutex { return grip(rc, name) }, func() { _ = rc.Close() }}, nil
-	}
-}
 
 func rueidisPing(who, settings string, idle time.Duration) contender {
 	return contender{
@@ -158,3 +120,22 @@ func (m *goRedisSet) lock(ctx context.Context) error {
 func (m *goRedisSet) unlock() error {
 	return goRedisCompareAndDelete.Run(context.Background(), m.rc, []string{m.name}, m.id).Err()
 }
+
+// rueidisLimit is the lock that most people write themselves.
+var rueidisLimit = contender{
+	who: "limit-rueidis", library: "rueidis",
+	settings: "SET NX, then a compare-and-delete script, through rueidis. No renewal, no token, no waiting.",
+	sends:    []string{"set", "evalsha", "eval", "ping"},
+	open:     openRueidis(func(rc rueidis.Client, name string) mutex { return &rueidisSet{rc, name, rand.Text()} }),
+}
+
+// redisBenchmarkLimit is a round trip without any client of Go.
+var redisBenchmarkLimit = contender{
+	who:      "limit-redis-benchmark",
+	settings: "redis-benchmark with one connection for each caller: SET NX PX of mostly free names, no release.",
+	sends:    []string{"set"},
+	external: true,
+}
+
+// pingBeside is the PING that a hand-over is compared with.
+const pingBeside = "limit-ping-idle"

@@ -5,19 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
-)
-
-// Where the committed figures and the page made of them lie, from the root of
-// the repository.
-const (
-	latestFile = "docs/benchmarks/latest.json"
-	plotDir    = "docs/benchmarks"
-	pageFile   = "docs/benchmarks.md"
 )
 
 const usage = `usage: go run ./internal/lab/bench/cmd [flags]
@@ -136,60 +126,4 @@ func Main(args []string, stdout, stderr io.Writer) error {
 		err = errors.Join(err, report.check(stderr))
 	}
 	return errors.Join(err, report.overlapped(), errors.Join(r.failed...))
-}
-
-// save keeps a report as the latest, or a part of it, and makes the page of it.
-func (r *Report) save(partly bool, stderr io.Writer) error {
-	if partly {
-		earlier, err := readLatest()
-		if err != nil {
-			return err
-		}
-		r = earlier.with(r)
-	}
-	file, err := os.Create(filepath.FromSlash(latestFile))
-	if err != nil {
-		return fmt.Errorf("%w: run this from the root of the repository", err)
-	}
-	if err := errors.Join(printJSON(file, *r), file.Close()); err != nil {
-		return err
-	}
-	return writePage(stderr)
-}
-
-// writePage makes the page and the plots of the committed figures.
-func writePage(stderr io.Writer) error {
-	text, err := os.ReadFile(filepath.FromSlash(latestFile))
-	if err != nil {
-		return fmt.Errorf("%w: run this from the root of the repository", err)
-	}
-	page, err := Page(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", latestFile, err)
-	}
-	if err := os.WriteFile(filepath.FromSlash(pageFile), page, 0o644); err != nil {
-		return err
-	}
-	plots, err := Plots(text)
-	if err != nil {
-		return err
-	}
-	for name, svg := range plots {
-		if err := os.WriteFile(filepath.Join(filepath.FromSlash(plotDir), name), svg, 0o644); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(stderr, "bench: wrote %s and %d plots\n", pageFile, len(plots))
-	return err
-}
-
-// overlapped is an error when holdfast let two hold one name: the run's figures
-// are still printed, but the run has failed. What peers do is only reported.
-func (r *Report) overlapped() error {
-	for _, row := range r.Rows {
-		if c, _ := contenderNamed(row.Who); c.isOurs() && row.Overlaps > 0 {
-			return fmt.Errorf("%s, %s: %d overlaps of two holders", row.Workload, row.Who, row.Overlaps)
-		}
-	}
-	return nil
 }

@@ -28,7 +28,7 @@ func (r *Report) with(later *Report) *Report {
 	for _, w := range allWorkloads() {
 		m.Rows = append(m.Rows, rowsOf(w.name, r.Rows, later.Rows)...)
 	}
-	for _, w := range slices.Concat(bulkWorkloads, familyBulk) {
+	for _, w := range allBulk() {
 		m.Bulk = append(m.Bulk, rowsOf(w.name, r.Bulk, later.Bulk)...)
 	}
 	for _, p := range r.Parts {
@@ -71,7 +71,7 @@ func (r *Report) workloads() []string {
 			all = append(all, w.name)
 		}
 	}
-	for _, w := range slices.Concat(bulkWorkloads, familyBulk) {
+	for _, w := range allBulk() {
 		if len(rowsOf(w.name, nil, r.Bulk)) > 0 {
 			all = append(all, w.name)
 		}

@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"image/color"
 	"slices"
 )
 
@@ -58,7 +59,8 @@ func Plots(report []byte) (map[string][]byte, error) {
 	}
 	all := map[string][]byte{}
 	for _, p := range plots {
-		svg, err := p.draw(&r)
+		svg, err := drawSVG(p.title, fmt.Sprintf("%s; %s; Go %s; %s; each cell %d × %s",
+			r.Machine, r.Versions["server"], r.Versions["go"], r.Date, r.Rounds, r.Window), p.panels(&r))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.file, err)
 		}
@@ -82,7 +84,8 @@ func (p picture) panels(r *Report) []panel {
 			if slices.Max(b.values) <= 0 && p.scale == logarithmic {
 				continue
 			}
-			b.label, b.color = row.Who, colorOf(row)
+			c, _ := contenderNamed(row.Who)
+			b.label, b.bold, b.color = row.Who, c.isOurs(), colorOf(row)
 			if row.Overlaps > 0 {
 				b.says += " WRONG"
 			}
@@ -99,12 +102,27 @@ func (p picture) panels(r *Report) []panel {
 // and etcd where its commands are not counted.
 func (p picture) shows(row *Row) bool {
 	c, _ := contenderNamed(row.Who)
-	isLimit := slices.ContainsFunc(limits, func(l contender) bool { return l.who == row.Who })
 	switch {
-	case isLimit && (!p.limits || p.file == "waits.svg" && c.who == loopLimit.who):
+	case c.isLimit() && (!p.limits || p.file == "waits.svg" && c.who == loopLimit.who):
 		return false
 	case p.file == "commands.svg":
 		return len(c.sends) > 0
 	}
 	return true
+}
+
+// Colors: ours stand out, peers are plain, limits pale, wrong locks red.
+func colorOf(row *Row) color.RGBA {
+	c, _ := contenderNamed(row.Who)
+	switch {
+	case row.Overlaps > 0:
+		return color.RGBA{0xc6, 0x28, 0x28, 0xff}
+	case c.isOurs() && row.Who != ours[0].who:
+		return color.RGBA{0x5b, 0x9b, 0xd5, 0xff}
+	case c.isOurs():
+		return color.RGBA{0x1f, 0x5f, 0xa8, 0xff}
+	case c.isPeer():
+		return color.RGBA{0x80, 0x86, 0x8f, 0xff}
+	}
+	return color.RGBA{0xd3, 0xc4, 0x9c, 0xff}
 }

@@ -10,14 +10,6 @@ import (
 	"strings"
 )
 
-// redisBenchmarkLimit is a round trip without any client of Go.
-var redisBenchmarkLimit = contender{
-	who:      "limit-redis-benchmark",
-	settings: "redis-benchmark with one connection for each caller: SET NX PX of mostly free names, no release.",
-	sends:    []string{"set"},
-	measure:  (*cell).redisBenchmark,
-}
-
 // What redis-benchmark is to make of a second, more or less: it counts requests,
 // not time.
 const (
@@ -57,11 +49,11 @@ func (c *cell) redisBenchmark() (Row, error) {
 	row.ServerCPU = float64((to.cpu - from.cpu).Microseconds()) / float64(requests)
 	row.Commands = 1
 	row.Jain = 1
-	return row, row.readBenchmark(string(out))
+	return row, readBenchmark(&row, string(out))
 }
 
 // readBenchmark reads the last line of its CSV.
-func (row *Row) readBenchmark(text string) error {
+func readBenchmark(row *Row, text string) error {
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(lines) < 2 {
 		return fmt.Errorf("redis-benchmark printed %q: %w", text, err)

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -47,21 +46,4 @@ func (m redsyncMutex) unlock() error {
 		return errors.Join(errors.New("redsync: not unlocked"), err)
 	}
 	return nil
-}
-
-// Those that poll do so after pollLeast plus up to as much again by chance. It
-// is the best of 0.25 to 64 ms: with less, failing uses up the processors (at
-// 1 ms a fifth of the locks); with more, there are hardly more locks and nearly
-// all go to whoever has just released. redislock names 16 ms too.
-const (
-	pollLeast = 16 * time.Millisecond
-	pollText  = "16 to 32 ms"
-)
-
-func pollDelay() time.Duration { return pollLeast + rand.N(pollLeast) }
-
-// newGoRedis is the client of those that use go-redis. By default it has ten
-// connections for each processor, which the workload of 512 callers waits for.
-func newGoRedis(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr, PoolSize: 512})
 }

@@ -62,9 +62,6 @@ var requirements = slices.Concat(
 // is promised of that.
 var handedOn = []string{"limit-push", "limit-queue", "limit-queue-token"}
 
-// pingBeside is the PING that a hand-over is compared with.
-const pingBeside = "limit-ping-idle"
-
 // uncontended is B1 on one client library.
 func uncontended(who, library string) []requirement {
 	set, token, lease := "limit-"+library, "limit-token-"+library, "limit-lease-"+library

@@ -73,7 +73,7 @@ func (r *runner) rounds() []Row {
 	}
 	var all []Row
 	for _, w := range allWorkloads() {
-		for _, c := range w.runs() {
+		for _, c := range takePart(w) {
 			k := key{w.name, c.who}
 			if len(rows[k]) > 0 {
 				all = append(all, merge(rows[k], numbers[k]))
@@ -86,11 +86,11 @@ func (r *runner) rounds() []Row {
 // inTurn gives a workload to all who run it, in an order that the round draws. A cell
 // that fails is tried once more, and costs its row and not the figures of others.
 func (r *runner) inTurn(w workload, round int) []Row {
-	if w.once && round > 0 || r.run != nil && !r.run.MatchString(w.name) {
+	if r.run != nil && !r.run.MatchString(w.name) {
 		return nil
 	}
 	var rows []Row
-	turn := w.runs()
+	turn := takePart(w)
 	for _, i := range rand.New(rand.NewPCG(uint64(round), 0)).Perm(len(turn)) { // the same in each run
 		c := turn[i]
 		if r.who != nil && !r.who.MatchString(c.who) || c.who == "etcd" && r.etcd == nil {
