@@ -13,12 +13,16 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/limit"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 func TestMain(m *testing.M) {
-	if bench.IsChild() {
-		if err := bench.Child(os.Stdin, os.Stdout); err != nil {
+	if cell.IsChild() {
+		if err := cell.Child(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -32,13 +36,13 @@ func TestMain(m *testing.M) {
 // it looks again.
 func TestOverlapsAreSeen(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	for _, workload := range []string{"B3", "B4", "B5", "B6"} {
+	for _, name := range []string{"B3", "B4", "B5", "B6"} {
 		var overlaps int64
 		for try := 0; try < 20 && overlaps == 0; try++ {
-			overlaps = bench.Cell(t, server, bench.None, workload, 100*time.Millisecond).Overlaps
+			overlaps = run(t, server, nobody, name, 100*time.Millisecond).Overlaps
 		}
 		if overlaps == 0 {
-			t.Errorf("%s without any lock: got 0 overlaps in 20 runs, want some", workload)
+			t.Errorf("%s without any lock: got 0 overlaps in 20 runs, want some", name)
 		}
 	}
 }
@@ -52,46 +56,22 @@ func TestQuickRunHasAllRows(t *testing.T) {
 	if err := bench.Main([]string{"-quick", "-o", "json", "-run", "^B[1-7]"}, &out, &talk); err != nil {
 		t.Fatalf("%v\n%s", err, &talk)
 	}
-	var report bench.Report
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	var found report.Report
+	if err := json.Unmarshal(out.Bytes(), &found); err != nil {
 		t.Fatal(err)
 	}
-	for _, pair := range bench.Pairs(report.Versions["etcd"] != "") {
-		i := slices.IndexFunc(report.Rows, func(r bench.Row) bool { return r.Workload == pair[0] && r.Who == pair[1] })
-		if i < 0 {
-			t.Errorf("no row of %s in %s\n%s", pair[1], pair[0], &talk)
-			continue
-		}
-		row := report.Rows[i]
-		if bench.IsOurs(row.Who) && row.OpsPerSecond == 0 { // a busy machine may need more than a short window
-			row = bench.Cell(t, redistest.Start(t, redistest.Options{}), row.Who, row.Workload, 10*time.Second)
-		}
-		if bench.IsOurs(row.Who) && (row.OpsPerSecond <= 0 || row.Failed > 0) {
-			t.Errorf("%s in %s: got %.0f locks per second and %d failures (%s), want some and none",
-				row.Who, row.Workload, row.OpsPerSecond, row.Failed, row.Failure)
-		}
-	}
+	allRows(t, found, workload.Workloads, &talk)
 }
 
-// The figure "commands" is a sum over names, see counters.go.
+// Limits, too, send what they say.
 func TestSends(t *testing.T) {
-	for _, who := range bench.Who() {
-		t.Run(who, func(t *testing.T) {
+	for _, c := range slices.Concat(workload.Contenders(), limit.Limits) {
+		if len(c.Sends) == 0 || c.Open == nil {
+			continue
+		}
+		t.Run(c.Who, func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{})
-			monitor := watch(t, server.Addr())
-			bench.Contend(t, server, who)
-			server.MustDo(t, "ECHO", "end")
-			sent, inScripts := monitor()
-			for _, command := range sent {
-				if !bench.IsUncounted(command) && !slices.Contains(bench.Sends(who), command) {
-					t.Errorf("the client sends %s, which is not in its list %v", command, bench.Sends(who))
-				}
-			}
-			for _, command := range inScripts {
-				if slices.Contains(bench.Sends(who), command) {
-					t.Errorf("a script calls %s, which is in the list of what the client sends", command)
-				}
-			}
+			sentAsListed(t, server, c.Sends, func() { byTurns(t, server, c) })
 		})
 	}
 }

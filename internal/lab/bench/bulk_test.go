@@ -8,14 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/lab/bench"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/bulk"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 )
 
 var bulkRun = flag.String("bulk", "", "measure the bulk workloads in full whose name matches, as B8 or 'B(8|9)'")
 
 func init() {
-	if bench.IsBulkChild() {
-		if err := bench.BulkChild(os.Stdin, os.Stdout); err != nil {
+	if bulk.IsBulkChild() {
+		if err := bulk.BulkChild(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -29,19 +30,19 @@ func TestBulk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this needs a server")
 	}
-	scale, run := bench.Quick, regexp.MustCompile("^B")
+	scale, run := bulk.Quick, regexp.MustCompile("^B")
 	if *bulkRun != "" {
-		scale, run = bench.Full, regexp.MustCompile(*bulkRun)
+		scale, run = bulk.Full, regexp.MustCompile(*bulkRun)
 	}
 	var talk strings.Builder
-	rows, err := bench.Bulk(scale, run, &talk)
+	rows, err := bulk.Bulk(scale, run, &talk)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &talk)
 	}
-	if err := bench.PrintBulk(t.Output(), rows); err != nil {
+	if err := report.PrintBulk(t.Output(), rows); err != nil {
 		t.Fatal(err)
 	}
-	if scale == bench.Full {
+	if scale == bulk.Full {
 		return
 	}
 	sure := map[string]bool{ // of a quick run, on any machine

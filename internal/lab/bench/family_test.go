@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -16,13 +17,13 @@ import (
 // readers.
 func TestFamilyOverlapsAreSeen(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
-	for _, workload := range []string{"F1", "F3", "F3w", "F6"} {
-		var row bench.Row
+	for _, name := range []string{"F1", "F3", "F3w", "F6"} {
+		var row report.Row
 		for tries := 0; row.Overlaps == 0 && tries < 30; tries++ { // processes that get a core one after the other never meet
-			row = bench.Cell(t, server, bench.None, workload, 100*time.Millisecond)
+			row = run(t, server, nobody, name, 100*time.Millisecond)
 		}
 		if row.Overlaps == 0 {
-			t.Errorf("%s without any lock: got 0 overlaps of %.0f entries per second, want some", workload, row.OpsPerSecond)
+			t.Errorf("%s without any lock: got 0 overlaps of %.0f entries per second, want some", name, row.OpsPerSecond)
 		}
 	}
 }
@@ -37,116 +38,35 @@ func TestQuickRunOfTheFamily(t *testing.T) {
 	if err := bench.Main([]string{"-quick", "-o", "json", "-run", "^F"}, &out, &talk); err != nil {
 		t.Fatalf("%v\n%s", err, &talk)
 	}
-	var report bench.Report
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	var found report.Report
+	if err := json.Unmarshal(out.Bytes(), &found); err != nil {
 		t.Fatal(err)
 	}
-	for _, pair := range bench.FamilyPairs(report.Versions["etcd"] != "") {
-		i := slices.IndexFunc(report.Rows, func(r bench.Row) bool { return r.Workload == pair[0] && r.Who == pair[1] })
-		if i < 0 {
-			t.Errorf("no row of %s in %s\n%s", pair[1], pair[0], &talk)
-			continue
-		}
-		row := report.Rows[i]
-		if bench.IsOurs(row.Who) && row.OpsPerSecond == 0 { // a busy machine may need more than a short window
-			row = bench.Cell(t, redistest.Start(t, redistest.Options{}), row.Who, row.Workload, 10*time.Second)
-		}
-		if bench.IsOurs(row.Who) && (row.OpsPerSecond <= 0 || row.Failed > 0) {
-			t.Errorf("%s in %s: got %.0f locks per second and %d failures (%s), want some and none",
-				row.Who, row.Workload, row.OpsPerSecond, row.Failed, row.Failure)
-		}
-	}
-	for _, name := range bench.FamilyBulk() {
-		rows := slices.DeleteFunc(slices.Clone(report.Bulk), func(r bench.BulkRow) bool { return r.Workload != name })
+	allRows(t, found, workload.Family, &talk)
+	for _, w := range workload.FamilyBulk {
+		rows := slices.DeleteFunc(slices.Clone(found.Bulk), func(r report.BulkRow) bool { return r.Workload != w.Name })
 		if len(rows) == 0 {
-			t.Errorf("no row of %s\n%s", name, &talk)
+			t.Errorf("no row of %s\n%s", w.Name, &talk)
 		}
 		for _, row := range rows {
 			for _, f := range row.Figures {
 				if !f.Met {
-					t.Errorf("%s, %s: %s is %g %s, want %s", name, row.Who, f.Name, f.Value, f.Unit, f.Limit)
+					t.Errorf("%s, %s: %s is %g %s, want %s", w.Name, row.Who, f.Name, f.Value, f.Unit, f.Limit)
 				}
 			}
 		}
 	}
 }
 
-// The figure "commands" of the family is a sum over names too, see counters.go.
 func TestFamilySends(t *testing.T) {
-	for _, pair := range bench.FamilyPairs(false) {
-		sends := bench.FamilySends(pair[0], pair[1])
-		if len(sends) == 0 {
+	for _, p := range pairs(workload.Family, false) {
+		if len(p.who.Sends) == 0 {
 			continue
 		}
-		t.Run(pair[0]+" "+pair[1], func(t *testing.T) {
+		t.Run(p.workload.Name+" "+p.who.Who, func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{})
-			monitor := watch(t, server.Addr())
-			bench.ContendIn(t, server, pair[0], pair[1])
-			server.MustDo(t, "ECHO", "end")
-			sent, inScripts := monitor()
-			if len(sent) == 0 {
-				t.Error("the client sent nothing")
-			}
-			for _, command := range sent {
-				if !bench.IsUncounted(command) && !slices.Contains(sends, command) {
-					t.Errorf("the client sends %s, which is not in its list %v", command, sends)
-				}
-			}
-			for _, command := range inScripts {
-				if slices.Contains(sends, command) {
-					t.Errorf("a script calls %s, which is in the list of what the client sends", command)
-				}
-			}
+			sentAsListed(t, server, p.who.Sends, func() { twice(t, server, p) })
 		})
-	}
-}
-
-func familyReport(date string, ops float64, workloads ...string) *bench.Report {
-	r := &bench.Report{Date: date, Versions: map[string]string{"holdfast-go/holdfast": "commit-" + date}, Settings: map[string]string{}}
-	for _, w := range workloads {
-		f := bench.Figures{OpsPerSecond: ops}
-		r.Rows = append(r.Rows, bench.Row{Workload: w, Who: "holdfast", Figures: f, Each: []bench.Round{{Figures: f}}})
-	}
-	return r
-}
-
-// What -save with -run keeps: the rows that were measured in place of those of the
-// same workloads, the others as they were, and a word on what was measured when.
-func TestSavedPart(t *testing.T) {
-	r := familyReport("day1", 1, "B1", "B3", "F1")
-	r.Bulk = []bench.BulkRow{{Workload: "B8", Who: "holdfast"}}
-	second := familyReport("day2", 2, "F1", "F2")
-	second.Bulk = []bench.BulkRow{{Workload: "F4", Who: "holdfast"}}
-	r = bench.With(r, second)
-	r = bench.With(r, familyReport("day3", 3, "B3", "F2"))
-	got := map[string]float64{}
-	var order []string
-	for _, row := range r.Rows {
-		got[row.Workload], order = row.OpsPerSecond, append(order, row.Workload)
-	}
-	for workload, want := range map[string]float64{"B1": 1, "B3": 3, "F1": 2, "F2": 3} {
-		if got[workload] != want {
-			t.Errorf("%s: got %g, want %g", workload, got[workload], want)
-		}
-	}
-	if want := []string{"B1", "B3", "F1", "F2"}; !slices.Equal(order, want) {
-		t.Errorf("got rows of %v, want of %v", order, want)
-	}
-	if len(r.Bulk) != 2 || r.Date != "day1" {
-		t.Errorf("got %d bulk rows of %s, want both, and the date of the whole", len(r.Bulk), r.Date)
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := bench.Page(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"measured later: F1, F4, on day2, of holdfast commit-day2", "measured later: B3, F2, on day3, of holdfast commit-day3", "## Other kinds", "### F4: "} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("the page has no %q", want)
-		}
 	}
 }
 

@@ -8,6 +8,10 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench/bulk"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 )
 
 const usage = `usage: go run ./internal/lab/bench/cmd [flags]
@@ -44,9 +48,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 	}
 	flags.BoolVar(&o.quick, "quick", false, "one short round: shows that all runs, its figures are of little worth")
-	flags.BoolVar(&o.check, "check", false, "then compare with "+latestFile+", as ratios to the limits of the same run; fail if something got slower")
-	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+latestFile+" and make "+pageFile+" and the plots; with -run in place of those of the same workloads, and the others stay")
-	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+pageFile+" and the plots of "+latestFile+", from the root of the repository")
+	flags.BoolVar(&o.check, "check", false, "then compare with "+report.LatestFile+", as ratios to the limits of the same run; fail if something got slower")
+	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+report.LatestFile+" and make "+report.PageFile+" and the plots; with -run in place of those of the same workloads, and the others stay")
+	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+report.PageFile+" and the plots of "+report.LatestFile+", from the root of the repository")
 	flags.StringVar(&o.format, "o", "text", "what to print: `text or json`")
 	flags.StringVar(&o.server, "redis-server", "", "the `path` of the server to start (default redis-server in PATH)")
 	flags.StringVar(&o.note, "note", "", "a `sentence` to keep with the figures: what a reader must know of this run")
@@ -69,25 +73,25 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-func (o options) settings() settings {
-	s := full
+func (o options) settings() contend.Settings {
+	s := contend.Full
 	if o.quick {
-		s = quick
+		s = contend.Quick
 	}
 	if o.rounds > 0 {
-		s.rounds = o.rounds
+		s.Rounds = o.rounds
 	}
 	if o.window > 0 {
-		s.timing.Window = o.window
+		s.Timing.Window = o.window
 	}
 	return s
 }
 
-func (o options) scale() Scale {
+func (o options) scale() bulk.Scale {
 	if o.quick {
-		return Quick
+		return bulk.Quick
 	}
-	return Full
+	return bulk.Full
 }
 
 // Main is the program behind cmd. Figures go to stdout, talk to stderr.
@@ -97,33 +101,33 @@ func Main(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.page {
-		return writePage(stderr)
+		return report.WritePage(stderr)
 	}
 	r := &runner{settings: o.settings(), run: o.run, who: o.who, talk: stderr}
 	command := strings.Join(append([]string{"go run ./internal/lab/bench/cmd"}, args...), " ")
-	report, err := r.report(o.server, command)
+	found, err := r.report(o.server, command)
 	if err != nil {
 		return err
 	}
-	report.Note = o.note
+	found.Note = o.note
 	if !o.check {
-		var bulk error
-		if report.Bulk, bulk = Bulk(o.scale(), o.run, stderr); bulk != nil {
-			r.failed = append(r.failed, bulk)
+		var failed error
+		if found.Bulk, failed = bulk.Bulk(o.scale(), o.run, stderr); failed != nil {
+			r.failed = append(r.failed, failed)
 		}
 	}
-	show := printText
+	show := report.PrintText
 	if o.format == "json" {
-		show = printJSON
+		show = report.PrintJSON
 	}
-	if err := show(stdout, report); err != nil {
+	if err := show(stdout, found); err != nil {
 		return err
 	}
 	if o.save {
-		err = report.save(o.run != nil, stderr)
+		err = found.Save(o.run != nil, stderr)
 	}
 	if o.check {
-		err = errors.Join(err, report.check(stderr))
+		err = errors.Join(err, found.Check(stderr))
 	}
-	return errors.Join(err, report.overlapped(), errors.Join(r.failed...))
+	return errors.Join(err, found.Overlapped(), errors.Join(r.failed...))
 }

@@ -10,15 +10,19 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 // runner is one run of the benchmarks.
 type runner struct {
-	settings settings
+	settings contend.Settings
 	run, who *regexp.Regexp // nil: all
 	server   *redistest.Server
-	etcd     *etcdServer // nil: there is none
+	etcd     *cell.EtcdServer // nil: there is none
 	dir      string
 	talk     io.Writer
 	failed   []error // cells of ours, or of limits, without a row
@@ -26,43 +30,43 @@ type runner struct {
 
 // report starts the servers, gives every workload to all in turn, round after
 // round, and tells talk how far it is.
-func (r *runner) report(serverPath, command string) (Report, error) {
-	report := newReport(r.settings, command)
+func (r *runner) report(serverPath, command string) (report.Report, error) {
+	found := report.NewReport(r.settings, command)
 	var err error
 	if r.dir, err = os.MkdirTemp("", "holdfast-bench"); err != nil {
-		return report, err
+		return found, err
 	}
 	defer os.RemoveAll(r.dir)
 	if err := use(serverPath, r.dir); err != nil {
-		return report, err
+		return found, err
 	}
 	if r.server, err = redistest.Run(r.dir, redistest.Options{}); err != nil {
-		return report, err
+		return found, err
 	}
 	defer r.server.Close()
-	if r.etcd, err = startEtcd(r.dir); err != nil {
-		return report, err
+	if r.etcd, err = cell.StartEtcd(r.dir); err != nil {
+		return found, err
 	}
-	defer r.etcd.close()
-	if report.Versions["server"], err = serverVersion(r.server); err != nil {
-		return report, err
+	defer r.etcd.Close()
+	if found.Versions["server"], err = report.ServerVersion(r.server); err != nil {
+		return found, err
 	}
 	if r.etcd != nil {
-		report.Versions["etcd"] = r.etcd.version
+		found.Versions["etcd"] = r.etcd.Version
 	} else {
 		fmt.Fprintln(r.talk, "bench: no row of etcd: etcd is not in PATH (Debian: apt-get install etcd-server)")
 	}
-	report.Rows = r.rounds()
-	return report, nil
+	found.Rows = r.rounds()
+	return found, nil
 }
 
 // rounds returns the rows in the order of workloads and contenders.
-func (r *runner) rounds() []Row {
+func (r *runner) rounds() []report.Row {
 	type key struct{ workload, who string }
-	rows, numbers := map[key][]Row{}, map[key][]int{}
-	for round := range 2 * r.settings.rounds {
-		for _, w := range allWorkloads() {
-			if round >= r.settings.of(w) {
+	rows, numbers := map[key][]report.Row{}, map[key][]int{}
+	for round := range 2 * r.settings.Rounds {
+		for _, w := range workload.AllWorkloads() {
+			if round >= r.settings.Of(w) {
 				continue
 			}
 			for _, row := range r.inTurn(w, round) {
@@ -71,12 +75,12 @@ func (r *runner) rounds() []Row {
 			}
 		}
 	}
-	var all []Row
-	for _, w := range allWorkloads() {
-		for _, c := range takePart(w) {
-			k := key{w.name, c.who}
+	var all []report.Row
+	for _, w := range workload.AllWorkloads() {
+		for _, c := range workload.TakePart(w) {
+			k := key{w.Name, c.Who}
 			if len(rows[k]) > 0 {
-				all = append(all, merge(rows[k], numbers[k]))
+				all = append(all, report.Merge(rows[k], numbers[k]))
 			}
 		}
 	}
@@ -85,43 +89,43 @@ func (r *runner) rounds() []Row {
 
 // inTurn gives a workload to all who run it, in an order that the round draws. A cell
 // that fails is tried once more, and costs its row and not the figures of others.
-func (r *runner) inTurn(w workload, round int) []Row {
-	if r.run != nil && !r.run.MatchString(w.name) {
+func (r *runner) inTurn(w contend.Workload, round int) []report.Row {
+	if r.run != nil && !r.run.MatchString(w.Name) {
 		return nil
 	}
-	var rows []Row
-	turn := takePart(w)
+	var rows []report.Row
+	turn := workload.TakePart(w)
 	for _, i := range rand.New(rand.NewPCG(uint64(round), 0)).Perm(len(turn)) { // the same in each run
 		c := turn[i]
-		if r.who != nil && !r.who.MatchString(c.who) || c.who == "etcd" && r.etcd == nil {
+		if r.who != nil && !r.who.MatchString(c.Who) || c.Who == "etcd" && r.etcd == nil {
 			continue
 		}
-		row, err := r.cell(w, c, round).run()
+		row, err := r.cell(w, c, round).Run()
 		if err != nil {
 			fmt.Fprintf(r.talk, "bench: once more: %v\n", err)
-			row, err = r.cell(w, c, round).run()
+			row, err = r.cell(w, c, round).Run()
 		}
 		if err != nil {
 			fmt.Fprintf(r.talk, "bench: no row: %v\n", err)
-			if !c.isPeer() {
+			if !c.IsPeer() {
 				r.failed = append(r.failed, err)
 			}
 			continue
 		}
 		fmt.Fprintf(r.talk, "bench: %s round %d of %d, %s, %s: %.0f/s\n",
-			time.Now().Format(time.TimeOnly), round+1, r.settings.of(w), w.name, c.who, row.OpsPerSecond)
+			time.Now().Format(time.TimeOnly), round+1, r.settings.Of(w), w.Name, c.Who, row.OpsPerSecond)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func (r *runner) cell(w workload, c contender, round int) *cell {
-	own := &cell{
-		contender: c, workload: w.of(c), timing: r.settings.timing.of(w), server: r.server, dir: r.dir,
-		name: fmt.Sprintf("bench:%s:%s:%d", w.name, c.who, round),
+func (r *runner) cell(w contend.Workload, c contend.Contender, round int) *cell.Cell {
+	own := &cell.Cell{
+		Contender: c, Workload: w.Of(c), Timing: r.settings.Timing.Of(w), Server: r.server, Dir: r.dir,
+		Name: fmt.Sprintf("bench:%s:%s:%d", w.Name, c.Who, round),
 	}
 	if r.etcd != nil {
-		own.etcd = r.etcd.addr
+		own.Etcd = r.etcd.Addr
 	}
 	return own
 }

@@ -8,15 +8,17 @@ import (
 	"os"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/bulk"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 )
 
 func main() {
 	var err error
 	switch {
-	case bench.IsChild():
-		err = bench.Child(os.Stdin, os.Stdout)
-	case bench.IsBulkChild():
-		err = bench.BulkChild(os.Stdin, os.Stdout)
+	case cell.IsChild():
+		err = cell.Child(os.Stdin, os.Stdout)
+	case bulk.IsBulkChild():
+		err = bulk.BulkChild(os.Stdin, os.Stdout)
 	default:
 		err = bench.Main(os.Args[1:], os.Stdout, os.Stderr)
 	}

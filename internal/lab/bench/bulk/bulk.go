@@ -1,0 +1,64 @@
+package bulk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+)
+
+// Scale is how much of a bulk workload is done.
+type Scale int
+
+const (
+	// Quick takes seconds, and shows that all runs: its figures are of little
+	// worth.
+	Quick Scale = iota
+	// Full is what the limits are about.
+	Full
+)
+
+// bulkRuns measure the bulk workloads.
+var bulkRuns = map[string]func(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error){
+	"B8": leasesInBulk, "B9": waitersInBulk, "B10": growth, "B11": deadCrowd,
+	"F4": holders, "F5": readers, "F11": revokes,
+}
+
+// Bulk runs the bulk workloads whose name matches, each on a server of its own,
+// and tells talk how far it is. A workload that fails costs its rows.
+func Bulk(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []report.BulkRow, failed error) {
+	for _, w := range workload.AllBulk() {
+		if run != nil && !run.MatchString(w.Name) {
+			continue
+		}
+		fmt.Fprintf(talk, "bench: %s: %s\n", w.Name, w.What)
+		found, err := onItsOwn(bulkRuns[w.Name], scale, talk)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", w.Name, err)
+			fmt.Fprintf(talk, "bench: no row: %v\n", err)
+			failed = errors.Join(failed, err)
+		}
+		rows = append(rows, found...)
+	}
+	return rows, failed
+}
+
+// onItsOwn runs a bulk workload on a server of its own.
+func onItsOwn(run func(*redistest.Server, Scale, io.Writer) ([]report.BulkRow, error), scale Scale, talk io.Writer) ([]report.BulkRow, error) {
+	dir, err := os.MkdirTemp("", "holdfast-bulk")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	server, err := redistest.Run(dir, redistest.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	return run(server, scale, talk)
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Figure is one thing that a bulk workload measured.
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	Limit string  `json:"limit,omitempty"` // empty: it is only reported
+	Met   bool    `json:"met"`             // true where there is no limit
+}
+
+// BulkRow is what one contender did in a bulk workload. Their figures are not
+// those of callers in a loop, and each workload has its own.
+type BulkRow struct {
+	Workload string   `json:"workload"`
+	Who      string   `json:"who"`
+	Figures  []Figure `json:"figures"`
+}
+
+// PrintBulk writes the rows for people.
+func PrintBulk(w io.Writer, rows []BulkRow) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s, %s\n", r.Workload, r.Who)
+		for _, f := range r.Figures {
+			fmt.Fprintf(table, "  %s\t%.4g %s\t%s\n", f.Name, f.Value, f.Unit, f.verdict())
+		}
+	}
+	return table.Flush()
+}
+
+func (f Figure) verdict() string {
+	switch {
+	case f.Limit == "":
+		return ""
+	case f.Met:
+		return f.Limit + ": met"
+	}
+	return f.Limit + ": not met"
+}
+
+// BulkFigures collects those of a row.
+type BulkFigures struct{ All []Figure }
+
+func (f *BulkFigures) Note(name string, value float64, unit string) {
+	f.All = append(f.All, Figure{Name: name, Value: value, Unit: unit, Met: true})
+}
+
+func (f *BulkFigures) AtMost(bound float64, name string, value float64, unit string) {
+	f.All = append(f.All, Figure{name, value, unit, fmt.Sprintf("≤ %.6g", bound), value <= bound})
+}
+
+func (f *BulkFigures) AtLeast(bound float64, name string, value float64, unit string) {
+	f.All = append(f.All, Figure{name, value, unit, fmt.Sprintf("≥ %.6g", bound), value >= bound})
+}
+
+// Row is what one contender did.
+func (f *BulkFigures) Row(workload, who string) BulkRow { return BulkRow{workload, who, f.All} }

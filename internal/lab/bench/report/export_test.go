@@ -1,0 +1,23 @@
+package report
+
+// Compare finds what got worse from one report to another.
+func Compare(earlier, now *Report) (worse []string) {
+	for _, q := range now.against(earlier) {
+		if q.failed {
+			worse = append(worse, q.workload+" "+q.who+" "+q.what)
+		}
+	}
+	return worse
+}
+
+// Verdicts are the requirements as words, by workload, who and what.
+func Verdicts(r *Report) map[[3]string]string {
+	all := map[[3]string]string{}
+	for _, v := range r.verdicts() {
+		all[[3]string{v.workload, v.who, v.says}] = v.word()
+	}
+	return all
+}
+
+// With is an earlier report with what a later one measured.
+func With(earlier, later *Report) *Report { return earlier.with(later) }

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+)
+
+// Where the committed figures and the page made of them lie, from the root of
+// the repository.
+const (
+	LatestFile = "docs/benchmarks/latest.json"
+	plotDir    = "docs/benchmarks"
+	PageFile   = "docs/benchmarks.md"
+)
+
+// Save keeps a report as the latest, or a part of it, and makes the page of it.
+func (r *Report) Save(partly bool, stderr io.Writer) error {
+	if partly {
+		earlier, err := readLatest()
+		if err != nil {
+			return err
+		}
+		r = earlier.with(r)
+	}
+	file, err := os.Create(filepath.FromSlash(LatestFile))
+	if err != nil {
+		return fmt.Errorf("%w: run this from the root of the repository", err)
+	}
+	if err := errors.Join(PrintJSON(file, *r), file.Close()); err != nil {
+		return err
+	}
+	return WritePage(stderr)
+}
+
+// WritePage makes the page and the plots of the committed figures.
+func WritePage(stderr io.Writer) error {
+	text, err := os.ReadFile(filepath.FromSlash(LatestFile))
+	if err != nil {
+		return fmt.Errorf("%w: run this from the root of the repository", err)
+	}
+	page, err := Page(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", LatestFile, err)
+	}
+	if err := os.WriteFile(filepath.FromSlash(PageFile), page, 0o644); err != nil {
+		return err
+	}
+	plots, err := Plots(text)
+	if err != nil {
+		return err
+	}
+	for name, svg := range plots {
+		if err := os.WriteFile(filepath.Join(filepath.FromSlash(plotDir), name), svg, 0o644); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(stderr, "bench: wrote %s and %d plots\n", PageFile, len(plots))
+	return err
+}
+
+// Overlapped is an error when holdfast let two hold one name: the run's figures
+// are still printed, but the run has failed. What peers do is only reported.
+func (r *Report) Overlapped() error {
+	for _, row := range r.Rows {
+		if c, _ := workload.ContenderNamed(row.Who); c.IsOurs() && row.Overlaps > 0 {
+			return fmt.Errorf("%s, %s: %d overlaps of two holders", row.Workload, row.Who, row.Overlaps)
+		}
+	}
+	return nil
+}
