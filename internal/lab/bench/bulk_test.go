@@ -15,8 +15,8 @@ import (
 var bulkRun = flag.String("bulk", "", "measure the bulk workloads in full whose name matches, as B8 or 'B(8|9)'")
 
 func init() {
-	if bulk.IsBulkChild() {
-		if err := bulk.BulkChild(os.Stdin, os.Stdout); err != nil {
+	if bulk.IsChild() {
+		if err := bulk.Child(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -35,7 +35,7 @@ func TestBulk(t *testing.T) {
 		scale, run = bulk.Full, regexp.MustCompile(*bulkRun)
 	}
 	var talk strings.Builder
-	rows, err := bulk.Bulk(scale, run, &talk)
+	rows, err := bulk.Run(scale, run, &talk)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &talk)
 	}

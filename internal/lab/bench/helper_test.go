@@ -57,7 +57,7 @@ func pairs(workloads []contend.Workload, etcd bool) (all []pair) {
 // run runs one cell.
 func run(t *testing.T, server *redistest.Server, who, name string, window time.Duration) report.Row {
 	t.Helper()
-	w, known := workload.WorkloadNamed(name)
+	w, known := workload.Named(name)
 	c, ok := workload.ContenderOf(w, who)
 	if !ok || !known {
 		t.Fatalf("no contender %q or no workload %q", who, name)

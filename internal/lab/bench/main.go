@@ -112,7 +112,7 @@ func Main(args []string, stdout, stderr io.Writer) error {
 	found.Note = o.note
 	if !o.check {
 		var failed error
-		if found.Bulk, failed = bulk.Bulk(o.scale(), o.run, stderr); failed != nil {
+		if found.Bulk, failed = bulk.Run(o.scale(), o.run, stderr); failed != nil {
 			r.failed = append(r.failed, failed)
 		}
 	}

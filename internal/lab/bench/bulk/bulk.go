@@ -1,3 +1,5 @@
+// Package bulk runs the workloads about large numbers: of leases, waiters, names, and
+// dead processes.
 package bulk
 
 import (
@@ -29,9 +31,9 @@ var bulkRuns = map[string]func(server *redistest.Server, scale Scale, talk io.Wr
 	"F4": holders, "F5": readers, "F11": revokes,
 }
 
-// Bulk runs the bulk workloads whose name matches, each on a server of its own,
+// Run runs the bulk workloads whose name matches, each on a server of its own,
 // and tells talk how far it is. A workload that fails costs its rows.
-func Bulk(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []report.BulkRow, failed error) {
+func Run(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []report.BulkRow, failed error) {
 	for _, w := range workload.AllBulk() {
 		if run != nil && !run.MatchString(w.Name) {
 			continue

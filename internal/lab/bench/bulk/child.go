@@ -48,12 +48,12 @@ type bulkAnswer struct {
 	Value json.RawMessage
 }
 
-// IsBulkChild reports whether this process was started as a child of a bulk
+// IsChild reports whether this process was started as a child of a bulk
 // workload.
-func IsBulkChild() bool { return os.Getenv(bulkVariable) != "" }
+func IsChild() bool { return os.Getenv(bulkVariable) != "" }
 
-// BulkChild does one job in a process of its own.
-func BulkChild(stdin io.Reader, stdout io.Writer) error {
+// Child does one job in a process of its own.
+func Child(stdin io.Reader, stdout io.Writer) error {
 	lines := bufio.NewReader(stdin)
 	line, err := lines.ReadBytes('\n')
 	if err != nil {

@@ -1,3 +1,5 @@
+// Package cell runs one contender in one workload once: callers in processes of their
+// own, and what they and the server counted.
 package cell
 
 import (

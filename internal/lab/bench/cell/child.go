@@ -73,7 +73,7 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 
 // crew finds what the order names.
 func (o order) crew() (*crew, error) {
-	w, ok := workload.WorkloadNamed(o.Workload)
+	w, ok := workload.Named(o.Workload)
 	if !ok {
 		return nil, fmt.Errorf("no workload %q", o.Workload)
 	}

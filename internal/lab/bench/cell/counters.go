@@ -23,6 +23,7 @@ import (
 // locking.
 var uncounted = []string{"info", "flushall", "auth", "hello", "client", "select", "command", "cluster"}
 
+// IsUncounted reports whether a command is no cost of locking.
 func IsUncounted(command string) bool {
 	command, _, _ = strings.Cut(command, "|") // client|setinfo
 	return slices.Contains(uncounted, command)

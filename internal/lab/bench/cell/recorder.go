@@ -15,6 +15,7 @@ type Recorder struct {
 
 const longest = 2 * time.Minute
 
+// NewRecorder makes an empty one.
 func NewRecorder() *Recorder { return &Recorder{Histogram: newHistogram()} }
 
 // newHistogram holds durations from a nanosecond to the longest, to three digits.
@@ -37,6 +38,7 @@ type Notes struct {
 	count int
 }
 
+// Add notes a duration.
 func (s *Notes) Add(d time.Duration) {
 	s.few[s.n] = min(max(d, 1), longest)
 	s.n++
@@ -46,6 +48,7 @@ func (s *Notes) Add(d time.Duration) {
 	}
 }
 
+// Flush gives the recorder what it has not yet.
 func (s *Notes) Flush() {
 	s.To.mu.Lock()
 	defer s.To.mu.Unlock()

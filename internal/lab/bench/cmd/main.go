@@ -17,8 +17,8 @@ func main() {
 	switch {
 	case cell.IsChild():
 		err = cell.Child(os.Stdin, os.Stdout)
-	case bulk.IsBulkChild():
-		err = bulk.BulkChild(os.Stdin, os.Stdout)
+	case bulk.IsChild():
+		err = bulk.Child(os.Stdin, os.Stdout)
 	default:
 		err = bench.Main(os.Args[1:], os.Stdout, os.Stderr)
 	}

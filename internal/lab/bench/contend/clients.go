@@ -29,8 +29,11 @@ type DriverSession struct {
 	End  func()
 }
 
+// Mutex implements Session.
 func (s DriverSession) Mutex(_ int, name string) (Mutex, error) { return s.Grip(name), nil }
-func (s DriverSession) Close()                                  { s.End() }
+
+// Close implements Session.
+func (s DriverSession) Close() { s.End() }
 
 // OnRueidis opens what needs nothing but a client.
 func OnRueidis(begin func(rueidis.Client) Session) func(Setup) (Session, error) {
@@ -43,12 +46,14 @@ func OnRueidis(begin func(rueidis.Client) Session) func(Setup) (Session, error) 
 	}
 }
 
+// OpenRueidis opens a session of rueidis alone; grip makes a mutex.
 func OpenRueidis(grip func(rueidis.Client, string) Mutex) func(Setup) (Session, error) {
 	return OnRueidis(func(rc rueidis.Client) Session {
 		return DriverSession{func(name string) Mutex { return grip(rc, name) }, rc.Close}
 	})
 }
 
+// OpenGoRedis is OpenRueidis on go-redis.
 func OpenGoRedis(grip func(*redis.Client, string) Mutex) func(Setup) (Session, error) {
 	return func(s Setup) (Session, error) {
 		rc := NewGoRedis(s.Addr)
@@ -65,4 +70,5 @@ const (
 	PollText  = "16 to 32 ms"
 )
 
+// PollDelay is how long to wait before the next try.
 func PollDelay() time.Duration { return pollLeast + rand.N(pollLeast) }

@@ -1,3 +1,5 @@
+// Package contend has the words of the benchmark: contender, session, mutex, workload,
+// and how long a cell takes.
 package contend
 
 import (

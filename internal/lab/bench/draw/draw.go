@@ -1,3 +1,4 @@
+// Package draw draws panels of horizontal bars as SVG.
 package draw
 
 import (
@@ -53,8 +54,8 @@ const (
 	nameWidth   = 124
 )
 
-// DrawSVG makes a picture: a title, a line of smaller letters, and the panels.
-func DrawSVG(title, below string, panels []Panel) ([]byte, error) {
+// SVG makes a picture: a title, a line of smaller letters, and the panels.
+func SVG(title, below string, panels []Panel) ([]byte, error) {
 	var heights []vg.Length
 	total := vg.Length(headHeight)
 	for row := range slices.Chunk(panels, columns) {

@@ -1,3 +1,5 @@
+// Package limit has contenders that are no locks, or poor ones: what a lock on this
+// machine, server and client library could reach at best.
 package limit
 
 import (

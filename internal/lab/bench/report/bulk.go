@@ -48,14 +48,17 @@ func (f Figure) verdict() string {
 // BulkFigures collects those of a row.
 type BulkFigures struct{ All []Figure }
 
+// Note adds a figure without a goal.
 func (f *BulkFigures) Note(name string, value float64, unit string) {
 	f.All = append(f.All, Figure{Name: name, Value: value, Unit: unit, Met: true})
 }
 
+// AtMost adds a figure that must not be above a bound.
 func (f *BulkFigures) AtMost(bound float64, name string, value float64, unit string) {
 	f.All = append(f.All, Figure{name, value, unit, fmt.Sprintf("≤ %.6g", bound), value <= bound})
 }
 
+// AtLeast adds a figure that must not be below a bound.
 func (f *BulkFigures) AtLeast(bound float64, name string, value float64, unit string) {
 	f.All = append(f.All, Figure{name, value, unit, fmt.Sprintf("≥ %.6g", bound), value >= bound})
 }

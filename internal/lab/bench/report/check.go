@@ -87,7 +87,7 @@ func (g guard) value(r *Report, row *Row) (spread, bool) {
 
 // guardOf names the limit that a row is compared with.
 func guardOf(row *Row) string {
-	w, _ := workload.WorkloadNamed(row.Workload)
+	w, _ := workload.Named(row.Workload)
 	if w.Guard != "" {
 		return w.Guard
 	}

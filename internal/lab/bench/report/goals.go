@@ -149,7 +149,7 @@ func besideLimit(workload, what string, f figure, limit string, g figure, atLeas
 // p99OfWork is that waits are not much longer than the work of all who wait. It
 // takes the work for what it is called, though a sleep is a little longer.
 func p99OfWork() requirement {
-	w, _ := workload.WorkloadNamed("B5")
+	w, _ := workload.Named("B5")
 	all := float64(w.Processes*w.Callers) * float64(w.Work.Microseconds())
 	return requirement{
 		workload: "B5", who: "holdfast", bound: 1.3,

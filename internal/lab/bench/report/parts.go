@@ -62,7 +62,10 @@ func rowsOf[T interface{ Of() string }](workload string, earlier, later []T) []T
 	return slices.DeleteFunc(slices.Clone(earlier), other)
 }
 
-func (row Row) Of() string     { return row.Workload }
+// Of is the workload.
+func (row Row) Of() string { return row.Workload }
+
+// Of is the workload.
 func (row BulkRow) Of() string { return row.Workload }
 
 // workloads are those of which it has rows, in order.

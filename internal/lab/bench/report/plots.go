@@ -63,7 +63,7 @@ func Plots(report []byte) (map[string][]byte, error) {
 	}
 	all := map[string][]byte{}
 	for _, p := range plots {
-		svg, err := draw.DrawSVG(p.title, fmt.Sprintf("%s; %s; Go %s; %s; each cell %d × %s",
+		svg, err := draw.SVG(p.title, fmt.Sprintf("%s; %s; Go %s; %s; each cell %d × %s",
 			r.Machine, r.Versions["server"], r.Versions["go"], r.Date, r.Rounds, r.Window), p.panels(&r))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.file, err)
@@ -77,7 +77,7 @@ func Plots(report []byte) (map[string][]byte, error) {
 func (p picture) panels(r *Report) []draw.Panel {
 	var all []draw.Panel
 	for _, name := range p.workloads {
-		w, _ := workload.WorkloadNamed(name)
+		w, _ := workload.Named(name)
 		one := draw.Panel{Title: w.Name + ": " + w.Says, Scale: p.scale}
 		for i := range r.Rows {
 			row := &r.Rows[i]

@@ -1,3 +1,4 @@
+// Package report keeps what a run found, judges it, and makes docs/benchmarks.md of it.
 package report
 
 import (
@@ -64,6 +65,7 @@ type Round struct {
 	Figures
 }
 
+// NewReport is one of this machine, and of now.
 func NewReport(s contend.Settings, command string) Report {
 	r := Report{
 		Machine:  machine.Describe(),
@@ -159,6 +161,7 @@ func middle(rounds []Round) Figures {
 	return m
 }
 
+// Median is the middle one, or the mean of the two in the middle.
 func Median(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
 	n := len(values)

@@ -12,12 +12,14 @@ import (
 // What a candidate says of itself.
 const candidateValue = "10.0.0.7:8080"
 
+// HoldfastElection is Election.
 var HoldfastElection = ofFamily("Election.Campaign, which also announces the term, and Release.",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		election := client.Election(name)
 		return &leased{take: func(ctx context.Context) (*holdfast.Lease, error) { return election.Campaign(ctx, candidateValue) }}, nil
 	})
 
+// EtcdElection is that of etcd.
 var EtcdElection = contend.Contender{
 	Who:      "etcd",
 	Settings: "concurrency.Election, with a session for each candidate.",

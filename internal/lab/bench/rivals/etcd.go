@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// EtcdContender is the mutex of etcd.
 var EtcdContender = contend.Contender{
 	Who: "etcd",
 	Settings: "client/v3/concurrency on one etcd server with its data in /dev/shm. " +

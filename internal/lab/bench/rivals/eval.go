@@ -17,6 +17,7 @@ var (
 	plainScript = rueidis.NewLuaScript(userScript)
 )
 
+// HoldfastEval is Lease.Eval.
 var HoldfastEval = ofFamily("Lease.Eval of a script with one INCRBY, under one lease.",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		lease, err := client.Mutex(name).Lock(context.Background())
@@ -30,6 +31,7 @@ var HoldfastEval = ofFamily("Lease.Eval of a script with one INCRBY, under one l
 		}}, nil
 	})
 
+// EvalshaLimit runs the same script without a lock.
 var EvalshaLimit = contend.Contender{
 	Who: "limit-evalsha", Library: "rueidis",
 	Settings: "EVALSHA of the same script, without a lock.",

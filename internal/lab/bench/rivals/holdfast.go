@@ -1,3 +1,5 @@
+// Package rivals has what is compared: holdfast itself, other lock libraries, and the
+// recipes that people write themselves, each as a contender.
 package rivals
 
 import (
@@ -8,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
+// HoldfastContender is holdfast through rueidis.
 var HoldfastContender = contend.Contender{
 	Who:      "holdfast",
 	Library:  "rueidis",

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// HoldfastGoRedisContender is holdfast through go-redis.
 var HoldfastGoRedisContender = contend.Contender{
 	Who:      "holdfast-goredis",
 	Library:  "goredis",

@@ -20,6 +20,7 @@ func namesOf(name string) []string {
 	return all
 }
 
+// HoldfastMulti locks several names at once.
 var HoldfastMulti = ofFamily("",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		return &multiLocked{multi: client.Multi(namesOf(name)...)}, nil

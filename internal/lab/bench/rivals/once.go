@@ -16,6 +16,7 @@ import (
 // onceEvery is for how long a name rests. No name of a cell is due again.
 const onceEvery = time.Minute
 
+// ErrNotDue is the error of a call that came too early.
 var ErrNotDue = errors.New("not due")
 
 // call is a mutex that is nothing but one call, each time of a fresh name.
@@ -32,6 +33,7 @@ func (c *call) Lock(ctx context.Context) error {
 
 func (c *call) Unlock() error { return nil }
 
+// HoldfastOnce is Once, due each time.
 var HoldfastOnce = ofFamily("Client.Once of an empty function. It also records process, time and result.",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		return &call{name: name, do: func(ctx context.Context, name string) error { return once(ctx, client, name) }}, nil
@@ -41,6 +43,7 @@ func once(ctx context.Context, client *holdfast.Client, name string) error {
 	return client.Once(ctx, name, onceEvery, func(context.Context, *holdfast.Lease) error { return nil })
 }
 
+// HoldfastNotDue is Once, never due.
 var HoldfastNotDue = ofFamily("Client.Once. Its error has process, time and result of the last run.",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		if err := once(context.Background(), client, name); err != nil {
@@ -55,6 +58,7 @@ var HoldfastNotDue = ofFamily("Client.Once. Its error has process, time and resu
 		}}, nil
 	})
 
+// HoldfastMinHold locks with MinHold.
 var HoldfastMinHold = ofFamily("",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		n := 0

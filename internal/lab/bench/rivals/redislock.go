@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// RedislockContender is redislock.
 var RedislockContender = contend.Contender{
 	Who:     "redislock",
 	Library: "goredis",

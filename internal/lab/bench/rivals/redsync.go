@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// RedsyncContender is redsync.
 var RedsyncContender = contend.Contender{
 	Who:     "redsync",
 	Library: "goredis",

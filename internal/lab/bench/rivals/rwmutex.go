@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// HoldfastRWMutex is RWMutex.
 var HoldfastRWMutex = ofFamily("",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		m := &holdfastReader{}
@@ -30,6 +31,7 @@ type holdfastReader struct {
 
 func (m *holdfastReader) Ask(p contend.Part) { m.writes = p.Alone() }
 
+// EtcdRWMutex is the recipe of etcd.
 var EtcdRWMutex = contend.Contender{
 	Who:      "etcd",
 	Settings: "experimental/recipes, RWMutex, with a session for each caller.",

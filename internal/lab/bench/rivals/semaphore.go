@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// HoldfastSemaphore is Semaphore.
 var HoldfastSemaphore = ofFamily("Semaphore.Acquire, with a queue and tokens.",
 	func(client *holdfast.Client, name string) (contend.Mutex, error) {
 		m := &holdfastPermits{n: 1}

@@ -73,11 +73,13 @@ redis.call("ZADD", KEYS[1], now + ARGV[3], ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
+// ZsetLua is a semaphore on a sorted set.
 type ZsetLua struct {
 	RC       rueidis.Client
 	Name, ID string
 }
 
+// Lock polls for a permit.
 func (m *ZsetLua) Lock(ctx context.Context) error {
 	for {
 		got, err := m.Acquire(ctx, SemaphoreSize)
@@ -90,11 +92,13 @@ func (m *ZsetLua) Lock(ctx context.Context) error {
 	}
 }
 
+// Acquire tries to get one of so many permits.
 func (m *ZsetLua) Acquire(ctx context.Context, size int) (bool, error) {
 	n, err := zsetAcquire.Exec(ctx, m.RC, []string{m.Name}, []string{m.ID, strconv.Itoa(size), contend.TTLText}).AsInt64()
 	return n == 1, err
 }
 
+// Unlock gives the permit back.
 func (m *ZsetLua) Unlock() error {
 	return m.RC.Do(context.Background(), m.RC.B().Zrem().Key(m.Name).Member(m.ID).Build()).Error()
 }

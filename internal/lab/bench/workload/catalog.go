@@ -1,3 +1,4 @@
+// Package workload lists the workloads, and who takes part in each.
 package workload
 
 import (
@@ -71,6 +72,7 @@ var Workloads = []contend.Workload{
 // of the dead.
 type BulkWorkload struct{ Name, What string }
 
+// BulkWorkloads are those of the mutex.
 var BulkWorkloads = []BulkWorkload{
 	{"B8", "100,000 leases held by one process"},
 	{"B9", "100 clients × 100 callers, and 10,000 clients, wait for one name"},
@@ -88,7 +90,8 @@ var FamilyBulk = []BulkWorkload{
 // AllBulk are those of the mutex, then those of the family.
 func AllBulk() []BulkWorkload { return slices.Concat(BulkWorkloads, FamilyBulk) }
 
-func WorkloadNamed(name string) (contend.Workload, bool) {
+// Named finds a workload.
+func Named(name string) (contend.Workload, bool) {
 	all := AllWorkloads()
 	i := slices.IndexFunc(all, func(w contend.Workload) bool { return w.Name == name })
 	if i < 0 {
