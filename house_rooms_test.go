@@ -30,13 +30,10 @@ var (
 		"cmd/holdfast/internal/demo": 10,
 		"driver/drivertest":          9,
 		"embedded":                   8,
-		"internal/lab/bench":         46,
 		"internal/lab/model/master":  12,
 		"internal/lab/sim":           14,
 	}
-	largeRooms = map[string]int{
-		"internal/lab/bench": 6529,
-	}
+	largeRooms = map[string]int{}
 	// scattered are types with methods in a third file, or in a second one that the type's
 	// comment does not name.
 	scattered = map[string]int{
@@ -46,7 +43,6 @@ var (
 		"driver/drivertest":           1,
 		"embedded":                    1,
 		"goredisstore":                1,
-		"internal/lab/bench":          13,
 		"internal/lab/labtest":        1,
 		"internal/lab/model":          1,
 		"internal/lab/model/master":   7,
@@ -55,7 +51,6 @@ var (
 		"internal/lab/sim":            8,
 		"internal/lab/sim/digest":     1,
 		"internal/lab/soak":           2,
-		"internal/lab/verify":         1,
 		"internal/lab/verify/check":   2,
 		"internal/lab/verify/client":  2,
 		"internal/lab/verify/crew":    1,

@@ -124,10 +124,10 @@ func Main(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if o.save {
-		err = found.Save(o.run != nil, stderr)
+		err = report.Save(&found, o.run != nil, stderr)
 	}
 	if o.check {
-		err = errors.Join(err, found.Check(stderr))
+		err = errors.Join(err, report.Check(&found, stderr))
 	}
-	return errors.Join(err, found.Overlapped(), errors.Join(r.failed...))
+	return errors.Join(err, report.Overlapped(&found), errors.Join(r.failed...))
 }

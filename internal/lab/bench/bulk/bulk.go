@@ -3,26 +3,18 @@
 package bulk
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-)
-
-// Scale is how much of a bulk workload is done.
-type Scale int
-
-const (
-	// Quick takes seconds, and shows that all runs: its figures are of little
-	// worth.
-	Quick Scale = iota
-	// Full is what the limits are about.
-	Full
 )
 
 // bulkRuns measure the bulk workloads.
@@ -63,4 +55,53 @@ func onItsOwn(run func(*redistest.Server, Scale, io.Writer) ([]report.BulkRow, e
 	}
 	defer server.Close()
 	return run(server, scale, talk)
+}
+
+var bulkJobs = map[string]func(bulkOrder) (bulkJob, error){
+	"leases": newLeasesJob,
+	"queue":  newQueueJob,
+	"line":   newLineJob,
+	"poll":   newPollJob,
+	"read":   newReadJob,
+}
+
+// IsChild reports whether this process was started as a child of a bulk
+// workload.
+func IsChild() bool { return os.Getenv(bulkVariable) != "" }
+
+// Child does one job in a process of its own.
+func Child(stdin io.Reader, stdout io.Writer) error {
+	lines := bufio.NewReader(stdin)
+	line, err := lines.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	var o bulkOrder
+	if err := json.Unmarshal(line, &o); err != nil {
+		return err
+	}
+	begin, ok := bulkJobs[o.Job]
+	if !ok {
+		return fmt.Errorf("no job %q", o.Job)
+	}
+	job, err := begin(o)
+	for {
+		var value any
+		if err == nil {
+			word, end := lines.ReadString('\n')
+			if end != nil {
+				return nil // the parent is done
+			}
+			value, err = job.do(strings.TrimSpace(word))
+		}
+		if err != nil {
+			value = nil
+		}
+		if err := answerParent(stdout, value, err); err != nil {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -35,58 +35,9 @@ type bulkJob interface {
 	do(word string) (any, error)
 }
 
-var bulkJobs = map[string]func(bulkOrder) (bulkJob, error){
-	"leases": newLeasesJob,
-	"queue":  newQueueJob,
-	"line":   newLineJob,
-	"poll":   newPollJob,
-	"read":   newReadJob,
-}
-
 type bulkAnswer struct {
 	Error string
 	Value json.RawMessage
-}
-
-// IsChild reports whether this process was started as a child of a bulk
-// workload.
-func IsChild() bool { return os.Getenv(bulkVariable) != "" }
-
-// Child does one job in a process of its own.
-func Child(stdin io.Reader, stdout io.Writer) error {
-	lines := bufio.NewReader(stdin)
-	line, err := lines.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	var o bulkOrder
-	if err := json.Unmarshal(line, &o); err != nil {
-		return err
-	}
-	begin, ok := bulkJobs[o.Job]
-	if !ok {
-		return fmt.Errorf("no job %q", o.Job)
-	}
-	job, err := begin(o)
-	for {
-		var value any
-		if err == nil {
-			word, end := lines.ReadString('\n')
-			if end != nil {
-				return nil // the parent is done
-			}
-			value, err = job.do(strings.TrimSpace(word))
-		}
-		if err != nil {
-			value = nil
-		}
-		if err := answerParent(stdout, value, err); err != nil {
-			return err
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func answerParent(stdout io.Writer, value any, failure error) error {

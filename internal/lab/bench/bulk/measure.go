@@ -95,3 +95,14 @@ func (s serverState) perScript(since serverState) float64 {
 	}
 	return float64((s.script - since.script).Nanoseconds()) / 1e3 / float64(n)
 }
+
+// Scale is how much of a bulk workload is done.
+type Scale int
+
+const (
+	// Quick takes seconds, and shows that all runs: its figures are of little
+	// worth.
+	Quick Scale = iota
+	// Full is what the limits are about.
+	Full
+)

@@ -17,7 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// crowd is what waits for one name: so many clients in so many processes.
+// crowd is what waits for one name: so many clients in so many processes. How it is
+// served stands in served.go.
 type crowd struct {
 	who       string
 	processes int
@@ -245,7 +246,8 @@ func (c crowd) polling(server *redistest.Server) (report.BulkRow, error) {
 	return row, errors.Join(err1, err2)
 }
 
-// holder is who has the name for which the others wait, in this process.
+// holder is who has the name for which the others wait, in this process. What it asks
+// of Redis about the dead stands in dead.go.
 type holder struct {
 	store  *rueidisstore.Store
 	client *holdfast.Client

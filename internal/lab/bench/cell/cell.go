@@ -16,7 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Cell is one contender in one workload, once.
+// Cell is one contender in one workload, once. How redis-benchmark measures one stands
+// in redisbenchmark.go.
 type Cell struct {
 	Contender contend.Contender
 	Workload  contend.Workload // as this contender runs it

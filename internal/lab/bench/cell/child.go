@@ -2,15 +2,12 @@ package cell
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
@@ -86,40 +83,6 @@ func (o order) crew() (*crew, error) {
 		contender: c, workload: w.Of(c), section: section, win: windowOf(o.Timing),
 		waits: NewRecorder(), handovers: NewRecorder(), alone: NewRecorder(),
 	}, err
-}
-
-// warm lets every caller at once take and give back a lock that nobody else
-// wants: a pool of connections that fills during the window is no cost of
-// locking.
-func (w *crew) warm(s contend.Session, name string) error {
-	var wg sync.WaitGroup
-	failed := make([]error, w.workload.Callers)
-	for i := range failed {
-		wg.Go(func() { failed[i] = warmOne(s, i, fmt.Sprintf("%s:%d", name, i)) })
-	}
-	wg.Wait()
-	return errors.Join(failed...)
-}
-
-// warmOne tries more than once: rueidislock has been seen to wait for a wake-up
-// that never came, with nobody else about.
-func warmOne(s contend.Session, caller int, name string) error {
-	m, err := s.Mutex(caller, name)
-	if err != nil {
-		return err
-	}
-	const tries = 5
-	for range tries {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		if err = m.Lock(ctx); err == nil {
-			err = m.Unlock()
-		}
-		cancel()
-		if err == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 // windowOf says when the window begins and ends, from the callers' begin on.

@@ -42,7 +42,7 @@ type regression struct {
 }
 
 // against compares a run with an earlier one.
-func (r *Report) against(earlier *Report) []regression {
+func against(r *Report, earlier *Report) []regression {
 	var all []regression
 	for i := range r.Rows {
 		now := &r.Rows[i]
@@ -97,12 +97,12 @@ func guardOf(row *Row) string {
 
 // Check prints what the guards find beside the committed figures and fails when
 // something got worse.
-func (r *Report) Check(out io.Writer) error {
+func Check(r *Report, out io.Writer) error {
 	earlier, err := readLatest()
 	if err != nil {
 		return err
 	}
-	found := r.against(earlier)
+	found := against(r, earlier)
 	if len(found) == 0 {
 		return errors.New("nothing to compare: no row of this run is in " + LatestFile)
 	}

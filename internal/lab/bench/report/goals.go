@@ -117,7 +117,7 @@ func on(library string) string {
 
 func throughBest(workload, library string, f figure, less bool) func(*Report, *Row) (found, bool) {
 	return func(r *Report, own *Row) (found, bool) {
-		best := r.best(workload, library, f, less)
+		best := best(r, workload, library, f, less)
 		if best == nil {
 			return found{}, false
 		}
@@ -162,7 +162,7 @@ func p99OfWork() requirement {
 }
 
 // verdicts judges a report.
-func (r *Report) verdicts() []verdict {
+func verdicts(r *Report) []verdict {
 	var all []verdict
 	for _, q := range requirements {
 		v := verdict{requirement: q}
@@ -239,4 +239,12 @@ func (v verdict) word() string {
 		return "not met, nor by any limit"
 	}
 	return "not met"
+}
+
+// compared is a ratio, bold if the other is better.
+func (f found) compared(worse bool) string {
+	if worse {
+		return "**" + number(f.mid) + "**"
+	}
+	return number(f.mid)
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
 )
 
+// page writes the Markdown page; its tables stand in tables.go.
+type page struct{ printer }
+
 // Page makes the Markdown page of a report in JSON.
 func Page(report []byte) ([]byte, error) {
 	var r Report
@@ -18,7 +21,7 @@ func Page(report []byte) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	p := &printer{w: &b}
+	p := &page{printer{w: &b}}
 	p.printf("<!-- made by go run ./internal/lab/bench/cmd -report; edit that -->\n# Benchmarks\n\n")
 	if r.Short {
 		p.printf("**A short run (%d × %s): its figures are rough.**\n\n", r.Rounds, r.Window)
@@ -34,7 +37,7 @@ func Page(report []byte) ([]byte, error) {
 	for _, plot := range plots {
 		p.printf("![%s](benchmarks/%s)\n\n", plot.title, plot.file)
 	}
-	p.Mutex(&r)
+	p.mutex(&r)
 	p.bulk(&r, workload.BulkWorkloads)
 	p.family(&r)
 	p.settings(&r)
@@ -56,7 +59,7 @@ library runs in its own processes, one after the other, in another order each ro
   between processes, makes fencing tokens and watches the deadline; most others do not.
 - [latest.json](benchmarks/latest.json) has every round, all limits and more columns.`
 
-func (p *printer) conditions(r *Report) {
+func (p *page) conditions(r *Report) {
 	p.printf("- machine: %s\n- server: %s\n- date: %s\n", r.Machine, r.Versions["server"], r.Date)
 	p.printf("- command: `%s`: each measurement at least %d × %s, B4 to B6 twice as long\n", r.Command, r.Rounds, r.Window)
 	var versions []string
@@ -67,14 +70,14 @@ func (p *printer) conditions(r *Report) {
 	}
 	p.printf("- versions: %s\n", strings.Join(versions, ", "))
 	for _, part := range r.Parts {
-		p.Part(r, part)
+		p.part(r, part)
 	}
 	p.printf("\n")
 }
 
 // Part says how workloads were measured that were not measured with the others,
 // and what was different then.
-func (p *printer) Part(r *Report, part Part) {
+func (p *page) part(r *Report, part Part) {
 	p.printf("- measured later: %s, on %s, of holdfast %s, by `%s`, at least %d × %s",
 		strings.Join(part.Workloads, ", "), part.Date, part.Versions["holdfast-go/holdfast"], part.Command, part.Rounds, part.Window)
 	if part.Machine != r.Machine {
@@ -94,11 +97,11 @@ func (p *printer) Part(r *Report, part Part) {
 	p.printf("\n")
 }
 
-func (p *printer) verdicts(r *Report) {
+func (p *page) verdicts(r *Report) {
 	p.printf("## Goals\n\n")
 	p.printf("A limit does less than holdfast promises, see [Contenders](#contenders). *Nor by any limit*: no\nlimit reaches the goal.\n\n")
 	p.printf("workload | figure | goal | found | result\n---|---|---:|---:|---\n")
-	for _, v := range r.verdicts() {
+	for _, v := range verdicts(r) {
 		word := v.word()
 		if v.known && !v.met {
 			word = "**" + word + "**"
@@ -110,11 +113,11 @@ func (p *printer) verdicts(r *Report) {
 
 // beside compares holdfast with the best of the others, and makes bold what another
 // library does better.
-func (p *printer) beside(r *Report) {
+func (p *page) beside(r *Report) {
 	p.printf("## holdfast compared with the best other library\n\n")
 	p.printf("Each figure is holdfast's divided by the other's; B1 and B1c compare within one client library.\n*Both*: first holdfast, then holdfast-goredis. **Bold: the other library is better.**\nLibraries that let too many hold at once are left out.\n\n")
 	p.printf("workload | locks per second | p99 wait\n---|---|---\n")
-	ratios := slices.DeleteFunc(r.ratios(), func(q beside) bool {
+	ratios := slices.DeleteFunc(ratios(r), func(q beside) bool {
 		return slices.ContainsFunc(workload.Family, func(w contend.Workload) bool { return w.Name == q.workload })
 	})
 	for i := 0; i < len(ratios); i++ {
@@ -130,21 +133,8 @@ func (p *printer) beside(r *Report) {
 	p.printf("\n")
 }
 
-// sameOthers reports whether two rows are of one workload and compared with the same others.
-func (q beside) sameOthers(o beside) bool {
-	return q.workload == o.workload && q.ops.beside == o.ops.beside && q.p99.beside == o.p99.beside
-}
-
-// compared is a ratio, bold if the other is better.
-func (f found) compared(worse bool) string {
-	if worse {
-		return "**" + number(f.mid) + "**"
-	}
-	return number(f.mid)
-}
-
 // notes is what has no column.
-func (p *printer) notes(row *Row) {
+func (p *page) notes(row *Row) {
 	who := row.Workload + ", " + row.Who
 	if row.Overlaps > 0 {
 		p.printf("**%s: too many callers held at once, %d times.**\n\n", who, row.Overlaps)

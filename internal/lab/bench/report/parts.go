@@ -23,8 +23,8 @@ type Part struct {
 
 // with is an earlier report in which what a later one measured stands in place
 // of what it had of the same workloads.
-func (r *Report) with(later *Report) *Report {
-	measured := later.workloads()
+func with(r *Report, later *Report) *Report {
+	measured := measuredIn(later)
 	m := *r
 	m.Rows, m.Bulk, m.Parts = nil, nil, nil
 	for _, w := range workload.AllWorkloads() {
@@ -62,14 +62,8 @@ func rowsOf[T interface{ Of() string }](workload string, earlier, later []T) []T
 	return slices.DeleteFunc(slices.Clone(earlier), other)
 }
 
-// Of is the workload.
-func (row Row) Of() string { return row.Workload }
-
-// Of is the workload.
-func (row BulkRow) Of() string { return row.Workload }
-
 // workloads are those of which it has rows, in order.
-func (r *Report) workloads() []string {
+func measuredIn(r *Report) []string {
 	var all []string
 	for _, w := range workload.AllWorkloads() {
 		if len(rowsOf(w.Name, nil, r.Rows)) > 0 {

@@ -77,17 +77,10 @@ func number(x float64) string {
 	return b.String()
 }
 
-// isMeasure reports whether a row is of another library, one whose lock held: a
-// fast wrong lock is no measure.
-func (row *Row) isMeasure() bool {
-	c, _ := workload.ContenderNamed(row.Who)
-	return c.IsPeer() && row.Overlaps == 0 && row.OpsPerSecond > 0
-}
-
 // best is the peer with the most, or where less is better the least, of a
 // figure in a workload. library limits it to peers on that client library. nil:
 // there is none.
-func (r *Report) best(name, library string, f figure, less bool) *Row {
+func best(r *Report, name, library string, f figure, less bool) *Row {
 	var best *Row
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -105,5 +98,39 @@ func (r *Report) best(name, library string, f figure, less bool) *Row {
 	return best
 }
 
-// row is nil when there is none.
-func (r *Report) row(workload, who string) *Row { return r.Of(workload)[who] }
+// beside is one of ours beside the best peer in one workload.
+type beside struct {
+	workload, who string
+	ops, p99      found
+}
+
+// ratios compares in every workload where a peer got a lock at all.
+func ratios(r *Report) []beside {
+	var all []beside
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		c, _ := workload.ContenderNamed(row.Who)
+		if !c.IsOurs() {
+			continue
+		}
+		library := ""
+		if strings.HasPrefix(row.Workload, "B1") { // B1c, too
+			library = c.Library
+		}
+		fastest, calmest := best(r, row.Workload, library, opsFigure, false), best(r, row.Workload, library, p99Figure, true)
+		if fastest == nil {
+			continue
+		}
+		all = append(all, beside{
+			row.Workload, row.Who,
+			found{ratio(row, opsFigure, fastest, opsFigure), fastest.Who},
+			found{ratio(row, p99Figure, calmest, p99Figure), calmest.Who},
+		})
+	}
+	return all
+}
+
+// sameOthers reports whether two rows are of one workload and compared with the same others.
+func (q beside) sameOthers(o beside) bool {
+	return q.workload == o.workload && q.ops.beside == o.ops.beside && q.p99.beside == o.p99.beside
+}

@@ -4,6 +4,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -202,3 +203,32 @@ func PrintJSON(w io.Writer, r Report) error {
 	_, err = w.Write(b.Bytes())
 	return err
 }
+
+// Of is the workload.
+func (row Row) Of() string { return row.Workload }
+
+// isMeasure reports whether a row is of another library, one whose lock held: a
+// fast wrong lock is no measure.
+func (row *Row) isMeasure() bool {
+	c, _ := workload.ContenderNamed(row.Who)
+	return c.IsPeer() && row.Overlaps == 0 && row.OpsPerSecond > 0
+}
+
+// handover is its p50 and p99, where it was measured.
+func (row *Row) handover() string {
+	if row.HandoverP50 == 0 {
+		return ""
+	}
+	return micros(row.HandoverP50) + " " + micros(row.HandoverP99)
+}
+
+// overlaps is their number, with a word where there are any.
+func (row *Row) overlaps() string {
+	if row.Overlaps == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d WRONG", row.Overlaps)
+}
+
+// row is nil when there is none.
+func (r *Report) row(workload, who string) *Row { return r.Of(workload)[who] }

@@ -19,13 +19,13 @@ const (
 )
 
 // Save keeps a report as the latest, or a part of it, and makes the page of it.
-func (r *Report) Save(partly bool, stderr io.Writer) error {
+func Save(r *Report, partly bool, stderr io.Writer) error {
 	if partly {
 		earlier, err := readLatest()
 		if err != nil {
 			return err
 		}
-		r = earlier.with(r)
+		r = with(earlier, r)
 	}
 	file, err := os.Create(filepath.FromSlash(LatestFile))
 	if err != nil {
@@ -65,7 +65,7 @@ func WritePage(stderr io.Writer) error {
 
 // Overlapped is an error when holdfast let two hold one name: the run's figures
 // are still printed, but the run has failed. What peers do is only reported.
-func (r *Report) Overlapped() error {
+func Overlapped(r *Report) error {
 	for _, row := range r.Rows {
 		if c, _ := workload.ContenderNamed(row.Who); c.IsOurs() && row.Overlaps > 0 {
 			return fmt.Errorf("%s, %s: %d overlaps of two holders", row.Workload, row.Who, row.Overlaps)
