@@ -38,13 +38,24 @@ type eventRow struct {
 	Detail      string
 }
 
-// whats are what can be seen without a journal, and then what only that tells.
-var whats = []journal.Event{
-	journal.Asked, journal.Granted, journal.Released, journal.Lost,
-	journal.Revoked, journal.Stolen, journal.Skipped, journal.Started, journal.Ended, journal.Dropped,
+// kinds are what can be seen without a journal, and then what only that tells.
+var kinds = []struct {
+	event       journal.Event
+	icon, class string
+}{
+	{journal.Asked, "waiting", "calm"},
+	{journal.Granted, "granted", "good"},
+	{journal.Released, "released", "calm"},
+	{journal.Lost, "trouble", "bad"},
+	{journal.Revoked, "stop", "bad"},
+	{journal.Stolen, "trouble", "bad"},
+	{journal.Skipped, "watch", "warn"},
+	{journal.Started, "jobs", "good"},
+	{journal.Ended, "ok", "calm"},
+	{journal.Dropped, "watch", "warn"},
 }
 
-const looked = 4 // of whats
+const looked = 4 // of kinds
 
 // Events is the list of events.
 func Events(b *Board, r *http.Request, _ *seen.Picture) Content {
@@ -52,9 +63,9 @@ func Events(b *Board, r *http.Request, _ *seen.Picture) Content {
 	page := &eventsPage{Filter: q.Get("q"), What: q.Get("what"), Journal: b.Journal != nil}
 	entries := happened(b, page)
 	page.Whats = []choice{{"", "All", page.What == ""}}
-	for i, w := range whats {
-		if page.Written || i < looked && (b.Quorum == "" || w != journal.Asked) {
-			text := string(w)
+	for i, k := range kinds {
+		if page.Written || i < looked && (b.Quorum == "" || k.event != journal.Asked) {
+			text := string(k.event)
 			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}
 	}
@@ -88,26 +99,15 @@ func happened(b *Board, page *eventsPage) (entries []journal.Entry) {
 	return entries
 }
 
-var looks = map[journal.Event][2]string{
-	journal.Asked:    {"waiting", "calm"},
-	journal.Granted:  {"granted", "good"},
-	journal.Released: {"released", "calm"},
-	journal.Lost:     {"trouble", "bad"},
-	journal.Revoked:  {"stop", "bad"},
-	journal.Stolen:   {"trouble", "bad"},
-	journal.Skipped:  {"watch", "warn"},
-	journal.Started:  {"jobs", "good"},
-	journal.Ended:    {"ok", "calm"},
-	journal.Dropped:  {"watch", "warn"},
-}
-
 func newEventRow(e journal.Entry) eventRow {
 	row := eventRow{
 		Key: view.Text(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.Event) + e.Name + e.Owner), At: show.Ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
 		What: view.Text(string(e.Event)), Icon: "note", Name: e.Name, Owner: show.Label(e.Owner),
 	}
-	if look, known := looks[e.Event]; known {
-		row.Icon, row.Class = look[0], look[1]
+	for _, k := range kinds {
+		if k.event == e.Event {
+			row.Icon, row.Class = k.icon, k.class
+		}
 	}
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }

@@ -47,9 +47,7 @@ func Locks(b *Board, r *http.Request, p *seen.Picture) Content {
 			some = append(some, lock)
 		}
 	}
-	descending := q.Get("order") == "down"
-	sortLocks(some, l.Sort, descending)
-	l.Columns = columns(q, l.Sort, descending, b.Quorum == "")
+	l.Columns = sorted(some, q, b.Quorum == "")
 	l.Total = len(some)
 	l.Pages, some = paged(q, b.Base+"/locks", some)
 	for _, lock := range some {
@@ -74,13 +72,18 @@ func inState(l *seen.Lock, state string) bool {
 	return l.Active()
 }
 
-var orders = map[string]func(a, b *seen.Lock) int{
-	"name":    func(a, b *seen.Lock) int { return strings.Compare(a.Name, b.Name) },
-	"owner":   func(a, b *seen.Lock) int { return strings.Compare(show.Owner(a.Holder), show.Owner(b.Holder)) },
-	"held":    func(a, b *seen.Lock) int { return cmp.Compare(a.HeldFor(), b.HeldFor()) },
-	"left":    func(a, b *seen.Lock) int { return cmp.Compare(ends(a), ends(b)) },
-	"waiting": func(a, b *seen.Lock) int { return cmp.Compare(a.Waiting, b.Waiting) },
-	"state":   func(a, b *seen.Lock) int { return cmp.Compare(rank(a), rank(b)) },
+// orders are the columns, and how each sorts; down: the largest first, if asked once.
+var orders = []struct {
+	key, text, class string
+	down             bool
+	compare          func(a, b *seen.Lock) int
+}{
+	{"name", "Name", "", false, func(a, b *seen.Lock) int { return strings.Compare(a.Name, b.Name) }},
+	{"state", "State", "", false, func(a, b *seen.Lock) int { return cmp.Compare(rank(a), rank(b)) }},
+	{"owner", "Holder", "", false, func(a, b *seen.Lock) int { return strings.Compare(show.Owner(a.Holder), show.Owner(b.Holder)) }},
+	{"held", "Held for", "number", true, func(a, b *seen.Lock) int { return cmp.Compare(a.HeldFor(), b.HeldFor()) }},
+	{"left", "Time left", "", false, func(a, b *seen.Lock) int { return cmp.Compare(ends(a), ends(b)) }},
+	{"waiting", "Waiting", "number", true, func(a, b *seen.Lock) int { return cmp.Compare(a.Waiting, b.Waiting) }},
 }
 
 func ends(l *seen.Lock) int64 {
@@ -97,35 +100,23 @@ func rank(l *seen.Lock) int {
 	return seen.Note.Rank()
 }
 
-func sortLocks(some []*seen.Lock, by string, descending bool) {
-	order, ok := orders[by]
-	if !ok {
-		order = orders["name"]
-	}
-	slices.SortStableFunc(some, func(a, b *seen.Lock) int { // they came sorted by name
-		if descending {
-			return order(b, a)
-		}
-		return order(a, b)
-	})
-}
-
-func columns(q url.Values, by string, descending, queues bool) (all []column) {
-	for _, c := range []struct{ key, text, class string }{
-		{"name", "Name", ""}, {"state", "State", ""}, {"owner", "Holder", ""}, {"held", "Held for", "number"}, {"left", "Time left", ""}, {"waiting", "Waiting", "number"},
-	} {
-		next, sorted := "up", ""
-		switch c.key {
-		case by:
-			sorted = "ascending"
-			if next = "down"; descending {
-				next, sorted = "up", "descending"
-			}
-		case "held", "waiting":
+// sorted sorts locks, which come by name, and makes the headings that sort.
+func sorted(some []*seen.Lock, q url.Values, queues bool) (all []column) {
+	by, descending := cmp.Or(q.Get("sort"), "name"), q.Get("order") == "down"
+	for _, c := range orders {
+		now, next := "", "up"
+		switch {
+		case c.key == by && descending:
+			now = "descending"
+			slices.SortStableFunc(some, func(a, b *seen.Lock) int { return c.compare(b, a) })
+		case c.key == by:
+			now, next = "ascending", "down"
+			slices.SortStableFunc(some, c.compare)
+		case c.down:
 			next = "down"
 		}
 		if queues || c.key != "waiting" {
-			all = append(all, column{Text: c.text, Class: c.class, Sorted: sorted, Href: with(q, "sort", c.key, "order", next, "page", "")})
+			all = append(all, column{Text: c.text, Class: c.class, Sorted: now, Href: with(q, "sort", c.key, "order", next, "page", "")})
 		}
 	}
 	return all
