@@ -116,7 +116,7 @@ func (c *core) servers(ctx context.Context, t *trial) ([]server, error) {
 		calls[i] = driver.Call{Script: script.Check, Keys: other.keys[:], Args: other.facts()}
 	}
 	known := map[string]bool{all[0].info["run_id"]: true}
-	for _, result := range c.evalPipeline(ctx, calls, c.options.patience()) {
+	for _, result := range c.calls.Many(ctx, c.options.patience(), calls) {
 		if result.Err != nil {
 			continue // the coverage says it, and the trial
 		}

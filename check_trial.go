@@ -60,7 +60,7 @@ func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]s
 	if s == script.Renew {
 		keys = t.keys.ToRenew()
 	}
-	reply, err := t.c.evalBounded(ctx, driver.Call{Script: s, Keys: keys, Args: args})
+	reply, err := t.c.calls.Run(ctx, t.c.options.patience(), driver.Call{Script: s, Keys: keys, Args: args})
 	if said, ok := wire.AsServerError(err); ok {
 		err = wire.Explain(said, t.keys.Lock())
 	} else {
@@ -189,7 +189,7 @@ func (t *trial) letsGo(ctx context.Context, beside driver.Subscription) bool {
 	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
 	defer cancel()
 	for { // until the server has heard of it
-		reply, err := t.c.evalBounded(ctx, driver.Call{Script: listeners, Keys: []string{t.keys.Lock()}, Args: []string{other}})
+		reply, err := t.c.calls.Run(ctx, t.c.options.patience(), driver.Call{Script: listeners, Keys: []string{t.keys.Lock()}, Args: []string{other}})
 		if err != nil || len(reply) == 1 && reply[0] == "0" {
 			break
 		}

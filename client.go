@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
@@ -29,6 +30,8 @@ type Client struct {
 type core struct {
 	store   driver.Store // nil on a quorum
 	quorum  *quorum      // nil on one master
+	calls   *call.Caller // runs scripts for callers that wait for them
+	records *call.Caller // the same, and goes on after Close; see record
 	options Options
 	clock   *clock.Clock
 	random  func() uint64
@@ -170,6 +173,8 @@ func (c *core) start() *Client {
 			}
 		}()
 	}
+	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.attempt(), Closed: c.wasClosed}
+	c.records = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
 	c.badge = c.newBadge(c.options.Details)
 	go c.run()
 

@@ -56,6 +56,14 @@ func (c *core) isClosed() bool {
 	return c.closed
 }
 
+// wasClosed is ErrClosed after Close was called.
+func (c *core) wasClosed() error {
+	if c.isClosed() {
+		return ErrClosed
+	}
+	return nil
+}
+
 // openKeys are the keys of a name that the Client is asked about: of one that is closed no
 // more. A call that has begun gets its answer.
 func (c *core) openKeys(name string) (*keyspace.Keys, error) {

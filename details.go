@@ -151,7 +151,7 @@ func (b *badge) write() {
 	if closed { // takenAway has the last word
 		return
 	}
-	_, err := c.evalWithin(c.ctx, b.call(text), c.options.attempt())
+	_, err := c.calls.Run(c.ctx, c.options.attempt(), b.call(text))
 	c.mu.Lock()
 	defer c.unlock()
 	if err == nil || c.closed || b.warned {
@@ -185,7 +185,7 @@ func (b *badge) takenAway(ctx context.Context) <-chan struct{} {
 			defer func() { <-b.order }()
 		case <-time.After(detailsWait):
 		}
-		_, _ = b.c.evalWithin(ctx, b.call(text), detailsWait) // it expires
+		_, _ = b.c.calls.Run(ctx, detailsWait, b.call(text)) // it expires
 	}()
 	return done
 }
@@ -205,7 +205,7 @@ func (c *core) addDetails(callers context.Context, states ...*State) {
 		calls[i] = driver.Call{Script: script.DetailsInspect, Keys: []string{keyspace.Details(id)}, Args: nil}
 	}
 	known := make(map[string]badgeText, len(ids))
-	for i, r := range c.evalMany(callers, calls, detailsWait) {
+	for i, r := range c.calls.Many(callers, detailsWait, calls) {
 		if text, ok := decodeDetails(r); ok {
 			known[ids[i]] = text
 		}

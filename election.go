@@ -278,7 +278,7 @@ func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Dura
 		}
 		return leaderOf(state.Holder, state.term), nil
 	}
-	reply, err := c.evalWithin(ctx, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil}, limit)
+	reply, err := c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
 	if err != nil {
 		return Leader{}, wire.Unanswered(e.name, k.Lock(), err)
 	}

@@ -78,7 +78,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 		Keys:   append([]string{line.keys.Lock(), line.keys.Written()}, keys...),
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
 	}
-	reply, err := c.evalBounded(ctx, call)
+	reply, err := c.calls.Run(ctx, c.options.patience(), call)
 	said, refused := wire.AsServerError(err)
 	switch {
 	case err == nil:

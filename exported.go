@@ -84,7 +84,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	}
 	until := c.clock.Now().Add(c.options.patience())
 	for {
-		reply, unlockErr := c.evalUntil(ctx, until, x.name, driver.Call{Script: script.Unlock, Keys: k[:], Args: args})
+		reply, _, unlockErr := c.calls.Until(ctx, until, x.name, driver.Call{Script: script.Unlock, Keys: k[:], Args: args})
 		if unlockErr != nil {
 			return unlockErr
 		}
@@ -96,7 +96,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 			return c.overtaken(ctx, x, k)
 		case a.Word == "released" || a.Word == "not held":
 			if x.leads { // those who observe look in time if this is not heard
-				_, _ = c.evalWithin(ctx, announcement(k, x.id, x.token, c.store.Sharded(), 0, ""), c.options.attempt())
+				_, _ = c.calls.Run(ctx, c.options.attempt(), announcement(k, x.id, x.token, c.store.Sharded(), 0, ""))
 			}
 			return err
 		case a.Word != "again":
@@ -108,7 +108,7 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 // overtaken tells of an exported hold whose L is another's by now whether that was brought
 // about by who adopted or stole it. Else an unlock has run twice, and was the first to end it.
 func (c *core) overtaken(ctx context.Context, x exported, k *keyspace.Keys) error {
-	reply, sent, err := c.evalSent(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k))
+	reply, sent, err := c.calls.Until(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *core) lookExported(ctx context.Context, text, what string, word ...stri
 	if c.isClosed() {
 		return x, nil, ErrClosed
 	}
-	reply, sent, err := c.evalSent(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k, word...))
+	reply, sent, err := c.calls.Until(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k, word...))
 	if err != nil {
 		return x, nil, err
 	}

@@ -222,10 +222,11 @@ var arrows = map[string][]string{
 	"internal/redisurl": {"internal/redisurl/..."},
 	"internal/clock":    {},
 	"internal/keyspace": {},
+	"internal/call":     {"driver", "internal/call", "internal/clock", "internal/wire"},
 	"internal/wire":     {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
 	"internal/channels": {"internal/channels"},
 	"internal/view":     {"", "driver", "internal/view"},
-	".":                 {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire"},
+	".":                 {"", "driver", "internal/clock", "internal/script", "internal/call", "internal/keyspace", "internal/wire"},
 	"fence":             {"", "fence"},
 	"journal":           {"", "driver", "internal/script", "journal"},
 	"contrib":           {"", "driver", "fence", "embedded", "contrib/..."},

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -97,7 +96,7 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	}
 	l := c.newLook(name, k, listed)
 	for !l.done {
-		reply, err := c.evalBounded(ctx, l.call)
+		reply, err := c.calls.Run(ctx, c.options.patience(), l.call)
 		l.heard(reply, err)
 	}
 	if l.err != nil {
@@ -105,22 +104,6 @@ func (c *Client) Inspect(ctx context.Context, name string) (*State, error) {
 	}
 	c.addDetails(ctx, l.state)
 	return l.state, nil
-}
-
-// evalBounded is evalWithin the patience with the store.
-func (c *core) evalBounded(callers context.Context, call driver.Call) (reply []string, err error) {
-	return c.evalWithin(callers, call, c.options.patience())
-}
-
-func (c *core) evalWithin(callers context.Context, call driver.Call, limit time.Duration) (reply []string, err error) {
-	ctx, cancel := context.WithTimeout(callers, limit)
-	defer func() {
-		if callers.Err() == nil {
-			err = wire.WithoutContext(err)
-		}
-	}()
-	defer cancel()
-	return evalWithin(ctx, c.ctx, c.store, call)
 }
 
 var errState = errors.New("inspect: unexpected answer")

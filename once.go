@@ -242,7 +242,7 @@ func (l *Lease) waive() {
 // noteRun writes the record, in bounded time. A token above ours in it means
 // that the lease is over.
 func (c *Client) noteRun(ctx context.Context, lease *Lease, s *driver.Script, what, life string) error {
-	reply, err := c.evalPatiently(ctx, driver.Call{Script: s, Keys: lease.turn.line.keys.WithOnce(), Args: []string{itoa(lease.Token()), what, life}})
+	reply, err := c.record(ctx, lease.Name(), driver.Call{Script: s, Keys: lease.turn.line.keys.WithOnce(), Args: []string{itoa(lease.Token()), what, life}})
 	if err == nil && len(reply) > 0 && reply[0] == "scheduled" {
 		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, lease.Name())
 	}
@@ -258,28 +258,12 @@ func (c *Client) noteRun(ctx context.Context, lease *Lease, s *driver.Script, wh
 	return nil
 }
 
-// evalPatiently runs a script until it is answered or refused for good, for as
-// long as Release would wait.
-func (c *core) evalPatiently(callers context.Context, call driver.Call) (reply []string, err error) {
-	ctx, cancel := context.WithTimeout(callers, max(c.patienceToRelease(), time.Second))
-	defer cancel()
-	for wait := 10 * time.Millisecond; ; wait *= 2 {
-		reply, err = c.evalBounded(ctx, call)
-		if callers.Err() != nil {
-			return nil, callers.Err()
-		}
-		if said, ok := wire.AsServerError(err); ok {
-			err = wire.Explain(said, call.Keys[0])
-		}
-		if err == nil || !wire.Transient(err) {
-			return reply, err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, wire.Failure(call.Keys[0], ErrUnreachable, wire.WithoutContext(err))
-		}
-	}
+// record runs a script about the record of runs, for as long as Release would wait. It also
+// does so after Close, which has ended the run that is noted.
+func (c *core) record(ctx context.Context, name string, call driver.Call) ([]string, error) {
+	end := c.clock.Now().Add(max(c.patienceToRelease(), time.Second))
+	reply, _, err := c.records.Until(ctx, end, name, call)
+	return reply, err
 }
 
 // LastRun returns the newest run of [Client.Once] or [Client.OnceEvery] for a name. Package
@@ -324,9 +308,9 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 
 // lookOnce fills a NotDueError with what stands in Redis.
 func (c *core) lookOnce(ctx context.Context, name string, k *keyspace.Keys) (*NotDueError, error) {
-	reply, err := c.evalPatiently(ctx, driver.Call{Script: script.OnceInspect, Keys: k.WithOnce(), Args: nil})
+	reply, err := c.record(ctx, name, driver.Call{Script: script.OnceInspect, Keys: k.WithOnce(), Args: nil})
 	if err != nil {
-		return nil, fmt.Errorf("holdfast: %s: %w", name, err)
+		return nil, err
 	}
 	return onceState(name, reply)
 }

@@ -131,9 +131,9 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 
 // look asks which tick is the nearest. It is an error if that can't begin.
 func (s *start) look(ctx context.Context) error {
-	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceInspect, Keys: s.keys.WithOnce(), Args: []string{itoa(s.period.Microseconds()), s.given}})
+	reply, err := s.c.record(ctx, s.name, driver.Call{Script: script.OnceInspect, Keys: s.keys.WithOnce(), Args: []string{itoa(s.period.Microseconds()), s.given}})
 	if err != nil {
-		return fmt.Errorf("holdfast: %s: %w", s.name, err)
+		return err
 	}
 	if len(reply) != 8 {
 		return fmt.Errorf("holdfast: %s: %w", s.name, errState)
@@ -205,7 +205,7 @@ func (s *start) note(ctx context.Context, token int64, outcome string, again boo
 	if again {
 		back = itoa(s.period.Microseconds())
 	}
-	reply, err := s.c.evalPatiently(ctx, driver.Call{Script: script.OnceEnd, Keys: s.keys.WithOnce(), Args: []string{itoa(token), outcome, s.life, s.run, back}})
+	reply, err := s.c.record(ctx, s.name, driver.Call{Script: script.OnceEnd, Keys: s.keys.WithOnce(), Args: []string{itoa(token), outcome, s.life, s.run, back}})
 	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
 		err = errors.New("the record belongs to another run")
 	}

@@ -59,7 +59,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
 	until := c.clock.Now().Add(c.options.patience())
 	for {
-		reply, err := c.evalUntil(ctx, until, u.line.name, call)
+		reply, _, err := c.calls.Until(ctx, until, u.line.name, call)
 		if err != nil {
 			return err
 		}

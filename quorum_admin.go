@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -71,9 +72,8 @@ func (m QuorumMember) eval(ctx context.Context, s *driver.Script, args ...string
 	if m.Store == nil {
 		return nil, errNotOpen
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	reply, err := evalWithin(ctx, context.Background(), m.Store, driver.Call{Script: s, Keys: []string{keyspace.Marker}, Args: args})
+	caller := call.Caller{Store: m.Store, Life: context.Background()}
+	reply, err := caller.Run(ctx, 5*time.Second, driver.Call{Script: s, Keys: []string{keyspace.Marker}, Args: args})
 	if said, ok := wire.AsServerError(err); ok {
 		return nil, wire.Explain(said, keyspace.Marker)
 	}

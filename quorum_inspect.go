@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -31,7 +32,7 @@ func (q *quorum) inspect(callers context.Context, name string, k *keyspace.Keys)
 	came := make(chan result, len(q.nodes))
 	for i, n := range q.nodes {
 		go func() {
-			ctx, cancel := ample(ctx, q.c.ctx)
+			ctx, cancel := call.ForDriver(ctx, q.c.ctx)
 			defer cancel()
 			reply, err := n.eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{strconv.Itoa(listed), ""}})
 			var s *State

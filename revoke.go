@@ -142,7 +142,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 		return nil, wire.Failure(name, nil, errNoReason)
 	}
 	o := &order{name: name, tenure: tenure, reason: reason, keys: k, suffix: c.shardOf(k), until: c.clock.Now().Add(c.options.patience())}
-	reply, err := c.evalUntil(ctx, o.until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", o.suffix}})
+	reply, _, err := c.calls.Until(ctx, o.until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", o.suffix}})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (c *core) meant(ctx context.Context, what, name, tenure, reason string) (*o
 func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.Script, name, tenure string, k *keyspace.Keys, suffix, reason string) (wire.Answer, error) {
 	var state *State
 	for _, most := range []int{1000, 1 << 20} { // most often the first finds it
-		reply, err := c.evalUntil(ctx, until, name, driver.Call{Script: script.SharedInspect, Keys: k.WithHolders(), Args: []string{itoa(int64(most)), suffix}})
+		reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.SharedInspect, Keys: k.WithHolders(), Args: []string{itoa(int64(most)), suffix}})
 		if err != nil {
 			return wire.Answer{}, err
 		}
@@ -197,7 +197,7 @@ func (c *core) orderShared(ctx context.Context, until clock.Instant, s *driver.S
 // give gives an order until it was carried out or refused.
 func (c *core) give(ctx context.Context, until clock.Instant, name, tenure string, call driver.Call) (wire.Answer, error) {
 	for {
-		reply, err := c.evalUntil(ctx, until, name, call)
+		reply, _, err := c.calls.Until(ctx, until, name, call)
 		if err != nil {
 			return wire.Answer{}, err
 		}
@@ -261,48 +261,6 @@ func (t *tenure) stolen(reason string, now clock.Instant) {
 	}
 	t.line.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
 	t.line.step(now)
-}
-
-// evalUntil runs a script that stays right when it runs twice, again while it is
-// not answered or refused for a reason that passes.
-func (c *core) evalUntil(callers context.Context, until clock.Instant, name string, call driver.Call) ([]string, error) {
-	reply, _, err := c.evalSent(callers, until, name, call)
-	return reply, err
-}
-
-// evalSent is evalUntil, and tells when the request that was answered was sent.
-func (c *core) evalSent(callers context.Context, until clock.Instant, name string, call driver.Call) (reply []string, sent clock.Instant, err error) {
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		sent = c.clock.Exact()
-		attempt := min(until.Sub(sent), c.options.attempt())
-		ctx, cancel := context.WithTimeout(callers, max(attempt, time.Millisecond))
-		reply, err = c.evalBounded(ctx, call)
-		cancel()
-		switch {
-		case err == nil:
-			return reply, sent, nil
-		case callers.Err() != nil:
-			return nil, 0, callers.Err()
-		}
-		if said, ok := wire.AsServerError(err); ok {
-			err = wire.Explain(said, call.Keys[0])
-		}
-		if !wire.Transient(err) {
-			return nil, 0, wire.Failure(name, nil, err)
-		}
-		if c.clock.Now().Add(wait) >= until {
-			return nil, 0, wire.Failure(name, ErrUnreachable, wire.WithoutContext(err))
-		}
-		select {
-		case <-time.After(wait):
-		case <-callers.Done():
-			return nil, 0, callers.Err()
-		case <-c.stopped:
-		}
-		if c.isClosed() {
-			return nil, 0, ErrClosed
-		}
-	}
 }
 
 // ordered: a push says that something was ordered of a tenure of ours. Anybody

@@ -126,7 +126,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.evalBounded(ctx, driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.calls.Run(ctx, c.options.patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return wire.Unanswered(s.name, k.Lock(), err)
 		}

@@ -98,7 +98,7 @@ func (c *core) surveyNames(callers context.Context, names []Surveyed) {
 		for i, l := range open {
 			calls[i] = l.call
 		}
-		for i, r := range c.evalMany(callers, calls, c.options.patience()) {
+		for i, r := range c.calls.Many(callers, c.options.patience(), calls) {
 			open[i].heard(r.Reply, wire.WithoutContext(r.Err))
 		}
 	}

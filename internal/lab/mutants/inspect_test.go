@@ -3,19 +3,19 @@ package mutants
 // inspectMutants are the guards of what is said of a name: of Survey, Diagnose and
 // Details.
 var inspectMutants = []mutant{
-	{guard: "within: a driver has its time, however soon the caller leaves", file: "within.go", pkg: "./internal/lab/client", name: "TestHastyCallers",
-		edits: []string{"\t\tctx, cancel := ample(ctx, life)\n\t\tdefer cancel()\n", ""}},
+	{guard: "within: a driver has its time, however soon the caller leaves", file: "internal/call/call.go", pkg: "./internal/lab/client", name: "TestHastyCallers",
+		edits: []string{"\t\tctx, cancel := ForDriver(ctx, life)\n\t\tdefer cancel()\n", ""}},
 	{guard: "within: so has the driver of a node", file: "quorum_inspect.go", pkg: "./internal/lab/client", name: "TestHastyCallersOfAQuorum",
-		edits: []string{"\t\t\tctx, cancel := ample(ctx, q.c.ctx)\n\t\t\tdefer cancel()\n", ""}},
+		edits: []string{"call.ForDriver(ctx, q.c.ctx)\n\t\t\tdefer cancel()\n", "context.WithCancel(ctx)\n\t\t\tdefer cancel()\n\t\t\t_ = call.ForDriver\n"}},
 	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab/client", name: "TestHastyCallers",
 		edits: []string{"context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)", "context.WithTimeout(ctx, pageTimeout)"}},
-	{guard: "within: what goes on behind its caller ends with the Client", file: "within.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",
+	{guard: "within: what goes on behind its caller ends with the Client", file: "internal/call/call.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",
 		edits: []string{"context.AfterFunc(life, cancel)", "context.AfterFunc(context.Background(), cancel)"}},
-	{guard: "within: and not with a caller that waits", file: "within.go", name: "TestOnceEndsBehindClose",
+	{guard: "within: and not with a caller that waits", file: "internal/call/call.go", name: "TestOnceEndsBehindClose",
 		edits: []string{"stay := context.AfterFunc(ctx, func() {", "stay := context.AfterFunc(life, cancel)\n\t_ = context.AfterFunc(ctx, func() {"}},
 	{guard: "within: nor asks a node", file: "quorum_inspect.go", pkg: ".", name: "TestEndedContextAsksNoNode",
 		edits: []string{"\tif callers.Err() != nil {\n\t\treturn nil, callers.Err()\n\t}\n\tctx, cancel", "\tctx, cancel"}},
-	{guard: "within: one that has ended begins nothing", file: "within.go", pkg: ".", name: "TestEndedContextBeginsNothing",
+	{guard: "within: one that has ended begins nothing", file: "internal/call/call.go", pkg: ".", name: "TestEndedContextBeginsNothing",
 		edits: []string{"\tif ctx.Err() != nil {\n\t\treturn result, ctx.Err()\n\t}\n", ""}},
 	{guard: "inspect: a term is its leader's", file: "internal/script/mutex/inspect.lua", pkg: "./embedded", name: "TestSurveyOrdersOfOthers",
 		edits: []string{"if whose == holder then term_now, value = newest, proclaimed end", "term_now = newest or term_now"}},
@@ -24,5 +24,5 @@ var inspectMutants = []mutant{
 	{guard: "details: Close takes them away", file: "details.go", pkg: "./embedded", name: "TestDetails",
 		edits: []string{"if b == nil || !b.sent {", "if true {"}},
 	{guard: "details: no look waits for them", file: "details.go", pkg: "./embedded", name: "TestDetailsKeepNobodyWaiting",
-		edits: []string{"calls, detailsWait)", "calls, time.Hour)"}},
+		edits: []string{"callers, detailsWait, calls)", "callers, time.Hour, calls)"}},
 }
