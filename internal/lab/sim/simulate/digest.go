@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
@@ -83,7 +84,7 @@ func (d *digests) all(ctx context.Context, r *run) error {
 func (d *digests) play(ctx context.Context, dir string) (map[uint64][]string, error) {
 	var mu sync.Mutex
 	var failed error
-	next, sums := d.first, map[uint64][]string{}
+	next, sums, told := d.first, map[uint64][]string{}, time.Now()
 	take := func() (first, n uint64) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -110,13 +111,15 @@ func (d *digests) play(ctx context.Context, dir string) (map[uint64][]string, er
 				if err != nil {
 					failed = err
 				}
-				fmt.Fprintf(os.Stderr, "\r%d of %d stories   ", len(sums), d.seeds)
+				if time.Since(told) > 10*time.Second {
+					told = time.Now()
+					fmt.Fprintf(os.Stderr, "%d of %d stories\n", len(sums), d.seeds)
+				}
 				mu.Unlock()
 			}
 		})
 	}
 	workers.Wait()
-	fmt.Fprintln(os.Stderr)
 	if failed == nil {
 		failed = ctx.Err()
 	}

@@ -9,13 +9,21 @@ import (
 	"strings"
 )
 
-// Some things that happen at one instant of a story happen in an order that Go's
-// runtime leaves to chance, or to how busy the machine is: which case of a select
-// is taken, which of two timers fires first, where a loop over a map begins, when
-// a goroutine is interrupted, and when a mutex goes to the goroutine that waits for
-// it. steadies are what makes each of them the same in every play of a seed. They
-// are edits of the runtime, built into the stories alone, by the overlay flag of
-// the go command.
+// Without these edits two plays of a seed differ in 3 of 100 seeds. The runtime
+// leaves the order of what happens at one instant to chance, or to how busy the
+// machine is:
+//
+//   - which ready case of a select runs
+//   - which of two timers of one instant fires first
+//   - where a loop over a map begins, and how a process hashes its keys
+//   - when a goroutine that runs for 10 ms of real time is interrupted
+//   - when a mutex, after 1 ms of real time, goes to the goroutine that waits for it
+//   - which goroutine runs next when one of the garbage collector becomes ready, or
+//     when more than 256 are ready
+//
+// Each edit makes one of them the same in every play. The overlay flag of the go
+// command builds the edited runtime into the program that plays the stories, and
+// into no other.
 var steadies = []struct{ file, old, steady string }{
 	{"synctest.go", "\tnow     int64  // current fake time\n", "\tnow     int64  // current fake time\n\tchance  uint64\n\tdrawn   int64\n"},
 	{"rand.go", "func rand() uint64 {\n", `func rand() uint64 {
@@ -65,6 +73,7 @@ func allZero(`},
 			}
 `},
 	{"proc.go", "func preemptone(pp *p) bool {\n", "func preemptone(pp *p) bool {\n\tif gomaxprocs == 1 {\n\t\treturn false\n\t}\n"},
+	{"proc.go", "\tif pp.schedtick%61 == 0 && ", "\tif pp.schedtick%61 == 0 && gomaxprocs > 1 && "}, // where goroutines go when more than 256 wait
 	{"proc.go", "\trunqput(mp.p.ptr(), gp, next)\n\twakep()\n", "\trunqput(mp.p.ptr(), gp, next && (gomaxprocs > 1 || gp.bubble != nil))\n\twakep()\n"}, // none of the collector's goes before a story's
 	{"sema.go", "func internal_sync_nanotime() int64 {\n", `func internal_sync_nanotime() int64 {
 	if b := getg().bubble; b != nil {
