@@ -73,7 +73,7 @@ func allZero(`},
 			}
 `},
 	{"proc.go", "func preemptone(pp *p) bool {\n", "func preemptone(pp *p) bool {\n\tif gomaxprocs == 1 {\n\t\treturn false\n\t}\n"},
-	{"proc.go", "\tif pp.schedtick%61 == 0 && ", "\tif pp.schedtick%61 == 0 && gomaxprocs > 1 && "}, // where goroutines go when more than 256 wait
+	{"proc.go", "\tif pp.schedtick%61 == 0 && ", "\tif pp.schedtick%61 == 0 && gomaxprocs > 1 && "},                                                     // where goroutines go when more than 256 wait
 	{"proc.go", "\trunqput(mp.p.ptr(), gp, next)\n\twakep()\n", "\trunqput(mp.p.ptr(), gp, next && (gomaxprocs > 1 || gp.bubble != nil))\n\twakep()\n"}, // none of the collector's goes before a story's
 	{"sema.go", "func internal_sync_nanotime() int64 {\n", `func internal_sync_nanotime() int64 {
 	if b := getg().bubble; b != nil {
