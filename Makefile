@@ -17,7 +17,7 @@ UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% model model/% verify),$(WO
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 
-.PHONY: build check test test-all failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check dist packages dist-check tidy demo
+.PHONY: build check test test-all failovers verify verify-long soak simulate model mutants lint vet fuzz interop bench bench-quick bench-quorum bench-check bench-compare dist packages dist-check tidy demo
 
 build: ## every package, and the command in bin/
 	go build work && go build -o bin/ ./cmd/holdfast
@@ -98,6 +98,9 @@ bench-quorum: ## a quorum of five beside redsync on the same servers, with fault
 bench-check: ## that nothing got slower than docs/benchmarks/latest.json, as ratios to limits; minutes
 	@scripts/need redis-server
 	go run ./internal/lab/bench/cmd -check -who '^(holdfast|limit)' $(BENCH)
+
+bench-compare: ## how much slower the client itself is than at REV, to a percent or two; minutes
+	go run ./internal/lab/bench/compare -rev $(or $(REV),HEAD)
 
 # The lab is tidied with -e: the tests of a library that it measures need a
 # module that not every proxy has, and tidy looks at the tests of dependencies.

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package main
+
+func onOneProcessor(f func() error) error { return f() }
