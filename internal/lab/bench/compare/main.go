@@ -215,17 +215,21 @@ func (t table) sit(ctx context.Context, binaries, workloads []string, rounds, tu
 	return nil
 }
 
-// ratio is the median of the sittings' ratios of one program to another, and half
-// of what lies between their quartiles, over the root of their number: how far
-// another run is likely to differ.
-func ratio(of, to []cost) (median, spread float64) {
+// ratio is the median of the sittings' ratios of one program to the mean of others,
+// and how far the median of another run is likely to differ: 0.93 of the distance
+// between the quartiles, over the root of the number of sittings.
+func ratio(of []cost, to ...[]cost) (median, spread float64) {
 	ratios := make([]float64, len(of))
 	for i := range of {
-		ratios[i] = of[i].ns / to[i].ns
+		sum := 0.0
+		for _, costs := range to {
+			sum += costs[i].ns
+		}
+		ratios[i] = of[i].ns * float64(len(to)) / sum
 	}
 	slices.Sort(ratios)
 	n := len(ratios)
-	return middle(ratios), (ratios[n-1-n/4] - ratios[n/4]) / 2 / math.Sqrt(float64(n))
+	return middle(ratios), 0.93 * (ratios[n-1-n/4] - ratios[n/4]) / math.Sqrt(float64(n))
 }
 
 func middle(sorted []float64) float64 {
@@ -249,7 +253,7 @@ func (t table) print(to io.Writer, rev string) {
 			continue
 		}
 		before, again, after := t[w][0], t[w][1], t[w][2]
-		changed, spread := ratio(after, before)
+		changed, spread := ratio(after, before, again)
 		itself, noise := ratio(again, before)
 		fmt.Fprintf(to, "%-26s %10.0f %10.0f   %.3f ± %.3f      %.3f ± %.3f      %.1f -> %.1f\n", w, of(before, ns), of(after, ns), changed, spread, itself, noise, of(before, mallocs), of(after, mallocs))
 	}

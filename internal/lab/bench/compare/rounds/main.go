@@ -144,12 +144,14 @@ func renewals(m *meter) {
 	for i := range leases {
 		leases[i] = take(c, fmt.Sprint("n", i))
 	}
-	time.Sleep(10 * time.Millisecond)
 	before := s.renewed.Load()
 	m.start()
 	s.newest.Load().Close()
 	for s.renewed.Load()-before < names {
 		time.Sleep(5 * time.Millisecond)
+	}
+	for range 1000 { // until the answers have arrived, too
+		runtime.Gosched()
 	}
 	m.stop(s.renewed.Load() - before)
 	runtime.KeepAlive(leases)
