@@ -10,8 +10,10 @@
 // tree's once, all on one processor, and lets them measure short rounds in turn. Of
 // each program the round with the least processor time counts, and of the sittings
 // the median. The ratio of the commit to itself shows how far to trust the
-// other: what differs by less is noise. Where the compiler places code may alone
-// change a ratio by a percent or two, and no repetition shows that.
+// other: what differs by less is noise. Processes of one program differ by a few
+// percent, by where their memory lies, so many sittings tell more than many rounds.
+// Where the compiler places code may alone change a ratio by a percent or two, and
+// no repetition shows that.
 package main
 
 import (
@@ -39,8 +41,8 @@ const (
 
 func main() {
 	rev := flag.String("rev", "HEAD", "compare the working tree with this `commit`")
-	sittings := flag.Int("sittings", 12, "how often to start the programs")
-	each := flag.Int("rounds", 12, "how many rounds each measures of a workload in a sitting")
+	sittings := flag.Int("sittings", 60, "how often to start the programs")
+	each := flag.Int("rounds", 4, "how many rounds each measures of a workload in a sitting")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -177,7 +179,9 @@ func measure(ctx context.Context, binaries, workloads []string, sittings, rounds
 		t[w] = make([][]cost, len(binaries))
 	}
 	for s := range sittings {
-		fmt.Fprintf(os.Stderr, "sitting %d of %d\n", s+1, sittings)
+		if s%10 == 0 {
+			fmt.Fprintf(os.Stderr, "sitting %d of %d\n", s+1, sittings)
+		}
 		if err := t.sit(ctx, binaries, workloads, rounds, s); err != nil {
 			return nil, err
 		}
