@@ -1,8 +1,7 @@
 package connect
 
 import (
-	"crypto/sha1" //nolint:gosec // EVALSHA names scripts by SHA-1; nothing is secured by it
-	"encoding/hex"
+	"context"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -10,13 +9,7 @@ import (
 
 // AnyCommand makes any command with one key out of a Store, so that a command of ours runs
 // on each deployment that holdfast runs on.
-var AnyCommand = NewScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
-
-// NewScript is a script of the command's own.
-func NewScript(name, source string) *driver.Script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	return &driver.Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
-}
+var AnyCommand = driver.NewScript("command", `return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))`)
 
 // KeysBeside are all keys that a mutex of key can have: see the table of keys in
 // docs/protocol.md.
@@ -26,4 +19,18 @@ func KeysBeside(key string) []string {
 		tag = ":" + key
 	}
 	return []string{key, "holdfast/fence:" + tag, "holdfast/queue:" + tag}
+}
+
+// DeleteKeys deletes keys, which may be in different slots of a Cluster.
+func DeleteKeys(ctx context.Context, store driver.Store, keys []string) error {
+	calls := make([]driver.Call, len(keys))
+	for i, key := range keys {
+		calls[i] = driver.Call{Script: AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
+	}
+	for _, result := range store.EvalAll(ctx, calls) {
+		if result.Err != nil {
+			return result.Err
+		}
+	}
+	return nil
 }

@@ -2,92 +2,77 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// commands sends single commands to a server. counter may be nil.
+// commands sends single commands to a server, up to the first error.
 type commands struct {
-	store   driver.Store
-	counter *countingStore
+	store driver.Store
+	err   error
 }
 
-func (c commands) eval(ctx context.Context, script *driver.Script, key string, args ...string) ([]string, error) {
-	return c.store.Eval(ctx, driver.Call{Script: script, Keys: []string{key}, Args: args})
+func (c *commands) eval(ctx context.Context, script *driver.Script, key string, args ...string) string {
+	if c.err != nil {
+		return ""
+	}
+	reply, err := c.store.Eval(ctx, driver.Call{Script: script, Keys: []string{key}, Args: args})
+	if c.err = err; len(reply) == 1 {
+		return reply[0]
+	}
+	return ""
 }
 
-func (c commands) do(ctx context.Context, command, key string, args ...string) ([]string, error) {
+func (c *commands) do(ctx context.Context, command, key string, args ...string) string {
 	return c.eval(ctx, connect.AnyCommand, key, append([]string{command}, args...)...)
 }
 
-func (c commands) integer(ctx context.Context, command, key string, args ...string) (int64, error) {
-	reply, err := c.do(ctx, command, key, args...)
-	if err != nil {
-		return 0, err
-	}
-	if len(reply) != 1 {
-		return 0, fmt.Errorf("%s %s: want one number, got %q", command, key, reply)
-	}
-	return strconv.ParseInt(reply[0], 10, 64)
+func (c *commands) integer(ctx context.Context, command, key string, args ...string) int {
+	return c.number(c.do(ctx, command, key, args...))
 }
 
-// countingStore is a Store that counts what goes through it.
-type countingStore struct {
+func (c *commands) number(reply string) (n int) {
+	if c.err == nil {
+		n, c.err = strconv.Atoi(reply)
+	}
+	return n
+}
+
+// pollUntil repeats a command until the reply is want.
+func (c *commands) pollUntil(ctx context.Context, want, command, key string, args ...string) {
+	for c.do(ctx, command, key, args...) != want && c.err == nil {
+		c.err = pause(ctx, pollInterval)
+	}
+}
+
+// counter is a Store that counts what goes through it.
+type counter struct {
 	driver.Store
-	count   atomic.Int64
+	sent    atomic.Int64
 	stalled atomic.Bool // nothing arrives
 }
 
-func (s *countingStore) reset()      { s.count.Store(0) }
-func (s *countingStore) sent() int64 { return s.count.Load() }
-
-func (s *countingStore) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	s.count.Add(1)
-	if s.stalled.Load() {
+func (c *counter) count(ctx context.Context, n int) {
+	c.sent.Add(int64(n))
+	if c.stalled.Load() {
 		<-ctx.Done()
-		return nil, ctx.Err()
 	}
-	return s.Store.Eval(ctx, call)
 }
 
-func (s *countingStore) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	s.count.Add(int64(len(calls)))
-	if s.stalled.Load() {
-		<-ctx.Done()
-		results := make([]driver.Result, len(calls))
-		for i := range results {
-			results[i].Err = ctx.Err()
-		}
-		return results
-	}
-	return s.Store.EvalAll(ctx, calls)
+func (c *counter) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	c.count(ctx, 1)
+	return c.Store.Eval(ctx, call)
 }
 
-func (s *countingStore) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
-	s.count.Add(int64(len(calls)) + 1)
-	return s.Store.EvalWait(ctx, calls, replicas, timeout)
+func (c *counter) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	c.count(ctx, len(calls))
+	return c.Store.EvalAll(ctx, calls)
 }
 
-func (s *countingStore) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
-	s.count.Add(1)
-	subscription, err := s.Store.Subscribe(ctx, channel, message)
-	if err != nil {
-		return nil, err
-	}
-	return countingSubscription{subscription, s}, nil
-}
-
-type countingSubscription struct {
-	driver.Subscription
-	store *countingStore
-}
-
-func (s countingSubscription) Ping(ctx context.Context) error {
-	s.store.count.Add(1)
-	return s.Subscription.Ping(ctx)
+func (c *counter) Subscribe(ctx context.Context, channel string, message func(string)) (driver.Subscription, error) {
+	c.sent.Add(1)
+	return c.Store.Subscribe(ctx, channel, message)
 }

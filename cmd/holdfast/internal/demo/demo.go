@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/spf13/cobra"
@@ -92,8 +93,8 @@ func demo(ctx context.Context, a *cli.App, o options, onServer bool) error {
 		defer server.Close()
 		serverURL = server.URL()
 	}
-	sale := newSale(serverURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":", o)
-	results, frozen, err := playAll(ctx, a, sale, o.processes)
+	sale := &sale{serverURL, "holdfast-demo:" + strings.ToLower(rand.Text()[:12]) + ":", o.stock, o.buyers}
+	report, err := playAll(ctx, a, sale, o.processes)
 	if ctx.Err() != nil {
 		a.Say("interrupted; the demo has removed its keys")
 		return cli.Exit(cli.ExitInterrupted, nil)
@@ -102,51 +103,58 @@ func demo(ctx context.Context, a *cli.App, o options, onServer bool) error {
 		return err
 	}
 	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, newReport(sale, results, frozen))
+		return console.PrintJSON(a.Stdout, report)
 	}
 	screen := console.ScreenOf(a.Stdout)
-	printTable(screen, sale, results)
-	printPictures(screen, results)
-	printFrozen(screen, frozen)
+	report.print(screen, sale)
+	printPictures(screen, report.Ways)
+	printFrozen(screen, report.Frozen)
 	return nil
 }
 
 // playAll plays the sale once for each way, and cleans up also after an error.
-func playAll(ctx context.Context, a *cli.App, sale *sale, processes bool) (results []*result, frozen []frozenResult, err error) {
-	shop, err := openShop(ctx, sale)
+func playAll(ctx context.Context, a *cli.App, sale *sale, processes bool) (r *report, err error) {
+	store, err := connect.OpenStoreWith(ctx, sale.URL, unhurried)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, shop.removeAll(ctx), shop.close()) }()
-	buyers, err := hire(ctx, sale, processes)
+	shop := &shop{sale, store}
+	defer func() { err = errors.Join(err, shop.close(ctx)) }()
+	one := newBuyer
+	if processes {
+		one = startBuyer
+	}
+	buyers, err := hire(ctx, sale, one)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, dismiss(buyers)) }()
-	progress := console.ScreenOf(a.Stderr)
-	shown := progress.Terminal && !a.Quiet
-	if shown {
-		defer progress.Printf("\r\x1b[K")
+	progress := func(string, ...any) {}
+	if screen := console.ScreenOf(a.Stderr); screen.Terminal && !a.Quiet {
+		progress = func(format string, args ...any) { screen.Printf("\r\x1b[K"+format, args...) }
 	}
+	defer progress("")
+	r = &report{Stock: sale.Stock, Buyers: sale.Buyers}
 	for i, way := range ways {
-		if shown {
-			progress.Printf("\r\x1b[Kholdfast: %d buyers, %d to sell: way %d of %d, %s", sale.Buyers, sale.Stock, i+1, len(ways), way.name)
-		}
-		visits, err := shop.play(ctx, way.name, buyers)
+		progress("holdfast: %d buyers, %d to sell: way %d of %d, %s", sale.Buyers, sale.Stock, i+1, len(ways), way.name)
+		result, err := shop.play(ctx, way.name, buyers)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the sale with way %s: %w", way.name, err)
+			return nil, fmt.Errorf("the sale with way %s: %w", way.name, err)
 		}
-		sold, left, err := shop.books(ctx, way.name)
-		if err != nil {
-			return nil, nil, err
+		r.Ways = append(r.Ways, result)
+	}
+	progress("holdfast: a holder is paused")
+	frozen, err := newFrozen(ctx, sale)
+	if err == nil {
+		defer func() { err = errors.Join(err, freeze(frozen, false), frozen.leave()) }()
+		var next customer
+		if next, err = newBuyer(ctx, sale, 1); err == nil {
+			defer func() { err = errors.Join(err, next.leave()) }()
+			r.Frozen, err = shop.playFrozen(ctx, frozen, next)
 		}
-		results = append(results, newResult(sale, way, visits, sold, left))
 	}
-	if shown {
-		progress.Printf("\r\x1b[Kholdfast: a holder is paused")
+	if err != nil {
+		return nil, fmt.Errorf("the frozen holder: %w", err)
 	}
-	if frozen, err = shop.playFrozen(ctx); err != nil {
-		return nil, nil, fmt.Errorf("the frozen holder: %w", err)
-	}
-	return results, frozen, nil
+	return r, nil
 }

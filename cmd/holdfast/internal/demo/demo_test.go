@@ -43,7 +43,7 @@ func TestFairness(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	var out bytes.Buffer
-	printPicture(console.Screen{W: &out, Width: 25}, &result{way: "setnx", oversold: 1, overlaps: 2, visits: []*visit{
+	printPicture(console.Screen{W: &out, Width: 25}, &result{Way: "setnx", Oversold: 1, Overlaps: 2, visits: []*visit{
 		{Arrived: Ms(0), Entered: Ms(0), Left: Ms(99)},
 		{Arrived: Ms(0), Entered: Ms(50), Left: Ms(150)},
 		{Arrived: Ms(100), Entered: Ms(151), Left: Ms(200)},
@@ -62,11 +62,11 @@ setnx: 2 overlaps, 1 oversold
 }
 
 func TestWorst(t *testing.T) {
-	fine, met, sold := &result{way: "fine"}, &result{way: "met", overlaps: 9}, &result{way: "sold", oversold: 1, overlaps: 2}
+	fine, met, sold := &result{Way: "fine"}, &result{Way: "met", Overlaps: 9}, &result{Way: "sold", Oversold: 1, Overlaps: 2}
 	if got := worst([]*result{fine, met, sold}); got != sold {
-		t.Errorf("the worst is %s, want %s", got.way, sold.way)
+		t.Errorf("the worst is %s, want %s", got.Way, sold.Way)
 	}
 	if got := worst([]*result{fine, met}); got != met {
-		t.Errorf("the worst is %s, want %s", got.way, met.way)
+		t.Errorf("the worst is %s, want %s", got.Way, met.Way)
 	}
 }

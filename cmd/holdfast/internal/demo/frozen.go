@@ -1,16 +1,14 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -21,7 +19,7 @@ import (
 
 // till is one key of the shop that notes a sale. With a token it refuses one that
 // is older than the newest it has seen, and remembers it, before anything is read.
-var till = connect.NewScript("till", `
+var till = driver.NewScript("till", `
 if ARGV[1] ~= '' then
   local newest = redis.call('HGET', KEYS[1], 'token') or '0'
   if tonumber(ARGV[1]) < tonumber(newest) then
@@ -37,105 +35,52 @@ return redis.call('HGET', KEYS[1], 'stock')`)
 
 const frozenWay = "frozen"
 
-// frozenResult is how that went.
-type frozenResult struct {
-	checked bool // the till checked the token
-	sold    int
-	refused bool          // the late write was
-	froze   time.Duration // how long the holder stood still
-}
-
-func (r frozenResult) oversold() int { return max(0, r.sold-1) }
-
 // purchase is what a buyer has begun and not written yet.
 type purchase struct {
 	lease *holdfast.Lease
 	key   string
 	token string // for the till; empty: it does not check
-	left  int64
-}
-
-func (s *sale) tillKey(checked bool) string {
-	return s.key(frozenWay, "till-"+strconv.FormatBool(checked))
+	left  int
 }
 
 // begin locks, reads the stock, and checks the lease for the last time.
 func (b *buyer) begin(ctx context.Context, checked bool) error {
-	for range visitAttempts {
+	return b.attempts(func() error {
 		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)
 		if err != nil {
 			return err
 		}
-		p := &purchase{lease: lease, key: b.sale.tillKey(checked)}
+		b.begun = &purchase{lease: lease, key: b.sale.tillKey(checked)}
 		if checked {
-			p.token = strconv.FormatInt(lease.Token(), 10)
+			b.begun.token = strconv.FormatInt(lease.Token(), 10)
 		}
-		reply, err := b.goods.eval(ctx, till, p.key, p.token)
-		if err == nil && len(reply) == 1 {
-			p.left, err = strconv.ParseInt(reply[0], 10, 64)
+		goods := commands{store: b.store}
+		b.begun.left = goods.number(goods.eval(ctx, till, b.begun.key, b.begun.token))
+		if err := cmp.Or(goods.err, lease.Err()); err != nil {
+			return errors.Join(err, harmless(lease.Release()))
 		}
-		if err == nil && lease.Err() == nil {
-			b.begun = p
-			return nil
-		}
-		if err := errors.Join(err, harmless(lease.Release())); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("buyer %d lost its lease %d times: is the machine overloaded?", b.number, visitAttempts)
+		return nil
+	})
 }
 
 // finish writes. It does not check the lease: begin did.
 func (b *buyer) finish(ctx context.Context) (*visit, error) {
-	p := b.begun
-	if p == nil {
-		return nil, errors.New("nothing was begun")
-	}
-	b.begun = nil
-	v := &visit{Buyer: b.number}
+	p, goods := b.begun, commands{store: b.store}
 	if p.left > 0 {
-		_, err := b.goods.eval(ctx, till, p.key, p.token, strconv.FormatInt(p.left-1, 10))
-		refused, said := errors.AsType[driver.ServerError](err)
-		stale := said && strings.HasPrefix(string(refused), "STALE ")
-		if err != nil && !stale {
-			return nil, errors.Join(err, harmless(p.lease.Release()))
-		}
-		v.Bought = !stale
+		goods.eval(ctx, till, p.key, p.token, strconv.Itoa(p.left-1))
 	}
-	return v, harmless(p.lease.Release())
-}
-
-// frozenStep is begin or finish, as an task says.
-func (b *buyer) frozenStep(ctx context.Context, e task) (*visit, error) {
-	if e.Finish {
-		return b.finish(ctx)
+	refused, _ := errors.AsType[driver.ServerError](goods.err)
+	v := &visit{Bought: p.left > 0 && goods.err == nil}
+	if strings.HasPrefix(string(refused), "STALE ") {
+		goods.err = nil
 	}
-	return nil, b.begin(ctx, e.Checked)
+	return v, errors.Join(goods.err, harmless(p.lease.Release()))
 }
 
-// sleeper is a buyer that can be frozen.
-type sleeper interface {
-	begin(ctx context.Context, checked bool) error
-	freeze() error
-	thaw() error
-	finish(ctx context.Context) (*visit, error)
-	leave() error
-}
-
-// playFrozen plays both.
-func (s *shop) playFrozen(ctx context.Context) (results []frozenResult, err error) {
+// playFrozen plays both: frozen can be frozen, and next is the next buyer.
+func (s *shop) playFrozen(ctx context.Context, frozen, next customer) (results []frozenResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	frozen, err := newSleeper(ctx, s.sale, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, frozen.leave()) }()
-	next, err := newBuyer(ctx, s.sale, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, next.close()) }()
 	for _, checked := range []bool{false, true} {
 		r, err := s.freezeOne(ctx, frozen, next, checked)
 		if err != nil {
@@ -146,45 +91,38 @@ func (s *shop) playFrozen(ctx context.Context) (results []frozenResult, err erro
 	return results, nil
 }
 
-func (s *shop) freezeOne(ctx context.Context, frozen sleeper, next *buyer, checked bool) (r frozenResult, err error) {
-	key := s.sale.tillKey(checked)
-	if _, err := s.goods.do(ctx, "HSET", key, "stock", "1"); err != nil {
-		return r, err
+func (s *shop) freezeOne(ctx context.Context, frozen, next customer, checked bool) (r frozenResult, err error) {
+	key, goods := s.sale.tillKey(checked), commands{store: s.store}
+	goods.do(ctx, "HSET", key, "stock", "1")
+	var began time.Time
+	var late *visit
+	for _, step := range []func() error{
+		func() error { return goods.err },
+		func() error { return half(ctx, frozen, checked, nil) },
+		func() error { began = time.Now(); return freeze(frozen, true) },
+		func() error { return half(ctx, next, checked, nil) }, // it gets the lock when that of the frozen one has expired
+		func() error { return half(ctx, next, checked, &late) },
+		func() error { r.Froze = milliseconds(time.Since(began)); return freeze(frozen, false) },
+		func() error { return half(ctx, frozen, checked, &late) },
+	} {
+		if err := step(); err != nil {
+			return r, err
+		}
 	}
-	if err := frozen.begin(ctx, checked); err != nil {
-		return r, err
-	}
-	began := time.Now()
-	if err := frozen.freeze(); err != nil {
-		return r, err
-	}
-	if err = next.begin(ctx, checked); err == nil { // it gets the lock when that of the frozen one has expired
-		_, err = next.finish(ctx)
-	}
-	if err := errors.Join(err, frozen.thaw()); err != nil {
-		return r, err
-	}
-	froze := time.Since(began)
-	late, err := frozen.finish(ctx)
-	if err != nil {
-		return r, err
-	}
-	sold, err := s.goods.integer(ctx, "HGET", key, "sold")
-	return frozenResult{checked: checked, sold: int(sold), refused: !late.Bought, froze: froze}, err
+	r.TokenChecked, r.Refused, r.Sold = checked, !late.Bought, goods.integer(ctx, "HGET", key, "sold")
+	r.Oversold = max(0, r.Sold-1)
+	return r, goods.err
 }
 
-// printFrozen says in words what happened.
-func printFrozen(s console.Screen, results []frozenResult) {
-	s.Printf("\n%s\n", s.Paint(console.Bold, "frozen: a holder is paused after its last check and before its write"))
-	for _, r := range results {
-		till, late, colour := "accepts each write", "went through", console.Bad
-		if r.checked {
-			till = "checks the token"
-		}
-		if r.refused {
-			late, colour = "was refused", console.Good
-		}
-		s.Printf("frozen    the shop %s: after %s the late write %s; %d of 1 sold, %d oversold\n",
-			till, console.Duration(r.froze), s.Paint(colour, late), r.sold, r.oversold())
+// half lets c begin a purchase, or finish it, with what it saw in v.
+func half(ctx context.Context, c customer, checked bool, v **visit) error {
+	seen, err := c.do(ctx, task{Way: frozenWay, Checked: checked, Finish: v != nil})
+	if v != nil {
+		*v = seen
 	}
+	return err
 }
+
+// stall replaces freezing where processes cannot be frozen: nothing that the buyer's Client
+// sends arrives, so its lock ends as that of a frozen process does.
+func stall(c customer, stop bool) { c.(*buyer).lock.stalled.Store(stop) }

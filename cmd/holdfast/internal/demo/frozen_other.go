@@ -4,6 +4,9 @@ package demo
 
 import "context"
 
-func newSleeper(ctx context.Context, s *sale, number int) (sleeper, error) {
-	return newStalledBuyer(ctx, s, number)
+func newFrozen(ctx context.Context, s *sale) (customer, error) { return newBuyer(ctx, s, 0) }
+
+func freeze(c customer, stop bool) error {
+	stall(c, stop)
+	return nil
 }

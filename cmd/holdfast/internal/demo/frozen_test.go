@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/holdfast-go/holdfast/embedded"
 )
@@ -16,30 +17,29 @@ func TestDemoStalledBuyer(t *testing.T) {
 	server := shopServer(t)
 	ctx, cancel := context.WithTimeout(t.Context(), playTimeout)
 	defer cancel()
-	sale := newSale(server.URL(), "stalled:", options{stock: 1, buyers: 2})
-	shop, err := openShop(ctx, sale)
+	sale := &sale{server.URL(), "stalled:", 1, 2}
+	store, err := connect.OpenStore(ctx, sale.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = shop.close() }()
-	stalled, err := newStalledBuyer(ctx, sale, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, err := newBuyer(ctx, sale, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, checked := range []bool{false, true} {
-		got, err := shop.freezeOne(ctx, stalled, next, checked)
-		if err != nil {
+	shop := &shop{sale, store}
+	var buyers [2]customer
+	for i := range buyers {
+		if buyers[i], err = newBuyer(ctx, sale, i); err != nil {
 			t.Fatal(err)
 		}
-		if got.checked != checked || got.refused != checked || got.oversold() != map[bool]int{false: 1, true: 0}[checked] || got.froze < saleTTL/2 || got.froze > time.Minute {
+	}
+	results, err := shop.playFrozen(ctx, buyers[0], buyers[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range results {
+		checked, froze := i == 1, time.Duration(got.Froze)
+		if got.TokenChecked != checked || got.Refused != checked || got.Oversold != 1-i || froze < saleTTL/2 || froze > time.Minute {
 			t.Errorf("a till that checks: %v: got %+v", checked, got)
 		}
 	}
-	for _, err := range []error{stalled.leave(), next.close(), shop.removeAll(ctx)} {
+	for _, err := range []error{buyers[0].leave(), buyers[1].leave(), shop.close(ctx)} {
 		if err != nil {
 			t.Error(err)
 		}

@@ -40,7 +40,7 @@ func printPicture(s console.Screen, r *result) {
 	for _, v := range r.visits {
 		end = max(end, v.Left)
 	}
-	title := fmt.Sprintf("%s: %d overlaps, %d oversold", r.way, r.overlaps, r.oversold)
+	title := fmt.Sprintf("%s: %d overlaps, %d oversold", r.Way, r.Overlaps, r.Oversold)
 	s.Printf("\n%s\n", s.Paint(console.Bold, title))
 	for i, v := range r.visits[:min(len(r.visits), maxRows)] {
 		s.Printf("%s %s\n", s.Paint(console.Dim, fmt.Sprintf("%3d", i+1)), row(s, draw(v, r.visits, end, width)))

@@ -22,14 +22,6 @@ type (
 		Sale  *sale `json:"sale"`
 		Buyer int   `json:"buyer"`
 	}
-	task struct {
-		Way     string `json:"way"`
-		Opening int64  `json:"opening"` // Unix time, ns
-
-		// Of the way "frozen", which is done in two steps.
-		Checked bool `json:"checked,omitempty"`
-		Finish  bool `json:"finish,omitempty"`
-	}
 	answer struct {
 		Visit *visit `json:"visit,omitempty"`
 		Error string `json:"error,omitempty"`
@@ -43,37 +35,30 @@ func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err err
 	if err := in.Decode(&who); err != nil || who.Sale == nil {
 		return cli.Usagef("this command is for 'holdfast demo --processes' only")
 	}
+	reply := func(v *visit, err error) error {
+		a := answer{Visit: v}
+		if err != nil {
+			a.Error = cli.Redact(err.Error(), who.Sale.URL)
+		}
+		return out.Encode(a)
+	}
 	b, err := newBuyer(ctx, who.Sale, who.Buyer)
 	if err != nil {
-		return out.Encode(answer{Error: cli.Redact(err.Error(), who.Sale.URL)})
+		return reply(nil, err)
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if err := out.Encode(answer{}); err != nil {
+	defer func() { err = errors.Join(err, b.leave()) }()
+	if err := reply(nil, nil); err != nil {
 		return err
 	}
 	for {
-		var e task
-		if err := in.Decode(&e); err != nil {
+		var t task
+		if err := in.Decode(&t); err != nil {
 			return nil //nolint:nilerr // the sender is gone
 		}
-		visit, err := serveVisit(ctx, b, e)
-		reply := answer{Visit: visit}
-		if err != nil {
-			reply.Error = cli.Redact(err.Error(), who.Sale.URL)
-		}
-		if err := out.Encode(reply); err != nil {
+		if err := reply(b.do(ctx, t)); err != nil {
 			return err
 		}
 	}
-}
-
-func serveVisit(ctx context.Context, b *buyer, e task) (*visit, error) {
-	ctx, cancel := context.WithTimeout(ctx, playTimeout)
-	defer cancel()
-	if e.Way == frozenWay {
-		return b.frozenStep(ctx, e)
-	}
-	return b.visit(ctx, e.Way, time.Unix(0, e.Opening))
 }
 
 // buyerProcess is the other end of the pipes.
@@ -87,7 +72,7 @@ type buyerProcess struct {
 
 // startBuyer starts this binary once more, as one buyer, and returns when that
 // is ready. The end of ctx kills it, even while it is asked for its visit.
-func startBuyer(ctx context.Context, s *sale, number int) (*buyerProcess, error) {
+func startBuyer(ctx context.Context, s *sale, number int) (customer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -111,13 +96,7 @@ func startBuyer(ctx context.Context, s *sale, number int) (*buyerProcess, error)
 	return p, nil
 }
 
-func (p *buyerProcess) visit(ctx context.Context, way string, opening time.Time) (*visit, error) {
-	v, err := p.ask(ctx, task{Way: way, Opening: opening.UnixNano()})
-	if err == nil && v == nil {
-		return nil, errors.New("a buyer's process answered without a visit")
-	}
-	return v, err
-}
+func (p *buyerProcess) do(ctx context.Context, t task) (*visit, error) { return p.ask(ctx, t) }
 
 // ask sends one message and reads the answer to it.
 func (p *buyerProcess) ask(ctx context.Context, message any) (*visit, error) {

@@ -1,50 +1,82 @@
 package demo
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"time"
+
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
 // tie is the time within which the order of two buyers is unknown: it passes between
 // reading the clock and the arrival of the command at the server.
 const tie = time.Millisecond
 
-// result is how the sale went with one way.
-type result struct {
-	way      string
-	visits   []*visit // by buyer, which is by arrival
-	sold     int      // sales recorded
-	left     int      // what the shop thinks is left
-	oversold int
-	overlaps int
-	foreign  int // locks of others that were deleted
-
-	fastest, slowest, longestWait time.Duration
-
-	commands float64 // for each buyer
-	fairness float64
+// report is what -o json prints. Its names are promised.
+type report struct {
+	Stock  int            `json:"stock"`
+	Buyers int            `json:"buyers"`
+	Ways   []*result      `json:"ways"`
+	Frozen []frozenResult `json:"frozen"`
 }
 
-func newResult(s *sale, w way, visits []*visit, sold, left int) *result {
-	r := &result{way: w.name, visits: visits, sold: sold, left: left, oversold: max(0, sold-s.Stock), fairness: fairness(visits)}
+// result is how the sale went with one way.
+type result struct {
+	Way              string       `json:"way"`
+	Sold             int          `json:"sold"` // sales recorded
+	Oversold         int          `json:"oversold"`
+	Overlaps         int          `json:"overlaps"`
+	Fastest          milliseconds `json:"fastest_ms"`
+	Slowest          milliseconds `json:"slowest_ms"`
+	LongestWait      milliseconds `json:"longest_wait_ms"`
+	CommandsPerBuyer float64      `json:"commands_per_buyer"`
+	Fairness         float64      `json:"fairness"`
+
+	visits  []*visit // by buyer, which is by arrival
+	left    int      // what the shop thinks is left
+	foreign int      // locks of others that were deleted
+}
+
+// frozenResult is how that went.
+type frozenResult struct {
+	TokenChecked bool         `json:"token_checked"`
+	Froze        milliseconds `json:"frozen_ms"`
+	Refused      bool         `json:"refused"` // the late write
+	Sold         int          `json:"sold"`
+	Oversold     int          `json:"oversold"`
+}
+
+// milliseconds is a duration that JSON shows in ms, to a tenth.
+type milliseconds time.Duration
+
+func (m milliseconds) MarshalJSON() ([]byte, error) {
+	return json.Marshal(math.Round(float64(m)/float64(time.Millisecond)*10) / 10)
+}
+
+func (m milliseconds) String() string { return console.Duration(time.Duration(m)) }
+
+func newResult(s *sale, way string, visits []*visit, sold, left int) *result {
+	r := &result{Way: way, visits: visits, Sold: sold, left: left, Oversold: max(0, sold-s.Stock)}
 	var commands int64
 	for _, v := range visits {
 		commands += v.Commands
 		if v.Met {
-			r.overlaps++
+			r.Overlaps++
 		}
 		if v.Foreign {
 			r.foreign++
 		}
-		r.longestWait = max(r.longestWait, v.Entered-v.Arrived)
-		if took := v.Left - v.Arrived; v.Bought {
-			r.slowest = max(r.slowest, took)
-			if r.fastest == 0 || took < r.fastest {
-				r.fastest = took
+		r.LongestWait = max(r.LongestWait, milliseconds(v.Entered-v.Arrived))
+		if took := milliseconds(v.Left - v.Arrived); v.Bought {
+			r.Slowest = max(r.Slowest, took)
+			if r.Fastest == 0 || took < r.Fastest {
+				r.Fastest = took
 			}
 		}
 	}
-	r.commands = float64(commands) / float64(len(visits))
+	r.CommandsPerBuyer = math.Round(float64(commands)/float64(len(visits))*100) / 100
+	r.Fairness = math.Round(fairness(visits)*1000) / 1000
 	return r
 }
 
@@ -82,59 +114,57 @@ func jain(shares []float64) float64 {
 func worst(results []*result) *result {
 	w := results[0]
 	for _, r := range results[1:] {
-		if r.oversold > w.oversold || r.oversold == w.oversold && r.overlaps > w.overlaps {
+		if r.Oversold > w.Oversold || r.Oversold == w.Oversold && r.Overlaps > w.Overlaps {
 			w = r
 		}
 	}
 	return w
 }
 
-// report is what -o json prints. Its names are promised.
-type report struct {
-	Stock  int            `json:"stock"`
-	Buyers int            `json:"buyers"`
-	Ways   []reportWay    `json:"ways"`
-	Frozen []reportFrozen `json:"frozen"`
+// The columns of the table; with the spaces between them it is 80 wide.
+const (
+	tableHead1 = "                                                     longest  commands"
+	tableHead2 = "way      sold  oversold  overlaps  fastest  slowest     wait per buyer  fairness"
+)
+
+// print prints a table, and in words what the numbers of each way mean.
+func (r *report) print(s console.Screen, sale *sale) {
+	s.Printf("%d buyers, %s. The lock's ttl is %v, %s %v to pay.\n\n",
+		sale.Buyers, console.Count(sale.Stock, "piece", "pieces"), saleTTL, console.Count(sale.slowBuyers(), "buyer takes", "buyers take"), slowPayment)
+	s.Printf("%s\n%s\n", s.Paint(console.Bold, tableHead1), s.Paint(console.Bold, tableHead2))
+	verdict := func(faults int) string {
+		return s.Paint(map[bool]string{true: console.Bad, false: console.Good}[faults > 0], fmt.Sprintf("%8d", faults))
+	}
+	for _, w := range r.Ways {
+		s.Printf("%-8s %4d  %s  %s  %7v  %7v  %7v  %8.1f  %8.2f\n", w.Way, w.Sold, verdict(w.Oversold), verdict(w.Overlaps),
+			w.Fastest, w.Slowest, w.LongestWait, w.CommandsPerBuyer, w.Fairness)
+	}
+	s.Printf("\n")
+	for _, w := range r.Ways {
+		remark := func(when bool, text string) {
+			if when {
+				s.Printf("%-8s  %s\n", w.Way, text)
+			}
+		}
+		remark(w.Oversold > 0, fmt.Sprintf("%s sold beyond the stock; the books of the shop say %d left", console.Count(w.Oversold, "piece was", "pieces were"), w.left))
+		remark(w.foreign > 0, console.Count(w.foreign, "buyer deleted", "buyers deleted")+" the lock of another buyer")
+		remark(w.Oversold == 0 && w.Overlaps > 0, "buyers met in the shop; nothing was oversold this time")
+		remark(w.Overlaps == 0, "no two buyers met")
+	}
 }
 
-type reportFrozen struct {
-	TokenChecked bool    `json:"token_checked"`
-	FrozenMS     float64 `json:"frozen_ms"`
-	Refused      bool    `json:"refused"`
-	Sold         int     `json:"sold"`
-	Oversold     int     `json:"oversold"`
-}
-
-type reportWay struct {
-	Way              string  `json:"way"`
-	Sold             int     `json:"sold"`
-	Oversold         int     `json:"oversold"`
-	Overlaps         int     `json:"overlaps"`
-	FastestMS        float64 `json:"fastest_ms"`
-	SlowestMS        float64 `json:"slowest_ms"`
-	LongestWaitMS    float64 `json:"longest_wait_ms"`
-	CommandsPerBuyer float64 `json:"commands_per_buyer"`
-	Fairness         float64 `json:"fairness"`
-}
-
-func newReport(s *sale, results []*result, frozen []frozenResult) report {
-	rep := report{Stock: s.Stock, Buyers: s.Buyers}
+// printFrozen says in words what happened.
+func printFrozen(s console.Screen, results []frozenResult) {
+	s.Printf("\n%s\n", s.Paint(console.Bold, "frozen: a holder is paused after its last check and before its write"))
 	for _, r := range results {
-		rep.Ways = append(rep.Ways, reportWay{
-			Way: r.way, Sold: r.sold, Oversold: r.oversold, Overlaps: r.overlaps,
-			FastestMS: tenthsOfMS(r.fastest), SlowestMS: tenthsOfMS(r.slowest), LongestWaitMS: tenthsOfMS(r.longestWait),
-			CommandsPerBuyer: math.Round(r.commands*100) / 100,
-			Fairness:         math.Round(r.fairness*1000) / 1000,
-		})
+		till, late, colour := "accepts each write", "went through", console.Bad
+		if r.TokenChecked {
+			till = "checks the token"
+		}
+		if r.Refused {
+			late, colour = "was refused", console.Good
+		}
+		s.Printf("frozen    the shop %s: after %s the late write %s; %d of 1 sold, %d oversold\n",
+			till, r.Froze, s.Paint(colour, late), r.Sold, r.Oversold)
 	}
-	for _, r := range frozen {
-		rep.Frozen = append(rep.Frozen, reportFrozen{
-			TokenChecked: r.checked, FrozenMS: tenthsOfMS(r.froze), Refused: r.refused, Sold: r.sold, Oversold: r.oversold(),
-		})
-	}
-	return rep
-}
-
-func tenthsOfMS(d time.Duration) float64 {
-	return math.Round(float64(d)/float64(time.Millisecond)*10) / 10
 }

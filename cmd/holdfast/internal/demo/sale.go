@@ -3,13 +3,14 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+	"github.com/redis/rueidis"
 )
 
 // The sale is made of these times. A slow payment outlasts the ttl: that is the
@@ -22,7 +23,15 @@ const (
 	arrivalGap    = 3 * time.Millisecond // between a buyer and the next: less than any payment
 	pollInterval  = 50 * time.Millisecond
 	visitAttempts = 5 // of a buyer whose lease is lost before it has bought
+
+	openingDelay = 50 * time.Millisecond // so that the news of the opening time reach every process
+	playTimeout  = 2 * time.Minute       // for a sale that does not end
+	cleanTimeout = 5 * time.Second       // for what is done after ctrl-C
 )
+
+// unhurried waits longer for an answer than a service would: buyers, shop and server
+// may share one busy machine. The locking has times of its own.
+var unhurried = &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnWriteTimeout = 30 * time.Second }}
 
 // sale is the data that all buyers share. A buyer that is a process of its own gets it as
 // JSON, by a pipe: URL may contain a password.
@@ -33,12 +42,12 @@ type sale struct {
 	Buyers int    `json:"buyers"`
 }
 
-func newSale(serverURL, prefix string, o options) *sale {
-	return &sale{serverURL, prefix, o.stock, o.buyers}
-}
-
 // key is where the sale of one way keeps a thing in Redis.
 func (s *sale) key(way, thing string) string { return s.Prefix + way + ":" + thing }
+
+func (s *sale) tillKey(checked bool) string {
+	return s.key(frozenWay, "till-"+strconv.FormatBool(checked))
+}
 
 // payment is how long buyer number i takes to pay.
 func (s *sale) payment(i int) time.Duration {
@@ -50,8 +59,7 @@ func (s *sale) payment(i int) time.Duration {
 	return fastPayment + time.Duration(i%4)*time.Millisecond
 }
 
-func (s *sale) slowBuyers() int {
-	slow := 0
+func (s *sale) slowBuyers() (slow int) {
 	for i := range s.Buyers {
 		if s.payment(i) == slowPayment {
 			slow++
@@ -60,9 +68,23 @@ func (s *sale) slowBuyers() int {
 	return slow
 }
 
+// customer is a buyer wherever it runs: in this process or in its own.
+type customer interface {
+	do(ctx context.Context, t task) (*visit, error)
+	leave() error
+}
+
+// task is what a buyer is asked to do: to visit the shop after the opening, or one half of
+// the way "frozen".
+type task struct {
+	Way     string `json:"way"`
+	Opening int64  `json:"opening"` // Unix time, ns
+	Checked bool   `json:"checked,omitempty"`
+	Finish  bool   `json:"finish,omitempty"`
+}
+
 // visit is what one buyer saw and did. Times count from the opening.
 type visit struct {
-	Buyer    int           `json:"buyer"`
 	Arrived  time.Duration `json:"arrived"`
 	Entered  time.Duration `json:"entered"`
 	Left     time.Duration `json:"left"`
@@ -72,151 +94,79 @@ type visit struct {
 	Foreign  bool          `json:"foreign"`  // deleted a lock that was another buyer's
 }
 
-// buyer has connections and a Client of its own.
-type buyer struct {
-	number int
-	sale   *sale
-	goods  commands // the shop's commands, not counted
-	lock   commands // the locking's commands, counted
-	client *holdfast.Client
-	close  func() error
-	begun  *purchase // by begin
+// shop is the side of the sale that sets out the stock and counts afterwards.
+type shop struct {
+	sale  *sale
+	store *rueidisstore.Store
 }
 
-// newBuyer connects a buyer. Everything that is done once, such as connecting,
-// subscribing and loading scripts, is done here and not in the sale.
-func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
-	store, err := connect.OpenStoreWith(ctx, s.URL, unhurried)
-	if err != nil {
-		return nil, err
-	}
-	counted := &countingStore{Store: store}
-	client := holdfast.New(counted, &holdfast.Options{
-		Prefix: s.Prefix,
-		TTL:    saleTTL,
-		Owner:  fmt.Sprintf("buyer %d", number),
-		Logger: slog.New(slog.DiscardHandler),
+// hire makes the buyers of a sale ready, all at once.
+func hire(ctx context.Context, s *sale, one func(context.Context, *sale, int) (customer, error)) ([]customer, error) {
+	buyers := make([]customer, s.Buyers)
+	err := atOnce(ctx, s.Buyers, func(ctx context.Context, i int) (err error) {
+		buyers[i], err = one(ctx, s, i)
+		return err
 	})
-	b := &buyer{
-		number: number,
-		sale:   s,
-		goods:  commands{store, nil},
-		lock:   commands{counted, counted},
-		client: client,
-		close: func() error {
-			return errors.Join(client.Close(), store.Close())
-		},
+	if err != nil {
+		return nil, errors.Join(err, dismiss(buyers))
 	}
-	if err := b.warmUp(ctx); err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	return b, nil
+	return buyers, nil
 }
 
-// warmUpTries bounds how often a buyer begins, a second each.
-const warmUpTries = 20
+// dismiss sends the buyers home. Those that were never hired are nil.
+func dismiss(buyers []customer) error {
+	buyers = slices.DeleteFunc(buyers, func(c customer) bool { return c == nil })
+	return atOnce(context.Background(), len(buyers), func(_ context.Context, i int) error { return buyers[i].leave() })
+}
 
-func (b *buyer) warmUp(ctx context.Context) error {
-	mutex := b.client.Mutex(warmUpName(b.number))
-	lease, err := mutex.Lock(ctx)
-	for try := 0; try < warmUpTries && errors.Is(err, holdfast.ErrUnreachable); try++ {
-		lease, err = mutex.Lock(ctx) // all buyers connect at once, which takes a busy machine longer than saleTTL allows
-	}
-	if err != nil {
-		return err
-	}
-	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // a wait makes the client subscribe
+// play sets out the stock, opens, and returns when every buyer has left.
+func (s *shop) play(ctx context.Context, way string, buyers []customer) (*result, error) {
+	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	if again, err := mutex.Lock(second); err == nil { // the first was lost: a slow machine
-		_ = again.Release()
+	goods := commands{store: s.store}
+	goods.do(ctx, "SET", s.sale.key(way, "stock"), strconv.Itoa(s.sale.Stock))
+	t := task{Way: way, Opening: time.Now().Add(openingDelay).UnixNano()}
+	visits := make([]*visit, len(buyers))
+	err := atOnce(ctx, len(buyers), func(ctx context.Context, i int) (err error) {
+		visits[i], err = buyers[i].do(ctx, t)
+		return err
+	})
+	if err != nil || goods.err != nil {
+		return nil, errors.Join(err, goods.err)
 	}
-	return harmless(lease.Release())
+	sold, left := goods.integer(ctx, "LLEN", s.sale.key(way, "sales")), goods.integer(ctx, "GET", s.sale.key(way, "stock"))
+	return newResult(s.sale, way, visits, sold, left), goods.err
 }
 
-// harmless drops what a Release says that does not matter to the sale: that the
-// lease was over, or that no answer came yet; it goes on in the background.
-func harmless(err error) error {
-	if errors.Is(err, holdfast.ErrLost) || errors.Is(err, holdfast.ErrUnknown) {
-		return nil
+// close deletes each key that the demo can have made. It names them, because a scan
+// would read the whole database.
+func (s *shop) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	keys := slices.Concat([]string{s.sale.tillKey(false), s.sale.tillKey(true)}, connect.KeysBeside(s.sale.key(frozenWay, "lock")))
+	for _, way := range ways {
+		keys = append(keys, s.sale.key(way.name, "stock"), s.sale.key(way.name, "sales"), s.sale.key(way.name, "inside"))
+		keys = append(keys, connect.KeysBeside(s.sale.key(way.name, "lock"))...)
 	}
-	return err
+	for i := range s.sale.Buyers {
+		keys = append(keys, connect.KeysBeside(s.sale.Prefix+warmUpName(i))...)
+	}
+	return errors.Join(connect.DeleteKeys(ctx, s.store, keys), s.store.Close())
 }
 
-func warmUpName(number int) string { return "warm-up:" + strconv.Itoa(number) }
-
-// visit lets the buyer arrive in its turn after the opening, and buy.
-func (b *buyer) visit(ctx context.Context, wayName string, opening time.Time) (*visit, error) {
-	way, err := wayNamed(wayName)
-	if err != nil {
-		return nil, err
+// atOnce runs do for 0 to n-1, each in a goroutine of its own, and returns when
+// all are done. The first error ends the ctx of the others and is returned.
+func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := do(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
 	}
-	if err := pause(ctx, time.Until(opening.Add(time.Duration(b.number)*arrivalGap))); err != nil {
-		return nil, err
-	}
-	b.lock.counter.reset()
-	v := &visit{Buyer: b.number, Arrived: time.Since(opening)}
-	for range visitAttempts {
-		held, err := way.lock(ctx, b, b.sale.key(way.name, "lock"))
-		if err != nil {
-			return nil, err
-		}
-		err = b.shopping(ctx, way.name, opening, held, v)
-		foreign, releaseErr := held.release(context.WithoutCancel(ctx))
-		v.Foreign = v.Foreign || foreign
-		v.Commands = b.lock.counter.sent()
-		if errors.Is(err, holdfast.ErrLost) {
-			continue // nothing was written: join the queue again
-		}
-		if err := errors.Join(err, releaseErr); err != nil {
-			return nil, err
-		}
-		return v, nil
-	}
-	return nil, fmt.Errorf("buyer %d lost its lease %d times: is the machine overloaded?", b.number, visitAttempts)
-}
-
-// shopping is what the lock is there to protect: read, pay, write. Redis could
-// do this in one atomic step; a shop whose payment is somewhere else could not.
-func (b *buyer) shopping(ctx context.Context, way string, opening time.Time, held held, v *visit) (err error) {
-	inside := b.sale.key(way, "inside")
-	present, err := b.goods.integer(ctx, "INCR", inside)
-	if err != nil {
-		return err
-	}
-	v.Entered = time.Since(opening)
-	defer func() {
-		v.Left = time.Since(opening)
-		others, leaveErr := b.goods.integer(context.WithoutCancel(ctx), "DECR", inside)
-		v.Met = v.Met || present > 1 || others > 0
-		err = errors.Join(err, leaveErr)
-	}()
-
-	stock, err := b.goods.integer(ctx, "GET", b.sale.key(way, "stock"))
-	if err != nil || stock < 1 {
-		return err
-	}
-	if err := pause(ctx, b.sale.payment(b.number)); err != nil {
-		return err
-	}
-	if err := held.err(); err != nil {
-		return err
-	}
-	if _, err := b.goods.do(ctx, "SET", b.sale.key(way, "stock"), strconv.FormatInt(stock-1, 10)); err != nil {
-		return err
-	}
-	v.Bought = true
-	_, err = b.goods.do(ctx, "RPUSH", b.sale.key(way, "sales"), strconv.Itoa(b.number))
-	return err
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	all.Wait()
+	return context.Cause(ctx)
 }

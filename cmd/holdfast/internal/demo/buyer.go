@@ -1,0 +1,217 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/rueidisstore"
+)
+
+// buyer has connections and a Client of its own. frozen.go has what it does in the way
+// "frozen".
+type buyer struct {
+	number int
+	sale   *sale
+	store  *rueidisstore.Store
+	lock   *counter // what the locking sends
+	client *holdfast.Client
+	begun  *purchase // by begin
+}
+
+// newBuyer connects a buyer. Everything that is done once, such as connecting,
+// subscribing and loading scripts, is done here and not in the sale.
+func newBuyer(ctx context.Context, s *sale, number int) (customer, error) {
+	store, err := connect.OpenStoreWith(ctx, s.URL, unhurried)
+	if err != nil {
+		return nil, err
+	}
+	b := &buyer{number: number, sale: s, store: store, lock: &counter{Store: store}}
+	b.client = holdfast.New(b.lock, &holdfast.Options{
+		Prefix: s.Prefix, TTL: saleTTL, Owner: fmt.Sprintf("buyer %d", number), Logger: slog.New(slog.DiscardHandler),
+	})
+	if err := b.warmUp(ctx); err != nil {
+		return nil, errors.Join(err, b.leave())
+	}
+	return b, nil
+}
+
+func (b *buyer) leave() error { return errors.Join(b.client.Close(), b.store.Close()) }
+
+func warmUpName(number int) string { return "warm-up:" + strconv.Itoa(number) }
+
+// warmUpTries bounds how often a buyer begins, a second each: all buyers connect at once,
+// which takes a busy machine longer than saleTTL allows.
+const warmUpTries = 20
+
+func (b *buyer) warmUp(ctx context.Context) error {
+	mutex := b.client.Mutex(warmUpName(b.number))
+	lease, err := mutex.Lock(ctx)
+	for try := 0; try < warmUpTries && errors.Is(err, holdfast.ErrUnreachable); try++ {
+		lease, err = mutex.Lock(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	second, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // a wait makes the client subscribe
+	defer cancel()
+	if again, err := mutex.Lock(second); err == nil { // the first was lost: a slow machine
+		_ = again.Release()
+	}
+	return harmless(lease.Release())
+}
+
+// harmless drops what a Release says that does not matter to the sale: that the
+// lease was over, or that no answer came yet; it goes on in the background.
+func harmless(err error) error {
+	if errors.Is(err, holdfast.ErrLost) || errors.Is(err, holdfast.ErrUnknown) {
+		return nil
+	}
+	return err
+}
+
+func (b *buyer) do(ctx context.Context, t task) (*visit, error) {
+	ctx, cancel := context.WithTimeout(ctx, playTimeout)
+	defer cancel()
+	switch {
+	case t.Way != frozenWay:
+		return b.visit(ctx, t.Way, time.Unix(0, t.Opening))
+	case t.Finish:
+		return b.finish(ctx)
+	}
+	return nil, b.begin(ctx, t.Checked)
+}
+
+// attempts tries again what ended with a lost lease.
+func (b *buyer) attempts(try func() error) error {
+	for range visitAttempts {
+		if err := try(); !errors.Is(err, holdfast.ErrLost) {
+			return err
+		}
+	}
+	return fmt.Errorf("buyer %d lost its lease %d times: is the machine overloaded?", b.number, visitAttempts)
+}
+
+// visit lets the buyer arrive in its turn after the opening, and buy.
+func (b *buyer) visit(ctx context.Context, name string, opening time.Time) (*visit, error) {
+	i := slices.IndexFunc(ways, func(w way) bool { return w.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no way %q", name)
+	}
+	if err := pause(ctx, time.Until(opening.Add(time.Duration(b.number)*arrivalGap))); err != nil {
+		return nil, err
+	}
+	b.lock.sent.Store(0)
+	v := &visit{Arrived: time.Since(opening)}
+	return v, b.attempts(func() error {
+		may, release, err := ways[i].lock(ctx, b, b.sale.key(name, "lock"))
+		if err != nil {
+			return err
+		}
+		err = b.shopping(ctx, name, opening, may, v)
+		foreign, releaseErr := release(context.WithoutCancel(ctx))
+		v.Foreign, v.Commands = v.Foreign || foreign, b.lock.sent.Load()
+		return errors.Join(err, releaseErr) // after a loss nothing was written: join the queue again
+	})
+}
+
+// shopping is what the lock is there to protect: read, pay, write. Redis could
+// do this in one atomic step; a shop whose payment is somewhere else could not.
+func (b *buyer) shopping(ctx context.Context, way string, opening time.Time, may func() error, v *visit) error {
+	goods, inside, stockKey := commands{store: b.store}, b.sale.key(way, "inside"), b.sale.key(way, "stock")
+	present := goods.integer(ctx, "INCR", inside)
+	if goods.err != nil {
+		return goods.err
+	}
+	v.Entered = time.Since(opening)
+	stock := goods.integer(ctx, "GET", stockKey)
+	var err error
+	if goods.err == nil && stock > 0 {
+		if err = cmp.Or(pause(ctx, b.sale.payment(b.number)), may()); err == nil {
+			goods.do(ctx, "SET", stockKey, strconv.Itoa(stock-1))
+			v.Bought = goods.err == nil
+			goods.do(ctx, "RPUSH", b.sale.key(way, "sales"), strconv.Itoa(b.number))
+		}
+	}
+	v.Left = time.Since(opening)
+	leaving := commands{store: b.store}
+	others := leaving.integer(context.WithoutCancel(ctx), "DECR", inside)
+	v.Met = v.Met || present > 1 || others > 0
+	return errors.Join(err, goods.err, leaving.err)
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// way is one of the ways to keep buyers apart: lock blocks until b may enter, as far as this
+// way knows. may is asked before the sale is written: may we still? Only holdfast knows.
+type way struct {
+	name string
+	lock func(ctx context.Context, b *buyer, key string) (may func() error, release release, err error)
+}
+
+// release gives the lock back. foreign: what it deleted was another buyer's.
+type release func(ctx context.Context) (foreign bool, err error)
+
+var ways = []way{
+	{"none", func(context.Context, *buyer, string) (func() error, release, error) {
+		return believe, func(context.Context) (bool, error) { return false, nil }, nil
+	}},
+	{"setnx", lockSetNX},
+	{"expiring", lockExpiring},
+	{"holdfast", func(ctx context.Context, b *buyer, key string) (func() error, release, error) {
+		lease, err := b.client.Mutex(key[len(b.sale.Prefix):]).Lock(ctx) // the Client puts the prefix before the name
+		if err != nil {
+			return nil, nil, err
+		}
+		return lease.Err, func(context.Context) (bool, error) { return false, harmless(lease.Release()) }, nil
+	}},
+}
+
+func believe() error { return nil }
+
+var ttlText = strconv.FormatInt(saleTTL.Milliseconds(), 10)
+
+// lockSetNX is the lock of a thousand blog posts: SETNX, EXPIRE, poll, DEL.
+// (PEXPIRE, because the ttl of the demo is below a second.) A crash between the first two
+// commands would leave the key for ever; that is not played here. The DEL returns whose
+// key it was. That changes only what is reported.
+func lockSetNX(ctx context.Context, b *buyer, key string) (func() error, release, error) {
+	const deleteAny = `local v = redis.call('GET', KEYS[1]); redis.call('DEL', KEYS[1]); return v`
+	c, me := commands{store: b.lock}, strconv.Itoa(b.number)
+	c.pollUntil(ctx, "1", "SETNX", key, me)
+	c.do(ctx, "PEXPIRE", key, ttlText)
+	return believe, func(ctx context.Context) (bool, error) {
+		owner := c.eval(ctx, driver.NewScript("delete-any", deleteAny), key)
+		return owner != "" && owner != me, c.err
+	}, c.err
+}
+
+// lockExpiring does what the documentation of SET says, and nothing about work
+// that takes longer than the ttl.
+func lockExpiring(ctx context.Context, b *buyer, key string) (func() error, release, error) {
+	const deleteOwn = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
+	c, me := commands{store: b.lock}, strconv.Itoa(b.number)
+	c.pollUntil(ctx, "OK", "SET", key, me, "NX", "PX", ttlText)
+	return believe, func(ctx context.Context) (bool, error) {
+		c.eval(ctx, driver.NewScript("delete-own", deleteOwn), key, me)
+		return false, c.err
+	}, c.err
+}
