@@ -41,7 +41,7 @@ func variable(name string) string {
 	return b.String()
 }
 
-// Each fragment is part of a script, or it is dead.
+// Each fragment is part of a script, or it is dead; and says first what it does.
 func TestEachFragmentIsUsed(t *testing.T) {
 	names, err := files.ReadDir("part")
 	if err != nil {
@@ -56,6 +56,9 @@ func TestEachFragmentIsUsed(t *testing.T) {
 		text := expand(parts + strings.TrimSuffix(name.Name(), ".lua"))
 		if name.Name() != "guard.lua" && !strings.Contains(texts.String(), text) {
 			t.Errorf("no script includes part/%s", name.Name())
+		}
+		if begins := "-- " + strings.TrimSuffix(name.Name(), ".lua") + ": "; !strings.HasPrefix(text, begins) {
+			t.Errorf("part/%s does not begin with %q and what it does", name.Name(), begins)
 		}
 	}
 }

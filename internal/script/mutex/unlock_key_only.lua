@@ -1,5 +1,5 @@
 -- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
--- It hands nothing over: unlock has to follow, whatever the lock key held.
+-- It hands nothing over: unlock has to follow in any case.
 -- KEYS lock
 -- ARGV id; then, if the name has to cool down: remaining ms, owner
 -- answers dropped (time)

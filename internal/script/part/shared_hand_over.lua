@@ -1,6 +1,6 @@
 -- shared_hand_over: makes the waiters that survey has found holders. A function.
 -- needs: lock, fence, queue, holders, size_key (or nil), t, us, kind, seen, token_now, base,
---   shared_read_state.lua, shared_survey_queue.lua, and shared_expiries.lua
+--   shared_ids.lua, shared_read_state.lua, shared_notify.lua, and shared_expiries.lua
 
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.

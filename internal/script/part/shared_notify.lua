@@ -1,5 +1,5 @@
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 

@@ -1,4 +1,4 @@
--- cancel, SHA 93f43b17910701026c2dd447397b32b9749e3f9b, of the text behind the empty line
+-- cancel, SHA 482f8922b20ea44c1f346774e48f14780049f4dc, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -110,7 +110,7 @@ local mine, gone, tolerant, block = '', id, true, 0
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
---   part/notify.lua), and notify.lua
+--   part/notify.lua), suffix, and notify.lua
 -- gives: dead, those that leave the queue: the dead in front, the id gone if among them, and the missed;
 --   chosen, the first that is left; following, the next of another client among some 64, or the next;
 --   more, true if it stopped after 500 dead; listening, '1' if mine has a listener, else '0'; missed,

@@ -1,4 +1,4 @@
--- cooldown, SHA 4ea635e7b21ecdfaecf2d983651ee54c29b657e3, of the text behind the empty line
+-- cooldown, SHA 11bcb7010295eb7859623e2741363edf35c5e3a3, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -76,7 +76,7 @@ local mine, gone, tolerant, pushed = fresh, id, true, nil
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
---   part/notify.lua), and notify.lua
+--   part/notify.lua), suffix, and notify.lua
 -- gives: dead, those that leave the queue: the dead in front, the id gone if among them, and the missed;
 --   chosen, the first that is left; following, the next of another client among some 64, or the next;
 --   more, true if it stopped after 500 dead; listening, '1' if mine has a listener, else '0'; missed,

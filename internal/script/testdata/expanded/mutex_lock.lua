@@ -1,4 +1,4 @@
--- lock, SHA 62ec5d60d42dd7e74e88e857d3a700c28460859e, of the text behind the empty line
+-- lock, SHA 49bd5f48d84caf3f24554631a3ca3caea045af86, of the text behind the empty line
 
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
@@ -132,7 +132,7 @@ if not holder then
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
---   part/notify.lua), and notify.lua
+--   part/notify.lua), suffix, and notify.lua
 -- gives: dead, those that leave the queue: the dead in front, the id gone if among them, and the missed;
 --   chosen, the first that is left; following, the next of another client among some 64, or the next;
 --   more, true if it stopped after 500 dead; listening, '1' if mine has a listener, else '0'; missed,

@@ -1,4 +1,4 @@
--- steal, SHA e6f4933420d2b4ec29c5e67b3b7b7763f1379e81, of the text behind the empty line
+-- steal, SHA f946c8c6874e9811407b4beaca9f57e043aacf57, of the text behind the empty line
 
 -- steal: takes the name from its holder, hands it over, and leaves a note for the old holder.
 -- KEYS lock fence queue revocation
@@ -85,7 +85,7 @@ local mine, gone, tolerant, block = '', '', true, 0
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
---   part/notify.lua), and notify.lua
+--   part/notify.lua), suffix, and notify.lua
 -- gives: dead, those that leave the queue: the dead in front, the id gone if among them, and the missed;
 --   chosen, the first that is left; following, the next of another client among some 64, or the next;
 --   more, true if it stopped after 500 dead; listening, '1' if mine has a listener, else '0'; missed,

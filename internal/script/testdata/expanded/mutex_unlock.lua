@@ -1,4 +1,4 @@
--- unlock, SHA 6927ea21e15a440ff9f9cda048eff55b14087e89, of the text behind the empty line
+-- unlock, SHA 08aefa8af8616e50af367a7c1d26d0f5e1332de1, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -101,7 +101,7 @@ local mine, gone, tolerant = fresh, '', true
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
---   part/notify.lua), and notify.lua
+--   part/notify.lua), suffix, and notify.lua
 -- gives: dead, those that leave the queue: the dead in front, the id gone if among them, and the missed;
 --   chosen, the first that is left; following, the next of another client among some 64, or the next;
 --   more, true if it stopped after 500 dead; listening, '1' if mine has a listener, else '0'; missed,

@@ -1,7 +1,7 @@
--- unlock_key_only, SHA 8da7f07d8876a3a521c6f293553d4a63e51c876b, of the text behind the empty line
+-- unlock_key_only, SHA 2e1bfed7e7bd62ff37b52875268e95814cb80c59, of the text behind the empty line
 
 -- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
--- It hands nothing over: unlock has to follow, whatever the lock key held.
+-- It hands nothing over: unlock has to follow in any case.
 -- KEYS lock
 -- ARGV id; then, if the name has to cool down: remaining ms, owner
 -- answers dropped (time)

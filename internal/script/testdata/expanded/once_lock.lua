@@ -1,4 +1,4 @@
--- once_lock, SHA 463ba9f68cbfdb19832dbc06419999d697f66629, of the text behind the empty line
+-- once_lock, SHA 2bb72f2b0516935e4b25d3fcfa97504cb860446b, of the text behind the empty line
 
 -- once_lock: takes a name for one tick of a schedule and notes that its run has begun, in one
 -- step, or asks again. It does not wait.
@@ -147,7 +147,7 @@ local mine, gone, tolerant = '', '', false
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
---   part/notify.lua), and notify.lua
+--   part/notify.lua), suffix, and notify.lua
 -- gives: dead, those that leave the queue: the dead in front, the id gone if among them, and the missed;
 --   chosen, the first that is left; following, the next of another client among some 64, or the next;
 --   more, true if it stopped after 500 dead; listening, '1' if mine has a listener, else '0'; missed,

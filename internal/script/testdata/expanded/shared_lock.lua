@@ -1,4 +1,4 @@
--- shared_lock, SHA 2c6877a52fb531a73463fa968de3465918105408, of the text behind the empty line
+-- shared_lock, SHA 42cc440184c408b00ae4ba0b35ec30a667f9cf2f, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -157,7 +157,7 @@ if heavy > 0 then
 end
 local fits = not foreign and used + weight <= capacity
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -284,7 +284,7 @@ local function survey(mine, gone, used, capacity)
 end
 -- shared_hand_over: makes the waiters that survey has found holders. A function.
 -- needs: lock, fence, queue, holders, size_key (or nil), t, us, kind, seen, token_now, base,
---   shared_read_state.lua, shared_survey_queue.lua, and shared_expiries.lua
+--   shared_ids.lua, shared_read_state.lua, shared_notify.lua, and shared_expiries.lua
 
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.

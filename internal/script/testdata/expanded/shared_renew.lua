@@ -1,4 +1,4 @@
--- shared_renew, SHA c1d0c33c6066d3e3de422e9a472226e55086f12e, of the text behind the empty line
+-- shared_renew, SHA 0b7a3c4614def8baac7e717f6b7f55be1c4b3d20, of the text behind the empty line
 
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
 -- holder or the lock key. If the part was made smaller, it replaces the former id or removes what
@@ -114,7 +114,7 @@ if light + heavy > 0 and not seen[1] and not foreign then
   if kind_of(one) ~= kind then other = kind_of(one) end
 end
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -265,7 +265,7 @@ local function expiries(leaving)
 end
 -- shared_hand_over: makes the waiters that survey has found holders. A function.
 -- needs: lock, fence, queue, holders, size_key (or nil), t, us, kind, seen, token_now, base,
---   shared_read_state.lua, shared_survey_queue.lua, and shared_expiries.lua
+--   shared_ids.lua, shared_read_state.lua, shared_notify.lua, and shared_expiries.lua
 
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.

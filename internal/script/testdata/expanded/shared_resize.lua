@@ -1,4 +1,4 @@
--- shared_resize, SHA 09cf783750186ab6f9ed14d501b5a2f1b1eb6b76, of the text behind the empty line
+-- shared_resize, SHA 52a52ec7ce060ed9e17961743506dec58e698ac3, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -74,7 +74,7 @@ end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -219,7 +219,7 @@ local function expiries(leaving)
 end
 -- shared_hand_over: makes the waiters that survey has found holders. A function.
 -- needs: lock, fence, queue, holders, size_key (or nil), t, us, kind, seen, token_now, base,
---   shared_read_state.lua, shared_survey_queue.lua, and shared_expiries.lua
+--   shared_ids.lua, shared_read_state.lua, shared_notify.lua, and shared_expiries.lua
 
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.

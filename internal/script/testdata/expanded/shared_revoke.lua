@@ -1,4 +1,4 @@
--- shared_revoke, SHA eeb1090ad29ff82b0eac15e832ab1c95041cdc29, of the text behind the empty line
+-- shared_revoke, SHA 0bebd793f4b6aee23829e44abdb24216afaa0a63, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
@@ -31,7 +31,7 @@ if is.err or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
   return {'not held', is.err and redis.call('GET', lock) or '', us}
 end
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 

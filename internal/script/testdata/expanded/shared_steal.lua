@@ -1,4 +1,4 @@
--- shared_steal, SHA 615978d0bce6bd76a5e72d81e65c3300a13f0a4b, of the text behind the empty line
+-- shared_steal, SHA f8623f80bc46cdeab4aa2cd9b2a28b36370015cc, of the text behind the empty line
 
 -- shared_steal: takes its part from one holder, makes those waiters holders that fit then, and leaves
 -- a note for the old holder.
@@ -77,7 +77,7 @@ end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -222,7 +222,7 @@ local function expiries(leaving)
 end
 -- shared_hand_over: makes the waiters that survey has found holders. A function.
 -- needs: lock, fence, queue, holders, size_key (or nil), t, us, kind, seen, token_now, base,
---   shared_read_state.lua, shared_survey_queue.lua, and shared_expiries.lua
+--   shared_ids.lua, shared_read_state.lua, shared_notify.lua, and shared_expiries.lua
 
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.

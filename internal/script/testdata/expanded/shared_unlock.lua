@@ -1,4 +1,4 @@
--- shared_unlock, SHA f54d6bf40be03459a2a88884d7da7f8b5f6f4ca7, of the text behind the empty line
+-- shared_unlock, SHA 956c9a6d7c777e40c17c5fff809f35ad02012e4a, of the text behind the empty line
 
 -- shared_unlock: ends an id that holds or waits, and makes those waiters holders that fit then.
 -- KEYS lock fence queue holders
@@ -93,7 +93,7 @@ if other or foreign or not seen[1] then -- the lock key knows nothing of us
 end
 
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix   gives: refused, channel, listeners, publish, and notify_front
+-- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -238,7 +238,7 @@ local function expiries(leaving)
 end
 -- shared_hand_over: makes the waiters that survey has found holders. A function.
 -- needs: lock, fence, queue, holders, size_key (or nil), t, us, kind, seen, token_now, base,
---   shared_read_state.lua, shared_survey_queue.lua, and shared_expiries.lua
+--   shared_ids.lua, shared_read_state.lua, shared_notify.lua, and shared_expiries.lua
 
 -- hand_over does what plan says, notifies the new holders except mine, which gets
 -- the answer to its request, and then the new head. The id leaving holds no more.
