@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
@@ -79,43 +78,6 @@ func TestRoles(t *testing.T) {
 		w.token = of[auth.User]
 		if got := w.acquire(m{"name": "whose"}); !strings.HasPrefix(got.str("owner"), "team of user@") {
 			t.Errorf("an owner that is not given: %s", got.text)
-		}
-	})
-}
-
-// A token that is taken out of the file is no more; a file with a mistake changes nothing.
-func TestTokensAreReadAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		file, of := tokens(t)
-		list, err := auth.OpenTokens(file, quietLog())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p, ok := list.Authenticate(of[auth.Admin]); !ok || p.Role != auth.Admin || p.Label != "team of admin" {
-			t.Fatalf("got %+v, %v", p, ok)
-		}
-		replace := func(text string) {
-			t.Helper()
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		replace("admin nonsense\n")
-		time.Sleep(1100 * time.Millisecond) // it looks once a second; that it does not change can't be polled for
-		if _, ok := list.Authenticate(of[auth.Admin]); !ok {
-			t.Error("a mistake in the file has shut everybody out")
-		}
-		_, line, err := auth.NewToken(auth.Viewer, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		replace(line + "\n")
-		soon(t, "the token is no more", func() bool { _, ok := list.Authenticate(of[auth.Admin]); return !ok })
-		for _, wrong := range []string{"", "# none\n", "root " + strings.Repeat("a", 64) + " x\n", "user hf_secret x\n", "user " + strings.Repeat("a", 64) + "\n"} {
-			replace(wrong)
-			if _, err := auth.OpenTokens(file, quietLog()); err == nil {
-				t.Errorf("%q: want an error", wrong)
-			}
 		}
 	})
 }

@@ -174,42 +174,6 @@ func TestTerraformIsNotToldOfWhatIsGivenBack(t *testing.T) {
 	})
 }
 
-// A change of the tokens that comes within the grain of the file's times is seen.
-func TestTokensOfOneMoment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		one, first, err := auth.NewToken(auth.User, "ci")
-		if err != nil {
-			t.Fatal(err)
-		}
-		two, second, err := auth.NewToken(auth.User, "ci")
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := t.TempDir() + "/tokens"
-		at := time.Now()
-		write := func(line string) {
-			t.Helper()
-			if err := os.WriteFile(file, []byte(line+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(file, at, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-		write(first)
-		list, err := auth.OpenTokens(file, quietLog())
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(second) // of the same length and time
-		soon(t, "the one that was taken out is no more", func() bool {
-			_, old := list.Authenticate(one)
-			_, anew := list.Authenticate(two)
-			return anew && !old
-		})
-	})
-}
-
 // stuck is a connection that takes one event and then nothing; as net/http does, it ends the
 // request when a write has failed.
 type stuck struct {
