@@ -45,8 +45,10 @@ func TestDriversConform(t *testing.T) {
 		{"cluster", "cluster://" + cluster[0].Addr(), labtest.Way{}},
 	}
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+		t.Parallel()
 		for _, place := range places {
 			t.Run(place.name, func(t *testing.T) {
+				t.Parallel() // each has a prefix of its own
 				drivertest.Run(t, func(t *testing.T) driver.Store { return d.Open(t, place.url, place.way) })
 			})
 		}

@@ -137,6 +137,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 		"no TLS":                             "redis://" + addr,
 	}
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+		t.Parallel()
 		named := at("ca", ours.file(), "cert", cert, "key", key, "server_name", "redis.internal")
 		labtest.Eval(t, d.Open(t, named, labtest.Way{}), "return 1")
 		drivertest.Run(t, func(t *testing.T) driver.Store {

@@ -33,6 +33,7 @@ func TestLazyConforms(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{})
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+		t.Parallel()
 		drivertest.Run(t, func(t *testing.T) driver.Store { return lazy(t, d, server.URL()) })
 	})
 }

@@ -38,8 +38,11 @@ func enough(t *testing.T, p labtest.Place, rights []string) {
 		"+hmget", "+hset", "+zcount", "+zremrangebyrank", "+unlink") // for the shared kinds
 	ours[slices.Index(ours, "~holdfast:*")] = "~storetest-*"
 	url := p.User(t, ours)
-	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
-		drivertest.Run(t, func(t *testing.T) driver.Store { return d.Open(t, url, labtest.Way{}) })
+	t.Run("suite", func(t *testing.T) {
+		labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
+			t.Parallel()
+			drivertest.Run(t, func(t *testing.T) driver.Store { return d.Open(t, url, labtest.Way{}) })
+		})
 	})
 	if got := p.Refused(t); len(got) > 0 {
 		t.Errorf("refused: %q", got)
