@@ -10,6 +10,7 @@ import (
 // for the command: to run, to wait, to resize, to look. And who may not look at an
 // election's term or a run of Once still sees the rest.
 func TestLeastRightsShared(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/guide/08-operating.md")
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,7 @@ func (s *realServer) urlFor(user string) string { return "redis://" + user + ":p
 // waking, ls, show and doctor work with it, and the server has nothing to refuse.
 // That it is the least the lab proves. The journal needs more, which stands there, too.
 func TestLeastRights(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do(t, aclLine(t, "app")...)
 	server.do(t, append([]string{"ACL", "SETUSER", "app"}, journalRights(t)...)...)
@@ -76,6 +77,7 @@ func TestLeastRights(t *testing.T) {
 // Who has no right to the journal is told so once, however short the command, and
 // the command runs all the same.
 func TestJournalIsRefused(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do(t, aclLine(t, "app")...)
 	const refused = "the journal can't be written: the server's user lacks a right that the journal needs (+xadd "
@@ -100,6 +102,7 @@ func TestJournalIsRefused(t *testing.T) {
 
 // Who may only look can look, and change nothing.
 func TestRightsOfAWatcher(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do(t, aclLine(t, "watcher")...)
 	url := server.urlFor("watcher")
@@ -118,6 +121,7 @@ func TestRightsOfAWatcher(t *testing.T) {
 // A user of some names locks and sees those, and is told that there are others:
 // exit code 77.
 func TestLsOfSomeNames(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	var line []string
 	for _, word := range aclLine(t, "app") {

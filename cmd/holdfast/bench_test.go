@@ -10,6 +10,7 @@ import (
 
 // Who interrupts a measurement finds nothing left, and the code of ctrl-C.
 func TestBenchInterrupted(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	cmd := command("bench", "-q", "--redis", server.URL(), "--duration", "5s", "--prefix", "{p}:")
 	if err := cmd.Start(); err != nil {

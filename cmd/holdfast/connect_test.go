@@ -14,6 +14,7 @@ import (
 // A server that did answer is not called one that does not: the URL does not fit
 // it, and the text says how.
 func TestConnectToAnotherKindOfServer(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	for url, test := range map[string]struct {
 		code int

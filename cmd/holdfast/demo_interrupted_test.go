@@ -16,6 +16,7 @@ import (
 // A demo that is interrupted ends at once, says so by its code, and leaves
 // nothing on somebody's server; nor do its processes.
 func TestDemoInterrupted(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	for _, args := range [][]string{nil, {"--processes"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

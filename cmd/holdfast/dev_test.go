@@ -13,6 +13,7 @@ import (
 )
 
 func TestDev(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stdout, writeEnd := io.Pipe()
@@ -42,6 +43,7 @@ func TestDev(t *testing.T) {
 }
 
 func TestDevAddressTaken(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 // What doctor finds is in its exit code: 0, 1 and 2 for a server that is made
 // worse step by step, and what to do stands beside it.
 func TestDoctorExitCodes(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	for _, step := range []struct {
 		change []string
@@ -32,6 +33,7 @@ func TestDoctorExitCodes(t *testing.T) {
 // Who has a wrong password, or may not do enough, is told so by doctor too: it is
 // a finding and no exit code of its own.
 func TestDoctorWithoutRights(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	line := aclLine(t, "app")
 	server.do(t, line...)

@@ -27,6 +27,7 @@ func startElect(t *testing.T, serverURL, script string, flags ...string) *runner
 // The leader is killed, with kill -9. Its command dies with it, and the next
 // candidate runs its own when the ttl has ended.
 func TestElectLeaderKilled(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "a")
 	pid := a.pid("pid")
@@ -43,6 +44,7 @@ func TestElectLeaderKilled(t *testing.T) {
 // The leader is frozen past its ttl. Its command is dead before the next one
 // runs; when it wakes up it says so and campaigns again.
 func TestElectLeaderFrozen(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "a")
 	pid := a.pid("pid")
@@ -67,6 +69,7 @@ func TestElectLeaderFrozen(t *testing.T) {
 // A term that is lost, since the key was deleted, is followed by another one, at
 // once; with --once it is the end.
 func TestElectLost(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s")
 	first := a.pid("pid")
@@ -91,6 +94,7 @@ func TestElectLost(t *testing.T) {
 
 // An observer ends when nobody reads what it prints, though the leader stays.
 func TestObserveWithoutReader(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	out, in, err := os.Pipe()
 	if err != nil {

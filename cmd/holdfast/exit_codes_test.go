@@ -14,6 +14,7 @@ import (
 
 // The tables of exit codes in the documents are the one of the program.
 func TestExitCodesInDocuments(t *testing.T) {
+	t.Parallel()
 	const begin, end = "<!-- exit codes: holdfast help exit-codes -->\n", "<!-- end of exit codes -->"
 	found := 0
 	for _, file := range []string{"../../docs/exit-codes.md", "../../docs/install.md"} {
@@ -39,6 +40,7 @@ func TestExitCodesInDocuments(t *testing.T) {
 // A code that the help of a command names is in the list, and the other way round
 // the list has no code that no command can end with.
 func TestExitCodesOfCommands(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{"0": true}
 	for _, m := range cli.ExitMeanings {
 		for code := range strings.SplitSeq(m.Code, ", ") {

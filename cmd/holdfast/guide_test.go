@@ -17,6 +17,7 @@ import (
 // Each call of holdfast that the guide, the runbooks or README.md shows names a command that
 // exists, with flags that it has.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("../../docs/guide/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("got %v, %v, want the pages of the guide", pages, err)
@@ -40,6 +41,7 @@ func TestDocumentedCommands(t *testing.T) {
 // jq 1.6 ends with 0 if -e is given and there is no input, for example because Redis is
 // down. So a monitor needs -n and any(inputs...), which is false then.
 func TestDocumentedMonitors(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("../../docs/guide/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("got %v, %v, want the pages of the guide", pages, err)

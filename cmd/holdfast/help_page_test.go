@@ -30,6 +30,7 @@ func allCommands() []*cobra.Command {
 
 // 'X --help' is one screen of 80 columns, and its last line names the whole text.
 func TestShortHelpIsOneScreen(t *testing.T) {
+	t.Parallel()
 	for _, cmd := range allCommands() {
 		if !cmd.Runnable() || !cmd.HasParent() {
 			continue
@@ -50,6 +51,7 @@ func TestShortHelpIsOneScreen(t *testing.T) {
 
 // 'help X' has every flag, and it is all of the short help and more.
 func TestFullHelpHasEverything(t *testing.T) {
+	t.Parallel()
 	for _, cmd := range allCommands() {
 		text := help.FullHelp(cmd)
 		if cmd.Long == "" {
@@ -68,6 +70,7 @@ func TestFullHelpHasEverything(t *testing.T) {
 
 // No text of help is wider than a terminal of 80 columns.
 func TestHelpFitsInWidth(t *testing.T) {
+	t.Parallel()
 	for _, cmd := range allCommands() {
 		for _, text := range []string{help.ShortHelp(cmd), help.FullHelp(cmd)} {
 			for line := range strings.Lines(text) {

@@ -27,6 +27,7 @@ func acquireProcess(t *testing.T, serverURL string, flags ...string) *runner {
 
 // Who ends an acquire that waits has nothing: no lease, and no place in line.
 func TestAcquireInterrupted(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	client := holdfast.New(server, &holdfast.Options{Owner: "first"})
 	t.Cleanup(func() { client.Close() })
@@ -58,6 +59,7 @@ func TestAcquireInterrupted(t *testing.T) {
 // A lease that nobody can read is not kept: the name is free at once, and not when
 // its ttl is over.
 func TestAcquireForNobody(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -82,6 +84,7 @@ func TestAcquireForNobody(t *testing.T) {
 // released by others, which hands the name to who waits; and top and the completion of
 // names need no more.
 func TestLeaseRights(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do(t, aclLine(t, "app")...)
 	server.do(t, append([]string{"ACL", "SETUSER", "app"}, journalRights(t)...)...)
@@ -109,6 +112,7 @@ func TestLeaseRights(t *testing.T) {
 // While Redis is frozen a lease is not called lost, nobody knows; and a shell that
 // completes is not kept waiting, nor told.
 func TestLeaseServerFrozen(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	var out, said bytes.Buffer
 	if got := runHere(t.Context(), &out, &said, "acquire", "--ttl", "10m", "--redis", server.url(), "job"); got != 0 {

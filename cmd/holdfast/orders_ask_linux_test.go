@@ -32,6 +32,7 @@ func atTerminal(t *testing.T, args ...string) (cmd *exec.Cmd, keys *os.File, sho
 // At a terminal revoke and steal show who holds a name, and ask which holder is meant and
 // why. That one ends, with the reason, and the others go on.
 func TestOrdersAsk(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	lock := map[string]*holdfast.Lease{}
 	var order []string

@@ -15,6 +15,7 @@ import (
 
 // The rights that the manifest for Kubernetes tells of are those that the tests prove.
 func TestManifestRights(t *testing.T) {
+	t.Parallel()
 	documented := regexp.MustCompile(`(?m)^ACL SETUSER app .*$`).FindString(readText(t, "../../docs/guide/08-operating.md"))
 	got := regexp.MustCompile(`(?m)^# +(ACL SETUSER app .*)$`).FindStringSubmatch(readText(t, "../../deploy/kubernetes/holdfast.yaml"))
 	if documented == "" || len(got) != 2 || got[1] != documented {
@@ -25,6 +26,7 @@ func TestManifestRights(t *testing.T) {
 // What the units run is a command of ours with flags that it has, and the codes that
 // they call success and not worth another start are the ones we mean.
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	units, err := filepath.Glob("../../packaging/systemd/*.service")
 	if err != nil || len(units) < 2 {
 		t.Fatalf("got %v, %v, want the units", units, err)
@@ -63,6 +65,7 @@ func TestUnits(t *testing.T) {
 // What goes into the packages is there, or made by packaging/build; the two lists of
 // it, for nfpm and for goreleaser, agree on where it goes.
 func TestPackageContents(t *testing.T) {
+	t.Parallel()
 	nfpm := readText(t, "../../packaging/nfpm.yaml")
 	for _, match := range regexp.MustCompile(`(?m)^  - src: (\S+)$`).FindAllStringSubmatch(nfpm, -1) {
 		if strings.HasPrefix(match[1], "dist/") || strings.HasPrefix(match[1], "$") {

@@ -16,6 +16,7 @@ import (
 // Who looks at a name is told who runs what under it, and who waits; of a command what
 // looks like a secret is hidden. With --no-details nothing is told.
 func TestRunTellsDetails(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	holder := startRun(t, server.URL(), note("pid", "$$")+"PASSWORD=hunter2\n"+idle, "--owner", "first", "--note", "ticket 7")
 	holder.pid("pid")

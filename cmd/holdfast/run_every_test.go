@@ -21,6 +21,7 @@ import (
 // each early or late by as much again: a tenth of the period. Each tick begins once. A start
 // may be 0.6 s later than that by a standstill of this machine; then all is played again.
 func TestRunEvery(t *testing.T) {
+	t.Parallel()
 	const period, ticks = 2 * time.Second, 12
 	server := startRedis(t)
 	for try := range 5 {
@@ -87,6 +88,7 @@ func playTicks(t *testing.T, url, prefix string, period time.Duration, ticks int
 // What is not due is skipped, and people are told why. A run that is killed is not
 // repeated, and is shown.
 func TestRunEveryTellsWhy(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	hourly := func(script string, flags ...string) *runner {
 		return startRun(t, server.url(), script, append([]string{"--every", "1h", "--ttl", "1s"}, flags...)...)

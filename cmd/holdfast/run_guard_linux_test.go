@@ -27,6 +27,7 @@ func overlap(pids ...int) string {
 }
 
 func TestRunKilled(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
@@ -37,6 +38,7 @@ func TestRunKilled(t *testing.T) {
 }
 
 func TestRunFrozen(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
@@ -49,6 +51,7 @@ func TestRunFrozen(t *testing.T) {
 
 // Without its guard the command dies at once, and we say so when all is dead.
 func TestRunGuardKilled(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn)
 	pid, escaped := r.pid("pid"), r.pid("escaped")
@@ -65,6 +68,7 @@ func TestRunGuardKilled(t *testing.T) {
 
 // When `holdfast run` can't see that its guard was killed, the kernel does.
 func TestRunGuardKilledWhileFrozen(t *testing.T) {
+	t.Parallel()
 	r := startRun(t, startServer(t).URL(), stubborn)
 	pid := r.pid("pid")
 	r.send(syscall.SIGSTOP)
@@ -82,6 +86,7 @@ func TestRunGuardKilledWhileFrozen(t *testing.T) {
 
 // A frozen guard can't stop anything: then we do.
 func TestRunGuardFrozen(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
 	pid, escaped := r.pid("pid"), r.pid("escaped")
@@ -96,6 +101,7 @@ func TestRunGuardFrozen(t *testing.T) {
 
 // What a command leaves behind is dead before the name is given back.
 func TestRunLeftovers(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "setsid sleep 600 &\n"+note("escaped", "$!")+"sleep 600 &\n"+note("left", "$!")+"exit 6")
 	r.wantExit(6)
@@ -105,6 +111,7 @@ func TestRunLeftovers(t *testing.T) {
 
 // Children that a shell left us by exec are none of the job's.
 func TestRunSparesOlderChildren(t *testing.T) {
+	t.Parallel()
 	r := newRun(t, startServer(t).URL(), "trap '' TERM\n"+note("guard", "$PPID")+note("pid", "$$")+idle)
 	holdfast := r.Path
 	r.Path, r.Args = lookPath(t, "sh"), append([]string{"sh", "-c", "sleep 600 >/dev/null 2>&1 &\n" + note("older", "$!") + `exec "$0" "$@"`, holdfast}, r.Args[1:]...)
@@ -125,6 +132,7 @@ func TestRunSparesOlderChildren(t *testing.T) {
 
 // Open files beyond the usual three reach the command too.
 func TestRunPassesFiles(t *testing.T) {
+	t.Parallel()
 	r := newRun(t, startServer(t).URL(), `echo $(cat <&3) $(cat <&4)`)
 	for _, text := range []string{"three", "four"} {
 		read, write, err := os.Pipe()
@@ -147,6 +155,7 @@ func TestRunPassesFiles(t *testing.T) {
 
 // The guard's pipes are not for the command: it could keep them open.
 func TestRunKeepsPipes(t *testing.T) {
+	t.Parallel()
 	r := startRun(t, startServer(t).URL(), note("guard", "$PPID")+note("pid", "$$")+idle)
 	pid, guard := r.pid("pid"), r.pid("guard")
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", guard))

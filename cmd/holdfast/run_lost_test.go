@@ -12,6 +12,7 @@ import (
 
 // Somebody deletes the key: the command is asked to stop, and has time to.
 func TestRunLost(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
@@ -28,6 +29,7 @@ func TestRunLost(t *testing.T) {
 // One that does not want to stop is made to, with all its group. A stopped one
 // gets the TERM too.
 func TestRunLostStubborn(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap '' TERM\n(trap '' TERM; "+note("child", "$PPID")+idle+") &\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
@@ -38,6 +40,7 @@ func TestRunLostStubborn(t *testing.T) {
 }
 
 func TestRunLostWhileStopped(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "6s")
 	pid := r.pid("pid")
@@ -53,6 +56,7 @@ func TestRunLostWhileStopped(t *testing.T) {
 
 // The server is gone for good: the command ends in time, without an answer.
 func TestRunServerGone(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
 	pid := r.pid("pid")
@@ -67,6 +71,7 @@ func TestRunServerGone(t *testing.T) {
 
 // A command that lives longer than the ttl is renewed.
 func TestRunRenews(t *testing.T) {
+	t.Parallel()
 	r := startRun(t, startServer(t).URL(), "sleep 9; exit 5", "--ttl", "4s")
 	r.wantExit(5)
 	if got := r.stderr.String(); strings.Contains(got, "holdfast:") {

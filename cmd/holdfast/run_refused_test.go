@@ -12,6 +12,7 @@ import (
 // A bounded wait for a free name that Redis refuses to give, as its memory is full, does
 // not say that another holds it, whatever -E is. It does if another holds it.
 func TestRunExitRefusedWait(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	holder := startRun(t, server.url(), note("pid", "$$")+idle, "--owner", "first")
 	holder.pid("pid")

@@ -23,6 +23,7 @@ func (r *runner) stays() {
 // Readers run side by side; a writer waits for all of them, and a reader that comes
 // after it waits for the writer.
 func TestRunShared(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t).url()
 	a := startRun(t, url, going, "-s", "--owner", "a")
 	a.pid("pid")
@@ -55,6 +56,7 @@ func TestRunShared(t *testing.T) {
 // Of two permits the third waits, whoever wants both waits for both, and nobody
 // overtakes it.
 func TestRunPermits(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t).url()
 	a := startRun(t, url, going, "--of", "2", "--owner", "a")
 	a.pid("pid")
@@ -120,6 +122,7 @@ func TestRunSharedFrozen(t *testing.T) {
 
 // One that is frozen while it waits keeps the others for a claim window, not longer.
 func TestRunSharedFrozenWhileWaiting(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t).url()
 	a := startRun(t, url, going, "-s")
 	a.pid("pid")
@@ -160,6 +163,7 @@ func TestRunSharedLost(t *testing.T) {
 
 // A signal ends the wait, and the queue is empty.
 func TestRunSharedSignal(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	a := startRun(t, server.url(), going, "-x")
 	a.pid("pid")
@@ -174,6 +178,7 @@ func TestRunSharedSignal(t *testing.T) {
 // With -v the place in the line is told as for a mutex; a holder of a shared kind is
 // never recalled.
 func TestRunSharedTellsEvents(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t).url()
 	a := startRun(t, url, going, "-s", "-v", "--owner", "a")
 	a.pid("pid")

@@ -13,6 +13,7 @@ import (
 // On a terminal there is one line about the wait, kept up to date, cut to the
 // width of the terminal and taken away when the wait is over.
 func TestRunStatusLine(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	holder := startRun(t, server.URL(), note("pid", "$$")+idle, "--owner", "ci-7")
 	holder.pid("pid")
@@ -38,6 +39,7 @@ func TestRunStatusLine(t *testing.T) {
 // A command can read from the terminal, although its group is not the one in the
 // foreground; what ctrl-C sends to that one, reaches it once.
 func TestRunOnTerminal(t *testing.T) {
+	t.Parallel()
 	terminal, keys, screen := openTerminal(t, 100)
 	r := newRun(t, startServer(t).URL(), "trap 'exit 40' INT\nread line\necho got $line\n"+note("pid", "$$")+idle)
 	r.Stdin, r.Stdout, r.Stderr = terminal, terminal, terminal
@@ -96,6 +98,7 @@ func openTerminal(t *testing.T, width uint16) (inner, keys *os.File, shown *lock
 // At 80 columns the line shows the place, and the estimate that the journal of the name
 // allows: the usual hold of one waiter before us.
 func TestRunStatusLineEstimates(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	for range 3 {
 		startRun(t, server.URL(), "true").wantExit(0)

@@ -42,6 +42,7 @@ func (r *runner) says(want string) {
 
 // With -v a holder is told of a recall, and a waiter of its place and its grant.
 func TestRunTellsEvents(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	first := startRun(t, server.URL(), note("pid", "$$")+idle, "-v", "--owner", "first", "--ttl", "4s")
 	first.pid("pid")
@@ -58,6 +59,7 @@ func TestRunTellsEvents(t *testing.T) {
 // A lease that is lost is told at once with -v, while the command still has its
 // grace.
 func TestRunTellsLoss(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap '' TERM\n"+note("pid", "$$")+idle, "-v", "--ttl", "3s", "--grace", "1s")
 	r.pid("pid")
@@ -69,6 +71,7 @@ func TestRunTellsLoss(t *testing.T) {
 
 // An outage is told once, and what it cost.
 func TestRunTellsOutage(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), "trap 'exit 5' TERM\n"+note("pid", "$$")+idle, "--ttl", "30s")
 	r.pid("pid")
@@ -83,6 +86,7 @@ func TestRunTellsOutage(t *testing.T) {
 // A frozen Redis is told of before the command is stopped, although nothing has
 // failed by then: an answer is late.
 func TestRunTellsSilence(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "6s", "--grace", "1s")
 	r.pid("pid")
@@ -93,6 +97,7 @@ func TestRunTellsSilence(t *testing.T) {
 
 // A Redis that thaws in time costs nothing, and that it is back is told.
 func TestRunTellsFrozenServer(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), note("pid", "$$")+idle, "--ttl", "20s", "--grace", "1s")
 	r.pid("pid")
@@ -108,6 +113,7 @@ func TestRunTellsFrozenServer(t *testing.T) {
 // When Redis is gone at the end, that is one line, and the exit code is the
 // command's own.
 func TestRunServerGoneAtTheEnd(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	r := startRun(t, server.url(), note("pid", "$$")+"while [ ! -e stop ]; do sleep 0.02; done; exit 5", "--ttl", "60s")
 	r.pid("pid")
@@ -123,6 +129,7 @@ func TestRunServerGoneAtTheEnd(t *testing.T) {
 // A server that answers nothing within the wait is unreachable, and never "held":
 // nobody knows. Whether it stops to answer before the wait or within it.
 func TestRunServerPaused(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do(t, "SET", "holdfast:job", "somebody", "PX", "600000")
 	waiting := startRun(t, server.url(), "touch ran", "-w", "4s")
@@ -149,6 +156,7 @@ func TestRunServerPaused(t *testing.T) {
 
 // Redis gone while standing in line: told once, then exit 69.
 func TestRunServerGoneWhileWaiting(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	server.do(t, "SET", "holdfast:job", "somebody", "PX", "600000")
 	r := startRun(t, server.url(), "touch ran", "--ttl", "4s")

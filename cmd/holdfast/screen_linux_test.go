@@ -8,6 +8,7 @@ import (
 
 // Colours are for terminals, and for those who do not mind them.
 func TestColours(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	for _, test := range []struct {
 		env  string

@@ -12,6 +12,7 @@ import (
 
 // serve gives its metrics and the inventory of Redis at /metrics, with what others hold.
 func TestServeMetrics(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -115,6 +115,7 @@ func event(t *testing.T, events <-chan string, kind string) map[string]any {
 // A server that is killed, kill -9, frees what its streams hold after their ttl, and not before; tokens
 // rise, and a lease by request goes on by another server.
 func TestServeKilled(t *testing.T) {
+	t.Parallel()
 	redis := startRedis(t)
 	a, b := startServe(t, redis.url()), startServe(t, redis.url())
 	status, lease := a.ask("POST", "/v1/leases", `{"name": "kept", "ttl": "1m"}`)
@@ -148,6 +149,7 @@ func TestServeKilled(t *testing.T) {
 
 // A server that ends tells its streams, and releases what they held: the next has it at once.
 func TestServeEnds(t *testing.T) {
+	t.Parallel()
 	redis := startRedis(t)
 	a, b := startServe(t, redis.url()), startServe(t, redis.url())
 	if r, err := http.Get(a.url + "/"); err != nil || r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
@@ -169,6 +171,7 @@ func TestServeEnds(t *testing.T) {
 
 // What it locks stands in the journal, unless that is not wanted.
 func TestServeWritesTheJournal(t *testing.T) {
+	t.Parallel()
 	for flags, want := range map[string]int64{"": 1, "--no-journal": 0} {
 		server := startServer(t)
 		s := startServe(t, server.URL(), strings.Fields(flags)...)
@@ -186,6 +189,7 @@ func TestServeWritesTheJournal(t *testing.T) {
 
 // A lease by request is shown as one that no process renews, also when little is left of it.
 func TestServeLeaseIsShown(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	s := startServe(t, server.URL())
 	if status, answer := s.ask("POST", "/v1/leases", `{"name": "n", "ttl": "1m", "owner": "ci"}`); status != http.StatusCreated {
@@ -204,6 +208,7 @@ func TestServeLeaseIsShown(t *testing.T) {
 
 // While Redis is frozen requests are answered 503, soon, and afterwards as before.
 func TestServeWithoutRedis(t *testing.T) {
+	t.Parallel()
 	redis := startRedis(t)
 	s := startServe(t, redis.url())
 	if status, answer := s.ask("POST", "/v1/leases", `{"name": "n"}`); status != http.StatusCreated {

@@ -56,6 +56,7 @@ func issued(t *testing.T) (cert, key string, parsed *x509.Certificate) {
 
 // With a certificate and its key it serves HTTPS; with another's key it does not begin.
 func TestServeTLS(t *testing.T) {
+	t.Parallel()
 	cert, key, parsed := issued(t)
 	s := startServe(t, startServer(t).URL(), "--tls-cert", cert, "--tls-key", key)
 	roots := x509.NewCertPool()

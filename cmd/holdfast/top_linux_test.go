@@ -15,6 +15,7 @@ import (
 // On a terminal top draws, looks at a name by enter, and gives the screen back by q.
 // What a name or label has in it never reaches the terminal.
 func TestTopOnTerminal(t *testing.T) {
+	t.Parallel()
 	server := startServer(t)
 	client := holdfast.New(server, &holdfast.Options{Owner: "web-1:7", TTL: time.Minute})
 	t.Cleanup(func() { client.Close() })

@@ -100,6 +100,7 @@ func (w *watcher) ended(t *testing.T) *os.ProcessState {
 // What happens is shown as it happens, for those names that are asked for; ctrl-C
 // ends it, and is no failure.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	w := startWatch(t, "x:")
 	w.writer.Note(journal.Entry{Event: journal.Skipped, Name: "other"})
 	w.writer.Note(journal.Entry{Event: journal.Granted, Name: "x:1", Kind: holdfast.KindMutex, Token: 42, Waited: time.Second})
@@ -118,6 +119,7 @@ func TestWatch(t *testing.T) {
 
 // A line of JSON for each entry.
 func TestWatchJSON(t *testing.T) {
+	t.Parallel()
 	w := startWatch(t, "-o", "json")
 	w.writer.Note(journal.Entry{Event: journal.Ended, Name: "n", Token: 42, Held: time.Second, Code: 3})
 	var e struct {
@@ -132,6 +134,7 @@ func TestWatchJSON(t *testing.T) {
 
 // It ends when nobody reads what it prints, also when there is nothing to print.
 func TestWatchWithoutReader(t *testing.T) {
+	t.Parallel()
 	w := startWatch(t)
 	_ = w.out.Close()
 	if state := w.ended(t); state.ExitCode() != 0 {
