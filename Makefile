@@ -7,13 +7,13 @@ FUZZTIME = 20s
 PART     = $(shell echo $$((0x$$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0) % 90)))
 
 # What make test runs: all packages but those of the lab, and of these the ones named
-# here. make test-all runs the rest. Those that measure, or search all states, run
+# here. make test-all runs the rest. Those that measure, search or need much run
 # without the race detector.
 LAB      = github.com/holdfast-go/holdfast/internal/lab
 WORK     = $(shell go list work)
 ROOT     = $(shell go list ./...)
 TESTED   = $(filter-out $(LAB)/%,$(WORK)) $(filter $(addprefix $(LAB)/,client drivers guide guide/% journaled promises redistest waiting),$(WORK))
-UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% model model/% verify),$(WORK))
+UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% many model model/% verify),$(WORK))
 
 VERSION  = $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 

@@ -21,7 +21,7 @@ import (
 // each early or late by as much again: a tenth of the period. Each tick begins once. A start
 // may be 0.6 s later than that by a standstill of this machine; then all is played again.
 func TestRunEvery(t *testing.T) {
-	t.Parallel()
+	// Not beside other tests: it looks at the clock.
 	const period, ticks = 2 * time.Second, 12
 	server := startRedis(t)
 	for try := range 5 {

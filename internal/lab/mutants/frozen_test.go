@@ -22,7 +22,7 @@ var frozenMutants = []mutant{
 		edits: []string{"\"wait\", itoa(t.score)", "\"wait\", \"0\""}},
 	{guard: "frozen: inspect reads the token", file: "internal/script/mutex/inspect.lua", name: "TestFrozenIsInspected",
 		edits: []string{"string.match(redis.call('GET', fence) or '0', '^[^ ]*')", "redis.call('GET', fence) or '0'"}},
-	{guard: "frozen: a crowd reads the token", file: "internal/script/mutex/lock_batch.lua", pkg: "./internal/lab/client", name: "TestCrowdIsLockAndUnlock",
+	{guard: "frozen: a crowd reads the token", file: "internal/script/mutex/lock_batch.lua", pkg: "./internal/lab/many", name: "TestCrowdIsLockAndUnlock",
 		edits: []string{" or tonumber(string.match(stored, '^(%d+) [%w_-]+$'))", ""}},
 	{guard: "frozen: H tells who let its time end", file: "internal/script/part/shared_survey_queue.lua", name: "TestFrozenCostsOneWindow",
 		edits: []string{"local silent = absent(live)", "local silent"}},

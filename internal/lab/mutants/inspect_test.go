@@ -3,11 +3,11 @@ package mutants
 // inspectMutants are the guards of what is said of a name: of Survey, Diagnose and
 // Details.
 var inspectMutants = []mutant{
-	{guard: "within: a driver has its time, however soon the caller leaves", file: "internal/call/call.go", pkg: "./internal/lab/client", name: "TestHastyCallers",
+	{guard: "within: a driver has its time, however soon the caller leaves", file: "internal/call/call.go", pkg: "./internal/lab/many", name: "TestHastyCallers",
 		edits: []string{"\t\tctx, cancel := ForDriver(ctx, life)\n\t\tdefer cancel()\n", ""}},
-	{guard: "within: so has the driver of a node", file: "quorum_inspect.go", pkg: "./internal/lab/client", name: "TestHastyCallersOfAQuorum",
+	{guard: "within: so has the driver of a node", file: "quorum_inspect.go", pkg: "./internal/lab/many", name: "TestHastyCallersOfAQuorum",
 		edits: []string{"call.ForDriver(ctx, q.c.ctx)\n\t\t\tdefer cancel()\n", "context.WithCancel(ctx)\n\t\t\tdefer cancel()\n\t\t\t_ = call.ForDriver\n"}},
-	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab/client", name: "TestHastyCallers",
+	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab/many", name: "TestHastyCallers",
 		edits: []string{"context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)", "context.WithTimeout(ctx, pageTimeout)"}},
 	{guard: "within: what goes on behind its caller ends with the Client", file: "internal/call/call.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",
 		edits: []string{"context.AfterFunc(life, cancel)", "context.AfterFunc(context.Background(), cancel)"}},

@@ -104,7 +104,7 @@ var mutants = []mutant{
 		edits: []string{"PipelineMultiplex:   -1", "PipelineMultiplex:   1"}},
 	{guard: "rueidis: a client that reads from replicas subscribes on the master", file: "rueidisstore/follow.go", pkg: "./internal/lab/drivers", name: "TestDriverSubscribesOnTheMaster",
 		edits: []string{"len(nodes) == 1 {", "true {"}},
-	{guard: "rule 10: WAIT on the connection of the calls", file: "rueidisstore/wait.go", pkg: "./internal/lab/client", name: "TestDriverEvalWait",
+	{guard: "rule 10: WAIT on the connection of the calls", file: "rueidisstore/wait.go", pkg: "./internal/lab/many", name: "TestDriverEvalWait",
 		edits: []string{"replies := conn.DoMulti(ctx, commands...)", "last := len(commands) - 1\n\treplies := conn.DoMulti(ctx, commands[:last]...)\n\tother, done := s.client.Dedicate()\n\tdefer done()\n\treplies = append(replies, other.Do(ctx, commands[last]))"}},
 	{guard: "rule 10: WAIT takes a third of the life", file: "replicas.go", name: "TestWaitIsShort",
 		edits: []string{"Sub(now)/3)", "sub(now))"}},

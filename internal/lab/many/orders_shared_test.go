@@ -1,4 +1,4 @@
-package client_test
+package many_test
 
 import (
 	"errors"

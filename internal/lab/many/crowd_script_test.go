@@ -1,6 +1,6 @@
 //go:build unix
 
-package client_test
+package many_test
 
 import (
 	"fmt"

@@ -1,6 +1,8 @@
 //go:build unix
 
-package client_test
+// Package many_test tests what takes many: callers, readers, replicas, random calls of a
+// script beside the calls that it stands for.
+package many_test
 
 import (
 	"context"
