@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Cluster is a Redis Cluster of masters only.
+// Cluster is a Redis Cluster of masters only. How slots move stands in cluster_move.go.
 type Cluster []*redistest.Server
 
 // URL names all nodes.

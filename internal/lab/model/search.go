@@ -49,6 +49,7 @@ func Search[S comparable](m Model[S], limits Limits) Result {
 	return r
 }
 
+// search: How a path is printed stands in trace.go.
 type search[S comparable] struct {
 	model  Model[S]
 	limits Limits

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // Options say how a server differs from the plain one, which keeps nothing on
@@ -76,4 +77,79 @@ func allPowerful(user, password string) string {
 
 func (s *Server) writeConfig(lines []string) error {
 	return os.WriteFile(s.file("redis.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+}
+
+// CommandStats says how often each command ran since the start or ResetStats,
+// by its name in lower case, subcommands as "config|get"; "total" is the sum.
+// What a script calls counts under its own name and in the total, so the
+// commands that clients sent are "evalsha", "eval" and what no script uses.
+// The look itself is not in it, but counts for the next one.
+func (s *Server) CommandStats() (map[string]int64, error) {
+	info, err := s.Do("INFO", "commandstats")
+	if err != nil {
+		return nil, err
+	}
+	calls := map[string]int64{"total": 0}
+	for line := range strings.Lines(info) {
+		name, values, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok || !strings.HasPrefix(name, "cmdstat_") {
+			continue
+		}
+		value, _, _ := strings.Cut(strings.TrimPrefix(values, "calls="), ",")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("redistest: commandstats line %q: %w", line, err)
+		}
+		calls[strings.TrimPrefix(name, "cmdstat_")] = n
+		calls["total"] += n
+	}
+	return calls, nil
+}
+
+// ResetStats sets the statistics to nought. (It counts itself: "config|resetstat"
+// is 1 afterwards.)
+func (s *Server) ResetStats() error {
+	_, err := s.Do("CONFIG", "RESETSTAT")
+	return err
+}
+
+// field finds name in the answer of INFO, empty if it is not there.
+func field(info, name string) string {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// Replicas gives a master so many replicas for the length of a test, and returns
+// when all are in sync.
+func Replicas(t testing.TB, master *Server, n int) []*Server {
+	t.Helper()
+	replicas := make([]*Server, n)
+	for i := range replicas {
+		replicas[i] = Start(t, Options{Config: []string{"repl-diskless-sync-delay 0"}})
+		replicas[i].Follow(t, master)
+	}
+	return replicas
+}
+
+// Follow makes the server a replica of a master, and returns when it is in sync
+// and the master counts on it.
+func (s *Server) Follow(t testing.TB, master *Server) {
+	t.Helper()
+	s.MustDo(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.port))
+	await(t, "the replica on "+s.Addr()+" is in sync", func() bool {
+		info, err := s.Do("INFO", "replication")
+		known, masterErr := master.Do("INFO", "replication")
+		return err == nil && masterErr == nil && field(info, "master_link_status") == "up" &&
+			strings.Contains(known, fmt.Sprintf("port=%d,state=online", s.port))
+	})
+}
+
+// Promote makes a replica a master.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.MustDo(t, "REPLICAOF", "NO", "ONE")
 }

@@ -9,6 +9,7 @@ import (
 )
 
 // process is one started process, known by its handle and never by name.
+// How it is ended stands in process_unix.go.
 type process struct {
 	cmd    *exec.Cmd
 	output lockedBuffer  // what it printed; the log is a file of its own

@@ -22,16 +22,6 @@ func Start(t testing.TB, options Options) *Server {
 	return s
 }
 
-// MustDo is Do for tests: an error ends the test.
-func (s *Server) MustDo(t testing.TB, args ...any) string {
-	t.Helper()
-	text, err := s.Do(args...)
-	if err != nil {
-		t.Fatalf("%v on %s: %v", args, s.Addr(), err)
-	}
-	return text
-}
-
 // keep closes the servers when the test ends.
 func keep(t testing.TB, servers ...*Server) {
 	t.Cleanup(func() {

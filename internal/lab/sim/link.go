@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
 var (
@@ -22,6 +22,7 @@ var (
 )
 
 // Link is one process and its way to the server: the Store of its Client.
+// Its subscriptions stand in subscription.go.
 type Link struct {
 	Client *holdfast.Client
 	Owner  string
@@ -232,9 +233,6 @@ func (l *Link) quiet() bool {
 	return l.silent || l.mute
 }
 
-// sleep lets time pass; false: the World is over.
-func (w *World) sleep(d time.Duration) bool { return Sleep(d, w.over) }
-
 // Sleep lets time pass, if it is more than none; false: all is over.
 func Sleep(d time.Duration, over <-chan struct{}) bool {
 	if d <= 0 {
@@ -248,35 +246,6 @@ func Sleep(d time.Duration, over <-chan struct{}) bool {
 	case <-over:
 		return false
 	}
-}
-
-// run lets the server run a call, alone, and looks at what it did.
-func (w *World) run(l *Link, call driver.Call) ([]string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.down {
-		return nil, errDown
-	}
-	if call.Script.Name == "replicas" { // the server inside has none
-		return []string{strconv.Itoa(len(w.replicas))}, nil
-	}
-	if call.Script.Name == "once_inspect" { // it speaks of no id, and changes nothing
-		return w.server.Eval(context.Background(), call)
-	}
-	if w.sharded {
-		call.Script = plain(call.Script)
-	}
-	calls := each(call)
-	for _, call := range calls {
-		w.Watch.before(call)
-	}
-	reply, err := w.server.Eval(context.Background(), call)
-	w.Log.Ran(time.Since(w.began), l.Owner, call.Script.Name, call.Keys, call.Args, reply, err)
-	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(about(call)), briefs(reply), err)
-	for i, call := range calls {
-		w.Watch.after(call, answerTo(calls, i, reply))
-	}
-	return reply, err
 }
 
 // EvalAll sends the calls in their order; each fares as it may, and the answers come
@@ -335,4 +304,132 @@ func briefs(reply []string) []string {
 		short[i] = brief(s)
 	}
 	return short
+}
+
+// Pause is SIGSTOP, and SIGCONT later: meanwhile the process sends and hears
+// nothing, its clock stands still, and it believes what it did. Then all that
+// came meanwhile is there at once.
+func (l *Link) Pause(d time.Duration) {
+	w := l.world
+	w.mu.Lock()
+	if l.dead || l.resumed != nil {
+		w.mu.Unlock()
+		return
+	}
+	resumed := make(chan struct{})
+	l.resumed = resumed
+	l.pauses = append(l.pauses, [2]time.Time{time.Now()})
+	l.stopped.Store(int64(l.now()) + 1)
+	w.note("%s is paused", l.Owner)
+	w.mu.Unlock()
+	w.sleep(d)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note("%s goes on", l.Owner)
+	l.pauses[len(l.pauses)-1][1] = time.Now()
+	l.stopped.Store(0)
+	l.resumed = nil
+	for name := range w.Watch.names {
+		w.Watch.check(name)
+	}
+	close(resumed)
+}
+
+// paused reports whether the process stands still.
+func (l *Link) paused() bool { return l.stopped.Load() != 0 }
+
+// awake waits until the process runs; false: all is over, or done is.
+func (l *Link) awake(done <-chan struct{}) bool {
+	for {
+		l.world.mu.Lock()
+		resumed := l.resumed
+		l.world.mu.Unlock()
+		if resumed == nil {
+			return true
+		}
+		select {
+		case <-resumed:
+		case <-done:
+			return false
+		case <-l.world.over:
+			return false
+		}
+	}
+}
+
+// now is the clock of the process.
+func (l *Link) now() time.Duration {
+	if at := l.stopped.Load(); at != 0 {
+		return time.Duration(at - 1)
+	}
+	return time.Duration(float64(time.Since(l.world.began))*l.rate) + time.Duration(l.ahead.Load())
+}
+
+// OneWay loses, for a while, all that the process sends, or all that is sent to
+// it.
+func (l *Link) OneWay(out bool, d time.Duration) {
+	set := func(on bool) {
+		l.world.mu.Lock()
+		defer l.world.mu.Unlock()
+		if l.world.note("%s one-way out=%v %v", l.Owner, out, on); out {
+			l.mute = on
+		} else {
+			l.deaf = on
+		}
+	}
+	set(true)
+	l.world.sleep(d)
+	set(false)
+}
+
+// Sever ends all connections of the process: requests on their way are not read,
+// answers on theirs do not come, and it is told so.
+func (l *Link) Sever() {
+	l.world.mu.Lock()
+	l.world.note("all connections of %s are cut", l.Owner)
+	l.severed++
+	l.world.mu.Unlock()
+	l.cut()
+}
+
+// epoch counts the times that the connections were cut.
+func (l *Link) epoch() int {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return l.severed
+}
+
+// unheard reports whether nothing comes to the process at present; quiet, whether
+// nothing comes from it.
+func (l *Link) unheard() bool {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return l.silent || l.deaf
+}
+
+// EvalWait sends the calls side by side, each with a WAIT behind it; the answers
+// come together, with the number of the worst.
+func (l *Link) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
+	results := make([]driver.Result, len(calls))
+	acked := make(chan int)
+	for i, call := range calls {
+		go func() {
+			o := l.send(ctx, call, timeout, func(master int) (int, error) { return l.world.acknowledged(master, replicas, timeout) })
+			results[i] = driver.Result{Reply: o.reply, Err: o.err}
+			acked <- o.acked
+		}()
+	}
+	least := <-acked
+	for range len(calls) - 1 {
+		least = min(least, <-acked)
+	}
+	return results, least, nil
+}
+
+// Seam gives the process a clock and chances of its own.
+func (l *Link) Seam() clock.Seam {
+	return clock.Seam{
+		Now:    l.now,
+		Random: l.random.Uint64,
+	}
 }

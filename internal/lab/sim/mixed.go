@@ -7,8 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"slices"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/script"
 )
 
 // NewMixedStory is a story in which every primitive takes part, each at names
@@ -33,7 +36,7 @@ const (
 func isShared(name string) bool { return name == "rw" || name == "sem" }
 
 // mutexes are the names that a mutex, an election and a Multi may lock.
-func (s *Story) mutexes() (names []string) {
+func mutexes(s *Story) (names []string) {
 	for _, name := range s.names {
 		if !isShared(name) && name != jobName {
 			names = append(names, name)
@@ -46,7 +49,7 @@ func (s *Story) mutexes() (names []string) {
 func (c *caller) onceMixed(name string) {
 	switch n := c.random.IntN(8); {
 	case isShared(name):
-		c.onceShared(name)
+		onceShared(c, name)
 	case name == jobName:
 		c.onceJob(name)
 	case n == 0:
@@ -78,7 +81,7 @@ func (c *caller) onceElected(name string) {
 		_, err := election.Leader(ctx)
 		c.did("Leader", err)
 		if err != nil {
-			c.allow("Leader", err, holdfast.ErrUnreachable)
+			allow(c, "Leader", err, holdfast.ErrUnreachable)
 		}
 	}
 	h := c.story.Watch.Called(c.link, name)
@@ -108,7 +111,7 @@ func (c *caller) onceJob(name string) {
 	err := c.link.Client.Once(context.Background(), name, interval, func(ctx context.Context, lease *holdfast.Lease) error {
 		granted = true
 		s.Watch.Granted(h, lease)
-		s.ran(h)
+		ran(s, h)
 		select {
 		case <-time.After(work):
 		case <-ctx.Done():
@@ -134,7 +137,7 @@ func (c *caller) onceJob(name string) {
 
 // ran checks that no two runs are nearer than the interval, where nothing was
 // lost or taken: counted from the calls, which come before their grants.
-func (s *Story) ran(h *Held) {
+func ran(s *Story, h *Held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.Watch.name(jobName).lost.IsZero() && s.stepped.Load() == 0 && s.masters == 0 && !h.Process.paused() && !h.Process.dead
@@ -164,7 +167,7 @@ func (c *caller) write(h *Held, lease *holdfast.Lease) {
 	case err == nil && strings.Join(reply, "") != "written":
 		c.story.Watch.Broken("Eval: token %d of %s wrote after a newer one", lease.Token(), h.name)
 	case err != nil && !errors.As(err, &said):
-		c.allow("Eval", err, holdfast.ErrLost)
+		allow(c, "Eval", err, holdfast.ErrLost)
 	}
 }
 
@@ -197,4 +200,108 @@ func ending(err error) string {
 		return "another error"
 	}
 	return "done"
+}
+
+const multiLock, crowd = "multi_lock", "lock_batch"
+
+// each are the calls that a call is to the watch: a lock of several names is one
+// of each, a crowd a lock or an unlock of each.
+func each(call driver.Call) (calls []driver.Call) {
+	switch call.Script.Name {
+	case multiLock:
+	case crowd:
+		n := len(call.Keys) / 3
+		for i, one := range inCrowd(call.Args) {
+			one.Keys = []string{call.Keys[2*i], call.Keys[2*i+1], call.Keys[2*n+i]}
+			calls = append(calls, one)
+		}
+		return calls
+	default:
+		return []driver.Call{call}
+	}
+	for keys := range slices.Chunk(call.Keys, 3) {
+		calls = append(calls, driver.Call{Script: call.Script, Keys: keys, Args: call.Args[len(calls):]})
+	}
+	return calls
+}
+
+// inCrowd are the locks and unlocks that a crowd with such arguments does, without keys.
+func inCrowd(args []string) (calls []driver.Call) {
+	for one := range slices.Chunk(args[1:], 2) {
+		c := driver.Call{Script: script.Lock, Args: []string{one[0], args[0]}}
+		if one[1] == "" {
+			c = driver.Call{Script: script.Unlock, Args: one[:1]}
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// answerTo is what the answer says to one of these calls.
+func answerTo(calls []driver.Call, i int, reply []string) []string {
+	if len(reply) != len(calls) {
+		return reply
+	}
+	return reply[i : i+1]
+}
+
+// Belief is what a holder believes of one name.
+type Belief interface {
+	Token() int64
+	Err() error
+	Remaining() time.Duration
+}
+
+// ofSeveral is a lease of several names as that of one.
+type ofSeveral struct {
+	*holdfast.MultiLease
+	name string
+}
+
+func (o ofSeveral) Token() int64 { return o.MultiLease.Token(o.name) }
+
+// onceSeveral asks for all names, in an order of its own.
+func (c *caller) onceSeveral() {
+	s := c.story
+	names := mutexes(s)
+	c.random.Shuffle(len(names), func(i, k int) { names[i], names[k] = names[k], names[i] })
+	multi := c.link.Client.Multi(names...)
+	held := make([]*Held, len(names))
+	for i, name := range names {
+		held[i] = s.Watch.Called(c.link, name)
+	}
+	var lease *holdfast.MultiLease
+	var err error
+	ctx := context.Background()
+	switch n := c.random.IntN(6); {
+	case n <= 1:
+		lease, err = multi.TryLock(ctx)
+	case n == 2:
+		limited, cancel := context.WithTimeout(ctx, c.some(50*time.Millisecond))
+		lease, err = multi.Lock(limited)
+		cancel()
+	default:
+		lease, err = multi.Lock(ctx)
+	}
+	c.did("Multi", err)
+	if err != nil {
+		for _, h := range held {
+			s.Watch.Leaves(h)
+		}
+		c.refused(err)
+		return
+	}
+	for i, h := range held {
+		s.Watch.Granted(h, ofSeveral{lease, names[i]})
+	}
+	select {
+	case <-time.After(c.some(20 * time.Millisecond)):
+	case <-lease.Done():
+	}
+	for _, h := range held {
+		s.Watch.Leaves(h)
+	}
+	if err := lease.Release(); err != nil && !errors.Is(err, holdfast.ErrLost) && !errors.Is(err, holdfast.ErrUnknown) {
+		s.Watch.Broken("Release of several says %v", err)
+	}
 }

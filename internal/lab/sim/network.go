@@ -63,6 +63,7 @@ func gains(script string, args []string) string {
 }
 
 // Fate is what becomes of a step. The zero Fate is an instant, perfect network.
+// Its names stand in tally.go.
 type Fate struct {
 	Out  time.Duration // until it arrives: at the server, or a push at the process
 	Back time.Duration // until the answer arrives

@@ -15,36 +15,32 @@ type ordering struct {
 	given sync.WaitGroup // orders under way
 }
 
-// Order makes a story in which holders are also asked to stop, stolen from, and
-// give their leases to one another.
-func (s *Story) Order() { s.orders.on = true }
-
 // meddle does, now and then, what happens to a holder beside its work. It tells
 // whether the caller has nothing more to do with its lease.
-func (c *caller) meddle(h *Held, lease *holdfast.Lease) (done bool) {
+func meddle(c *caller, h *Held, lease *holdfast.Lease) (done bool) {
 	s := c.story
 	other := s.links[c.random.IntN(len(s.links))]
 	switch n := c.random.IntN(10); {
 	case n == 0:
 		err := lease.EnsureHeld(context.Background())
 		if c.did("EnsureHeld", err); err != nil {
-			c.allow("EnsureHeld", err, holdfast.ErrLost)
+			allow(c, "EnsureHeld", err, holdfast.ErrLost)
 		}
 	case n == 2 && !isShared(h.name):
 		after, work := c.some(20*time.Millisecond), c.some(50*time.Millisecond)
-		s.orders.given.Go(func() { c.takeAway(other, h.name, after, work) })
+		s.orders.given.Go(func() { takeAway(c, other, h.name, after, work) })
 	case n <= 3 && !isShared(h.name):
 		after := c.some(20 * time.Millisecond)
-		s.orders.given.Go(func() { c.order(other, h.name, n == 1, after) })
+		s.orders.given.Go(func() { orderBy(c, other, h.name, n == 1, after) })
 	case n == 4 && !isShared(h.name) && !h.stays:
-		c.giveAway(h, lease, other)
+		giveAway(c, h, lease, other)
 		return true
 	}
 	return false
 }
 
-// order revokes or steals, from whoever holds the name after a while.
-func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
+// orderBy revokes or steals, from whoever holds the name after a while.
+func orderBy(c *caller, by *Link, name string, steal bool, after time.Duration) {
 	if !c.story.sleep(after) {
 		return
 	}
@@ -61,12 +57,12 @@ func (c *caller) order(by *Link, name string, steal bool, after time.Duration) {
 	}
 	c.did(map[bool]string{true: "Steal", false: "Revoke"}[steal], err)
 	if err != nil {
-		c.allow("an order", err, holdfast.ErrTenure)
+		allow(c, "an order", err, holdfast.ErrTenure)
 	}
 }
 
 // takeAway steals the name from its holder after a while, and works under it.
-func (c *caller) takeAway(l *Link, name string, after, work time.Duration) {
+func takeAway(c *caller, l *Link, name string, after, work time.Duration) {
 	s := c.story
 	if !s.sleep(after) {
 		return
@@ -82,7 +78,7 @@ func (c *caller) takeAway(l *Link, name string, after, work time.Duration) {
 	c.did("Mutex.Steal", err)
 	if err != nil {
 		s.Watch.Leaves(h)
-		c.allow("Mutex.Steal", err, holdfast.ErrTenure)
+		allow(c, "Mutex.Steal", err, holdfast.ErrTenure)
 		return
 	}
 	s.Watch.Granted(h, lease)
@@ -92,13 +88,13 @@ func (c *caller) takeAway(l *Link, name string, after, work time.Duration) {
 }
 
 // giveAway exports a lease; the process itself and another try to adopt it.
-func (c *caller) giveAway(h *Held, lease *holdfast.Lease, other *Link) {
+func giveAway(c *caller, h *Held, lease *holdfast.Lease, other *Link) {
 	s := c.story
 	s.Watch.Leaves(h)
 	text, err := lease.Export()
 	c.did("Export", err)
 	if err != nil {
-		c.allow("Export", err, holdfast.ErrLost)
+		allow(c, "Export", err, holdfast.ErrLost)
 		_ = lease.Release()
 		return
 	}
@@ -108,7 +104,7 @@ func (c *caller) giveAway(h *Held, lease *holdfast.Lease, other *Link) {
 		wait, work := c.some(10*time.Millisecond), c.some(50*time.Millisecond)
 		adopters.Go(func() {
 			if s.sleep(wait) {
-				got[i] = c.takeOver(l, h.name, text, work)
+				got[i] = takeOver(c, l, h.name, text, work)
 			}
 		})
 	}
@@ -122,7 +118,7 @@ func (c *caller) giveAway(h *Held, lease *holdfast.Lease, other *Link) {
 }
 
 // takeOver adopts and works for a while.
-func (c *caller) takeOver(l *Link, name, text string, work time.Duration) bool {
+func takeOver(c *caller, l *Link, name, text string, work time.Duration) bool {
 	s := c.story
 	h := s.Watch.Called(l, name)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -131,7 +127,7 @@ func (c *caller) takeOver(l *Link, name, text string, work time.Duration) bool {
 	c.did("Adopt", err)
 	if err != nil {
 		s.Watch.Leaves(h)
-		c.allow("Adopt", err, holdfast.ErrLost)
+		allow(c, "Adopt", err, holdfast.ErrLost)
 		return false
 	}
 	s.Watch.Granted(h, lease)
@@ -142,7 +138,7 @@ func (c *caller) takeOver(l *Link, name, text string, work time.Duration) bool {
 }
 
 // allow checks that an error is one of those that are promised.
-func (c *caller) allow(what string, err, also error) {
+func allow(c *caller, what string, err, also error) {
 	for _, want := range []error{also, holdfast.ErrUnreachable, holdfast.ErrTooSlow, context.DeadlineExceeded} {
 		if errors.Is(err, want) {
 			return

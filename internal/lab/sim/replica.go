@@ -1,13 +1,10 @@
 package sim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/holdfast-go/holdfast/driver"
 )
 
 // replica is a server that copies the master. One that is not frozen has all
@@ -160,23 +157,4 @@ func (w *World) acknowledged(master, want int, timeout time.Duration) (acked int
 			return 0, errFailover
 		}
 	}
-}
-
-// EvalWait sends the calls side by side, each with a WAIT behind it; the answers
-// come together, with the number of the worst.
-func (l *Link) EvalWait(ctx context.Context, calls []driver.Call, replicas int, timeout time.Duration) ([]driver.Result, int, error) {
-	results := make([]driver.Result, len(calls))
-	acked := make(chan int)
-	for i, call := range calls {
-		go func() {
-			o := l.send(ctx, call, timeout, func(master int) (int, error) { return l.world.acknowledged(master, replicas, timeout) })
-			results[i] = driver.Result{Reply: o.reply, Err: o.err}
-			acked <- o.acked
-		}()
-	}
-	least := <-acked
-	for range len(calls) - 1 {
-		least = min(least, <-acked)
-	}
-	return results, least, nil
 }

@@ -62,16 +62,6 @@ func (p Part) Lock(ctx context.Context, l *Link, name string, try bool) (*holdfa
 	return rw.RLock(ctx)
 }
 
-// CalledFor is Called for a part of a shared kind.
-func (w *Watch) CalledFor(l *Link, name string, p Part) *Held {
-	h := w.Called(l, name)
-	w.world.mu.Lock()
-	defer w.world.mu.Unlock()
-	h.part = p
-	_, w.name(name).capacity = p.weighs()
-	return h
-}
-
 // Light is added to the end of the time of who weighs 1; see docs/shared.md.
 const Light = 1 << 52
 
@@ -94,7 +84,7 @@ func (n *watched) rises(h *Held, token int64) bool {
 
 // checkShared is check of a shared kind: together the holders never have more
 // than the capacity, and each stands in H for longer than it believes.
-func (w *Watch) checkShared(name string, n *watched) {
+func checkShared(w *Watch, name string, n *watched) {
 	var used int64
 	who := ""
 	for _, h := range n.leases {
@@ -102,7 +92,7 @@ func (w *Watch) checkShared(name string, n *watched) {
 			continue
 		}
 		if h.Lease.Token() <= n.limit { // it was lost with the server's data
-			if w.inH(name, h) != "" {
+			if inH(w, name, h) != "" {
 				continue // a late duplicate has made it anew
 			}
 			if left := time.Since(n.lost); left > h.Process.TTL*102/100 {
@@ -113,20 +103,11 @@ func (w *Watch) checkShared(name string, n *watched) {
 		weight := h.weighs()
 		used += weight
 		who += fmt.Sprintf(" %s (token %d, weight %d)", h.Process.Owner, h.Lease.Token(), weight)
-		w.compareShared(name, h)
+		compareShared(w, name, h)
 	}
 	if used > n.capacity {
 		w.broken("S1: more than the capacity %d of %s is held:%s", n.capacity, name, who)
 	}
-}
-
-// Smaller notes that a holder is about to make its part smaller: from now on it uses no
-// more than that.
-func (w *Watch) Smaller(h *Held, p Part) {
-	w.world.mu.Lock()
-	defer w.world.mu.Unlock()
-	w.check(h.name)
-	h.parts = append(h.parts, partAt{p, time.Now()})
 }
 
 // partAt is a smaller part, and since when the holder uses no more.
@@ -146,7 +127,7 @@ func (h *Held) weighs() (weight int64) {
 }
 
 // becomes notes by which id a renewal replaces the former ones.
-func (w *Watch) becomes(name, id string, former []string) {
+func becomes(w *Watch, name, id string, former []string) {
 	for _, h := range w.name(name).leases {
 		if slices.Contains(former, h.tenure) && !slices.Contains(h.newer, id) {
 			h.newer = append(h.newer, id)
@@ -156,7 +137,7 @@ func (w *Watch) becomes(name, id string, former []string) {
 
 // inH is the score of a holder in H; empty: it does not stand there. Of several ids the
 // newest counts: a late duplicate may have made a former one anew.
-func (w *Watch) inH(name string, h *Held) string {
+func inH(w *Watch, name string, h *Held) string {
 	for _, id := range slices.Backward(h.newer) {
 		if score, ok := w.world.Do("ZSCORE", KeyH(name), id).(string); ok {
 			return score
@@ -166,8 +147,8 @@ func (w *Watch) inH(name string, h *Held) string {
 	return score
 }
 
-func (w *Watch) compareShared(name string, h *Held) {
-	over, _ := strconv.ParseFloat(w.inH(name, h), 64)
+func compareShared(w *Watch, name string, h *Held) {
+	over, _ := strconv.ParseFloat(inH(w, name, h), 64)
 	if h.tenure == "" || over == 0 {
 		w.broken("S1: %s believes in %s, and does not stand in H", h.Process.Owner, name)
 		return
@@ -187,7 +168,7 @@ func (w *Watch) compareShared(name string, h *Held) {
 
 // orderShared checks L1 of a shared kind where the network was calm: nobody who
 // came later got a lower token.
-func (w *Watch) orderShared() {
+func orderShared(w *Watch) {
 	w.world.mu.Lock()
 	defer w.world.mu.Unlock()
 	const abreast = 60 * time.Millisecond // the try, the subscription, the place in line
@@ -215,15 +196,15 @@ func NewSharedStory(seed uint64, plan *Plan) *Story {
 
 const semSize = 5
 
-func (c *caller) part(name string) Part {
+func partOf(c *caller, name string) Part {
 	if name == "sem" {
 		return Part{Size: semSize, N: 1 + c.random.IntN(semSize)}
 	}
 	return Part{Write: c.random.IntN(3) == 0}
 }
 
-func (c *caller) onceShared(name string) {
-	part := c.part(name)
+func onceShared(c *caller, name string) {
+	part := partOf(c, name)
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
 	n := c.random.IntN(10)
 	if n == 1 || n == 2 {
@@ -239,12 +220,12 @@ func (c *caller) onceShared(name string) {
 		return
 	}
 	c.story.Watch.Granted(h, lease)
-	c.smaller(h, lease, part)
+	giveSomeBack(c, h, lease, part)
 	c.hold(h, lease)
 }
 
-// smaller makes a part smaller now and then, and again.
-func (c *caller) smaller(h *Held, lease *holdfast.Lease, part Part) {
+// giveSomeBack makes a part smaller now and then, and again.
+func giveSomeBack(c *caller, h *Held, lease *holdfast.Lease, part Part) {
 	for c.random.IntN(3) == 0 && (part.Write || part.N > 1) {
 		keep := lease.Downgrade
 		if part.Write = false; part.N > 1 {

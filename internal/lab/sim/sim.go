@@ -5,8 +5,10 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
@@ -23,7 +24,7 @@ import (
 const Prefix = "sim:"
 
 // World is one server, the network, and the processes that lock names. Close
-// it before the bubble ends.
+// it before the bubble ends. Its replicas stand in replica.go.
 type World struct {
 	Watch Watch
 	Tally *Tally                 // of this World alone
@@ -101,14 +102,6 @@ func (w *World) Process(owner string, options holdfast.Options, rate float64) *L
 	w.links = append(w.links, l)
 	l.Client = holdfast.New(l, &options)
 	return l
-}
-
-// Seam gives the process a clock and chances of its own.
-func (l *Link) Seam() clock.Seam {
-	return clock.Seam{
-		Now:    l.now,
-		Random: l.random.Uint64,
-	}
 }
 
 // SetNetwork says what decides from now on what becomes of each step. It is
@@ -210,4 +203,36 @@ func (w *World) History(n int) string {
 		text.WriteString(fmt.Sprintf("%12v  ", e.at) + fmt.Sprintf(e.what, e.args...) + "\n")
 	}
 	return text.String()
+}
+
+// sleep lets time pass; false: the World is over.
+func (w *World) sleep(d time.Duration) bool { return Sleep(d, w.over) }
+
+// run lets the server run a call, alone, and looks at what it did.
+func (w *World) run(l *Link, call driver.Call) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.down {
+		return nil, errDown
+	}
+	if call.Script.Name == "replicas" { // the server inside has none
+		return []string{strconv.Itoa(len(w.replicas))}, nil
+	}
+	if call.Script.Name == "once_inspect" { // it speaks of no id, and changes nothing
+		return w.server.Eval(context.Background(), call)
+	}
+	if w.sharded {
+		call.Script = plain(call.Script)
+	}
+	calls := each(call)
+	for _, call := range calls {
+		w.Watch.before(call)
+	}
+	reply, err := w.server.Eval(context.Background(), call)
+	w.Log.Ran(time.Since(w.began), l.Owner, call.Script.Name, call.Keys, call.Args, reply, err)
+	w.note("%s: %s %s -> %v %v", l.Owner, call.Script.Name, brief(about(call)), briefs(reply), err)
+	for i, call := range calls {
+		w.Watch.after(call, answerTo(calls, i, reply))
+	}
+	return reply, err
 }

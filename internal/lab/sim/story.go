@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"strings"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 )
@@ -28,7 +30,7 @@ const (
 	Kinds
 )
 
-// Story is one random run.
+// Story is one random run. Its shared kinds stand in shared.go.
 type Story struct {
 	*World
 	kind    Kind
@@ -129,7 +131,7 @@ func (s *Story) judgeOrder() {
 		s.Watch.order()
 		s.Watch.Waits(slices.Max(s.ttls))
 	case s.copies == 0: // else tokens come with the confirmation, whose order is another
-		s.Watch.orderShared()
+		orderShared(&s.Watch)
 		s.Watch.Waits(slices.Max(s.ttls))
 	}
 }
@@ -325,6 +327,7 @@ func (s *Story) drawn(step Step, r *rand.Rand) (plain, f Fate) {
 }
 
 // caller asks for names again and again.
+// What it does in mixed stories stands in mixed.go.
 type caller struct {
 	story  *Story
 	link   *Link
@@ -359,7 +362,7 @@ func (c *caller) once(name string) {
 		return
 	}
 	if isShared(name) {
-		c.onceShared(name)
+		onceShared(c, name)
 		return
 	}
 	if c.story.several && c.random.IntN(2) == 0 {
@@ -414,7 +417,7 @@ func (c *caller) refused(err error) {
 
 // hold works under a lease and checks that a loss is known: S3.
 func (c *caller) hold(h *Held, lease *holdfast.Lease) {
-	if c.story.orders.on && c.meddle(h, lease) {
+	if c.story.orders.on && meddle(c, h, lease) {
 		return
 	}
 	if c.story.mixed && !isShared(h.name) && c.random.IntN(2) == 0 {
@@ -451,3 +454,24 @@ func (c *caller) hold(h *Held, lease *holdfast.Lease) {
 		c.story.Watch.Broken("Release of %s says %v, the lease before it %v", h.name, err, before)
 	}
 }
+
+// told counts what a client says of itself.
+func (s *Story) told(e holdfast.Event) {
+	what := strings.TrimPrefix(fmt.Sprintf("%T", e), "holdfast.")
+	switch e := e.(type) {
+	case holdfast.Lost:
+		what += ", " + string(e.Cause)
+	case holdfast.Queued:
+		what += map[bool]string{true: ", head", false: ", behind"}[e.Position == 0]
+	}
+	s.Tally.State(what)
+}
+
+// Several makes a story of three names in which callers also ask for all of them.
+func (s *Story) Several() {
+	s.several, s.names = true, []string{"n0", "n1", "n2"}
+}
+
+// Order makes a story in which holders are also asked to stop, stolen from, and
+// give their leases to one another.
+func (s *Story) Order() { s.orders.on = true }

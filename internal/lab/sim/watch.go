@@ -12,6 +12,7 @@ import (
 // Watch sees every lease and everything that the server does, and notes where
 // a promise is broken. It knows nothing of how the client works: leases come
 // from the callers, keys from the server. Guarded by the World's mutex.
+// How it judges waits stands in waits.go.
 type Watch struct {
 	world      *World
 	names      map[string]*watched
@@ -21,7 +22,7 @@ type Watch struct {
 	violations []string
 }
 
-// watched is one name.
+// watched is one name. Its shared kinds stand in shared.go.
 type watched struct {
 	leases  []*Held
 	all     []*Held // every lease there ever was, in order of grant
@@ -81,6 +82,7 @@ type stride struct {
 }
 
 // Held is one call for a name, and the lease that it got.
+// Its weight is reckoned in shared.go.
 type Held struct {
 	Process *Link
 	Called  time.Time
@@ -257,7 +259,7 @@ func (w *Watch) before(call driver.Call) {
 		w.forgottenName(name) // who has it may believe so until it hears of that
 	}
 	if call.Script.Name == "shared_renew" && len(call.Args) > 3 {
-		w.becomes(name, call.Args[0], call.Args[3:])
+		becomes(w, name, call.Args[0], call.Args[3:])
 	}
 	w.ids[call.Args[0]] = name
 	w.ids[gains(call.Script.Name, call.Args)] = name
@@ -310,7 +312,7 @@ func (w *Watch) check(name string) {
 		return
 	}
 	if n.capacity > 0 {
-		w.checkShared(name, n)
+		checkShared(w, name, n)
 		return
 	}
 	var believer *Held
@@ -359,4 +361,69 @@ func (w *Watch) compare(name string, h *Held) {
 	if own > left {
 		w.broken("S1: %s believes in %s for %v more, its L ends in %v", h.Process.Owner, name, own, left)
 	}
+}
+
+// order checks L1 where the network was calm: a caller is overtaken only by
+// callers of another process that stood in its line when the tenure which served
+// them began, or that came at about the same time; and no process has more than
+// two tenures in front of it.
+func (w *Watch) order() {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	const abreast = 60 * time.Millisecond // the try, the subscription, the place in line, and the recall
+	for name, n := range w.names {
+		began := map[string]time.Time{} // tenures, by their first lease
+		for _, h := range n.all {
+			if _, ok := began[h.tenure]; !ok {
+				began[h.tenure] = h.Got
+			}
+		}
+		for _, a := range n.calls {
+			if a.Got.IsZero() {
+				continue
+			}
+			tenures := map[*Link]map[string]bool{}
+			for _, b := range n.all {
+				if b.Process == a.Process || !b.Got.Before(a.Got) || b.Got.Before(a.Called) {
+					continue
+				}
+				if from := began[b.tenure]; b.Called.After(from) && b.Called.After(a.Called.Add(abreast)) {
+					w.broken("L1: %s, who called for %s at %v, was overtaken by %s, who called at %v into a tenure that began at %v",
+						a.Process.Owner, name, w.since(a.Called), b.Process.Owner, w.since(b.Called), w.since(from))
+				}
+				if began[b.tenure].After(a.Called.Add(abreast)) {
+					if tenures[b.Process] == nil {
+						tenures[b.Process] = map[string]bool{}
+					}
+					tenures[b.Process][b.tenure] = true
+				}
+			}
+			for l, t := range tenures {
+				if len(t) > 2 {
+					w.broken("L1: %s waited for %s during %d tenures of %s", a.Process.Owner, name, len(t), l.Owner)
+				}
+			}
+		}
+	}
+}
+
+func (w *Watch) since(t time.Time) time.Duration { return t.Sub(w.world.began) }
+
+// CalledFor is Called for a part of a shared kind.
+func (w *Watch) CalledFor(l *Link, name string, p Part) *Held {
+	h := w.Called(l, name)
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	h.part = p
+	_, w.name(name).capacity = p.weighs()
+	return h
+}
+
+// Smaller notes that a holder is about to make its part smaller: from now on it uses no
+// more than that.
+func (w *Watch) Smaller(h *Held, p Part) {
+	w.world.mu.Lock()
+	defer w.world.mu.Unlock()
+	w.check(h.name)
+	h.parts = append(h.parts, partAt{p, time.Now()})
 }

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 
 // board is memory that all processes share: for each name until when its holder

@@ -20,13 +20,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/rueidisstore"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 )
 
 // settingVariable makes this program a client process; setting is its value.
@@ -41,7 +42,7 @@ type setting struct {
 }
 
 // figures are what a client process says of itself: counts since it began, and
-// what it has now, garbage collected.
+// what it has now, garbage collected. They are added up in stage.go.
 type figures struct {
 	Asked, Granted, Lost, Overlaps, Failed int64
 	Goroutines                             int

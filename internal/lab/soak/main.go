@@ -11,7 +11,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -64,15 +63,4 @@ type plan struct {
 	Seed      uint64
 	JSON      string
 	Profiles  string
-}
-
-func (r *result) write() error {
-	if r.file == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(r.file, append(text, '\n'), 0o600)
 }

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -146,4 +148,15 @@ func (r *result) verdict() error {
 		wrong = append(wrong, fmt.Errorf("keys are left: %v", r.LeftKeys))
 	}
 	return errors.Join(wrong...)
+}
+
+func (r *result) write() error {
+	if r.file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.file, append(text, '\n'), 0o600)
 }

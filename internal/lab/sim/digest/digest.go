@@ -30,7 +30,7 @@ import (
 )
 
 // Log is what happened in one story. Its zero value is empty. Methods may be
-// called side by side.
+// called side by side. Names are made in names.go.
 type Log struct {
 	mu    sync.Mutex
 	lines []line

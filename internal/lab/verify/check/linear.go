@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
 	"github.com/holdfast-go/holdfast/internal/lab/verify/check"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )

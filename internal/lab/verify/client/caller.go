@@ -4,15 +4,18 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/resource"
 )
 
 // caller locks one thing after the other.
+// How it chooses what it asks for stands in hold.go.
 type caller struct {
 	*process
 	client   int // which of the process's
@@ -26,23 +29,6 @@ type caller struct {
 	first    int64 // its attempts are first + n * all callers
 	attempts int64
 	settled  int64 // the newest round
-}
-
-func (p *process) newCaller(i int) (*caller, error) {
-	conn, err := resource.Dial(p.Resource)
-	if err != nil {
-		return nil, err
-	}
-	c := &caller{
-		process: p, client: i % max(1, p.Clients), resource: conn, first: p.Number*Attempts + int64(i),
-		random:  rand.New(rand.NewPCG(p.Seed, uint64(i))),
-		targets: p.Names, mix: p.Mix, longest: p.TTL * 3 / 2, look: 5 * time.Millisecond,
-	}
-	if own := i - p.Callers; own >= 0 {
-		c.hoards, c.targets, c.mix = true, p.Hoard[own:own+1], Mix{Long: 1, Idle: true}
-		c.longest, c.look = 6*p.TTL, p.TTL/8
-	}
-	return c, nil
 }
 
 // live goes on until the process is to finish. An error is one of the harness.
@@ -217,4 +203,21 @@ func (c *caller) stay(w *wish, l lease, known int64, work time.Duration) {
 			follow()
 		}
 	}
+}
+
+// lock asks for what is wished for, by holdfast or by the peer.
+func (c *caller) lock(ctx context.Context, w *wish) (lease, []int64, error) {
+	if c.peer == nil {
+		return w.lock(ctx, c.clients[c.client], c.Process)
+	}
+	l, err := c.peer.lock(ctx, w, w.try)
+	switch {
+	case err == nil:
+		return l, []int64{0}, nil
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case errors.Is(err, errNotGranted):
+		return nil, nil, holdfast.ErrHeld
+	}
+	return nil, nil, errors.Join(holdfast.ErrUnreachable, err)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -17,9 +18,10 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
+	"github.com/holdfast-go/holdfast/internal/lab/verify/resource"
 )
 
-// process is this process.
+// process is this process. What a peer needs stands in peer.go.
 type process struct {
 	Setting
 	notes     *history.Writer
@@ -175,4 +177,21 @@ func (p *process) work() error {
 	running.Wait()
 	close(errs)
 	return <-errs
+}
+
+func (p *process) newCaller(i int) (*caller, error) {
+	conn, err := resource.Dial(p.Resource)
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{
+		process: p, client: i % max(1, p.Clients), resource: conn, first: p.Number*Attempts + int64(i),
+		random:  rand.New(rand.NewPCG(p.Seed, uint64(i))),
+		targets: p.Names, mix: p.Mix, longest: p.TTL * 3 / 2, look: 5 * time.Millisecond,
+	}
+	if own := i - p.Callers; own >= 0 {
+		c.hoards, c.targets, c.mix = true, p.Hoard[own:own+1], Mix{Long: 1, Idle: true}
+		c.longest, c.look = 6*p.TTL, p.TTL/8
+	}
+	return c, nil
 }

@@ -11,9 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
-	"github.com/redis/go-redis/v9"
 )
 
 // Peer is another lock in the place of holdfast. It has no tokens: 0 stands for
@@ -50,23 +51,6 @@ type peer interface {
 // peerWait bounds calls that have no other bound.
 const peerWait = 2 * time.Second
 
-// lock asks for what is wished for, by holdfast or by the peer.
-func (c *caller) lock(ctx context.Context, w *wish) (lease, []int64, error) {
-	if c.peer == nil {
-		return w.lock(ctx, c.clients[c.client], c.Process)
-	}
-	l, err := c.peer.lock(ctx, w, w.try)
-	switch {
-	case err == nil:
-		return l, []int64{0}, nil
-	case ctx.Err() != nil:
-		return nil, nil, ctx.Err()
-	case errors.Is(err, errNotGranted):
-		return nil, nil, holdfast.ErrHeld
-	}
-	return nil, nil, errors.Join(holdfast.ErrUnreachable, err)
-}
-
 // errNotGranted is what every peer says in words of its own.
 var errNotGranted = errors.New("not granted")
 
@@ -89,13 +73,13 @@ func (p *process) close() error {
 func (p *process) connectPeer() (err error) {
 	switch p.Peer {
 	case Redsync:
-		p.peer, err = p.newRedsync()
+		p.peer, err = newRedsync(p)
 	case Redislock:
-		p.peer, err = p.newRedislock()
+		p.peer, err = newRedislock(p)
 	case Rueidislock:
-		p.peer, err = p.newRueidislock()
+		p.peer, err = newRueidislock(p)
 	case Recipe, RecipeLate:
-		p.peer, err = p.newRecipe()
+		p.peer, err = newRecipe(p)
 	default:
 		err = fmt.Errorf("no peer %q", p.Peer)
 	}

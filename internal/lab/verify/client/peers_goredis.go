@@ -26,7 +26,7 @@ type redsyncPeer struct {
 	rs *redsync.Redsync
 }
 
-func (p *process) newRedsync() (peer, error) {
+func newRedsync(p *process) (peer, error) {
 	rc, err := p.goRedis()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ type redislockPeer struct {
 	locker *redislock.Client
 }
 
-func (p *process) newRedislock() (peer, error) {
+func newRedislock(p *process) (peer, error) {
 	rc, err := p.goRedis()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ type recipePeer struct {
 	rc redis.UniversalClient
 }
 
-func (p *process) newRecipe() (peer, error) {
+func newRecipe(p *process) (peer, error) {
 	rc, err := p.goRedis()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type rueidislockPeer struct {
 	locker rueidislock.Locker
 }
 
-func (p *process) newRueidislock() (peer, error) {
+func newRueidislock(p *process) (peer, error) {
 	u, err := url.Parse(p.URLs[0])
 	if err != nil {
 		return nil, err

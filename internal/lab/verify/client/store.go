@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/rueidisstore"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/rueidis"
 )
 
 // closer is a Store that was opened.

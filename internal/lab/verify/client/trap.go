@@ -11,9 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"golang.org/x/sys/unix"
 )
 
 // trap stops or kills this very process at a step, once.

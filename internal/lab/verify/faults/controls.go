@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
 )
 
@@ -26,21 +25,6 @@ func Controls() []Fault {
 		{Name: "clock-fast-client-killed", Places: clocked, Loses: true, Strike: drift(300_000)},
 		{Name: "node-clock-forward-bare-majority", Places: clockedQuorum, Loses: true, Lasts: briefly, Strike: barely},
 		{Name: "majority-clocks-jump", Places: clockedQuorum, Loses: true, Strike: jump(2, 1), Lasts: briefly},
-	}
-}
-
-// still lets up to n holders stand still until thaw.
-func (s *Scene) still(n int) (thaw func()) {
-	var stopped []int
-	for _, i := range s.Random.Perm(s.Crew.Size())[:n] {
-		if s.Crew.Freeze(i, client.InWork) {
-			stopped = append(stopped, i)
-		}
-	}
-	return func() {
-		for _, i := range stopped {
-			s.Crew.Thaw(i)
-		}
 	}
 }
 

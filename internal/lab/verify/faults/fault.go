@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
 )
 
-// Scene is what faults can hit: one history under way.
+// Scene is what faults can hit: one history under way. Its lines stand in namespaces.go.
 type Scene struct {
 	Place  *place.Place
 	Crew   *crew.Crew
@@ -119,4 +119,19 @@ func (s *Scene) each(which []int, f func(i int) error) (string, error) {
 		hit += fmt.Sprintf(" server%d", i+1)
 	}
 	return hit, nil
+}
+
+// still lets up to n holders stand still until thaw.
+func (s *Scene) still(n int) (thaw func()) {
+	var stopped []int
+	for _, i := range s.Random.Perm(s.Crew.Size())[:n] {
+		if s.Crew.Freeze(i, client.InWork) {
+			stopped = append(stopped, i)
+		}
+	}
+	return func() {
+		for _, i := range stopped {
+			s.Crew.Thaw(i)
+		}
+	}
 }

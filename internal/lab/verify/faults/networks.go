@@ -28,7 +28,7 @@ var ofNetworks = []Fault{
 
 // proxies draws those of one member, sometimes of all; of a quorum to one node,
 // sometimes to all.
-func (s *Scene) proxies() (hit string, chosen []*redistest.Proxy) {
+func proxies(s *Scene) (hit string, chosen []*redistest.Proxy) {
 	ways := s.Ways
 	hit = "everybody"
 	if s.Random.IntN(3) > 0 {
@@ -50,7 +50,7 @@ func (s *Scene) proxies() (hit string, chosen []*redistest.Proxy) {
 
 func onWay(begin, end func(*redistest.Proxy)) func(*Scene) (string, func() error, error) {
 	return func(s *Scene) (string, func() error, error) {
-		hit, proxies := s.proxies()
+		hit, proxies := proxies(s)
 		for _, p := range proxies {
 			begin(p)
 		}
@@ -72,18 +72,18 @@ func nthAnswer(s *Scene) (string, func() error, error) {
 var ofQuorums = []Fault{
 	{Name: "nodes-killed", Places: quorums, Strike: onNodes(
 		func(n *redistest.Server) error { n.Kill(); return nil },
-		func(n *redistest.Server) error { return n.Restart(true) }), Lasts: (*Scene).longish},
+		func(n *redistest.Server) error { return n.Restart(true) }), Lasts: longish},
 	{Name: "nodes-frozen", Places: quorums, Strike: onNodes((*redistest.Server).Freeze, (*redistest.Server).Thaw)},
 	{Name: "nodes-restarted-empty", Places: quorums, Strike: onNodes(
 		func(n *redistest.Server) error { return n.Restart(true) },
-		func(*redistest.Server) error { return nil }), Lasts: (*Scene).longish},
-	{Name: "nodes-forget", Places: quorums, Proxied: true, Strike: forget, Lasts: (*Scene).longish},
+		func(*redistest.Server) error { return nil }), Lasts: longish},
+	{Name: "nodes-forget", Places: quorums, Proxied: true, Strike: forget, Lasts: longish},
 	{Name: "nodes-in-a-black-hole", Places: quorums, Proxied: true, Strike: blackHoles},
 }
 
 var quorums = []place.Kind{place.Quorum3, place.Quorum5}
 
-func (s *Scene) longish() time.Duration { return s.TTL/2 + s.upTo(s.TTL) }
+func longish(s *Scene) time.Duration { return s.TTL/2 + s.upTo(s.TTL) }
 
 // onNodes hits a minority that is the same for the whole history: a node that has
 // lost its data gives no vote before somebody sees to it.

@@ -58,17 +58,6 @@ func try() error {
 	return nil
 }
 
-// dial connects from the namespace, and closes.
-func (l *Line) dial(addr string, limit time.Duration) error {
-	return l.space.do(func() error {
-		conn, err := net.DialTimeout("tcp", addr, limit)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
-}
-
 // What the kernel must have for a fault, asked once. The errors are ErrNotAllowed
 // with the reason.
 var (

@@ -3,13 +3,14 @@
 package netns
 
 import (
-	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"time"
 )
 
 // Line is a namespace for clients, and its way to the servers. Its methods are for
-// one goroutine at a time.
+// one goroutine at a time. How it is cut stands in cut.go.
 type Line struct {
 	network *Network
 	number  int // of its address
@@ -17,52 +18,6 @@ type Line struct {
 	rules   []string // in the router
 	shaped  bool     // something stands in the way of packets at both its ends
 	lossy   bool     // something loses them at the router's
-}
-
-// Line makes a namespace that reaches all servers. Close it.
-func (n *Network) Line() (*Line, error) {
-	l := &Line{network: n}
-	if err := n.number(l); err != nil {
-		return nil, err
-	}
-	var err error
-	if l.space, err = newSpace(); err != nil {
-		n.forget(l)
-		return nil, err
-	}
-	err = n.router.ip(
-		fmt.Sprintf("link add %s type veth peer name eth0 netns %s", l.port(), l.space.path()),
-		fmt.Sprintf("addr add %v peer %v dev %s", n.block.addr(router), l.Addr(), l.port()),
-		fmt.Sprintf("link set %s up", l.port()))
-	if err == nil {
-		err = l.space.ip(l.whole()...)
-	}
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// number gives a line the address that was free for longest.
-func (n *Network) number(l *Line) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for range clients {
-		l.number = n.next
-		n.next = (n.next + 1) % clients
-		if n.lines[l.number] == nil && n.lines != nil {
-			n.lines[l.number] = l
-			return nil
-		}
-	}
-	return errors.New("netns: no address is left")
-}
-
-func (n *Network) forget(l *Line) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.lines, l.number)
 }
 
 // Addr is the client's address.
@@ -103,4 +58,15 @@ func (l *Line) withoutRules() (lines []string) {
 	}
 	l.rules = nil
 	return lines
+}
+
+// dial connects from the namespace, and closes.
+func (l *Line) dial(addr string, limit time.Duration) error {
+	return l.space.do(func() error {
+		conn, err := net.DialTimeout("tcp", addr, limit)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
 }

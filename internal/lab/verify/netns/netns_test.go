@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 )
 
 // patience is for what must happen soon.

@@ -3,6 +3,7 @@
 package netns
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -22,6 +23,7 @@ const clients = 126
 
 // Network joins servers, which run in this process's own namespace, and clients.
 // Its methods may be called from many goroutines.
+// What TCP has still to send stands in tcp.go.
 type Network struct {
 	block  block
 	router *space
@@ -107,4 +109,50 @@ func (n *Network) Close() {
 	_ = (*space)(nil).ip("link del " + n.block.device()) // it goes with the router, too, but later
 	n.router.close()
 	n.block.free()
+}
+
+// Line makes a namespace that reaches all servers. Close it.
+func (n *Network) Line() (*Line, error) {
+	l := &Line{network: n}
+	if err := n.number(l); err != nil {
+		return nil, err
+	}
+	var err error
+	if l.space, err = newSpace(); err != nil {
+		n.forget(l)
+		return nil, err
+	}
+	err = n.router.ip(
+		fmt.Sprintf("link add %s type veth peer name eth0 netns %s", l.port(), l.space.path()),
+		fmt.Sprintf("addr add %v peer %v dev %s", n.block.addr(router), l.Addr(), l.port()),
+		fmt.Sprintf("link set %s up", l.port()))
+	if err == nil {
+		err = l.space.ip(l.whole()...)
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// number gives a line the address that was free for longest.
+func (n *Network) number(l *Line) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for range clients {
+		l.number = n.next
+		n.next = (n.next + 1) % clients
+		if n.lines[l.number] == nil && n.lines != nil {
+			n.lines[l.number] = l
+			return nil
+		}
+	}
+	return errors.New("netns: no address is left")
+}
+
+func (n *Network) forget(l *Line) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.lines, l.number)
 }

@@ -88,7 +88,7 @@ type result struct {
 }
 
 // takeHistories puts the sum of what the files say in place of what was there.
-func (l *latest) takeHistories(from source) error {
+func takeHistories(l *latest, from source) error {
 	sum, runs, err := from.results()
 	if err == nil {
 		l.histories = sum.summary()
@@ -99,7 +99,7 @@ func (l *latest) takeHistories(from source) error {
 
 // takeContexts keeps, of such a sum, how many contexts ended, and how many of them
 // late: of histories that were made for it, where the machine had time.
-func (l *latest) takeContexts(from source) error {
+func takeContexts(l *latest, from source) error {
 	from.broken = false // what they broke would not be shown
 	sum, runs, err := from.results()
 	if err == nil {
@@ -205,7 +205,7 @@ func (sum *result) summary() histories {
 	return h
 }
 
-func (l *latest) writeHistories(b *strings.Builder) {
+func writeHistories(l *latest, b *strings.Builder) {
 	if !l.from(b, "histories", "Real processes and servers") {
 		return
 	}
@@ -247,7 +247,7 @@ func (l *latest) writeHistories(b *strings.Builder) {
 }
 
 // writeContexts says how many ended in time where the machine was asked for nothing else.
-func (l *latest) writeContexts(b *strings.Builder) {
+func writeContexts(l *latest, b *strings.Builder) {
 	if l.Contexts == nil || !l.from(b, "contexts", "Contexts in time") {
 		return
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/machine"
@@ -11,6 +13,7 @@ import (
 
 // latest is docs/verification/latest.json: a summary of each kind of run, and how
 // each run was made. What the runs themselves have written is not kept.
+// The page that is made of it stands in page.go.
 type latest struct {
 	histories
 	Contexts *contexts       `json:"contexts,omitempty"`
@@ -42,7 +45,7 @@ type part struct {
 	take    func(l *latest, from source) error
 }
 
-// source is what a flag has got.
+// source is what a flag has got. What it says of histories stands in histories.go.
 type source struct {
 	part
 	files  []string
@@ -51,14 +54,14 @@ type source struct {
 
 // parts are the runs, each with the flag that takes what it has written.
 var parts = []part{
-	{"histories", "make verify-long", true, (*latest).takeHistories},
-	{"contexts", "go test -run '^TestVerify$' ./internal/lab/verify -args -parallel-histories 2", true, (*latest).takeContexts},
-	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", false, one((*latest).keepControls)},
-	{"peers", peersCommand, false, one((*latest).keepPeers)},
-	{"simulation", `make simulate SIM="-seeds N"`, false, one((*latest).keepStories)},
-	{"models", "go run ./internal/lab/model/cmd -large -o json", false, one((*latest).keepModels)},
+	{"histories", "make verify-long", true, takeHistories},
+	{"contexts", "go test -run '^TestVerify$' ./internal/lab/verify -args -parallel-histories 2", true, takeContexts},
+	{"controls", "go test -run '^TestControls$' ./internal/lab/verify", false, one(keepControls)},
+	{"peers", peersCommand, false, one(keepPeers)},
+	{"simulation", `make simulate SIM="-seeds N"`, false, one(keepStories)},
+	{"models", "go run ./internal/lab/model/cmd -large -o json", false, one(keepModels)},
 	{"soak", "make soak", false, one(func(l *latest, s soakResult) { l.Soak = s.soak() })},
-	{"mutants", "make mutants", true, (*latest).takeMutants},
+	{"mutants", "make mutants", true, takeMutants},
 }
 
 // peersCommand plays the peers as docs/verification.md says.
@@ -80,6 +83,17 @@ func one[T any](keep func(l *latest, result T)) func(*latest, source) error {
 // now is a run of today, on this machine.
 func (s source) now() run {
 	return run{Of: s.flag, Command: s.command, Date: time.Now().Format(time.DateOnly), Machine: machine.WithServer()}
+}
+
+// add adds names of files, with commas between.
+func (s *source) add(names string) error {
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			return errors.New("a file without a name")
+		}
+		s.files = append(s.files, name)
+	}
+	return nil
 }
 
 // take puts a part in place of the one before, if there is one.

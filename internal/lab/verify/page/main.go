@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/lab/report"
 )
@@ -69,16 +68,5 @@ func update(args []string) error {
 			return err
 		}
 	}
-	return errors.Join(report.SaveJSON(latestFile, &l), l.writeMutants(), l.writePage(), l.writeReadme())
-}
-
-// add adds names of files, with commas between.
-func (s *source) add(names string) error {
-	for name := range strings.SplitSeq(names, ",") {
-		if name == "" {
-			return errors.New("a file without a name")
-		}
-		s.files = append(s.files, name)
-	}
-	return nil
+	return errors.Join(report.SaveJSON(latestFile, &l), writeMutants(&l), l.writePage(), writeReadme(&l))
 }

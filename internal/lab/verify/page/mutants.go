@@ -45,7 +45,7 @@ type mutantsResult struct {
 
 // takeMutants puts what the files say, which must be of different guards, in place
 // of what was there.
-func (l *latest) takeMutants(from source) error {
+func takeMutants(l *latest, from source) error {
 	var sum mutantsResult
 	for _, file := range from.files {
 		var more mutantsResult
@@ -92,7 +92,7 @@ func (r *mutantsResult) summary() mutants {
 	return m
 }
 
-func (l *latest) writeGuards(b *strings.Builder) {
+func writeGuards(l *latest, b *strings.Builder) {
 	if !l.from(b, "mutants", "Guards removed") {
 		return
 	}
@@ -100,7 +100,7 @@ func (l *latest) writeGuards(b *strings.Builder) {
 }
 
 // writeMutants writes the summary: counts by area, and each guard that was not caught.
-func (l *latest) writeMutants() error {
+func writeMutants(l *latest) error {
 	m, runs := l.Mutants, l.of("mutants")
 	if len(runs) == 0 {
 		return nil

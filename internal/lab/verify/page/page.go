@@ -23,10 +23,10 @@ func (l *latest) writePage() error {
 	for _, name := range l.machines() {
 		fmt.Fprintf(&b, "- machine %s: %s\n", l.letter(name), name)
 	}
-	for _, write := range []func(*strings.Builder){
-		l.writeHistories, l.writeContexts, l.writeControls, l.writePeers, l.writeSoak, l.writeStories, l.writeModels, l.writeGuards,
+	for _, write := range []func(*latest, *strings.Builder){
+		writeHistories, writeContexts, writeControls, writePeers, writeSoak, writeStories, writeModels, writeGuards,
 	} {
-		write(&b)
+		write(l, &b)
 	}
 	return os.WriteFile(pageFile, []byte(b.String()), 0o644)
 }

@@ -15,7 +15,7 @@ const (
 )
 
 // writeReadme replaces README's table.
-func (l *latest) writeReadme() error {
+func writeReadme(l *latest) error {
 	text, err := os.ReadFile(readmeFile)
 	if err != nil {
 		return err
@@ -25,12 +25,12 @@ func (l *latest) writeReadme() error {
 	if !begun || !ended {
 		return fmt.Errorf("%s has no table between %q and %q", readmeFile, strings.TrimSpace(figuresBegin), strings.TrimSpace(figuresEnd))
 	}
-	return os.WriteFile(readmeFile, []byte(above+figuresBegin+l.figures()+figuresEnd+below), 0o644)
+	return os.WriteFile(readmeFile, []byte(above+figuresBegin+figures(l)+figuresEnd+below), 0o644)
 }
 
 // figures is a row for each way in which holdfast is checked, with the result of
 // its last long run. The rest stands in docs/verification.md.
-func (l *latest) figures() string {
+func figures(l *latest) string {
 	var b strings.Builder
 	b.WriteString("| check | last long run |\n|---|---|\n")
 	row := func(how, flag, came string, figures ...any) {
@@ -47,7 +47,7 @@ func (l *latest) figures() string {
 	for _, m := range l.Models {
 		states += m.States
 	}
-	guards, missed := l.guards()
+	guards, missed := guards(l)
 	row("`make model`: all states of the protocol for a few clients and steps; then again with one safety check removed at a time", "models",
 		"%s states; %d of %d removed checks noticed", thousands(states), guards-missed, guards)
 	row("`make mutants`: one safety check of the code is removed at a time, and a test must fail", "mutants",
@@ -56,14 +56,4 @@ func (l *latest) figures() string {
 		"%.1f h, %s locks, %s faults: memory %+.0f %%, goroutines %+.0f %%",
 		l.Soak.Seconds/3600, thousands(l.Soak.Granted), thousands(l.Soak.Faults), l.Soak.grew("resident, bytes"), l.Soak.grew("goroutines"))
 	return b.String()
-}
-
-// grew is by how many percent something was more in the last fifth of the time
-// than in the second.
-func (s *soak) grew(what string) float64 {
-	t := s.Trends[what]
-	if t.Begin == 0 {
-		return 0
-	}
-	return 100 * (t.End/t.Begin - 1)
 }

@@ -24,7 +24,7 @@ type controlsResult struct {
 	} `json:"list"`
 }
 
-func (l *latest) keepControls(result controlsResult) {
+func keepControls(l *latest, result controlsResult) {
 	l.Controls = result.controls
 	l.Controls.By = map[string][]string{}
 	for _, c := range result.List {
@@ -37,7 +37,7 @@ func (l *latest) keepControls(result controlsResult) {
 	}
 }
 
-func (l *latest) writeControls(b *strings.Builder) {
+func writeControls(l *latest, b *strings.Builder) {
 	if !l.from(b, "controls", "Outside the promises") {
 		return
 	}
@@ -69,9 +69,9 @@ type peersResult struct {
 	Peers map[string]peer `json:"peers"`
 }
 
-func (l *latest) keepPeers(result peersResult) { l.Peers = result.Peers }
+func keepPeers(l *latest, result peersResult) { l.Peers = result.Peers }
 
-func (l *latest) writePeers(b *strings.Builder) {
+func writePeers(l *latest, b *strings.Builder) {
 	if !l.from(b, "peers", "Other libraries in the same scenarios") {
 		return
 	}
@@ -114,11 +114,11 @@ type storiesResult struct {
 	Violations []string       `json:"violations"`
 }
 
-func (l *latest) keepStories(r storiesResult) {
+func keepStories(l *latest, r storiesResult) {
 	l.Stories = stories{r.Stories, total(r.Operations), total(r.Faults), len(r.Faults), r.Violations}
 }
 
-func (l *latest) writeStories(b *strings.Builder) {
+func writeStories(l *latest, b *strings.Builder) {
 	if !l.from(b, "simulation", "Simulated time") {
 		return
 	}
@@ -151,7 +151,7 @@ type searched struct {
 	Good        bool    `json:"good"`
 }
 
-func (l *latest) keepModels(all []searched) {
+func keepModels(l *latest, all []searched) {
 	at := map[string]*model{}
 	for _, s := range all {
 		m := at[s.Model]
@@ -178,14 +178,14 @@ func (l *latest) keepModels(all []searched) {
 }
 
 // guards are those of all models, and how many of them a search missed.
-func (l *latest) guards() (all, missed int) {
+func guards(l *latest) (all, missed int) {
 	for _, m := range l.Models {
 		all, missed = all+m.Guards, missed+len(m.Missed)
 	}
 	return all, missed
 }
 
-func (l *latest) writeModels(b *strings.Builder) {
+func writeModels(l *latest, b *strings.Builder) {
 	if !l.from(b, "models", "All states of the models") {
 		return
 	}
@@ -193,7 +193,7 @@ func (l *latest) writeModels(b *strings.Builder) {
 	for _, m := range l.Models {
 		fmt.Fprintf(b, "%s | %d | %s | %s | %.0f s | %d\n", m.Model, m.Searches, thousands(m.States), thousands(m.Steps), m.Seconds, len(m.Broken))
 	}
-	all, missed := l.guards()
+	all, missed := guards(l)
 	fmt.Fprintf(b, "\nWithout one guard at a time, the search found a broken promise for %d of %d guards.\n", all-missed, all)
 	for _, m := range l.Models {
 		for _, guard := range m.Missed {
@@ -220,6 +220,16 @@ type soak struct {
 	Trends    map[string]trend `json:"trends"`
 }
 
+// grew is by how many percent something was more in the last fifth of the time
+// than in the second.
+func (s *soak) grew(what string) float64 {
+	t := s.Trends[what]
+	if t.Begin == 0 {
+		return 0
+	}
+	return 100 * (t.End/t.Begin - 1)
+}
+
 // trend is the median in the second and in the last fifth of the time.
 type trend struct {
 	Begin float64 `json:"begin"`
@@ -243,7 +253,7 @@ func (s soakResult) soak() soak {
 	return soak{s.Seconds, s.Processes, s.Clients, s.Names, total(s.Faults), t.Granted, t.Lost, t.Overlaps, t.Failed, len(s.LeftKeys), s.Trends}
 }
 
-func (l *latest) writeSoak(b *strings.Builder) {
+func writeSoak(l *latest, b *strings.Builder) {
 	if !l.from(b, "soak", "Hours on end") {
 		return
 	}

@@ -13,15 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/wallclock"
 	"github.com/holdfast-go/holdfast/rueidisstore"
-	"github.com/redis/rueidis"
 )
 
-// Kind is a kind of deployment.
+// Kind is a kind of deployment. Those with namespaces stand in netns.go.
 type Kind string
 
 // The kinds.
@@ -59,7 +60,10 @@ func (k Kind) Nodes() int {
 // others tell their clients addresses themselves.
 func (k Kind) Proxied() bool { return k != Sentinel && k != Cluster && !k.Netns() }
 
-// Place is a deployment.
+// Clocked reports whether the servers' wall clocks can be moved.
+func (k Kind) Clocked() bool { return k == Clocked || k == ClockedQuorum }
+
+// Place is a deployment. Its namespaces stand in netns.go.
 type Place struct {
 	Kind    Kind
 	Servers []*redistest.Server // those with data: masters, then replicas
@@ -215,7 +219,7 @@ func (p *Place) Masters() (addresses []string) {
 	return addresses
 }
 
-// Way is how one client reaches the deployment.
+// Way is how one client reaches the deployment. Its namespace stands in netns.go.
 type Way struct {
 	URLs    []string           // on a quorum one for each node
 	Proxies []*redistest.Proxy // in front of each server, in their order; none: it goes straight
@@ -316,4 +320,16 @@ func (p *Place) Look(prefix string) ([]Left, error) {
 		}
 	}
 	return all, nil
+}
+
+// clock is the environment of the next server: that of a clock of its own, where
+// the kind has clocks.
+func (p *Place) clock(t testing.TB) []string {
+	t.Helper()
+	if !p.Kind.Clocked() {
+		return nil
+	}
+	c := wallclock.Start(t)
+	p.Clocks = append(p.Clocks, c)
+	return c.Env()
 }
