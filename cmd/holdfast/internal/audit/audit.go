@@ -52,11 +52,7 @@ func audit(ctx context.Context, a *cli.App, prefix string, since time.Duration) 
 	if err != nil {
 		return err
 	}
-	if a.Output == "json" {
-		err = console.PrintJSON(a.Stdout, newReportJSON(report))
-	} else {
-		printReport(a.Page(), report)
-	}
+	err = a.Print(newReportJSON(report), func(s console.Screen) { printReport(s, report) })
 	switch {
 	case err != nil:
 		return err

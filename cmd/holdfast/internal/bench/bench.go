@@ -69,11 +69,7 @@ func bench(ctx context.Context, a *cli.App, each time.Duration) (err error) {
 			return err
 		}
 	}
-	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, b.json(cli.PublicURL(a.RedisURL)))
-	}
-	b.print(a.Page())
-	return nil
+	return a.Print(b.json(cli.PublicURL(a.RedisURL)), b.print)
 }
 
 // removeBench deletes the keys of the benchmark, by the table in docs/protocol.md. It

@@ -156,6 +156,15 @@ func (a *App) Page() console.Screen {
 	return s
 }
 
+// Print prints v with -o json, and else what text prints.
+func (a *App) Print(v any, text func(console.Screen)) error {
+	if a.Output == "json" {
+		return console.PrintJSON(a.Stdout, v)
+	}
+	text(a.Page())
+	return nil
+}
+
 // OutputFlag gives cmd the flag -o.
 func (a *App) OutputFlag(cmd *cobra.Command) {
 	cmd.Flags().VarP(NewChoice(&a.Output, "text", "json"), "output", "o", "output format")

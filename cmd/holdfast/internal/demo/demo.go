@@ -25,43 +25,31 @@ const (
 	maxProcesses = 100
 )
 
-// options are the flags of `holdfast demo`.
-type options struct {
-	stock, buyers int
-	processes     bool
-}
-
-func (o options) check() error {
-	most := maxBuyers
-	if o.processes {
-		most = maxProcesses
-	}
-	switch {
-	case o.stock < 1:
-		return cli.Usagef("--stock must be at least 1, not %d", o.stock)
-	case o.buyers < 2 || o.buyers > most:
-		return cli.Usagef("--buyers must be 2 to %d, not %d", most, o.buyers)
-	}
-	return nil
-}
-
 // Command is 'holdfast demo'.
 func Command(a *cli.App) *cobra.Command {
-	var o options
+	var stock, buyers int
+	processes := false
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show what goes wrong without a lock",
 		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
+			one, most := newBuyer, maxBuyers
+			if processes {
+				one, most = startBuyer, maxProcesses
 			}
-			return demo(cmd.Context(), a, o, cmd.Flags().Changed("redis"))
+			switch {
+			case stock < 1:
+				return cli.Usagef("--stock must be at least 1, not %d", stock)
+			case buyers < 2 || buyers > most:
+				return cli.Usagef("--buyers must be 2 to %d, not %d", most, buyers)
+			}
+			return demo(cmd.Context(), a, &sale{Stock: stock, Buyers: buyers}, one, cmd.Flags().Changed("redis"))
 		},
 	}
-	cmd.Flags().IntVar(&o.stock, "stock", 20, "pieces in stock")
-	cmd.Flags().IntVar(&o.buyers, "buyers", 25, "buyers, each wants one piece")
-	cmd.Flags().BoolVar(&o.processes, "processes", false, "run each buyer as a process of its own")
+	cmd.Flags().IntVar(&stock, "stock", 20, "pieces in stock")
+	cmd.Flags().IntVar(&buyers, "buyers", 25, "buyers, each wants one piece")
+	cmd.Flags().BoolVar(&processes, "processes", false, "run each buyer as a process of its own")
 	a.OutputFlag(cmd)
 
 	buyer := &cobra.Command{
@@ -81,20 +69,19 @@ func Command(a *cli.App) *cobra.Command {
 // demo plays the sale every way, on the server the flags name or on one of its
 // own, and prints what happened. The environment does not choose the server:
 // a demonstration must not run on a production server by accident.
-func demo(ctx context.Context, a *cli.App, o options, onServer bool) error {
+func demo(ctx context.Context, a *cli.App, sale *sale, one hiring, onServer bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	serverURL := a.RedisURL
+	sale.URL, sale.Prefix = a.RedisURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":"
 	if !onServer {
 		server, err := dev.StartEmbedded("127.0.0.1:0")
 		if err != nil {
 			return err
 		}
 		defer server.Close()
-		serverURL = server.URL()
+		sale.URL = server.URL()
 	}
-	sale := &sale{serverURL, "holdfast-demo:" + strings.ToLower(rand.Text()[:12]) + ":", o.stock, o.buyers}
-	report, err := playAll(ctx, a, sale, o.processes)
+	report, err := playAll(ctx, a, sale, one)
 	if ctx.Err() != nil {
 		a.Say("interrupted; the demo has removed its keys")
 		return cli.Exit(cli.ExitInterrupted, nil)
@@ -102,28 +89,21 @@ func demo(ctx context.Context, a *cli.App, o options, onServer bool) error {
 	if err != nil {
 		return err
 	}
-	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, report)
-	}
-	screen := console.ScreenOf(a.Stdout)
-	report.print(screen, sale)
-	printPictures(screen, report.Ways)
-	printFrozen(screen, report.Frozen)
-	return nil
+	return a.Print(report, func(screen console.Screen) {
+		report.print(screen, sale)
+		printPictures(screen, report.Ways)
+		printFrozen(screen, report.Frozen)
+	})
 }
 
 // playAll plays the sale once for each way, and cleans up also after an error.
-func playAll(ctx context.Context, a *cli.App, sale *sale, processes bool) (r *report, err error) {
+func playAll(ctx context.Context, a *cli.App, sale *sale, one hiring) (r *report, err error) {
 	store, err := connect.OpenStoreWith(ctx, sale.URL, unhurried)
 	if err != nil {
 		return nil, err
 	}
 	shop := &shop{sale, store}
 	defer func() { err = errors.Join(err, shop.close(ctx)) }()
-	one := newBuyer
-	if processes {
-		one = startBuyer
-	}
 	buyers, err := hire(ctx, sale, one)
 	if err != nil {
 		return nil, err

@@ -100,8 +100,11 @@ type shop struct {
 	store *rueidisstore.Store
 }
 
+// hiring makes one buyer ready: newBuyer or startBuyer.
+type hiring = func(context.Context, *sale, int) (customer, error)
+
 // hire makes the buyers of a sale ready, all at once.
-func hire(ctx context.Context, s *sale, one func(context.Context, *sale, int) (customer, error)) ([]customer, error) {
+func hire(ctx context.Context, s *sale, one hiring) ([]customer, error) {
 	buyers := make([]customer, s.Buyers)
 	err := atOnce(ctx, s.Buyers, func(ctx context.Context, i int) (err error) {
 		buyers[i], err = one(ctx, s, i)

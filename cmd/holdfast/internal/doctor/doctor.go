@@ -46,11 +46,7 @@ func doctor(ctx context.Context, a *cli.App, ttl time.Duration) error {
 		return err
 	}
 	state := worstOf(checks)
-	if a.Output == "json" {
-		err = console.PrintJSON(a.Stdout, newResultJSON(state, checks))
-	} else {
-		printChecks(a.Page(), checks)
-	}
+	err = a.Print(newResultJSON(state, checks), func(s console.Screen) { printChecks(s, checks) })
 	if err == nil && state != holdfast.CheckOK {
 		err = cli.Exit(map[holdfast.CheckState]int{holdfast.CheckWarn: ExitWarn, holdfast.CheckFail: ExitFail}[state], nil)
 	}

@@ -28,11 +28,12 @@ import (
 // starved. If the guard is killed, the kernel kills the command, and `holdfast run` kills
 // what is left of it.
 //
-// Orders, one a line, times on the clock both share:
+// Orders, one a line, times on the clock both share. Each has all numbers, 0 where it does
+// not need one:
 //
-//	hold TERM KILL    ask the command to stop at TERM, kill it at KILL
-//	end KILL          ask it to stop now
-//	signal N          send it signal N
+//	hold TERM KILL 0   ask the command to stop at TERM, kill it at KILL
+//	end 0 KILL 0       ask it to stop now
+//	signal 0 0 N       send it signal N
 //
 // Reports:
 //

@@ -24,31 +24,12 @@ type order struct {
 }
 
 func (o order) String() string {
-	switch o.verb {
-	case orderHold:
-		return fmt.Sprintf("hold %d %d\n", o.leash.term, o.leash.Kill)
-	case orderEnd:
-		return fmt.Sprintf("end %d\n", o.leash.Kill)
-	default:
-		return fmt.Sprintf("signal %d\n", int(o.signal))
-	}
+	return fmt.Sprintf("%s %d %d %d\n", o.verb, o.leash.term, o.leash.Kill, int(o.signal))
 }
 
 // parseOrder is the inverse of String.
 func parseOrder(line string) (o order, err error) {
-	if _, err = fmt.Sscan(line, &o.verb); err != nil {
-		return o, err
-	}
-	switch rest := line[len(o.verb):]; o.verb {
-	case orderHold:
-		_, err = fmt.Sscan(rest, &o.leash.term, &o.leash.Kill)
-	case orderEnd:
-		_, err = fmt.Sscan(rest, &o.leash.Kill)
-	case orderSignal:
-		_, err = fmt.Sscan(rest, (*int)(&o.signal))
-	default:
-		err = fmt.Errorf("unknown order %q", o.verb)
-	}
+	_, err = fmt.Sscan(line, &o.verb, &o.leash.term, &o.leash.Kill, (*int)(&o.signal))
 	return o, err
 }
 

@@ -173,26 +173,18 @@ func commandList(cmd *cobra.Command) string {
 		return ""
 	}
 	var p helpPage
-	line := func(sub *cobra.Command) string {
-		return "  " + console.Padded(sub.Name(), 10) + "  " + sub.Short + "\n"
+	groups := cmd.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
 	}
-	for _, group := range cmd.Groups() {
+	for _, group := range groups {
 		var block string
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				block += line(sub)
+				block += "  " + console.Padded(sub.Name(), 10) + "  " + sub.Short + "\n"
 			}
 		}
 		p.section(group.Title, block)
-	}
-	if len(cmd.Groups()) == 0 {
-		var block string
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				block += line(sub)
-			}
-		}
-		p.section("Commands:", block)
 	}
 	return p.String()
 }

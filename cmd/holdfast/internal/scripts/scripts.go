@@ -14,24 +14,8 @@ import (
 // Command is 'holdfast script'.
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "script [NAME]",
-		Short: "Print a Lua script that holdfast runs in Redis",
-		Long: `Print a Lua script that holdfast runs in Redis, with its keys, arguments and answers.
-Without NAME, list all scripts. It asks no server.
-
-NAME is the name of a script, or its SHA, which SLOWLOG, MONITOR and the error messages of
-Redis show. At least 4 digits of the SHA are enough if no other script begins with them.
-Scripts of Lease.Eval are your own: the list does not have them. A SHA that the list does not
-have can also be of another version of holdfast.
-
-JSON OUTPUT
--o json prints the script as an object, or all of them as an array:
-
-  name, sha, does, keys, args, answers
-  source  only with NAME`,
-		Example: `  holdfast script lock
-  redis-cli SLOWLOG GET 10 | grep -A 1 EVALSHA
-  holdfast script 4a7c1f08`,
+		Use:               "script [NAME]",
+		Short:             "Print a Lua script that holdfast runs in Redis",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -75,11 +59,7 @@ func list(a *cli.App) error {
 		does, _, _ := strings.Cut(f.Does, ". ") // its first sentence
 		rows = append(rows, []string{f.Name, f.SHA, strings.TrimSuffix(does, ".")})
 	}
-	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, out)
-	}
-	console.PrintTable(a.Page(), rows)
-	return nil
+	return a.Print(out, func(s console.Screen) { console.PrintTable(s, rows) })
 }
 
 func show(a *cli.App, what string) error {

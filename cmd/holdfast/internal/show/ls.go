@@ -47,15 +47,11 @@ func ls(ctx context.Context, a *cli.App, prefix string, all, problems bool) erro
 	states = slices.DeleteFunc(states, func(s *look.View) bool {
 		return !all && s.Holder == nil && s.Waiting == 0 || problems && s.Problem() == ""
 	})
-	if a.Output == "json" {
-		out := make([]*view.State, len(states))
-		for i, state := range states {
-			out[i] = state.JSON()
-		}
-		err = console.PrintJSON(a.Stdout, out)
-	} else {
-		printStates(a.Page(), states)
+	out := make([]*view.State, len(states))
+	for i, state := range states {
+		out[i] = state.JSON()
 	}
+	err = a.Print(out, func(s console.Screen) { printStates(s, states) })
 	if hidden := used - len(states); problems {
 		a.Say("%d of %s with a problem", len(states), console.Several(used, "name"))
 	} else if hidden > 0 {

@@ -36,9 +36,5 @@ func show(ctx context.Context, a *cli.App, name string) error {
 	if err != nil {
 		return err
 	}
-	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, state.JSON())
-	}
-	look.PrintState(a.Page(), state)
-	return nil
+	return a.Print(state.JSON(), func(s console.Screen) { look.PrintState(s, state) })
 }

@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -202,7 +203,7 @@ func (m *model) table(page int) string {
 		}
 	}
 	var b strings.Builder
-	for i, line := range columns(cells) {
+	for i, line := range console.Columns(cells, math.MaxInt) {
 		switch {
 		case i == 0:
 			line = m.paint(console.Bold, line)
@@ -224,23 +225,4 @@ func (m *model) fitted(c column, text string) string {
 		return ansi.Truncate(text, max(10, m.width/c.most), "~")
 	}
 	return text
-}
-
-// columns are rows with their cells as wide as the widest, by the room that they take
-// on a screen.
-func columns(rows [][]string) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
-	lines := make([]string, len(rows))
-	for n, row := range rows {
-		for i, cell := range row {
-			row[i] = cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
-		}
-		lines[n] = strings.TrimRight(strings.Join(row, "  "), " ")
-	}
-	return lines
 }
