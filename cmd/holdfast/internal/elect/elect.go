@@ -75,7 +75,7 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 	told := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
 	waiting, waited := signals.Until(ctx, caught)
-	client, err := connect.Open(waiting, a, holdfast.Options{TTL: o.Ttl, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
+	client, err := connect.Open(waiting, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}

@@ -46,7 +46,7 @@ func AcquireCommand(a *cli.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.NoWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
 	flags.DurationVarP(&o.Wait, "wait", "w", 0, "wait at most this long, then exit with 75")
-	flags.DurationVar(&o.Ttl, "ttl", defaultAcquireTTL, "time until the lease ends, unless renewed")
+	flags.DurationVar(&o.TTL, "ttl", defaultAcquireTTL, "time until the lease ends, unless renewed")
 	flags.IntVar(&o.Replicas, "wait-replicas", 0, "wait until `N` replicas have the lock; N is the number of all replicas that can become master")
 	flags.IntVarP(&o.BusyCode, "busy-code", "E", cli.ExitTempFail, "exit code if the lock is held")
 	flags.StringVar(&o.Details.Note, "note", "", "`TEXT` for 'holdfast show': a ticket, a team, a log")
@@ -79,7 +79,7 @@ func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string
 	told := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
 	client, err := connect.Open(ctx, a, holdfast.Options{
-		TTL: o.Ttl, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.tells(),
+		TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.tells(),
 	}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)

@@ -79,7 +79,7 @@ func runUnderLock(ctx context.Context, a *cli.App, o take.Options, name string, 
 	ctx, waited := signals.Until(ctx, caught)
 	told := take.NewNarrator(a)
 	log := &take.JobLog{A: a, Name: name, Silent: o.Silent}
-	client, err := connect.Open(ctx, a, holdfast.Options{TTL: o.Ttl, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
+	client, err := connect.Open(ctx, a, holdfast.Options{TTL: o.TTL, WaitReplicas: o.Replicas, OnEvent: told.Event, Details: o.Details.Of(argv)}, log.Open)
 	if err != nil {
 		return cmp.Or(waited(), err)
 	}

@@ -20,7 +20,7 @@ const maxGrace = 10 * time.Second
 type Options struct {
 	NoWait   bool
 	Wait     time.Duration // 0: without end
-	Ttl      time.Duration
+	TTL      time.Duration
 	Grace    time.Duration
 	MinHold  time.Duration
 	Every    time.Duration // 0: at no ticks
@@ -39,7 +39,7 @@ type Options struct {
 
 // LeaseFlags are those of each command that runs another under a lease.
 func (o *Options) LeaseFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.Ttl, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
+	flags.DurationVar(&o.TTL, "ttl", holdfast.DefaultTTL, "the lock is free this long after this machine died")
 	flags.DurationVar(&o.Grace, "grace", 0, "time from TERM to KILL when the lease is lost, at most ttl/3 (default ttl/4, at most "+maxGrace.String()+")")
 	o.Details.flags(flags)
 	flags.IntVar(&o.Replicas, "wait-replicas", 0, "wait until `N` replicas have the lock, and again at each renewal; N is the number of all replicas that can become master")
@@ -48,17 +48,17 @@ func (o *Options) LeaseFlags(flags *pflag.FlagSet) {
 // Check says what is wrong with the flags and fills in what depends on others.
 func (o *Options) Check(given func(flag string) bool) error {
 	if !given("grace") {
-		o.Grace = min(o.Ttl/4, maxGrace)
+		o.Grace = min(o.TTL/4, maxGrace)
 	}
 	switch {
 	case given("no-wait") && given("wait"):
 		return cli.Usagef("--no-wait and --wait exclude each other")
 	case o.Wait < 0:
 		return cli.Usagef("--wait is %v: it must not be negative", o.Wait)
-	case o.Ttl < holdfast.MinTTL || o.Ttl > holdfast.MaxTTL || o.Ttl%time.Millisecond != 0:
-		return cli.Usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.Ttl, holdfast.MinTTL, console.Age(holdfast.MaxTTL))
-	case o.Grace < 0 || o.Grace > o.Ttl/3:
-		return cli.Usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.Grace, (o.Ttl / 3).Truncate(time.Millisecond))
+	case o.TTL < holdfast.MinTTL || o.TTL > holdfast.MaxTTL || o.TTL%time.Millisecond != 0:
+		return cli.Usagef("--ttl is %v: it must be whole milliseconds from %v to %v", o.TTL, holdfast.MinTTL, console.Age(holdfast.MaxTTL))
+	case o.Grace < 0 || o.Grace > o.TTL/3:
+		return cli.Usagef("--grace is %v: it must be between 0 and a third of the ttl, %v", o.Grace, (o.TTL / 3).Truncate(time.Millisecond))
 	case o.MinHold < 0 || o.MinHold > holdfast.MaxMinHold:
 		return cli.Usagef("--min-hold is %v: it must be from 0 to %v", o.MinHold, holdfast.MaxMinHold)
 	case o.MaxHold < 0 || given("max-hold") && o.MaxHold == 0:

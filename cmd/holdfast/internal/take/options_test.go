@@ -26,7 +26,7 @@ func TestTickAt(t *testing.T) {
 		}
 	}
 	for _, flags := range [][]string{{"every", "wait"}, {"every", "min-hold"}, {"every", "of"}, {"at"}} {
-		o := Options{Ttl: holdfast.DefaultTTL, Every: time.Hour, Kind: Kind{permits: 1}}
+		o := Options{TTL: holdfast.DefaultTTL, Every: time.Hour, Kind: Kind{permits: 1}}
 		given := map[string]bool{}
 		for _, f := range flags {
 			given[f] = true
