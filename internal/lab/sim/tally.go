@@ -1,3 +1,10 @@
+// Package sim runs the real client code and the real scripts, in the embedded
+// store, through simulated time and a network that does what networks do. It
+// stands inside a testing/synctest bubble: a minute of faults takes
+// milliseconds, and a seed repeats its history.
+//
+// All but what stories count is in test files: TestStories plays them, and simulate
+// runs that test in many processes.
 package sim
 
 import (
@@ -98,56 +105,5 @@ func (t *Tally) String() string {
 	return b.String()
 }
 
-// What can become of a step, as it is counted.
-const (
-	onTime      = "on time"
-	late        = "late"
-	answerLate  = "answer late"
-	lostOut     = "request lost"
-	cutOut      = "cut before the request is read"
-	lostBack    = "answer lost"
-	cutBack     = "cut after the script ran"
-	torn        = "cut in the answer"
-	twice       = "twice"
-	again       = "again, later"
-	overtakes   = "overtakes"
-	refused     = "refused"
-	muchDelayed = 1e7 // ns: what is longer is late
-)
-
-// CallFates and PushFates are what a story can do to a call, and to a push.
-var (
-	CallFates = []string{onTime, late, answerLate, lostOut, cutOut, lostBack, cutBack, torn, twice, again, refused}
-	PushFates = []string{onTime, late, lostOut, twice, again, overtakes}
-)
-
-// Words say what becomes of a call.
-func (f Fate) Words() []string { return f.words(false) }
-
-// words say what becomes of a step.
-func (f Fate) words(push bool) (words []string) {
-	add := func(is bool, word string) {
-		if is {
-			words = append(words, word)
-		}
-	}
-	if f.Refuse != "" && !f.LoseOut {
-		return []string{refused}
-	}
-	add(f.Out > muchDelayed, late)
-	add(f.LoseOut && (push || !f.Reset), lostOut)
-	add(f.LoseOut && f.Reset && !push, cutOut)
-	if !f.LoseOut {
-		add(f.Twice, twice)
-		add(f.Again > 0, again)
-		add(push && f.Overtake, overtakes)
-		add(!push && f.Back > muchDelayed, answerLate)
-		add(!push && f.LoseBack && !f.Reset, lostBack)
-		add(!push && f.LoseBack && f.Reset, cutBack)
-		add(!push && f.Torn, torn)
-	}
-	if words == nil {
-		words = []string{onTime}
-	}
-	return words
-}
+// onTime is the fate of a step to which nothing happened.
+const onTime = "on time"

@@ -63,7 +63,6 @@ func gains(script string, args []string) string {
 }
 
 // Fate is what becomes of a step. The zero Fate is an instant, perfect network.
-// Its names stand in tally.go.
 type Fate struct {
 	Out  time.Duration // until it arrives: at the server, or a push at the process
 	Back time.Duration // until the answer arrives
@@ -78,4 +77,57 @@ type Fate struct {
 	Again    time.Duration      // not 0: it arrives once more, that much later
 	Overtake bool               // a push may overtake those before it
 	Refuse   driver.ServerError // the server refuses it
+}
+
+// What can become of a step, as it is counted.
+const (
+	late        = "late"
+	answerLate  = "answer late"
+	lostOut     = "request lost"
+	cutOut      = "cut before the request is read"
+	lostBack    = "answer lost"
+	cutBack     = "cut after the script ran"
+	torn        = "cut in the answer"
+	twice       = "twice"
+	again       = "again, later"
+	overtakes   = "overtakes"
+	refused     = "refused"
+	muchDelayed = 1e7 // ns: what is longer is late
+)
+
+// CallFates and PushFates are what a story can do to a call, and to a push.
+var (
+	CallFates = []string{onTime, late, answerLate, lostOut, cutOut, lostBack, cutBack, torn, twice, again, refused}
+	PushFates = []string{onTime, late, lostOut, twice, again, overtakes}
+)
+
+// Words say what becomes of a call.
+func (f Fate) Words() []string { return f.words(false) }
+
+// words say what becomes of a step.
+func (f Fate) words(push bool) (words []string) {
+	add := func(is bool, word string) {
+		if is {
+			words = append(words, word)
+		}
+	}
+	if f.Refuse != "" && !f.LoseOut {
+		return []string{refused}
+	}
+	add(f.Out > muchDelayed, late)
+	add(f.LoseOut && (push || !f.Reset), lostOut)
+	add(f.LoseOut && f.Reset && !push, cutOut)
+	if !f.LoseOut {
+		add(f.Twice, twice)
+		add(f.Again > 0, again)
+		add(push && f.Overtake, overtakes)
+		add(!push && f.Back > muchDelayed, answerLate)
+		add(!push && f.LoseBack && !f.Reset, lostBack)
+		add(!push && f.LoseBack && f.Reset, cutBack)
+		add(!push && f.Torn, torn)
+	}
+	if words == nil {
+		words = []string{onTime}
+	}
+	return words
 }

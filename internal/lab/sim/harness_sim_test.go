@@ -1,7 +1,3 @@
-// Package sim runs the real client code and the real scripts, in the embedded
-// store, through simulated time and a network that does what networks do. It
-// stands inside a testing/synctest bubble: a minute of faults takes
-// milliseconds, and a seed repeats its history.
 package sim
 
 import (
@@ -24,7 +20,7 @@ import (
 const Prefix = "sim:"
 
 // World is one server, the network, and the processes that lock names. Close
-// it before the bubble ends. Its replicas stand in replica.go.
+// it before the bubble ends. Its replicas stand in harness_replica_test.go.
 type World struct {
 	Watch Watch
 	Tally *Tally                 // of this World alone

@@ -22,7 +22,7 @@ var (
 )
 
 // Link is one process and its way to the server: the Store of its Client.
-// Its subscriptions stand in subscription.go.
+// Its subscriptions stand in harness_subscription_test.go.
 type Link struct {
 	Client *holdfast.Client
 	Owner  string

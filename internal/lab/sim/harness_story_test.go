@@ -30,7 +30,7 @@ const (
 	Kinds
 )
 
-// Story is one random run. Its shared kinds stand in shared.go.
+// Story is one random run. Its shared kinds stand in harness_shared_test.go.
 type Story struct {
 	*World
 	kind    Kind
@@ -327,7 +327,7 @@ func (s *Story) drawn(step Step, r *rand.Rand) (plain, f Fate) {
 }
 
 // caller asks for names again and again.
-// What it does in mixed stories stands in mixed.go.
+// What it does in mixed stories stands in harness_mixed_test.go.
 type caller struct {
 	story  *Story
 	link   *Link

@@ -12,7 +12,7 @@ import (
 // Watch sees every lease and everything that the server does, and notes where
 // a promise is broken. It knows nothing of how the client works: leases come
 // from the callers, keys from the server. Guarded by the World's mutex.
-// How it judges waits stands in waits.go.
+// How it judges waits stands in harness_waits_test.go.
 type Watch struct {
 	world      *World
 	names      map[string]*watched
@@ -22,7 +22,7 @@ type Watch struct {
 	violations []string
 }
 
-// watched is one name. Its shared kinds stand in shared.go.
+// watched is one name. Its shared kinds stand in harness_shared_test.go.
 type watched struct {
 	leases  []*Held
 	all     []*Held // every lease there ever was, in order of grant
@@ -82,7 +82,7 @@ type stride struct {
 }
 
 // Held is one call for a name, and the lease that it got.
-// Its weight is reckoned in shared.go.
+// Its weight is reckoned in harness_shared_test.go.
 type Held struct {
 	Process *Link
 	Called  time.Time
