@@ -14,49 +14,37 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
-// A buyer that is a process reads JSON from its stdin and answers on its stdout: one
-// enrolment, then one task for each visit. It ends when stdin ends, so it does not outlive
-// its parent.
-type (
-	enrolment struct {
-		Sale  *sale `json:"sale"`
-		Buyer int   `json:"buyer"`
-	}
-	answer struct {
-		Visit *visit `json:"visit,omitempty"`
-		Error string `json:"error,omitempty"`
-	}
-)
+// A buyer that is a process reads tasks as JSON from its stdin and answers on its stdout. The
+// first task has the sale and the number of the buyer. It ends when stdin ends, so it does
+// not outlive its parent.
+type answer struct {
+	Visit *visit `json:"visit,omitempty"`
+	Error string `json:"error,omitempty"`
+}
 
 // serveBuyer is the life of such a process.
 func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
 	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
-	var who enrolment
-	if err := in.Decode(&who); err != nil || who.Sale == nil {
+	var t task
+	if err := in.Decode(&t); err != nil || t.Sale == nil {
 		return cli.Usagef("this command is for 'holdfast demo --processes' only")
 	}
-	reply := func(v *visit, err error) error {
-		a := answer{Visit: v}
-		if err != nil {
-			a.Error = cli.Redact(err.Error(), who.Sale.URL)
+	serverURL := t.Sale.URL
+	b, failed := newBuyer(ctx, t.Sale, t.Buyer)
+	if failed == nil {
+		defer func() { err = errors.Join(err, b.leave()) }()
+	}
+	for v := (*visit)(nil); ; v, failed = b.do(ctx, t) {
+		reply := answer{Visit: v}
+		if failed != nil {
+			reply.Error = cli.Redact(failed.Error(), serverURL)
 		}
-		return out.Encode(a)
-	}
-	b, err := newBuyer(ctx, who.Sale, who.Buyer)
-	if err != nil {
-		return reply(nil, err)
-	}
-	defer func() { err = errors.Join(err, b.leave()) }()
-	if err := reply(nil, nil); err != nil {
-		return err
-	}
-	for {
-		var t task
+		if err := out.Encode(reply); err != nil || b == nil {
+			return err
+		}
+		t = task{}
 		if err := in.Decode(&t); err != nil {
 			return nil //nolint:nilerr // the sender is gone
-		}
-		if err := reply(b.do(ctx, t)); err != nil {
-			return err
 		}
 	}
 }
@@ -90,36 +78,30 @@ func startBuyer(ctx context.Context, s *sale, number int) (customer, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start a buyer: %w", err)
 	}
-	if _, err := p.ask(ctx, enrolment{s, number}); err != nil {
+	if _, err := p.do(ctx, task{Sale: s, Buyer: number}); err != nil {
 		return nil, errors.Join(err, p.leave())
 	}
 	return p, nil
 }
 
-func (p *buyerProcess) do(ctx context.Context, t task) (*visit, error) { return p.ask(ctx, t) }
-
-// ask sends one message and reads the answer to it.
-func (p *buyerProcess) ask(ctx context.Context, message any) (*visit, error) {
+// do sends one task and reads the answer to it.
+func (p *buyerProcess) do(ctx context.Context, t task) (*visit, error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 	defer stop()
-	if err := p.in.Encode(message); err != nil {
-		return nil, p.gone(ctx, err)
-	}
 	var reply answer
-	if err := p.out.Decode(&reply); err != nil {
-		return nil, p.gone(ctx, err)
+	err := p.in.Encode(t)
+	if err == nil {
+		err = p.out.Decode(&reply)
 	}
-	if reply.Error != "" {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("a buyer's process (pid %d) is gone: %w", p.cmd.Process.Pid, err)
+	case reply.Error != "":
 		return nil, errors.New(reply.Error)
 	}
 	return reply.Visit, nil
-}
-
-func (p *buyerProcess) gone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return fmt.Errorf("a buyer's process (pid %d) is gone: %w", p.cmd.Process.Pid, err)
 }
 
 // leave ends the process: politely, then not.

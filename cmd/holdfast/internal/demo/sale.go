@@ -77,6 +77,8 @@ type customer interface {
 // task is what a buyer is asked to do: to visit the shop after the opening, or one half of
 // the way "frozen".
 type task struct {
+	Sale    *sale  `json:"sale,omitempty"` // of the first task of a process
+	Buyer   int    `json:"buyer,omitempty"`
 	Way     string `json:"way"`
 	Opening int64  `json:"opening"` // Unix time, ns
 	Checked bool   `json:"checked,omitempty"`
