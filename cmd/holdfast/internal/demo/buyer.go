@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// buyer has connections and a Client of its own. frozen.go has what it does in the way
-// "frozen".
+// buyer has connections and a Client of its own.
 type buyer struct {
 	number int
 	sale   *sale
@@ -284,3 +284,72 @@ func (c *counter) Subscribe(ctx context.Context, channel string, message func(st
 	c.sent.Add(1)
 	return c.Store.Subscribe(ctx, channel, message)
 }
+
+// The way "frozen" shows what no lock can prevent: a holder is frozen between its last check
+// of the lease and its write, for longer than the ttl. The next buyer buys the only piece.
+// Then the first one goes on, and writes. It is played twice: with a till that accepts each
+// write, and with one that checks the token.
+//
+// till is one key of the shop that notes a sale. With a token it refuses one that
+// is older than the newest it has seen, and remembers it, before anything is read.
+var till = driver.NewScript("till", `
+if ARGV[1] ~= '' then
+  local newest = redis.call('HGET', KEYS[1], 'token') or '0'
+  if tonumber(ARGV[1]) < tonumber(newest) then
+    return redis.error_reply('STALE token ' .. ARGV[1] .. ' after ' .. newest)
+  end
+  redis.call('HSET', KEYS[1], 'token', ARGV[1])
+end
+if ARGV[2] then
+  redis.call('HSET', KEYS[1], 'stock', ARGV[2])
+  redis.call('HINCRBY', KEYS[1], 'sold', 1)
+end
+return redis.call('HGET', KEYS[1], 'stock')`)
+
+const frozenWay = "frozen"
+
+// purchase is what a buyer has begun and not written yet.
+type purchase struct {
+	lease *holdfast.Lease
+	key   string
+	token string // for the till; empty: it does not check
+	left  int
+}
+
+// begin locks, reads the stock, and checks the lease for the last time.
+func (b *buyer) begin(ctx context.Context, checked bool) error {
+	return b.attempts(func() error {
+		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)
+		if err != nil {
+			return err
+		}
+		b.begun = &purchase{lease: lease, key: b.sale.tillKey(checked)}
+		if checked {
+			b.begun.token = strconv.FormatInt(lease.Token(), 10)
+		}
+		goods := commands{store: b.store}
+		b.begun.left = goods.number(goods.eval(ctx, till, b.begun.key, b.begun.token))
+		if err := cmp.Or(goods.err, lease.Err()); err != nil {
+			return errors.Join(err, harmless(lease.Release()))
+		}
+		return nil
+	})
+}
+
+// finish writes. It does not check the lease: begin did.
+func (b *buyer) finish(ctx context.Context) (*visit, error) {
+	p, goods := b.begun, commands{store: b.store}
+	if p.left > 0 {
+		goods.eval(ctx, till, p.key, p.token, strconv.Itoa(p.left-1))
+	}
+	refused, _ := errors.AsType[driver.ServerError](goods.err)
+	v := &visit{Bought: p.left > 0 && goods.err == nil}
+	if strings.HasPrefix(string(refused), "STALE ") {
+		goods.err = nil
+	}
+	return v, errors.Join(goods.err, harmless(p.lease.Release()))
+}
+
+// stall replaces freezing where processes cannot be frozen: nothing that the buyer's Client
+// sends arrives, so its lock ends as that of a frozen process does.
+func stall(c customer, stop bool) { c.(*buyer).lock.stalled.Store(stop) }

@@ -175,3 +175,49 @@ func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 	all.Wait()
 	return context.Cause(ctx)
 }
+
+// playFrozen plays both: frozen can be frozen, and next is the next buyer.
+func (s *shop) playFrozen(ctx context.Context, frozen, next customer) (results []frozenResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, playTimeout)
+	defer cancel()
+	for _, checked := range []bool{false, true} {
+		r, err := s.freezeOne(ctx, frozen, next, checked)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func (s *shop) freezeOne(ctx context.Context, frozen, next customer, checked bool) (r frozenResult, err error) {
+	key, goods := s.sale.tillKey(checked), commands{store: s.store}
+	goods.do(ctx, "HSET", key, "stock", "1")
+	var began time.Time
+	var late *visit
+	for _, step := range []func() error{
+		func() error { return goods.err },
+		func() error { return half(ctx, frozen, checked, nil) },
+		func() error { began = time.Now(); return freeze(frozen, true) },
+		func() error { return half(ctx, next, checked, nil) }, // it gets the lock when that of the frozen one has expired
+		func() error { return half(ctx, next, checked, &late) },
+		func() error { r.Froze = milliseconds(time.Since(began)); return freeze(frozen, false) },
+		func() error { return half(ctx, frozen, checked, &late) },
+	} {
+		if err := step(); err != nil {
+			return r, err
+		}
+	}
+	r.TokenChecked, r.Refused, r.Sold = checked, !late.Bought, goods.integer(ctx, "HGET", key, "sold")
+	r.Oversold = max(0, r.Sold-1)
+	return r, goods.err
+}
+
+// half lets c begin a purchase, or finish it, with what it saw in v.
+func half(ctx context.Context, c customer, checked bool, v **visit) error {
+	seen, err := c.do(ctx, task{Way: frozenWay, Checked: checked, Finish: v != nil})
+	if v != nil {
+		*v = seen
+	}
+	return err
+}
