@@ -57,7 +57,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: Close repeats unlock behind Release", file: "request.go", name: "TestQuorumCloseBehindRelease",
 		edits: []string{"case r.call.Script == script.QuorumUnlock && err != nil", "case false && err != nil"}},
 	{guard: "quorum: Close sends the unlocks that are gathered", file: "gather.go", pkg: ".", name: "TestQuorumCloseSendsGatheredUnlocks",
-		edits: []string{"if r.call.Script == script.QuorumUnlock {", "if false {"}},
+		edits: []string{"if r.call.Script == script.QuorumUnlock {", "if r.call.Script == script.QuorumUnlock && false {"}},
 	{guard: "quorum: a ghost is ended once", file: "quorum.go", name: "TestQuorumGhostIsEndedOnce",
 		edits: []string{"l == nil || n.ghosts[id]", "l == nil"}},
 	{guard: "quorum: our ghosts are ended", file: "quorum_ballot.go", name: "TestQuorumEndsItsGhosts",
