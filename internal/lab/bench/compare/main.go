@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -63,7 +64,7 @@ func compare(ctx context.Context, rev string, sittings, each int) error {
 	}
 	defer os.RemoveAll(dir)
 	fmt.Fprintf(os.Stderr, "building %s and the working tree\n", rev)
-	before, after := filepath.Join(dir, "before"), filepath.Join(dir, "after")
+	before, again, after := filepath.Join(dir, "before"), filepath.Join(dir, "again"), filepath.Join(dir, "after")
 	if err := build(ctx, root, after); err != nil {
 		return err
 	}
@@ -74,7 +75,10 @@ func compare(ctx context.Context, rev string, sittings, each int) error {
 	if err := build(ctx, tree, before); err != nil {
 		return err
 	}
-	table, err := measure(ctx, []string{before, before, after}, workloads, sittings, each)
+	if err := build(ctx, tree, again); err != nil { // a file of its own, so that it shares no memory either
+		return err
+	}
+	table, err := measure(ctx, []string{before, again, after}, workloads, sittings, each)
 	if err != nil {
 		return err
 	}
@@ -201,8 +205,7 @@ func (t table) sit(ctx context.Context, binaries, workloads []string, rounds, tu
 	for _, w := range workloads {
 		best := make([]cost, len(programs))
 		for r := range rounds {
-			for k := range programs {
-				i := (k + r + turn) % len(programs) // none always runs behind the same one
+			for _, i := range rand.Perm(len(programs)) { // none always runs behind the same one
 				c, err := programs[i].round(w)
 				if err != nil {
 					return fmt.Errorf("%s: %w", w, err)
