@@ -109,9 +109,6 @@ func New(store driver.Store, options *Options) *Client {
 		panic("holdfast: New needs a Store, such as rueidisstore.New(client) or embedded.Open(nil)")
 	}
 	v := options.withDefaults()
-	if v.Quorum != "" {
-		panic("holdfast: Options.Quorum is set, but New has one store: use NewQuorum")
-	}
 	c := newCore(v, store)
 	c.store = store
 	if !store.Sharded() {
@@ -186,9 +183,18 @@ func (c *core) start() *Client {
 // Owner returns the label of this Client's leases: see [Options.Owner].
 func (c *Client) Owner() string { return c.options.Owner }
 
-// Quorum returns the quorum-id of a Client that [NewQuorum] made, and "" for one
-// master.
-func (c *Client) Quorum() string { return c.options.Quorum }
+// ID returns the hash that identifies this Client among the holders and waiters of
+// package admin.
+func (c *Client) ID() string { return keyspace.HashClient(c.client) }
+
+// Prefix returns what stands before every name and makes its key, see [Options.Prefix].
+func (c *Client) Prefix() string { return c.options.Prefix }
+
+// TTL returns [Options.TTL].
+func (c *Client) TTL() time.Duration { return c.options.TTL }
+
+// Store returns the store that [New] got.
+func (c *Client) Store() driver.Store { return c.store }
 
 // unlock releases the mutex and begins what was noted under it.
 func (c *core) unlock() {

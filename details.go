@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -188,91 +187,6 @@ func (b *badge) takenAway(ctx context.Context) <-chan struct{} {
 		_, _ = b.c.calls.Run(ctx, detailsWait, b.call(text)) // it expires
 	}()
 	return done
-}
-
-// addDetails fills in what those who hold and wait tell of themselves, as far as it is
-// known within detailsWait.
-func (c *core) addDetails(callers context.Context, states ...*State) {
-	if c.quorum != nil {
-		return
-	}
-	ids := clientsOf(states)
-	if len(ids) == 0 {
-		return
-	}
-	calls := make([]driver.Call, len(ids))
-	for i, id := range ids {
-		calls[i] = driver.Call{Script: script.DetailsInspect, Keys: []string{keyspace.Details(id)}, Args: nil}
-	}
-	known := make(map[string]badgeText, len(ids))
-	for i, r := range c.calls.Many(callers, detailsWait, calls) {
-		if text, ok := decodeDetails(r); ok {
-			known[ids[i]] = text
-		}
-	}
-	if len(known) == 0 {
-		return
-	}
-	for _, s := range states {
-		s.eachHolder(func(h *Holder) {
-			text := known[h.client]
-			h.Details, h.Exported = text.details(), slices.Contains(text.Exported, h.Hash)
-		})
-		for i := range s.Waiters {
-			text := known[s.Waiters[i].client]
-			s.Waiters[i].Details = text.details()
-		}
-	}
-}
-
-// clientsOf are those whose details are wanted, each once, of each name so many.
-func clientsOf(states []*State) (ids []string) {
-	seen := make(map[string]struct{})
-	for _, s := range states {
-		room := mostDetails
-		add := func(id string) {
-			if _, twice := seen[id]; id == "" || twice || room == 0 {
-				return
-			}
-			room--
-			seen[id] = struct{}{}
-			ids = append(ids, id)
-		}
-		s.eachHolder(func(h *Holder) { add(h.client) })
-		for i := range s.Waiters {
-			add(s.Waiters[i].client)
-		}
-	}
-	return ids
-}
-
-func (s *State) eachHolder(f func(h *Holder)) {
-	for i := range s.Holders {
-		f(&s.Holders[i])
-	}
-	if s.Holder != nil && len(s.Holders) == 0 {
-		f(s.Holder)
-	}
-}
-
-// decodeDetails reads what anybody may have written.
-func decodeDetails(r driver.Result) (text badgeText, ok bool) {
-	if r.Err != nil || len(r.Reply) != 2 || r.Reply[0] != "details" || len(r.Reply[1]) > 16*MaxDetail {
-		return text, false
-	}
-	if json.Unmarshal([]byte(r.Reply[1]), &text) != nil {
-		return badgeText{}, false
-	}
-	text.Details = *text.clean()
-	return text, true
-}
-
-// details are nil where nothing is told.
-func (t badgeText) details() *Details {
-	if t.Details == (Details{}) {
-		return nil
-	}
-	return &t.Details
 }
 
 // String returns a text like "alice, pid 4121 on web-3", as far as it is known.

@@ -271,12 +271,8 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 
 func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Duration) (Leader, error) {
 	c := e.client.core
-	if q := c.quorum; q != nil {
-		state, err := q.inspect(ctx, e.name, k)
-		if err != nil || state.Holder == nil {
-			return Leader{}, err
-		}
-		return leaderOf(state.Holder, state.term), nil
+	if c.quorum != nil {
+		return c.quorum.leader(ctx, e.name, k)
 	}
 	reply, err := c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
 	if err != nil {
@@ -305,13 +301,17 @@ func (c *core) decodeLeader(reply []string) (Leader, error) {
 	if remaining == gone || keyspace.IsCooldown(reply[2]) {
 		return Leader{}, nil
 	}
-	leader := leaderOf(c.holder(reply[2], remaining, 0), term)
+	leader := c.leaderOf(reply[2], remaining, term)
 	if number > 0 {
 		leader.Value, leader.number = keyspace.CleanOwner(reply[6]), number
 	}
 	return leader, nil
 }
 
-func leaderOf(h *Holder, term int64) Leader {
-	return Leader{Value: h.Owner, Term: term, Hash: h.Hash, Foreign: h.Foreign, Own: h.Own, Remaining: h.Remaining}
+// leaderOf describes the holder whose value the lock key has.
+func (c *core) leaderOf(value string, remaining time.Duration, term int64) Leader {
+	id, ours := keyspace.ParseID(value)
+	return Leader{
+		Value: id.Owner, Term: term, Hash: keyspace.HashID(value), Foreign: !ours, Own: ours && id.Client == c.client, Remaining: remaining,
+	}
 }

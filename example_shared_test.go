@@ -165,61 +165,6 @@ func ExampleClient_Adopt() {
 	defer func() { log.Print("released: ", lease.Release()) }()
 }
 
-// Inspect shows the holder, the waiters and what they mean.
-func ExampleClient_Inspect() {
-	state, err := client.Inspect(context.Background(), "invoice:42")
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	if state.Holder != nil {
-		fmt.Println(state.Holder.Describe(), "holds it for", state.Holder.Held)
-	}
-	fmt.Println(state.Waiting, "waiters")
-	for _, d := range state.Diagnose(nil) {
-		fmt.Println(d.Code, d.Sentence, d.Action)
-	}
-}
-
-// Revoke asks the holder that Inspect saw to stop.
-func ExampleClient_Revoke() {
-	ctx := context.Background()
-	state, err := client.Inspect(ctx, "invoice:42")
-	if err != nil || state.Holder == nil {
-		log.Print("nothing to revoke: ", err)
-		return
-	}
-	_, err = client.Revoke(ctx, "invoice:42", state.Holder.Hash, "deployment at 14:00")
-	if errors.Is(err, holdfast.ErrTenure) {
-		log.Print("another holder has it now: ", err)
-	} else if err != nil {
-		log.Print(err)
-	}
-}
-
-// Survey finds the names that need an operator.
-func ExampleClient_Survey() {
-	survey, err := client.Survey(context.Background(), "invoice:")
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	for _, name := range survey.Names {
-		if problem := name.Problem(); problem != nil {
-			fmt.Println(name.Name, problem.Sentence, problem.Action)
-		}
-	}
-}
-
-// Check finds faults in the server and its settings when a program starts.
-func ExampleClient_Check() {
-	for _, check := range client.Check(context.Background()) {
-		if check.State == holdfast.CheckFail {
-			log.Fatalf("%s: %s. %s. %s", check.Name, check.Finding, check.Consequence, check.Fix)
-		}
-	}
-}
-
 // LastRun shows when a job ran, where, and how it ended.
 func ExampleClient_LastRun() {
 	last, err := client.LastRun(context.Background(), "backup")

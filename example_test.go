@@ -61,7 +61,7 @@ func ExampleNewQuorum() {
 		}))
 	}
 	// "holdfast quorum init" prints the quorum-id once.
-	client := holdfast.NewQuorum(&holdfast.Options{Quorum: os.Getenv("QUORUM")}, nodes...)
+	client := holdfast.NewQuorum(os.Getenv("QUORUM"), nil, nodes...)
 	defer client.Close()
 }
 

@@ -11,10 +11,8 @@ import (
 
 func FuzzStates(f *testing.F) {
 	f.Add("leader\x001\x00c.n.15000|o\x00-1\x0077")
-	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
 	f.Fuzz(func(_ *testing.T, text string) {
 		c := &core{}
-		_, _ = c.decodeState("n", strings.Split(text, "\x00"))
 		_, _ = c.decodeLeader(strings.Split(text, "\x00"))
 	})
 }

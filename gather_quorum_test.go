@@ -16,9 +16,9 @@ import (
 )
 
 // quorumOf makes a Client of three nodes.
-func quorumOf(t *testing.T, options holdfast.Options, nodes ...driver.Store) *holdfast.Client {
-	options.Quorum, options.Logger = "orders/1/3-5f3a9c0d1e", slog.New(slog.DiscardHandler)
-	client := holdfast.NewQuorum(&options, nodes...)
+func quorumOf(t *testing.T, options holdfast.QuorumOptions, nodes ...driver.Store) *holdfast.QuorumClient {
+	options.Logger = slog.New(slog.DiscardHandler)
+	client := holdfast.NewQuorum("orders/1/3-5f3a9c0d1e", &options, nodes...)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -36,7 +36,7 @@ func farNodes() (nodes []*distant, stores []driver.Store) {
 func TestQuorumRequestsGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
-		crowd(t, quorumOf(t, holdfast.Options{}, stores...), 100)
+		crowd(t, quorumOf(t, holdfast.QuorumOptions{}, stores...), 100)
 		for i, node := range nodes {
 			if alone, pipelines := node.until(0); alone != 16 || len(pipelines) != 0 {
 				t.Errorf("to node %d left %d alone at once and pipelines of %v, want 16 and none", i+1, alone, pipelines)
@@ -53,7 +53,7 @@ func TestQuorumRequestsGather(t *testing.T) {
 func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
-		client := quorumOf(t, holdfast.Options{}, stores...)
+		client := quorumOf(t, holdfast.QuorumOptions{}, stores...)
 		var more sync.WaitGroup
 		more.Go(func() { crowd(t, client, 16) })
 		time.Sleep(away - time.Millisecond/2)
@@ -73,7 +73,7 @@ func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
 func TestQuorumRenewalsGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
-		client := quorumOf(t, holdfast.Options{TTL: 9 * time.Second}, stores...)
+		client := quorumOf(t, holdfast.QuorumOptions{TTL: 9 * time.Second}, stores...)
 		var all sync.WaitGroup
 		for i := range 100 {
 			all.Go(func() {
@@ -128,7 +128,7 @@ func TestQuorumGathersNothingInANodeThatHangs(t *testing.T) {
 		_, stores := farNodes()
 		silent := &deaf{}
 		stores[2] = silent
-		client := quorumOf(t, holdfast.Options{}, stores...)
+		client := quorumOf(t, holdfast.QuorumOptions{}, stores...)
 		if _, err := client.Mutex("first").Lock(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -150,9 +150,9 @@ func TestCloseDropsWhatGathered(t *testing.T) {
 	for _, quorum := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			nodes, stores := farNodes()
-			var client *holdfast.Client
+			var client mutexes
 			if quorum {
-				client = quorumOf(t, holdfast.Options{}, stores...)
+				client = quorumOf(t, holdfast.QuorumOptions{}, stores...)
 			} else {
 				client, nodes = nodes[0].client(t, holdfast.Options{}), nodes[:1]
 			}
@@ -184,7 +184,7 @@ func TestCloseDropsWhatGathered(t *testing.T) {
 func TestQuorumBurstIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, stores := farNodes()
-		client := quorumOf(t, holdfast.Options{TTL: 30 * time.Second}, stores...)
+		client := quorumOf(t, holdfast.QuorumOptions{TTL: 30 * time.Second}, stores...)
 		const n = 5000
 		var failed atomic.Int64
 		var all sync.WaitGroup

@@ -149,11 +149,17 @@ func (s *distant) until(d time.Duration) (alone int, pipelines []int) {
 	return alone, pipelines
 }
 
+// mutexes is a client of one master or of a quorum.
+type mutexes interface {
+	Mutex(name string) *holdfast.Mutex
+	Close() error
+}
+
 // crowd lets so many callers lock a name each, all at once, and release it.
-func crowd(t *testing.T, client *holdfast.Client, n int) { crowdOver(t, client, n, 0) }
+func crowd(t *testing.T, client mutexes, n int) { crowdOver(t, client, n, 0) }
 
 // crowdOver is a crowd of which one begins after the other, over so long.
-func crowdOver(t *testing.T, client *holdfast.Client, n int, span time.Duration) {
+func crowdOver(t *testing.T, client mutexes, n int, span time.Duration) {
 	var all sync.WaitGroup
 	for i := range n {
 		ctx := context.Background()

@@ -105,7 +105,7 @@ func TestNotDueErrorText(t *testing.T) {
 			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
-	rests := &holdfast.TenureError{Name: "n", Tenure: "0123456789", Holder: &holdfast.Holder{Owner: "ci-7", Cooldown: true, Remaining: time.Minute}}
+	rests := &holdfast.TenureError{Name: "n", Tenure: "0123456789", Owner: "ci-7", Cooldown: true, Remaining: time.Minute}
 	if got, want := rests.Error(), "holdfast: n is not held by tenure 0123456789: it is in cool-down until MinHold has passed after the hold of ci-7, in 1m0s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -9,7 +9,7 @@ func init() {
 	for _, room := range []struct {
 		name  string
 		rooms []string // of the command
-		ours  []string // of the house, beside the root, driver and internal/view
+		ours  []string // of the house, beside the root, admin, driver and internal/view
 	}{
 		{name: "console"},
 		{name: "cli", rooms: []string{"console"}},
@@ -28,15 +28,15 @@ func init() {
 		{name: "complete", rooms: []string{"console", "cli", "connect", "look"}},
 		{name: "watch", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
 		{name: "audit", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
-		{name: "quorum", rooms: []string{"console", "cli", "connect"}},
-		{name: "doctor", rooms: []string{"console", "cli", "connect"}},
+		{name: "quorum", rooms: []string{"console", "cli", "connect"}, ours: []string{"quorum"}},
+		{name: "doctor", rooms: []string{"console", "cli", "connect"}, ours: []string{"admin/doctor"}},
 		{name: "bench", rooms: []string{"console", "cli", "connect"}},
 		{name: "serve", rooms: []string{"console", "cli", "help", "connect", "take"}, ours: []string{"server", "server/auth", "server/dashboard", "contrib/prometheus"}},
 		{name: "dev", rooms: []string{"cli"}, ours: []string{"embedded"}},
 		{name: "demo", rooms: []string{"console", "cli", "connect", "dev"}, ours: []string{"embedded", "rueidisstore"}},
 	} {
 		dir := "cmd/holdfast/internal/"
-		arrows[dir+room.name] = append([]string{"", "driver", "internal/view"}, room.ours...)
+		arrows[dir+room.name] = append([]string{"", "admin", "admin/diagnose", "driver", "internal/view"}, room.ours...)
 		for _, other := range append(room.rooms, room.name) {
 			arrows[dir+room.name] = append(arrows[dir+room.name], dir+other)
 		}

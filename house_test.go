@@ -217,7 +217,7 @@ func TestWorkspaceKnowsEveryModule(t *testing.T) {
 // /... stands for the whole tree.
 var arrows = map[string][]string{
 	"driver":            {"driver"}, // its tests
-	"driver/drivertest": {"", "driver/..."},
+	"driver/drivertest": {"", "driver/...", "admin/..."},
 	"internal/script":   {"driver"},
 	"internal/redisurl": {"internal/redisurl/..."},
 	"internal/clock":    {},
@@ -225,17 +225,22 @@ var arrows = map[string][]string{
 	"internal/call":     {"driver", "internal/call", "internal/clock", "internal/wire"},
 	"internal/wire":     {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
 	"internal/channels": {"internal/channels"},
-	"internal/view":     {"", "driver", "internal/view"},
-	".":                 {"", "driver", "internal/clock", "internal/script", "internal/call", "internal/keyspace", "internal/wire"},
+	"internal/view":     {"", "admin/...", "driver", "internal/view"},
+	"internal/majority": {"internal/majority"},
+	".":                 {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "admin/..."}, // its tests inspect
+	"admin":             {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose"},
+	"admin/diagnose":    {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
+	"admin/doctor":      {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},
+	"quorum":            {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},
 	"fence":             {"", "fence"},
 	"journal":           {"", "driver", "internal/script", "journal"},
-	"contrib":           {"", "driver", "fence", "embedded", "contrib/..."},
+	"contrib":           {"", "admin/...", "quorum", "driver", "fence", "embedded", "contrib/..."},
 	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "rueidisstore"},
 	"goredisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "goredisstore"},
-	"embedded":          {"", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
-	"server":            {"", "driver", "internal/view", "server/...", "embedded", "journal"},
-	"cmd/holdfast":      {"", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
-	"internal/lab":      {"", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
+	"embedded":          {"", "admin/...", "quorum", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
+	"server":            {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal"},
+	"cmd/holdfast":      {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
+	"internal/lab":      {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
 }
 
 func TestArrows(t *testing.T) {

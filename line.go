@@ -48,7 +48,7 @@ type line struct {
 	alone   bool          // it was not so simple that a crowd could have it
 	orphan  orphan
 	adopts  *exported // what its only tenure takes the place of; else nil
-	takes   *order    // whose name its only caller takes; else nil
+	takes   *taking   // whose name its only caller takes; else nil
 	starts  *start    // the tick of a schedule for which its only caller asks; else nil
 	toRenew []string  // keys
 

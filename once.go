@@ -38,6 +38,8 @@ type Run struct {
 	every time.Duration // of its schedule; 0: of Once
 }
 
+var errRun = errors.New("unexpected answer")
+
 // Done is the [Run.Outcome] of a run that returned nil and held its lease to the end.
 const Done = "done"
 
@@ -319,7 +321,7 @@ func (c *core) lookOnce(ctx context.Context, name string, k *keyspace.Keys) (*No
 func onceState(name string, reply []string) (*NotDueError, error) {
 	e := &NotDueError{Name: name}
 	if len(reply) != 5 || reply[0] != "once" {
-		return nil, fmt.Errorf("holdfast: %s: %w", name, errState)
+		return nil, fmt.Errorf("holdfast: %s: %w", name, errRun)
 	}
 	if ms, err := strconv.ParseInt(reply[3], 10, 64); err == nil && ms > 0 {
 		e.DueIn = time.Duration(ms) * time.Millisecond

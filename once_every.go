@@ -136,7 +136,7 @@ func (s *start) look(ctx context.Context) error {
 		return err
 	}
 	if len(reply) != 8 {
-		return fmt.Errorf("holdfast: %s: %w", s.name, errState)
+		return fmt.Errorf("holdfast: %s: %w", s.name, errRun)
 	}
 	e, err := onceState(s.name, reply[:5])
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *start) look(ctx context.Context) error {
 	now, wrong := strconv.ParseInt(reply[1], 10, 64)
 	tick, alsoWrong := strconv.ParseInt(reply[6], 10, 64)
 	if wrong != nil || alsoWrong != nil {
-		return fmt.Errorf("holdfast: %s: %w", s.name, errState)
+		return fmt.Errorf("holdfast: %s: %w", s.name, errRun)
 	}
 	switch last := e.Last; {
 	case reply[5] == "another" && last != nil:

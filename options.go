@@ -75,10 +75,6 @@ type Options struct {
 	// SETNX and EXPIRE. The default is never, because such a key can be intended.
 	RepairOrphans time.Duration
 
-	// Quorum is the quorum-id of a Client made by [NewQuorum]. [New] panics if it is
-	// set.
-	Quorum string
-
 	// Logger logs problems that no call can return, such as a failed cleanup or a
 	// Client without Close. The default is [slog.Default].
 	Logger *slog.Logger
@@ -96,12 +92,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		v = *o
 	}
-	switch v.Prefix {
-	case "":
-		v.Prefix = DefaultPrefix
-	case NoPrefix:
-		v.Prefix = ""
-	}
+	v.Prefix = keyspace.Prefix(v.Prefix)
 	if err := keyspace.CheckPrefix(v.Prefix); err != nil {
 		panic("holdfast: Options.Prefix " + err.Error())
 	}

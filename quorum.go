@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -19,36 +21,51 @@ import (
 // for this long, because it may have forgotten a vote.
 const MaxQuorumTTL = time.Minute
 
-// NewQuorum returns a Client that locks names on a majority of independent masters. It
+// QuorumClient locks names on a majority of independent masters. It is safe for
+// concurrent use. It has only what a quorum can do: see [NewQuorum].
+type QuorumClient struct{ client *Client }
+
+// QuorumOptions are the settings of a [QuorumClient]. Each field means the same as in
+// [Options]. Nil QuorumOptions mean the defaults.
+type QuorumOptions struct {
+	Prefix  string
+	TTL     time.Duration // at most MaxQuorumTTL
+	Owner   string
+	Logger  *slog.Logger
+	OnEvent func(Event)
+}
+
+// NewQuorum returns a client that locks names on a majority of independent masters. It
 // needs an odd number of stores, at least three. Locks work while a minority of the
-// masters is dead, frozen or unreachable. [driver.Lazy] makes stores of nodes that may be off
-// when the program starts.
-//
-// [Options.Quorum] is the quorum-id that [InitQuorum] or "holdfast quorum init"
-// returned. [Options.TTL] is at most [MaxQuorumTTL].
+// masters is dead, frozen or unreachable. [driver.Lazy] makes stores of nodes that may be
+// off when the program starts. The id is the quorum-id that quorum.Init or "holdfast
+// quorum init" returned.
 //
 // A quorum has limits:
 //
 //   - It has no queue. A waiter polls all nodes every 25 to 100 ms and is not served in
-//     order. If other Clients wait, a Client that releases a name lets them poll first.
+//     order. If other clients wait, a client that releases a name lets them poll first.
 //     Its own next Lock or TryLock can take 635 ms longer.
-//   - It refuses Revoke, Steal, Export, Adopt, [Lease.Eval], [Mutex.MinHold], Once,
-//     OnceEvery, Semaphore and RWMutex with an error.
-//   - It refuses [Options.Details], [Options.Linger], [Options.RepairOrphans] and
-//     [Options.WaitReplicas].
-//   - [Client.Inspect] shows no waiters.
+//   - It has no Semaphore, RWMutex, Once and OnceEvery, and nobody can revoke or steal
+//     its leases.
+//   - [Lease.Export], [Lease.Eval], [Lease.Proclaim], [Mutex.Steal] and [Mutex.MinHold]
+//     return an error.
 //   - Tokens rise while at most a minority of the nodes loses its data at a time.
 //
-// NewQuorum panics if the stores or options are not allowed.
-func NewQuorum(options *Options, stores ...driver.Store) *Client {
+// NewQuorum panics if the id, the stores or the options are not allowed.
+func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *QuorumClient {
 	if len(stores) < 3 || len(stores)%2 == 0 {
 		panic(fmt.Sprintf("holdfast: NewQuorum got %d stores: it needs an odd number, 3 or more (one more store than an odd number tolerates no more failures)", len(stores)))
 	}
-	v := options.withDefaults()
-	if err := checkQuorumOptions(&v, len(stores)); err != nil {
-		panic("holdfast: " + err.Error())
+	var o QuorumOptions
+	if options != nil {
+		o = *options
 	}
-	q := &quorum{id: v.Quorum, need: len(stores)/2 + 1}
+	v := (&Options{Prefix: o.Prefix, TTL: o.TTL, Owner: o.Owner, Logger: o.Logger, OnEvent: o.OnEvent}).withDefaults()
+	if err := checkQuorum(id, v.TTL, len(stores)); err != nil {
+		panic("holdfast: NewQuorum: " + err.Error())
+	}
+	q := &quorum{id: id, need: majority.Of(len(stores))}
 	for i, store := range stores {
 		if store == nil || store.Sharded() {
 			panic(fmt.Sprintf("holdfast: NewQuorum: store %d is nil or a Redis Cluster: a node of a quorum is one master", i+1))
@@ -63,27 +80,57 @@ func NewQuorum(options *Options, stores ...driver.Store) *Client {
 	// Nothing is pushed: no line waits for a subscription, none is opened.
 	c.wake = newWake(c, "")
 	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -clock.Instant(time.Hour)
-	return c.start()
+	return &QuorumClient{c.start()}
 }
 
-func checkQuorumOptions(o *Options, n int) error {
-	id, err := parseQuorumID(o.Quorum)
+func checkQuorum(id string, ttl time.Duration, n int) error {
+	parsed, err := keyspace.ParseQuorumID(id)
 	switch {
-	case o.Quorum == "":
-		return errors.New("NewQuorum needs Options.Quorum, the quorum-id that 'holdfast quorum init' printed")
 	case err != nil:
-		return fmt.Errorf("Options.Quorum %w", err)
-	case id.size != n:
-		return fmt.Errorf("Options.Quorum names a quorum of %d, but NewQuorum got %d stores", id.size, n)
-	case o.TTL > MaxQuorumTTL:
-		return fmt.Errorf("Options.TTL is %v: on a quorum it must be at most %v", o.TTL, MaxQuorumTTL)
-	case o.Details != nil:
-		return errors.New("Options.Details do not work on a quorum")
-	case o.Linger > 0 || o.RepairOrphans > 0 || o.WaitReplicas > 0:
-		return errors.New("Options.Linger, Options.RepairOrphans and Options.WaitReplicas do not work on a quorum")
+		return fmt.Errorf("%q %w", id, err)
+	case parsed.Size != n:
+		return fmt.Errorf("%s is a quorum of %d, but there are %d stores", id, parsed.Size, n)
+	case ttl > MaxQuorumTTL:
+		return fmt.Errorf("the TTL is %v: on a quorum it must be at most %v", ttl, MaxQuorumTTL)
 	}
 	return nil
 }
+
+// Mutex returns the lock of a name, see [Client.Mutex].
+func (q *QuorumClient) Mutex(name string) *Mutex { return q.client.Mutex(name) }
+
+// Multi returns the lock of several names, see [Client.Multi].
+func (q *QuorumClient) Multi(names ...string) *Multi { return q.client.Multi(names...) }
+
+// Election returns the election of a name, see [Client.Election].
+func (q *QuorumClient) Election(name string) *Election { return q.client.Election(name) }
+
+// LocalState is like [Client.LocalState].
+func (q *QuorumClient) LocalState() []LocalState { return q.client.LocalState() }
+
+// Owner returns the label of this client's leases, see [Options.Owner].
+func (q *QuorumClient) Owner() string { return q.client.Owner() }
+
+// Quorum returns the quorum-id.
+func (q *QuorumClient) Quorum() string { return q.client.quorum.id }
+
+// ID is like [Client.ID].
+func (q *QuorumClient) ID() string { return q.client.ID() }
+
+// Prefix is like [Client.Prefix].
+func (q *QuorumClient) Prefix() string { return q.client.Prefix() }
+
+// Stores returns the stores that NewQuorum got.
+func (q *QuorumClient) Stores() []driver.Store {
+	stores := make([]driver.Store, len(q.client.quorum.nodes))
+	for i, n := range q.client.quorum.nodes {
+		stores[i] = n.store
+	}
+	return stores
+}
+
+// Close ends the client, see [Client.Close].
+func (q *QuorumClient) Close() error { return q.client.Close() }
 
 // quorum is how a tenure is won, renewed and ended on several masters. Lines,
 // turns, deadlines and the schedule are those of one master; only what is asked
@@ -267,25 +314,4 @@ func (q *quorum) ghost(n *node, id string, now clock.Instant) {
 	}
 	n.ghosts[id] = true
 	q.undoOn(n, id, l, now, now.Add(l.ttl()))
-}
-
-// distinct counts servers: two nodes of one run are one. has says which count.
-func distinct(n int, has func(i int) (run string, ok bool)) int {
-	count := 0
-	for i := range n {
-		run, ok := has(i)
-		if !ok {
-			continue
-		}
-		first := true
-		for k := range i {
-			if other, ok := has(k); ok && run != "" && other == run {
-				first = false
-			}
-		}
-		if first {
-			count++
-		}
-	}
-	return count
 }

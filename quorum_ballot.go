@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -167,7 +168,7 @@ func (b *ballot) raised(n *node, a wire.Answer, err error, now clock.Instant) {
 
 // number is how many servers stand so.
 func (b *ballot) number(stands ...stand) int {
-	return distinct(len(b.votes), func(i int) (string, bool) {
+	return majority.Distinct(len(b.votes), func(i int) (string, bool) {
 		for _, s := range stands {
 			if b.votes[i].stand == s {
 				return b.votes[i].answer.Run, true
@@ -344,7 +345,7 @@ func (b *ballot) lost(now clock.Instant) {
 // onePlace reports whether the nodes that answered are fewer servers than that.
 func (b *ballot) onePlace(denied *QuorumError) bool {
 	answered := func(i int) (string, bool) { return b.votes[i].answer.Run, b.votes[i].answer.Run != "" }
-	if distinct(len(b.votes), answered) >= b.q.need {
+	if majority.Distinct(len(b.votes), answered) >= b.q.need {
 		return false
 	}
 	for i := range b.votes {
@@ -396,7 +397,7 @@ func (b *ballot) holder() (held *wire.Answer, most int) {
 			continue
 		}
 		whose := keyspace.WithoutToken(v.Holder)
-		n := distinct(len(b.votes), func(k int) (string, bool) {
+		n := majority.Distinct(len(b.votes), func(k int) (string, bool) {
 			o := &b.votes[k].answer
 			return o.Run, b.votes[k].stand == against && o.Word == "held" && keyspace.WithoutToken(o.Holder) == whose
 		})

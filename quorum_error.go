@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -38,20 +37,6 @@ func (e *sitsOut) Error() string {
 	return fmt.Sprintf("was restarted or joined a short time ago and votes in %v", e.left.Round(time.Second))
 }
 
-// noMember is a node that is not, or not any more, of this quorum.
-type noMember struct{ want, mark string }
-
-func (e *noMember) Error() string {
-	if e.mark == "" {
-		return "has no marker: it is new, or lost its data (run 'holdfast quorum init' or 'holdfast quorum replace')"
-	}
-	_, successor, _ := strings.Cut(e.mark, ">")
-	if successor != "" {
-		return fmt.Sprintf("has left %s for %s (see 'holdfast quorum status')", keyspace.Shorten(e.want), keyspace.Shorten(successor))
-	}
-	return fmt.Sprintf("belongs to quorum %s, not to %s (see 'holdfast quorum status')", keyspace.Shorten(e.mark), keyspace.Shorten(e.want))
-}
-
 // denial is what keeps a node from voting, or nil if it has answered; final if
 // that will not pass by itself.
 func (q *quorum) denial(a wire.Answer, err error) (final bool, denied error) {
@@ -61,7 +46,7 @@ func (q *quorum) denial(a wire.Answer, err error) (final bool, denied error) {
 	case a.Word == "sits out":
 		return false, &sitsOut{a.PTTL}
 	case a.Word == "no member":
-		return true, &noMember{q.id, a.Mark}
+		return true, &wire.NotMember{Want: q.id, Mark: a.Mark}
 	}
 	return false, nil
 }

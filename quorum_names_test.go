@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -45,10 +46,10 @@ func TestQuorumNamesOfAMajority(t *testing.T) {
 		for _, s := range stores {
 			s.(*shelf).free = make(chan struct{})
 		}
-		client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"}, stores...)
+		client := holdfast.NewQuorum("orders/1/3-5f3a9c0d1e", nil, stores...)
 		began := time.Now()
 		var names []string
-		for name, err := range client.Names(t.Context(), "") {
+		for name, err := range admin.OfQuorum(client).Names(t.Context(), "") {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -91,7 +92,7 @@ func (p *renewal) least() time.Duration {
 }
 
 func (p *renewal) number(word string) int {
-	return distinct(len(p.answers), func(i int) (string, bool) {
+	return majority.Distinct(len(p.answers), func(i int) (string, bool) {
 		return p.answers[i].Run, p.answers[i].Word == word
 	})
 }
@@ -181,7 +182,7 @@ func (q *quorum) left(n *node, round *request, a wire.Answer, err error, now clo
 	if err != nil && l.unlocking == round {
 		f.err, f.owed[n.number] = err, wire.Transient(err)
 	}
-	if distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
+	if majority.Distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
 		l.departed(nil, now)
 		q.owe(t, now)
 		l.askAt = q.yields[l.name]

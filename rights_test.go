@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -63,7 +64,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 func TestRefusedNames(t *testing.T) {
 	client := holdfast.New(refusing{func(driver.Call) string { return "NOPERM this user has no permissions to run the 'scan' command" }}, nil)
 	defer func() { _ = client.Close() }()
-	for _, err := range client.Names(t.Context(), "") {
+	for _, err := range admin.Of(client).Names(t.Context(), "") {
 		if _, said := errors.AsType[driver.ServerError](err); !said || errors.Is(err, holdfast.ErrUnreachable) || !strings.Contains(err.Error(), "+scan") {
 			t.Errorf("got %v, want a refusal that names +scan, and not an outage", err)
 		}

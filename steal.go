@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -28,14 +32,9 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 		return nil, err
 	}
 	c := m.client.core
-	o, err := c.meant(ctx, "Mutex.Steal", m.name, tenure, reason)
+	o, err := c.newTaking(ctx, m.name, tenure, reason)
 	if err != nil {
 		return nil, err
-	}
-	if o.other != nil {
-		e := &KindError{Name: m.name, Kind: KindMutex}
-		e.usedAs(*o.other)
-		return nil, e
 	}
 	w := c.newCaller(false)
 	w.least, w.most, w.grace = m.MinHold, m.MaxHold, m.Grace
@@ -48,7 +47,7 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 
 // take sets out to take a name, in a line of its own: callers of this process that wait
 // for the name stand in Q, where they were.
-func (c *core) take(m *Mutex, w *caller, o *order) error {
+func (c *core) take(m *Mutex, w *caller, o *taking) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
@@ -64,7 +63,7 @@ func (c *core) take(m *Mutex, w *caller, o *order) error {
 }
 
 // args are what take needs beside the id and the stride.
-func (o *order) args(l *line) []string { return []string{l.shard, o.id, o.reason} }
+func (o *taking) args(l *line) []string { return []string{l.shard, o.id, o.reason} }
 
 var errMayHaveTaken = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
 	"now the name is free or has another holder")
@@ -76,13 +75,65 @@ func (l *line) notTaken(a wire.Answer) {
 		l.reject(wire.Failure(l.name, ErrUnreachable, errMayHaveTaken))
 		return
 	}
-	e := &TenureError{Name: l.name}
+	var tenure string
 	if x := l.takes; x != nil { // no other lock is answered so
-		e.Tenure = x.tenure
-	}
-	if a.Holder != "" {
-		e.Holder = l.c.holder(a.Holder, 0, 0)
+		tenure = x.tenure
 	}
 	l.standsNowhere()
-	l.reject(e)
+	l.reject(tenureError(l.name, tenure, a.Holder))
+}
+
+var (
+	errNoReason = errors.New("a reason is required: the holder reads it")
+	errNoHash   = errors.New("a tenure is given by its hash, ten hexadecimal digits, as 'holdfast show' gives it")
+)
+
+// taking is a tenure that Mutex.Steal ends, and why.
+type taking struct {
+	tenure, reason string
+	keys           *keyspace.Keys
+	id             string // of the tenure
+}
+
+// newTaking checks the arguments and finds the id of the tenure.
+func (c *core) newTaking(ctx context.Context, name, tenure, reason string) (*taking, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	reason, tenure = wire.CleanReason(reason), strings.ToLower(tenure)
+	k, err := c.openKeys(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.quorum != nil:
+		return nil, notOnQuorum(name, "Mutex.Steal")
+	case len(tenure) != len(keyspace.HashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
+		return nil, wire.Failure(name, nil, errNoHash)
+	case reason == "":
+		return nil, wire.Failure(name, nil, errNoReason)
+	}
+	until := c.clock.Now().Add(c.options.patience())
+	reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", c.shardOf(k)}})
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) > 0 && reply[0] == "other kind" {
+		a, err := wire.DecodeAnswer(reply)
+		if err != nil {
+			return nil, wire.Failure(name, nil, err)
+		}
+		e := &KindError{Name: name, Kind: KindMutex}
+		e.usedAs(a)
+		return nil, e
+	}
+	state, err := wire.DecodeState(reply)
+	if err != nil {
+		return nil, wire.Failure(name, nil, err)
+	}
+	if _, ours := keyspace.ParseID(state.Value); !ours || !state.Held || keyspace.HashID(state.Value) != tenure {
+		e := tenureError(name, tenure, state.Value)
+		e.Remaining = state.PTTL
+		return nil, e
+	}
+	return &taking{tenure, reason, k, state.Value}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -38,7 +39,6 @@ type wake struct {
 const (
 	pingEvery   = 5 * time.Second
 	pingSilence = 5 * time.Second // beyond the 5 s: 10 s without a sign of life
-	dialTimeout = 5 * time.Second
 )
 
 func newWake(c *core, channel string) *wake {
@@ -83,7 +83,7 @@ func (w *wake) keep() {
 	backoff := 20 * time.Millisecond
 	for w.ctx.Err() == nil {
 		attempt := w.began()
-		sub, err := w.c.subscribe(w.ctx, w.channel, func(payload string) { w.message(attempt, payload) })
+		sub, err := call.Subscribe(w.ctx, w.c.store, w.channel, func(payload string) { w.message(attempt, payload) })
 		if err == nil {
 			backoff = 20 * time.Millisecond
 			w.confirmed()
@@ -121,33 +121,6 @@ func (w *wake) began() int {
 		}
 	}
 	return w.attempt
-}
-
-// subscribe is bounded by us: a driver may hang in a dial.
-func (c *core) subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
-	type result struct {
-		sub driver.Subscription
-		err error
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	done := make(chan result)
-	go func() {
-		sub, err := c.store.Subscribe(ctx, channel, message)
-		select {
-		case done <- result{sub, err}:
-		case <-ctx.Done():
-			if err == nil {
-				sub.Close()
-			}
-		}
-	}()
-	select {
-	case r := <-done:
-		return r.sub, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // watch returns when the subscription has ended or gives no sign of life.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -21,8 +22,8 @@ func TestEndedContextBeginsNothing(t *testing.T) {
 		store := &hanging{free: make(chan struct{}), began: time.Now()}
 		client := holdfast.New(store, &holdfast.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		calls := map[string]func(context.Context) error{
-			"Inspect": func(ctx context.Context) error { _, err := client.Inspect(ctx, "n"); return err },
-			"Steal":   func(ctx context.Context) error { return client.Steal(ctx, "n", "0123456789", "why") },
+			"Inspect": func(ctx context.Context) error { _, err := admin.Of(client).Inspect(ctx, "n"); return err },
+			"Steal":   func(ctx context.Context) error { return admin.Of(client).Steal(ctx, "n", "0123456789", "why") },
 			"Mutex.Steal": func(ctx context.Context) error {
 				_, err := client.Mutex("n").Steal(ctx, "0123456789", "why")
 				return err
@@ -64,10 +65,10 @@ func TestEndedContextAsksNoNode(t *testing.T) {
 			nodes[i] = &hanging{free: make(chan struct{}), began: time.Now()}
 			stores[i] = nodes[i]
 		}
-		client := holdfast.NewQuorum(&holdfast.Options{Quorum: "q/1/3-0123456789"}, stores...)
+		client := holdfast.NewQuorum("q/1/3-0123456789", nil, stores...)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := client.Inspect(ended, "n"); !errors.Is(err, context.Canceled) {
+		if _, err := admin.OfQuorum(client).Inspect(ended, "n"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want the end of the context", err)
 		}
 		synctest.Wait()
@@ -101,7 +102,7 @@ func TestCloseEndsCallsLeftBehind(t *testing.T) {
 		client := holdfast.New(store, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		defer cancel()
-		if _, err := client.Inspect(ctx, "n"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := client.Election("n").Leader(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the end of its context", err)
 		}
 		synctest.Wait()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -25,10 +27,10 @@ func TestDetails(t *testing.T) {
 	waits(t, b.Mutex("x").Lock)
 	lock(t, silent.Mutex("y"))
 
-	var state *holdfast.State
+	var state *admin.State
 	until(t, "both are told", func() bool {
 		var err error
-		if state, err = silent.Inspect(t.Context(), "x"); err != nil {
+		if state, err = admin.Of(silent).Inspect(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
 		return state.Holder.Details != nil && len(state.Waiters) == 1 && state.Waiters[0].Details != nil
@@ -40,10 +42,11 @@ func TestDetails(t *testing.T) {
 	if got, want := *state.Waiters[0].Details, (holdfast.Details{User: "bob"}); got != want {
 		t.Errorf("waiter: got %+v, want %+v", got, want)
 	}
-	s, err := silent.Survey(t.Context(), "")
+	found, err := admin.Of(silent).Survey(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := diagnose.Survey(found, nil)
 	if got := s.Names[0].Reasons[0].Sentence; !strings.HasPrefix(got, "held by a (alice, pid 4121 on web-3) for ") {
 		t.Errorf("got %q, want who that is", got)
 	}
@@ -143,7 +146,7 @@ func TestDetailsComeInOrder(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := b.Inspect(t.Context(), "x"); err != nil || state.Holder == nil || !state.Holder.Exported {
+	if state, err := admin.Of(b).Inspect(t.Context(), "x"); err != nil || state.Holder == nil || !state.Holder.Exported {
 		t.Errorf("got %+v, %v; want an exported hold", state, err)
 	}
 }
@@ -161,8 +164,8 @@ func TestExportedIsTold(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	look := func() *holdfast.State {
-		state, err := b.Inspect(t.Context(), "x")
+	look := func() *admin.State {
+		state, err := admin.Of(b).Inspect(t.Context(), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,15 +177,15 @@ func TestExportedIsTold(t *testing.T) {
 	}
 	for _, left := range []time.Duration{9000, 3000, 900} {
 		state.Holder.Held, state.Holder.Remaining = 9*time.Second, left*time.Millisecond
-		d := state.Diagnose(nil)[0]
-		if want := "exported: no process renews it by itself, and it ends in " + state.Holder.Remaining.String(); d.Code != holdfast.CodeHeldHealthy || !strings.Contains(d.Sentence, want) {
+		d := diagnose.State(state, nil)[0]
+		if want := "exported: no process renews it by itself, and it ends in " + state.Holder.Remaining.String(); d.Code != diagnose.HeldHealthy || !strings.Contains(d.Sentence, want) {
 			t.Errorf("with %v left: got %s: %s, want %s", state.Holder.Remaining, d.Code, d.Sentence, want)
 		}
 	}
 	if _, err := b.Adopt(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
-	if state := look(); state.Holder.Exported || !strings.HasSuffix(state.Diagnose(nil)[0].Sentence, "renews on time") {
+	if state := look(); state.Holder.Exported || !strings.HasSuffix(diagnose.State(state, nil)[0].Sentence, "renews on time") {
 		t.Errorf("adopted: got %+v", state.Holder)
 	}
 }
@@ -204,7 +207,7 @@ func TestDetailsKeepNobodyWaiting(t *testing.T) {
 		}
 	}
 	lock(t, c.Mutex("x"))
-	state, err := c.Inspect(t.Context(), "x")
+	state, err := admin.Of(c).Inspect(t.Context(), "x")
 	if err != nil || state.Holder == nil || state.Holder.Details != nil {
 		t.Errorf("got %+v, %v, want a holder without details", state, err)
 	}
@@ -233,7 +236,7 @@ func TestDetailsDoNotPileUp(t *testing.T) {
 	b := clientOf(t, store.Store, holdfast.Options{Owner: "b"})
 	for _, name := range names {
 		until(t, name+" is told as exported", func() bool {
-			state, err := b.Inspect(t.Context(), name)
+			state, err := admin.Of(b).Inspect(t.Context(), name)
 			return err == nil && state.Holder != nil && state.Holder.Exported
 		})
 	}
@@ -268,7 +271,7 @@ func TestHostileDetails(t *testing.T) {
 		`{"user":"` + strings.Repeat("x", 5000) + `"}`: "",
 	} {
 		runLua(t, store, "return redis.call('SET', 'holdfast/client:aaaa', ARGV[1])", text)
-		state, err := a.Inspect(t.Context(), "x")
+		state, err := admin.Of(a).Inspect(t.Context(), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +280,7 @@ func TestHostileDetails(t *testing.T) {
 		}
 	}
 	runLua(t, store, "redis.call('DEL', 'holdfast/client:aaaa') return redis.call('LPUSH', 'holdfast/client:aaaa', '1')")
-	if state, err := a.Inspect(t.Context(), "x"); err != nil || state.Holder.Details != nil {
+	if state, err := admin.Of(a).Inspect(t.Context(), "x"); err != nil || state.Holder.Details != nil {
 		t.Errorf("a list: got %+v, %v, want no details", state, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -28,12 +29,12 @@ func Example_revoke() {
 	}
 	work := lease.Context(ctx)
 
-	state, err := operator.Inspect(ctx, "nightly")
+	state, err := admin.Of(operator).Inspect(ctx, "nightly")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := operator.Revoke(ctx, "nightly", state.Holder.Hash, "db-3 is being drained"); err != nil {
+	if _, err := admin.Of(operator).Revoke(ctx, "nightly", state.Holder.Hash, "db-3 is being drained"); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -26,12 +27,12 @@ func Example_steal() {
 		fmt.Println(err)
 		return
 	}
-	state, err := operator.Inspect(ctx, "nightly")
+	state, err := admin.Of(operator).Inspect(ctx, "nightly")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if err := operator.Steal(ctx, "nightly", state.Holder.Hash, "hangs since noon"); err != nil {
+	if err := admin.Of(operator).Steal(ctx, "nightly", state.Holder.Hash, "hangs since noon"); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
 // What somebody should look after, and who that is.
@@ -21,18 +22,18 @@ func Example_survey() {
 	}
 	defer func() { _ = lease.Release() }()
 
-	survey, err := client.Survey(ctx, "")
+	survey, err := admin.Of(client).Survey(ctx, "")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	survey.Diagnose(&holdfast.DiagnoseOptions{ // with what is known of earlier days
+	report := diagnose.Survey(survey, &diagnose.Options{ // with what is known of earlier days
 		Typical: func(string) (time.Duration, bool) { return time.Hour, true },
 	})
-	for _, name := range survey.Names {
+	for _, name := range report.Names {
 		fmt.Println(name.Name, name.Reasons[0].Code, name.Problem() == nil)
 	}
-	fmt.Println(survey.Counts.Held, "held,", survey.Counts.Problems, "problems")
+	fmt.Println(report.Counts.Held, "held,", report.Counts.Problems, "problems")
 	// Output:
 	// nightly held-healthy true
 	// 1 held, 0 problems

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -46,14 +48,15 @@ func waits(t *testing.T, lock func(context.Context) (*holdfast.Lease, error)) {
 
 // surveyed looks until the names have these codes first, in order of names: "" stands
 // for none.
-func surveyed(t *testing.T, c *holdfast.Client, want ...string) *holdfast.Survey {
+func surveyed(t *testing.T, c *holdfast.Client, want ...string) *diagnose.Report {
 	t.Helper()
 	var got []string
 	for end := time.Now().Add(soon); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		s, err := c.Survey(t.Context(), "")
+		found, err := admin.Of(c).Survey(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
+		s := diagnose.Survey(found, nil)
 		got = got[:0]
 		for _, n := range s.Names {
 			code := ""
@@ -142,11 +145,11 @@ func TestSurveyStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock(t, a.Mutex("revoke"))
-	state, err := a.Inspect(t.Context(), "revoke")
+	state, err := admin.Of(a).Inspect(t.Context(), "revoke")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Revoke(t.Context(), "revoke", state.Holder.Hash, "db-3 is being drained"); err != nil {
+	if _, err := admin.Of(a).Revoke(t.Context(), "revoke", state.Holder.Hash, "db-3 is being drained"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"foreign", "late", "noexpiry"} {
@@ -165,7 +168,7 @@ func TestSurveyStates(t *testing.T) {
 	if got, want := s.Names[5].Key, "holdfast:noexpiry"; got != want {
 		t.Errorf("key: got %q, want %q", got, want)
 	}
-	one, err := a.Survey(t.Context(), "rev")
+	one, err := admin.Of(a).Survey(t.Context(), "rev")
 	if err != nil || len(one.Names) != 1 || one.Names[0].Name != "revoke" {
 		t.Errorf("Survey of rev: got %+v, %v, want revoke alone", one, err)
 	}
@@ -199,10 +202,11 @@ func TestSurveyOfTenThousand(t *testing.T) {
 		end
 		redis.call('SET', 'holdfast/fence:{holdfast:x}y', '1')
 		return 1`, fmt.Sprint(n), strings.Repeat("\u202e'; rm -rf $(x) \"", 26))
-	s, err := a.Survey(t.Context(), "")
+	found, err := admin.Of(a).Survey(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := diagnose.Survey(found, nil)
 	if got := s.Counts; len(s.Names) != n || got.Held != n/2 || got.Free != n/2 || got.Unreadable != 0 {
 		t.Fatalf("got %d names, %+v, want %d, half of them held", len(s.Names), got, n)
 	}
@@ -226,12 +230,12 @@ func TestSurveyTrouble(t *testing.T) {
 		t.Errorf("got %v, counts %+v, want what the server said, and one that is not seen", s.Names[0].Err, s.Counts)
 	}
 	silent := clientOf(t, &partly{Store: store, fails: func(driver.Call) bool { return true }}, holdfast.Options{})
-	if _, err := silent.Survey(t.Context(), ""); !errors.Is(err, holdfast.ErrUnreachable) {
+	if _, err := admin.Of(silent).Survey(t.Context(), ""); !errors.Is(err, holdfast.ErrUnreachable) {
 		t.Errorf("got %v, want ErrUnreachable", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := a.Survey(ctx, ""); !errors.Is(err, context.Canceled) {
+	if _, err := admin.Of(a).Survey(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that of the context", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
@@ -166,7 +167,7 @@ func TestTerraformIsNotToldOfWhatIsGivenBack(t *testing.T) {
 		soon(t, "what nobody got is given back, and can be locked", func() bool {
 			return w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")).status == http.StatusOK
 		})
-		if hold, err := client.Inspect(t.Context(), "n"); err != nil || hold.Holder == nil {
+		if hold, err := admin.Of(client).Inspect(t.Context(), "n"); err != nil || hold.Holder == nil {
 			t.Errorf("after 200: %+v, %v", hold, err)
 		}
 		w.want("LOCK again", w.tf("LOCK", "/v1/terraform/n", lockInfo("id-2", "ann")), http.StatusOK, "")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/server/internal/lease"
 	"github.com/holdfast-go/holdfast/server/internal/limit"
 	"github.com/holdfast-go/holdfast/server/internal/locks"
@@ -42,13 +43,13 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	var admin locks.Admin = client
+	names := admin.Of(client)
 	life, end := context.WithCancel(context.Background())
 	store := outage.New(func(ctx context.Context) error {
-		_, err := admin.Inspect(ctx, probeName)
+		_, err := names.Inspect(ctx, probeName)
 		return err
 	}, life.Done())
-	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(admin, store, v.Logger), Logger: v.Logger, Life: life}
+	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(names, client, store, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
 		router: router{access{v.Tokens, v.Hosts}, v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
 		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,

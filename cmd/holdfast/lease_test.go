@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 )
 
@@ -48,7 +49,7 @@ func TestAcquireInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the name is free and nobody waits", func() bool {
-		state, err := client.Inspect(t.Context(), "job")
+		state, err := admin.Of(client).Inspect(t.Context(), "job")
 		return err == nil && state.Holder == nil && state.Waiting == 0
 	})
 	if got := stdout.String(); got != "" {
@@ -75,7 +76,7 @@ func TestAcquireForNobody(t *testing.T) {
 	r.wantExit(cli.ExitSoftware)
 	client := holdfast.New(server, nil)
 	t.Cleanup(func() { client.Close() })
-	if state, err := client.Inspect(t.Context(), "job"); err != nil || state.Holder != nil {
+	if state, err := admin.Of(client).Inspect(t.Context(), "job"); err != nil || state.Holder != nil {
 		t.Errorf("got %+v, %v, want that the name is free", state, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/dev"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -138,9 +139,9 @@ func queue(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		state, err := client.Inspect(ctx, args[0])
+		state, err := admin.Of(client).Inspect(ctx, args[0])
 		ts.Check(err)
-		if slices.ContainsFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Owner == args[1] }) {
+		if slices.ContainsFunc(state.Waiters, func(w admin.Waiter) bool { return w.Owner == args[1] }) {
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -20,7 +21,7 @@ func tenureOf(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	client := worldOf(ts).client("looker")
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		state, err := client.Inspect(context.Background(), args[0])
+		state, err := admin.Of(client).Inspect(context.Background(), args[0])
 		ts.Check(err)
 		if state.Holder != nil {
 			ts.Setenv("TENURE", state.Holder.Hash)
@@ -48,7 +49,7 @@ func lostFor(ts *testscript.TestScript, neg bool, args []string) {
 	_ = lease.Release()
 	client := worldOf(ts).client("looker")
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		state, err := client.Inspect(context.Background(), args[0])
+		state, err := admin.Of(client).Inspect(context.Background(), args[0])
 		ts.Check(err)
 		if state.Holder == nil || state.Holder.Hash != ts.Getenv("TENURE") {
 			return

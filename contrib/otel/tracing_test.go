@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastotel "github.com/holdfast-go/holdfast/contrib/otel"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
@@ -191,11 +192,11 @@ func TestCauseOfLossIsOnTheCallersSpan(t *testing.T) {
 	store := embed(t)
 	p := process(t, store, "A", time.Minute)
 	lose := func(ctx context.Context, lease *holdfast.Lease) error {
-		state, err := p.client.Inspect(ctx, lease.Name())
+		state, err := admin.Of(p.client).Inspect(ctx, lease.Name())
 		if err != nil {
 			return err
 		}
-		if err := p.client.Steal(ctx, lease.Name(), state.Holder.Hash, "out of turn"); err != nil {
+		if err := admin.Of(p.client).Steal(ctx, lease.Name(), state.Holder.Hash, "out of turn"); err != nil {
 			return err
 		}
 		<-ctx.Done()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +35,7 @@ func Example() {
 	registry.MustRegister(metrics)
 
 	// In one process of the deployment:
-	registry.MustRegister(holdfastprom.NewInventory(client, nil))
+	registry.MustRegister(holdfastprom.NewInventory(admin.Of(client), nil))
 
 	lease, err := client.Mutex("invoice:42").Lock(context.Background())
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -35,14 +37,14 @@ type InventoryOptions struct {
 }
 
 // Inventory is what stands in Redis for all processes. It is a
-// prometheus.Collector over Client.Survey. It counts names and never uses one
+// prometheus.Collector over Survey of package admin. It counts names and never uses one
 // as a label.
 //
 // A scrape begins a survey if the figures are older than
 // InventoryOptions.Every. Without scrapes it asks nothing. At most one survey
 // runs at a time.
 type Inventory struct {
-	client  *holdfast.Client
+	names   admin.Reader
 	options InventoryOptions
 
 	mu      sync.Mutex // guards the rest
@@ -56,10 +58,11 @@ type Inventory struct {
 
 var _ prometheus.Collector = (*Inventory)(nil)
 
-// NewInventory makes the inventory of the names that a Client sees. Nil options
+// NewInventory makes the inventory of the names that admin.Of or
+// admin.OfQuorum returns. Nil options
 // mean the defaults.
-func NewInventory(client *holdfast.Client, options *InventoryOptions) *Inventory {
-	i := &Inventory{client: client}
+func NewInventory(names admin.Reader, options *InventoryOptions) *Inventory {
+	i := &Inventory{names: names}
 	if options != nil {
 		i.options = *options
 	}
@@ -88,12 +91,12 @@ type figures struct {
 	held        map[holdfast.Kind]int
 	waiting     map[holdfast.Kind]int
 	longestWait map[holdfast.Kind]time.Duration
-	codes       map[holdfast.Code]int
+	codes       map[diagnose.Code]int
 }
 
 var kinds = []holdfast.Kind{holdfast.KindMutex, holdfast.KindSemaphore, holdfast.KindRWMutex}
 
-func figuresOf(s *holdfast.Survey, at time.Time) *figures {
+func figuresOf(s *diagnose.Report, at time.Time) *figures {
 	f := &figures{
 		at:     at,
 		states: map[string]int{"held": s.Counts.Held, "cooldown": s.Counts.Cooldown, "free": s.Counts.Free, "unreadable": s.Counts.Unreadable},
@@ -142,20 +145,20 @@ func (i *Inventory) survey(done chan<- struct{}, began time.Time) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(context.Background(), i.options.Timeout)
 	defer cancel()
-	survey, capped, err := i.look(ctx)
+	report, capped, err := i.look(ctx)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.running, i.took = nil, time.Since(began)
 	i.up, i.capped = err == nil && !capped, capped
 	if i.up {
-		i.shown = figuresOf(survey, began)
+		i.shown = figuresOf(report, began)
 	}
 }
 
 // look surveys all names, unless there are too many.
-func (i *Inventory) look(ctx context.Context) (survey *holdfast.Survey, capped bool, err error) {
+func (i *Inventory) look(ctx context.Context) (report *diagnose.Report, capped bool, err error) {
 	n := 0
-	for _, err := range i.client.Names(ctx, i.options.Prefix) {
+	for _, err := range i.names.Names(ctx, i.options.Prefix) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -163,6 +166,9 @@ func (i *Inventory) look(ctx context.Context) (survey *holdfast.Survey, capped b
 			return nil, true, nil
 		}
 	}
-	survey, err = i.client.Survey(ctx, i.options.Prefix)
-	return survey, false, err
+	survey, err := i.names.Survey(ctx, i.options.Prefix)
+	if err != nil {
+		return nil, false, err
+	}
+	return diagnose.Survey(survey, nil), false, nil
 }

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -64,7 +64,7 @@ func (i *Inventory) Collect(metrics chan<- prometheus.Metric) {
 		gauge(inventoryWaiting, float64(shown.waiting[kind]), string(kind))
 		gauge(inventoryLongestWait, shown.longestWait[kind].Seconds(), string(kind))
 	}
-	for _, code := range holdfast.Codes() {
+	for _, code := range diagnose.Codes() {
 		gauge(inventoryDiagnosed, float64(shown.codes[code]), string(code), strconv.FormatBool(code.Problem()))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
 )
@@ -66,12 +67,12 @@ func TestInventory(t *testing.T) {
 	}
 	// A new one each time: figures are not taken anew before Every has passed.
 	end := time.Now().Add(patience)
-	for scrape(t, holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience}))["holdfast_inventory_waiting{mutex}"] != 2 {
+	for scrape(t, holdfastprom.NewInventory(admin.Of(a), &holdfastprom.InventoryOptions{Wait: patience}))["holdfast_inventory_waiting{mutex}"] != 2 {
 		if time.Now().After(end) {
 			t.Fatal("two waiters are not counted")
 		}
 	}
-	shows(t, holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
+	shows(t, holdfastprom.NewInventory(admin.Of(a), &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
 		"holdfast_inventory_up": 1, "holdfast_inventory_capped": 0,
 		"holdfast_inventory_names{held}": 5, "holdfast_inventory_names{free}": 0, "holdfast_inventory_names{unreadable}": 0,
 		"holdfast_inventory_held{mutex}": 3, "holdfast_inventory_held{semaphore}": 1, "holdfast_inventory_held{rwmutex}": 1,
@@ -79,7 +80,7 @@ func TestInventory(t *testing.T) {
 		"holdfast_inventory_diagnosed{no-ttl,true}": 1, "holdfast_inventory_diagnosed{held-healthy,false}": 4,
 		"holdfast_inventory_diagnosed{starving,true}": 0,
 	})
-	only := holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience, Prefix: "x"})
+	only := holdfastprom.NewInventory(admin.Of(a), &holdfastprom.InventoryOptions{Wait: patience, Prefix: "x"})
 	shows(t, only, map[string]float64{"holdfast_inventory_names{held}": 1, "holdfast_inventory_waiting{mutex}": 1})
 	if longest := scrape(t, only)["holdfast_inventory_longest_wait_seconds{mutex}"]; longest <= 0 || longest > patience.Seconds() {
 		t.Errorf("longest wait: got %v, want what has passed", longest)
@@ -89,7 +90,7 @@ func TestInventory(t *testing.T) {
 // However many scrape, Redis is asked once in Every, and by one at a time.
 func TestInventoryIsNotTakenTooOften(t *testing.T) {
 	store := &walked{Store: embed(t)}
-	inventory := holdfastprom.NewInventory(plain(t, store, "A"), &holdfastprom.InventoryOptions{Every: time.Hour, Wait: patience})
+	inventory := holdfastprom.NewInventory(admin.Of(plain(t, store, "A")), &holdfastprom.InventoryOptions{Every: time.Hour, Wait: patience})
 	scrape(t, inventory)
 	asked := store.scans.Load()
 	for range 20 {
@@ -107,7 +108,7 @@ func TestInventoryNeverBlocksAScrape(t *testing.T) {
 	client := plain(t, store, "A")
 	lock(t, client, "n")
 	const wait, limit = 50 * time.Millisecond, 2 * time.Second
-	inventory := holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Every: time.Millisecond, Wait: wait, Timeout: limit})
+	inventory := holdfastprom.NewInventory(admin.Of(client), &holdfastprom.InventoryOptions{Every: time.Millisecond, Wait: wait, Timeout: limit})
 	shows(t, inventory, map[string]float64{"holdfast_inventory_up": 1, "holdfast_inventory_names{held}": 1})
 	goroutines := runtime.NumGoroutine()
 
@@ -152,9 +153,9 @@ func TestInventoryIsCapped(t *testing.T) {
 		lock(t, client, fmt.Sprint("n", i))
 	}
 	options := holdfastprom.InventoryOptions{Wait: patience, MaxNames: 4}
-	shows(t, holdfastprom.NewInventory(client, &options), map[string]float64{"holdfast_inventory_up": 1, "holdfast_inventory_capped": 0})
+	shows(t, holdfastprom.NewInventory(admin.Of(client), &options), map[string]float64{"holdfast_inventory_up": 1, "holdfast_inventory_capped": 0})
 	options.MaxNames = 3
-	inventory := holdfastprom.NewInventory(client, &options)
+	inventory := holdfastprom.NewInventory(admin.Of(client), &options)
 	shows(t, inventory, map[string]float64{"holdfast_inventory_up": 0, "holdfast_inventory_capped": 1})
 	if _, shown := scrape(t, inventory)["holdfast_inventory_names{held}"]; shown {
 		t.Error("figures are shown that nobody took")

@@ -1,6 +1,7 @@
 package holdfastprom
 
 import (
+	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -34,7 +35,7 @@ type Metrics struct {
 	mu      sync.Mutex // guards the rest
 	classes map[string]*class
 	scripts map[string]string // the label of a script
-	clients []weak.Pointer[holdfast.Client]
+	clients []local
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
@@ -100,25 +101,44 @@ func (m *Metrics) OnEvent(event holdfast.Event) {
 // dropped. It does not keep the Client alive. A Client that is closed or gone
 // counts as zero.
 func (m *Metrics) Watch(client *holdfast.Client) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.clients = append(m.clients, weak.Make(client))
+	m.watch(weakly(client, (*holdfast.Client).LocalState))
 }
 
-// watched are the Clients that still are.
-func (m *Metrics) watched() (clients []*holdfast.Client) {
+// WatchQuorum is Watch for the client of a quorum.
+func (m *Metrics) WatchQuorum(client *holdfast.QuorumClient) {
+	m.watch(weakly(client, (*holdfast.QuorumClient).LocalState))
+}
+
+// local reads what one client holds and waits for; ok is false if the client is gone.
+type local func() (states []holdfast.LocalState, ok bool)
+
+// weakly reads a client without keeping it alive.
+func weakly[C any](client *C, read func(*C) []holdfast.LocalState) local {
+	pointer := weak.Make(client)
+	return func() ([]holdfast.LocalState, bool) {
+		if client := pointer.Value(); client != nil {
+			return read(client), true
+		}
+		return nil, false
+	}
+}
+
+func (m *Metrics) watch(l local) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kept := m.clients[:0]
-	for _, pointer := range m.clients {
-		if client := pointer.Value(); client != nil {
-			clients = append(clients, client)
-			kept = append(kept, pointer)
-		}
-	}
-	clear(m.clients[len(kept):])
-	m.clients = kept
-	return clients
+	m.clients = append(m.clients, l)
+}
+
+// watched reads the clients that are left.
+func (m *Metrics) watched() (states []holdfast.LocalState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clients = slices.DeleteFunc(m.clients, func(l local) bool {
+		of, ok := l()
+		states = append(states, of...)
+		return !ok
+	})
+	return states
 }
 
 // Describe implements prometheus.Collector.
@@ -146,12 +166,10 @@ func (m *Metrics) collectors() []prometheus.Collector {
 // count yields what the classes hold and want now, and their slack of late.
 func (m *Metrics) count(metrics chan<- prometheus.Metric) {
 	held, waiting := map[*class]int{}, map[*class]int{}
-	for _, client := range m.watched() {
-		for _, here := range client.LocalState() {
-			c := m.of(here.Name)
-			held[c] += here.Held
-			waiting[c] += here.Waiting
-		}
+	for _, here := range m.watched() {
+		c := m.of(here.Name)
+		held[c] += here.Held
+		waiting[c] += here.Waiting
 	}
 	now := time.Now()
 	m.mu.Lock()

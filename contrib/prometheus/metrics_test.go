@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
@@ -95,7 +96,9 @@ func embed(t testing.TB) *embedded.Store {
 	return store
 }
 
-func lock(t testing.TB, client *holdfast.Client, name string) *holdfast.Lease {
+func lock(t testing.TB, client interface {
+	Mutex(name string) *holdfast.Mutex
+}, name string) *holdfast.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -211,7 +214,7 @@ func TestCountsALoss(t *testing.T) {
 	if n := got["holdfast_renewal_slack_ratio{all}"]; n < 2 {
 		t.Errorf("slacks: got %v, want one for each renewal", n)
 	}
-	if err := client.Steal(t.Context(), "n", stolen(t, client, "n"), "test"); err != nil {
+	if err := admin.Of(client).Steal(t.Context(), "n", stolen(t, client, "n"), "test"); err != nil {
 		t.Fatal(err)
 	}
 	<-lease.Done()

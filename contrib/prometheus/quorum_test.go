@@ -6,30 +6,32 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/quorum"
 )
 
 // On a quorum what is held and waited for is counted as anywhere, who waits always finds
 // the name by looking, each store has its own label, and the inventory is there.
 func TestQuorum(t *testing.T) {
-	var members []holdfast.QuorumMember
+	var members []quorum.Member
 	for i := range 3 {
-		members = append(members, holdfast.QuorumMember{Address: fmt.Sprint("node", i), Store: embed(t)})
+		members = append(members, quorum.Member{Address: fmt.Sprint("node", i), Store: embed(t)})
 	}
-	id, err := holdfast.InitQuorum(t.Context(), "q", true, members...)
+	id, err := quorum.Init(t.Context(), "q", true, members...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	process := func() (*holdfastprom.Metrics, *holdfast.Client) {
+	process := func() (*holdfastprom.Metrics, *holdfast.QuorumClient) {
 		m := holdfastprom.New(nil)
 		var stores []driver.Store
 		for _, member := range members {
 			stores = append(stores, m.Store(member.Store, member.Address))
 		}
-		client := holdfast.NewQuorum(&holdfast.Options{Quorum: id, TTL: time.Minute, OnEvent: m.OnEvent}, stores...)
+		client := holdfast.NewQuorum(id, &holdfast.QuorumOptions{TTL: time.Minute, OnEvent: m.OnEvent}, stores...)
 		t.Cleanup(func() { client.Close() })
-		m.Watch(client)
+		m.WatchQuorum(client)
 		return m, client
 	}
 	ma, a := process()
@@ -45,7 +47,7 @@ func TestQuorum(t *testing.T) {
 	}()
 	shows(t, ma, map[string]float64{"holdfast_held{all}": 1, "holdfast_granted_total{all,answer}": 1})
 	shows(t, mb, map[string]float64{"holdfast_held{all}": 0, "holdfast_waiting{all}": 1})
-	shows(t, holdfastprom.NewInventory(a, &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
+	shows(t, holdfastprom.NewInventory(admin.OfQuorum(a), &holdfastprom.InventoryOptions{Wait: patience}), map[string]float64{
 		"holdfast_inventory_up": 1, "holdfast_inventory_held{mutex}": 1, "holdfast_inventory_waiting{mutex}": 0,
 	})
 	for end := time.Now().Add(patience); scrape(t, mb)["holdfast_polls_total{all}"] == 0; time.Sleep(5 * time.Millisecond) {

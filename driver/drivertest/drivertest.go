@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -127,7 +128,7 @@ func release(t *testing.T, lease *holdfast.Lease) {
 func waiting(t *testing.T, c *holdfast.Client, name string, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("a queue of %d", n), func() bool {
-		state, err := c.Inspect(within(t), name)
+		state, err := admin.Of(c).Inspect(within(t), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -409,7 +410,7 @@ func (s suite) manyCallers(t *testing.T) {
 func (s suite) inspect(t *testing.T) {
 	c := s.client(t, 0)
 	lease := lock(t, c.Mutex("seen"))
-	state, err := c.Inspect(within(t), "seen")
+	state, err := admin.Of(c).Inspect(within(t), "seen")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +418,7 @@ func (s suite) inspect(t *testing.T) {
 		t.Fatalf("Inspect: got %+v with holder %+v", state, state.Holder)
 	}
 	var names []string
-	for name, err := range c.Names(within(t), "see") {
+	for name, err := range admin.Of(c).Names(within(t), "see") {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 )
 
 // exported: a hold without a process is renewed, checked and released by its text.
@@ -66,7 +67,7 @@ func (s suite) apart(t *testing.T) {
 			t.Fatalf("not renewed: %v", err)
 		}
 	}
-	state, err := other.Inspect(within(t), "apart")
+	state, err := admin.Of(other).Inspect(within(t), "apart")
 	if err != nil || state.Holder == nil || state.Holder.Owner != "for ann" || state.Holder.TTL != 3*time.Second {
 		t.Errorf("Inspect: got %+v, %v, want the holder for ann with a ttl of 3s", state.Holder, err)
 	}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 )
 
 // tenure is the hash of who holds a name.
 func tenure(t *testing.T, c *holdfast.Client, name string) string {
 	t.Helper()
-	state, err := c.Inspect(within(t), name)
+	state, err := admin.Of(c).Inspect(within(t), name)
 	if err != nil || state.Holder == nil {
 		t.Fatalf("Inspect: got %+v, %v, want a holder", state, err)
 	}
@@ -37,7 +38,7 @@ func (s suite) revoke(t *testing.T) {
 	holder, operator := s.client(t, 6*time.Second), s.client(t, 0)
 	lease := lock(t, holder.Mutex("revoke"))
 	hash := tenure(t, operator, "revoke")
-	if _, err := operator.Revoke(within(t), "revoke", hash, "to be drained"); err != nil {
+	if _, err := admin.Of(operator).Revoke(within(t), "revoke", hash, "to be drained"); err != nil {
 		t.Fatalf("Revoke: %v", err)
 	}
 	ended(t, lease, holdfast.Revoked, "to be drained")
@@ -48,7 +49,7 @@ func (s suite) revoke(t *testing.T) {
 		t.Errorf("Release: got %v, want ErrLost", err)
 	}
 	release(t, lock(t, operator.Mutex("revoke")))
-	if _, err := operator.Revoke(within(t), "revoke", hash, "too late"); !errors.Is(err, holdfast.ErrTenure) {
+	if _, err := admin.Of(operator).Revoke(within(t), "revoke", hash, "too late"); !errors.Is(err, holdfast.ErrTenure) {
 		t.Errorf("Revoke of a tenure that is over: got %v, want ErrTenure", err)
 	}
 }
@@ -67,7 +68,7 @@ func (s suite) steal(t *testing.T) {
 	}()
 	waiting(t, operator, "steal", 1)
 	hash := tenure(t, operator, "steal")
-	if err := operator.Steal(within(t), "steal", hash, "stuck"); err != nil {
+	if err := admin.Of(operator).Steal(within(t), "steal", hash, "stuck"); err != nil {
 		t.Fatalf("Steal: %v", err)
 	}
 	next := <-got
@@ -78,7 +79,7 @@ func (s suite) steal(t *testing.T) {
 		t.Errorf("token %d after %d: tokens must rise", next.Token(), lease.Token())
 	}
 	ended(t, lease, holdfast.Stolen, "stuck")
-	if err := operator.Steal(within(t), "steal", hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
+	if err := admin.Of(operator).Steal(within(t), "steal", hash, "again"); !errors.Is(err, holdfast.ErrTenure) {
 		t.Errorf("Steal of a tenure that is over: got %v, want ErrTenure", err)
 	}
 	release(t, next)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -342,7 +343,7 @@ func (s suite) inspectShared(t *testing.T) {
 		}
 		leases = append(leases, lease)
 	}
-	state, err := c.Inspect(within(t), "seen-permits")
+	state, err := admin.Of(c).Inspect(within(t), "seen-permits")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +359,7 @@ func (s suite) inspectShared(t *testing.T) {
 	for _, lease := range leases {
 		release(t, lease)
 	}
-	if state, err = c.Inspect(within(t), "seen-permits"); err != nil || state.Holder != nil || state.Holding != 0 {
+	if state, err = admin.Of(c).Inspect(within(t), "seen-permits"); err != nil || state.Holder != nil || state.Holding != 0 {
 		t.Errorf("Inspect of a free name: got %+v, %v", state, err)
 	}
 }

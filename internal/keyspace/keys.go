@@ -128,8 +128,11 @@ func (k *Keys) ToRenew() []string {
 // WithHolders returns the keys as the scripts of the shared kinds take them: the fourth is
 // that of the holders.
 func (k *Keys) WithHolders() []string {
-	return []string{k.Lock(), k.Fence(), k.Queue(), holdersPrefix + beside(k.Lock())}
+	return []string{k.Lock(), k.Fence(), k.Queue(), k.Holders()}
 }
+
+// Holders is the key of the holders of a shared kind.
+func (k *Keys) Holders() string { return holdersPrefix + beside(k.Lock()) }
 
 // WithSize returns those of WithHolders and the key of a semaphore's size.
 func (k *Keys) WithSize() []string { return append(k.WithHolders(), k.Size()) }
@@ -138,7 +141,10 @@ func (k *Keys) WithSize() []string { return append(k.WithHolders(), k.Size()) }
 func (k *Keys) Size() string { return sizePrefix + beside(k.Lock()) }
 
 // WithTerm returns the lock key and that of the term that was announced.
-func (k *Keys) WithTerm() []string { return []string{k.Lock(), termPrefix + k.ShardSuffix()} }
+func (k *Keys) WithTerm() []string { return []string{k.Lock(), k.Term()} }
+
+// Term is the key of the term that was announced.
+func (k *Keys) Term() string { return termPrefix + k.ShardSuffix() }
 
 // WithOnce returns the lock key and that of the newest run of Once.
 func (k *Keys) WithOnce() []string { return []string{k.Lock(), oncePrefix + beside(k.Lock())} }
@@ -223,4 +229,15 @@ func NameOfFence(prefix, fence string) (name string, ok bool) {
 		return "", false
 	}
 	return name, true
+}
+
+// Prefix resolves a prefix option: "" is the default and "\x00" is none.
+func Prefix(option string) string {
+	switch option {
+	case "":
+		return "holdfast:"
+	case "\x00":
+		return ""
+	}
+	return option
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
 // State is a name as GET /v1/locks/NAME and "holdfast show -o json" show it.
@@ -71,7 +73,7 @@ type Part struct {
 
 // Reason is one finding about a name.
 type Reason struct {
-	Code     holdfast.Code `json:"code"`
+	Code     diagnose.Code `json:"code"`
 	Problem  bool          `json:"problem"`
 	Sentence string        `json:"sentence"`
 	Action   string        `json:"action"`
@@ -89,7 +91,7 @@ type Run struct {
 
 // NewState shows a state and what was found out about it. The last run is added
 // by its reader, because it is stored under another key.
-func NewState(s *holdfast.State, reasons []holdfast.Diagnosis) *State {
+func NewState(s *admin.State, reasons []diagnose.Diagnosis) *State {
 	name := StateName(s.Holder)
 	out := &State{
 		Name: s.Name, Kind: KindName(s), State: name, Held: name == "held", Holder: NewHolder(s.Holder),
@@ -114,7 +116,7 @@ func NewState(s *holdfast.State, reasons []holdfast.Diagnosis) *State {
 }
 
 // NewHolder shows a holder; nil shows as null.
-func NewHolder(h *holdfast.Holder) *Holder {
+func NewHolder(h *admin.Holder) *Holder {
 	if h == nil {
 		return nil
 	}
@@ -131,7 +133,7 @@ func NewHolder(h *holdfast.Holder) *Holder {
 	return out
 }
 
-func newPart(p holdfast.Part) Part {
+func newPart(p admin.Part) Part {
 	switch {
 	case p.Reads:
 		return Part{Mode: "read"}
@@ -157,7 +159,7 @@ func NewRun(r *holdfast.Run) *Run {
 }
 
 // KindName is the kind of a name; an election is one whose leader has announced its term.
-func KindName(s *holdfast.State) string {
+func KindName(s *admin.State) string {
 	if s.Term > 0 {
 		return "election"
 	}
@@ -165,7 +167,7 @@ func KindName(s *holdfast.State) string {
 }
 
 // StateName is "free", "held" or "cool-down".
-func StateName(h *holdfast.Holder) string {
+func StateName(h *admin.Holder) string {
 	switch {
 	case h == nil:
 		return "free"

@@ -96,3 +96,11 @@ func FuzzPushes(f *testing.F) {
 		}
 	})
 }
+
+func FuzzStates(f *testing.F) {
+	f.Add("state\x001\x00c.n.15000|o\x001\x0015000\x007\x000\x000\x00\x00\x00")
+	f.Add("shared\x001\x00semaphore\x005\x003\x009\x001\x000\x001\x00a.b.15000.s3|o\x00100")
+	f.Fuzz(func(_ *testing.T, text string) {
+		_, _ = wire.DecodeState(strings.Split(text, "\x00"))
+	})
+}

@@ -19,7 +19,7 @@ const mostForm = 16 << 10
 
 // acts carries out what forms of a lock's page ask for, and leads back to it.
 type acts struct {
-	admin   admin
+	orders  orders
 	options Options
 	board   *pages.Board
 }
@@ -64,9 +64,9 @@ func (d *acts) do(ctx context.Context, action Action) (notified int, err error) 
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if action.Verb == Steal {
-		return 0, d.admin.Steal(ctx, action.Name, action.Tenure, action.Reason)
+		return 0, d.orders.Steal(ctx, action.Name, action.Tenure, action.Reason)
 	}
-	return d.admin.Revoke(ctx, action.Name, action.Tenure, action.Reason)
+	return d.orders.Revoke(ctx, action.Name, action.Tenure, action.Reason)
 }
 
 func statusOf(err error) int {

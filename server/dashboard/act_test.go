@@ -93,7 +93,8 @@ func TestSteal(t *testing.T) {
 func TestOneOfSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, &dashboard.Options{Authorize: dashboard.AllowAll})
-		pool, doc := b.client.Semaphore("pool", 3), b.client.RWMutex("doc")
+		client := newClient(t, b.store, "alice")
+		pool, doc := client.Semaphore("pool", 3), client.RWMutex("doc")
 		for name, c := range map[string]struct {
 			lock  func() (*holdfast.Lease, error)
 			verb  string
@@ -221,7 +222,7 @@ func TestReadOnly(t *testing.T) {
 				if strings.Contains(body, "<form") {
 					t.Error("there is a form")
 				}
-				s, err := b.client.Inspect(t.Context(), "invoice:42")
+				s, err := b.names.Inspect(t.Context(), "invoice:42")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -18,12 +19,19 @@ import (
 // patience is for what happens soon, on a busy machine too.
 const patience = 30 * time.Second
 
+// locker is a client of one master or of a quorum.
+type locker interface {
+	Mutex(name string) *holdfast.Mutex
+	Election(name string) *holdfast.Election
+}
+
 // board is a dashboard on an embedded store, and what puts locks there. Its test runs
 // in a bubble of testing/synctest, so that no wait takes time.
 type board struct {
 	t       *testing.T
 	store   *embedded.Store
-	client  *holdfast.Client // whose locks the dashboard shows
+	client  locker       // whose locks the dashboard shows
+	names   admin.Reader // of them
 	http    *http.Client
 	host    string // and scheme
 	handler http.Handler
@@ -50,17 +58,17 @@ func open(t *testing.T, options *dashboard.Options) *board {
 
 func on(t *testing.T, store *embedded.Store, options *dashboard.Options) *board {
 	t.Helper()
-	b := &board{t: t, store: store, client: newClient(t, store, "alice")}
-	b.serve(newClient(t, store, "dashboard"), options)
+	b := &board{t: t, store: store, client: newClient(t, store, "alice"), names: admin.New(store, nil)}
+	b.serve(admin.Of(newClient(t, store, "dashboard")), options)
 	if options != nil {
 		b.base = options.BasePath
 	}
 	return b
 }
 
-// serve makes the dashboard of a client.
-func (b *board) serve(client *holdfast.Client, options *dashboard.Options) {
-	b.handler = dashboard.Handler(client, options)
+// serve makes the dashboard of names.
+func (b *board) serve(names admin.Reader, options *dashboard.Options) {
+	b.handler = dashboard.Handler(names, options)
 	b.http, b.host = &http.Client{Transport: direct{b.handler}}, "http://localhost"
 }
 
@@ -107,7 +115,7 @@ func (b *board) wait(name, owner string) {
 	}()
 	b.t.Cleanup(func() { cancel(); <-done })
 	for ctx.Err() == nil {
-		if s, err := b.client.Inspect(ctx, name); err == nil && s.Waiting > 0 {
+		if s, err := b.names.Inspect(ctx, name); err == nil && s.Waiting > 0 {
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -251,7 +252,7 @@ func TestBadBasePath(t *testing.T) {
 					t.Errorf("BasePath %q: no panic", path)
 				}
 			}()
-			dashboard.Handler(newClient(t, store, "x"), &dashboard.Options{BasePath: path})
+			dashboard.Handler(admin.New(store, nil), &dashboard.Options{BasePath: path})
 		}()
 	}
 }
@@ -284,7 +285,7 @@ func TestOneLookForAll(t *testing.T) {
 		store := newStore(t)
 		counted := &countingStore{Store: store}
 		b := &board{t: t}
-		b.serve(newClient(t, counted, "dashboard"), nil)
+		b.serve(admin.New(counted, nil), nil)
 		holder := newClient(t, store, "alice")
 		lease, err := holder.Mutex("x").Lock(t.Context())
 		if err != nil {

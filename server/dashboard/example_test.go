@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
@@ -18,11 +18,9 @@ func ExampleHandler() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	client := holdfast.New(store, nil)
-	defer client.Close()
 
 	mux := http.NewServeMux()
-	mux.Handle("/locks/", dashboard.Handler(client, &dashboard.Options{
+	mux.Handle("/locks/", dashboard.Handler(admin.New(store, nil), &dashboard.Options{
 		BasePath: "/locks",
 		Journal:  dashboard.JournalIn(store, ""),
 		Authorize: func(r *http.Request, action dashboard.Action) error {

@@ -1,41 +1,67 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/pages"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 )
 
-// admin is what the dashboard asks and orders of names.
-type admin interface {
-	seen.Surveyor
-	Check(ctx context.Context) []holdfast.Check
+// orders is what the dashboard orders.
+type orders interface {
 	Revoke(ctx context.Context, name, hash, reason string) (notified int, err error)
 	Steal(ctx context.Context, name, hash, reason string) error
-	Quorum() string
 }
 
-// Handler serves the pages of the names that client sees. It begins to poll
-// when a page is opened, and stops 1 min after the last page was closed. There
-// is nothing to close. It panics if BasePath is malformed. Close the client
-// after the server.
-func Handler(client *holdfast.Client, options *Options) http.Handler {
-	if client == nil {
-		panic("holdfast/dashboard: Handler needs a client")
+// Handler serves the pages of names: of one master, from admin.New, or of a quorum, from
+// admin.NewQuorum. It begins to poll when a page is opened, and stops 1 min after the
+// last page was closed. There is nothing to close. It panics if BasePath is malformed.
+func Handler(names admin.Reader, options *Options) http.Handler {
+	if names == nil {
+		panic("holdfast/dashboard: Handler needs the names of admin.New or admin.NewQuorum")
 	}
-	return newHandler(client, options.withDefaults())
+	o := options.withDefaults()
+	config := pages.Config{ReadOnly: o.ReadOnly, MayAct: o.Authorize != nil, Journal: o.Journal}
+	switch names := names.(type) {
+	case *admin.Quorum:
+		config.Quorum, config.Check = names.ID(), noCheck
+		return newHandler(names, noOrders{}, config, o)
+	case *admin.Admin:
+		config.Check = func(ctx context.Context) []doctor.Result {
+			return doctor.Check(ctx, names.Store(), &doctor.Options{Prefix: cmp.Or(names.Prefix(), holdfast.NoPrefix)})
+		}
+		return newHandler(names, names, config, o)
+	}
+	panic("holdfast/dashboard: Handler needs an *admin.Admin or *admin.Quorum")
 }
 
-func newHandler(admin admin, o Options) http.Handler {
+// noCheck stands for a check of a quorum.
+func noCheck(context.Context) []doctor.Result {
+	return []doctor.Result{{
+		Name: "server", State: doctor.Unknown, Finding: "these are the names of a quorum: a check does not cover its nodes",
+		Fix: "check each node by itself; 'holdfast quorum status' shows which nodes vote",
+	}}
+}
+
+// noOrders refuses to end the leases of a quorum.
+type noOrders struct{}
+
+var errQuorum = errors.New("holdfast: leases on a quorum can't be revoked or stolen: stop the process")
+
+func (noOrders) Revoke(context.Context, string, string, string) (int, error) { return 0, errQuorum }
+func (noOrders) Steal(context.Context, string, string, string) error         { return errQuorum }
+
+func newHandler(names seen.Surveyor, orders orders, config pages.Config, o Options) http.Handler {
 	assets := newAssets()
-	sampler := seen.NewSampler(admin, o.Prefix, o.Journal)
-	board := pages.New(pages.Config{
-		Base: o.BasePath, Assets: o.BasePath + "/assets/" + assets.version, ReadOnly: o.ReadOnly, MayAct: o.Authorize != nil,
-		Quorum: admin.Quorum(), Journal: o.Journal, Check: admin.Check, Sampler: sampler,
-	})
+	sampler := seen.NewSampler(names, o.Prefix, o.Journal)
+	config.Base, config.Assets, config.Sampler = o.BasePath, o.BasePath+"/assets/"+assets.version, sampler
+	board := pages.New(config)
 	mux := http.NewServeMux()
 	base := o.BasePath
 	for path, page := range map[string]pages.Page{
@@ -53,7 +79,7 @@ func newHandler(admin admin, o Options) http.Handler {
 		mux.HandleFunc("GET "+base+path, func(w http.ResponseWriter, r *http.Request) { board.Serve(w, r, page) })
 	}
 	mux.HandleFunc("GET "+base+"/stream", func(w http.ResponseWriter, r *http.Request) { stream(w, r, sampler) })
-	mux.Handle("POST "+base+"/lock/{verb}", &acts{admin, o, board})
+	mux.Handle("POST "+base+"/lock/{verb}", &acts{orders, o, board})
 	mux.HandleFunc("POST "+base+"/redis", func(w http.ResponseWriter, r *http.Request) {
 		if sameOrigin(r) {
 			pages.CheckAgain(board)

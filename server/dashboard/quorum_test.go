@@ -9,8 +9,10 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/quorum"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
@@ -40,12 +42,12 @@ func TestQuorum(t *testing.T) {
 				}
 			}
 		}
-		s, err := b.client.Inspect(t.Context(), "invoice:42")
+		s, err := b.names.Inspect(t.Context(), "invoice:42")
 		if err != nil {
 			t.Fatal(err)
 		}
 		form := url.Values{"name": {"invoice:42"}, "tenure": {s.Holder.Hash}, "confirm": {"invoice:42"}, "reason": {"x"}}
-		if status, body := b.post("/lock/revoke", form, nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "does not work on a quorum") {
+		if status, body := b.post("/lock/revoke", form, nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "be revoked or stolen") {
 			t.Errorf("revoke: got %d and\n%s\nwant 422 and why", status, body)
 		}
 		if err := lease.EnsureHeld(t.Context()); err != nil {
@@ -70,22 +72,22 @@ func openQuorum(t *testing.T, options *dashboard.Options) (*board, []*embedded.S
 	t.Helper()
 	var nodes []*embedded.Store
 	var stores []driver.Store
-	var members []holdfast.QuorumMember
+	var members []quorum.Member
 	for i := range 3 {
 		store := newStore(t)
 		nodes, stores = append(nodes, store), append(stores, store)
-		members = append(members, holdfast.QuorumMember{Address: fmt.Sprintf("node-%d:6379", i), Store: store})
+		members = append(members, quorum.Member{Address: fmt.Sprintf("node-%d:6379", i), Store: store})
 	}
-	id, err := holdfast.InitQuorum(t.Context(), "demo", true, members...)
+	id, err := quorum.Init(t.Context(), "demo", true, members...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := func(owner string) *holdfast.Client {
-		c := holdfast.NewQuorum(&holdfast.Options{Owner: owner, Quorum: id}, stores...)
+	client := func(owner string) *holdfast.QuorumClient {
+		c := holdfast.NewQuorum(id, &holdfast.QuorumOptions{Owner: owner}, stores...)
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	b := &board{t: t, store: nodes[0], client: client("alice")}
-	b.serve(client("dashboard"), options)
+	b := &board{t: t, store: nodes[0], client: client("alice"), names: admin.NewQuorum(id, nil, stores...)}
+	b.serve(b.names, options)
 	return b, nodes
 }

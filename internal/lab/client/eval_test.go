@@ -181,7 +181,7 @@ func TestEvalInACluster(t *testing.T) {
 // On a quorum Eval says at once what to do instead.
 func TestEvalOnAQuorum(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	lease := labtest.Take(t, d.Client(holdfast.Options{}), "n")
+	lease := labtest.Take(t, d.Client(holdfast.QuorumOptions{}), "n")
 	if _, err := lease.Eval(t.Context(), "return 1", nil, nil); err == nil || !strings.Contains(err.Error(), "package fence") {
 		t.Errorf("got %v, want a hint to package fence", err)
 	}

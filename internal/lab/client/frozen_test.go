@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -26,7 +27,7 @@ func TestClientNamesOfAFrozenServer(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		var last error
-		for _, err := range client.Names(context.Background(), "") {
+		for _, err := range admin.Of(client).Names(context.Background(), "") {
 			last = err
 		}
 		ended <- last

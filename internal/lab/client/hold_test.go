@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -62,13 +63,13 @@ func leastOn(t *testing.T, first, second *holdfast.Client, name string) {
 		}()
 	}
 	labtest.Eventually(t, "the other stands in line", func() bool {
-		state, err := second.Inspect(t.Context(), name)
+		state, err := admin.Of(second).Inspect(t.Context(), name)
 		return err == nil && len(state.Waiters) == 1
 	})
 	if err := lease.Release(); err != nil {
 		t.Errorf("Release: %v", err)
 	}
-	state, err := second.Inspect(t.Context(), name)
+	state, err := admin.Of(second).Inspect(t.Context(), name)
 	if err != nil || state.Holder == nil || !state.Holder.Cooldown || state.Holder.Owner != "first" || len(state.Waiters) != 2 {
 		t.Errorf("got %+v, %v, want that it rests after the first, and two wait", state, err)
 	}

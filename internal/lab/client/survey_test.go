@@ -4,12 +4,13 @@ package client_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -29,11 +30,11 @@ func TestSurveyOfACluster(t *testing.T) {
 	}
 	for _, client := range nodes.Clients(t, 0, "A", "B") {
 		labtest.Eventually(t, "all names are seen with details", func() bool {
-			s, err := client.Survey(t.Context(), "n")
+			s, err := admin.Of(client).Survey(t.Context(), "n")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := s.Counts.Held, names*len(labtest.Drivers); got != want || len(s.Names) != want {
+			if got, want := diagnose.Survey(s, nil).Counts.Held, names*len(labtest.Drivers); got != want || len(s.Names) != want {
 				t.Fatalf("got %d held of %d names, want %d", got, len(s.Names), want)
 			}
 			for _, n := range s.Names {
@@ -46,19 +47,11 @@ func TestSurveyOfACluster(t *testing.T) {
 	}
 }
 
-// A quorum's names are surveyed with a node down, too. It has no details, and says so.
+// A quorum's names are surveyed with a node down, too.
 func TestSurveyOfAQuorum(t *testing.T) {
 	t.Parallel()
 	d := labtest.Deploy(t, 3)
-	func() {
-		defer func() {
-			if said := fmt.Sprint(recover()); !strings.Contains(said, "Options.Details do not work on a quorum") {
-				t.Errorf("with details: got %s, want that they do not work", said)
-			}
-		}()
-		d.Client(holdfast.Options{Details: &holdfast.Details{User: "alice"}})
-	}()
-	a := d.Client(holdfast.Options{Owner: "me:1"})
+	a := d.Client(holdfast.QuorumOptions{Owner: "me:1"})
 	d.Servers[2].Kill()
 	for i := range 40 {
 		lease, err := labtest.LockIn(t, a, fmt.Sprintf("q%02d", i), labtest.Patience)
@@ -67,11 +60,11 @@ func TestSurveyOfAQuorum(t *testing.T) {
 		}
 		defer labtest.GiveBack(t, lease)
 	}
-	s, err := a.Survey(t.Context(), "q")
+	s, err := admin.OfQuorum(a).Survey(t.Context(), "q")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Counts; got.Held != 40 || got.Codes[holdfast.CodeHeldHealthy] != 40 {
+	if got := diagnose.Survey(s, nil).Counts; got.Held != 40 || got.Codes[diagnose.HeldHealthy] != 40 {
 		t.Errorf("got %+v, want 40 held and healthy", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	lab "github.com/holdfast-go/holdfast/internal/lab/dashboard"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -373,7 +374,7 @@ func TestThousands(t *testing.T) {
 		t.Cleanup(func() { client.Close() })
 		return client
 	}
-	server := httptest.NewServer(dashboard.Handler(client("dashboard"), nil))
+	server := httptest.NewServer(dashboard.Handler(admin.Of(client("dashboard")), nil))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	alice := client("alice")
 	var locking sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
@@ -49,7 +50,7 @@ func NewStage(options *dashboard.Options, withJournal bool) (*Stage, error) {
 		options = &with
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.Server = httptest.NewServer(dashboard.Handler(s.Client("dashboard", holdfast.DefaultTTL), options))
+	s.Server = httptest.NewServer(dashboard.Handler(admin.Of(s.Client("dashboard", holdfast.DefaultTTL)), options))
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -73,7 +74,7 @@ func TestDriversOutliveARestart(t *testing.T) {
 			next <- lease
 		}()
 		labtest.Eventually(t, "the waiter is in line", func() bool {
-			state, err := a.Inspect(t.Context(), "n")
+			state, err := admin.Of(a).Inspect(t.Context(), "n")
 			return err == nil && state.Waiting == 1
 		})
 		server.Kill()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/fence"
@@ -122,12 +123,12 @@ func TestImportIsStopped(t *testing.T) {
 		client, operator := newClient(t, store), newClient(t, store)
 
 		time.AfterFunc(time.Hour, func() {
-			state, err := operator.Inspect(t.Context(), "import")
+			state, err := admin.Of(operator).Inspect(t.Context(), "import")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			_, err = operator.Revoke(t.Context(), "import", state.Holder.Hash, "maintenance") // or Steal
+			_, err = admin.Of(operator).Revoke(t.Context(), "import", state.Holder.Hash, "maintenance") // or Steal
 			if err != nil {
 				t.Error(err)
 			}

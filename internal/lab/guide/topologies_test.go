@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -25,11 +26,11 @@ func allReplicas(store driver.Store) *holdfast.Client {
 	return client
 }
 
-func startQuorum() *holdfast.Client {
+func startQuorum() *holdfast.QuorumClient {
 	node := func(url string) driver.Store { // the node may be down when the program starts
 		return driver.Lazy(func() (driver.Store, error) { return rueidisstore.Open(url, nil) })
 	}
-	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"},
+	client := holdfast.NewQuorum("orders/1/3-5f3a9c0d1e", nil,
 		node("redis://a:6379"), node("redis://b:6379"), node("redis://c:6379"))
 	return client
 }
@@ -66,8 +67,8 @@ func TestTopologiesWithoutAdminCommands(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = store.Close() })
 			first, second := keep(t, holdfast.New(store, nil)), keep(t, holdfast.New(store, nil))
-			for _, check := range first.Check(t.Context()) {
-				if check.State == holdfast.CheckFail || check.State == holdfast.CheckUnknown {
+			for _, check := range doctor.Check(t.Context(), store, nil) {
+				if check.State == doctor.Fail || check.State == doctor.Unknown {
 					t.Errorf("%s %s: %s", check.State, check.Name, check.Finding)
 				}
 			}
@@ -91,9 +92,9 @@ func TestTopologiesWithoutAdminCommands(t *testing.T) {
 // Check finds the policy that managed services have by default.
 func TestTopologiesFindsEviction(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{MaxMemory: "100mb", Config: []string{"maxmemory-policy volatile-lru"}})
-	checks := keep(t, holdfast.New(open(t, server), nil)).Check(t.Context())
-	memory := slices.IndexFunc(checks, func(c holdfast.Check) bool { return c.Name == "memory" })
-	if memory < 0 || checks[memory].State != holdfast.CheckFail {
+	checks := doctor.Check(t.Context(), open(t, server), nil)
+	memory := slices.IndexFunc(checks, func(c doctor.Result) bool { return c.Name == "memory" })
+	if memory < 0 || checks[memory].State != doctor.Fail {
 		t.Errorf("got %+v, want a failure of memory", checks)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/server"
 )
@@ -91,7 +92,7 @@ func runs(t *testing.T, name string, args ...string) (string, int) {
 // free fails the test unless nobody has the name.
 func free(t *testing.T, client *holdfast.Client, name string) {
 	t.Helper()
-	state, err := client.Inspect(t.Context(), name)
+	state, err := admin.Of(client).Inspect(t.Context(), name)
 	if err != nil || state.Holder != nil {
 		t.Errorf("Inspect: %+v, %v; want it free", state, err)
 	}
@@ -114,9 +115,9 @@ func TestPythonClient(t *testing.T) {
 	stolen := make(chan error, 1)
 	go func() {
 		for {
-			state, err := client.Inspect(t.Context(), "n")
+			state, err := admin.Of(client).Inspect(t.Context(), "n")
 			if err == nil && state.Holder != nil {
-				err = client.Steal(t.Context(), "n", state.Holder.Hash, "a test")
+				err = admin.Of(client).Steal(t.Context(), "n", state.Holder.Hash, "a test")
 			} else if err == nil {
 				time.Sleep(10 * time.Millisecond)
 				continue

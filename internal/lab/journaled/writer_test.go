@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/journal"
@@ -144,7 +145,7 @@ func TestJournalOfAClient(t *testing.T) {
 	first := take(t, a, "n")
 	go func() {
 		until(t, "B waits", func() bool {
-			s, err := a.Inspect(t.Context(), "n")
+			s, err := admin.Of(a).Inspect(t.Context(), "n")
 			return err == nil && len(s.Waiters) == 1
 		})
 		_ = first.Release()

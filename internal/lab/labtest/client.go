@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -32,9 +33,17 @@ func Open(t testing.TB, url string, options holdfast.Options) *holdfast.Client {
 var clientsMade atomic.Int32
 
 // Take locks a name that will be free soon.
-func Take(t testing.TB, client *holdfast.Client, name string) *holdfast.Lease {
+func Take(t testing.TB, client Locker, name string) *holdfast.Lease {
 	t.Helper()
 	return Asking(t.Context(), client.Mutex(name)).Lease(t)
+}
+
+// Locker is a client of one master or of a quorum.
+type Locker interface {
+	Mutex(name string) *holdfast.Mutex
+	Multi(names ...string) *holdfast.Multi
+	Election(name string) *holdfast.Election
+	Close() error
 }
 
 // GiveBack releases a lease and wants no error.
@@ -232,7 +241,7 @@ func CloseWell(t *testing.T, client *holdfast.Client) {
 // HashOf names the tenure that holds a name.
 func HashOf(t *testing.T, c *holdfast.Client, name string) string {
 	t.Helper()
-	state, err := c.Inspect(t.Context(), name)
+	state, err := admin.Of(c).Inspect(t.Context(), name)
 	if err != nil || state.Holder == nil {
 		t.Fatalf("Inspect: got %+v, %v, want a holder", state, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/quorum"
 	"github.com/redis/rueidis"
 )
 
@@ -32,7 +33,7 @@ func Deploy(t testing.TB, n int) *deployment {
 		d.Servers = append(d.Servers, server)
 		d.Proxies = append(d.Proxies, redistest.StartProxy(t, server.Addr()))
 	}
-	id, err := holdfast.InitQuorum(t.Context(), "lab", true, d.Members()...)
+	id, err := quorum.Init(t.Context(), "lab", true, d.Members()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +42,12 @@ func Deploy(t testing.TB, n int) *deployment {
 }
 
 // Members are the servers, past the proxies.
-func (d *deployment) Members(only ...int) (members []holdfast.QuorumMember) {
+func (d *deployment) Members(only ...int) (members []quorum.Member) {
 	for i, s := range d.Servers {
 		if len(only) > 0 && !contains(only, i) {
 			continue
 		}
-		members = append(members, holdfast.QuorumMember{Address: fmt.Sprintf("node%d", i+1), Store: OpenStore(d.t, s.URL(), nil)})
+		members = append(members, quorum.Member{Address: fmt.Sprintf("node%d", i+1), Store: OpenStore(d.t, s.URL(), nil)})
 	}
 	return members
 }
@@ -61,7 +62,13 @@ func contains(list []int, n int) bool {
 }
 
 // Client locks through the proxies.
-func (d *deployment) Client(options holdfast.Options, only ...int) *holdfast.Client {
+func (d *deployment) Client(options holdfast.QuorumOptions, only ...int) *holdfast.QuorumClient {
+	d.t.Helper()
+	return d.ClientOf(d.Id, options, only...)
+}
+
+// ClientOf is Client with another quorum-id.
+func (d *deployment) ClientOf(id string, options holdfast.QuorumOptions, only ...int) *holdfast.QuorumClient {
 	d.t.Helper()
 	var stores []driver.Store
 	for i, p := range d.Proxies {
@@ -70,10 +77,7 @@ func (d *deployment) Client(options holdfast.Options, only ...int) *holdfast.Cli
 		}
 		stores = append(stores, OpenStore(d.t, "redis://"+p.Addr(), func(o *rueidis.ClientOption) { o.ForceSingleClient = true }))
 	}
-	if options.Quorum == "" {
-		options.Quorum = d.Id
-	}
-	client := holdfast.NewQuorum(&options, stores...)
+	client := holdfast.NewQuorum(id, &options, stores...)
 	d.t.Cleanup(func() { _ = client.Close() }) // some tests end with nodes that do not answer
 	return client
 }
@@ -95,7 +99,7 @@ func (d *deployment) On(key string) (n int) {
 }
 
 // LockIn calls Lock, which must return within that time.
-func LockIn(t testing.TB, client *holdfast.Client, name string, within time.Duration) (*holdfast.Lease, error) {
+func LockIn(t testing.TB, client Locker, name string, within time.Duration) (*holdfast.Lease, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	return client.Mutex(name).Lock(ctx)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -85,13 +85,11 @@ func Complaints(t *testing.T, d Library, url string) []string {
 		return []string{err.Error()}
 	}
 	defer func() { _ = store.Close() }()
-	client := holdfast.New(store, nil)
-	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	var said []string
-	for _, check := range client.Check(ctx) {
-		if check.State == holdfast.CheckFail || check.State == holdfast.CheckWarn {
+	for _, check := range doctor.Check(ctx, store, nil) {
+		if check.State == doctor.Fail || check.State == doctor.Warn {
 			said = append(said, fmt.Sprintf("%s: %s", check.Name, check.Finding))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -30,7 +31,7 @@ func TestHastyCallers(t *testing.T) {
 				proxy := redistest.StartProxy(t, server.Addr())
 				client := holdfast.New(d.Open(t, "redis://"+proxy.Addr(), labtest.Way{}), &holdfast.Options{TTL: labtest.Long})
 				t.Cleanup(func() { client.Close() })
-				h := hasty{t, client, server, proxy, look}
+				h := hasty{t, client, admin.Of(client), server, proxy, look}
 				h.leave(50*time.Millisecond, 5*time.Millisecond)
 			})
 		}
@@ -39,7 +40,7 @@ func TestHastyCallers(t *testing.T) {
 			proxy := redistest.StartProxy(t, server.Addr())
 			client := holdfast.New(d.Open(t, "redis://"+proxy.Addr(), labtest.Way{}), &holdfast.Options{TTL: labtest.Long})
 			t.Cleanup(func() { client.Close() })
-			h := hasty{t, client, server, proxy, "Inspect"}
+			h := hasty{t, client, admin.Of(client), server, proxy, "Inspect"}
 			h.leave(400*time.Millisecond, 10*time.Second) // an Inspect leaves them by itself
 		})
 	}
@@ -49,9 +50,9 @@ func TestHastyCallersOfAQuorum(t *testing.T) {
 	for _, look := range []string{"Inspect", "Leader"} {
 		t.Run(look, func(t *testing.T) {
 			d := labtest.Deploy(t, 3)
-			client := d.Client(holdfast.Options{TTL: time.Minute})
+			client := d.Client(holdfast.QuorumOptions{TTL: time.Minute})
 			d.Proxies[1].Delay(50 * time.Millisecond)
-			h := hasty{t, client, d.Servers[0], d.Proxies[0], look}
+			h := hasty{t, client, admin.OfQuorum(client), d.Servers[0], d.Proxies[0], look}
 			h.leave(50*time.Millisecond, 5*time.Millisecond)
 		})
 	}
@@ -60,7 +61,8 @@ func TestHastyCallersOfAQuorum(t *testing.T) {
 // hasty are callers that look at a held name, through a proxy.
 type hasty struct {
 	t      *testing.T
-	client *holdfast.Client
+	client labtest.Locker
+	names  admin.Reader
 	server *redistest.Server
 	proxy  *redistest.Proxy
 	kind   string
@@ -97,13 +99,13 @@ func (h hasty) leave(delay, soon time.Duration) {
 func (h hasty) look(ctx context.Context) (err error) {
 	switch h.kind {
 	case "Inspect":
-		_, err = h.client.Inspect(ctx, "held")
+		_, err = h.names.Inspect(ctx, "held")
 	case "Leader":
 		_, err = h.client.Election("e").Leader(ctx)
 	case "Survey":
-		_, err = h.client.Survey(ctx, "")
+		_, err = h.names.Survey(ctx, "")
 	default:
-		for _, err = range h.client.Names(ctx, "") {
+		for _, err = range h.names.Names(ctx, "") {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -36,7 +37,7 @@ func TestOrdersOfSharedKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			state, err := client.Inspect(t.Context(), "index")
+			state, err := admin.Of(client).Inspect(t.Context(), "index")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +48,7 @@ func TestOrdersOfSharedKinds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := short.Revoke(t.Context(), "index", hash, "drained"); err != nil {
+			if _, err := admin.Of(short).Revoke(t.Context(), "index", hash, "drained"); err != nil {
 				t.Fatalf("Revoke: %v", err)
 			}
 			<-last.Done()
@@ -57,10 +58,10 @@ func TestOrdersOfSharedKinds(t *testing.T) {
 			if err := last.Release(); !errors.Is(err, holdfast.ErrLost) {
 				t.Errorf("Release: got %v, want ErrLost", err)
 			}
-			if state, err = client.Inspect(t.Context(), "index"); err != nil {
+			if state, err = admin.Of(client).Inspect(t.Context(), "index"); err != nil {
 				t.Fatal(err)
 			}
-			if err := client.Steal(t.Context(), "index", state.Holder.Hash, "stuck"); err != nil {
+			if err := admin.Of(client).Steal(t.Context(), "index", state.Holder.Hash, "stuck"); err != nil {
 				t.Fatalf("Steal: %v", err)
 			}
 			stolen := 0

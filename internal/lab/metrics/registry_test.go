@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
@@ -54,7 +55,7 @@ func registered(t *testing.T) map[string]metric {
 	if _, err := m.Store(store, "a").Eval(t.Context(), driver.Call{Script: driver.NewScript("lock", "return 1")}); err != nil {
 		t.Fatal(err)
 	}
-	inventory := holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Wait: patience})
+	inventory := holdfastprom.NewInventory(admin.Of(client), &holdfastprom.InventoryOptions{Wait: patience})
 
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m, inventory)

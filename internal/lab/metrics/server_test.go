@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -38,7 +39,7 @@ func start(t *testing.T, server *redistest.Server, ttl time.Duration) *process {
 		client.Close()
 		store.Close()
 	}}
-	p.registry.MustRegister(metrics, holdfastprom.NewInventory(client, &holdfastprom.InventoryOptions{Every: time.Second, Wait: 100 * time.Millisecond, Timeout: 5 * time.Second}))
+	p.registry.MustRegister(metrics, holdfastprom.NewInventory(admin.Of(client), &holdfastprom.InventoryOptions{Every: time.Second, Wait: 100 * time.Millisecond, Timeout: 5 * time.Second}))
 	return p
 }
 

@@ -94,8 +94,6 @@ var smallerMutants = []mutant{
 		edits: []string{"	t.lost = true // its end", "	// its end"}},
 	{guard: "smaller: what it has left in H goes with it", file: "internal/script/shared/renew.lua", name: "TestKeepLockArrivesWhileHeld",
 		edits: []string{"    clear = redis.call('ZREM', holders, ARGV[i])\n", ""}},
-	{guard: "smaller: an order of the same Client about a former id", file: "revoke.go", name: "TestOrdersOfItsOwnFormerID",
-		edits: []string{"		t = c.formerly[id]", "		//"}},
 	{guard: "smaller: by the id that it bore", file: "downgrade.go", name: "TestDowngradeLockArrivesBehindIt",
 		edits: []string{"		return l.shared.smaller.former[0]\n", "		return t.id\n"}},
 	{guard: "smaller: a part never grows", file: "downgrade.go", name: "TestKeepOfOtherLeases",

@@ -44,8 +44,8 @@ var yieldMutants = []mutant{
 		edits: []string{"b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.line.ttl()))", "b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.q.c.options.TTL))"}},
 	{guard: "quorum apart: no longer than a node sits out", file: "apart.go", name: "TestQuorumApartIsUndone",
 		edits: []string{"m.TTL > MaxQuorumTTL {", "m.TTL > MaxTTL {"}},
-	{guard: "quorum term: none that was raised", file: "quorum_inspect.go", name: "TestQuorumTerm",
-		edits: []string{"if given+tokensOfTurns-1 == s.Token {", "if given > 0 {"}},
-	{guard: "quorum term: a majority", file: "quorum_inspect.go", name: "TestQuorumTerm",
-		edits: []string{"	if n < q.need {\n\t\treturn 0\n\t}\n\treturn s.term", "	return s.term"}},
+	{guard: "quorum term: none that was raised", file: "quorum_leader.go", name: "TestQuorumTerm",
+		edits: []string{"if given := keyspace.TokenOf(state.Value); given+tokensOfTurns-1 == state.Token {", "if given := keyspace.TokenOf(state.Value); given > 0 {"}},
+	{guard: "quorum term: a majority", file: "quorum_leader.go", name: "TestQuorumTerm",
+		edits: []string{"	if count(all, same) < q.need {\n\t\treturn 0\n\t}\n\treturn leader.Term", "	_ = same\n\treturn leader.Term"}},
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
@@ -29,7 +30,7 @@ func TestProcessStolenWhileFrozen(t *testing.T) {
 			holderListens(t, server, name) // unheard it would take a third of the ttl
 			calls[0].about("watch")
 			processes[0].freeze()
-			if err := operator.Steal(t.Context(), name, labtest.HashOf(t, operator, name), "it hangs"); err != nil {
+			if err := admin.Of(operator).Steal(t.Context(), name, labtest.HashOf(t, operator, name), "it hangs"); err != nil {
 				t.Fatalf("Steal: %v", err)
 			}
 			second := calls[1].within(ttl / 2)
@@ -63,7 +64,7 @@ func TestProcessRevoked(t *testing.T) {
 	calls := contend(t, server, name, processes)
 	calls[0].held()
 	calls[0].about("watch")
-	if _, err := operator.Revoke(t.Context(), name, labtest.HashOf(t, operator, name), "maintenance"); err != nil {
+	if _, err := admin.Of(operator).Revoke(t.Context(), name, labtest.HashOf(t, operator, name), "maintenance"); err != nil {
 		t.Fatalf("Revoke: %v", err)
 	}
 	if end := calls[0].lost("watched"); end.Cause != holdfast.Revoked {

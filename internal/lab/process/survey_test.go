@@ -8,18 +8,21 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 // codesOf are the codes of each name, most serious first.
-func codesOf(t *testing.T, client *holdfast.Client) map[string][]holdfast.Code {
+func codesOf(t *testing.T, client *holdfast.Client) map[string][]diagnose.Code {
 	t.Helper()
-	s, err := client.Survey(t.Context(), "")
+	survey, err := admin.Of(client).Survey(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string][]holdfast.Code{}
+	s := diagnose.Survey(survey, nil)
+	all := map[string][]diagnose.Code{}
 	for _, n := range s.Names {
 		all[n.Name] = nil
 		for _, d := range n.Reasons {
@@ -39,11 +42,11 @@ func TestSurveyFrozenHolder(t *testing.T) {
 	calls := contend(t, server, name, processes)
 	calls[0].held()
 	watcher := labtest.Open(t, server.URL(), holdfast.Options{Owner: "W"})
-	if got := codesOf(t, watcher)[name]; !slices.Equal(got, []holdfast.Code{holdfast.CodeHeldHealthy}) {
+	if got := codesOf(t, watcher)[name]; !slices.Equal(got, []diagnose.Code{diagnose.HeldHealthy}) {
 		t.Errorf("at first: got %q, want held-healthy", got)
 	}
 	processes[0].freeze()
-	var seen []holdfast.Code
+	var seen []diagnose.Code
 	labtest.Eventually(t, "B has the name", func() bool {
 		if codes := codesOf(t, watcher)[name]; len(codes) > 0 && !slices.Contains(seen, codes[0]) {
 			seen = append(seen, codes[0])
@@ -52,7 +55,7 @@ func TestSurveyFrozenHolder(t *testing.T) {
 	})
 	processes[0].thaw()
 	calls[1].held()
-	want := []holdfast.Code{holdfast.CodeHeldHealthy, holdfast.CodeRenewalsLate, holdfast.CodeExpiring}
+	want := []diagnose.Code{diagnose.HeldHealthy, diagnose.RenewalsLate, diagnose.Expiring}
 	if len(seen) < 3 || !slices.Equal(seen[:3], want) {
 		t.Errorf("got %q, want %q", seen, want)
 	}
@@ -75,12 +78,12 @@ func TestSurveyDeadlockOfProcesses(t *testing.T) {
 	watcher := labtest.Open(t, server.URL(), holdfast.Options{Owner: "W"})
 	labtest.Eventually(t, "the circle is told on both names", func() bool {
 		codes := codesOf(t, watcher)
-		return slices.Contains(codes["x"], holdfast.CodePossibleDeadlock) && slices.Contains(codes["y"], holdfast.CodePossibleDeadlock)
+		return slices.Contains(codes["x"], diagnose.PossibleDeadlock) && slices.Contains(codes["y"], diagnose.PossibleDeadlock)
 	})
 	processes[0].kill()
 	other.held()
 	for name, codes := range codesOf(t, watcher) {
-		if slices.Contains(codes, holdfast.CodePossibleDeadlock) {
+		if slices.Contains(codes, diagnose.PossibleDeadlock) {
 			t.Errorf("%s: got %q after one was killed, want no circle", name, codes)
 		}
 	}

@@ -15,7 +15,7 @@ func Example_quorum() {
 	node := func(url string) driver.Store { // which may be off when the program starts
 		return driver.Lazy(func() (driver.Store, error) { return rueidisstore.Open(url, nil) })
 	}
-	client := holdfast.NewQuorum(&holdfast.Options{Quorum: "orders/1/3-5f3a9c0d1e"},
+	client := holdfast.NewQuorum("orders/1/3-5f3a9c0d1e", nil,
 		node("redis://a:6379"), node("redis://b:6379"), node("redis://c:6379"))
 	lease, err := client.Mutex("invoice:42").Lock(context.Background())
 	if err != nil {

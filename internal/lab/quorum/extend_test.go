@@ -17,7 +17,7 @@ import (
 func TestQuorumNoRenew(t *testing.T) {
 	t.Parallel()
 	d := labtest.Deploy(t, 3)
-	client, other := d.Client(holdfast.Options{}), d.Client(holdfast.Options{})
+	client, other := d.Client(holdfast.QuorumOptions{}), d.Client(holdfast.QuorumOptions{})
 	m := client.Mutex("n")
 	m.TTL, m.NoRenew = 4*time.Second, true
 	lease, err := m.Lock(t.Context())

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 )
 
@@ -25,45 +26,35 @@ func TestQuorumRefusals(t *testing.T) {
 		stores = append(stores, m.Store)
 	}
 	for _, c := range []struct {
-		options holdfast.Options
+		id      string
+		options holdfast.QuorumOptions
 		stores  []driver.Store
 		want    string
 	}{
-		{holdfast.Options{Quorum: id}, stores[:2], "odd number"},
-		{holdfast.Options{Quorum: id}, stores[:1], "odd number"},
-		{holdfast.Options{Quorum: id}, append(stores[:3:3], stores[0]), "odd number"},
-		{holdfast.Options{Quorum: id}, []driver.Store{stores[0], nil, stores[2]}, "nil"},
-		{holdfast.Options{}, stores, "Options.Quorum"},
-		{holdfast.Options{Quorum: "lab"}, stores, "not a quorum-id"},
-		{holdfast.Options{Quorum: "lab/1/5-0123456789"}, stores, "quorum of 5"},
-		{holdfast.Options{Quorum: id, TTL: 61 * time.Second}, stores, "at most"},
-		{holdfast.Options{Quorum: id, Linger: time.Second}, stores, "Linger"},
-		{holdfast.Options{Quorum: id, RepairOrphans: time.Second}, stores, "RepairOrphans"},
-		{holdfast.Options{Quorum: id, WaitReplicas: 1}, stores, "WaitReplicas"},
+		{id, holdfast.QuorumOptions{}, stores[:2], "odd number"},
+		{id, holdfast.QuorumOptions{}, stores[:1], "odd number"},
+		{id, holdfast.QuorumOptions{}, append(stores[:3:3], stores[0]), "odd number"},
+		{id, holdfast.QuorumOptions{}, []driver.Store{stores[0], nil, stores[2]}, "nil"},
+		{"", holdfast.QuorumOptions{}, stores, "not a quorum-id"},
+		{"lab", holdfast.QuorumOptions{}, stores, "not a quorum-id"},
+		{"lab/1/5-0123456789", holdfast.QuorumOptions{}, stores, "quorum of 5"},
+		{id, holdfast.QuorumOptions{TTL: 61 * time.Second}, stores, "at most"},
 	} {
 		func() {
 			defer func() {
 				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "holdfast: ") || !strings.Contains(got, c.want) {
-					t.Errorf("%+v, %d stores: got %q, want a panic about %q", c.options, len(c.stores), got, c.want)
+					t.Errorf("%q, %+v, %d stores: got %q, want a panic about %q", c.id, c.options, len(c.stores), got, c.want)
 				}
 			}()
-			_ = holdfast.NewQuorum(&c.options, c.stores...).Close()
+			_ = holdfast.NewQuorum(c.id, &c.options, c.stores...).Close()
 		}()
 	}
-	func() {
-		defer func() {
-			if got := fmt.Sprint(recover()); !strings.Contains(got, "NewQuorum") {
-				t.Errorf("New with Options.Quorum: got %q, want a panic that names NewQuorum", got)
-			}
-		}()
-		_ = holdfast.New(stores[0], &holdfast.Options{Quorum: id}).Close()
-	}()
 }
 
 // Another quorum's nodes are told at once, each by what it bears.
 func TestQuorumOfOthers(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a := d.Client(holdfast.Options{Quorum: "other/1/3-0123456789"})
+	a := d.ClientOf("other/1/3-0123456789", holdfast.QuorumOptions{})
 	_, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if !errors.Is(err, holdfast.ErrQuorum) || !strings.Contains(err.Error(), d.Id) {
 		t.Errorf("got %v, want no such quorum, and the one there is", err)
@@ -76,7 +67,7 @@ func TestQuorumOfOthers(t *testing.T) {
 // The callers of one process get turns: one at a time, with rising tokens.
 func TestQuorumTurns(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a := d.Client(holdfast.Options{})
+	a := d.Client(holdfast.QuorumOptions{})
 	var mu sync.Mutex
 	var last int64
 	inside := 0
@@ -109,7 +100,7 @@ func TestQuorumTurns(t *testing.T) {
 // A foreign client that has the key on a majority excludes us.
 func TestQuorumForeignHolder(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a := d.Client(holdfast.Options{})
+	a := d.Client(holdfast.QuorumOptions{})
 	for _, s := range d.Servers[:2] {
 		s.MustDo(t, "SET", labtest.KeyL("x"), "somebody's", "NX", "PX", 60000)
 	}
@@ -129,13 +120,13 @@ func TestQuorumForeignHolder(t *testing.T) {
 func TestQuorumInspect(t *testing.T) {
 	t.Parallel()
 	d := labtest.Deploy(t, 3)
-	a := d.Client(holdfast.Options{Owner: "me:1"})
+	a := d.Client(holdfast.QuorumOptions{Owner: "me:1"})
 	d.Servers[2].Kill()
 	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := a.Inspect(t.Context(), "x")
+	state, err := admin.OfQuorum(a).Inspect(t.Context(), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +134,7 @@ func TestQuorumInspect(t *testing.T) {
 		t.Errorf("got %+v of %+v, want me:1 with token %d at least", h, state, lease.Token())
 	}
 	var names []string
-	for name, err := range a.Names(t.Context(), "") {
+	for name, err := range admin.OfQuorum(a).Names(t.Context(), "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,24 +144,15 @@ func TestQuorumInspect(t *testing.T) {
 		t.Errorf("names: got %v, want x", names)
 	}
 	labtest.GiveBack(t, lease)
-	if state, err := a.Inspect(t.Context(), "x"); err != nil || state.Holder != nil {
+	if state, err := admin.OfQuorum(a).Inspect(t.Context(), "x"); err != nil || state.Holder != nil {
 		t.Errorf("released: got %+v, %v, want nobody", state, err)
-	}
-}
-
-// Check says that it does not check a quorum.
-func TestQuorumCheck(t *testing.T) {
-	d := labtest.Deploy(t, 3)
-	got := d.Client(holdfast.Options{}).Check(t.Context())
-	if len(got) != 1 || got[0].State != holdfast.CheckUnknown || !strings.Contains(got[0].Fix, "quorum status") {
-		t.Errorf("got %+v, want one that is unknown and says where to look", got)
 	}
 }
 
 // Whoever does not want to wait any longer leaves nothing behind.
 func TestQuorumAbandoned(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a, b := d.Client(holdfast.Options{TTL: time.Minute}), d.Client(holdfast.Options{TTL: time.Minute})
+	a, b := d.Client(holdfast.QuorumOptions{TTL: time.Minute}), d.Client(holdfast.QuorumOptions{TTL: time.Minute})
 	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type contest struct {
 	errs   map[string]int
 }
 
-func watch(t testing.TB, clients ...*holdfast.Client) *contest {
+func watch(t testing.TB, clients ...*holdfast.QuorumClient) *contest {
 	t.Helper()
 	c := &contest{t: t, stop: make(chan struct{}), leases: map[*holdfast.Lease]string{}, errs: map[string]int{}}
 	for _, client := range clients {
@@ -51,7 +51,7 @@ func (c *contest) end() {
 	c.wg.Wait()
 }
 
-func (c *contest) live(client *holdfast.Client) {
+func (c *contest) live(client *holdfast.QuorumClient) {
 	for {
 		select {
 		case <-c.stop:
@@ -165,7 +165,7 @@ func TestQuorumFaults(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := labtest.Deploy(t, f.of)
-			ttl := holdfast.Options{TTL: 2 * time.Second}
+			ttl := holdfast.QuorumOptions{TTL: 2 * time.Second}
 			c := watch(t, d.Client(ttl), d.Client(ttl), d.Client(ttl), d.Client(ttl))
 			c.more(10)
 			for i := range f.hit {
@@ -187,7 +187,7 @@ func TestQuorumFaults(t *testing.T) {
 // the tenure goes on with the majority.
 func TestQuorumRestartedEmptyInATenure(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a, b := d.Client(holdfast.Options{TTL: time.Second}), d.Client(holdfast.Options{TTL: time.Second})
+	a, b := d.Client(holdfast.QuorumOptions{TTL: time.Second}), d.Client(holdfast.QuorumOptions{TTL: time.Second})
 	d.Proxies[2].Refuse() // a holds on nodes 1 and 2
 	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if err != nil {
@@ -209,7 +209,7 @@ func TestQuorumRestartedEmptyInATenure(t *testing.T) {
 // all goes on when they are back.
 func TestQuorumWithoutMajority(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a := d.Client(holdfast.Options{TTL: 3 * time.Second})
+	a := d.Client(holdfast.QuorumOptions{TTL: 3 * time.Second})
 	for _, p := range d.Proxies[:2] {
 		p.Refuse()
 	}
@@ -235,7 +235,7 @@ func TestQuorumWithoutMajority(t *testing.T) {
 // A lease is lost by its deadline when a majority is gone.
 func TestQuorumLosesWithItsMajority(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a := d.Client(holdfast.Options{TTL: time.Second})
+	a := d.Client(holdfast.QuorumOptions{TTL: time.Second})
 	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestQuorumLosesWithItsMajority(t *testing.T) {
 func TestQuorumCloseLeavesNothing(t *testing.T) {
 	d := labtest.Deploy(t, 3)
 	d.Proxies[2].Delay(20 * time.Millisecond)
-	a := d.Client(holdfast.Options{})
+	a := d.Client(holdfast.QuorumOptions{})
 	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestQuorumCloseLeavesNothing(t *testing.T) {
 // A frozen node costs nothing: not to lock, not to release, not to close.
 func TestQuorumFrozenNodeCostsNothing(t *testing.T) {
 	d := labtest.Deploy(t, 5)
-	a := d.Client(holdfast.Options{})
+	a := d.Client(holdfast.QuorumOptions{})
 	if err := d.Servers[0].Freeze(); err != nil {
 		t.Fatal(err)
 	}

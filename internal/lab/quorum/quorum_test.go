@@ -18,10 +18,10 @@ import (
 func TestQuorumLocks(t *testing.T) {
 	for _, n := range []int{3, 5} {
 		d := labtest.Deploy(t, n)
-		a := d.Client(holdfast.Options{Owner: "a"})
-		b := d.Client(holdfast.Options{Owner: "b:7"})
+		a := d.Client(holdfast.QuorumOptions{Owner: "a"})
+		b := d.Client(holdfast.QuorumOptions{Owner: "b:7"})
 		var last int64
-		for _, client := range []*holdfast.Client{a, b, a} {
+		for _, client := range []*holdfast.QuorumClient{a, b, a} {
 			lease, err := labtest.LockIn(t, client, "x", labtest.Patience)
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func TestQuorumLocks(t *testing.T) {
 // A tenure on a quorum outlives its ttl by renewals, with one node frozen too.
 func TestQuorumRenews(t *testing.T) {
 	d := labtest.Deploy(t, 3)
-	a, b := d.Client(holdfast.Options{TTL: 3 * time.Second}), d.Client(holdfast.Options{TTL: 3 * time.Second})
+	a, b := d.Client(holdfast.QuorumOptions{TTL: 3 * time.Second}), d.Client(holdfast.QuorumOptions{TTL: 3 * time.Second})
 	lease, err := labtest.LockIn(t, a, "x", labtest.Patience)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/quorum"
 )
 
 // The rights that docs/guide/08-operating.md names are enough for the nodes of a quorum,
@@ -21,22 +23,22 @@ func TestQuorumRights(t *testing.T) {
 	for range 3 {
 		nodes = append(nodes, labtest.Place{Servers: []*redistest.Server{redistest.Start(t, redistest.Options{})}, Scheme: "redis"})
 	}
-	open := func(more ...string) (stores []driver.Store, members []holdfast.QuorumMember) {
+	open := func(more ...string) (stores []driver.Store, members []quorum.Member) {
 		for _, p := range nodes {
 			url := p.User(t, append(p.DocumentedRights(t, "app"), more...))
 			stores = append(stores, labtest.OpenStore(t, url, nil))
-			members = append(members, holdfast.QuorumMember{Address: p.Servers[0].Addr(), Store: stores[len(stores)-1]})
+			members = append(members, quorum.Member{Address: p.Servers[0].Addr(), Store: stores[len(stores)-1]})
 		}
 		return stores, members
 	}
 	stores, members := open("+info")
-	id, err := holdfast.InitQuorum(t.Context(), "rights", true, members...)
+	id, err := quorum.Init(t.Context(), "rights", true, members...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := holdfast.NewQuorum(&holdfast.Options{Quorum: id}, stores...)
+	client := holdfast.NewQuorum(id, nil, stores...)
 	labtest.GiveBack(t, labtest.Take(t, client, "n"))
-	if _, err := client.Inspect(t.Context(), "n"); err != nil {
+	if _, err := admin.OfQuorum(client).Inspect(t.Context(), "n"); err != nil {
 		t.Error(err)
 	}
 	if err := client.Close(); err != nil {
@@ -48,7 +50,7 @@ func TestQuorumRights(t *testing.T) {
 		}
 	}
 	stores, _ = open()
-	client = holdfast.NewQuorum(&holdfast.Options{Quorum: id}, stores...)
+	client = holdfast.NewQuorum(id, nil, stores...)
 	defer client.Close()
 	if _, err := labtest.LockIn(t, client, "n", labtest.Patience); !errors.Is(err, holdfast.ErrQuorum) {
 		t.Errorf("without INFO: got %v, want ErrQuorum", err)

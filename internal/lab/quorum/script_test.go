@@ -11,10 +11,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/quorum"
 )
 
 // These tests hold the tables of docs/quorum.md against a real server.
@@ -387,8 +387,8 @@ func TestQuorumScriptFullMemory(t *testing.T) {
 func TestQuorumScriptWithoutInfo(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{ACL: []string{"user app on >pw ~* &* +@all -info"}})
 	url := "redis://app:pw@" + server.Addr()
-	member := holdfast.QuorumMember{Address: "here", Store: labtest.OpenStore(t, url, nil)}
-	node := holdfast.InspectQuorum(t.Context(), member)[0]
+	member := quorum.Member{Address: "here", Store: labtest.OpenStore(t, url, nil)}
+	node := quorum.Inspect(t.Context(), member)[0]
 	if node.Err == nil || !strings.Contains(node.Err.Error(), "INFO server") {
 		t.Errorf("got %v, want an error that names INFO server", node.Err)
 	}

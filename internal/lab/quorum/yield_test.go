@@ -48,7 +48,7 @@ func standstill(t *testing.T) (longest func() time.Duration) {
 func TestQuorumLoopYields(t *testing.T) {
 	t.Parallel()
 	d := labtest.Deploy(t, 5)
-	a, b := d.Client(holdfast.Options{}), d.Client(holdfast.Options{})
+	a, b := d.Client(holdfast.QuorumOptions{}), d.Client(holdfast.QuorumOptions{})
 	const asks = 20
 	longest := standstill(t)
 	ctx, stop := context.WithCancel(t.Context())

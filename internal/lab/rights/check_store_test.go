@@ -13,7 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
 )
@@ -73,21 +73,21 @@ func TestCheckOfTheEmbeddedStore(t *testing.T) {
 func TestCheckReadsInfo(t *testing.T) {
 	for _, test := range []struct {
 		info, name    string
-		state         holdfast.CheckState
+		state         doctor.State
 		finding, mend string
 	}{
-		{"redis_version:7.2.4\nvalkey_version:8.1.0\nrole:master", "server", holdfast.CheckOK, "valkey 8.1.0, master", ""},
-		{"redis_version:6.2.1\nrole:slave", "server", holdfast.CheckFail, "redis 6.2.1, a replica", "master"},
-		{"x:1", "server", holdfast.CheckUnknown, "does not say", "+info"},
-		{"aof_enabled:1\naof_last_write_status:err", "persistence", holdfast.CheckFail, "cannot be written", "disk"},
-		{"aof_enabled:1\nrdb_last_bgsave_status:err", "persistence", holdfast.CheckWarn, "snapshot failed", "disk"},
-		{"aof_enabled:1\naof_last_write_status:ok\nrdb_last_bgsave_status:ok", "persistence", holdfast.CheckOK, "append-only", ""},
-		{"aof_enabled:0\nconnected_slaves:1", "persistence", holdfast.CheckWarn, "no append-only", "appendonly yes"},
-		{"connected_slaves:2\nslave0:ip=h,port=1,state=online,offset=9,lag=0\nslave1:ip=h,port=2,state=online,offset=9,lag=99", "replicas", holdfast.CheckWarn, "99 s behind", "network"},
-		{"connected_slaves:1\nslave0:ip=h,port=1,state=wait_bgsave,offset=0,lag=0", "replicas", holdfast.CheckWarn, "wait_bgsave", "log"},
-		{"connected_slaves:0", "replicas", holdfast.CheckOK, "none", ""},
-		{"cluster_enabled:1", "cluster", holdfast.CheckFail, "single server", "cluster://"},
-		{"maxmemory_policy:noeviction\nmaxmemory:1000\nused_memory:950", "memory", holdfast.CheckWarn, "used", "raise maxmemory"},
+		{"redis_version:7.2.4\nvalkey_version:8.1.0\nrole:master", "server", doctor.OK, "valkey 8.1.0, master", ""},
+		{"redis_version:6.2.1\nrole:slave", "server", doctor.Fail, "redis 6.2.1, a replica", "master"},
+		{"x:1", "server", doctor.Unknown, "does not say", "+info"},
+		{"aof_enabled:1\naof_last_write_status:err", "persistence", doctor.Fail, "cannot be written", "disk"},
+		{"aof_enabled:1\nrdb_last_bgsave_status:err", "persistence", doctor.Warn, "snapshot failed", "disk"},
+		{"aof_enabled:1\naof_last_write_status:ok\nrdb_last_bgsave_status:ok", "persistence", doctor.OK, "append-only", ""},
+		{"aof_enabled:0\nconnected_slaves:1", "persistence", doctor.Warn, "no append-only", "appendonly yes"},
+		{"connected_slaves:2\nslave0:ip=h,port=1,state=online,offset=9,lag=0\nslave1:ip=h,port=2,state=online,offset=9,lag=99", "replicas", doctor.Warn, "99 s behind", "network"},
+		{"connected_slaves:1\nslave0:ip=h,port=1,state=wait_bgsave,offset=0,lag=0", "replicas", doctor.Warn, "wait_bgsave", "log"},
+		{"connected_slaves:0", "replicas", doctor.OK, "none", ""},
+		{"cluster_enabled:1", "cluster", doctor.Fail, "single server", "cluster://"},
+		{"maxmemory_policy:noeviction\nmaxmemory:1000\nused_memory:950", "memory", doctor.Warn, "used", "raise maxmemory"},
 	} {
 		store := &bent{Store: local(t, nil), info: strings.ReplaceAll(test.info, "\n", "\r\n")}
 		found(t, checked(t, store, 0), test.name, test.state, test.finding, test.mend)
@@ -98,7 +98,7 @@ func TestCheckReadsInfo(t *testing.T) {
 func TestCheckOfTheClock(t *testing.T) {
 	for shift, want := range map[time.Duration]string{90 * time.Second: "1m30s ahead of", -90 * time.Second: "1m30s behind"} {
 		store := local(t, func() time.Time { return time.Now().Add(shift) })
-		found(t, checked(t, store, 0), "clock", holdfast.CheckWarn, want, "NTP")
+		found(t, checked(t, store, 0), "clock", doctor.Warn, want, "NTP")
 	}
 }
 
@@ -106,8 +106,8 @@ func TestCheckOfTheClock(t *testing.T) {
 func TestCheckHearsNothing(t *testing.T) {
 	t.Parallel()
 	all := checked(t, &bent{Store: local(t, nil), deaf: true}, time.Second)
-	found(t, all, "wait", holdfast.CheckFail, "did not arrive", "proxy")
-	found(t, all, "lock", holdfast.CheckOK, "", "")
+	found(t, all, "wait", doctor.Fail, "did not arrive", "proxy")
+	found(t, all, "lock", doctor.OK, "", "")
 }
 
 // Wherever a server falls silent Check ends in time, and says so.
@@ -124,7 +124,7 @@ func TestCheckEndsInSilence(t *testing.T) {
 			}
 			failed := 0
 			for _, check := range all {
-				if check.State == holdfast.CheckFail {
+				if check.State == doctor.Fail {
 					failed++
 				}
 			}
@@ -140,8 +140,8 @@ func TestCheckEndsInSilence(t *testing.T) {
 func TestCheckOfTheRoundTrip(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
-	for ttl, want := range map[time.Duration]holdfast.CheckState{
-		time.Minute: holdfast.CheckWarn, 300 * time.Millisecond: holdfast.CheckFail, // a grant lasts 2 s at most
+	for ttl, want := range map[time.Duration]doctor.State{
+		time.Minute: doctor.Warn, 300 * time.Millisecond: doctor.Fail, // a grant lasts 2 s at most
 	} {
 		store := &bent{Store: local(t, nil), slow: 210 * time.Millisecond}
 		wg.Go(func() { found(t, checked(t, store, ttl), "round trip", want, "at most", "longer TTL") })

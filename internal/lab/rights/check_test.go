@@ -10,24 +10,22 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 // checked is what Check finds, by name.
-func checked(t *testing.T, store driver.Store, ttl time.Duration) map[string]holdfast.Check {
+func checked(t *testing.T, store driver.Store, ttl time.Duration) map[string]doctor.Result {
 	t.Helper()
-	client := holdfast.New(store, &holdfast.Options{TTL: ttl})
-	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), labtest.Patience)
 	defer cancel()
-	all := map[string]holdfast.Check{}
-	for _, check := range client.Check(ctx) {
+	all := map[string]doctor.Result{}
+	for _, check := range doctor.Check(ctx, store, &doctor.Options{TTL: ttl}) {
 		if _, twice := all[check.Name]; twice || check.Finding == "" {
 			t.Errorf("a check that was there, or without a finding: %+v", check)
 		}
-		if check.State != holdfast.CheckOK && check.State != holdfast.CheckUnknown && check.Consequence == "" {
+		if check.State != doctor.OK && check.State != doctor.Unknown && check.Consequence == "" {
 			t.Errorf("%s is %s and does not say what follows", check.Name, check.State)
 		}
 		all[check.Name] = check
@@ -36,7 +34,7 @@ func checked(t *testing.T, store driver.Store, ttl time.Duration) map[string]hol
 }
 
 // found wants one check to have ended so; mend is part of what to do.
-func found(t *testing.T, all map[string]holdfast.Check, name string, state holdfast.CheckState, finding, mend string) {
+func found(t *testing.T, all map[string]doctor.Result, name string, state doctor.State, finding, mend string) {
 	t.Helper()
 	if got := all[name]; got.State != state || !strings.Contains(got.Finding, finding) || !strings.Contains(got.Fix, mend) {
 		t.Errorf("%s: got %+v, want %s, a finding with %q and a mend with %q", name, got, state, finding, mend)
@@ -44,13 +42,13 @@ func found(t *testing.T, all map[string]holdfast.Check, name string, state holdf
 }
 
 // allWell wants every check to be OK, or unknown where that is said.
-func allWell(t *testing.T, all map[string]holdfast.Check, unknown ...string) {
+func allWell(t *testing.T, all map[string]doctor.Result, unknown ...string) {
 	t.Helper()
 	for _, name := range []string{"server", "rights", "lock", "wait", "list", "memory", "persistence", "replicas", "cluster", "round trip", "clock"} {
-		want := holdfast.CheckOK
+		want := doctor.OK
 		for _, u := range unknown {
 			if u == name {
-				want = holdfast.CheckUnknown
+				want = doctor.Unknown
 			}
 		}
 		if got := all[name]; got.State != want {
@@ -70,14 +68,14 @@ func TestCheckOfGoodServers(t *testing.T) {
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
 		all := checked(t, d.Open(t, single.URL(), labtest.Way{}), 0)
 		allWell(t, all)
-		found(t, all, "server", holdfast.CheckOK, ", master", "")
+		found(t, all, "server", doctor.OK, ", master", "")
 		if got := single.MustDo(t, "KEYS", "*"); got != "" {
 			t.Errorf("left behind: %s", got)
 		}
 		all = checked(t, d.Open(t, labtest.Cluster(nodes).URL(), labtest.Way{}), 0)
 		allWell(t, all)
-		found(t, all, "server", holdfast.CheckOK, "of 3 masters", "")
-		found(t, all, "cluster", holdfast.CheckOK, "16384 of 16384", "")
+		found(t, all, "server", doctor.OK, "of 3 masters", "")
+		found(t, all, "cluster", doctor.OK, "16384 of 16384", "")
 		for _, node := range nodes {
 			if got := node.MustDo(t, "KEYS", "*"); got != "" {
 				t.Errorf("left behind: %s", got)
@@ -90,17 +88,17 @@ func TestCheckOfGoodServers(t *testing.T) {
 func TestCheckOfMemory(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	store := labtest.OpenStore(t, server.URL(), nil)
-	found(t, checked(t, store, 0), "persistence", holdfast.CheckWarn, "no append-only file", "appendonly yes")
+	found(t, checked(t, store, 0), "persistence", doctor.Warn, "no append-only file", "appendonly yes")
 	for _, step := range []struct {
 		policy, limit, name string
-		state               holdfast.CheckState
+		state               doctor.State
 		finding, mend       string
 	}{
-		{"volatile-ttl", "0", "memory", holdfast.CheckWarn, "volatile-ttl", "noeviction"},
-		{"allkeys-lru", "500mb", "memory", holdfast.CheckFail, "allkeys-lru, maxmemory 500 MiB", "noeviction"},
-		{"noeviction", "500mb", "memory", holdfast.CheckOK, "noeviction", ""},
-		{"noeviction", "1", "lock", holdfast.CheckFail, "OOM command not allowed", ""},
-		{"noeviction", "1", "memory", holdfast.CheckWarn, "KiB used", "raise maxmemory"},
+		{"volatile-ttl", "0", "memory", doctor.Warn, "volatile-ttl", "noeviction"},
+		{"allkeys-lru", "500mb", "memory", doctor.Fail, "allkeys-lru, maxmemory 500 MiB", "noeviction"},
+		{"noeviction", "500mb", "memory", doctor.OK, "noeviction", ""},
+		{"noeviction", "1", "lock", doctor.Fail, "OOM command not allowed", ""},
+		{"noeviction", "1", "memory", doctor.Warn, "KiB used", "raise maxmemory"},
 	} {
 		server.MustDo(t, "CONFIG", "SET", "maxmemory-policy", step.policy, "maxmemory", step.limit)
 		found(t, checked(t, store, 0), step.name, step.state, step.finding, step.mend)
@@ -117,9 +115,9 @@ func TestCheckOfReplicas(t *testing.T) {
 		return strings.Contains(master.MustDo(t, "INFO", "replication"), "state=online")
 	})
 	all := checked(t, labtest.OpenStore(t, replica.URL(), nil), 0)
-	found(t, all, "server", holdfast.CheckFail, "a replica", "the address of the master")
-	found(t, all, "lock", holdfast.CheckFail, "READONLY", "")
-	found(t, checked(t, labtest.OpenStore(t, master.URL(), nil), 0), "replicas", holdfast.CheckOK, "1 connected", "")
+	found(t, all, "server", doctor.Fail, "a replica", "the address of the master")
+	found(t, all, "lock", doctor.Fail, "READONLY", "")
+	found(t, checked(t, labtest.OpenStore(t, master.URL(), nil), 0), "replicas", doctor.OK, "1 connected", "")
 }
 
 // In a Cluster every master counts, and that every slot is served.
@@ -129,7 +127,7 @@ func TestCheckOfAClusterInTrouble(t *testing.T) {
 	store := labtest.OpenStore(t, labtest.Cluster(nodes).URL(), nil)
 	nodes[1].MustDo(t, "CONFIG", "SET", "maxmemory-policy", "volatile-lru", "maxmemory", "500mb")
 	_, port, _ := strings.Cut(nodes[1].Addr(), ":")
-	found(t, checked(t, store, 0), "memory", holdfast.CheckFail, "of 3 masters, the one on port "+port, "noeviction")
+	found(t, checked(t, store, 0), "memory", doctor.Fail, "of 3 masters, the one on port "+port, "noeviction")
 	for _, node := range nodes {
 		node.MustDo(t, "CONFIG", "SET", "cluster-require-full-coverage", "no")
 	}
@@ -140,7 +138,7 @@ func TestCheckOfAClusterInTrouble(t *testing.T) {
 	})
 	labtest.Eventually(t, "Check says it", func() bool { // when its own name has a master
 		all := checked(t, store, time.Second)
-		return all["cluster"].State == holdfast.CheckFail && strings.Contains(all["cluster"].Fix, "masters back")
+		return all["cluster"].State == doctor.Fail && strings.Contains(all["cluster"].Fix, "masters back")
 	})
 }
 
@@ -156,7 +154,7 @@ func TestCheckOfAnAbsentServer(t *testing.T) {
 		if took := time.Since(began); took > labtest.Slack {
 			t.Errorf("%s: Check took %v", what, took)
 		}
-		found(t, all, "server", holdfast.CheckFail, "no answer", "server runs")
+		found(t, all, "server", doctor.Fail, "no answer", "server runs")
 		if len(all) != 1 {
 			t.Errorf("%s: got %v, want nothing beyond that there is no answer", what, all)
 		}
@@ -174,9 +172,9 @@ func TestCheckWithoutRights(t *testing.T) {
 		t.Errorf("Check tries what it knows to be forbidden: %q", got)
 	}
 	told := checked(t, labtest.OpenStore(t, p.User(t, append(rights, "+info")), nil), 0)
-	found(t, told, "memory", holdfast.CheckOK, "noeviction", "")
-	found(t, told, "server", holdfast.CheckOK, ", master", "")
+	found(t, told, "memory", doctor.OK, "noeviction", "")
+	found(t, told, "server", doctor.OK, ", master", "")
 	all := checked(t, labtest.OpenStore(t, p.User(t, append(rights, "-publish")), nil), 0)
-	found(t, all, "wait", holdfast.CheckWarn, "refuses to publish", "+publish")
-	found(t, all, "rights", holdfast.CheckWarn, "+publish", "ACL SETUSER")
+	found(t, all, "wait", doctor.Warn, "refuses to publish", "+publish")
+	found(t, all, "rights", doctor.Warn, "+publish", "ACL SETUSER")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 )
 
@@ -33,7 +34,7 @@ func TestRightsOfSomeNames(t *testing.T) {
 	if err := lease.Err(); err != nil {
 		t.Fatalf("after two ttls: %v", err)
 	}
-	state, err := client.Inspect(t.Context(), "web:1")
+	state, err := admin.Of(client).Inspect(t.Context(), "web:1")
 	if err != nil || state.Holder == nil || state.Holder.Details != nil {
 		t.Fatalf("got %+v, %v, want a holder without details", state, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -27,7 +28,7 @@ func (s stage) apart(l *sim.Link, name, owner string, ttl time.Duration) hold {
 
 // owner is whom people see as the holder of a name.
 func (s stage) owner(l *sim.Link, name string) string {
-	state, err := l.Client.Inspect(context.Background(), name)
+	state, err := admin.Of(l.Client).Inspect(context.Background(), name)
 	if err != nil || state.Holder == nil {
 		return fmt.Sprint("nobody: ", err)
 	}
@@ -51,7 +52,7 @@ func TestApart(t *testing.T) {
 				}
 				got := s.apart(p0, "n", "ci-7", ttl)
 				for range 3 {
-					state, err := p1.Client.Inspect(t.Context(), "n")
+					state, err := admin.Of(p1.Client).Inspect(t.Context(), "n")
 					if err != nil || state.Holder == nil || state.Holder.Owner != "ci-7" || state.Holder.TTL != ttl {
 						t.Fatalf("Inspect: %+v, %v; want ci-7 with ttl %v", state, err, ttl)
 					}

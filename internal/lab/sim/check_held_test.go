@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -100,7 +101,7 @@ func TestCheckHeldHearsOrders(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				state, err := p1.Client.Inspect(t.Context(), "n")
+				state, err := admin.Of(p1.Client).Inspect(t.Context(), "n")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,9 +112,9 @@ func TestCheckHeldHearsOrders(t *testing.T) {
 					hash = state.Holders[0].Hash
 				}
 				if cause == holdfast.Revoked {
-					_, err = p1.Client.Revoke(t.Context(), "n", hash, "why")
+					_, err = admin.Of(p1.Client).Revoke(t.Context(), "n", hash, "why")
 				} else {
-					err = p1.Client.Steal(t.Context(), "n", hash, "why")
+					err = admin.Of(p1.Client).Steal(t.Context(), "n", hash, "why")
 				}
 				if err != nil {
 					t.Fatal(err)

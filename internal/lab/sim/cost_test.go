@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/contrib/gocronlock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
@@ -254,7 +255,7 @@ func TestCostOfOrders(t *testing.T) {
 			return lease
 		}
 		holder := func() string {
-			state, err := other.Inspect(m.t.Context(), "n")
+			state, err := admin.Of(other).Inspect(m.t.Context(), "n")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,7 +269,7 @@ func TestCostOfOrders(t *testing.T) {
 		})))
 		hash := holder()
 		documented(t, "Client.Revoke", fmt.Sprint(m.trips(func() error {
-			_, err := other.Revoke(m.t.Context(), "n", hash, "test")
+			_, err := admin.Of(other).Revoke(m.t.Context(), "n", hash, "test")
 			return err
 		})))
 		time.Sleep(50 * time.Millisecond)
@@ -276,7 +277,7 @@ func TestCostOfOrders(t *testing.T) {
 
 		lease = lock()
 		hash = holder()
-		documented(t, "Client.Steal", fmt.Sprint(m.trips(func() error { return other.Steal(m.t.Context(), "n", hash, "test") })))
+		documented(t, "Client.Steal", fmt.Sprint(m.trips(func() error { return admin.Of(other).Steal(m.t.Context(), "n", hash, "test") })))
 		time.Sleep(50 * time.Millisecond)
 		_ = lease.Release()
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -20,7 +21,7 @@ func (s stage) talks(owner string) *sim.Link {
 // tells reports what p1 sees of the holder's details.
 func (s stage) tells(looks *sim.Link, name string) string {
 	s.t.Helper()
-	state, err := looks.Client.Inspect(s.t.Context(), name)
+	state, err := admin.Of(looks.Client).Inspect(s.t.Context(), name)
 	if err != nil || state.Holder == nil {
 		s.t.Fatalf("Inspect: %+v, %v; want a holder", state, err)
 	}

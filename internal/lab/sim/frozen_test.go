@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -352,7 +353,7 @@ func TestFrozenIsInspected(t *testing.T) {
 		next, last := s.waits(p1, "n"), s.waits(p2, "n")
 		first.release()
 		got := s.soon("the next", next, lookAfter)
-		state, err := p0.Client.Inspect(t.Context(), "n")
+		state, err := admin.Of(p0.Client).Inspect(t.Context(), "n")
 		if err != nil || state.Token < got.Token() || state.Holder.Owner != "p1" {
 			t.Errorf("Inspect: got %+v, %v; want p1 and a token from %d up", state, err, got.Token())
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 )
 
 // ordering is what a story has of orders.
@@ -46,14 +47,14 @@ func orderBy(c *caller, by *Link, name string, steal bool, after time.Duration) 
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	state, err := by.Client.Inspect(ctx, name)
+	state, err := admin.Of(by.Client).Inspect(ctx, name)
 	if err != nil || state.Holder == nil || state.Holder.Hash == "" {
 		return
 	}
 	if steal {
-		err = by.Client.Steal(ctx, name, state.Holder.Hash, "a story")
+		err = admin.Of(by.Client).Steal(ctx, name, state.Holder.Hash, "a story")
 	} else {
-		_, err = by.Client.Revoke(ctx, name, state.Holder.Hash, "a story")
+		_, err = admin.Of(by.Client).Revoke(ctx, name, state.Holder.Hash, "a story")
 	}
 	c.did(map[bool]string{true: "Steal", false: "Revoke"}[steal], err)
 	if err != nil {
@@ -69,7 +70,7 @@ func takeAway(c *caller, l *Link, name string, after, work time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	state, err := l.Client.Inspect(ctx, name)
+	state, err := admin.Of(l.Client).Inspect(ctx, name)
 	if err != nil || state.Holder == nil || state.Holder.Hash == "" {
 		return
 	}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
 // hash names the tenure that holds a name, as people see it.
 func (s stage) hash(l *sim.Link, name string) string {
 	s.t.Helper()
-	state, err := l.Client.Inspect(s.t.Context(), name)
+	state, err := admin.Of(l.Client).Inspect(s.t.Context(), name)
 	if err != nil || state.Holder == nil {
 		s.t.Fatalf("Inspect: %+v, %v; want a holder", state, err)
 	}
@@ -24,7 +25,7 @@ func (s stage) hash(l *sim.Link, name string) string {
 // revoke asks whoever holds the name to stop.
 func (s stage) revoke(l *sim.Link, name, reason string) (heard int) {
 	s.t.Helper()
-	heard, err := l.Client.Revoke(s.t.Context(), name, s.hash(l, name), reason)
+	heard, err := admin.Of(l.Client).Revoke(s.t.Context(), name, s.hash(l, name), reason)
 	if err != nil {
 		s.t.Fatalf("Revoke: %v", err)
 	}
@@ -33,7 +34,7 @@ func (s stage) revoke(l *sim.Link, name, reason string) (heard int) {
 
 func (s stage) steal(l *sim.Link, name, reason string) {
 	s.t.Helper()
-	if err := l.Client.Steal(s.t.Context(), name, s.hash(l, name), reason); err != nil {
+	if err := admin.Of(l.Client).Steal(s.t.Context(), name, s.hash(l, name), reason); err != nil {
 		s.t.Fatalf("Steal: %v", err)
 	}
 }
@@ -151,10 +152,10 @@ func TestOrdersMeanOneTenure(t *testing.T) {
 		first.stops()
 		second := s.lock(p0, "n")
 		var wrong *holdfast.TenureError
-		if _, err := op.Client.Revoke(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrTenure) || !errors.As(err, &wrong) || wrong.Holder.Owner != "p0" {
+		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrTenure) || !errors.As(err, &wrong) || wrong.Owner != "p0" {
 			t.Errorf("Revoke of the tenure before = %v; want a TenureError with the holder", err)
 		}
-		if err := op.Client.Steal(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrTenure) {
+		if err := admin.Of(op.Client).Steal(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrTenure) {
 			t.Errorf("Steal of the tenure before = %v; want ErrTenure", err)
 		}
 		time.Sleep(8 * time.Second) // renewals, and what is late
@@ -167,7 +168,7 @@ func TestOrdersMeanOneTenure(t *testing.T) {
 		third := s.lock(p0, "n")
 		time.Sleep(8 * time.Second)
 		third.release()
-		if _, err := op.Client.Revoke(t.Context(), "n", tenure, reason); !errors.As(err, &wrong) || wrong.Holder != nil {
+		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason); !errors.As(err, &wrong) || !wrong.Free {
 			t.Errorf("Revoke of a free name = %v; want a TenureError without a holder", err)
 		}
 	})
@@ -190,12 +191,12 @@ func TestOrderAfterTheHolderChanged(t *testing.T) {
 			time.AfterFunc(100*time.Millisecond, holder.release)
 			var err error
 			if kind == "revoke" {
-				_, err = op.Client.Revoke(t.Context(), "n", tenure, reason)
+				_, err = admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason)
 			} else {
-				err = op.Client.Steal(t.Context(), "n", tenure, reason)
+				err = admin.Of(op.Client).Steal(t.Context(), "n", tenure, reason)
 			}
 			var wrong *holdfast.TenureError
-			if !errors.As(err, &wrong) || wrong.Holder == nil || wrong.Holder.Owner != "p1" {
+			if !errors.As(err, &wrong) || wrong.Owner != "p1" {
 				t.Errorf("%s = %v; want a TenureError that names p1", kind, err)
 			}
 			got := s.soon("the next", next, time.Second)
@@ -378,21 +379,21 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		for _, c := range []struct{ tenure, reason, want string }{
 			{tenure, " \n", "a reason is required"}, {"", reason, "by its hash"}, {tenure + "0", reason, "by its hash"}, {"zzzzzzzzzz", reason, "by its hash"},
 		} {
-			if _, err := op.Client.Revoke(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Revoke(%q, %q) = %v; want an error with %q", c.tenure, c.reason, err, c.want)
 			}
-			if err := op.Client.Steal(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := admin.Of(op.Client).Steal(t.Context(), "n", c.tenure, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Steal(%q, %q) = %v; want an error with %q", c.tenure, c.reason, err, c.want)
 			}
 		}
 		go op.Silence(10 * time.Second)
 		time.Sleep(time.Millisecond)
-		if _, err := op.Client.Revoke(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrUnreachable) {
+		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason); !errors.Is(err, holdfast.ErrUnreachable) {
 			t.Errorf("Revoke = %v; want ErrUnreachable", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := op.Client.Steal(ctx, "n", tenure, reason); !errors.Is(err, context.DeadlineExceeded) {
+		if err := admin.Of(op.Client).Steal(ctx, "n", tenure, reason); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Steal = %v; want that of its context", err)
 		}
 		holder.release()
@@ -426,15 +427,15 @@ func TestOrdersAreRepeated(t *testing.T) {
 		holder := s.lock(p0, "n")
 		tenure := ""
 		for tenure == "" {
-			if state, err := op.Client.Inspect(t.Context(), "n"); err == nil {
+			if state, err := admin.Of(op.Client).Inspect(t.Context(), "n"); err == nil {
 				tenure = state.Holder.Hash
 			}
 		}
-		if _, err := op.Client.Revoke(t.Context(), "n", tenure, reason); err != nil {
+		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", tenure, reason); err != nil {
 			t.Errorf("Revoke: %v", err)
 		}
 		holder.over(10*time.Millisecond, holdfast.Revoked, reason)
-		if err := op.Client.Steal(t.Context(), "n", tenure, reason); err != nil {
+		if err := admin.Of(op.Client).Steal(t.Context(), "n", tenure, reason); err != nil {
 			t.Errorf("Steal: %v", err)
 		}
 		s.nothingLeft("n")

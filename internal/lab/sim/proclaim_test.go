@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -48,7 +49,7 @@ func TestProclaim(t *testing.T) {
 			d.wantsWithin(s, 10*time.Millisecond, want...)
 			s.ledBy(p1, value, a.Token())
 		}
-		if state, err := p1.Client.Inspect(t.Context(), "n"); err != nil || state.Holder.Owner != "a4" || state.Term != a.Token() {
+		if state, err := admin.Of(p1.Client).Inspect(t.Context(), "n"); err != nil || state.Holder.Owner != "a4" || state.Term != a.Token() {
 			t.Errorf("Inspect = %+v, %v; want a4", state, err)
 		}
 		time.Sleep(6 * time.Minute) // it is announced again

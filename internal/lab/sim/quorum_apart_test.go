@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 )
 
 // A lease with an owner and a ttl of its own is seen by that name, renewed in time, over for
@@ -24,7 +25,7 @@ func TestQuorumApart(t *testing.T) {
 			}
 			for range 10 {
 				r.sleep(ttl / 3)
-				state, err := b.client.Inspect(t.Context(), "n")
+				state, err := admin.OfQuorum(b.client).Inspect(t.Context(), "n")
 				if err != nil || state.Holder == nil || state.Holder.Owner != "ci-7" || state.Holder.TTL != ttl {
 					t.Fatalf("Inspect: %+v, %v; want ci-7 with ttl %v", state, err, ttl)
 				}

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/quorum"
 )
 
 // A replacement of which too few old members hear changes nothing that votes, and can be
@@ -21,12 +21,12 @@ func TestQuorumReplaceNeedsAMajority(t *testing.T) {
 		old := r.init(0, 1, 2)
 		from, to := r.members(0, 1, 2), r.members(0, 1, 3)
 		from[0].Store, from[1].Store = nil, nil
-		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to); err == nil {
+		if _, err := quorum.Replace(t.Context(), from, to); err == nil {
 			t.Error("with one old member of three: got no error")
 		}
 		p := r.join(old, 5*time.Second, 1, 0, 1, 2)
 		_ = p.release(p.must(t, "n")) // by the two others
-		if _, err := holdfast.ReplaceQuorum(t.Context(), r.members(0, 1, 2), to); err != nil {
+		if _, err := quorum.Replace(t.Context(), r.members(0, 1, 2), to); err != nil {
 			t.Errorf("with all: %v", err)
 		}
 	})
@@ -40,7 +40,7 @@ func TestQuorumReplacesWhatIsGone(t *testing.T) {
 		r.init(0, 1, 2)
 		from := r.members(0, 1, 2)
 		from[0].Store, from[1].Store = nil, nil
-		next, err := holdfast.ReplaceQuorum(t.Context(), from, r.members(1, 2, 3), "node0")
+		next, err := quorum.Replace(t.Context(), from, r.members(1, 2, 3), "node0")
 		if err != nil {
 			t.Fatalf("with one old member, and one that is gone for good: %v", err)
 		}
@@ -60,17 +60,17 @@ func TestQuorumReplaceTellsAll(t *testing.T) {
 		from, to := r.members(0, 1, 2), r.members(0, 1, 3)
 		reached := from[2].Store
 		from[2].Store = nil
-		_, err := holdfast.ReplaceQuorum(t.Context(), from, to)
+		_, err := quorum.Replace(t.Context(), from, to)
 		if err == nil || !strings.Contains(err.Error(), "old member node2 does not answer") {
 			t.Errorf("an old member that leaves can't be reached: got %v, want an error that names it", err)
 		}
 		p := r.join(old, 5*time.Second, 1, 0, 1, 2)
 		_ = p.release(p.must(t, "n")) // nothing was done
 		from[2].Store = &onceSpoken{Store: reached}
-		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "old member node2 does not answer") {
+		if _, err := quorum.Replace(t.Context(), from, to); err == nil || !strings.Contains(err.Error(), "old member node2 does not answer") {
 			t.Errorf("it can't be reached any more: got %v, want an error that names it", err)
 		}
-		next, err := holdfast.ReplaceQuorum(t.Context(), from, to, "node2")
+		next, err := quorum.Replace(t.Context(), from, to, "node2")
 		if err != nil {
 			t.Fatalf("with one that is gone for good: %v", err)
 		}
@@ -87,7 +87,7 @@ func TestQuorumReplacesTheForgetful(t *testing.T) {
 		defer r.close()
 		r.init(0, 1, 2)
 		r.nodes[2].do(t, "FLUSHALL")
-		next, err := holdfast.ReplaceQuorum(t.Context(), r.members(0, 1, 2), r.members(0, 1, 3))
+		next, err := quorum.Replace(t.Context(), r.members(0, 1, 2), r.members(0, 1, 3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,12 +104,12 @@ func TestQuorumReplaceDoneBefore(t *testing.T) {
 		defer r.close()
 		r.init(0, 1, 2)
 		from, to := r.members(0, 1, 2), r.members(0, 1, 3)
-		next, err := holdfast.ReplaceQuorum(t.Context(), from, to)
+		next, err := quorum.Replace(t.Context(), from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
 		from[2].Store = nil
-		if again, err := holdfast.ReplaceQuorum(t.Context(), from, to); again != next || err != nil {
+		if again, err := quorum.Replace(t.Context(), from, to); again != next || err != nil {
 			t.Errorf("got %q, %v, want %q", again, err, next)
 		}
 	})
@@ -124,14 +124,14 @@ func TestQuorumReplaceTellsWhoComesBack(t *testing.T) {
 		from, to := r.members(0, 1, 2), r.members(0, 1, 3)
 		back := from[2].Store
 		from[2].Store = nil
-		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to, "node2"); err != nil {
+		if _, err := quorum.Replace(t.Context(), from, to, "node2"); err != nil {
 			t.Fatal(err)
 		}
 		from[2].Store = back
-		if _, err := holdfast.ReplaceQuorum(t.Context(), from, to); err != nil {
+		if _, err := quorum.Replace(t.Context(), from, to); err != nil {
 			t.Fatal(err)
 		}
-		if n := holdfast.InspectQuorum(t.Context(), from[2])[0]; n.Successor == "" {
+		if n := quorum.Inspect(t.Context(), from[2])[0]; n.Successor == "" {
 			t.Errorf("it bears %q, want that it knows its successor", n.Quorum)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/quorum"
 )
 
 // Each test here breaks one thing, and fails when the guard against that is
@@ -370,7 +371,7 @@ func TestQuorumReplacedUnderLoad(t *testing.T) {
 			r.moving.Go(func() { live(p) })
 		}
 		r.sleep(10 * time.Second)
-		next, err := holdfast.ReplaceQuorum(t.Context(), from, to)
+		next, err := quorum.Replace(t.Context(), from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +387,7 @@ func TestQuorumReplacedUnderLoad(t *testing.T) {
 		before := wins[0] + wins[1]
 		r.mu.Unlock()
 		r.sleep(time.Until(stop) + 10*time.Second)
-		if again, err := holdfast.ReplaceQuorum(t.Context(), from, to); err != nil || again != next {
+		if again, err := quorum.Replace(t.Context(), from, to); err != nil || again != next {
 			t.Errorf("repeated: got %s, %v; want %s", again, err, next)
 		}
 		r.mu.Lock()
@@ -409,7 +410,7 @@ func TestQuorumReplacedEndsTenures(t *testing.T) {
 		old := r.init(0, 1, 2)
 		p := r.join(old, 10*time.Second, 1, 0, 1, 2)
 		held := p.must(t, "n")
-		next, err := holdfast.ReplaceQuorum(t.Context(), r.members(0, 1, 2), r.members(2, 3, 4))
+		next, err := quorum.Replace(t.Context(), r.members(0, 1, 2), r.members(2, 3, 4))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +438,7 @@ func TestQuorumRejoins(t *testing.T) {
 		if !errors.Is(err, holdfast.ErrUnreachable) || !strings.Contains(err.Error(), "has no marker") {
 			t.Errorf("got %v, want unreachable, with the node that lost its marker", err)
 		}
-		again, err := holdfast.ReplaceQuorum(t.Context(), r.members(0, 1, 2), r.members(0, 1, 2))
+		again, err := quorum.Replace(t.Context(), r.members(0, 1, 2), r.members(0, 1, 2))
 		if err != nil || again != id {
 			t.Fatalf("got %s, %v; want %s", again, err, id)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
+	"github.com/holdfast-go/holdfast/quorum"
 )
 
 // republic is a quorum in simulated time: nodes with clocks of their own, the
@@ -94,7 +95,7 @@ func (f passage) ordinary() bool {
 type party struct {
 	r      *republic
 	number int
-	client *holdfast.Client
+	client *holdfast.QuorumClient
 	rate   float64
 	slept  atomic.Int64 // nanoseconds that its machine was suspended, as it sees it
 	mute   bool         // nothing that it sends arrives
@@ -166,16 +167,16 @@ func (r *republic) end() {
 }
 
 // members are the nodes, past the network.
-func (r *republic) members(numbers ...int) (members []holdfast.QuorumMember) {
+func (r *republic) members(numbers ...int) (members []quorum.Member) {
 	for _, i := range numbers {
-		members = append(members, holdfast.QuorumMember{Address: fmt.Sprint("node", i), Store: &road{r: r, node: r.nodes[i]}})
+		members = append(members, quorum.Member{Address: fmt.Sprint("node", i), Store: &road{r: r, node: r.nodes[i]}})
 	}
 	return members
 }
 
 // init makes a quorum of nodes that may vote at once.
 func (r *republic) init(numbers ...int) string {
-	id, err := holdfast.InitQuorum(r.t.Context(), "sim", true, r.members(numbers...)...)
+	id, err := quorum.Init(r.t.Context(), "sim", true, r.members(numbers...)...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -189,8 +190,8 @@ func (r *republic) join(id string, ttl time.Duration, rate float64, numbers ...i
 	for _, i := range numbers {
 		stores = append(stores, &road{r: r, party: p, node: r.nodes[i]})
 	}
-	p.client = holdfast.NewQuorum(&holdfast.Options{
-		Prefix: "sim:", Owner: fmt.Sprint("p", p.number), TTL: ttl, Quorum: id, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	p.client = holdfast.NewQuorum(id, &holdfast.QuorumOptions{
+		Prefix: "sim:", Owner: fmt.Sprint("p", p.number), TTL: ttl, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, stores...)
 	r.parties = append(r.parties, p)
 	return p

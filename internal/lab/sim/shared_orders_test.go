@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
 // hashOf names the tenure of one who holds a part.
 func (s stage) hashOf(l *sim.Link, name, owner string) string {
 	s.t.Helper()
-	state, err := l.Client.Inspect(s.t.Context(), name)
+	state, err := admin.Of(l.Client).Inspect(s.t.Context(), name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestSharedRevoke(t *testing.T) {
 				holder := s.take(p0, "n", c.held)
 				next := s.wants(p1, "n", c.wanted)
 				s.notBefore("the next", next, 100*time.Millisecond)
-				heard, err := op.Client.Revoke(t.Context(), "n", s.hashOf(op, "n", "p0"), reason)
+				heard, err := admin.Of(op.Client).Revoke(t.Context(), "n", s.hashOf(op, "n", "p0"), reason)
 				if err != nil || heard != 1 {
 					t.Fatalf("Revoke: %d, %v; want 1, nil", heard, err)
 				}
@@ -77,7 +78,7 @@ func TestSharedSteal(t *testing.T) {
 				next := s.wants(p1, "n", c.wanted)
 				s.notBefore("the next", next, 100*time.Millisecond)
 				s.Watch.Leaves(holder.held) // two believe, until it hears of it
-				if err := op.Client.Steal(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil {
+				if err := admin.Of(op.Client).Steal(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil {
 					t.Fatal(err)
 				}
 				h := s.soon("the next", next, 10*time.Millisecond)
@@ -103,12 +104,12 @@ func TestSharedOrdersMeanOne(t *testing.T) {
 		}
 		began := time.Now()
 		for _, owner := range []string{"a", "b"} { // nobody has subscribed: both orders stand until they are asked for
-			if heard, err := op.Client.Revoke(t.Context(), "n", s.hashOf(op, "n", owner), "reason "+owner); err != nil || heard != 0 {
+			if heard, err := admin.Of(op.Client).Revoke(t.Context(), "n", s.hashOf(op, "n", owner), "reason "+owner); err != nil || heard != 0 {
 				t.Fatalf("Revoke of %s: %d, %v", owner, heard, err)
 			}
 		}
 		s.Watch.Leaves(all[2].held)
-		if err := op.Client.Steal(t.Context(), "n", s.hashOf(op, "n", "c"), "reason c"); err != nil {
+		if err := admin.Of(op.Client).Steal(t.Context(), "n", s.hashOf(op, "n", "c"), "reason c"); err != nil {
 			t.Fatal(err)
 		}
 		within := func() time.Duration { return time.Until(began.Add(time.Second + 50*time.Millisecond)) } // a third of the ttl
@@ -137,10 +138,10 @@ func TestSharedOrderTooLate(t *testing.T) {
 		first.release()
 		second := s.take(p0, "n", read)
 		var other *holdfast.TenureError
-		if _, err := op.Client.Revoke(t.Context(), "n", hash, reason); !errors.As(err, &other) || other.Holder == nil || other.Holder.Owner != "p0" {
+		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", hash, reason); !errors.As(err, &other) || other.Owner != "p0" {
 			t.Errorf("Revoke: %v, want ErrTenure", err)
 		}
-		if err := op.Client.Steal(t.Context(), "n", hash, reason); !errors.Is(err, holdfast.ErrTenure) {
+		if err := admin.Of(op.Client).Steal(t.Context(), "n", hash, reason); !errors.Is(err, holdfast.ErrTenure) {
 			t.Errorf("Steal: %v, want ErrTenure", err)
 		}
 		if err := second.Err(); err != nil {
@@ -162,10 +163,10 @@ func TestSharedOrderOvertaken(t *testing.T) {
 		})
 		for what, order := range map[string]func(hash string) error{
 			"Revoke": func(hash string) error {
-				_, err := op.Client.Revoke(t.Context(), "n", hash, reason)
+				_, err := admin.Of(op.Client).Revoke(t.Context(), "n", hash, reason)
 				return err
 			},
-			"Steal": func(hash string) error { return op.Client.Steal(t.Context(), "n", hash, reason) },
+			"Steal": func(hash string) error { return admin.Of(op.Client).Steal(t.Context(), "n", hash, reason) },
 		} {
 			other := s.take(p0, "n", read)
 			holder := s.take(op, "n", read)
@@ -199,7 +200,7 @@ func TestSharedStealAnsweredLate(t *testing.T) {
 			}
 		})
 		s.Watch.Leaves(holder.held)
-		if err := op.Client.Steal(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil {
+		if err := admin.Of(op.Client).Steal(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil {
 			t.Errorf("Steal: %v", err)
 		}
 		if lost != 1 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -420,14 +421,14 @@ func TestSizeOfAFreeSemaphore(t *testing.T) {
 		p0 := s.process("p0", 15*time.Second)
 		shows := func(what string, want int) {
 			t.Helper()
-			state, err := p0.Client.Inspect(t.Context(), "n")
+			state, err := admin.Of(p0.Client).Inspect(t.Context(), "n")
 			if err != nil || state.Size != want || state.Unreadable != nil {
 				t.Errorf("Inspect, %s: %+v, %v; want size %d, and nothing unseen", what, state, err, want)
 			}
 		}
 		s.take(p0, "n", permits(1, 2)).release()
 		shows("free", 2)
-		survey, err := p0.Client.Survey(t.Context(), "")
+		survey, err := admin.Of(p0.Client).Survey(t.Context(), "")
 		if err != nil || len(survey.Names) != 1 || survey.Names[0].Size != 2 {
 			t.Errorf("Survey: %+v, %v; want size 2", survey, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -130,7 +131,7 @@ func TestDowngradeOverIsLeftAlone(t *testing.T) {
 		holder := s.take(p0, "n", write)
 		s.Freeze(0)
 		holder.mustBecome(read)
-		if _, err := op.Client.Revoke(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil {
+		if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil {
 			t.Fatal(err)
 		}
 		holder.over(6*time.Second, holdfast.Revoked, reason)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -169,7 +170,7 @@ func TestDowngradeRevoked(t *testing.T) {
 				holder := s.take(p0, "n", write) // it has not subscribed: it hears by a renewal
 				hash := s.hashOf(op, "n", "p0")
 				if before {
-					if _, err := op.Client.Revoke(t.Context(), "n", hash, reason); err != nil {
+					if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", hash, reason); err != nil {
 						t.Fatal(err)
 					}
 					if err := holder.becomes(read); !errors.Is(err, holdfast.ErrLost) {
@@ -178,10 +179,10 @@ func TestDowngradeRevoked(t *testing.T) {
 				} else {
 					s.subscribe(p0)
 					holder.mustBecome(read)
-					if _, err := op.Client.Revoke(t.Context(), "n", hash, reason); !errors.Is(err, holdfast.ErrTenure) {
+					if _, err := admin.Of(op.Client).Revoke(t.Context(), "n", hash, reason); !errors.Is(err, holdfast.ErrTenure) {
 						t.Errorf("Revoke by the former hash: %v, want ErrTenure", err)
 					}
-					if heard, err := op.Client.Revoke(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil || heard != 1 {
+					if heard, err := admin.Of(op.Client).Revoke(t.Context(), "n", s.hashOf(op, "n", "p0"), reason); err != nil || heard != 1 {
 						t.Errorf("Revoke: %d, %v; want 1, nil", heard, err)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
@@ -81,7 +82,7 @@ func TestKeepStolenBesideALeftover(t *testing.T) {
 					if own {
 						op = p0
 					}
-					state, err := op.Client.Inspect(t.Context(), "n")
+					state, err := admin.Of(op.Client).Inspect(t.Context(), "n")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -89,7 +90,7 @@ func TestKeepStolenBesideALeftover(t *testing.T) {
 						if h.Part.Permits != stolen {
 							continue
 						}
-						if err := op.Client.Steal(t.Context(), "n", h.Hash, reason); err != nil {
+						if err := admin.Of(op.Client).Steal(t.Context(), "n", h.Hash, reason); err != nil {
 							t.Fatal(err)
 						}
 					}

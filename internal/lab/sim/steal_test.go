@@ -29,7 +29,7 @@ func otherHolder(t *testing.T, err error, owner string) {
 	switch {
 	case !errors.As(err, &wrong) || !errors.Is(err, holdfast.ErrTenure):
 		t.Errorf("got %v; want a TenureError", err)
-	case owner == "" && wrong.Holder != nil, owner != "" && (wrong.Holder == nil || wrong.Holder.Owner != owner):
+	case (owner == "") != wrong.Free, wrong.Owner != owner:
 		t.Errorf("got %v; want %q as the holder", err, owner)
 	}
 }

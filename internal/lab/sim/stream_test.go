@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
 	"github.com/holdfast-go/holdfast/server"
 )
@@ -103,11 +104,11 @@ func listening(t *testing.T, wish string, then func(*holdfast.Client) error, jud
 // event on, whatever the ttl; and what renewals say is not said twice.
 func TestStreamIsNeverSilent(t *testing.T) {
 	revoke := func(client *holdfast.Client) error {
-		state, err := client.Inspect(context.Background(), "n")
+		state, err := admin.Of(client).Inspect(context.Background(), "n")
 		if err != nil {
 			return err
 		}
-		_, err = client.Revoke(context.Background(), "n", state.Holder.Hash, "drained")
+		_, err = admin.Of(client).Revoke(context.Background(), "n", state.Holder.Hash, "drained")
 		return err
 	}
 	for _, scene := range []struct {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -28,7 +29,7 @@ func serve(redisURL string, in io.Reader, out io.Writer) error {
 	defer store.Close()
 	client := holdfast.New(store, nil)
 	defer client.Close()
-	api, err := server.Handler(client, &server.Options{MaxStreams: 1 << 16, Pages: dashboard.Handler(client, nil)})
+	api, err := server.Handler(client, &server.Options{MaxStreams: 1 << 16, Pages: dashboard.Handler(admin.Of(client), nil)})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/memo"
@@ -43,8 +43,8 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return n.store.Do(r.Context(), func(ctx context.Context) error {
-		fresh := func(a memo.Answer[*holdfast.Survey]) bool { return a.Err == nil && time.Since(a.At) < surveyLasts }
-		got := n.surveys.Get(ctx, "", fresh, func() (*holdfast.Survey, error) { return n.Admin.Survey(ctx, "") })
+		fresh := func(a memo.Answer[*diagnose.Report]) bool { return a.Err == nil && time.Since(a.At) < surveyLasts }
+		got := n.surveys.Get(ctx, "", fresh, func() (*diagnose.Report, error) { return n.survey(ctx) })
 		if got.Err != nil {
 			return got.Err
 		}
@@ -77,7 +77,7 @@ func newFilter(r *http.Request) (*filter, error) {
 	return f, nil
 }
 
-func (f *filter) fits(n *holdfast.Surveyed) bool {
+func (f *filter) fits(n *diagnose.Name) bool {
 	if f.problems {
 		return n.Problem() != nil
 	}
@@ -85,7 +85,7 @@ func (f *filter) fits(n *holdfast.Surveyed) bool {
 }
 
 // page is what the filter lets through.
-func (f *filter) page(s *holdfast.Survey) *page {
+func (f *filter) page(s *diagnose.Report) *page {
 	out := &page{Locks: []*view.State{}}
 	last := ""
 	for i := range s.Names {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/internal/memo"
 	"github.com/holdfast-go/holdfast/server/internal/outage"
@@ -19,28 +21,33 @@ import (
 
 // Admin is what the server asks and orders of names.
 type Admin interface {
-	Inspect(ctx context.Context, name string) (*holdfast.State, error)
-	Survey(ctx context.Context, prefix string) (*holdfast.Survey, error)
-	LastRun(ctx context.Context, name string) (*holdfast.Run, error)
+	Inspect(ctx context.Context, name string) (*admin.State, error)
+	Survey(ctx context.Context, prefix string) (*admin.Survey, error)
 	Revoke(ctx context.Context, name, hash, reason string) (notified int, err error)
 	Steal(ctx context.Context, name, hash, reason string) error
+}
+
+// Runs is what the server asks of past runs.
+type Runs interface {
+	LastRun(ctx context.Context, name string) (*holdfast.Run, error)
 }
 
 // Names are the names of a store, as the server sees them. Its handlers are in handlers.go.
 type Names struct {
 	Admin   Admin
+	runs    Runs
 	store   *outage.Watch
 	logger  *slog.Logger
-	surveys memo.Memo[*holdfast.Survey]
+	surveys memo.Memo[*diagnose.Report]
 }
 
 // New makes Names.
-func New(admin Admin, store *outage.Watch, logger *slog.Logger) *Names {
-	return &Names{Admin: admin, store: store, logger: logger}
+func New(admin Admin, runs Runs, store *outage.Watch, logger *slog.Logger) *Names {
+	return &Names{Admin: admin, runs: runs, store: store, logger: logger}
 }
 
 // Holder returns the holder of a name; nil means that no process holds it.
-func (n *Names) Holder(ctx context.Context, name string) (*holdfast.Holder, error) {
+func (n *Names) Holder(ctx context.Context, name string) (*admin.Holder, error) {
 	state, err := n.Admin.Inspect(ctx, name)
 	if err != nil || state.Holder == nil || state.Holder.Cooldown {
 		return nil, err
@@ -55,8 +62,8 @@ func (n *Names) look(ctx context.Context, name string) (*view.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := view.NewState(state, state.Diagnose(nil))
-	run, err := n.Admin.LastRun(ctx, name)
+	out := view.NewState(state, diagnose.State(state, nil))
+	run, err := n.runs.LastRun(ctx, name)
 	if err != nil && !errors.Is(err, holdfast.ErrNeverRan) && ctx.Err() != nil {
 		return nil, err
 	} else if err == nil {
@@ -73,7 +80,7 @@ func (n *Names) Held(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		state := view.NewState(s, s.Diagnose(nil))
+		state := view.NewState(s, diagnose.State(s, nil))
 		if h := state.Holder; h != nil {
 			is := "held by"
 			if h.Cooldown {
@@ -92,4 +99,12 @@ func (n *Names) Held(ctx context.Context, name string) error {
 	})
 	_ = err // without the store the name is all that is known
 	return p
+}
+
+func (n *Names) survey(ctx context.Context) (*diagnose.Report, error) {
+	survey, err := n.Admin.Survey(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return diagnose.Survey(survey, nil), nil
 }

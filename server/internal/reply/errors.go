@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
@@ -25,7 +26,7 @@ func ProblemOf(err error) *Problem {
 	case errors.As(err, &lost):
 		return NewProblem("lost", "%s", text).With("cause", lost.Cause).With("reason", lost.Reason).With("token", lost.Token)
 	case errors.As(err, &tenure):
-		return NewProblem("not-holder", "%s", text).With("holder", view.NewHolder(tenure.Holder))
+		return NewProblem("not-holder", "%s", text).With("holder", holderOf(tenure))
 	case errors.Is(err, holdfast.ErrName):
 		return NewProblem("bad-name", "%s", text)
 	case errors.Is(err, holdfast.ErrExport):
@@ -40,4 +41,12 @@ func ProblemOf(err error) *Problem {
 		return NewProblem("unavailable", "no answer in time")
 	}
 	return NewProblem("internal", "%s", text)
+}
+
+// holderOf describes the holder that the error names; nil: the name is free.
+func holderOf(e *holdfast.TenureError) *view.Holder {
+	if e.Free {
+		return nil
+	}
+	return view.NewHolder(&admin.Holder{Owner: e.Owner, Hash: e.Hash, Foreign: e.Foreign, Cooldown: e.Cooldown, Remaining: e.Remaining})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/lease"
 	"github.com/holdfast-go/holdfast/server/internal/repeat"
@@ -173,13 +174,13 @@ func read(w http.ResponseWriter, r *http.Request) (*lockInfo, error) {
 	return info, nil
 }
 
-func owns(h *holdfast.Holder, id string) bool {
+func owns(h *admin.Holder, id string) bool {
 	own, _, ok := labelled(h.Owner)
 	return ok && label+own == labelOf(id)
 }
 
 // infoOf is what is known of a holder, in Terraform's words.
-func infoOf(name string, h *holdfast.Holder) lockInfo {
+func infoOf(name string, h *admin.Holder) lockInfo {
 	info := lockInfo{Path: name, Operation: "unknown"}
 	if h == nil {
 		return info

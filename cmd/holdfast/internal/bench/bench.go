@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -126,7 +127,7 @@ func (b *benchmark) repeat(once func() ([]time.Duration, error), names ...string
 func (b *benchmark) roundTrip() error {
 	return b.repeat(func() ([]time.Duration, error) {
 		sent := time.Now()
-		_, err := b.first.Inspect(b.ctx, b.name)
+		_, err := b.first.Admin.Inspect(b.ctx, b.name)
 		return []time.Duration{time.Since(sent)}, err
 	}, "round trip")
 }
@@ -185,11 +186,11 @@ type handed struct {
 // awaitWaiter returns when a waiter is in the queue and can be notified.
 func (b *benchmark) awaitWaiter(client *connect.Session, next <-chan handed) error {
 	for {
-		state, err := client.Inspect(b.ctx, b.name)
+		state, err := client.Admin.Inspect(b.ctx, b.name)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Listening }) {
+		if slices.ContainsFunc(state.Waiters, func(w admin.Waiter) bool { return w.Listening }) {
 			return nil
 		}
 		select {

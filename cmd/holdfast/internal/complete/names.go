@@ -89,7 +89,7 @@ func completePrefix(a *cli.App, cmd *cobra.Command, args []string, typed string)
 // namesInUse are the names of the last day that begin with what was typed.
 func namesInUse(a *cli.App, cmd *cobra.Command, typed string) (names []string) {
 	silently(a, cmd, func(ctx context.Context, client *connect.Session) {
-		for name, err := range client.Names(ctx, typed) {
+		for name, err := range client.Admin.Names(ctx, typed) {
 			if err != nil || len(names) == completionMost {
 				return
 			}
@@ -106,7 +106,7 @@ func namesInUse(a *cli.App, cmd *cobra.Command, typed string) (names []string) {
 func completeTenure(a *cli.App, cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		silently(a, cmd, func(ctx context.Context, client *connect.Session) {
-			if state, err := client.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
+			if state, err := client.Admin.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
 				hashes = append(hashes, state.Holder.Hash+"\t"+look.HolderText(state, false, nil))
 			}
 		})

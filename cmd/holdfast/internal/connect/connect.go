@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
@@ -22,6 +23,7 @@ import (
 // journal knows. All commands that ask or change a name get one by connect.
 type Session struct {
 	*holdfast.Client
+	Admin *admin.Admin // of the same names
 	Store driver.Store // for what is no lock: the journal, keys of our own
 	Usual *Usual
 	end   func()
@@ -71,6 +73,7 @@ func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (
 		s.end()
 		return nil, err
 	}
+	s.Admin = admin.Of(s.Client)
 	return s, nil
 }
 

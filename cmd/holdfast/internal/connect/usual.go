@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/journal"
 )
@@ -49,7 +51,7 @@ func (u *Usual) typical(name string) (time.Duration, bool) {
 // and a usual hold for each waiter before us. 0: unknown, or no waiter of ours. An
 // election and a shared kind give no estimate: a term has no usual length, and several
 // hold at a time.
-func (u *Usual) Expected(state *holdfast.State) time.Duration {
+func (u *Usual) Expected(state *admin.State) time.Duration {
 	h, before := state.Holder, WaitersBefore(state)
 	if u == nil || h == nil || before < 0 || state.Kind != holdfast.KindMutex || state.Term > 0 {
 		return 0
@@ -69,14 +71,14 @@ func (u *Usual) Expected(state *holdfast.State) time.Duration {
 
 // About is for State.Diagnose. A hold that is younger than its ttl is not looked up: many
 // waiters would ask, and no such hold is long.
-func (u *Usual) About(state *holdfast.State) *holdfast.DiagnoseOptions {
+func (u *Usual) About(state *admin.State) *diagnose.Options {
 	if h := state.Holder; u == nil || h == nil || h.Held <= h.TTL {
 		return nil
 	}
-	return &holdfast.DiagnoseOptions{Typical: u.typical}
+	return &diagnose.Options{Typical: u.typical}
 }
 
 // WaitersBefore is how many waiters stand before us in the queue; -1: we do not wait.
-func WaitersBefore(state *holdfast.State) int {
-	return slices.IndexFunc(state.Waiters, func(w holdfast.Waiter) bool { return w.Own })
+func WaitersBefore(state *admin.State) int {
+	return slices.IndexFunc(state.Waiters, func(w admin.Waiter) bool { return w.Own })
 }

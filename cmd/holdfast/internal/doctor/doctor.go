@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -29,7 +30,7 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Check whether a server is fit for locks",
 		Args:  cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return doctor(cmd.Context(), a, ttl)
+			return check(cmd.Context(), a, ttl)
 		},
 	}
 	cmd.Flags().DurationVar(&ttl, "ttl", holdfast.DefaultTTL, "the ttl that your programs use")
@@ -37,7 +38,7 @@ func Command(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func doctor(ctx context.Context, a *cli.App, ttl time.Duration) error {
+func check(ctx context.Context, a *cli.App, ttl time.Duration) error {
 	if ttl < holdfast.MinTTL || ttl > holdfast.MaxTTL || ttl%time.Millisecond != 0 {
 		return cli.Usagef("--ttl must be whole milliseconds from %v to %v, not %v", holdfast.MinTTL, console.Age(holdfast.MaxTTL), ttl)
 	}
@@ -47,20 +48,20 @@ func doctor(ctx context.Context, a *cli.App, ttl time.Duration) error {
 	}
 	state := worstOf(checks)
 	err = a.Print(newResultJSON(state, checks), func(s console.Screen) { printChecks(s, checks) })
-	if err == nil && state != holdfast.CheckOK {
-		err = cli.Exit(map[holdfast.CheckState]int{holdfast.CheckWarn: ExitWarn, holdfast.CheckFail: ExitFail}[state], nil)
+	if err == nil && state != doctor.OK {
+		err = cli.Exit(map[doctor.State]int{doctor.Warn: ExitWarn, doctor.Fail: ExitFail}[state], nil)
 	}
 	return err
 }
 
 // examine makes a finding of a server that does not answer, too. A wrong command
 // line stays an error.
-func examine(ctx context.Context, a *cli.App, ttl time.Duration) ([]holdfast.Check, error) {
+func examine(ctx context.Context, a *cli.App, ttl time.Duration) ([]doctor.Result, error) {
 	client, err := connect.Open(ctx, a, holdfast.Options{TTL: ttl})
 	var coded *cli.ExitError
 	if errors.As(err, &coded) && (coded.Code == cli.ExitUnreachable || coded.Code == cli.ExitNoPerm) {
-		return []holdfast.Check{{
-			Name: "connection", State: holdfast.CheckFail, Finding: err.Error(), Consequence: "no name can be locked",
+		return []doctor.Result{{
+			Name: "connection", State: doctor.Fail, Finding: err.Error(), Consequence: "no name can be locked",
 			Fix: "check that the server runs, and check the URL, password, TLS and firewalls",
 		}}, nil
 	}
@@ -68,28 +69,28 @@ func examine(ctx context.Context, a *cli.App, ttl time.Duration) ([]holdfast.Che
 		return nil, err
 	}
 	defer client.Close()
-	return client.Check(ctx), nil
+	return doctor.Check(ctx, client.Store, &doctor.Options{Prefix: a.Prefix, TTL: ttl, Owner: a.Owner}), nil
 }
 
 // worstOf is the state for the exit code. An unknown result does not count: some servers
 // never answer that question.
-func worstOf(checks []holdfast.Check) holdfast.CheckState {
-	state := holdfast.CheckOK
+func worstOf(checks []doctor.Result) doctor.State {
+	state := doctor.OK
 	for _, c := range checks {
-		if c.State == holdfast.CheckFail || c.State == holdfast.CheckWarn && state == holdfast.CheckOK {
+		if c.State == doctor.Fail || c.State == doctor.Warn && state == doctor.OK {
 			state = c.State
 		}
 	}
 	return state
 }
 
-func printChecks(s console.Screen, checks []holdfast.Check) {
-	colours := map[holdfast.CheckState]string{
-		holdfast.CheckOK: console.Good, holdfast.CheckWarn: console.Warn, holdfast.CheckFail: console.Bad, holdfast.CheckUnknown: console.Dim,
+func printChecks(s console.Screen, checks []doctor.Result) {
+	colours := map[doctor.State]string{
+		doctor.OK: console.Good, doctor.Warn: console.Warn, doctor.Fail: console.Bad, doctor.Unknown: console.Dim,
 	}
 	for _, c := range checks {
 		s.Printf("%s  %-11s  %s\n", s.Paint(colours[c.State], fmt.Sprintf("%-7s", c.State)), c.Name, view.Text(c.Finding))
-		if c.State == holdfast.CheckOK {
+		if c.State == doctor.OK {
 			continue
 		}
 		if c.Consequence != "" {
@@ -103,19 +104,19 @@ func printChecks(s console.Screen, checks []holdfast.Check) {
 
 // resultJSON is what -o json prints. Its names are promised.
 type resultJSON struct {
-	State  holdfast.CheckState `json:"state"`
-	Checks []findingJSON       `json:"checks"`
+	State  doctor.State  `json:"state"`
+	Checks []findingJSON `json:"checks"`
 }
 
 type findingJSON struct {
-	Name        string              `json:"name"`
-	State       holdfast.CheckState `json:"state"`
-	Finding     string              `json:"finding"`
-	Consequence string              `json:"consequence"`
-	Fix         string              `json:"fix"`
+	Name        string       `json:"name"`
+	State       doctor.State `json:"state"`
+	Finding     string       `json:"finding"`
+	Consequence string       `json:"consequence"`
+	Fix         string       `json:"fix"`
 }
 
-func newResultJSON(state holdfast.CheckState, checks []holdfast.Check) resultJSON {
+func newResultJSON(state doctor.State, checks []doctor.Result) resultJSON {
 	out := resultJSON{State: state, Checks: []findingJSON{}}
 	for _, c := range checks {
 		out.Checks = append(out.Checks, findingJSON(c))

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
 // A warning of doctor is yellow, a failure red.
 func TestDoctorHasColours(t *testing.T) {
-	checks := []holdfast.Check{{Name: "memory", State: holdfast.CheckWarn}, {Name: "role", State: holdfast.CheckFail}}
+	checks := []doctor.Result{{Name: "memory", State: doctor.Warn}, {Name: "role", State: doctor.Fail}}
 	for colour, want := range map[bool]string{true: "\x1b[33mWARN   \x1b[0m", false: "WARN     memory"} {
 		var out strings.Builder
 		printChecks(console.Screen{W: &out, Colour: colour}, checks)

@@ -2,6 +2,8 @@ package look
 
 import (
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
@@ -9,7 +11,7 @@ import (
 // HolderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by
 // ci-7 and 1 more (3 of 3 permits), renews on time", or "in cool-down after ci-7 for
 // 12m more". In brief it leaves out what is as it should be.
-func HolderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) string {
+func HolderText(state *admin.State, brief bool, known *diagnose.Options) string {
 	h := state.Holder
 	if h.Cooldown {
 		return "in cool-down after " + view.Text(h.Owner) + " for " + console.Age(h.Remaining) + " more"
@@ -25,17 +27,17 @@ func HolderText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptio
 }
 
 // renewsText says in few words how the holder does.
-func renewsText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions) (text string) {
-	words := map[holdfast.Code]string{
-		holdfast.CodeNoTTL: "without expiry", holdfast.CodeExpiring: "does not renew any more",
-		holdfast.CodeRenewalsLate: "renews late", holdfast.CodeHeldLong: "longer than usual",
-		holdfast.CodeRevoking: "is asked to stop", holdfast.CodeHeldHealthy: "renews on time",
+func renewsText(state *admin.State, brief bool, known *diagnose.Options) (text string) {
+	words := map[diagnose.Code]string{
+		diagnose.NoTTL: "without expiry", diagnose.Expiring: "does not renew any more",
+		diagnose.RenewalsLate: "renews late", diagnose.HeldLong: "longer than usual",
+		diagnose.Revoking: "is asked to stop", diagnose.HeldHealthy: "renews on time",
 	}
-	for _, d := range state.Diagnose(known) {
+	for _, d := range diagnose.State(state, known) {
 		switch word := words[d.Code]; {
-		case state.Holder.Exported && d.Code == holdfast.CodeHeldHealthy:
+		case state.Holder.Exported && d.Code == diagnose.HeldHealthy:
 			text += ", lasts " + console.Age(state.Holder.Remaining) + " more unless renewed by hand"
-		case word != "" && (!brief || d.Code != holdfast.CodeHeldHealthy):
+		case word != "" && (!brief || d.Code != diagnose.HeldHealthy):
 			text += ", " + word
 		}
 	}
@@ -43,7 +45,7 @@ func renewsText(state *holdfast.State, brief bool, known *holdfast.DiagnoseOptio
 }
 
 // WaitersText is "; 2 waiters in the queue", or nothing if the queue is empty.
-func WaitersText(state *holdfast.State) string {
+func WaitersText(state *admin.State) string {
 	if state.Waiting == 0 {
 		return ""
 	}

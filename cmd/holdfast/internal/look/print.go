@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
@@ -18,7 +20,7 @@ func PrintState(s console.Screen, state *View) {
 	if h := state.Holder; h == nil {
 		line("holder", "none: the name is free")
 		if state.Size > 0 {
-			line("size", "%s, as a semaphore", PartText(holdfast.Part{Permits: state.Size}))
+			line("size", "%s, as a semaphore", PartText(admin.Part{Permits: state.Size}))
 		}
 	} else if h.Cooldown {
 		line("holder", "none: in cool-down after %s", s.Paint(console.Bold, view.Text(h.Owner)))
@@ -67,7 +69,7 @@ func PrintState(s console.Screen, state *View) {
 }
 
 // printHolders lists them where there may be several.
-func printHolders(s console.Screen, state *holdfast.State) {
+func printHolders(s console.Screen, state *admin.State) {
 	for i := range state.Holders {
 		h := &state.Holders[i]
 		s.Printf("       %s  %s  %s  hash %s\n", s.Paint(console.Bold, HolderName(h)), PartText(h.Part),
@@ -79,7 +81,7 @@ func printHolders(s console.Screen, state *holdfast.State) {
 }
 
 // printReasons prints the state of a name, and what to do.
-func printReasons(s console.Screen, line func(label, format string, args ...any), reasons []holdfast.Diagnosis) {
+func printReasons(s console.Screen, line func(label, format string, args ...any), reasons []diagnose.Diagnosis) {
 	for _, d := range reasons {
 		code := string(d.Code)
 		if d.Code.Problem() {

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
 // UseText says how a name of a shared kind is used.
-func UseText(state *holdfast.State) string {
+func UseText(state *admin.State) string {
 	switch {
 	case state.Kind == holdfast.KindSemaphore && state.Used > state.Size:
 		return fmt.Sprintf("%s, size %d", console.Several(state.Used, "permit"), state.Size)
@@ -24,7 +25,7 @@ func UseText(state *holdfast.State) string {
 }
 
 // PartText is what a holder has of a shared kind; empty: it is a mutex.
-func PartText(p holdfast.Part) string {
+func PartText(p admin.Part) string {
 	switch {
 	case p.Reads:
 		return "a reader"
@@ -36,7 +37,7 @@ func PartText(p holdfast.Part) string {
 	return ""
 }
 
-func wantsText(p holdfast.Part) string {
+func wantsText(p admin.Part) string {
 	switch {
 	case p.Permits > 0:
 		return ", wants " + PartText(p)
@@ -47,10 +48,10 @@ func wantsText(p holdfast.Part) string {
 }
 
 // holdersText names the holders of a name in one cell.
-func holdersText(state *holdfast.State) string {
+func holdersText(state *admin.State) string {
 	text := HolderName(state.Holder)
 	if state.Holder == nil && state.Size > 0 {
-		return fmt.Sprintf("%s (of %s)", text, PartText(holdfast.Part{Permits: state.Size}))
+		return fmt.Sprintf("%s (of %s)", text, PartText(admin.Part{Permits: state.Size}))
 	}
 	if state.Kind == holdfast.KindMutex || state.Holder == nil {
 		return text

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
 // HolderName is what people call the holder.
-func HolderName(h *holdfast.Holder) string {
+func HolderName(h *admin.Holder) string {
 	switch {
 	case h == nil:
 		return "-"
@@ -23,7 +23,7 @@ func HolderName(h *holdfast.Holder) string {
 }
 
 // HeldText is how long a name has been held.
-func HeldText(h *holdfast.Holder) string {
+func HeldText(h *admin.Holder) string {
 	if h == nil || h.Held <= 0 {
 		return "-"
 	}
@@ -31,7 +31,7 @@ func HeldText(h *holdfast.Holder) string {
 }
 
 // RemainingText is how long the lease lasts.
-func RemainingText(h *holdfast.Holder) string {
+func RemainingText(h *admin.Holder) string {
 	switch {
 	case h == nil:
 		return "-"
@@ -42,7 +42,7 @@ func RemainingText(h *holdfast.Holder) string {
 }
 
 // LeftText is "6s of 15s left", or less if less is known.
-func LeftText(h *holdfast.Holder) string {
+func LeftText(h *admin.Holder) string {
 	switch {
 	case h.Remaining < 0:
 		return "no expiry"
@@ -61,7 +61,7 @@ func TokenText(token int64) string {
 }
 
 // waiterName is the label of a waiter, with the details of its process.
-func waiterName(w holdfast.Waiter) string {
+func waiterName(w admin.Waiter) string {
 	if w.Owner == "" {
 		return "(no label)"
 	}

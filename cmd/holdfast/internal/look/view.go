@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/internal/view"
@@ -16,13 +18,13 @@ import (
 
 // View is what is shown of a name: its state, and what other keys store of it.
 type View struct {
-	*holdfast.State
-	Reasons []holdfast.Diagnosis
+	*admin.State
+	Reasons []diagnose.Diagnosis
 	last    *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
 }
 
 // New is the view of a state. It leaves out what the server does not let us read.
-func New(a *cli.App, state *holdfast.State, reasons []holdfast.Diagnosis) *View {
+func New(a *cli.App, state *admin.State, reasons []diagnose.Diagnosis) *View {
 	if state.Unreadable != nil {
 		a.Detail("unknown whether %s is an election: %s", state.Name, cli.Why(state.Unreadable))
 	}
@@ -31,11 +33,11 @@ func New(a *cli.App, state *holdfast.State, reasons []holdfast.Diagnosis) *View 
 
 // At reads a name, and its last run.
 func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (*View, error) {
-	state, err := client.Inspect(ctx, name)
+	state, err := client.Admin.Inspect(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	v := New(a, state, state.Diagnose(client.Usual.About(state)))
+	v := New(a, state, diagnose.State(state, client.Usual.About(state)))
 	lookBack(ctx, a, client, v)
 	return v, nil
 }
@@ -69,11 +71,11 @@ func (v *View) JSON() *view.State {
 // All reads all names with prefix. It returns them sorted, and the reasons why
 // others cannot be shown.
 func All(ctx context.Context, a *cli.App, client *connect.Session, prefix string) (states []*View, refused []error, err error) {
-	survey, err := client.Survey(ctx, prefix)
+	survey, err := client.Admin.Survey(ctx, prefix)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, n := range survey.Names {
+	for _, n := range diagnose.Survey(survey, nil).Names {
 		if n.Err != nil {
 			refused = append(refused, n.Err)
 		} else {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -31,13 +31,13 @@ func ask(ctx context.Context, a *cli.App, client *connect.Session, name string, 
 		return cli.Exit(cli.ExitTempFail, nil)
 	}
 	if o.Tenure == "" {
-		state, err := client.Inspect(ctx, name)
+		state, err := client.Admin.Inspect(ctx, name)
 		if err != nil {
 			return err
 		}
 		holders := state.Holders
 		if state.Holder != nil && len(holders) == 0 {
-			holders = []holdfast.Holder{*state.Holder}
+			holders = []admin.Holder{*state.Holder}
 		}
 		if len(holders) == 0 {
 			return nothing(view.Text(name) + " is free")
@@ -71,7 +71,7 @@ func ask(ctx context.Context, a *cli.App, client *connect.Session, name string, 
 }
 
 // printChoice lists holders by number.
-func printChoice(a *cli.App, state *holdfast.State, holders []holdfast.Holder) {
+func printChoice(a *cli.App, state *admin.State, holders []admin.Holder) {
 	s := console.ScreenOf(a.Stderr)
 	for i := range holders {
 		h := &holders[i]

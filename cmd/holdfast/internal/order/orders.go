@@ -38,7 +38,7 @@ func RevokeCommand(a *cli.App) *cobra.Command {
 		Args:  cli.OneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return order(cmd.Context(), a, o, args[0], func(ctx context.Context, client *connect.Session, o Options) (*int, error) {
-				notified, err := client.Revoke(ctx, args[0], o.Tenure, o.Signed(a.Owner))
+				notified, err := client.Admin.Revoke(ctx, args[0], o.Tenure, o.Signed(a.Owner))
 				return &notified, err
 			})
 		},
@@ -56,7 +56,7 @@ func StealCommand(a *cli.App) *cobra.Command {
 		Args:  cli.OneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return order(cmd.Context(), a, o, args[0], func(ctx context.Context, client *connect.Session, o Options) (*int, error) {
-				return nil, client.Steal(ctx, args[0], o.Tenure, o.Signed(a.Owner))
+				return nil, client.Admin.Steal(ctx, args[0], o.Tenure, o.Signed(a.Owner))
 			})
 		},
 	}
@@ -98,8 +98,8 @@ func order(ctx context.Context, a *cli.App, o Options, name string, give func(co
 	var other *holdfast.TenureError
 	switch {
 	case errors.As(err, &other):
-		if h := other.Holder; h != nil && !h.Cooldown { // in cool-down Owner had the last hold
-			out.Holder = &orderHolder{h.Owner, h.Hash, h.Foreign}
+		if !other.Free && !other.Cooldown { // in cool-down Owner had the last hold
+			out.Holder = &orderHolder{other.Owner, other.Hash, other.Foreign}
 		}
 	case err != nil:
 		return err

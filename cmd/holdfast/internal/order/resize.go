@@ -42,7 +42,7 @@ func resize(ctx context.Context, a *cli.App, name string, size int) error {
 	if err := client.Semaphore(name, size).Resize(ctx, size); err != nil {
 		return err
 	}
-	state, err := client.Inspect(ctx, name)
+	state, err := client.Admin.Inspect(ctx, name)
 	switch {
 	case err != nil:
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
+	"github.com/holdfast-go/holdfast/quorum"
 	"github.com/spf13/cobra"
 )
 
@@ -53,7 +54,7 @@ func quorumInitCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			defer closeAll()
-			id, err := holdfast.InitQuorum(cmd.Context(), args[0], atOnce, members...)
+			id, err := quorum.Init(cmd.Context(), args[0], atOnce, members...)
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ func quorumReplaceCommand(a *cli.App) *cobra.Command {
 			for i, url := range gone {
 				gone[i] = cli.PublicURL(url)
 			}
-			id, err := holdfast.ReplaceQuorum(ctx, old, members, gone...)
+			id, err := quorum.Replace(ctx, old, members, gone...)
 			if err != nil {
 				return err
 			}
@@ -128,10 +129,10 @@ func checkURLs(urls []string) error {
 
 // members opens the servers side by side. may reports for which URL a server that does
 // not answer is no error: it is reported, and has no store. nil: for none.
-func members(ctx context.Context, a *cli.App, urls []string, may func(url string) bool) ([]holdfast.QuorumMember, func(), error) {
+func members(ctx context.Context, a *cli.App, urls []string, may func(url string) bool) ([]quorum.Member, func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	members := make([]holdfast.QuorumMember, len(urls))
+	members := make([]quorum.Member, len(urls))
 	errs := make([]error, len(urls))
 	ends := make([]func() error, len(urls))
 	done := make(chan struct{})
@@ -181,10 +182,10 @@ type quorumJSON struct {
 
 // allVoteIn asks the nodes, which may have been given the quorum earlier and otherwise, in
 // what time all of them vote.
-func allVoteIn(ctx context.Context, members []holdfast.QuorumMember) (wait time.Duration) {
+func allVoteIn(ctx context.Context, members []quorum.Member) (wait time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for _, n := range holdfast.InspectQuorum(ctx, members...) {
+	for _, n := range quorum.Inspect(ctx, members...) {
 		if n.Err != nil {
 			return holdfast.MaxQuorumTTL // at most, from its next answer on
 		}
@@ -194,7 +195,7 @@ func allVoteIn(ctx context.Context, members []holdfast.QuorumMember) (wait time.
 }
 
 // printQuorum prints the id for programs, and says the rest.
-func printQuorum(ctx context.Context, a *cli.App, id string, members []holdfast.QuorumMember, atOnce bool) error {
+func printQuorum(ctx context.Context, a *cli.App, id string, members []quorum.Member, atOnce bool) error {
 	wait := allVoteIn(ctx, members)
 	out := quorumJSON{Quorum: id, VotesInMS: wait.Milliseconds()}
 	for _, m := range members {

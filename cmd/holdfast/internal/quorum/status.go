@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/internal/view"
+	"github.com/holdfast-go/holdfast/quorum"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +36,7 @@ func quorumStatus(ctx context.Context, a *cli.App, urls []string) error {
 		return err
 	}
 	defer closeAll()
-	out := newQuorumStatus(holdfast.InspectQuorum(ctx, members...))
+	out := newQuorumStatus(quorum.Inspect(ctx, members...))
 	if a.Output == "json" {
 		err = console.PrintJSON(a.Stdout, out)
 	} else {
@@ -70,7 +70,7 @@ type quorumNodeJSON struct {
 	Votes      bool    `json:"votes"`
 }
 
-func newQuorumStatus(nodes []holdfast.QuorumNode) quorumStatusJSON {
+func newQuorumStatus(nodes []quorum.Node) quorumStatusJSON {
 	out := quorumStatusJSON{Need: len(nodes)/2 + 1, Nodes: []quorumNodeJSON{}}
 	borne := map[string]int{}
 	for _, n := range nodes {
@@ -79,7 +79,7 @@ func newQuorumStatus(nodes []holdfast.QuorumNode) quorumStatusJSON {
 		}
 	}
 	if out.Quorum != nil {
-		out.Need = holdfast.QuorumSize(*out.Quorum)/2 + 1
+		out.Need = quorum.Size(*out.Quorum)/2 + 1
 	}
 	runs := map[string]bool{}
 	for _, n := range nodes {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -15,7 +16,7 @@ import (
 func metricsOf(own *holdfastprom.Metrics, client *holdfast.Client) http.Handler {
 	own.Watch(client)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(own, holdfastprom.NewInventory(client, nil),
+	registry.MustRegister(own, holdfastprom.NewInventory(admin.Of(client), nil),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }

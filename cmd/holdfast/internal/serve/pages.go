@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server/auth"
@@ -22,7 +23,7 @@ func (f *serveFlags) pagesOf(client *holdfast.Client, store driver.Store, prefix
 			err = cli.Usagef("%s", strings.ReplaceAll(text, "Options.BasePath", "--base-path"))
 		}
 	}()
-	return dashboard.Handler(client, &dashboard.Options{
+	return dashboard.Handler(admin.Of(client), &dashboard.Options{
 		BasePath: f.options.BasePath, ReadOnly: f.options.ReadOnly,
 		Journal: dashboard.JournalIn(store, prefix), Authorize: onlyAdmins,
 	}), nil

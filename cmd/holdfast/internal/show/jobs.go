@@ -91,7 +91,7 @@ var jobColours = map[string]string{"no end": console.Bad, "failed": console.Bad,
 // lock that cannot be read, because its key is something else by now, has no holder.
 func jobState(ctx context.Context, client *connect.Session, j *journal.Job) (string, error) {
 	if j.Unended() {
-		state, err := client.Inspect(ctx, j.Name)
+		state, err := client.Admin.Inspect(ctx, j.Name)
 		switch {
 		case errors.Is(err, holdfast.ErrUnreachable), ctx.Err() != nil:
 			return "", err

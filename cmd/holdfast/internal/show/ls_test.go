@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
 )
@@ -12,8 +14,8 @@ import (
 // PROBLEM is red where colours are shown, and plain elsewhere.
 func TestProblemHasColour(t *testing.T) {
 	stuck := &look.View{
-		State:   &holdfast.State{Name: "stuck", Kind: holdfast.KindMutex, Holder: &holdfast.Holder{Foreign: true, Remaining: -1}},
-		Reasons: []holdfast.Diagnosis{{Code: holdfast.CodeNoTTL}},
+		State:   &admin.State{Name: "stuck", Kind: holdfast.KindMutex, Holder: &admin.Holder{Foreign: true, Remaining: -1}},
+		Reasons: []diagnose.Diagnosis{{Code: diagnose.NoTTL}},
 	}
 	for colour, want := range map[bool]string{true: "\x1b[31mno-ttl\x1b[0m", false: "  no-ttl"} {
 		var out strings.Builder

@@ -12,6 +12,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -65,7 +67,7 @@ func ShowWait(ctx context.Context, a *cli.App, client *connect.Session, name str
 // waitText is "2nd in the queue, about 12m; invoice:42 is held by ci-7 for 3m12s, renews
 // on time". The place comes first, so that a narrow terminal does not cut it off.
 // expected is the time until our turn; 0: unknown.
-func waitText(name string, state *holdfast.State, brief bool, known *holdfast.DiagnoseOptions, expected time.Duration) string {
+func waitText(name string, state *admin.State, brief bool, known *diagnose.Options, expected time.Duration) string {
 	text := fmt.Sprintf("%s is %s", name, look.HolderText(state, brief, known))
 	before := connect.WaitersBefore(state)
 	if before < 0 {
@@ -94,11 +96,11 @@ func roughly(d time.Duration) string {
 }
 
 // waitState is the state of a name that another holds; nil: no other does.
-func waitState(ctx context.Context, client *connect.Session, name string) (*holdfast.State, error) {
+func waitState(ctx context.Context, client *connect.Session, name string) (*admin.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
-	state, err := client.Inspect(ctx, name)
-	if err != nil || state.Holder == nil || state.Holder.Own || slices.ContainsFunc(state.Holders, func(h holdfast.Holder) bool { return h.Own }) {
+	state, err := client.Admin.Inspect(ctx, name)
+	if err != nil || state.Holder == nil || state.Holder.Own || slices.ContainsFunc(state.Holders, func(h admin.Holder) bool { return h.Own }) {
 		return nil, err
 	}
 	return state, nil

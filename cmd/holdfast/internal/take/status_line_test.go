@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 )
 
 // waitingState is a name that ci-7 holds, with us behind the given number of waiters.
-func waitingState(name string, before int, held time.Duration) *holdfast.State {
-	state := &holdfast.State{Name: name, Kind: holdfast.KindMutex, Waiting: before + 1, Holder: &holdfast.Holder{
+func waitingState(name string, before int, held time.Duration) *admin.State {
+	state := &admin.State{Name: name, Kind: holdfast.KindMutex, Waiting: before + 1, Holder: &admin.Holder{
 		Owner: "ci-7", TTL: 15 * time.Second, Remaining: 12 * time.Second, Held: held,
 	}}
 	for range before {
-		state.Waiters = append(state.Waiters, holdfast.Waiter{Owner: "other"})
+		state.Waiters = append(state.Waiters, admin.Waiter{Owner: "other"})
 	}
-	state.Waiters = append(state.Waiters, holdfast.Waiter{Owner: "us", Own: true})
+	state.Waiters = append(state.Waiters, admin.Waiter{Owner: "us", Own: true})
 	return state
 }
 
@@ -56,7 +57,7 @@ func TestWaitEstimate(t *testing.T) {
 	forever.Holder.Cooldown, forever.Holder.Remaining = true, -time.Millisecond
 	for _, test := range []struct {
 		what  string
-		state *holdfast.State
+		state *admin.State
 		usual *connect.Usual
 		want  time.Duration
 	}{

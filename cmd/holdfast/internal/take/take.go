@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -62,7 +63,7 @@ func busyError(a *cli.App, client *connect.Session, name string, err error, wait
 	a.Busy = true
 	text := "held by another"
 	var held *holdfast.HeldError
-	state, lookErr := client.Inspect(ctx, name)
+	state, lookErr := client.Admin.Inspect(ctx, name)
 	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
 		a.Busy = false
 		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", cli.PublicURL(a.RedisURL), cli.Why(lookErr), console.Age(waited)))
@@ -72,7 +73,7 @@ func busyError(a *cli.App, client *connect.Session, name string, err error, wait
 		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s; gave up after %s", a.Explain(err), console.Age(waited)))
 	}
 	if lookErr == nil && state.Holder != nil {
-		var known *holdfast.DiagnoseOptions // a try does not ask: many may come at a time
+		var known *diagnose.Options // a try does not ask: many may come at a time
 		if errors.Is(err, context.DeadlineExceeded) {
 			known = client.Usual.About(state)
 		}

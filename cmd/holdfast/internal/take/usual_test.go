@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 )
 
@@ -19,7 +20,7 @@ func TestUsual(t *testing.T) {
 		return 10 * time.Second, true
 	}}
 	look := func(held time.Duration) string {
-		state := &holdfast.State{Name: "job", Kind: holdfast.KindMutex, Holder: &holdfast.Holder{
+		state := &admin.State{Name: "job", Kind: holdfast.KindMutex, Holder: &admin.Holder{
 			Owner: "ci-7", TTL: 15 * time.Second, Remaining: 12 * time.Second, Held: held,
 		}}
 		return waitText("job", state, false, u.About(state), 0)

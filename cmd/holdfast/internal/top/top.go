@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -115,12 +116,12 @@ func top(ctx context.Context, a *cli.App, o options, prefix string) error {
 
 // lookAtAll reads all names with a prefix.
 func lookAtAll(ctx context.Context, a *cli.App, client *connect.Session, prefix string) topSeen {
-	survey, err := client.Survey(ctx, prefix)
+	survey, err := client.Admin.Survey(ctx, prefix)
 	if err != nil {
 		return topSeen{err: err}
 	}
 	var seen topSeen
-	for _, n := range survey.Names {
+	for _, n := range diagnose.Survey(survey, nil).Names {
 		seen.rows = append(seen.rows, newTopRow(look.New(a, n.State, n.Reasons)))
 		if n.Err != nil {
 			seen.refused = append(seen.refused, n.Err)
@@ -142,7 +143,7 @@ func stateLines(ctx context.Context, a *cli.App, client *connect.Session, name s
 
 // newTopRow is a name with its worst problem.
 func newTopRow(v *look.View) topRow {
-	codes := holdfast.Codes()
+	codes := diagnose.Codes()
 	if len(v.Reasons) == 0 { // free, without waiters
 		return topRow{View: v, rank: len(codes)}
 	}

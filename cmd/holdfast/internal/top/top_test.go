@@ -10,11 +10,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
 )
 
 // watched is a model that nobody feeds but the test.
-func watched(width, height int, states ...*holdfast.State) *model {
+func watched(width, height int, states ...*admin.State) *model {
 	now := time.Unix(1e9, 0)
 	m := &model{server: "redis://test", sort: "problem", every: time.Second, now: func() time.Time { return now }, width: width, height: height}
 	m.look = func() topSeen { return topSeen{} }
@@ -27,22 +29,22 @@ func watched(width, height int, states ...*holdfast.State) *model {
 	return m
 }
 
-func aState(name string, left, ttl time.Duration, waiting int) *holdfast.State {
-	s := &holdfast.State{Name: name, Kind: holdfast.KindMutex, Waiting: waiting, Holder: &holdfast.Holder{
+func aState(name string, left, ttl time.Duration, waiting int) *admin.State {
+	s := &admin.State{Name: name, Kind: holdfast.KindMutex, Waiting: waiting, Holder: &admin.Holder{
 		Owner: "owner-of-" + name, Hash: "0123456789", Remaining: left, TTL: ttl, Held: time.Minute,
 	}}
 	for range waiting {
-		s.Waiters = append(s.Waiters, holdfast.Waiter{Owner: "w", Listening: true, Waited: time.Second})
+		s.Waiters = append(s.Waiters, admin.Waiter{Owner: "w", Listening: true, Waited: time.Second})
 	}
 	return s
 }
 
-func rowOf(s *holdfast.State) topRow {
-	return newTopRow(&look.View{State: s, Reasons: s.Diagnose(nil)})
+func rowOf(s *admin.State) topRow {
+	return newTopRow(&look.View{State: s, Reasons: diagnose.State(s, nil)})
 }
 
-func freeState(name string) *holdfast.State {
-	return &holdfast.State{Name: name, Kind: holdfast.KindMutex}
+func freeState(name string) *admin.State {
+	return &admin.State{Name: name, Kind: holdfast.KindMutex}
 }
 
 // press presses keys, and what they lead to is brought to the model at once.
@@ -188,7 +190,7 @@ func TestTopWithoutAnswer(t *testing.T) {
 // no more lines than fit, the name under the cursor is among them, and nothing that a
 // terminal acts on gets through.
 func TestTopFits(t *testing.T) {
-	var states []*holdfast.State
+	var states []*admin.State
 	for i := range 40 {
 		states = append(states, aState(fmt.Sprintf("n-%02d", i), time.Second, 10*time.Second, i))
 	}

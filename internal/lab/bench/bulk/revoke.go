@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -124,7 +125,7 @@ func (r *revoking) wait(client *holdfast.Client, name string) (<-chan waited, er
 		got <- waited{lease, time.Now(), err}
 	}()
 	return got, untilSo("nobody waits for "+name, func() (bool, error) {
-		state, err := r.other.Inspect(r.ctx, name)
+		state, err := admin.Of(r.other).Inspect(r.ctx, name)
 		return err == nil && state.Waiting == 1, err
 	})
 }
@@ -136,7 +137,7 @@ func (r *revoking) revoke(name string, listeners int, times *revokeTimes) error 
 	}
 	ended := endOf(lease.Context(r.ctx))
 	began := time.Now()
-	heard, err := r.other.Revoke(r.ctx, name, hash, revokeReason)
+	heard, err := admin.Of(r.other).Revoke(r.ctx, name, hash, revokeReason)
 	times.called.Add(time.Since(began))
 	if err == nil && heard != listeners {
 		err = fmt.Errorf("a revoke was heard by %d, want %d", heard, listeners)
@@ -162,7 +163,7 @@ func (r *revoking) steal(name string, times *revokeTimes) error {
 		return err
 	}
 	began := time.Now()
-	if err := r.other.Steal(r.ctx, name, hash, revokeReason); err != nil {
+	if err := admin.Of(r.other).Steal(r.ctx, name, hash, revokeReason); err != nil {
 		return err
 	}
 	times.called.Add(time.Since(began))
@@ -187,7 +188,7 @@ func (r *revoking) hold(client *holdfast.Client, name string) (*holdfast.Lease, 
 	if err != nil {
 		return nil, "", err
 	}
-	state, err := r.other.Inspect(r.ctx, name)
+	state, err := admin.Of(r.other).Inspect(r.ctx, name)
 	if err != nil {
 		return nil, "", err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/quorum"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -167,10 +168,10 @@ func at(sorted []time.Duration, percent int) time.Duration {
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)].Round(10 * time.Microsecond)
 }
 
-type ours struct{ client, other *holdfast.Client }
+type ours struct{ client, other *holdfast.QuorumClient }
 
 func newHoldfast(servers []*redistest.Server) (*ours, error) {
-	var members []holdfast.QuorumMember
+	var members []quorum.Member
 	stores := make([][]driver.Store, 2)
 	for _, s := range servers {
 		for i := range stores {
@@ -180,14 +181,13 @@ func newHoldfast(servers []*redistest.Server) (*ours, error) {
 			}
 			stores[i] = append(stores[i], store)
 		}
-		members = append(members, holdfast.QuorumMember{Address: s.Addr(), Store: stores[0][len(members)]})
+		members = append(members, quorum.Member{Address: s.Addr(), Store: stores[0][len(members)]})
 	}
-	id, err := holdfast.InitQuorum(context.Background(), "bench", true, members...)
+	id, err := quorum.Init(context.Background(), "bench", true, members...)
 	if err != nil {
 		return nil, err
 	}
-	options := holdfast.Options{Quorum: id}
-	return &ours{holdfast.NewQuorum(&options, stores[0]...), holdfast.NewQuorum(&options, stores[1]...)}, nil
+	return &ours{holdfast.NewQuorum(id, nil, stores[0]...), holdfast.NewQuorum(id, nil, stores[1]...)}, nil
 }
 
 func (*ours) name() string   { return "holdfast" }

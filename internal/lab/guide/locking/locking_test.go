@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/embedded"
 )
 
@@ -91,11 +92,11 @@ func TestLosing(t *testing.T) {
 	if lease, err = a.Mutex("n").Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	state, err := b.Inspect(t.Context(), "n")
+	state, err := admin.Of(b).Inspect(t.Context(), "n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Revoke(t.Context(), "n", state.Holder.Hash, "deploy"); err != nil {
+	if _, err := admin.Of(b).Revoke(t.Context(), "n", state.Holder.Hash, "deploy"); err != nil {
 		t.Fatal(err)
 	}
 	ctx := lease.Context(t.Context())

@@ -26,7 +26,7 @@ type process struct {
 	Setting
 	notes     *history.Writer
 	trap      *trap
-	clients   []*holdfast.Client
+	clients   []locker
 	peer      peer            // in the place of clients, where one is set
 	unsettled atomic.Int64    // callers that are to come to the end of an attempt
 	round     atomic.Int64    // of settling
@@ -92,10 +92,18 @@ func (p *process) connect() (stores []closer, err error) {
 	return stores, nil
 }
 
+// locker is a client of one master or of a quorum.
+type locker interface {
+	Mutex(name string) *holdfast.Mutex
+	Multi(names ...string) *holdfast.Multi
+	Election(name string) *holdfast.Election
+	Close() error
+}
+
 // connectOne makes a Client. A deployment that is in trouble is tried again.
 func (p *process) connectOne() ([]closer, error) {
 	options := &holdfast.Options{
-		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Linger: p.Linger, WaitReplicas: p.Replicas, Quorum: p.Quorum,
+		Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Linger: p.Linger, WaitReplicas: p.Replicas,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	var stores []closer
@@ -112,7 +120,7 @@ func (p *process) connectOne() ([]closer, error) {
 		bare = append(bare, store)
 	}
 	if p.Quorum != "" {
-		p.clients = append(p.clients, holdfast.NewQuorum(options, bare...))
+		p.clients = append(p.clients, holdfast.NewQuorum(p.Quorum, &holdfast.QuorumOptions{Prefix: p.Prefix, TTL: p.TTL, Owner: p.Process, Logger: options.Logger}, bare...))
 	} else {
 		p.clients = append(p.clients, holdfast.New(bare[0], options))
 	}

@@ -55,7 +55,7 @@ func (c *caller) wish(target *Target) *wish {
 const wholeOfRW = 1 << 30
 
 // lock asks for it. tokens are by name, in the order of the target's.
-func (w *wish) lock(ctx context.Context, client *holdfast.Client, value string) (lease, []int64, error) {
+func (w *wish) lock(ctx context.Context, client locker, value string) (lease, []int64, error) {
 	name := w.target.Names[0]
 	e := &w.events[0]
 	switch w.target.Kind {
@@ -77,13 +77,13 @@ func (w *wish) lock(ctx context.Context, client *holdfast.Client, value string) 
 	case history.Election:
 		return one(client.Election(name).Campaign(ctx, value))
 	case history.Semaphore:
-		s := client.Semaphore(name, int(e.Capacity))
+		s := client.(*holdfast.Client).Semaphore(name, int(e.Capacity))
 		if w.try {
 			return one(s.TryAcquire(ctx, int(e.Weight)))
 		}
 		return one(s.Acquire(ctx, int(e.Weight)))
 	case history.RWMutex:
-		return one(w.lockRW(ctx, client.RWMutex(name)))
+		return one(w.lockRW(ctx, client.(*holdfast.Client).RWMutex(name)))
 	}
 	if w.try {
 		return one(client.Mutex(name).TryLock(ctx))

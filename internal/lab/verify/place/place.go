@@ -15,10 +15,10 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/wallclock"
+	"github.com/holdfast-go/holdfast/quorum"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -72,7 +72,7 @@ type Place struct {
 	Clocks  []*wallclock.Clock  // of the servers, where they can be moved
 	Network *netns.Network      // between servers and clients, where these are in namespaces
 
-	members []holdfast.QuorumMember
+	members []quorum.Member
 	resets  int
 }
 
@@ -109,7 +109,7 @@ func Open(t testing.TB, kind Kind) *Place {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = store.Close() })
-			p.members = append(p.members, holdfast.QuorumMember{Address: fmt.Sprintf("node%d", i+1), Store: store})
+			p.members = append(p.members, quorum.Member{Address: fmt.Sprintf("node%d", i+1), Store: store})
 		}
 	}
 	return p
@@ -145,7 +145,7 @@ func (p *Place) Reset(t testing.TB) error {
 		defer cancel()
 		var err error
 		for ctx.Err() == nil { // the members' stores may have to connect again
-			if p.Quorum, err = holdfast.InitQuorum(ctx, fmt.Sprintf("lab%d", p.resets), true, p.members...); err == nil {
+			if p.Quorum, err = quorum.Init(ctx, fmt.Sprintf("lab%d", p.resets), true, p.members...); err == nil {
 				return nil
 			}
 			time.Sleep(10 * time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
@@ -35,7 +35,7 @@ type Config struct {
 	MayAct   bool   // somebody may revoke and steal
 	Quorum   string // the quorum-id of what is shown; empty: it is one master
 	Journal  Journal
-	Check    func(context.Context) []holdfast.Check
+	Check    func(context.Context) []doctor.Result
 	Sampler  *seen.Sampler
 }
 
@@ -46,7 +46,7 @@ type Board struct {
 	made      memo.Memo[sheet] // each new picture makes all pages that are open fetch themselves at once
 	recent    memo.Memo[[]journal.Entry]
 	records   memo.Memo[[]journal.Job]
-	checks    memo.Memo[[]holdfast.Check]
+	checks    memo.Memo[[]doctor.Result]
 }
 
 // A Page makes its content of a request and a picture.

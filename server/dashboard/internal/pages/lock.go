@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
@@ -156,7 +157,7 @@ func newLockPage(b *Board, p *seen.Picture, name string) (Content, *lockPage) {
 	holders := l.Holding()
 	holders = holders[:min(len(holders), mostWaiters)]
 	if len(holders) == 0 && l.Holder != nil { // in cool-down
-		holders = []holdfast.Holder{*l.Holder}
+		holders = []admin.Holder{*l.Holder}
 	}
 	for _, h := range holders {
 		page.Holders = append(page.Holders, newCard(h, l.Seen))
@@ -190,7 +191,7 @@ func formOf(b *Board, l *seen.Lock, holders []holderCard) (*actForm, string) {
 	return &actForm{Name: l.Name, Shown: view.Text(l.Name), Tenure: h.Hash, Owner: show.Owner(h)}, ""
 }
 
-func newCard(h holdfast.Holder, at time.Time) holderCard {
+func newCard(h admin.Holder, at time.Time) holderCard {
 	c := holderCard{Owner: show.Owner(&h), Hash: h.Hash, Part: partOf(h.Part), Foreign: h.Foreign, Cooldown: h.Cooldown, Revoked: view.Text(h.Revoked), Details: detailsOf(h.Details), Bar: newBar(&h, at)}
 	if h.Held > 0 {
 		c.since = newSince(h.Held + time.Since(at))
@@ -202,7 +203,7 @@ func newCard(h holdfast.Holder, at time.Time) holderCard {
 }
 
 // partOf says what one has or wants of a shared lock.
-func partOf(p holdfast.Part) string {
+func partOf(p admin.Part) string {
 	switch {
 	case p.Permits > 0:
 		return show.Plural(p.Permits, "permit")

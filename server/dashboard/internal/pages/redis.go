@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
@@ -34,9 +34,9 @@ const (
 )
 
 // examine checks the server unless that was done within a time.
-func examine(b *Board, within time.Duration) memo.Answer[[]holdfast.Check] {
-	good := func(a memo.Answer[[]holdfast.Check]) bool { return time.Since(a.At) <= within }
-	return b.checks.Get(context.Background(), "", good, func() ([]holdfast.Check, error) {
+func examine(b *Board, within time.Duration) memo.Answer[[]doctor.Result] {
+	good := func(a memo.Answer[[]doctor.Result]) bool { return time.Since(a.At) <= within }
+	return b.checks.Get(context.Background(), "", good, func() ([]doctor.Result, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 		defer cancel()
 		return b.Check(ctx), nil
@@ -47,10 +47,10 @@ func examine(b *Board, within time.Duration) memo.Answer[[]holdfast.Check] {
 func CheckAgain(b *Board) { examine(b, checkAnew) }
 
 // levels are how the states of checks look.
-var levels = map[holdfast.CheckState][2]string{
-	holdfast.CheckOK:   {"ok", "good"},
-	holdfast.CheckWarn: {"watch", "warn"},
-	holdfast.CheckFail: {"trouble", "bad"},
+var levels = map[doctor.State][2]string{
+	doctor.OK:   {"ok", "good"},
+	doctor.Warn: {"watch", "warn"},
+	doctor.Fail: {"trouble", "bad"},
 }
 
 // Redis is the page of the server.

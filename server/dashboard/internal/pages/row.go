@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
@@ -66,7 +67,7 @@ type ttlBar struct {
 	Class   string // ok, low or out
 }
 
-func newBar(h *holdfast.Holder, at time.Time) *ttlBar {
+func newBar(h *admin.Holder, at time.Time) *ttlBar {
 	b := &ttlBar{Left: h.Remaining, TTL: seen.Life(h)}
 	if b.Left < 0 {
 		return b

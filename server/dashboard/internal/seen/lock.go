@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
 // Lock is what was last seen of one name. It is not changed once made.
 type Lock struct {
-	*holdfast.State
+	*admin.State
 	Seen     time.Time // our clock, when it was so
 	Refused  bool      // the server did not show it: there is only a name
 	Healthy  string    // what is to be said where all is well
@@ -39,15 +41,15 @@ type Finding struct {
 	Sentence, Action string
 }
 
-func newLock(n *holdfast.Surveyed, seen time.Time) *Lock {
+func newLock(n *diagnose.Name, seen time.Time) *Lock {
 	l := &Lock{State: n.State, Seen: seen, Refused: n.Err != nil}
 	for _, d := range n.Reasons {
 		f := Finding{Note, string(d.Code), view.Text(d.Sentence), view.Text(d.Action)}
 		switch {
-		case d.Code == holdfast.CodeHeldHealthy:
+		case d.Code == diagnose.HeldHealthy:
 			l.Healthy = f.Sentence
 			continue
-		case d.Code == holdfast.CodeRenewalsLate, d.Code == holdfast.CodeHeldLong, d.Code == holdfast.CodeReadersBlockWriter:
+		case d.Code == diagnose.RenewalsLate, d.Code == diagnose.HeldLong, d.Code == diagnose.ReadersBlockWriter:
 			f.Level = Warn
 		case d.Code.Problem():
 			f.Level = Bad
@@ -58,9 +60,9 @@ func newLock(n *holdfast.Surveyed, seen time.Time) *Lock {
 }
 
 // Holding are all that hold the name; one in cool-down is none.
-func (l *Lock) Holding() []holdfast.Holder {
+func (l *Lock) Holding() []admin.Holder {
 	if len(l.Holders) == 0 && l.Held() {
-		return []holdfast.Holder{*l.Holder}
+		return []admin.Holder{*l.Holder}
 	}
 	return l.Holders
 }
@@ -83,8 +85,8 @@ func (l *Lock) Worst() *Finding {
 func (l *Lock) Matches(filter string) bool {
 	return show.Contains(l.Name, filter) ||
 		l.Holder != nil && show.Contains(l.Holder.Owner, filter) ||
-		slices.ContainsFunc(l.Holding(), func(h holdfast.Holder) bool { return says(h.Owner, h.Details, filter) }) ||
-		slices.ContainsFunc(l.Waiters, func(w holdfast.Waiter) bool { return says(w.Owner, w.Details, filter) })
+		slices.ContainsFunc(l.Holding(), func(h admin.Holder) bool { return says(h.Owner, h.Details, filter) }) ||
+		slices.ContainsFunc(l.Waiters, func(w admin.Waiter) bool { return says(w.Owner, w.Details, filter) })
 }
 
 // says looks for the filter in a label and in what stands behind it.
@@ -114,7 +116,7 @@ const claim = 2 * time.Second
 
 // Life is what a tenure has from one renewal to the next: its ttl, or at first the
 // claim window.
-func Life(h *holdfast.Holder) time.Duration {
+func Life(h *admin.Holder) time.Duration {
 	if w := min(h.TTL, claim); h.Remaining <= w && h.Held < w {
 		return w
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
@@ -117,7 +118,7 @@ func (p *Past) point(at time.Time) *Point {
 // compare notes what happened to a name between two looks. Without continuous, it may
 // have been so for long.
 func (p *Past) compare(before, now *Lock, continuous, tell bool) {
-	was, waited := map[string]holdfast.Holder{}, map[string]time.Duration{}
+	was, waited := map[string]admin.Holder{}, map[string]time.Duration{}
 	if before != nil {
 		for _, h := range before.Holding() {
 			was[h.Hash] = h
@@ -183,7 +184,7 @@ func lookedAt(l *Lock) time.Time {
 func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 
 // end notes that a tenure is over: lost, if its time ran out before it was gone.
-func (p *Past) end(before, now *Lock, h holdfast.Holder, gone time.Time, tell bool) {
+func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool) {
 	what, at := journal.Released, now.Seen
 	if gone.After(before.Seen) {
 		at = gone

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
 // sight is what one look saw.
@@ -15,16 +16,17 @@ type sight struct {
 
 // Surveyor looks at all names below a prefix.
 type Surveyor interface {
-	Survey(ctx context.Context, prefix string) (*holdfast.Survey, error)
+	Survey(ctx context.Context, prefix string) (*admin.Survey, error)
 }
 
 func look(ctx context.Context, from Surveyor, prefix string) (*sight, error) {
 	began := time.Now()
-	survey, err := from.Survey(ctx, prefix)
+	found, err := from.Survey(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
 	ended := time.Now()
+	survey := diagnose.Survey(found, nil)
 	// The look took its time: of each name the answer is as old as the server's clock
 	// says, beside the newest.
 	var newest time.Time

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
 
@@ -88,7 +88,7 @@ func Count(n int) string {
 func Label(owner string) string { return view.Text(cmp.Or(owner, "(no label)")) }
 
 // Owner is what people call a holder.
-func Owner(h *holdfast.Holder) string {
+func Owner(h *admin.Holder) string {
 	switch {
 	case h == nil:
 		return ""

@@ -1,10 +1,12 @@
-package holdfast
+package diagnose
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
@@ -19,15 +21,15 @@ import (
 
 // circles is that graph, without the processes that are known to get on.
 type circles struct {
-	names map[string]*State
+	names map[string]*admin.State
 	waits map[string][]string // by Client: the names that it waits for, in order
 	holds map[string][]string // by Client: those that it has, or a part of
 	stuck map[string]bool     // by Client
 }
 
 // findCircles says of each name that is in a circle in which.
-func findCircles(names []Surveyed) map[string]Diagnosis {
-	g := &circles{map[string]*State{}, map[string][]string{}, map[string][]string{}, map[string]bool{}}
+func findCircles(names []admin.Surveyed) map[string]Diagnosis {
+	g := &circles{map[string]*admin.State{}, map[string][]string{}, map[string][]string{}, map[string]bool{}}
 	for i := range names {
 		if s := names[i].State; names[i].Err == nil && s.Holder != nil && !s.Holder.Foreign && !s.Holder.Cooldown {
 			g.add(s)
@@ -37,18 +39,18 @@ func findCircles(names []Surveyed) map[string]Diagnosis {
 	return g.tell()
 }
 
-func (g *circles) add(s *State) {
+func (g *circles) add(s *admin.State) {
 	g.names[s.Name] = s
-	s.eachHolder(func(h *Holder) {
+	for _, h := range holders(s) {
 		if h.Client != "" && !slices.Contains(g.holds[h.Client], s.Name) {
 			g.holds[h.Client] = append(g.holds[h.Client], s.Name)
 		}
-	})
+	}
 	for i := range s.Waiters {
 		w := &s.Waiters[i]
 		// One that has a part of the name and waits for another part has several
 		// pieces of work.
-		if w.Client == "" || !w.Listening || w.Waited < stuckAfter || s.heldBy(w.Client) || slices.Contains(g.waits[w.Client], s.Name) {
+		if w.Client == "" || !w.Listening || w.Waited < stuckAfter || heldBy(s, w.Client) || slices.Contains(g.waits[w.Client], s.Name) {
 			continue
 		}
 		g.waits[w.Client] = append(g.waits[w.Client], s.Name)
@@ -56,9 +58,8 @@ func (g *circles) add(s *State) {
 	}
 }
 
-func (s *State) heldBy(client string) (found bool) {
-	s.eachHolder(func(h *Holder) { found = found || h.Client == client })
-	return found
+func heldBy(s *admin.State, client string) bool {
+	return slices.ContainsFunc(holders(s), func(h admin.Holder) bool { return h.Client == client })
 }
 
 // reduce takes out who gets on, and then who waited for those.
@@ -88,25 +89,25 @@ func (g *circles) reduce() {
 // who are not stuck. Nobody overtakes the first.
 func (g *circles) comes(name string) bool {
 	s := g.names[name]
-	w, _ := s.head()
+	w, _ := head(s)
 	if w == nil || len(s.Holders) < s.Holding {
 		return true // not all are known
 	}
 	free, need, capacity := 0, 0, 0
 	switch {
-	case s.Kind == KindSemaphore && s.Size > 0:
+	case s.Kind == holdfast.KindSemaphore && s.Size > 0:
 		free, need, capacity = s.Size-s.Used, w.Part.Permits, s.Size
-	case s.Kind == KindRWMutex && w.Part.Reads && s.Holder.Part.Reads:
+	case s.Kind == holdfast.KindRWMutex && w.Part.Reads && s.Holder.Part.Reads:
 		return true
 	}
 	all := true
-	s.eachHolder(func(h *Holder) {
+	for _, h := range holders(s) {
 		if g.stuck[h.Client] {
 			all = false
 		} else {
 			free += h.Part.Permits
 		}
-	})
+	}
 	return all || capacity > 0 && free >= need
 }
 
@@ -147,11 +148,11 @@ func (g *circles) next(client string) step {
 			continue
 		}
 		holder := ""
-		g.names[name].eachHolder(func(h *Holder) {
+		for _, h := range holders(g.names[name]) {
 			if holder == "" && g.stuck[h.Client] {
 				holder = h.Client
 			}
-		})
+		}
 		return step{client, name, holder}
 	}
 	return step{client: client, holder: client} // not reached: it would not be stuck
@@ -172,25 +173,17 @@ func (g *circles) diagnosis(circle []step) Diagnosis {
 	}
 	last := g.names[circle[len(circle)-1].name]
 	return Diagnosis{
-		CodePossibleDeadlock, strings.Join(parts, "; "),
-		"if one goroutine of each process both holds its name and waits for the other name, the wait never ends. " + last.toBreak() + ". Then lock the names in the same order everywhere, or together with Client.Multi",
+		PossibleDeadlock, strings.Join(parts, "; "),
+		"if one goroutine of each process both holds its name and waits for the other name, the wait never ends. " + subject{last}.toBreak() + ". Then lock the names in the same order everywhere, or together with Client.Multi",
 	}
-}
-
-// toBreak says how to end a circle of which this is a name.
-func (s *State) toBreak() string {
-	if s.Kind != KindMutex || s.quorum {
-		return "To break the circle, stop one of the processes"
-	}
-	return "holdfast revoke " + s.tenureFlags() + " breaks the circle"
 }
 
 // who is how people call a process that has a name.
 func (g *circles) who(name, client string) (who string) {
-	g.names[name].eachHolder(func(h *Holder) {
+	for _, h := range holders(g.names[name]) {
 		if h.Client == client {
 			who = h.Describe()
 		}
-	})
+	}
 	return who
 }

@@ -1,4 +1,4 @@
-package holdfast
+package doctor
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -14,7 +15,7 @@ import (
 // trial locks a name that nobody else uses, with the very scripts, step by step
 // so that what fails can be told.
 type trial struct {
-	c       *core
+	d       *doctor
 	keys    *keyspace.Keys
 	shard   string // what the sharded channel ends with
 	client  string // not the Client's own: what it is pushed is not for it
@@ -26,11 +27,11 @@ type trial struct {
 }
 
 // newTrial makes a name; n tells the names of one Check apart.
-func (c *core) newTrial(n int) *trial {
-	t := &trial{c: c, client: keyspace.NewClientID(c.random), pushed: make(chan string, 16)}
-	l := fmt.Sprintf("%scheck-%s-%d", c.options.Prefix, t.client, n)
+func newTrial(d *doctor, n int) *trial {
+	t := &trial{d: d, client: keyspace.NewClientID(d.random), pushed: make(chan string, 16)}
+	l := fmt.Sprintf("%scheck-%s-%d", d.options.Prefix, t.client, n)
 	t.keys = keyspace.KeysBeside(l)
-	if c.store.Sharded() {
+	if d.caller.Store.Sharded() {
 		t.shard = t.keys.ShardSuffix()
 	}
 	t.channel = keyspace.WakeChannel(t.client, t.shard)
@@ -49,7 +50,7 @@ func (t *trial) facts() []string {
 const trialTTL = time.Minute
 
 func (t *trial) id() string {
-	return keyspace.NewID(t.client+".", t.c.random, keyspace.Tail(trialTTL, t.c.options.Owner))
+	return keyspace.NewID(t.client+".", t.d.random, keyspace.Tail(trialTTL, keyspace.CleanOwner(t.d.options.Owner)))
 }
 
 func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
@@ -60,7 +61,7 @@ func (t *trial) eval(ctx context.Context, s *driver.Script, args ...string) ([]s
 	if s == script.Renew {
 		keys = t.keys.ToRenew()
 	}
-	reply, err := t.c.calls.Run(ctx, t.c.options.patience(), driver.Call{Script: s, Keys: keys, Args: args})
+	reply, err := t.d.caller.Run(ctx, t.d.timeout(), driver.Call{Script: s, Keys: keys, Args: args})
 	if said, ok := wire.AsServerError(err); ok {
 		err = wire.Explain(said, t.keys.Lock())
 	} else {
@@ -105,7 +106,7 @@ func steps(all ...func() error) error {
 }
 
 // lock takes, keeps and gives back a free name.
-func (t *trial) lock(ctx context.Context) Check {
+func (t *trial) lock(ctx context.Context) Result {
 	id, again := t.id(), t.id()
 	err := steps(
 		func() error { return t.step(ctx, "granted", script.Lock, id, "1", "try", "0", t.shard) },
@@ -119,12 +120,12 @@ func (t *trial) lock(ctx context.Context) Check {
 	if err != nil {
 		return broken("lock", err)
 	}
-	return Check{Name: "lock", State: CheckOK, Finding: "locked, renewed and released a name"}
+	return Result{Name: "lock", State: OK, Finding: "locked, renewed and released a name"}
 }
 
 // wait stands in line, is told of the release, and gives a place up.
-func (t *trial) wait(ctx context.Context) Check {
-	failed := func(err error) Check {
+func (t *trial) wait(ctx context.Context) Result {
+	failed := func(err error) Result {
 		check := broken("wait", err)
 		check.Consequence = "callers cannot wait for a held name"
 		return check
@@ -156,40 +157,40 @@ func (t *trial) wait(ctx context.Context) Check {
 	case err != nil:
 		return failed(err)
 	case t.refused != "":
-		return Check{
-			Name: "wait", State: CheckWarn, Finding: "the server refuses to publish: " + t.refused,
+		return Result{
+			Name: "wait", State: Warn, Finding: "the server refuses to publish: " + t.refused,
 			Consequence: "waiters poll several times a second instead of being notified",
 			Fix:         "grant +publish, in a Cluster +spublish, and the channels &" + keyspace.Channels,
 		}
 	case !recalled || !granted:
-		return Check{
-			Name: "wait", State: CheckFail, Finding: "a published message did not arrive",
+		return Result{
+			Name: "wait", State: Fail, Finding: "a published message did not arrive",
 			Consequence: "a waiter gets a name seconds after its release, or when the holder's ttl ends",
 			Fix:         "look for a proxy that drops messages, or a time-out for idle connections",
 		}
-	case t.c.store.Sharded() && !t.letsGo(ctx, sub):
-		return Check{
-			Name: "wait", State: CheckWarn, Finding: "the server refuses to unsubscribe: the right +sunsubscribe is missing",
+	case t.d.caller.Store.Sharded() && !t.letsGo(ctx, sub):
+		return Result{
+			Name: "wait", State: Warn, Finding: "the server refuses to unsubscribe: the right +sunsubscribe is missing",
 			Consequence: "each name with waiters has its own connection",
 			Fix:         "grant +sunsubscribe",
 		}
 	}
-	return Check{Name: "wait", State: CheckOK, Finding: "joined the queue, was notified of the release, left the queue"}
+	return Result{Name: "wait", State: OK, Finding: "joined the queue, was notified of the release, left the queue"}
 }
 
 // letsGo reports whether a channel can be given up without the connection, which its
 // subscription shares with others of a Cluster.
 func (t *trial) letsGo(ctx context.Context, beside driver.Subscription) bool {
 	other := t.channel + ":2"
-	sub, err := t.c.subscribe(ctx, other, func(string) {})
+	sub, err := call.Subscribe(ctx, t.d.caller.Store, other, func(string) {})
 	if err != nil {
 		return true // the other subscription would have failed, too
 	}
 	sub.Close()
-	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
+	ctx, cancel := context.WithTimeout(ctx, t.d.timeout())
 	defer cancel()
 	for { // until the server has heard of it
-		reply, err := t.c.calls.Run(ctx, t.c.options.patience(), driver.Call{Script: listeners, Keys: []string{t.keys.Lock()}, Args: []string{other}})
+		reply, err := t.d.caller.Run(ctx, t.d.timeout(), driver.Call{Script: listeners, Keys: []string{t.keys.Lock()}, Args: []string{other}})
 		if err != nil || len(reply) == 1 && reply[0] == "0" {
 			break
 		}
@@ -211,7 +212,7 @@ func (t *trial) hears(ctx context.Context, kind, id string) bool {
 	if t.refused != "" {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
+	ctx, cancel := context.WithTimeout(ctx, t.d.timeout())
 	defer cancel()
 	for {
 		select {
@@ -227,7 +228,7 @@ func (t *trial) hears(ctx context.Context, kind, id string) bool {
 
 // subscribe keeps what is pushed, as far as there is room.
 func (t *trial) subscribe(ctx context.Context) (driver.Subscription, error) {
-	sub, err := t.c.subscribe(ctx, t.channel, func(payload string) {
+	sub, err := call.Subscribe(ctx, t.d.caller.Store, t.channel, func(payload string) {
 		select {
 		case t.pushed <- payload:
 		default:
@@ -241,7 +242,7 @@ func (t *trial) subscribe(ctx context.Context) (driver.Subscription, error) {
 
 // ping asks whether the subscription is alive, as waiters do every few seconds.
 func (t *trial) ping(ctx context.Context, sub driver.Subscription) error {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- sub.Ping(ctx) }()
@@ -261,33 +262,36 @@ func (t *trial) ping(ctx context.Context, sub driver.Subscription) error {
 }
 
 // list looks for a key, any will do: the first page of a SCAN.
-func (t *trial) list(ctx context.Context) Check {
+func (t *trial) list(ctx context.Context) Result {
 	if t.silent != nil {
 		return broken("list", t.silent)
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.c.options.patience())
+	ctx, cancel := context.WithTimeout(ctx, t.d.timeout())
 	defer cancel()
-	for _, err := range t.c.store.Scan(ctx, "*") {
+	for _, err := range t.d.caller.Store.Scan(ctx, "*") {
 		if err == nil {
 			break
 		}
 		if said, ok := wire.AsServerError(err); ok {
 			err = wire.Explain(said, "")
 		}
-		return Check{
-			Name: "list", State: CheckWarn, Finding: err.Error(),
+		return Result{
+			Name: "list", State: Warn, Finding: err.Error(),
 			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Fix: "grant +scan to this user",
 		}
 	}
-	return Check{Name: "list", State: CheckOK, Finding: "keys can be listed"}
+	return Result{Name: "list", State: OK, Finding: "keys can be listed"}
 }
+
+// pingTimeout bounds the wait for the answer to a ping.
+const pingTimeout = 5 * time.Second
 
 // rounds is how many round trips are measured.
 const rounds = 10
 
 // time measures round trips, and between the two ends of the shortest the
 // server's clock.
-func (t *trial) time(ctx context.Context) []Check {
+func (t *trial) time(ctx context.Context) []Result {
 	var slowest, ahead time.Duration
 	shortest := time.Duration(1<<63 - 1)
 	for range rounds {
@@ -299,7 +303,7 @@ func (t *trial) time(ctx context.Context) []Check {
 			a, err = wire.DecodeAnswer(reply)
 		}
 		if err != nil {
-			return []Check{broken("round trip", err)}
+			return []Result{broken("round trip", err)}
 		}
 		slowest = max(slowest, took)
 		if took < shortest {
@@ -307,7 +311,7 @@ func (t *trial) time(ctx context.Context) []Check {
 			ahead = beyond(time.UnixMicro(a.Server), sent.Round(0), took)
 		}
 	}
-	return []Check{t.c.judgeTime(slowest), judgeClock(ahead)}
+	return []Result{t.d.judgeTime(slowest), judgeClock(ahead)}
 }
 
 // beyond is how far a reading is before the time sent, or after that and took.
@@ -327,9 +331,5 @@ func (t *trial) sweep(ctx context.Context) {
 	if !t.wrote || t.silent != nil {
 		return
 	}
-	if _, err := t.eval(ctx, script.Sweep); err != nil {
-		t.c.mu.Lock()
-		defer t.c.unlock()
-		t.c.warn("holdfast: could not delete the keys of a check; they expire by themselves", "error", err)
-	}
+	_, _ = t.eval(ctx, script.Sweep) // they expire in any case
 }

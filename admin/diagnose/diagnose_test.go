@@ -1,4 +1,4 @@
-package holdfast_test
+package diagnose_test
 
 import (
 	"encoding/json"
@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
 // held is a mutex that a holds, as it looks right after its renewal.
-func held(change func(s *holdfast.State)) *holdfast.State {
-	s := &holdfast.State{
+func held(change func(s *admin.State)) *admin.State {
+	s := &admin.State{
 		Name: "job", Key: "holdfast:job", Kind: holdfast.KindMutex, Token: 1, At: time.Unix(1, 0),
-		Holder: &holdfast.Holder{
+		Holder: &admin.Holder{
 			Owner: "a", Hash: "0123456789", Client: "ca",
 			Remaining: 15 * time.Second, TTL: 15 * time.Second, Held: time.Minute,
 		},
@@ -27,51 +29,51 @@ func held(change func(s *holdfast.State)) *holdfast.State {
 	return s
 }
 
-func waiter(owner string, waited time.Duration, part holdfast.Part) holdfast.Waiter {
-	return holdfast.Waiter{Owner: owner, Client: "c" + owner, Waited: waited, Listening: true, Part: part}
+func waiter(owner string, waited time.Duration, part admin.Part) admin.Waiter {
+	return admin.Waiter{Owner: owner, Client: "c" + owner, Waited: waited, Listening: true, Part: part}
 }
 
 // waitFor puts waiters into the line of s.
-func waitFor(s *holdfast.State, waiters ...holdfast.Waiter) {
+func waitFor(s *admin.State, waiters ...admin.Waiter) {
 	s.Waiters, s.Waiting = waiters, len(waiters)
 }
 
 // reading is an RWMutex that readers hold and a writer waits for.
-func reading(readers int, waited time.Duration) *holdfast.State {
-	return held(func(s *holdfast.State) {
+func reading(readers int, waited time.Duration) *admin.State {
+	return held(func(s *admin.State) {
 		s.Kind, s.Holding = holdfast.KindRWMutex, readers
 		for i := range readers {
-			s.Holders = append(s.Holders, holdfast.Holder{
+			s.Holders = append(s.Holders, admin.Holder{
 				Owner: fmt.Sprintf("r%d", i), Hash: "0123456789", Client: fmt.Sprintf("cr%d", i),
-				Remaining: 15 * time.Second, TTL: 15 * time.Second, Part: holdfast.Part{Reads: true},
+				Remaining: 15 * time.Second, TTL: 15 * time.Second, Part: admin.Part{Reads: true},
 			})
 		}
 		s.Holder = &s.Holders[0]
-		waitFor(s, waiter("w", waited, holdfast.Part{Writes: true}), waiter("r9", time.Second, holdfast.Part{Reads: true}))
+		waitFor(s, waiter("w", waited, admin.Part{Writes: true}), waiter("r9", time.Second, admin.Part{Reads: true}))
 	})
 }
 
 // permits is a semaphore of 4 of which this many are held, and a waiter that wants 2.
-func permits(used int, waited time.Duration) *holdfast.State {
-	return held(func(s *holdfast.State) {
+func permits(used int, waited time.Duration) *admin.State {
+	return held(func(s *admin.State) {
 		s.Kind, s.Size, s.Used, s.Holding = holdfast.KindSemaphore, 4, used, 1
 		s.Holder.Held, s.Holder.Part.Permits = 0, used
-		s.Holders = []holdfast.Holder{*s.Holder}
-		waitFor(s, waiter("b", waited, holdfast.Part{Permits: 2}))
+		s.Holders = []admin.Holder{*s.Holder}
+		waitFor(s, waiter("b", waited, admin.Part{Permits: 2}))
 	})
 }
 
 // usually says that each name is held for d.
-func usually(d time.Duration) *holdfast.DiagnoseOptions {
-	return &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return d, true }}
+func usually(d time.Duration) *diagnose.Options {
+	return &diagnose.Options{Typical: func(string) (time.Duration, bool) { return d, true }}
 }
 
-func remaining(d time.Duration) func(*holdfast.State) {
-	return func(s *holdfast.State) { s.Holder.Remaining = d }
+func remaining(d time.Duration) func(*admin.State) {
+	return func(s *admin.State) { s.Holder.Remaining = d }
 }
 
-func heldFor(d time.Duration) func(*holdfast.State) {
-	return func(s *holdfast.State) { s.Holder.Held = d }
+func heldFor(d time.Duration) func(*admin.State) {
+	return func(s *admin.State) { s.Holder.Held = d }
 }
 
 // Each code has its case, and each threshold both its sides.
@@ -82,45 +84,45 @@ func TestDiagnose(t *testing.T) {
 	)
 	healthy := "held-healthy"
 	for what, test := range map[string]struct {
-		state   *holdfast.State
-		options *holdfast.DiagnoseOptions
+		state   *admin.State
+		options *diagnose.Options
 		want    string // the codes, most serious first
 		says    string // is in the first sentence or action
 	}{
-		"free":         {held(func(s *holdfast.State) { s.Holder = nil }), nil, "", ""},
+		"free":         {held(func(s *admin.State) { s.Holder = nil }), nil, "", ""},
 		"held":         {held(nil), nil, healthy, "held by a for 1m0s, renews on time"},
 		"overdue":      {held(remaining(8 * sec)), nil, healthy, "held by a for 1m0s; it has not renewed for 7s, and 8s is left of its ttl of 15s"},
-		"no label":     {held(func(s *holdfast.State) { s.Holder.Owner = "" }), nil, healthy, "held by a process without a label"},
-		"leads":        {held(func(s *holdfast.State) { s.Term = 7 }), nil, healthy, "led by a for 1m0s"},
+		"no label":     {held(func(s *admin.State) { s.Holder.Owner = "" }), nil, healthy, "held by a process without a label"},
+		"leads":        {held(func(s *admin.State) { s.Term = 7 }), nil, healthy, "led by a for 1m0s"},
 		"since when?":  {held(heldFor(0)), nil, healthy, "held by a, renews on time"},
 		"a least time": {held(remaining(10 * minute)), nil, healthy, "kept for 10m0s more in any case"},
 		"some permits": {permits(3, 0), nil, healthy, "3 of 4 permits are held by a, renewed on time"},
 		"some readers": {reading(2, 0), nil, healthy, "held for reading by r0 and r1, renewed on time"},
 		"many readers": {reading(5, 0), nil, healthy, "by r0, r1 and 3 more,"},
-		"with details": {held(func(s *holdfast.State) { s.Holder.Details = &holdfast.Details{User: "alice", PID: 4121, Host: "web-3"} }), nil, healthy, "held by a (alice, pid 4121 on web-3) for"},
-		"said by label": {held(func(s *holdfast.State) {
+		"with details": {held(func(s *admin.State) { s.Holder.Details = &holdfast.Details{User: "alice", PID: 4121, Host: "web-3"} }), nil, healthy, "held by a (alice, pid 4121 on web-3) for"},
+		"said by label": {held(func(s *admin.State) {
 			s.Holder.Owner, s.Holder.Details = "web-3:4121", &holdfast.Details{User: "alice", PID: 4121, Host: "web-3"}
 		}), nil, healthy, "held by web-3:4121 (alice) for"},
-		"waited for":  {held(func(s *holdfast.State) { waitFor(s, waiter("b", 3*sec, holdfast.Part{})) }), nil, healthy, ""},
+		"waited for":  {held(func(s *admin.State) { waitFor(s, waiter("b", 3*sec, admin.Part{})) }), nil, healthy, ""},
 		"third left":  {held(remaining(5 * sec)), nil, healthy, ""},
 		"less left":   {held(remaining(5*sec - 1)), nil, "renewals-late", "a renews late: 5s is left of its ttl of 15s; a holder that renews on time always has at least 10s"},
 		"tenth left":  {held(remaining(1500 * time.Millisecond)), nil, "renewals-late", "the name is free in 1.5s"},
 		"nearly over": {held(remaining(1499 * time.Millisecond)), nil, "expiring", "a has stopped renewing: 1.5s is left of its ttl of 15s"},
-		"claims it":   {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = sec, sec }), nil, healthy, ""},
-		"claims it late": {held(func(s *holdfast.State) {
+		"claims it":   {held(func(s *admin.State) { s.Holder.Held, s.Holder.Remaining = sec, sec }), nil, healthy, ""},
+		"claims it late": {held(func(s *admin.State) {
 			s.Holder.Held, s.Holder.Remaining = 1400*time.Millisecond, 600*time.Millisecond
 		}), nil, "renewals-late", ""},
-		"claimed it": {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 2*sec, 2*sec }), nil, "renewals-late", ""},
+		"claimed it": {held(func(s *admin.State) { s.Holder.Held, s.Holder.Remaining = 2*sec, 2*sec }), nil, "renewals-late", ""},
 		"may claim":  {permitsLeft(2 * sec), nil, healthy, ""},
 		"may not":    {permitsLeft(2*sec + 1), nil, "renewals-late", ""},
-		"not any more": {func() *holdfast.State {
+		"not any more": {func() *admin.State {
 			s := permitsLeft(2 * sec)
 			s.Token = 2 * s.At.Add(-2*sec).UnixMicro()
 			return s
 		}(), nil, "renewals-late", "2s is left of its ttl of 15s"},
 		"claims nothing": {permitsLeft(100 * time.Millisecond), nil, "expiring", ""},
-		"one of three":   {func() *holdfast.State { s := reading(3, 0); s.Holders[1].Remaining = 3 * sec; return s }(), nil, "renewals-late", "r1 renews late"},
-		"two of three": {func() *holdfast.State {
+		"one of three":   {func() *admin.State { s := reading(3, 0); s.Holders[1].Remaining = 3 * sec; return s }(), nil, "renewals-late", "r1 renews late"},
+		"two of three": {func() *admin.State {
 			s := reading(3, 0)
 			s.Holders[1].Remaining, s.Holders[2].Remaining = 3*sec, 100*time.Millisecond
 			return s
@@ -128,65 +130,65 @@ func TestDiagnose(t *testing.T) {
 
 		"not long":    {held(heldFor(25 * minute)), nil, healthy, ""},
 		"long by ttl": {held(heldFor(25*minute + 1)), nil, "held-long", "held by a for 25m0s, which is more than 100 times its ttl (15s)"},
-		"not an hour": {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute }), nil, healthy, ""},
-		"an hour":     {held(func(s *holdfast.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute+1 }), nil, "held-long", "which is more than an hour"},
-		"not its ttl": {held(func(s *holdfast.State) {
+		"not an hour": {held(func(s *admin.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute }), nil, healthy, ""},
+		"an hour":     {held(func(s *admin.State) { s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = minute, minute, 60*minute+1 }), nil, "held-long", "which is more than an hour"},
+		"not its ttl": {held(func(s *admin.State) {
 			s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*minute, 120*minute, 120*minute
 		}), nil, healthy, ""},
-		"its ttl": {held(func(s *holdfast.State) {
+		"its ttl": {held(func(s *admin.State) {
 			s.Holder.TTL, s.Holder.Remaining, s.Holder.Held = 120*minute, 120*minute, 120*minute+1
 		}), nil, "held-long", "more than its ttl (2h00m)"},
 		"as usual":         {held(heldFor(minute)), usually(20 * sec), healthy, ""},
 		"longer than ever": {held(heldFor(minute + 1)), usually(20 * sec), "held-long", "which is 3 times as long as usual (20s)"},
 		"usually long":     {held(heldFor(600 * minute)), usually(300 * minute), healthy, ""},
-		"leads for long":   {held(func(s *holdfast.State) { s.Term, s.Holder.Held = 7, 6000*minute }), nil, healthy, ""},
-		"no history":       {held(heldFor(26 * minute)), &holdfast.DiagnoseOptions{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
-		"late and long":    {held(func(s *holdfast.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
+		"leads for long":   {held(func(s *admin.State) { s.Term, s.Holder.Held = 7, 6000*minute }), nil, healthy, ""},
+		"no history":       {held(heldFor(26 * minute)), &diagnose.Options{Typical: func(string) (time.Duration, bool) { return sec, false }}, "held-long", "holdfast revoke --tenure 0123456789 --reason TEXT job asks it to stop"},
+		"late and long":    {held(func(s *admin.State) { s.Holder.Held, s.Holder.Remaining = 60*minute, sec }), nil, "expiring held-long", ""},
 
-		"revoked":          {held(func(s *holdfast.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it stops, or for 1s at most"},
-		"rests":            {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "in cool-down after the hold of a, for 1m0s more"},
-		"rests for ever":   {held(func(s *holdfast.State) { s.Holder = &holdfast.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "the name stays locked"},
+		"revoked":          {held(func(s *admin.State) { s.Holder.Revoked, s.Holder.Remaining = "drained", sec }), nil, "revoking", "a was asked to stop (drained); it keeps the name until it stops, or for 1s at most"},
+		"rests":            {held(func(s *admin.State) { s.Holder = &admin.Holder{Owner: "a", Cooldown: true, Remaining: minute} }), nil, "cooldown", "in cool-down after the hold of a, for 1m0s more"},
+		"rests for ever":   {held(func(s *admin.State) { s.Holder = &admin.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "the name stays locked"},
 		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it renews"},
 		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl", "its key, holdfast:job, in Redis"},
 		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a, but the key has no expiry"},
 
-		"free, just waited for": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, waiter("b", 2*sec-1, holdfast.Part{})) }), nil, "", ""},
-		"free, waited for": {held(func(s *holdfast.State) {
+		"free, just waited for": {held(func(s *admin.State) { s.Holder = nil; waitFor(s, waiter("b", 2*sec-1, admin.Part{})) }), nil, "", ""},
+		"free, waited for": {held(func(s *admin.State) {
 			s.Holder = nil
-			waitFor(s, waiter("b", 2*sec, holdfast.Part{}), waiter("d", sec, holdfast.Part{}))
+			waitFor(s, waiter("b", 2*sec, admin.Part{}), waiter("d", sec, admin.Part{}))
 		}), nil, "starving", "b has been at the head of the queue for 2s, although it could have the name; 1 more wait behind it"},
-		"free, its waiter dead": {held(func(s *holdfast.State) { s.Holder = nil; waitFor(s, holdfast.Waiter{Owner: "b", Waited: minute}) }), nil, "", ""},
+		"free, its waiter dead": {held(func(s *admin.State) { s.Holder = nil; waitFor(s, admin.Waiter{Owner: "b", Waited: minute}) }), nil, "", ""},
 		"permits free":          {permits(2, 2*sec), nil, "starving held-healthy", "b has been at the head of the queue"},
 		"too few free":          {permits(3, 2*sec), nil, healthy, ""},
-		"a reader may": {func() *holdfast.State {
+		"a reader may": {func() *admin.State {
 			s := reading(1, minute)
-			s.Waiters[0].Part = holdfast.Part{Reads: true}
+			s.Waiters[0].Part = admin.Part{Reads: true}
 			return s
 		}(), nil, "starving held-healthy", ""},
-		"long line":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute, holdfast.Part{})) }), nil, healthy, ""},
-		"overtaken":          {held(func(s *holdfast.State) { waitFor(s, waiter("b", 20*minute+10*sec, holdfast.Part{})) }), nil, "starving held-healthy", "b, at the head of the queue, has waited for 20m10s, although a has held the name for only 1m0s"},
-		"not overtaken: ttl": {held(func(s *holdfast.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*minute, holdfast.Part{})) }), nil, healthy, ""},
-		"overtaken: ttl": {held(func(s *holdfast.State) {
+		"long line":          {held(func(s *admin.State) { waitFor(s, waiter("b", 20*minute, admin.Part{})) }), nil, healthy, ""},
+		"overtaken":          {held(func(s *admin.State) { waitFor(s, waiter("b", 20*minute+10*sec, admin.Part{})) }), nil, "starving held-healthy", "b, at the head of the queue, has waited for 20m10s, although a has held the name for only 1m0s"},
+		"not overtaken: ttl": {held(func(s *admin.State) { s.Holder.Held = sec; waitFor(s, waiter("b", 5*minute, admin.Part{})) }), nil, healthy, ""},
+		"overtaken: ttl": {held(func(s *admin.State) {
 			s.Holder.Held = 10 * sec
-			waitFor(s, waiter("b", 5*minute+10*sec, holdfast.Part{}))
+			waitFor(s, waiter("b", 5*minute+10*sec, admin.Part{}))
 		}), nil, "starving held-healthy", ""},
-		"as slow as ever": {held(func(s *holdfast.State) { waitFor(s, waiter("b", 30*minute, holdfast.Part{})) }), usually(5 * minute), healthy, ""},
+		"as slow as ever": {held(func(s *admin.State) { waitFor(s, waiter("b", 30*minute, admin.Part{})) }), usually(5 * minute), healthy, ""},
 
 		"writer waits":   {reading(2, 15*sec), nil, healthy, ""},
 		"writer blocked": {reading(2, 15*sec+1), nil, "readers-block-writer held-healthy", "w, a writer, has waited 15s for r0 and r1 to finish reading; 1 more wait behind it"},
-		"a minute's enough": {func() *holdfast.State {
+		"a minute's enough": {func() *admin.State {
 			s := reading(1, minute+1)
 			s.Holders[0].TTL, s.Holders[0].Remaining = 10*minute, 10*minute
 			return s
 		}(), nil, "readers-block-writer held-healthy", ""},
-		"not a minute": {func() *holdfast.State {
+		"not a minute": {func() *admin.State {
 			s := reading(1, minute)
 			s.Holders[0].TTL, s.Holders[0].Remaining = 10*minute, 10*minute
 			return s
 		}(), nil, healthy, ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			found := test.state.Diagnose(test.options)
+			found := diagnose.State(test.state, test.options)
 			if got := codes(found); got != test.want {
 				t.Fatalf("got %q, want %q: %+v", got, test.want, found)
 			}
@@ -199,20 +201,20 @@ func TestDiagnose(t *testing.T) {
 
 // permitsLeft is a semaphore whose holder has this much left of 15 s, and since when it
 // holds is not known.
-func permitsLeft(d time.Duration) *holdfast.State {
+func permitsLeft(d time.Duration) *admin.State {
 	s := permits(4, 0)
 	s.Holders[0].Remaining = d
 	s.Holder = &s.Holders[0]
 	return s
 }
 
-func foreign(remaining time.Duration) func(*holdfast.State) {
-	return func(s *holdfast.State) {
-		s.Holder = &holdfast.Holder{Hash: "0123456789", Foreign: true, Remaining: remaining}
+func foreign(remaining time.Duration) func(*admin.State) {
+	return func(s *admin.State) {
+		s.Holder = &admin.Holder{Hash: "0123456789", Foreign: true, Remaining: remaining}
 	}
 }
 
-func codes(found []holdfast.Diagnosis) string {
+func codes(found []diagnose.Diagnosis) string {
 	var all []string
 	for _, d := range found {
 		all = append(all, string(d.Code))
@@ -221,21 +223,20 @@ func codes(found []holdfast.Diagnosis) string {
 }
 
 // survey is one of these states, as Client.Survey would have made it.
-func survey(states ...*holdfast.State) *holdfast.Survey {
-	s := &holdfast.Survey{}
+func survey(states ...*admin.State) *diagnose.Report {
+	s := &admin.Survey{}
 	for _, state := range states {
-		s.Names = append(s.Names, holdfast.Surveyed{State: state})
+		s.Names = append(s.Names, admin.Surveyed{State: state})
 	}
-	s.Diagnose(nil)
-	return s
+	return diagnose.Survey(s, nil)
 }
 
 // named is a mutex that one process holds and others wait for.
-func named(name, holder string, waited time.Duration, waiters ...string) *holdfast.State {
-	return held(func(s *holdfast.State) {
+func named(name, holder string, waited time.Duration, waiters ...string) *admin.State {
+	return held(func(s *admin.State) {
 		s.Name, s.Holder.Owner, s.Holder.Client = name, holder, "c"+holder
 		for _, w := range waiters {
-			s.Waiters = append(s.Waiters, waiter(w, waited, holdfast.Part{}))
+			s.Waiters = append(s.Waiters, waiter(w, waited, admin.Part{}))
 		}
 		s.Waiting = len(waiters)
 	})
@@ -243,13 +244,13 @@ func named(name, holder string, waited time.Duration, waiters ...string) *holdfa
 
 // shared is a semaphore of which each of some processes holds a permit, and none is
 // free.
-func shared(name string, waiter1 string, holders ...string) *holdfast.State {
+func shared(name string, waiter1 string, holders ...string) *admin.State {
 	s := named(name, "", time.Minute, waiter1)
 	s.Kind, s.Size, s.Used, s.Holding = holdfast.KindSemaphore, len(holders), len(holders), len(holders)
 	s.Waiters[0].Part.Permits = 1
 	for _, h := range holders {
-		s.Holders = append(s.Holders, holdfast.Holder{
-			Owner: h, Client: "c" + h, Remaining: 15 * time.Second, TTL: 15 * time.Second, Part: holdfast.Part{Permits: 1},
+		s.Holders = append(s.Holders, admin.Holder{
+			Owner: h, Client: "c" + h, Remaining: 15 * time.Second, TTL: 15 * time.Second, Part: admin.Part{Permits: 1},
 		})
 	}
 	s.Holder = &s.Holders[0]
@@ -257,10 +258,10 @@ func shared(name string, waiter1 string, holders ...string) *holdfast.State {
 }
 
 // reader makes a mutex an RWMutex that is read, and its first waiter a writer.
-func reader(s *holdfast.State) *holdfast.State {
+func reader(s *admin.State) *admin.State {
 	s.Kind, s.Holding = holdfast.KindRWMutex, 1
 	s.Holder.Part.Reads = true
-	s.Holders = []holdfast.Holder{*s.Holder}
+	s.Holders = []admin.Holder{*s.Holder}
 	s.Holder = &s.Holders[0]
 	s.Waiters[0].Part.Writes = true
 	for i := range s.Waiters[1:] {
@@ -273,64 +274,64 @@ func reader(s *holdfast.State) *holdfast.State {
 // same words; who will get on, and who only waits for a circle, is in none.
 func TestDiagnoseDeadlock(t *testing.T) {
 	for what, test := range map[string]struct {
-		states []*holdfast.State
+		states []*admin.State
 		in     string // names in a circle
 		says   string
 	}{
 		"two": {
-			[]*holdfast.State{named("x", "a", 2*time.Second, "b"), named("y", "b", 2*time.Second, "a")},
+			[]*admin.State{named("x", "a", 2*time.Second, "b"), named("y", "b", 2*time.Second, "a")},
 			"x y", "a holds x and waits for y; b holds y and waits for x",
 		},
 		"for a moment": {
-			[]*holdfast.State{named("x", "a", 2*time.Second-1, "b"), named("y", "b", time.Minute, "a")}, "", "",
+			[]*admin.State{named("x", "a", 2*time.Second-1, "b"), named("y", "b", time.Minute, "a")}, "", "",
 		},
 		"three, and one that waits for them": {
-			[]*holdfast.State{
+			[]*admin.State{
 				named("w", "d", time.Minute, "e"), named("x", "a", time.Minute, "b", "d"),
 				named("y", "b", time.Minute, "c"), named("z", "c", time.Minute, "a"),
 			},
 			"x y z", "a holds x and waits for z; c holds z and waits for y; b holds y and waits for x",
 		},
 		"a chain": {
-			[]*holdfast.State{named("x", "a", time.Minute, "b"), named("y", "b", time.Minute, "c"), named("z", "c", time.Minute, "d")}, "", "",
+			[]*admin.State{named("x", "a", time.Minute, "b"), named("y", "b", time.Minute, "c"), named("z", "c", time.Minute, "d")}, "", "",
 		},
 		"two circles": {
-			[]*holdfast.State{
+			[]*admin.State{
 				named("u", "c", time.Minute, "d"), named("v", "d", time.Minute, "c"),
 				named("x", "a", time.Minute, "b"), named("y", "b", time.Minute, "a"),
 			},
 			"u v x y", "c holds u and waits for v",
 		},
 		"another permit comes": {
-			[]*holdfast.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a")}, "", "",
+			[]*admin.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a")}, "", "",
 		},
 		"no permit comes": {
-			[]*holdfast.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a", "c")},
+			[]*admin.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a", "c")},
 			"x y", "a holds x and waits for y; b holds y and waits for x",
 		},
 		"a process that wants more": {
-			[]*holdfast.State{shared("x", "a", "a", "b"), shared("y", "b", "b", "a")}, "", "",
+			[]*admin.State{shared("x", "a", "a", "b"), shared("y", "b", "b", "a")}, "", "",
 		},
 		"a reader behind a writer": { // b reads nothing; it stands behind w, who waits for a
-			[]*holdfast.State{reader(named("x", "a", time.Minute, "w", "b")), named("y", "b", time.Minute, "a")},
+			[]*admin.State{reader(named("x", "a", time.Minute, "w", "b")), named("y", "b", time.Minute, "a")},
 			"x y", "a holds x and waits for y; b holds y and waits for x",
 		},
 		"readers": { // and nobody is between them
-			[]*holdfast.State{
-				func() *holdfast.State {
+			[]*admin.State{
+				func() *admin.State {
 					s := reader(named("x", "a", time.Minute, "b"))
-					s.Waiters[0].Part = holdfast.Part{Reads: true}
+					s.Waiters[0].Part = admin.Part{Reads: true}
 					return s
 				}(),
 				named("y", "b", time.Minute, "a"),
 			}, "", "",
 		},
 		"it rests": {
-			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State { s := named("y", "b", time.Minute, "a"); s.Holder.Cooldown = true; return s }()}, "", "",
+			[]*admin.State{named("x", "a", time.Minute, "b"), func() *admin.State { s := named("y", "b", time.Minute, "a"); s.Holder.Cooldown = true; return s }()}, "", "",
 		},
 		"a permit comes, in the end": { // c waits for d0, who waits for d1, and so on to one who waits for nothing
-			func() []*holdfast.State {
-				all := []*holdfast.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a"), named("z0", "d0", time.Minute, "c")}
+			func() []*admin.State {
+				all := []*admin.State{shared("x", "b", "a", "c"), named("y", "b", time.Minute, "a"), named("z0", "d0", time.Minute, "c")}
 				for i := range 9 {
 					all = append(all, named(fmt.Sprint("z", i+1), fmt.Sprint("d", i+1), time.Minute, fmt.Sprint("d", i)))
 				}
@@ -338,14 +339,14 @@ func TestDiagnoseDeadlock(t *testing.T) {
 			}(), "", "",
 		},
 		"who waits is dead, and another lives": {
-			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State {
+			[]*admin.State{named("x", "a", time.Minute, "b"), func() *admin.State {
 				s := named("y", "b", time.Minute, "a", "d")
 				s.Waiters[0].Listening = false
 				return s
 			}()}, "", "",
 		},
 		"who waits is dead": {
-			[]*holdfast.State{named("x", "a", time.Minute, "b"), func() *holdfast.State {
+			[]*admin.State{named("x", "a", time.Minute, "b"), func() *admin.State {
 				s := named("y", "b", time.Minute, "a")
 				s.Waiters[0].Listening = false
 				return s
@@ -356,7 +357,7 @@ func TestDiagnoseDeadlock(t *testing.T) {
 			s := survey(test.states...)
 			var in []string
 			for _, n := range s.Names {
-				if d := n.Problem(); d != nil && d.Code == holdfast.CodePossibleDeadlock {
+				if d := n.Problem(); d != nil && d.Code == diagnose.PossibleDeadlock {
 					in = append(in, n.Name)
 					if n.Name == "u" || test.says != "" && n.Name == "x" && !slices.Contains(in, "u") {
 						if !strings.Contains(d.Sentence, test.says) || !strings.Contains(d.Action, "breaks the circle") && !strings.Contains(d.Action, "To break the circle") {
@@ -368,7 +369,7 @@ func TestDiagnoseDeadlock(t *testing.T) {
 			if got := strings.Join(in, " "); got != test.in {
 				t.Errorf("in a circle: got %q, want %q", got, test.in)
 			}
-			if got := s.Counts.Codes[holdfast.CodePossibleDeadlock]; got != len(in) {
+			if got := s.Counts.Codes[diagnose.PossibleDeadlock]; got != len(in) {
 				t.Errorf("counted %d, want %d", got, len(in))
 			}
 		})
@@ -377,14 +378,13 @@ func TestDiagnoseDeadlock(t *testing.T) {
 
 // A survey counts, and a name that could not be looked at is trouble.
 func TestSurveyCounts(t *testing.T) {
-	s := &holdfast.Survey{Names: []holdfast.Surveyed{
+	s := diagnose.Survey(&admin.Survey{Names: []admin.Surveyed{
 		{State: named("a", "a", time.Second, "b", "c")},
-		{State: held(func(s *holdfast.State) { s.Holder.Cooldown = true })},
-		{State: held(func(s *holdfast.State) { s.Holder = nil })},
+		{State: held(func(s *admin.State) { s.Holder.Cooldown = true })},
+		{State: held(func(s *admin.State) { s.Holder = nil })},
 		{State: held(foreign(-1))},
-		{State: &holdfast.State{Name: "z"}, Err: errors.New("holdfast: z: NOPERM")},
-	}}
-	s.Diagnose(nil)
+		{State: &admin.State{Name: "z"}, Err: errors.New("holdfast: z: NOPERM")},
+	}}, nil)
 	got, err := json.Marshal(s.Counts)
 	if err != nil {
 		t.Fatal(err)
@@ -393,7 +393,7 @@ func TestSurveyCounts(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if d := s.Names[4].Problem(); d == nil || d.Code != holdfast.CodeStoreError || d.Sentence != "it cannot be inspected: z: NOPERM" {
+	if d := s.Names[4].Problem(); d == nil || d.Code != diagnose.StoreError || d.Sentence != "it cannot be inspected: z: NOPERM" {
 		t.Errorf("got %+v, want trouble with the store", d)
 	}
 }
@@ -409,8 +409,8 @@ func TestDiagnoseQuotes(t *testing.T) {
 		"-x":         "TEXT -- '-x' ",
 		"~root":      "TEXT '~root' ",
 	} {
-		s := held(func(s *holdfast.State) { s.Name, s.Holder.Held = name, 2*time.Hour })
-		found := s.Diagnose(nil)
+		s := held(func(s *admin.State) { s.Name, s.Holder.Held = name, 2*time.Hour })
+		found := diagnose.State(s, nil)
 		if len(found) != 1 || !strings.Contains(found[0].Action, want) {
 			t.Errorf("%q: got %+v, want %q", name, found, want)
 		}
@@ -420,13 +420,13 @@ func TestDiagnoseQuotes(t *testing.T) {
 // The codes are those of the documentation, problems first.
 func TestCodes(t *testing.T) {
 	problems := true
-	for _, code := range holdfast.Codes() {
+	for _, code := range diagnose.Codes() {
 		if code.Problem() && !problems {
 			t.Errorf("%s is a problem, and stands behind one that is none", code)
 		}
 		problems = code.Problem()
 	}
-	if problems || holdfast.Code("else").Problem() {
+	if problems || diagnose.Code("else").Problem() {
 		t.Error("all are problems, want some that are none")
 	}
 }

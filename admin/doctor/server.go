@@ -1,6 +1,7 @@
-package holdfast
+package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 // judgeServer says what kind of server it is, and whether it takes writes.
-func judgeServer(s server) Check {
+func judgeServer(s server) Result {
 	version, role := s.info["redis_version"], s.info["role"]
 	if version == "" && role == "" {
 		return unsaid("server", "its version and role")
@@ -19,12 +20,12 @@ func judgeServer(s server) Check {
 	if v := s.info["valkey_version"]; v != "" {
 		product, version = "valkey ", v
 	}
-	check := Check{Name: "server", State: CheckOK, Finding: product + version}
+	check := Result{Name: "server", State: OK, Finding: product + version}
 	if role != "" {
 		check.Finding += ", " + role
 	}
 	if role == "slave" {
-		check.State = CheckFail
+		check.State = Fail
 		check.Finding = product + version + ", a replica"
 		check.Consequence = "a replica grants no locks; a writable replica loses them"
 		check.Fix = "use the address of the master, or of Sentinels (sentinel://)"
@@ -33,20 +34,20 @@ func judgeServer(s server) Check {
 }
 
 // judgeRights says which commands the server would refuse.
-func (c *core) judgeRights(s server) Check {
-	check := Check{Name: "rights", State: CheckOK, Finding: "all required rights"}
+func judgeRights(s server) Result {
+	check := Result{Name: "rights", State: OK, Finding: "all required rights"}
 	switch {
 	case !s.rights:
-		check.State = CheckUnknown
+		check.State = Unknown
 		check.Finding = "this server cannot list the user's rights: only the commands tried here are known"
 	case len(s.lacking) > 0:
-		check.State = CheckWarn
+		check.State = Warn
 		check.Finding = "missing: " + lackingRights(s.lacking)
 		check.Consequence = "without scan names cannot be listed, without publish waiters poll several times a second"
 		check.Fix = "grant the missing rights with ACL SETUSER"
 		for _, command := range s.lacking {
 			if command != "scan" && !strings.HasSuffix(command, "publish") {
-				check.State = CheckFail
+				check.State = Fail
 				check.Consequence = "calls that need these rights fail"
 			}
 		}
@@ -72,26 +73,26 @@ func lackingRights(commands []string) string {
 
 // judgeMemory looks for eviction: every key of ours has an expiry, and most will
 // not be looked at for a while, so they go first.
-func judgeMemory(s server) Check {
+func judgeMemory(s server) Result {
 	policy, limit := s.info["maxmemory_policy"], number(s.info["maxmemory"])
 	if policy == "" {
 		return unsaid("memory", "its maxmemory-policy")
 	}
-	check := Check{Name: "memory", State: CheckOK, Finding: "maxmemory-policy " + policy}
+	check := Result{Name: "memory", State: OK, Finding: "maxmemory-policy " + policy}
 	const mend = "CONFIG SET maxmemory-policy noeviction, and set it in the configuration file; use another server for a cache"
 	switch used := number(s.info["used_memory"]); {
 	case policy != "noeviction" && limit > 0:
-		check.State = CheckFail
+		check.State = Fail
 		check.Finding += fmt.Sprintf(", maxmemory %d MiB", limit>>20)
 		check.Consequence = "when memory is full the server deletes held locks and fencing tokens: two holders at a time, until the first one renews"
 		check.Fix = mend
 	case policy != "noeviction":
-		check.State = CheckWarn
+		check.State = Warn
 		check.Finding += ", no maxmemory yet"
 		check.Consequence = "if a maxmemory is set later, the server deletes held locks when memory is full"
 		check.Fix = mend
 	case limit > 0 && used > limit/10*9:
-		check.State = CheckWarn
+		check.State = Warn
 		check.Finding += ", " + usedOf(used, limit) + " used"
 		check.Consequence = "when memory is full, held names can be renewed and released, but no new lock is granted (OOM)"
 		check.Fix = "raise maxmemory, or delete keys"
@@ -110,25 +111,25 @@ func usedOf(used, limit int64) string {
 }
 
 // judgePersistence says what a restart forgets.
-func judgePersistence(s server) Check {
+func judgePersistence(s server) Result {
 	aof, ok := s.info["aof_enabled"]
 	if !ok {
 		return unsaid("persistence", "whether it keeps its data")
 	}
-	check := Check{Name: "persistence", State: CheckOK, Finding: "append-only file", Consequence: "a crash of the server's machine loses the writes that were not synced, with appendfsync everysec the last second"}
+	check := Result{Name: "persistence", State: OK, Finding: "append-only file", Consequence: "a crash of the server's machine loses the writes that were not synced, with appendfsync everysec the last second"}
 	switch {
 	case aof == "1" && s.info["aof_last_write_status"] == "err":
-		check.State = CheckFail
+		check.State = Fail
 		check.Finding = "the append-only file cannot be written"
 		check.Consequence = "the server refuses writes (MISCONF): no name can be locked or renewed"
 		check.Fix = "read the server's log; most often the disk is full"
 	case s.info["rdb_last_bgsave_status"] == "err":
-		check.State = CheckWarn
+		check.State = Warn
 		check.Finding = "the last snapshot failed"
 		check.Consequence = "with stop-writes-on-bgsave-error, the default, the server refuses writes (MISCONF)"
 		check.Fix = "read the server's log; most often disk or memory is full"
 	case aof != "1":
-		check.State = CheckWarn
+		check.State = Warn
 		check.Finding = "no append-only file"
 		check.Consequence = "a restart loses all locks: two holders at a time, until the first one renews. Tokens keep rising"
 		check.Fix = "set appendonly yes; or do not restart the server within a TTL, and let resources check the fencing token"
@@ -140,13 +141,13 @@ func judgePersistence(s server) Check {
 }
 
 // judgeReplicas says what a failover forgets.
-func judgeReplicas(s server) Check {
+func judgeReplicas(s server) Result {
 	text, ok := s.info["connected_slaves"]
 	if !ok {
 		return unsaid("replicas", "whether it has replicas")
 	}
 	n := number(text)
-	check := Check{Name: "replicas", State: CheckOK, Finding: fmt.Sprintf("%d connected", n), Consequence: "a failover loses the writes that no replica has yet, the last milliseconds: two holders at a time, until the first one renews"}
+	check := Result{Name: "replicas", State: OK, Finding: fmt.Sprintf("%d connected", n), Consequence: "a failover loses the writes that no replica has yet, the last milliseconds: two holders at a time, until the first one renews"}
 	if n == 0 {
 		check.Finding, check.Consequence = "none", "while this server is down no name can be locked"
 		return check
@@ -155,8 +156,8 @@ func judgeReplicas(s server) Check {
 		replica := strings.ReplaceAll(s.info["slave"+strconv.FormatInt(i, 10)], ",", "\n")
 		about := fields(strings.ReplaceAll(replica, "=", ":"))
 		if about["state"] != "online" || number(about["lag"]) > 10 {
-			check.State = CheckWarn
-			check.Finding = fmt.Sprintf("%d connected, one is %s and %s s behind", n, given(about["state"], "not known"), given(about["lag"], "?"))
+			check.State = Warn
+			check.Finding = fmt.Sprintf("%d connected, one is %s and %s s behind", n, cmp.Or(about["state"], "not known"), cmp.Or(about["lag"], "?"))
 			check.Consequence = "a failover to that replica loses the newest grants"
 			check.Fix = "read the replica's log, and check the network between the two"
 		}
@@ -165,11 +166,11 @@ func judgeReplicas(s server) Check {
 }
 
 // judgeCluster says whether every name has a master.
-func (c *core) judgeCluster(s server) Check {
-	check := Check{Name: "cluster", State: CheckOK, Finding: "not a Cluster"}
-	if !c.store.Sharded() {
+func judgeCluster(s server, sharded bool) Result {
+	check := Result{Name: "cluster", State: OK, Finding: "not a Cluster"}
+	if !sharded {
 		if s.info["cluster_enabled"] == "1" {
-			check.State = CheckFail
+			check.State = Fail
 			check.Finding = "the server is part of a Cluster, but the client is one for a single server"
 			check.Consequence = "names in the slots of other masters fail (MOVED)"
 			check.Fix = "use a cluster client: the drivers make one from cluster://host:port"
@@ -178,11 +179,11 @@ func (c *core) judgeCluster(s server) Check {
 	}
 	state, covered := s.cluster["cluster_state"], s.cluster["cluster_slots_ok"]
 	if state == "" {
-		return Check{Name: "cluster", State: CheckUnknown, Finding: "the server does not show which slots are served", Fix: "check once as a user with +cluster|info"}
+		return Result{Name: "cluster", State: Unknown, Finding: "the server does not show which slots are served", Fix: "check once as a user with +cluster|info"}
 	}
 	check.Finding = fmt.Sprintf("state %s, %s of 16384 slots served", state, covered)
 	if state != "ok" || covered != "16384" {
-		check.State = CheckFail
+		check.State = Fail
 		check.Consequence = "names in the other slots cannot be locked (CLUSTERDOWN)"
 		check.Fix = "bring the missing masters back, or run redis-cli --cluster fix"
 	}
@@ -192,11 +193,4 @@ func (c *core) judgeCluster(s server) Check {
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
-}
-
-func given(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }

@@ -1,18 +1,24 @@
-package holdfast
+package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
+// subject is a state under diagnosis. Its methods write the diagnoses.
+type subject struct{ *admin.State }
+
 // aboutHolders says how those who hold a name do: ours, with an expiry.
-func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
+func (s subject) aboutHolders(o *Options) (found []Diagnosis) {
 	h := s.Holder
 	if h.Revoked != "" {
 		found = append(found, Diagnosis{
-			CodeRevoking,
+			Revoking,
 			fmt.Sprintf("%s was asked to stop (%s); it keeps the name until it stops, or for %s at most", h.Describe(), h.Revoked, rough(h.Remaining)),
 			fmt.Sprintf("wait; 'holdfast steal %s' takes the name at once, but then two holders may work at a time", s.tenureFlags()),
 		})
@@ -23,15 +29,15 @@ func (s *State) aboutHolders(o *DiagnoseOptions) (found []Diagnosis) {
 		found = append(found, *long)
 	}
 	if len(found) == 0 {
-		found = append(found, Diagnosis{CodeHeldHealthy, s.healthy(), ""})
+		found = append(found, Diagnosis{HeldHealthy, s.healthy(), ""})
 	}
 	return found
 }
 
 // healthy says who holds a name and renews.
-func (s *State) healthy() string {
+func (s subject) healthy() string {
 	h := s.Holder
-	if s.Kind != KindMutex {
+	if s.Kind != holdfast.KindMutex {
 		text := fmt.Sprintf("%s by %s, renewed on time", s.use(), s.whos())
 		if s.overSize() {
 			text += fmt.Sprintf("; the size is now %d, so no caller gets a permit until %d are returned", s.Size, s.Used-s.Size+1)
@@ -58,14 +64,16 @@ func (s *State) healthy() string {
 }
 
 // overSize reports whether a semaphore was made smaller while more permits were held.
-func (s *State) overSize() bool { return s.Kind == KindSemaphore && s.Used > s.Size && s.Size > 0 }
+func (s subject) overSize() bool {
+	return s.Kind == holdfast.KindSemaphore && s.Used > s.Size && s.Size > 0
+}
 
 // use says how a name of a shared kind is used.
-func (s *State) use() string {
+func (s subject) use() string {
 	switch {
 	case s.overSize():
 		return fmt.Sprintf("%d permits are held", s.Used)
-	case s.Kind == KindSemaphore:
+	case s.Kind == holdfast.KindSemaphore:
 		return fmt.Sprintf("%d of %d permits are held", s.Used, s.Size)
 	case s.Holder.Part.Writes:
 		return "held for writing"
@@ -76,7 +84,7 @@ func (s *State) use() string {
 }
 
 // whos names the holders of a shared kind.
-func (s *State) whos() string {
+func (s subject) whos() string {
 	whos := make([]string, 0, 3)
 	for i := range s.Holders[:min(len(s.Holders), cap(whos))] {
 		whos = append(whos, s.Holders[i].Describe())
@@ -93,7 +101,7 @@ const (
 
 // life is the ttl that a holder was given: until the first renewal of a pushed grant,
 // the claim window.
-func (s *State) life(h *Holder) time.Duration {
+func (s subject) life(h *admin.Holder) time.Duration {
 	w := min(h.TTL, wire.ClaimWindow)
 	if h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
 		return w // it may have had no time to renew
@@ -102,33 +110,30 @@ func (s *State) life(h *Holder) time.Duration {
 }
 
 // lateness is the code of a holder that has not renewed in time; empty: it has.
-func (s *State) lateness(h *Holder) Code {
+func (s subject) lateness(h *admin.Holder) Code {
 	life := s.life(h)
 	switch {
 	case h.TTL == 0 || h.Remaining < 0:
 		return ""
 	case h.Remaining < life/expiringShare:
-		return CodeExpiring
+		return Expiring
 	case h.Remaining < life/lateShare:
-		return CodeRenewalsLate
+		return RenewalsLate
 	}
 	return ""
 }
 
 // grantedWithin reports whether anybody may have got the name so lately: its newest token
 // was reserved with the newest grant, or after it.
-func (s *State) grantedWithin(d time.Duration) bool {
+func (s subject) grantedWithin(d time.Duration) bool {
 	return s.Token == 0 || 2*s.At.UnixMicro()-s.Token < 2*d.Microseconds()
 }
 
 // late finds the holder that is nearest to its end without renewing. They are sorted
 // by that, but for a shorter ttl.
-func (s *State) late() *Diagnosis {
-	holders := s.Holders
-	if len(holders) == 0 {
-		holders = []Holder{*s.Holder}
-	}
-	var worst *Holder
+func (s subject) late() *Diagnosis {
+	holders := holders(s.State)
+	var worst *admin.Holder
 	n := 0
 	for i := range holders {
 		h := &holders[i]
@@ -137,7 +142,7 @@ func (s *State) late() *Diagnosis {
 			continue
 		}
 		n++
-		if worst == nil || code == CodeExpiring && s.lateness(worst) != CodeExpiring {
+		if worst == nil || code == Expiring && s.lateness(worst) != Expiring {
 			worst = h
 		}
 	}
@@ -148,7 +153,7 @@ func (s *State) late() *Diagnosis {
 		worst.Describe(), rough(worst.Remaining), rough(worst.TTL), rough(worst.TTL-worst.TTL/3))
 	action := fmt.Sprintf("check its process: it hangs, or it does not reach Redis (load, network). If it does not renew, the name is free in %s. If its lease was exported, adopt the lease", rough(worst.Remaining))
 	code := s.lateness(worst)
-	if code == CodeExpiring {
+	if code == Expiring {
 		about = fmt.Sprintf("%s has stopped renewing: %s is left of its ttl of %s", worst.Describe(), rough(worst.Remaining), rough(worst.TTL))
 		action = fmt.Sprintf("wait: the name is free in %s. Check its process: only a resource that checks the fencing token refuses its late writes", rough(worst.Remaining))
 	}
@@ -160,7 +165,7 @@ func (s *State) late() *Diagnosis {
 
 // long tells of a mutex that is held for too long. Of the shared kinds it is not known
 // since when they are held.
-func (s *State) long(o *DiagnoseOptions) *Diagnosis {
+func (s subject) long(o *Options) *Diagnosis {
 	h := s.Holder
 	if h.Held <= 0 {
 		return nil
@@ -181,52 +186,146 @@ func (s *State) long(o *DiagnoseOptions) *Diagnosis {
 		return nil
 	}
 	return &Diagnosis{
-		CodeHeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Describe(), rough(h.Held), why),
+		HeldLong, fmt.Sprintf("held by %s for %s, which is %s", h.Describe(), rough(h.Held), why),
 		"check whether its work makes progress; " + s.toStop(),
 	}
 }
 
 // toStop says how a holder is made to stop.
-func (s *State) toStop() string {
-	if h := s.Holder; s.quorum || h.Hash == "" || h.Foreign {
+func (s subject) toStop() string {
+	if h := s.Holder; s.Quorum || h.Hash == "" || h.Foreign {
 		return "to end this hold, stop its process: it cannot be revoked"
 	}
 	return "holdfast revoke " + s.tenureFlags() + " asks it to stop"
 }
 
-func (s *State) tenureFlags() string {
+func (s subject) tenureFlags() string {
 	return fmt.Sprintf("--tenure %s --reason TEXT %s", s.Holder.Hash, shellWord(s.Name))
 }
 
 // keyName is how a key is named to people.
-func (s *State) keyName() string {
+func (s subject) keyName() string {
 	if s.Key == "" {
 		return "its key"
 	}
 	return "its key, " + shellWord(s.Key) + ","
 }
 
-func (s *State) resting() Diagnosis {
+func (s subject) cooldown() Diagnosis {
 	return Diagnosis{
-		CodeCooldown, fmt.Sprintf("in cool-down after the hold of %s, for %s more (MinHold)", given(s.Holder.Owner, "another"), rough(s.Holder.Remaining)),
+		Cooldown, fmt.Sprintf("in cool-down after the hold of %s, for %s more (MinHold)", cmp.Or(s.Holder.Owner, "another"), rough(s.Holder.Remaining)),
 		"wait; to free the name sooner, delete " + s.keyName() + " in Redis: the job may then run twice",
 	}
 }
 
-func (s *State) noTTL() Diagnosis {
+func (s subject) noTTL() Diagnosis {
 	about := fmt.Sprintf("held by %s, but the key has no expiry: if that client is dead, the name stays locked", s.Holder.Describe())
 	if s.Holder.Cooldown {
 		about = "in cool-down, but the key has no expiry: the name stays locked"
 	}
 	return Diagnosis{
-		CodeNoTTL, about,
+		NoTTL, about,
 		"find the program that set " + s.keyName() + " in Redis. If that program is dead, delete the key; Options.RepairOrphans gives such keys an expiry",
 	}
 }
 
-func (s *State) unmanaged() Diagnosis {
+func (s subject) unmanaged() Diagnosis {
 	return Diagnosis{
-		CodeUnmanaged, fmt.Sprintf("held by %s, for %s more unless it renews; its owner and start are unknown", s.Holder.Describe(), rough(s.Holder.Remaining)),
+		Unmanaged, fmt.Sprintf("held by %s, for %s more unless it renews; its owner and start are unknown", s.Holder.Describe(), rough(s.Holder.Remaining)),
 		"wait until it releases the name: holdfast cannot revoke or steal it",
 	}
+}
+
+// toBreak says how to end a circle of which this is a name.
+func (s subject) toBreak() string {
+	if s.Kind != holdfast.KindMutex || s.Quorum {
+		return "To break the circle, stop one of the processes"
+	}
+	return "holdfast revoke " + s.tenureFlags() + " breaks the circle"
+}
+
+const (
+	stuckAfter    = 2 * time.Second // a wait that is shorter may be one of a moment
+	starveFactor  = 10              // times as long as the line would need
+	blockedAtMost = time.Minute
+)
+
+// head is the first waiter that is there, and its place. Those before it are skipped.
+func head(s *admin.State) (w *admin.Waiter, at int) {
+	for i := range s.Waiters {
+		if s.Waiters[i].Listening {
+			return &s.Waiters[i], i
+		}
+	}
+	return nil, 0
+}
+
+// aboutWaiters says what keeps the first in line.
+func (s subject) aboutWaiters(o *Options) (found []Diagnosis) {
+	w, at := head(s.State)
+	if w == nil {
+		return nil
+	}
+	behind := ""
+	if n := s.Waiting - at - 1; n > 0 {
+		behind = fmt.Sprintf("; %d more wait behind it", n)
+	}
+	switch {
+	case s.fits(w) && w.Waited >= stuckAfter:
+		found = append(found, Diagnosis{
+			Starving, fmt.Sprintf("%s has been at the head of the queue for %s, although it could have the name%s", w.Describe(), rough(w.Waited), behind),
+			"check whether its process hangs or has lost its connection; 'holdfast doctor' shows whether messages arrive. The next client that locks the name makes the queue move",
+		})
+	case s.starves(w, o):
+		found = append(found, Diagnosis{
+			Starving, fmt.Sprintf("%s, at the head of the queue, has waited for %s, although %s has held the name for only %s%s", w.Describe(), rough(w.Waited), s.Holder.Describe(), rough(s.Holder.Held), behind),
+			"look for a client of another library that takes this name: such clients ignore the queue",
+		})
+	}
+	if s.blocked(w) {
+		found = append(found, Diagnosis{
+			ReadersBlockWriter, fmt.Sprintf("%s, a writer, has waited %s for %s to finish reading%s", w.Describe(), rough(w.Waited), s.whos(), behind),
+			"find out why the readers take so long, or run this for each reader: holdfast revoke " + s.tenureFlags() + ". Then the writer is next",
+		})
+	}
+	return found
+}
+
+// fits reports whether the first in line could have the name now.
+func (s subject) fits(w *admin.Waiter) bool {
+	h := s.Holder
+	switch {
+	case h == nil:
+		return true
+	case s.Kind == holdfast.KindSemaphore:
+		return s.Size > 0 && w.Part.Permits > 0 && s.Used+w.Part.Permits <= s.Size
+	case s.Kind == holdfast.KindRWMutex:
+		return w.Part.Reads && h.Part.Reads
+	}
+	return false
+}
+
+// starves reports whether the first in line waits for longer than the line explains: ten
+// times what all in it would need if each had the name as long as its holder has had
+// it, its ttl, or its typical time.
+func (s subject) starves(w *admin.Waiter, o *Options) bool {
+	h := s.Holder
+	if h == nil || h.Cooldown || h.Held <= 0 {
+		return false // for how long it is held is not known
+	}
+	typical, _ := o.typical(s.Name)
+	turn := max(h.Held, h.TTL, typical)
+	return w.Waited/starveFactor > time.Duration(s.Waiting+1)*turn
+}
+
+// blocked reports whether readers keep a writer waiting.
+func (s subject) blocked(w *admin.Waiter) bool {
+	if s.Kind != holdfast.KindRWMutex || !w.Part.Writes || s.Holder == nil || !s.Holder.Part.Reads {
+		return false
+	}
+	longest := time.Duration(0)
+	for i := range s.Holders {
+		longest = max(longest, s.Holders[i].TTL)
+	}
+	return w.Waited > min(longest, blockedAtMost)
 }

@@ -1,79 +1,104 @@
-package holdfast
+// Package doctor checks whether a server is fit for locks. It tries all that a Client needs
+// on a name of its own, and reads the settings of the server.
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Check is one finding of [Client.Check].
-type Check struct {
+// Result is one finding of [Check].
+type Result struct {
 	Name        string
-	State       CheckState
+	State       State
 	Finding     string // what the client observed
-	Consequence string // effect on locks; may be empty if State is CheckOK
+	Consequence string // effect on locks; may be empty if State is OK
 	Fix         string // what to do; empty if there is nothing to do
 }
 
-// CheckState is the result of a [Check].
-type CheckState string
+// State is the outcome of a [Result].
+type State string
 
-// The states of a [Check].
+// The states of a [Result].
 const (
-	CheckOK      CheckState = "OK"
-	CheckWarn    CheckState = "WARN"    // locks work, but a problem is likely
-	CheckFail    CheckState = "FAIL"    // locks do not work, or are not safe
-	CheckUnknown CheckState = "unknown" // the server does not give the information
+	OK      State = "OK"
+	Warn    State = "WARN"    // locks work, but a problem is likely
+	Fail    State = "FAIL"    // locks do not work, or are not safe
+	Unknown State = "unknown" // the server does not give the information
 )
+
+// Options are the settings of a Check. The zero value of a field, and nil Options, mean
+// the default of [holdfast.Options].
+type Options struct {
+	Prefix string        // stands before every name
+	TTL    time.Duration // of the locks that will be used
+	Owner  string        // label of the holder while Check locks
+}
 
 // Check tests on a name of its own all that holdfast needs from the server. It also
 // reads the settings of the server. Call it when a program starts, or to find a fault.
 // The name is the prefix and then "check-"; Check deletes it again.
 //
 // Check returns when it is done, when ctx ends, or after one TTL (1 to 15 s) without an
-// answer. It returns failures as findings: an unreachable server or a closed Client is
-// a [CheckFail].
-func (c *Client) Check(ctx context.Context) []Check { return c.check(ctx) }
-
-func (c *core) check(ctx context.Context) []Check {
-	if c.isClosed() {
-		return []Check{{Name: "server", State: CheckFail, Finding: "the client is closed", Consequence: "no name can be locked", Fix: "check with an open Client"}}
-	}
-	if c.quorum != nil {
-		return []Check{{
-			Name: "server", State: CheckUnknown, Finding: "this is the client of a quorum: a check does not cover its nodes",
-			Fix: "check each node with a Client of its own; InspectQuorum and 'holdfast quorum status' show which nodes vote",
-		}}
-	}
-	t := c.newTrial(0)
-	servers, err := c.servers(ctx, t)
+// answer. It returns failures as results: an unreachable server is a [Fail].
+func Check(ctx context.Context, store driver.Store, options *Options) []Result {
+	d := newDoctor(store, options)
+	t := newTrial(d, 0)
+	servers, err := d.servers(ctx, t)
 	if err != nil {
-		return []Check{broken("server", err)}
+		return []Result{broken("server", err)}
 	}
 	defer t.sweep(ctx)
-	checks := []Check{
+	checks := []Result{
 		worst(servers, judgeServer),
-		c.judgeRights(servers[0]),
+		judgeRights(servers[0]),
 		t.lock(ctx),
 		t.wait(ctx),
 		t.list(ctx),
 		worst(servers, judgeMemory),
 		worst(servers, judgePersistence),
 		worst(servers, judgeReplicas),
-		c.judgeCluster(servers[0]),
+		judgeCluster(servers[0], store.Sharded()),
 	}
 	return append(checks, t.time(ctx)...)
 }
 
+// doctor is what all steps of a Check share.
+type doctor struct {
+	caller  *call.Caller
+	options Options
+	random  func() uint64
+}
+
+func newDoctor(store driver.Store, options *Options) *doctor {
+	o := Options{}
+	if options != nil {
+		o = *options
+	}
+	if o.TTL <= 0 {
+		o.TTL = holdfast.DefaultTTL
+	}
+	o.Prefix = keyspace.Prefix(o.Prefix)
+	return &doctor{&call.Caller{Store: store, Life: context.Background()}, o, rand.Uint64}
+}
+
+// timeout is how long one call may take.
+func (d *doctor) timeout() time.Duration { return min(max(d.options.TTL, time.Second), 15*time.Second) }
+
 // broken is a check that ended with an error.
-func broken(name string, err error) Check {
-	check := Check{Name: name, State: CheckFail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
+func broken(name string, err error) Result {
+	check := Result{Name: name, State: Fail, Finding: strings.TrimPrefix(err.Error(), "holdfast: "), Consequence: "no name can be locked"}
 	var strange odd
 	switch said, _ := wire.AsServerError(err); {
 	case strings.HasPrefix(string(said), "OOM"):
@@ -101,22 +126,22 @@ type server struct {
 const mastersSought = 64
 
 // servers asks the server, in a Cluster each master that some keys lead to.
-func (c *core) servers(ctx context.Context, t *trial) ([]server, error) {
+func (d *doctor) servers(ctx context.Context, t *trial) ([]server, error) {
 	first, err := t.eval(ctx, script.Check, t.facts()...)
 	if err != nil {
 		return nil, err
 	}
 	all := []server{decodeServer(first)}
-	if !c.store.Sharded() {
+	if !d.caller.Store.Sharded() {
 		return all, nil
 	}
 	calls := make([]driver.Call, mastersSought)
 	for i := range calls {
-		other := c.newTrial(i + 1)
+		other := newTrial(d, i+1)
 		calls[i] = driver.Call{Script: script.Check, Keys: other.keys[:], Args: other.facts()}
 	}
 	known := map[string]bool{all[0].info["run_id"]: true}
-	for _, result := range c.calls.Many(ctx, c.options.patience(), calls) {
+	for _, result := range d.caller.Many(ctx, d.timeout(), calls) {
 		if result.Err != nil {
 			continue // the coverage says it, and the trial
 		}
@@ -147,11 +172,11 @@ func fields(info string) map[string]string {
 }
 
 // grave orders the states.
-var grave = map[CheckState]int{CheckOK: 0, CheckUnknown: 1, CheckWarn: 2, CheckFail: 3}
+var grave = map[State]int{OK: 0, Unknown: 1, Warn: 2, Fail: 3}
 
 // worst judges each server, and returns what is said of the worst.
-func worst(servers []server, judge func(server) Check) Check {
-	var chosen Check
+func worst(servers []server, judge func(server) Result) Result {
+	var chosen Result
 	for i, s := range servers {
 		check := judge(s)
 		if i > 0 && grave[check.State] <= grave[chosen.State] {
@@ -166,24 +191,24 @@ func worst(servers []server, judge func(server) Check) Check {
 }
 
 // unsaid is a check of something that the server does not tell.
-func unsaid(name, what string) Check {
-	return Check{
-		Name: name, State: CheckUnknown, Finding: "the server does not say " + what,
+func unsaid(name, what string) Result {
+	return Result{
+		Name: name, State: Unknown, Finding: "the server does not say " + what,
 		Fix: "check the server itself, or check once as a user with +info",
 	}
 }
 
 // judgeTime compares round trips with the ttl: what is pushed or renewed has to
 // arrive well before it ends.
-func (c *core) judgeTime(slowest time.Duration) Check {
-	life := min(c.options.TTL, wire.ClaimWindow)
-	check := Check{Name: "round trip", State: CheckOK, Finding: fmt.Sprintf("at most %v; it must stay well below %v", slowest.Round(10*time.Microsecond), life)}
+func (d *doctor) judgeTime(slowest time.Duration) Result {
+	life := min(d.options.TTL, wire.ClaimWindow)
+	check := Result{Name: "round trip", State: OK, Finding: fmt.Sprintf("at most %v; it must stay well below %v", slowest.Round(10*time.Microsecond), life)}
 	switch {
 	case slowest > life/3:
-		check.State = CheckFail
+		check.State = Fail
 		check.Consequence = "a grant arrives shortly before it ends: callers get ErrTooSlow, and leases are lost"
 	case slowest > life/10:
-		check.State = CheckWarn
+		check.State = Warn
 		check.Consequence = "if the delay grows a little, leases are lost"
 	default:
 		return check
@@ -193,8 +218,8 @@ func (c *core) judgeTime(slowest time.Duration) Check {
 }
 
 // judgeClock looks at how far the server's clock is ahead of ours.
-func judgeClock(ahead time.Duration) Check {
-	check := Check{Name: "clock", State: CheckOK, Finding: fmt.Sprintf("the server's clock is within %v of this machine's", max(ahead.Abs().Round(time.Millisecond), time.Millisecond))}
+func judgeClock(ahead time.Duration) Result {
+	check := Result{Name: "clock", State: OK, Finding: fmt.Sprintf("the server's clock is within %v of this machine's", max(ahead.Abs().Round(time.Millisecond), time.Millisecond))}
 	if ahead.Abs() <= time.Second {
 		return check
 	}
@@ -202,7 +227,7 @@ func judgeClock(ahead time.Duration) Check {
 	if ahead < 0 {
 		way = "behind"
 	}
-	check.State = CheckWarn
+	check.State = Warn
 	check.Finding = fmt.Sprintf("the server's clock is %v %s this machine's", ahead.Abs().Round(time.Second/10), way)
 	check.Consequence = "leases do not depend on that, but tokens use the server's clock: if the server loses its data, they keep rising only if its clock was not set back"
 	check.Fix = "correct the wrong clock, slowly, and let NTP keep it"

@@ -1,4 +1,4 @@
-package holdfast
+package quorum
 
 import (
 	"context"
@@ -6,40 +6,43 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/majority"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// ReplaceQuorum changes the members of a quorum and returns its new quorum-id for
+// Replace changes the members of a quorum and returns its new quorum-id for
 // [Options.Quorum], with the epoch one higher.
 //
 // The list from has all current members; an unreachable member has a nil Store. The
 // list to has the members of the new quorum. The addresses in gone are old members that
-// are off and will never return with their data: you answer for that. ReplaceQuorum
+// are off and will never return with their data: you answer for that. Replace
 // does nothing if a member that is to leave neither answers nor is in gone.
 //
 // The old members leave the old quorum first, so no client with the old id can win a
-// name or renew a lease. The new members vote after [MaxQuorumTTL], when the last old
-// lease has ended. After an error the quorum may give no votes: call ReplaceQuorum
+// name or renew a lease. The new members vote after [holdfast.MaxQuorumTTL], when the last old
+// lease has ended. After an error the quorum may give no votes: call Replace
 // again with the same members. A repeated call after success informs the old members
 // that answer, and returns the same id.
 //
 // If from and to are equal, members that have lost their data join again. The id stays
-// the same, and only those members do not vote for [MaxQuorumTTL]. That fails if a
+// the same, and only those members do not vote for [holdfast.MaxQuorumTTL]. That fails if a
 // majority has lost its data.
-func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string) (string, error) {
+func Replace(ctx context.Context, from, to []Member, gone ...string) (string, error) {
 	if err := errors.Join(checkMembers(from), checkMembers(to)); err != nil {
 		return "", err
 	}
-	nodes := InspectQuorum(ctx, from...)
+	nodes := Inspect(ctx, from...)
 	old, err := presentID(nodes, from, to)
 	if err != nil {
 		return "", err
 	}
-	if newQuorumID(old.name, old.epoch, to) == old {
+	if newID(old.Name, old.Epoch, to) == old {
 		return old.String(), rejoin(ctx, old, nodes, to)
 	}
-	next := newQuorumID(old.name, old.epoch+1, to)
-	joining := InspectQuorum(ctx, to...)
+	next := newID(old.Name, old.Epoch+1, to)
+	joining := Inspect(ctx, to...)
 	if err := apart(joining); err != nil {
 		return "", err
 	}
@@ -48,7 +51,7 @@ func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string)
 			return "", fmt.Errorf("holdfast: %s is a node of %s", n.Address, n.Quorum)
 		}
 	}
-	if !slices.ContainsFunc(joining, func(n QuorumNode) bool { return n.Quorum != next.String() || n.Successor != "" }) {
+	if !slices.ContainsFunc(joining, func(n Node) bool { return n.Quorum != next.String() || n.Successor != "" }) {
 		_ = fence(ctx, old, next, from, to, gone) // it was done; an old member that was vouched for may answer now
 		return next.String(), nil
 	}
@@ -58,7 +61,7 @@ func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string)
 	if err := fence(ctx, old, next, from, to, gone); err != nil {
 		return "", err
 	}
-	if err := mark(ctx, to, next.String(), MaxQuorumTTL, "", old.String(), fenced(old, next)); err != nil {
+	if err := mark(ctx, to, next.String(), holdfast.MaxQuorumTTL, "", old.String(), keyspace.Fenced(old, next)); err != nil {
 		return "", fmt.Errorf("%w (no node votes until you repeat this and it succeeds)", err)
 	}
 	return next.String(), nil
@@ -66,52 +69,52 @@ func ReplaceQuorum(ctx context.Context, from, to []QuorumMember, gone ...string)
 
 // presentID is the quorum that those who answer belong to, or belonged to until
 // a replacement began that is to be finished.
-func presentID(nodes []QuorumNode, from, to []QuorumMember) (quorumID, error) {
+func presentID(nodes []Node, from, to []Member) (keyspace.QuorumID, error) {
 	var other error
 	for _, n := range nodes {
 		if n.Err != nil || n.Quorum == "" {
 			continue
 		}
-		id, err := parseQuorumID(n.Quorum)
+		id, err := keyspace.ParseQuorumID(n.Quorum)
 		switch {
 		case err != nil:
-			return quorumID{}, fmt.Errorf("holdfast: %s: %q %w", n.Address, keyspace.Shorten(n.Quorum), err)
-		case id == newQuorumID(id.name, id.epoch, from):
+			return keyspace.QuorumID{}, fmt.Errorf("holdfast: %s: %q %w", n.Address, keyspace.Shorten(n.Quorum), err)
+		case id == newID(id.Name, id.Epoch, from):
 			return id, nil
-		case id == newQuorumID(id.name, id.epoch, to) && id.epoch > 1:
-			return newQuorumID(id.name, id.epoch-1, from), nil
+		case id == newID(id.Name, id.Epoch, to) && id.Epoch > 1:
+			return newID(id.Name, id.Epoch-1, from), nil
 		}
-		other = fmt.Errorf("holdfast: %s is a node of %s, which has other members: name all %d, also those that are off, as for quorum init or replace", n.Address, id, id.size)
+		other = fmt.Errorf("holdfast: %s is a node of %s, which has other members: name all %d, also those that are off, as for quorum init or replace", n.Address, id, id.Size)
 	}
 	if other == nil {
 		other = errors.New("holdfast: no old member that answers belongs to a quorum: 'holdfast quorum init' makes a new one")
 	}
-	return quorumID{}, other
+	return keyspace.QuorumID{}, other
 }
 
 // rejoin marks those again that have lost their marker. A majority must have
 // kept it: what was voted there is still known.
-func rejoin(ctx context.Context, id quorumID, nodes []QuorumNode, members []QuorumMember) error {
-	kept := distinct(len(nodes), func(i int) (string, bool) {
+func rejoin(ctx context.Context, id keyspace.QuorumID, nodes []Node, members []Member) error {
+	kept := majority.Distinct(len(nodes), func(i int) (string, bool) {
 		return nodes[i].Run, nodes[i].Quorum == id.String() && nodes[i].Successor == ""
 	})
-	if need := id.size/2 + 1; kept < need {
+	if need := id.Size/2 + 1; kept < need {
 		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and run 'holdfast quorum init'",
-			kept, id.size, id, need, MaxQuorumTTL, keyspace.Marker)
+			kept, id.Size, id, need, holdfast.MaxQuorumTTL, keyspace.Marker)
 	}
 	if err := apart(nodes); err != nil {
 		return err
 	}
-	return mark(ctx, members, id.String(), MaxQuorumTTL, "")
+	return mark(ctx, members, id.String(), holdfast.MaxQuorumTTL, "")
 }
 
 // unreached is an error where an old member may come back that knows nothing of its
 // successors: with one more that has lost its mark since it would be the old quorum.
 // Who stays a member is marked, or there is none that is new.
-func unreached(nodes []QuorumNode, to []QuorumMember, gone []string) error {
+func unreached(nodes []Node, to []Member, gone []string) error {
 	for _, n := range nodes {
-		stays := slices.ContainsFunc(to, func(m QuorumMember) bool { return m.Address == n.Address })
-		var other *noMember
+		stays := slices.ContainsFunc(to, func(m Member) bool { return m.Address == n.Address })
+		var other *wire.NotMember
 		if n.Err != nil && !errors.As(n.Err, &other) && !stays && !slices.Contains(gone, n.Address) {
 			return fmt.Errorf("holdfast: the old member %s does not answer, so it cannot leave the quorum: if it has left before, or is off and will never return with its data, name it as gone, else wait until it answers: %w", n.Address, n.Err)
 		}
@@ -121,28 +124,28 @@ func unreached(nodes []QuorumNode, to []QuorumMember, gone []string) error {
 
 // fence takes the old members out of the old quorum, a majority at least. One that
 // bears the new id already is out.
-func fence(ctx context.Context, old, next quorumID, from, to []QuorumMember, gone []string) error {
-	nodes := eachMember(from, func(m QuorumMember) QuorumNode {
-		run, err := m.mark(ctx, fenced(old, next), 0, old.String())
-		var other *noMember
-		if errors.As(err, &other) && other.mark == next.String() {
+func fence(ctx context.Context, old, next keyspace.QuorumID, from, to []Member, gone []string) error {
+	nodes := eachMember(from, func(m Member) Node {
+		run, err := m.mark(ctx, keyspace.Fenced(old, next), 0, old.String())
+		var other *wire.NotMember
+		if errors.As(err, &other) && other.Mark == next.String() {
 			err = nil
 		}
-		return QuorumNode{Address: m.Address, Run: run, Err: err}
+		return Node{Address: m.Address, Run: run, Err: err}
 	})
 	var bad []error
 	for _, n := range nodes {
 		bad = append(bad, n.Err)
 	}
-	out := distinct(len(nodes), func(i int) (string, bool) {
+	out := majority.Distinct(len(nodes), func(i int) (string, bool) {
 		n := nodes[i]
 		if n.Err != nil && slices.Contains(gone, n.Address) {
 			return "", true
 		}
 		return n.Run, n.Err == nil
 	})
-	if need := old.size/2 + 1; out < need {
-		return fmt.Errorf("holdfast: only %d of the %d old members could be removed from %s, %d are needed: %w", out, old.size, old, need, errors.Join(bad...))
+	if need := old.Size/2 + 1; out < need {
+		return fmt.Errorf("holdfast: only %d of the %d old members could be removed from %s, %d are needed: %w", out, old.Size, old, need, errors.Join(bad...))
 	}
 	return unreached(nodes, to, gone)
 }

@@ -1,4 +1,7 @@
-package holdfast
+// Package diagnose explains the states that package admin reads. It finds the names that
+// need an operator, and says in plain sentences why, and what to do. It does no I/O: it
+// judges only what it is given.
+package diagnose
 
 import (
 	"cmp"
@@ -7,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/holdfast-go/holdfast/admin"
 )
 
 // Code identifies a diagnosis. Its text is the same in JSON, in metrics and on the
@@ -15,25 +20,25 @@ type Code string
 
 // The codes, most serious first.
 const (
-	CodeStoreError         Code = "store-error"          // the name could not be inspected
-	CodePossibleDeadlock   Code = "possible-deadlock"    // processes have waited for each other in a circle for 2 s or more; found by Survey only
-	CodeNoTTL              Code = "no-ttl"               // the key has no expiry: if its owner is dead the name stays locked
-	CodeStarving           Code = "starving"             // the first waiter waits for a free name, or far longer than it should
-	CodeReadersBlockWriter Code = "readers-block-writer" // readers keep a writer waiting longer than their ttl, or a minute
-	CodeExpiring           Code = "expiring"             // less than a tenth of the ttl remains: the holder has stopped renewing
-	CodeRenewalsLate       Code = "renewals-late"        // less than a third of the ttl remains, half of the normal minimum
-	CodeHeldLong           Code = "held-long"            // held far longer than usual, see DiagnoseOptions.Typical
-	CodeRevoking           Code = "revoking"             // the holder was asked to stop and has not stopped yet
-	CodeUnmanaged          Code = "unmanaged"            // held by a client of another library
-	CodeCooldown           Code = "cooldown"             // in cool-down: not held and not available yet, see Mutex.MinHold
-	CodeHeldHealthy        Code = "held-healthy"         // held, and renewed on time
+	StoreError         Code = "store-error"          // the name could not be inspected
+	PossibleDeadlock   Code = "possible-deadlock"    // processes have waited for each other in a circle for 2 s or more; found by Survey only
+	NoTTL              Code = "no-ttl"               // the key has no expiry: if its owner is dead the name stays locked
+	Starving           Code = "starving"             // the first waiter waits for a free name, or far longer than it should
+	ReadersBlockWriter Code = "readers-block-writer" // readers keep a writer waiting longer than their ttl, or a minute
+	Expiring           Code = "expiring"             // less than a tenth of the ttl remains: the holder has stopped renewing
+	RenewalsLate       Code = "renewals-late"        // less than a third of the ttl remains, half of the normal minimum
+	HeldLong           Code = "held-long"            // held far longer than usual, see [Options.Typical]
+	Revoking           Code = "revoking"             // the holder was asked to stop and has not stopped yet
+	Unmanaged          Code = "unmanaged"            // held by a client of another library
+	Cooldown           Code = "cooldown"             // in cool-down: not held and not available yet, see Mutex.MinHold
+	HeldHealthy        Code = "held-healthy"         // held, and renewed on time
 )
 
 // seriousness is the order of the codes; those before the first that is no problem
 // need somebody's attention.
 var seriousness = []Code{
-	CodeStoreError, CodePossibleDeadlock, CodeNoTTL, CodeStarving, CodeReadersBlockWriter, CodeExpiring, CodeRenewalsLate, CodeHeldLong,
-	CodeRevoking, CodeUnmanaged, CodeCooldown, CodeHeldHealthy,
+	StoreError, PossibleDeadlock, NoTTL, Starving, ReadersBlockWriter, Expiring, RenewalsLate, HeldLong,
+	Revoking, Unmanaged, Cooldown, HeldHealthy,
 }
 
 // Codes returns all codes, most serious first.
@@ -42,7 +47,7 @@ func Codes() []Code { return slices.Clone(seriousness) }
 // Problem reports whether a name with this code needs an operator.
 func (c Code) Problem() bool {
 	at := slices.Index(seriousness, c)
-	return at >= 0 && at < slices.Index(seriousness, CodeRevoking)
+	return at >= 0 && at < slices.Index(seriousness, Revoking)
 }
 
 // Diagnosis is one statement on the state of a name.
@@ -52,9 +57,9 @@ type Diagnosis struct {
 	Action   string `json:"action"`   // what an operator can do, in the same form; empty if nothing is to be done
 }
 
-// DiagnoseOptions are facts for a diagnosis that Redis does not store. Nil means that
+// Options are facts for a diagnosis that Redis does not store. Nil means that
 // none is known.
-type DiagnoseOptions struct {
+type Options struct {
 	// Typical returns how long a name is usually held; ok is false if that is unknown.
 	// Nil means unknown for all names.
 	//
@@ -64,7 +69,7 @@ type DiagnoseOptions struct {
 	Typical func(name string) (typical time.Duration, ok bool)
 }
 
-func (o *DiagnoseOptions) typical(name string) (time.Duration, bool) {
+func (o *Options) typical(name string) (time.Duration, bool) {
 	if o == nil || o.Typical == nil {
 		return 0, false
 	}
@@ -72,10 +77,10 @@ func (o *DiagnoseOptions) typical(name string) (time.Duration, bool) {
 	return typical, ok && typical > 0
 }
 
-// Diagnose returns the diagnoses of the name, most serious first. It does not contact
-// Redis. A free name without waiters has none. Only [Client.Survey] finds processes
-// that wait for each other in a circle.
-func (s *State) Diagnose(o *DiagnoseOptions) []Diagnosis {
+// State returns the diagnoses of a name, most serious first. A free name without waiters
+// has none. Only [Survey] finds processes that wait for each other in a circle.
+func State(state *admin.State, o *Options) []Diagnosis {
+	s := subject{state}
 	found := s.aboutWaiters(o)
 	h := s.Holder
 	if h != nil && h.Remaining < 0 {
@@ -84,7 +89,7 @@ func (s *State) Diagnose(o *DiagnoseOptions) []Diagnosis {
 	switch {
 	case h == nil || h.Cooldown && h.Remaining < 0:
 	case h.Cooldown:
-		found = append(found, s.resting())
+		found = append(found, s.cooldown())
 	case h.Foreign && h.Remaining >= 0:
 		found = append(found, s.unmanaged())
 	case h.Remaining >= 0:
@@ -96,7 +101,16 @@ func (s *State) Diagnose(o *DiagnoseOptions) []Diagnosis {
 	return found
 }
 
-func problemOf(all []Diagnosis) *Diagnosis {
+// Error returns the diagnosis of a name that could not be inspected.
+func Error(err error) Diagnosis {
+	return Diagnosis{
+		StoreError, "it cannot be inspected: " + strings.TrimPrefix(err.Error(), "holdfast: "),
+		"run 'holdfast doctor': it checks the server, the network and the rights of its user",
+	}
+}
+
+// Problem returns the most serious diagnosis that needs an operator, or nil.
+func Problem(all []Diagnosis) *Diagnosis {
 	for i := range all {
 		if all[i].Code.Problem() {
 			return &all[i]
@@ -105,31 +119,12 @@ func problemOf(all []Diagnosis) *Diagnosis {
 	return nil
 }
 
-// Describe returns the label of the holder, and what its [Details] add.
-func (h *Holder) Describe() string {
-	if h.Foreign {
-		return "a client of another library"
+// holders returns all holders that are listed.
+func holders(s *admin.State) []admin.Holder {
+	if len(s.Holders) == 0 && s.Holder != nil {
+		return []admin.Holder{*s.Holder}
 	}
-	return whoIs(h.Owner, h.Details)
-}
-
-// whoIs is "ci-7 (alice, pid 4121 on web-3)", without what the label says already.
-func whoIs(owner string, d *Details) string {
-	owner = given(owner, "a process without a label")
-	if d == nil {
-		return owner
-	}
-	rest := *d
-	if rest.Host != "" && strings.Contains(owner, rest.Host) {
-		rest.Host = ""
-	}
-	if strings.HasSuffix(owner, ":"+itoa(int64(rest.PID))) {
-		rest.PID = 0
-	}
-	if more := rest.String(); more != "" {
-		return owner + " (" + more + ")"
-	}
-	return owner
+	return s.Holders
 }
 
 // each names some of many.

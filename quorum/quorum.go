@@ -1,4 +1,6 @@
-package holdfast
+// Package quorum makes, changes and shows quorums: independent masters on which
+// [holdfast.NewQuorum] locks. docs/quorum.md has the rules.
+package quorum
 
 import (
 	"context"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
@@ -15,16 +18,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// QuorumMember is a master that is or will be a node of a quorum. Address identifies it
+// Member is a master that is or will be a node of a quorum. Address identifies it
 // to people and in later calls, usually as host:port. A nil Store means that the member
 // is unreachable.
-type QuorumMember struct {
+type Member struct {
 	Address string
 	Store   driver.Store
 }
 
-// QuorumNode is the state of one member of a quorum.
-type QuorumNode struct {
+// Node is the state of one member of a quorum.
+type Node struct {
 	Address    string
 	Err        error         // the member did not answer or cannot be a node
 	Run        string        // identifies the run of the server process
@@ -36,11 +39,11 @@ type QuorumNode struct {
 	VotesIn    time.Duration // time until it votes; 0 if it votes now
 }
 
-// InspectQuorum asks each member in parallel for its state and changes nothing. ctx
+// Inspect asks each member in parallel for its state and changes nothing. ctx
 // bounds the wait for members that do not answer.
-func InspectQuorum(ctx context.Context, members ...QuorumMember) []QuorumNode {
-	return eachMember(members, func(m QuorumMember) QuorumNode {
-		node := QuorumNode{Address: m.Address}
+func Inspect(ctx context.Context, members ...Member) []Node {
+	return eachMember(members, func(m Member) Node {
+		node := Node{Address: m.Address}
 		reply, err := m.eval(ctx, script.QuorumInspect)
 		if err == nil {
 			err = node.read(reply)
@@ -50,7 +53,7 @@ func InspectQuorum(ctx context.Context, members ...QuorumMember) []QuorumNode {
 	})
 }
 
-func eachMember[T any](members []QuorumMember, do func(QuorumMember) T) []T {
+func eachMember[T any](members []Member, do func(Member) T) []T {
 	results := make([]T, len(members))
 	done := make(chan struct{})
 	for i, m := range members {
@@ -68,29 +71,28 @@ func eachMember[T any](members []QuorumMember, do func(QuorumMember) T) []T {
 var errNotOpen = errors.New("can't be reached")
 
 // eval is bounded by ctx, whatever the driver does.
-func (m QuorumMember) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
+func (m Member) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	if m.Store == nil {
 		return nil, errNotOpen
 	}
-	caller := call.Caller{Store: m.Store, Life: context.Background()}
-	reply, err := caller.Run(ctx, 5*time.Second, driver.Call{Script: s, Keys: []string{keyspace.Marker}, Args: args})
+	reply, err := (&call.Caller{Store: m.Store, Life: context.Background()}).Run(ctx, 5*time.Second, driver.Call{Script: s, Keys: []string{keyspace.Marker}, Args: args})
 	if said, ok := wire.AsServerError(err); ok {
 		return nil, wire.Explain(said, keyspace.Marker)
 	}
 	return reply, wire.WithoutContext(err)
 }
 
-// read takes the reply of quorum_look: us, run, uptime in seconds, whether there
+// read takes the reply of quorum/inspect: us, run, uptime in seconds, whether there
 // is an append-only file, and the marker's quorum-id, run and end of sitting out.
-func (n *QuorumNode) read(reply []string) error {
+func (n *Node) read(reply []string) error {
 	if len(reply) != 8 || reply[0] != "node" {
-		return errors.New("quorum_look: unexpected answer")
+		return errors.New("quorum/inspect: unexpected answer")
 	}
 	us, err := strconv.ParseInt(reply[1], 10, 64)
 	uptime, err2 := strconv.ParseInt(reply[3], 10, 32)
 	till, err3 := strconv.ParseInt(reply[7], 10, 64)
 	if err := errors.Join(err, err2, err3); err != nil {
-		return fmt.Errorf("quorum_look: unexpected answer: %w", err)
+		return fmt.Errorf("quorum/inspect: unexpected answer: %w", err)
 	}
 	n.Run, n.Uptime, n.Persistent = reply[2], time.Duration(uptime)*time.Second, reply[4] == "1"
 	n.Quorum, n.Successor, _ = strings.Cut(reply[5], ">")
@@ -98,28 +100,28 @@ func (n *QuorumNode) read(reply []string) error {
 		return nil
 	}
 	n.Restarted = reply[6] != n.Run
-	n.VotesIn = min(max(0, time.Duration(till-us)*time.Microsecond), MaxQuorumTTL)
+	n.VotesIn = min(max(0, time.Duration(till-us)*time.Microsecond), holdfast.MaxQuorumTTL)
 	if n.Restarted {
-		n.VotesIn = MaxQuorumTTL
+		n.VotesIn = holdfast.MaxQuorumTTL
 	}
 	return nil
 }
 
-// InitQuorum makes a quorum of members that belong to none, and returns its quorum-id
+// Init makes a quorum of members that belong to none, and returns its quorum-id
 // for [Options.Quorum]. Every member must answer and must be a separate server. After
 // an error, call it again with the same members.
 //
-// The nodes vote only after [MaxQuorumTTL], because they may have lost the votes of an
+// The nodes vote only after [holdfast.MaxQuorumTTL], because they may have lost the votes of an
 // earlier quorum. Set atOnce to skip that time if no client ever locked on them.
-func InitQuorum(ctx context.Context, name string, atOnce bool, members ...QuorumMember) (string, error) {
-	if !quorumName(name) {
+func Init(ctx context.Context, name string, atOnce bool, members ...Member) (string, error) {
+	if !keyspace.IsQuorumName(name) {
 		return "", fmt.Errorf("holdfast: bad name of a quorum: %q: use at most 64 letters, digits, - and _", keyspace.Shorten(name))
 	}
 	if err := checkMembers(members); err != nil {
 		return "", err
 	}
-	id := newQuorumID(name, 1, members)
-	nodes := InspectQuorum(ctx, members...)
+	id := newID(name, 1, members)
+	nodes := Inspect(ctx, members...)
 	if err := apart(nodes); err != nil {
 		return "", err
 	}
@@ -128,14 +130,14 @@ func InitQuorum(ctx context.Context, name string, atOnce bool, members ...Quorum
 			return "", fmt.Errorf("holdfast: %s is already a node of %s: use 'holdfast quorum replace' to change members", n.Address, n.Quorum)
 		}
 	}
-	wait := MaxQuorumTTL
+	wait := holdfast.MaxQuorumTTL
 	if atOnce {
 		wait = 0
 	}
 	return id.String(), mark(ctx, members, id.String(), wait, "")
 }
 
-func checkMembers(members []QuorumMember) error {
+func checkMembers(members []Member) error {
 	if len(members) < 3 || len(members)%2 == 0 {
 		return fmt.Errorf("holdfast: %d members: a quorum needs an odd number, 3 or more (one more member than an odd number tolerates no more failures)", len(members))
 	}
@@ -153,7 +155,7 @@ func checkMembers(members []QuorumMember) error {
 }
 
 // apart wants all to answer, and no two to be one server.
-func apart(nodes []QuorumNode) error {
+func apart(nodes []Node) error {
 	for i, n := range nodes {
 		if n.Err != nil {
 			return fmt.Errorf("holdfast: %s: %w", n.Address, n.Err)
@@ -168,8 +170,8 @@ func apart(nodes []QuorumNode) error {
 }
 
 // mark gives members a mark, where they have one of those that it may replace.
-func mark(ctx context.Context, members []QuorumMember, id string, wait time.Duration, replaces ...string) error {
-	return errors.Join(eachMember(members, func(m QuorumMember) error {
+func mark(ctx context.Context, members []Member, id string, wait time.Duration, replaces ...string) error {
+	return errors.Join(eachMember(members, func(m Member) error {
 		_, err := m.mark(ctx, id, wait, replaces...)
 		return err
 	})...)
@@ -177,17 +179,36 @@ func mark(ctx context.Context, members []QuorumMember, id string, wait time.Dura
 
 // mark is mark for one member. It tells which run of which server answered, also
 // where another mark stood in the way.
-func (m QuorumMember) mark(ctx context.Context, id string, wait time.Duration, replaces ...string) (run string, err error) {
-	reply, err := m.eval(ctx, script.QuorumMark, append([]string{id, itoa(wait.Milliseconds())}, replaces...)...)
+func (m Member) mark(ctx context.Context, id string, wait time.Duration, replaces ...string) (run string, err error) {
+	reply, err := m.eval(ctx, script.QuorumMark, append([]string{id, strconv.FormatInt(wait.Milliseconds(), 10)}, replaces...)...)
 	var a wire.Answer
 	if err == nil {
 		a, err = wire.DecodeAnswer(reply)
 	}
 	if err == nil && a.Word != "marked" {
-		err = &noMember{id, a.Mark}
+		err = &wire.NotMember{Want: id, Mark: a.Mark}
 	}
 	if err != nil {
 		err = fmt.Errorf("holdfast: %s: %w", m.Address, err)
 	}
 	return a.Run, err
+}
+
+// newID makes the quorum-id of a list of members.
+func newID(name string, epoch int, members []Member) keyspace.QuorumID {
+	addresses := make([]string, len(members))
+	for i, m := range members {
+		addresses[i] = m.Address
+	}
+	return keyspace.NewQuorumID(name, epoch, addresses)
+}
+
+// Size returns the number of members of the quorum with this quorum-id, or 0 if id is not
+// a quorum-id.
+func Size(id string) int {
+	parsed, err := keyspace.ParseQuorumID(id)
+	if err != nil {
+		return 0
+	}
+	return parsed.Size
 }

@@ -1,0 +1,228 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/majority"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+var _ Reader = (*Quorum)(nil)
+
+// Quorum inspects names on a quorum. A holder there cannot be revoked. Package quorum
+// administers the nodes.
+type Quorum struct {
+	id      string
+	nodes   []*call.Caller
+	options Options
+	own     string
+}
+
+// NewQuorum returns a Quorum on the stores of a [holdfast.NewQuorum]. It panics if a
+// store is nil or the prefix is not valid. The id is the quorum-id; it may be empty.
+func NewQuorum(id string, options *Options, stores ...driver.Store) *Quorum {
+	q := &Quorum{id: id, options: options.withDefaults()}
+	for i, s := range stores {
+		if s == nil {
+			panic(fmt.Sprintf("holdfast: admin.NewQuorum: store %d is nil", i+1))
+		}
+		q.nodes = append(q.nodes, newCaller(s))
+	}
+	return q
+}
+
+// ID returns the quorum-id.
+func (q *Quorum) ID() string { return q.id }
+
+func (q *Quorum) need() int { return len(q.nodes)/2 + 1 }
+
+// Inspect returns the state of a name: the holder that a majority knows, if there is
+// one, and the newest token. Waiters are not in it, because a quorum has no queue.
+//
+// Errors are those of [Admin.Inspect]. ErrUnreachable wraps a [holdfast.QuorumError] with
+// the error of each node.
+func (q *Quorum) Inspect(ctx context.Context, name string) (*State, error) {
+	k, err := keysOf(q.options.Prefix, name)
+	if err != nil {
+		return nil, err
+	}
+	c := driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{strconv.Itoa(listed), ""}}
+	ask := func(ctx context.Context, i int) (*State, error) {
+		reply, err := q.nodes[i].Run(ctx, q.options.Timeout, c)
+		if err != nil {
+			return nil, err
+		}
+		w, err := wire.DecodeState(reply)
+		if err != nil {
+			return nil, err
+		}
+		w.Value = keyspace.WithoutToken(w.Value)
+		s := newState(name, q.own, w)
+		s.Key, s.Quorum = k.Lock(), true
+		return s, nil
+	}
+	done := func(states []*State) bool { return q.agreed(states) != nil }
+	bounded, cancel := context.WithTimeout(ctx, q.options.Timeout)
+	defer cancel()
+	states, errs := majority.Ask(bounded, len(q.nodes), ask, done)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(states) < q.need():
+		return nil, unreachable(name, &holdfast.QuorumError{Need: q.need(), Nodes: errs})
+	}
+	if s := q.agreed(states); s != nil {
+		return s, nil
+	}
+	s := *states[0]
+	s.Holder, s.Token = nil, newest(states)
+	return &s, nil
+}
+
+// agreed returns the state that a majority has the same holder in, or nil.
+func (q *Quorum) agreed(states []*State) *State {
+	for _, s := range states {
+		n := 0
+		for _, o := range states {
+			if s.Holder != nil && o.Holder != nil && s.Holder.Hash == o.Holder.Hash {
+				n++
+			}
+		}
+		if n >= q.need() {
+			agreed := *s
+			agreed.Token = newest(states)
+			return &agreed
+		}
+	}
+	return nil
+}
+
+func newest(states []*State) (token int64) {
+	for _, s := range states {
+		token = max(token, s.Token)
+	}
+	return token
+}
+
+// straggler is how long a call waits for the other nodes after a majority has answered.
+const straggler = 200 * time.Millisecond
+
+// Names is like [Admin.Names]. It yields the names that a majority of the nodes knows.
+func (q *Quorum) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		came := make(chan scanned)
+		for i := range q.nodes {
+			go q.scan(ctx, i, prefix, came)
+		}
+		seen := make(map[string]struct{})
+		failed := &holdfast.QuorumError{Need: q.need(), Nodes: make([]error, len(q.nodes))}
+		whole := 0
+		var enough <-chan time.Time
+		for left := len(q.nodes); left > 0; {
+			var s scanned
+			select {
+			case s = <-came:
+			case <-enough:
+				return
+			case <-ctx.Done():
+				yield("", ctx.Err())
+				return
+			}
+			if !s.end {
+				if _, twice := seen[s.name]; !twice {
+					seen[s.name] = struct{}{}
+					if !yield(s.name, nil) {
+						return
+					}
+				}
+				continue
+			}
+			left--
+			if failed.Nodes[s.node] = s.err; s.err == nil {
+				whole++
+			}
+			if whole == q.need() && enough == nil {
+				enough = time.After(straggler)
+			}
+		}
+		if whole < q.need() {
+			yield("", unreachable("list of names", failed))
+		}
+	}
+}
+
+// scanned is a name that a node has, or the end of its list.
+type scanned struct {
+	name string
+	end  bool
+	node int
+	err  error // at the end
+}
+
+func (q *Quorum) scan(ctx context.Context, i int, prefix string, came chan<- scanned) {
+	send := func(s scanned) bool {
+		select {
+		case came <- s:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	end := scanned{end: true, node: i}
+	for key, err := range q.nodes[i].Store.Scan(ctx, keyspace.Fences) {
+		if err != nil {
+			end.err = err
+			break
+		}
+		name, ok := keyspace.NameOfFence(q.options.Prefix, key)
+		if ok && strings.HasPrefix(name, prefix) && !send(scanned{name: name}) {
+			return
+		}
+	}
+	send(end)
+}
+
+// Survey is like [Admin.Survey].
+func (q *Quorum) Survey(ctx context.Context, prefix string) (*Survey, error) {
+	return survey(ctx, q, prefix, q.surveyNames)
+}
+
+// OfQuorum is like Of for the client of a quorum.
+func OfQuorum(client *holdfast.QuorumClient) *Quorum {
+	q := NewQuorum(client.Quorum(), nil, client.Stores()...)
+	q.options.Prefix, q.own = client.Prefix(), client.ID()
+	return q
+}
+
+// surveyNames inspects names, some at a time.
+func (q *Quorum) surveyNames(ctx context.Context, names []Surveyed) {
+	slots := make(chan struct{}, surveyAtOnce)
+	var asking sync.WaitGroup
+	for i := range names {
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			if ctx.Err() != nil {
+				return
+			}
+			state, err := q.Inspect(ctx, names[i].Name)
+			if names[i].Err = err; err == nil {
+				names[i].State = state
+			}
+		})
+	}
+	asking.Wait()
+}

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/holdfast-go/holdfast"
+)
+
+// Survey has the states of several names.
+type Survey struct {
+	Names []Surveyed // sorted by name
+}
+
+// Surveyed is one name in a [Survey].
+type Surveyed struct {
+	*State       // never nil; has only Name if Err is not nil
+	Err    error // reason for which it could not be inspected: a ServerError or ErrUnreachable
+}
+
+const (
+	surveyListed = 100 // holders and waiters that are listed of each name
+	surveyAtOnce = 16  // names of a quorum that are inspected at a time
+)
+
+// Reader is what an [Admin] and a [Quorum] have in common.
+type Reader interface {
+	Inspect(ctx context.Context, name string) (*State, error)
+	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
+	Survey(ctx context.Context, prefix string) (*Survey, error)
+}
+
+// survey lists the names with a prefix, and lets inspect fill in the rest.
+func survey(ctx context.Context, r Reader, prefix string, inspect func(context.Context, []Surveyed)) (*Survey, error) {
+	var names []string
+	for name, err := range r.Names(ctx, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	s := &Survey{Names: make([]Surveyed, len(names))}
+	for i, name := range names {
+		s.Names[i].State = &State{Name: name}
+	}
+	inspect(ctx, s.Names)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(names) > 0 && !slices.ContainsFunc(s.Names, func(n Surveyed) bool { return !errors.Is(n.Err, holdfast.ErrUnreachable) }) {
+		return nil, s.Names[0].Err
+	}
+	return s, nil
+}

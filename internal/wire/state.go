@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// State is the answer of the scripts that inspect a name, mutex/inspect and
+// shared/inspect. It has ids, which are capabilities: it must not be shown.
+type State struct {
+	Kind    string // of a shared kind; empty: a mutex
+	At      time.Time
+	Value   string        // of the lock key of a mutex
+	Held    bool          // the lock key of a mutex exists
+	PTTL    time.Duration // of the lock key of a mutex; negative: it has no expiry
+	Token   int64         // newest reserved token
+	Term    int64         // of an election
+	Leader  string        // newest value of its leader; empty: the owner in Value
+	Revoked string        // reason of a revocation
+	Size    int64         // of a semaphore
+	Used    int64         // permits that are held
+	Holding int64         // holders of a shared kind
+	Holders []HolderState // the listed ones
+	Waiting int64         // waiters in the queue
+	Waiters []WaiterState // the listed ones
+}
+
+// HolderState is one holder of a shared kind.
+type HolderState struct {
+	ID        string
+	Remaining time.Duration
+}
+
+// WaiterState is one waiter in the queue.
+type WaiterState struct {
+	ID        string
+	Waited    time.Duration
+	Listening bool
+}
+
+var errState = errors.New("inspect: unexpected answer")
+
+// DecodeState decodes the answer of a script that inspects a name.
+func DecodeState(reply []string) (*State, error) {
+	if len(reply) > 0 && reply[0] == "shared" {
+		return decodeShared(reply)
+	}
+	if len(reply) < 11 || (len(reply)-11)%3 != 0 || reply[0] != "state" {
+		return nil, errState
+	}
+	var us, pttl, token, waiting int64
+	for i, figure := range map[int]*int64{1: &us, 4: &pttl, 5: &token, 6: &waiting} {
+		n, err := strconv.ParseInt(reply[i], 10, 64)
+		if err != nil || n > MaxToken {
+			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[i]))
+		}
+		*figure = n
+	}
+	s := &State{At: time.UnixMicro(us), Token: token, Waiting: waiting, Value: reply[2], Held: reply[3] == "1"}
+	if s.Held {
+		s.PTTL, s.Revoked, s.Leader = time.Duration(pttl)*time.Millisecond, reply[8], reply[9]
+		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= MaxToken {
+			s.Term = term // every client that writes to Redis can write any
+		}
+	}
+	if size, err := strconv.ParseInt(reply[10], 10, 64); err == nil && size > 0 {
+		s.Size = size
+	}
+	return s, s.decodeWaiters(reply[11:])
+}
+
+// sharedHead is the number of fields before the holders in the answer of
+// shared/inspect: shared us kind capacity used fence holding waiting listed. Then come
+// id and remaining milliseconds of each listed holder, then the waiters.
+const sharedHead = 9
+
+func decodeShared(reply []string) (*State, error) {
+	if len(reply) < sharedHead {
+		return nil, errState
+	}
+	s := &State{Kind: reply[2]}
+	var us, listed int64
+	for i, figure := range map[int]*int64{1: &us, 3: &s.Size, 4: &s.Used, 5: &s.Token, 6: &s.Holding, 7: &s.Waiting, 8: &listed} {
+		n, err := strconv.ParseInt(reply[i], 10, 64)
+		if err != nil || n < 0 || n > MaxToken {
+			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[i]))
+		}
+		*figure = n
+	}
+	s.At = time.UnixMicro(us)
+	rest := reply[sharedHead:]
+	if int64(len(rest)) < 2*listed || (int64(len(rest))-2*listed)%3 != 0 {
+		return nil, errState
+	}
+	for ; listed > 0; listed-- {
+		ms, err := strconv.ParseInt(rest[1], 10, 64)
+		if err != nil || ms > MaxToken/1000 {
+			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
+		}
+		s.Holders = append(s.Holders, HolderState{rest[0], time.Duration(ms) * time.Millisecond})
+		rest = rest[2:]
+	}
+	return s, s.decodeWaiters(rest)
+}
+
+// decodeWaiters decodes id, arrival and listeners of each waiter.
+func (s *State) decodeWaiters(rest []string) error {
+	for ; len(rest) > 0; rest = rest[3:] {
+		score, err := strconv.ParseFloat(rest[1], 64)
+		if err != nil {
+			return fmt.Errorf("%w: %q is no arrival", errState, keyspace.Shorten(rest[1]))
+		}
+		waited := time.Duration(s.At.UnixMicro()-int64(score)) * time.Microsecond
+		s.Waiters = append(s.Waiters, WaiterState{rest[0], max(0, waited), rest[2] != "0"})
+	}
+	return nil
+}
