@@ -191,6 +191,9 @@ func TestSurveyOrdersOfOthers(t *testing.T) {
 // Ten thousand names, as long and as hostile as can be, are looked at in one go; what is
 // no name of ours is left out.
 func TestSurveyOfTenThousand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	store := open(t)
 	a := clientOf(t, store, holdfast.Options{Owner: "a"})
 	const n = 10_000

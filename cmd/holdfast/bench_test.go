@@ -10,6 +10,9 @@ import (
 
 // Who interrupts a measurement finds nothing left, and the code of ctrl-C.
 func TestBenchInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	cmd := command("bench", "-q", "--redis", server.URL(), "--duration", "5s", "--prefix", "{p}:")

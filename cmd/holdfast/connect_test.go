@@ -14,6 +14,9 @@ import (
 // A server that did answer is not called one that does not: the URL does not fit
 // it, and the text says how.
 func TestConnectToAnotherKindOfServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startRedis(t)
 	for url, test := range map[string]struct {

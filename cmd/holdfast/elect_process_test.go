@@ -27,6 +27,9 @@ func startElect(t *testing.T, serverURL, script string, flags ...string) *runner
 // The leader is killed, with kill -9. Its command dies with it, and the next
 // candidate runs its own when the ttl has ended.
 func TestElectLeaderKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "a")
@@ -44,6 +47,9 @@ func TestElectLeaderKilled(t *testing.T) {
 // The leader is frozen past its ttl. Its command is dead before the next one
 // runs; when it wakes up it says so and campaigns again.
 func TestElectLeaderFrozen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s", "--value", "a")
@@ -69,6 +75,9 @@ func TestElectLeaderFrozen(t *testing.T) {
 // A term that is lost, since the key was deleted, is followed by another one, at
 // once; with --once it is the end.
 func TestElectLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	a := startElect(t, server.URL(), note("pid", "$$")+idle, "--ttl", "4s")

@@ -113,6 +113,9 @@ func TestLeaseRights(t *testing.T) {
 // While Redis is frozen a lease is not called lost, nobody knows; and a shell that
 // completes is not kept waiting, nor told.
 func TestLeaseServerFrozen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startRedis(t)
 	var out, said bytes.Buffer

@@ -27,6 +27,9 @@ func overlap(pids ...int) string {
 }
 
 func TestRunKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
@@ -38,6 +41,9 @@ func TestRunKilled(t *testing.T) {
 }
 
 func TestRunFrozen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
@@ -86,6 +92,9 @@ func TestRunGuardKilledWhileFrozen(t *testing.T) {
 
 // A frozen guard can't stop anything: then we do.
 func TestRunGuardFrozen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), stubborn, "--ttl", "4s")
@@ -111,6 +120,9 @@ func TestRunLeftovers(t *testing.T) {
 
 // Children that a shell left us by exec are none of the job's.
 func TestRunSparesOlderChildren(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	r := newRun(t, startServer(t).URL(), "trap '' TERM\n"+note("guard", "$PPID")+note("pid", "$$")+idle)
 	holdfast := r.Path

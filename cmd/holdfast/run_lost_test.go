@@ -12,6 +12,9 @@ import (
 
 // Somebody deletes the key: the command is asked to stop, and has time to.
 func TestRunLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
@@ -29,6 +32,9 @@ func TestRunLost(t *testing.T) {
 // One that does not want to stop is made to, with all its group. A stopped one
 // gets the TERM too.
 func TestRunLostStubborn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap '' TERM\n(trap '' TERM; "+note("child", "$PPID")+idle+") &\n"+note("pid", "$$")+idle, "--ttl", "4s")
@@ -40,6 +46,9 @@ func TestRunLostStubborn(t *testing.T) {
 }
 
 func TestRunLostWhileStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "6s")
@@ -56,6 +65,9 @@ func TestRunLostWhileStopped(t *testing.T) {
 
 // The server is gone for good: the command ends in time, without an answer.
 func TestRunServerGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap 'echo >asked; exit 0' TERM\n"+note("pid", "$$")+idle, "--ttl", "4s")
@@ -71,6 +83,9 @@ func TestRunServerGone(t *testing.T) {
 
 // A command that lives longer than the ttl is renewed.
 func TestRunRenews(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	r := startRun(t, startServer(t).URL(), "sleep 9; exit 5", "--ttl", "4s")
 	r.wantExit(5)

@@ -59,6 +59,9 @@ func TestRunTellsEvents(t *testing.T) {
 // A lease that is lost is told at once with -v, while the command still has its
 // grace.
 func TestRunTellsLoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this waits for the ends of leases")
+	}
 	t.Parallel()
 	server := startServer(t)
 	r := startRun(t, server.URL(), "trap '' TERM\n"+note("pid", "$$")+idle, "-v", "--ttl", "3s", "--grace", "1s")

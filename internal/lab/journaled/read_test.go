@@ -65,6 +65,9 @@ func (f *follower) err(t *testing.T) error {
 // Follow yields what comes, from now or from a moment on, each once and in order,
 // over an outage; that is told once.
 func TestFollow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this takes long")
+	}
 	t.Parallel()
 	store := open(t)
 	w := newWriter(t, store, journal.Options{Every: time.Millisecond})

@@ -15,6 +15,9 @@ import (
 )
 
 func TestStopsWithTheTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: this needs a server")
+	}
 	var s *redistest.Server
 	var pid int
 	t.Run("inner", func(t *testing.T) {
