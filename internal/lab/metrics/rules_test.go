@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -81,17 +82,18 @@ func TestEveryRuleIsTested(t *testing.T) {
 	}
 }
 
-// sourcesOfCommands are the Go files of the command, by name.
+// sourcesOfCommands are the Go files of the command, from its directory.
 func sourcesOfCommands(t *testing.T) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir("../../../cmd/holdfast")
+	dir := os.DirFS("../../../cmd/holdfast")
+	err := fs.WalkDir(dir, ".", func(name string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".go") {
+			names = append(names, name)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), ".go") {
-			names = append(names, entry.Name())
-		}
 	}
 	return names
 }
