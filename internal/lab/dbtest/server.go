@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 )
 
 const (
@@ -84,8 +86,7 @@ func (s server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "HOME="+s.dir, "LC_ALL=C")
-	cmd.SysProcAttr = dieWithParent()
-	cmd.SysProcAttr.Credential = s.who
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.who}
 	return cmd
 }
 
@@ -124,7 +125,7 @@ func (s server) try(c config) (*sql.DB, error) {
 	cmd := c.command(port)
 	var log bytes.Buffer // read only when it has ended
 	cmd.Stdout, cmd.Stderr = &log, &log
-	ended, err := start(cmd)
+	ended, err := child.StartServer(cmd, syscall.SIGQUIT) // at once
 	if err != nil {
 		return nil, err
 	}

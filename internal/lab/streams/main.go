@@ -7,16 +7,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -57,7 +55,7 @@ func measure(ctx context.Context, out io.Writer, n, pages int, hold, ttl time.Du
 	if err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.End()
 	before, err := s.memory()
 	if err != nil {
 		return err
@@ -115,64 +113,28 @@ type usage struct {
 	Streams    int64
 }
 
-// child is the HTTP server as a process.
-type child struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+// web is the HTTP server as a process.
+type web struct {
+	*child.Child
 	url string
 }
 
-func startServer(redisURL string) (*child, error) {
-	self, err := os.Executable()
+func startServer(redisURL string) (*web, error) {
+	c, err := child.Start(childVariable, redisURL, time.Hour)
 	if err != nil {
 		return nil, err
 	}
-	s := &child{cmd: exec.Command(self)}
-	s.cmd.Env = append(os.Environ(), childVariable+"="+redisURL)
-	s.cmd.Stderr = os.Stderr
-	if s.in, err = s.cmd.StdinPipe(); err != nil { // it ends with that
-		return nil, err
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	s.out = bufio.NewReader(out)
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	err = json.NewDecoder(io.LimitReader(s.line(), 1<<10)).Decode(&s.url)
-	if err != nil {
-		s.end()
-	}
-	return s, err
+	s := &web{Child: c}
+	return s, c.Hear(&s.url)
 }
 
-// line is the next line that it prints.
-func (s *child) line() io.Reader {
-	r, w := io.Pipe()
-	go func() {
-		text, err := s.out.ReadString('\n')
-		_, _ = io.WriteString(w, text)
-		_ = w.CloseWithError(err)
-	}()
-	return r
-}
-
-func (s *child) memory() (u usage, err error) {
-	if _, err := fmt.Fprintln(s.in, "usage"); err != nil {
-		return u, err
-	}
-	text, err := s.out.ReadBytes('\n')
-	if err != nil {
-		return u, err
-	}
-	return u, json.Unmarshal(text, &u)
+func (s *web) memory() (u usage, err error) {
+	err = s.Ask("usage", &u)
+	return u, err
 }
 
 // free waits until no stream is open there.
-func (s *child) free(ctx context.Context) error {
+func (s *web) free(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
@@ -186,10 +148,4 @@ func (s *child) free(ctx context.Context) error {
 			return fmt.Errorf("%d streams are still open: %w", u.Streams, ctx.Err())
 		}
 	}
-}
-
-func (s *child) end() {
-	_ = s.in.Close()
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
 }

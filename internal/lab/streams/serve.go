@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -40,11 +40,11 @@ func serve(redisURL string, in io.Reader, out io.Writer) error {
 	web := server.NewServer(api)
 	defer web.Close()
 	go func() { _ = web.Serve(l) }()
-	if err := json.NewEncoder(out).Encode("http://" + l.Addr().String()); err != nil {
+	if err := child.Say(out, "http://"+l.Addr().String()); err != nil {
 		return err
 	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		if err := json.NewEncoder(out).Encode(used("http://" + l.Addr().String())); err != nil {
+	for lines := child.NewLines(in); lines.Read(nil) == nil; {
+		if err := child.Say(out, used("http://"+l.Addr().String())); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 type stage struct {
 	out   io.Writer
 	redis *redistest.Server
-	s     *child
+	s     *web
 	n     int // streams with a lease
 	hold  time.Duration
 }

@@ -3,17 +3,15 @@
 package bulk
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -71,13 +69,9 @@ func IsChild() bool { return os.Getenv(bulkVariable) != "" }
 
 // Child does one job in a process of its own.
 func Child(stdin io.Reader, stdout io.Writer) error {
-	lines := bufio.NewReader(stdin)
-	line, err := lines.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
+	lines := child.NewLines(stdin)
 	var o bulkOrder
-	if err := json.Unmarshal(line, &o); err != nil {
+	if err := lines.Read(&o); err != nil {
 		return err
 	}
 	begin, ok := bulkJobs[o.Job]
@@ -88,11 +82,11 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	for {
 		var value any
 		if err == nil {
-			word, end := lines.ReadString('\n')
-			if end != nil {
+			var word string
+			if lines.Read(&word) != nil {
 				return nil // the parent is done
 			}
-			value, err = job.do(strings.TrimSpace(word))
+			value, err = job.do(word)
 		}
 		if err != nil {
 			value = nil

@@ -1,15 +1,12 @@
 package bulk
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 )
 
 // bulkVariable is set in the environment of a child of a bulk workload.
@@ -49,64 +46,30 @@ func answerParent(stdout io.Writer, value any, failure error) error {
 	if a.Value, err = json.Marshal(value); err != nil {
 		return err
 	}
-	return json.NewEncoder(stdout).Encode(a)
+	return child.Say(stdout, a)
 }
 
 // bulkChild is a child seen from its parent.
-type bulkChild struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout *bufio.Reader
-	stderr *strings.Builder
-	limit  *time.Timer // kills it
-}
+type bulkChild struct{ *child.Child }
 
 // startBulk starts a child. One that has not ended by then is killed.
 func startBulk(o bulkOrder, atMost time.Duration) (*bulkChild, error) {
-	self, err := os.Executable()
+	c, err := child.Start(bulkVariable, "1", atMost)
 	if err != nil {
 		return nil, err
 	}
-	c := &bulkChild{cmd: exec.Command(self), stderr: &strings.Builder{}}
-	c.cmd.Env = append(os.Environ(), bulkVariable+"=1")
-	c.cmd.Stderr = c.stderr
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.stdout = bufio.NewReader(stdout)
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	c.limit = time.AfterFunc(atMost, func() { _ = c.cmd.Process.Kill() })
-	if err := json.NewEncoder(c.stdin).Encode(o); err != nil {
-		c.end()
-		return nil, err
-	}
-	return c, nil
-}
-
-func (c *bulkChild) tell(word string) error {
-	_, err := fmt.Fprintln(c.stdin, word)
-	return err
+	return &bulkChild{c}, c.Tell(o)
 }
 
 // hear takes the answer to a word that was told.
 func (c *bulkChild) hear(value any) error {
-	line, err := c.stdout.ReadBytes('\n')
 	var a bulkAnswer
-	if err == nil {
-		err = json.Unmarshal(line, &a)
+	if err := c.Hear(&a); err != nil {
+		return err
 	}
-	if err == nil && a.Error != "" {
-		err = errors.New(a.Error)
-	}
-	if err != nil {
-		c.end()
-		return fmt.Errorf("child process: %w %s", err, strings.TrimSpace(c.stderr.String()))
+	if a.Error != "" {
+		c.End()
+		return errors.New("child process: " + a.Error)
 	}
 	if value == nil {
 		return nil
@@ -114,18 +77,12 @@ func (c *bulkChild) hear(value any) error {
 	return json.Unmarshal(a.Value, value)
 }
 
+// Ask tells a word and takes the answer.
 func (c *bulkChild) Ask(word string, value any) error {
-	if err := c.tell(word); err != nil {
+	if err := c.Tell(word); err != nil {
 		return err
 	}
 	return c.hear(value)
-}
-
-// end kills the child (it has nothing to tidy up) and waits for it.
-func (c *bulkChild) end() {
-	c.limit.Stop()
-	_ = c.cmd.Process.Kill() // it may have ended
-	_ = c.cmd.Wait()
 }
 
 // bulkChildren are told and heard together.
@@ -133,14 +90,14 @@ type bulkChildren []*bulkChild
 
 func (all bulkChildren) end() {
 	for _, c := range all {
-		c.end()
+		c.End()
 	}
 }
 
 // askAll lets all do it at once, and returns what each answered.
 func askAll[T any](all bulkChildren, word string) ([]T, error) {
 	for _, c := range all {
-		if err := c.tell(word); err != nil {
+		if err := c.Tell(word); err != nil {
 			return nil, err
 		}
 	}

@@ -24,19 +24,19 @@ func leasesInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]repo
 	if scale == Full {
 		o.Leases, o.TTL, hold = 100_000, holdfast.DefaultTTL, time.Minute
 	}
-	child, err := startBulk(o, hold+2*time.Minute)
+	job, err := startBulk(o, hold+2*time.Minute)
 	if err != nil {
 		return nil, err
 	}
-	defer child.end()
+	defer job.End()
 	var locked leasesLocked
-	if err := child.Ask("lock", &locked); err != nil {
+	if err := job.Ask("lock", &locked); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(talk, "bench: B8: %d leases after %.1f s, hold them for %v\n", o.Leases, locked.Seconds, hold)
 	from, err1 := lookAtServer(server)
 	var held leasesHeld
-	err2 := child.Ask(hold.String(), &held)
+	err2 := job.Ask(hold.String(), &held)
 	to, err3 := lookAtServer(server)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err

@@ -26,27 +26,27 @@ func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 		o.TTL = holdfast.DefaultTTL
 	}
 	hold := o.TTL // three renewals of each
-	child, err := startBulk(o, hold+2*time.Minute)
+	job, err := startBulk(o, hold+2*time.Minute)
 	if err != nil {
 		return nil, err
 	}
-	defer child.end()
+	defer job.End()
 	from, err := lookAtServer(server)
 	if err != nil {
 		return nil, err
 	}
 	var locked, held, released readFound
-	err1 := child.Ask("lock", &locked)
+	err1 := job.Ask("lock", &locked)
 	to, err2 := lookAtServer(server)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(talk, "bench: F5: %d readers after %.0f ms, hold them for %v\n", o.Leases, locked.Ms, hold)
-	renewing, reads, err := awaitRenewals(server, child, &held, hold)
+	renewing, reads, err := awaitRenewals(server, job, &held, hold)
 	if err != nil {
 		return nil, err
 	}
-	if err := child.Ask("release", &released); err != nil {
+	if err := job.Ask("release", &released); err != nil {
 		return nil, err
 	}
 	n, rounds := float64(o.Leases), hold.Seconds()/(o.TTL.Seconds()/3)
@@ -67,10 +67,10 @@ func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 
 // awaitRenewals lets the child hold, and counts its commands meanwhile and how
 // often Redis reads from a connection; 0: this server does not tell.
-func awaitRenewals(server *redistest.Server, child *bulkChild, held *readFound, hold time.Duration) (commands, reads float64, err error) {
+func awaitRenewals(server *redistest.Server, job *bulkChild, held *readFound, hold time.Duration) (commands, reads float64, err error) {
 	from, err1 := lookAtServer(server)
 	readsFrom, err2 := countReads(server)
-	err3 := child.Ask(hold.String(), held)
+	err3 := job.Ask(hold.String(), held)
 	to, err4 := lookAtServer(server)
 	readsTo, err5 := countReads(server)
 	const own = 3 // INFO, INFO and INFO, each on a connection of its own

@@ -66,14 +66,14 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]rep
 func (c crowd) start(server *redistest.Server, job, name string) (bulkChildren, error) {
 	var all bulkChildren
 	for i := range c.processes {
-		child, err := startBulk(bulkOrder{
+		one, err := startBulk(bulkOrder{
 			Job: job, Addr: server.Addr(), Number: i * c.clients, Name: name,
 			Clients: c.clients, Callers: c.callers, Shared: c.shared,
 		}, c.wait+3*time.Minute)
 		if err != nil {
 			return all, err
 		}
-		all = append(all, child)
+		all = append(all, one)
 	}
 	return all, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -62,7 +63,7 @@ func (c *Cell) inProcesses() (report.Row, error) {
 	}
 	processes, err := c.startProcesses(path)
 	for _, p := range processes {
-		defer p.end()
+		defer p.End()
 	}
 	if err != nil {
 		return report.Row{}, err
@@ -73,31 +74,32 @@ func (c *Cell) inProcesses() (report.Row, error) {
 	}
 	tallies := make([]tally, len(processes))
 	for i, p := range processes {
-		if tallies[i], err = p.tally(); err != nil {
+		if err = p.Hear(&tallies[i]); err != nil {
 			return report.Row{}, err
 		}
 	}
 	return c.row(tallies, section, from, to)
 }
 
-func (c *Cell) startProcesses(section string) ([]*process, error) {
+func (c *Cell) startProcesses(section string) ([]*child.Child, error) {
 	o := order{
 		Who: c.Contender.Who, Workload: c.Workload.Name, Name: c.Name, Section: section, Timing: c.Timing,
 		Setup: contend.Setup{Addr: c.Server.Addr(), Etcd: c.Etcd, Linger: c.Workload.Linger},
 	}
 	atMost := c.Timing.Warm + c.Timing.Window + c.Timing.Cool + grace
-	var processes []*process
+	var processes []*child.Child
 	for range c.Workload.Processes {
-		p, err := startProcess(o, atMost)
-		if p != nil {
-			processes = append(processes, p)
-		}
+		p, err := child.Start(childVariable, "1", atMost)
 		if err != nil {
+			return processes, err
+		}
+		processes = append(processes, p)
+		if err := p.Tell(o); err != nil {
 			return processes, err
 		}
 	}
 	for _, p := range processes {
-		if err := p.ready(); err != nil {
+		if err := p.Hear(nil); err != nil { // it is ready
 			return processes, err
 		}
 	}
@@ -107,10 +109,10 @@ func (c *Cell) startProcesses(section string) ([]*process, error) {
 // watch starts the callers and looks at the server's counters where the window
 // begins and ends. The looks come late on a busy machine; rates are over the
 // time between them, whatever it was.
-func (c *Cell) watch(processes []*process) (from, to counters, err error) {
+func (c *Cell) watch(processes []*child.Child) (from, to counters, err error) {
 	start := time.Now().Add(10 * time.Millisecond)
 	for _, p := range processes {
-		if err := p.start(start); err != nil {
+		if err := p.Tell(start); err != nil {
 			return from, to, err
 		}
 	}

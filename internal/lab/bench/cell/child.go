@@ -1,17 +1,14 @@
 package cell
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 )
 
 // childVariable is set in the environment of a child; cmd then runs Child.
@@ -19,8 +16,7 @@ const childVariable = "HOLDFAST_BENCH_CHILD"
 
 // order is what a child is told, a line of JSON on its standard input. It opens
 // its contender, lets each caller take and give back a lock once (which loads
-// scripts and connects all there is to connect), prints "ready", reads the time to start as
-// nanoseconds since 1970, runs, prints its tally as JSON, and ends.
+// scripts and connects all there is to connect), prints "ready", reads the time to start, runs, prints its tally as JSON, and ends.
 type order struct {
 	Who      string
 	Workload string
@@ -35,9 +31,9 @@ func IsChild() bool { return os.Getenv(childVariable) != "" }
 
 // Child runs the callers of one process of a cell.
 func Child(stdin io.Reader, stdout io.Writer) error {
-	lines := bufio.NewReader(stdin)
+	lines := child.NewLines(stdin)
 	var o order
-	if err := readJSON(lines, &o); err != nil {
+	if err := lines.Read(&o); err != nil {
 		return err
 	}
 	w, err := o.crew()
@@ -55,17 +51,17 @@ func Child(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(stdout, "ready"); err != nil {
+	if err := child.Say(stdout, "ready"); err != nil {
 		return err
 	}
-	start, err := readTime(lines)
-	if err != nil {
+	var start time.Time
+	if err := lines.Read(&start); err != nil {
 		return err
 	}
 	time.Sleep(time.Until(start))
 	// The session is not closed: the process ends, and a contender that takes
 	// long to close must not be waited for.
-	return json.NewEncoder(stdout).Encode(w.drive(callers))
+	return child.Say(stdout, w.drive(callers))
 }
 
 // crew finds what the order names.
@@ -89,21 +85,4 @@ func (o order) crew() (*crew, error) {
 func windowOf(t contend.Timing) window {
 	to := t.Warm + t.Window
 	return window{from: t.Warm, to: to, stop: to + t.Cool}
-}
-
-func readJSON(r *bufio.Reader, v any) error {
-	line, err := r.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(line, v)
-}
-
-func readTime(r *bufio.Reader) (time.Time, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return time.Time{}, err
-	}
-	ns, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-	return time.Unix(0, ns), err
 }

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 )
 
 // EtcdServer is one etcd process on loopback.
@@ -22,7 +24,7 @@ type EtcdServer struct {
 	Version string
 	dir     string
 	cmd     *exec.Cmd
-	ended   chan struct{}
+	ended   <-chan struct{}
 }
 
 // StartEtcd starts the etcd that is in PATH. Without one it returns nil: the
@@ -51,14 +53,14 @@ func startEtcdOnce(path, dir string) (*EtcdServer, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	e := &EtcdServer{Addr: client, dir: dir, ended: make(chan struct{})}
+	e := &EtcdServer{Addr: client, dir: dir}
 	data := filepath.Join(dir, "etcd-"+strings.ReplaceAll(client, ":", "-"))
 	e.cmd = exec.Command(path, "--name", "bench", "--data-dir", data, "--log-level", "error",
 		"--listen-client-urls", "http://"+client, "--advertise-client-urls", "http://"+client,
 		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer,
 		"--initial-cluster", "bench=http://"+peer)
-	e.cmd.SysProcAttr = dieWithParent()
-	if err := e.start(); err != nil {
+	var err error
+	if e.ended, err = child.StartServer(e.cmd, syscall.SIGKILL); err != nil {
 		return nil, err
 	}
 	if err := e.await(); err != nil {
@@ -66,23 +68,6 @@ func startEtcdOnce(path, dir string) (*EtcdServer, error) {
 		return nil, fmt.Errorf("etcd on %s: %w", client, err)
 	}
 	return e, nil
-}
-
-// start starts the process. The goroutine that does keeps its thread until the
-// process has ended: the kernel takes the thread that forked for the parent.
-func (e *EtcdServer) start() error {
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := e.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = e.cmd.Wait() // it is killed, that is no news
-			close(e.ended)
-		}
-	}()
-	return <-started
 }
 
 // await asks until the server answers.
