@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
 // inRounds is how fast a crowd is served, and limit-queue-token a crowd of that size,
-// in turn; first is how one was served that has waited long. Each hand-over wakes
-// another processor twice, which takes longer than all that is done for it: so it is
-// measured on one processor, too.
+// in turn; first is how one was served that has waited long.
 func (c crowd) inRounds(server *redistest.Server, first service, scale Scale, talk io.Writer) ([]report.BulkRow, error) {
 	rounds := 2
 	if scale == Full {
@@ -26,11 +24,6 @@ func (c crowd) inRounds(server *redistest.Server, first service, scale Scale, ta
 	ways := []*servedWay{
 		{who: c.who + ", served", serve: c.serve, judge: c.judge, done: []service{first}},
 		{who: "limit-queue-token, as many clients", serve: c.least, judge: c.noteTime},
-	}
-	if runtime.GOOS == "linux" {
-		for _, way := range ways[:len(ways):len(ways)] {
-			ways = append(ways, &servedWay{who: way.who + ", on one processor", serve: onOneProcessor(way.serve), judge: way.judge})
-		}
 	}
 	for i := range rounds {
 		fmt.Fprintf(talk, "bench: B9: %s: round %d of %d\n", c.who, i+1, rounds)
@@ -80,19 +73,19 @@ func (c crowd) judge(f *report.BulkFigures, rounds []service) {
 	f.AtLeast(float64(c.size()), "callers served", float64(worst.served), "")
 	f.AtMost(0, "served before an earlier waiter", float64(worst.overtaken), "")
 	f.AtMost(0, "served while another held", float64(worst.together), "")
-	f.AtMost(1, "last waiter served after the release", report.Median(seconds(rounds)), "s")
+	f.AtMost(1, "last waiter served after the release", figures.Median(seconds(rounds)), "s")
 	c.noteRounds(f, seconds(rounds))
 }
 
 // noteTime is judge for what promises nothing.
 func (c crowd) noteTime(f *report.BulkFigures, rounds []service) {
-	f.Note("last waiter served after the release", report.Median(seconds(rounds)), "s")
+	f.Note("last waiter served after the release", figures.Median(seconds(rounds)), "s")
 	c.noteRounds(f, seconds(rounds))
 	var pings []float64
 	for _, s := range rounds {
 		pings = append(pings, float64(s.ping.Nanoseconds())/1e3)
 	}
-	f.Note("a PING in turn, on the same connection", report.Median(pings), "µs")
+	f.Note("a PING in turn, on the same connection", figures.Median(pings), "µs")
 }
 
 func (c crowd) noteRounds(f *report.BulkFigures, took []float64) {
@@ -100,7 +93,7 @@ func (c crowd) noteRounds(f *report.BulkFigures, took []float64) {
 		f.Note(fmt.Sprintf("in the fastest of %d rounds", len(took)), slices.Min(took), "s")
 		f.Note("in the slowest", slices.Max(took), "s")
 	}
-	f.Note("a hand-over from client to client", report.Median(took)*1e6/float64(c.processes*c.clients), "µs")
+	f.Note("a hand-over from client to client", figures.Median(took)*1e6/float64(c.processes*c.clients), "µs")
 }
 
 func seconds(rounds []service) (took []float64) {

@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // spread is a number over the rounds.
@@ -42,7 +44,7 @@ func over(values []float64) spread {
 	if len(values) == 0 {
 		return spread{}
 	}
-	return spread{Median(values), slices.Min(values), slices.Max(values)}
+	return spread{figures.Median(values), slices.Min(values), slices.Max(values)}
 }
 
 // inverse turns a ratio of rates into one of times.
@@ -66,15 +68,7 @@ func number(x float64) string {
 	if x < 1000 {
 		return fmt.Sprintf("%.3g", x)
 	}
-	digits := fmt.Sprintf("%.0f", x)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
+	return figures.Thousands(int(math.RoundToEven(x)))
 }
 
 // best is the peer with the most, or where less is better the least, of a

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/limit"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/machine"
 )
 
@@ -110,7 +111,7 @@ var (
 	handoverP99Figure = figure{of: func(f *Figures) *float64 { return &f.HandoverP99 }, decimals: 1}
 )
 
-var figures = []figure{
+var everyFigure = []figure{
 	opsFigure, p50Figure, p99Figure, maxFigure, jainFigure, commandsFigure, inScriptsFigure,
 	clientCPUFigure, serverCPUFigure, handoverP50Figure, handoverP99Figure,
 }
@@ -119,7 +120,7 @@ var figures = []figure{
 func Merge(rows []Row, rounds []int) Row {
 	all := rows[0]
 	for i, r := range rows {
-		for _, f := range figures {
+		for _, f := range everyFigure {
 			*f.of(&r.Figures) = round(*f.of(&r.Figures), f.decimals)
 		}
 		all.Each = append(all.Each, Round{rounds[i], r.Figures})
@@ -139,12 +140,12 @@ func Merge(rows []Row, rounds []int) Row {
 // middle is the median of each figure, and the longest wait of all.
 func middle(rounds []Round) Figures {
 	var m Figures
-	for _, f := range figures {
+	for _, f := range everyFigure {
 		var values []float64
 		for i := range rounds {
 			values = append(values, *f.of(&rounds[i].Figures))
 		}
-		*f.of(&m) = round(Median(values), f.decimals)
+		*f.of(&m) = round(figures.Median(values), f.decimals)
 		if f.longest {
 			*f.of(&m) = slices.Max(values)
 		}
@@ -157,16 +158,9 @@ func middle(rounds []Round) Figures {
 		if m.Extra == nil {
 			m.Extra = map[string]float64{}
 		}
-		m.Extra[name] = Median(values)
+		m.Extra[name] = figures.Median(values)
 	}
 	return m
-}
-
-// Median is the middle one, or the mean of the two in the middle.
-func Median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // Of returns the rows of one workload by who they are of.

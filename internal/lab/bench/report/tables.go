@@ -171,7 +171,7 @@ func (p *page) familySettings(r *Report, rows []*Row) {
 // The page's part of the workloads that are about numbers, and who is who.
 
 // told are figures without a goal that the page shows all the same. latest.json has
-// the others, too, and those of one processor.
+// the others, too.
 var told = []string{
 	"time to lock all", "a renewal in Redis", "last waiter served after the release",
 	"commands", "a name that is held", "more if one waits", "a waiter in a long queue", "a name that was used once",
@@ -184,7 +184,7 @@ func (p *page) bulk(r *Report, workloads []workload.BulkWorkload) {
 	for _, w := range workloads {
 		begun := false
 		for _, row := range r.Bulk {
-			if row.Workload != w.Name || strings.HasSuffix(row.Who, "on one processor") {
+			if row.Workload != w.Name {
 				continue
 			}
 			if !begun {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/lab/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // counts are sums over histories.
@@ -136,7 +136,7 @@ func (s source) results() (sum result, runs []run, err error) {
 func (s source) result(file string) (result, error) {
 	now := s.now()
 	r := result{Command: now.Command, Machine: now.Machine}
-	if err := report.ReadJSON(file, &r); err != nil {
+	if err := figures.ReadJSON(file, &r); err != nil {
 		return r, err
 	}
 	if r.Histories == 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/lab/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // in changes to an empty directory with a page, and two runs as TestVerify writes
@@ -42,7 +42,7 @@ func in(t *testing.T) {
 // kept is what docs/verification has now.
 func kept(t *testing.T) (l latest, page string) {
 	t.Helper()
-	if err := report.ReadJSON(latestFile, &l); err != nil {
+	if err := figures.ReadJSON(latestFile, &l); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(pageFile)

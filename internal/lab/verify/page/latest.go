@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/machine"
-	"github.com/holdfast-go/holdfast/internal/lab/report"
 )
 
 // latest is docs/verification/latest.json: a summary of each kind of run, and how
@@ -71,7 +71,7 @@ const peersCommand = `go test -run '^TestPeers$' -timeout 30m ./internal/lab/ver
 func one[T any](keep func(l *latest, result T)) func(*latest, source) error {
 	return func(l *latest, from source) error {
 		var result T
-		if err := report.ReadJSON(from.files[0], &result); err != nil {
+		if err := figures.ReadJSON(from.files[0], &result); err != nil {
 			return err
 		}
 		keep(l, result)

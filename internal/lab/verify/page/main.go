@@ -16,7 +16,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/holdfast-go/holdfast/internal/lab/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 func main() {
@@ -54,7 +54,7 @@ func update(args []string) error {
 		return fmt.Errorf("%s: which flag is it for?", flags.Arg(0))
 	}
 	var l latest
-	if err := report.ReadJSON(latestFile, &l); errors.Is(err, os.ErrNotExist) {
+	if err := figures.ReadJSON(latestFile, &l); errors.Is(err, os.ErrNotExist) {
 		err = os.MkdirAll(filepath.Dir(latestFile), 0o755)
 		if err != nil {
 			return err
@@ -68,5 +68,5 @@ func update(args []string) error {
 			return err
 		}
 	}
-	return errors.Join(report.SaveJSON(latestFile, &l), writeMutants(&l), l.writePage(), writeReadme(&l))
+	return errors.Join(figures.SaveJSON(latestFile, &l), writeMutants(&l), l.writePage(), writeReadme(&l))
 }

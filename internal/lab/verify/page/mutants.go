@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/lab/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // mutants are guards taken out, one at a time.
@@ -49,7 +49,7 @@ func takeMutants(l *latest, from source) error {
 	var sum mutantsResult
 	for _, file := range from.files {
 		var more mutantsResult
-		if err := report.ReadJSON(file, &more); err != nil {
+		if err := figures.ReadJSON(file, &more); err != nil {
 			return err
 		}
 		if len(more.List) == 0 {

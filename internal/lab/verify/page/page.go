@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/lab/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // below is where the page is made again; what stands above is written by hand.
@@ -93,4 +93,4 @@ func times(n int) string {
 	return thousands(n) + " times"
 }
 
-func thousands(n int) string { return report.Thousands(n) }
+func thousands(n int) string { return figures.Thousands(n) }

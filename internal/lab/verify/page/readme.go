@@ -25,12 +25,12 @@ func writeReadme(l *latest) error {
 	if !begun || !ended {
 		return fmt.Errorf("%s has no table between %q and %q", readmeFile, strings.TrimSpace(figuresBegin), strings.TrimSpace(figuresEnd))
 	}
-	return os.WriteFile(readmeFile, []byte(above+figuresBegin+figures(l)+figuresEnd+below), 0o644)
+	return os.WriteFile(readmeFile, []byte(above+figuresBegin+table(l)+figuresEnd+below), 0o644)
 }
 
-// figures is a row for each way in which holdfast is checked, with the result of
+// table is a row for each way in which holdfast is checked, with the result of
 // its last long run. The rest stands in docs/verification.md.
-func figures(l *latest) string {
+func table(l *latest) string {
 	var b strings.Builder
 	b.WriteString("| check | last long run |\n|---|---|\n")
 	row := func(how, flag, came string, figures ...any) {

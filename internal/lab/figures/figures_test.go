@@ -1,10 +1,10 @@
-package report_test
+package figures_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/lab/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // A row stands in one line, whatever it consists of.
@@ -39,7 +39,7 @@ func TestWriteJSON(t *testing.T) {
 `},
 	} {
 		var b strings.Builder
-		if err := report.WriteJSON(&b, c.object); err != nil {
+		if err := figures.WriteJSON(&b, c.object); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.String(); got != c.want {
@@ -50,7 +50,7 @@ func TestWriteJSON(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := report.Thousands(n); got != want {
+		if got := figures.Thousands(n); got != want {
 			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestFigures(t *testing.T) {
 		of   []float64
 		want float64
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
-		if got := report.Median(c.of); got != c.want {
+		if got := figures.Median(c.of); got != c.want {
 			t.Errorf("%v: got %v, want %v", c.of, got, c.want)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package report has what the reports of the lab have in common: JSON of which a row
+// Package figures has what the reports of the lab have in common: JSON of which a row
 // stands in one line, and figures as text.
-package report
+package figures
 
 import (
 	"bytes"
