@@ -54,15 +54,19 @@ func (a *App) Begin(cmd *cobra.Command) {
 	}
 }
 
-// Logger is what the library logs to: stderr, in the form the flags ask for.
-func (a *App) Logger() slog.Handler {
-	level := slog.LevelWarn
+// Level is the least level of what the library logs.
+func (a *App) Level() slog.Level {
 	switch {
 	case a.Quiet:
-		level = slog.LevelError
+		return slog.LevelError
 	case a.Verbose:
-		level = slog.LevelDebug
+		return slog.LevelDebug
 	}
+	return slog.LevelWarn
+}
+
+// Logger is what the library logs to: stderr, in the form the flags ask for.
+func (a *App) Logger(level slog.Leveler) slog.Handler {
 	if a.LogFormat == "json" {
 		return slog.NewJSONHandler(a.Stderr, &slog.HandlerOptions{Level: level})
 	}

@@ -7,8 +7,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -48,15 +48,16 @@ func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (
 		return nil, a.NamingURL(err)
 	}
 	a.Detail("connected to %s within %s", cli.PublicURL(a.RedisURL), console.Duration(time.Since(began)))
-	var closing atomic.Bool
-	o.Prefix, o.Owner, o.Logger = a.Prefix, a.Owner, slog.New(untilClosing{a.Logger(), &closing})
+	var level slog.LevelVar
+	level.Set(a.Level())
+	o.Prefix, o.Owner, o.Logger = a.Prefix, a.Owner, slog.New(a.Logger(&level))
 	s := &Session{Store: store, Usual: newUsual(store, o.Prefix)}
 	var after []func()
 	for _, begin := range with {
 		after = append(after, begin(s, &o))
 	}
 	s.end = func() {
-		closing.Store(true)
+		level.Set(math.MaxInt) // the command that failed reports what could not be sent
 		if s.Client != nil {
 			if err := s.Client.Close(); err != nil {
 				a.Detail("closed, but Redis did not confirm it: %s", cli.Reason(err))
@@ -135,23 +136,4 @@ func OpenJournal(ctx context.Context, a *cli.App) (*rueidisstore.Store, func(), 
 			a.Detail("closing the connection: %v", err)
 		}
 	}, nil
-}
-
-// untilClosing is a slog.Handler that ends when closing is set. By then the command that
-// failed has reported what the Client could not send to Redis.
-type untilClosing struct {
-	slog.Handler
-	closing *atomic.Bool
-}
-
-func (u untilClosing) Enabled(ctx context.Context, level slog.Level) bool {
-	return !u.closing.Load() && u.Handler.Enabled(ctx, level)
-}
-
-func (u untilClosing) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return untilClosing{u.Handler.WithAttrs(attrs), u.closing}
-}
-
-func (u untilClosing) WithGroup(name string) slog.Handler {
-	return untilClosing{u.Handler.WithGroup(name), u.closing}
 }

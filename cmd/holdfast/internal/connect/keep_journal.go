@@ -14,7 +14,7 @@ import (
 // KeepJournal writes the events of a Client to the journal, until after is called. It
 // reports only what the server refuses: an outage is reported by the lock.
 func KeepJournal(a *cli.App, store driver.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
-	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.Logger()})})
+	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.Logger(a.Level())})})
 	tell := o.OnEvent
 	o.OnEvent = func(e holdfast.Event) {
 		w.OnEvent(e)

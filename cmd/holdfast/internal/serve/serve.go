@@ -82,7 +82,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	f.options.BasePath = strings.TrimSuffix(f.options.BasePath, "/")
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	f.options.Logger = slog.New(a.Logger())
+	f.options.Logger = slog.New(a.Logger(a.Level()))
 	pairs, err := serveFiles(a, f)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	defer endAdmin()
 	web := server.NewServer(api)
 	web.TLSConfig = &tls.Config{Certificates: pairs}
-	web.ErrorLog = slog.NewLogLogger(a.Logger(), slog.LevelDebug)
+	web.ErrorLog = slog.NewLogLogger(a.Logger(a.Level()), slog.LevelDebug)
 	failed := make(chan error, 1)
 	go func() {
 		limited := server.LimitListener(listener, f.maxConnections)
