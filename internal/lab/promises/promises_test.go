@@ -125,7 +125,11 @@ func TestL1FirstComeFirstServed(t *testing.T) {
 			owner := fmt.Sprint("w", i)
 			client := open(holdfast.Options{Owner: owner})
 			all.Go(func() {
-				lease := labtest.Asking(t.Context(), client.Mutex(name)).Lease(t)
+				lease, err := client.Mutex(name).Lock(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				mu.Lock()
 				got = append(got, owner)
 				mu.Unlock()
@@ -171,7 +175,12 @@ func TestL3TwoCommandsPerLock(t *testing.T) {
 			client := open(holdfast.Options{})
 			all.Go(func() {
 				for range turns {
-					labtest.GiveBack(t, labtest.Asking(t.Context(), client.Mutex(name)).Lease(t))
+					lease, err := client.Mutex(name).Lock(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					labtest.GiveBack(t, lease)
 				}
 			})
 		}
