@@ -15,9 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// The tests of client_*_test.go have several Clients in one process: to Redis
-// and to each other they are strangers. A long ttl proves that what went away
-// in time was taken away, and did not expire.
+// Long is a ttl that proves that what went away in time was taken away, and did not
+// expire.
 const Long = time.Hour
 
 // Open makes a Client with a store of its own, of the drivers in turn, which ends

@@ -13,10 +13,10 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// deployment is a quorum of real servers.
-type deployment struct {
+// Deployment is a quorum of real servers.
+type Deployment struct {
 	t       testing.TB
-	Id      string
+	ID      string
 	Servers []*redistest.Server
 	Proxies []*redistest.Proxy
 }
@@ -25,9 +25,9 @@ type deployment struct {
 const KeyM = "holdfast/marker"
 
 // Deploy starts n servers and makes a quorum of them that may vote at once.
-func Deploy(t testing.TB, n int) *deployment {
+func Deploy(t testing.TB, n int) *Deployment {
 	t.Helper()
-	d := &deployment{t: t}
+	d := &Deployment{t: t}
 	for range n {
 		server := redistest.Start(t, redistest.Options{})
 		d.Servers = append(d.Servers, server)
@@ -37,12 +37,12 @@ func Deploy(t testing.TB, n int) *deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Id = id
+	d.ID = id
 	return d
 }
 
 // Members are the servers, past the proxies.
-func (d *deployment) Members(only ...int) (members []quorum.Member) {
+func (d *Deployment) Members(only ...int) (members []quorum.Member) {
 	for i, s := range d.Servers {
 		if len(only) > 0 && !contains(only, i) {
 			continue
@@ -62,13 +62,13 @@ func contains(list []int, n int) bool {
 }
 
 // Client locks through the proxies.
-func (d *deployment) Client(options holdfast.QuorumOptions, only ...int) *holdfast.QuorumClient {
+func (d *Deployment) Client(options holdfast.QuorumOptions, only ...int) *holdfast.QuorumClient {
 	d.t.Helper()
-	return d.ClientOf(d.Id, options, only...)
+	return d.ClientOf(d.ID, options, only...)
 }
 
 // ClientOf is Client with another quorum-id.
-func (d *deployment) ClientOf(id string, options holdfast.QuorumOptions, only ...int) *holdfast.QuorumClient {
+func (d *Deployment) ClientOf(id string, options holdfast.QuorumOptions, only ...int) *holdfast.QuorumClient {
 	d.t.Helper()
 	var stores []driver.Store
 	for i, p := range d.Proxies {
@@ -88,7 +88,7 @@ func RunOf(s *redistest.Server) (string, error) {
 }
 
 // On counts the nodes that have a key.
-func (d *deployment) On(key string) (n int) {
+func (d *Deployment) On(key string) (n int) {
 	d.t.Helper()
 	for _, s := range d.Servers {
 		if v, err := s.Do("EXISTS", key); err == nil && v == "1" {

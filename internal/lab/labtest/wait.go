@@ -30,6 +30,6 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// What a test waits for beyond the time that it names, on a slow machine. Less
+// Slack is what a test waits for beyond the time that it names, on a slow machine. Less
 // than what a waiter sleeps that was told nothing.
 const Slack = 8 * time.Second

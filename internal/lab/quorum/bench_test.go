@@ -23,7 +23,7 @@ func BenchmarkQuorum(b *testing.B) {
 		for i, server := range d.Servers {
 			stores[i] = lib.Open(b, "redis://"+server.Addr(), labtest.Way{})
 		}
-		client := holdfast.NewQuorum(d.Id, nil, stores...)
+		client := holdfast.NewQuorum(d.ID, nil, stores...)
 		for _, callers := range []int{1, 8, 64, 512} {
 			b.Run(fmt.Sprintf("%s/callers=%d", lib.Name, callers), func(b *testing.B) {
 				var number atomic.Int64

@@ -56,7 +56,7 @@ func TestQuorumOfOthers(t *testing.T) {
 	d := labtest.Deploy(t, 3)
 	a := d.ClientOf("other/1/3-0123456789", holdfast.QuorumOptions{})
 	_, err := labtest.LockIn(t, a, "x", labtest.Patience)
-	if !errors.Is(err, holdfast.ErrQuorum) || !strings.Contains(err.Error(), d.Id) {
+	if !errors.Is(err, holdfast.ErrQuorum) || !strings.Contains(err.Error(), d.ID) {
 		t.Errorf("got %v, want no such quorum, and the one there is", err)
 	}
 	if got := d.On(labtest.KeyL("x")); got != 0 {

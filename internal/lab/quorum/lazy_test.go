@@ -66,7 +66,7 @@ func TestQuorumStartsWithoutANode(t *testing.T) {
 		for _, s := range q.Servers {
 			stores = append(stores, lazy(t, d, s.URL()))
 		}
-		client := holdfast.NewQuorum(q.Id, nil, stores...)
+		client := holdfast.NewQuorum(q.ID, nil, stores...)
 		t.Cleanup(func() { _ = client.Close() })
 		lease, err := labtest.LockIn(t, client, "x", labtest.Patience)
 		if err != nil {
