@@ -13,6 +13,11 @@
 //	push PROCESS MESSAGE              the server has published a message
 //	end PROCESS OPERATION: OUTCOME    what a caller was told
 //
+// -digest -trace SEED writes the lines of one story, and with -against says where
+// two versions part. A seed repeats its story to the letter, see steady.go of
+// simulate. To compare with a commit that has no such package, cherry-pick there
+// the commits that made it.
+//
 // Names that a rename may change are translated back by names.txt. Random ids
 // are numbered in the order in which they appear. Lines of one instant have no
 // order and are sorted.
