@@ -34,16 +34,14 @@ var (
 	// scattered are types with methods in a third file, or in a second one that the type's
 	// comment does not name.
 	scattered = map[string]int{
-		"contrib/otel":              1,
-		"contrib/prometheus":        2,
-		"driver/drivertest":         1,
-		"embedded":                  1,
-		"goredisstore":              1,
-		"internal/lab/model/master": 7,
-		"internal/lab/model/quorum": 5,
-		"internal/redisurl":         1,
-		"journal":                   1,
-		"rueidisstore":              1,
+		"contrib/otel":       1,
+		"contrib/prometheus": 2,
+		"driver/drivertest":  1,
+		"embedded":           1,
+		"goredisstore":       1,
+		"internal/redisurl":  1,
+		"journal":            1,
+		"rueidisstore":       1,
 	}
 )
 

@@ -1,6 +1,11 @@
 // Package bench measures holdfast beside other lock libraries of Go, in turn, in
 // one run, against one redis-server (and one etcd, where there is one) that it
-// starts itself. The program is cmd:
+// starts itself.
+//
+// Packages below: contend has the words, rivals and limit have who is measured, workload
+// lists what is measured, cell and bulk measure it, report judges and prints it, draw
+// draws the pictures. To add a library, add a contender to rivals and to workload. The
+// program is cmd:
 //
 //	make bench         # about ten minutes, a table
 //	make bench-quick   # seconds, figures of little worth

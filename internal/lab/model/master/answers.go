@@ -12,22 +12,22 @@ type grant struct {
 }
 
 // takes is core.granted, rule 2.
-func (w *world) takes(i id, g grant) {
+func takes(w *world, i id, g grant) {
 	p := i.proc()
 	c := w.proc(p)
 	switch {
 	case i == c.Fresh && i != c.ID: // the unlock that queued it has run
 		w.departed(p)
-		w.begin(p, g)
+		begin(w, p, g)
 	case i == c.ID && c.Phase <= queued:
-		w.begin(p, g)
+		begin(w, p, g)
 	case i == c.ID && c.Phase == holding:
 		if c.Left == 0 {
 			w.note(revivesNothing)
 			break
 		}
 		w.note(prolongs)
-		w.prolong(p, g.life-g.age, g.life)
+		prolong(w, p, g.life-g.age, g.life)
 		c.Tokens.add(g.base, g.size, w.m.Mutant == TokensAnew)
 		c.Heard = c.Heard || g.heard
 		if g.waiting {
@@ -38,7 +38,7 @@ func (w *world) takes(i id, g grant) {
 		return
 	case w.m.Mutant == Revive && c.Phase <= queued && c.Callers > 0:
 		c.ID, c.Phase = i, asked
-		w.begin(p, g)
+		begin(w, p, g)
 	case w.m.Mutant == NoLateCancel && !g.pushed:
 		return
 	default: // leaving or past
@@ -50,7 +50,7 @@ func (w *world) takes(i id, g grant) {
 }
 
 // begin is line.begin, and rule 8.
-func (w *world) begin(p int, g grant) {
+func begin(w *world, p int, g grant) {
 	c := w.proc(p)
 	if g.age >= g.life {
 		c.Waits = true
@@ -68,7 +68,7 @@ func (w *world) begin(p int, g grant) {
 	}
 	w.note(begins)
 	c.Phase, c.Heard, c.Late = holding, g.heard, 0
-	w.prolong(p, g.life-g.age, g.life)
+	prolong(w, p, g.life-g.age, g.life)
 	c.Tokens.add(g.base, g.size, false)
 	c.Score, c.Keep, c.Listed, c.Look = 0, false, false, 0
 	if early := c.Early; g.waiting || early {
@@ -79,7 +79,7 @@ func (w *world) begin(p int, g grant) {
 }
 
 // prolong is tenure.hold: a deadline never moves back.
-func (w *world) prolong(p int, left, life int8) {
+func prolong(w *world, p int, left, life int8) {
 	c := w.proc(p)
 	if left > c.Left {
 		c.Left, c.Life = left, life
@@ -89,7 +89,7 @@ func (w *world) prolong(p int, left, life int8) {
 }
 
 // sendRenew is line.renew.
-func (w *world) sendRenew(p int) {
+func sendRenew(w *world, p int) {
 	c := w.proc(p)
 	m := Msg{Kind: renewReq, ID: c.ID}
 	if c.Tokens.wanted(w.m.Stride) {
@@ -103,7 +103,7 @@ func (w *world) sendRenew(p int) {
 }
 
 // lockAnswered is request.lockAnswered.
-func (w *world) lockAnswered(a Msg) {
+func lockAnswered(w *world, a Msg) {
 	p := a.to()
 	c := w.proc(p)
 	age := a.Age
@@ -112,10 +112,10 @@ func (w *world) lockAnswered(a Msg) {
 	}
 	switch {
 	case a.Word == grantedWord:
-		w.takes(a.ID, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
+		takes(w, a.ID, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
 	case a.ID != c.ID || c.Phase > queued:
 		leaves := a.ID == c.ID && c.Phase == leaving && w.m.Mutant != NoCancelWhileLeaving
-		if a.Word == queuedWord && (leaves || c.ended(a.ID)) && w.m.Mutant != NoLateCancel {
+		if a.Word == queuedWord && (leaves || endedIn(c, a.ID)) && w.m.Mutant != NoLateCancel {
 			w.note(ghostCancelled)
 			w.cancelID(a.ID) // given up before this answer came
 		} else if a.Word == queuedWord && (c.Phase == holding || a.ID == c.Over) {
@@ -127,13 +127,13 @@ func (w *world) lockAnswered(a Msg) {
 		c.Look = 1
 		w.act(p)
 	default:
-		w.wasQueued(p, &a)
+		queuedAnswered(w, p, &a)
 		w.act(p)
 	}
 }
 
-// wasQueued is line.queued and lookAgain.
-func (w *world) wasQueued(p int, a *Msg) {
+// queuedAnswered is line.queued and lookAgain.
+func queuedAnswered(w *world, p int, a *Msg) {
 	c := w.proc(p)
 	w.note(wasQueued)
 	lonely := !a.has(listens) || a.has(inserted) && c.Listed
@@ -157,7 +157,7 @@ func (w *world) wasQueued(p int, a *Msg) {
 }
 
 // unlockAnswered is request.unlockAnswered, rule 4, and the end of an errand.
-func (w *world) unlockAnswered(a Msg) {
+func unlockAnswered(w *world, a Msg) {
 	p := a.to()
 	c := w.proc(p)
 	if a.ID != c.ID || c.Phase != leaving {
@@ -177,10 +177,10 @@ func (w *world) unlockAnswered(a Msg) {
 		if w.m.Mutant == CountFromAnswer {
 			age = 0
 		}
-		w.takes(fresh, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
+		takes(w, fresh, grant{a.Base, a.Size, a.X > 0, age, w.m.TTL, c.Wake == up && a.has(sure), false})
 		return
 	case a.Word == queuedWord:
-		w.wasQueued(p, &a)
+		queuedAnswered(w, p, &a)
 	case w.m.Mutant == FreshNotAsked:
 		c.Phase, c.Look = queued, w.m.TTL*4
 	}
@@ -188,7 +188,7 @@ func (w *world) unlockAnswered(a Msg) {
 }
 
 // renewAnswered is request.renewAnswered.
-func (w *world) renewAnswered(a Msg) {
+func renewAnswered(w *world, a Msg) {
 	p := a.to()
 	c := w.proc(p)
 	if a.ID != c.ID || c.Phase != holding {
@@ -204,9 +204,9 @@ func (w *world) renewAnswered(a Msg) {
 	case a.Word == renewedWord:
 		w.note(renewed)
 		if c.Left == 0 {
-			w.violate(revived)
+			violate(w, revived)
 		}
-		w.prolong(p, w.m.TTL-age, w.m.TTL)
+		prolong(w, p, w.m.TTL-age, w.m.TTL)
 		if a.Size > 0 {
 			c.Tokens.add(a.Base, a.Size, w.m.Mutant == TokensAnew)
 		}

@@ -3,7 +3,7 @@ package master
 import "cmp"
 
 // settle forgets ids that nothing speaks of, and sorts what is under way.
-func (w *world) settle() {
+func settle(w *world) {
 	for p := range w.P[:w.m.Procs] {
 		c := &w.P[p]
 		for k, u := range c.Used {
@@ -13,15 +13,15 @@ func (w *world) settle() {
 			}
 		}
 	}
-	w.squeeze()
+	squeeze(w)
 	w.sortNet()
 }
 
 // squeeze forgets what no step can tell any more, so that states which differ in
 // nothing else are one.
-func (w *world) squeeze() {
+func squeeze(w *world) {
 	for p := range w.P[:w.m.Procs] {
-		w.P[p].squeeze(w.unpushed(p))
+		w.P[p].squeeze(unpushed(w, p))
 	}
 	for k := range w.Net {
 		m := &w.Net[k]
@@ -53,12 +53,12 @@ func (w *world) squeeze() {
 }
 
 // unpushed reports whether no push can come any more that grants the tenure.
-func (w *world) unpushed(p int) bool {
+func unpushed(w *world, p int) bool {
 	c := &w.P[p]
 	if c.Phase == none || c.Phase == leaving {
 		return true
 	}
-	if c.Phase != holding || w.place(c.ID) >= 0 {
+	if c.Phase != holding || place(w, c.ID) >= 0 {
 		return false
 	}
 	for k := range w.Net {
@@ -158,32 +158,6 @@ func (m *Msg) key() [2]uint64 {
 func less(a, b *Msg) bool {
 	x, y := a.key(), b.key()
 	return x[0] < y[0] || x[0] == y[0] && x[1] < y[1]
-}
-
-// Canon gives ids and processes the names they get by where they stand, and of
-// all orders of the processes takes the least. In timed bounds process 0 is the
-// one that is watched, and keeps its place.
-func (m *Model) Canon(s *State) {
-	for p := range s.P[:m.Procs] {
-		s.renameIDs(p)
-	}
-	if m.Break > 0 {
-		s.rankScores()
-	}
-	s.sortNet()
-	first := 0
-	if m.Wait > 0 {
-		first = 1
-	}
-	best := *s
-	for _, swap := range orders[m.Procs-first] {
-		other := *s
-		other.swap(first, swap)
-		if other.compare(&best) < 0 {
-			best = other
-		}
-	}
-	*s = best
 }
 
 // orders are the ways to put 1, 2 or 3 things, but the one that changes nothing,

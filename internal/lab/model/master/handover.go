@@ -2,7 +2,7 @@ package master
 
 // survey is that of part/hand_over.lua: the first that lives and the next one. The id
 // mine counts as living, gone as dead. It never sees 500 dead here.
-func (w *world) survey(mine, gone id) (chosen, following id) {
+func survey(w *world, mine, gone id) (chosen, following id) {
 	for _, i := range w.Q {
 		switch {
 		case i == 0:
@@ -19,45 +19,45 @@ func (w *world) survey(mine, gone id) (chosen, following id) {
 
 // bury takes out of Q all that stand before one: survey found them dead. Before
 // nobody: all.
-func (w *world) bury(before id) {
+func bury(w *world, before id) {
 	for w.Q[0] != 0 && w.Q[0] != before {
 		w.note(skipDead)
-		w.leave(w.Q[0])
+		leave(w, w.Q[0])
 	}
 }
 
-// handOver is that of part/hand_over.lua.
-func (w *world) handOver(chosen, following, mine id) {
-	if w.place(chosen) >= 0 || chosen == 0 {
-		w.bury(chosen)
+// handNameOver is that of part/hand_over.lua.
+func handNameOver(w *world, chosen, following, mine id) {
+	if place(w, chosen) >= 0 || chosen == 0 {
+		bury(w, chosen)
 	} else {
-		w.bury(0) // mine, which does not stand there: all others are dead
+		bury(w, 0) // mine, which does not stand there: all others are dead
 	}
 	if chosen == 0 {
 		w.L, w.PX, w.Unclaimed = 0, 0, 0
 		return
 	}
-	w.leave(chosen)
+	leave(w, chosen)
 	if chosen == mine {
-		w.hold(chosen, w.m.TTL, 0)
+		hold(w, chosen, w.m.TTL, 0)
 		return // its stride is that of the answer
 	}
 	w.note(handOver)
 	px := w.m.window()
-	w.hold(chosen, px, 1)
+	hold(w, chosen, px, 1)
 	if w.P[chosen.proc()].Dead {
-		w.violate(deadChosen)
+		violate(w, deadChosen)
 	}
 	base, size := w.reserve()
 	if following != 0 && following != mine {
 		w.note(sendNext)
-		w.publish(Msg{Kind: nextPush, ID: following, X: px})
+		publish(w, Msg{Kind: nextPush, ID: following, X: px})
 	}
-	w.publish(Msg{Kind: grantPush, ID: chosen, Base: base, Size: size, X: int8(min(w.waiting(), 1))})
+	publish(w, Msg{Kind: grantPush, ID: chosen, Base: base, Size: size, X: int8(min(waiting(w), 1))})
 }
 
 // hold makes an id the holder, and counts who is overtaken.
-func (w *world) hold(i id, px, unclaimed int8) {
+func hold(w *world, i id, px, unclaimed int8) {
 	w.L, w.PX, w.Unclaimed = i, px, unclaimed
 	for p := range w.Ahead {
 		if w.Ahead[p] == 0 {
@@ -66,13 +66,13 @@ func (w *world) hold(i id, px, unclaimed int8) {
 		if i.proc() == p {
 			w.Ahead[p] = 0
 		} else if w.Ahead[p]--; w.Ahead[p] == 0 {
-			w.violate(overtaken)
+			violate(w, overtaken)
 		}
 	}
 }
 
 // publish is that of part/notify.lua. Who does not listen hears nothing.
-func (w *world) publish(m Msg) {
+func publish(w *world, m Msg) {
 	if !w.Sub[m.to()] {
 		w.note(unheard)
 		return
@@ -88,7 +88,7 @@ func (w *world) publish(m Msg) {
 	w.send(m)
 }
 
-func (w *world) waiting() int {
+func waiting(w *world) int {
 	for n, i := range w.Q {
 		if i == 0 {
 			return n
@@ -98,7 +98,7 @@ func (w *world) waiting() int {
 }
 
 // place is where an id stands in Q, or -1.
-func (w *world) place(i id) int {
+func place(w *world, i id) int {
 	for k, q := range w.Q {
 		if q == i && i != 0 {
 			return k
@@ -108,14 +108,14 @@ func (w *world) place(i id) int {
 }
 
 // join is ZADD NX: at the tail, or at the arrival that it kept.
-func (w *world) join(i id, score int8) {
-	n := w.waiting()
+func join(w *world, i id, score int8) {
+	n := waiting(w)
 	if n == maxQueue {
 		w.cut = true
 		return
 	}
 	if score == 0 {
-		score = w.newest() + 1
+		score = newest(w) + 1
 	}
 	at := n
 	for at > 0 && w.Score[at-1] > score {
@@ -134,7 +134,7 @@ func (w *world) join(i id, score int8) {
 }
 
 // newest is the greatest arrival that anybody knows of.
-func (w *world) newest() int8 {
+func newest(w *world) int8 {
 	top := int8(0)
 	for _, s := range w.Score {
 		top = max(top, s)
@@ -149,8 +149,8 @@ func (w *world) newest() int8 {
 }
 
 // leave is ZREM.
-func (w *world) leave(i id) {
-	at := w.place(i)
+func leave(w *world, i id) {
+	at := place(w, i)
 	if at < 0 {
 		return
 	}
@@ -160,11 +160,4 @@ func (w *world) leave(i id) {
 	if c := &w.P[i.proc()]; w.L != i && (i == c.ID || i == c.Fresh) {
 		w.Ahead[i.proc()] = 0 // dead, or given up: hold follows where it is granted
 	}
-}
-
-func (m *Model) window() int8 {
-	if m.Mutant == NoWindow {
-		return m.TTL
-	}
-	return m.Window
 }

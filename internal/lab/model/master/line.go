@@ -154,7 +154,7 @@ func (w *world) topUp(p int) {
 	default:
 		w.note(topsUp)
 		c.Topped = true
-		w.sendRenew(p)
+		sendRenew(w, p)
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *world) give(p int) {
 	if !ok {
 		if !w.inNet(c.ID, renewReq, renewAns) {
 			w.note(renews)
-			w.sendRenew(p)
+			sendRenew(w, p)
 		}
 		return
 	}
@@ -176,7 +176,7 @@ func (w *world) give(p int) {
 	}
 	c.Turn, c.Turned, c.Topped, c.Held = true, true, false, 0
 	w.Idle = 0 // be the turn ever so short
-	w.use(token, c.robbed())
+	w.use(token, robbedOf(c))
 }
 
 // depart is line.depart: unlock, and a fresh id for those who are left.

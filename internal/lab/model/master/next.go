@@ -22,7 +22,7 @@ func (m *Model) Next(s *State, emit func(model.Step, *State)) {
 		if w.cut || w.State == *s {
 			return
 		}
-		w.settle()
+		settle(&w)
 		emit(w.step, &w.State)
 	}
 	m.nextMessages(s, try)
@@ -32,10 +32,10 @@ func (m *Model) Next(s *State, emit func(model.Step, *State)) {
 		}
 	}
 	if s.Evict < m.Evict && s.L != 0 {
-		try(server, evict, (*world).evict)
+		try(server, evict, evictQueue)
 	}
 	if m.mayTick(s) {
-		try(server, tickNote, (*world).tick)
+		try(server, tickNote, tick)
 	}
 }
 
@@ -59,7 +59,7 @@ func (m *Model) nextMessages(s *State, try trier) {
 			case msg.request():
 				try(p, noteCount, func(w *world) { w.run(i) })
 			case !s.P[p].Frozen:
-				try(p, noteCount, func(w *world) { w.arrive(i) })
+				try(p, noteCount, func(w *world) { arrive(w, i) })
 			}
 			m.nextFaults(s, i, try)
 		}
@@ -118,7 +118,7 @@ func (m *Model) nextGivenUp(s *State, i int, try trier) {
 		if m.Timed && msg.Age < m.RTO {
 			return
 		}
-		try(msg.to(), noteCount, func(w *world) { w.unanswered(w.take(i)) })
+		try(msg.to(), noteCount, func(w *world) { unanswered(w, w.take(i)) })
 		return
 	}
 	if (m.Timed && msg.has(slow) && msg.Age >= m.RTO || !m.Timed && s.Delay < m.Delay) && msg.Kind != subscribeReq && msg.Kind != subscribeAns {
@@ -127,18 +127,18 @@ func (m *Model) nextGivenUp(s *State, i int, try trier) {
 				w.Delay++
 			}
 			w.Net[i].Flags |= late
-			w.unanswered(w.Net[i])
+			unanswered(w, w.Net[i])
 		})
 	}
 }
 
 // unanswered: a request has failed, as its sender sees it. It sends it again.
-func (w *world) unanswered(m Msg) {
+func unanswered(w *world, m Msg) {
 	p := m.to()
 	c := w.proc(p)
 	switch m.Kind {
 	case lockReq, lockAns:
-		if c.ended(m.ID) || m.ID == c.ID && c.Phase == leaving && w.m.Mutant != NoCancelWhileLeaving {
+		if endedIn(c, m.ID) || m.ID == c.ID && c.Phase == leaving && w.m.Mutant != NoCancelWhileLeaving {
 			w.cancelID(m.ID) // it may have run after its cancel or unlock
 			return
 		}
@@ -164,7 +164,7 @@ func (w *world) unanswered(m Msg) {
 		w.act(p)
 	case subscribeReq, subscribeAns:
 		w.note(subscribesAgain)
-		w.broke(p)
+		broke(w, p)
 	}
 }
 
@@ -172,7 +172,7 @@ func (w *world) unanswered(m Msg) {
 func (m *Model) nextProc(s *State, p int, try trier) {
 	c := &s.P[p]
 	if s.Crash < m.Crash {
-		try(p, crash, func(w *world) { w.crash(p) })
+		try(p, crash, func(w *world) { crashServer(w, p) })
 	}
 	if m.Timed && c.Frozen {
 		try(p, thaw, func(w *world) { w.P[p].Frozen = false })
@@ -185,10 +185,10 @@ func (m *Model) nextProc(s *State, p int, try trier) {
 		try(p, dropSubscription, func(w *world) { w.Break++; w.Sub[p] = false; w.Ahead[p] = 0 })
 	}
 	if c.Wake == up && !s.Sub[p] {
-		try(p, noteCount, func(w *world) { w.broke(p) })
+		try(p, noteCount, func(w *world) { broke(w, p) })
 	}
 	if (m.Callers == 0 || int(c.Come) < m.Callers) && int(c.Callers) < m.Line {
-		try(p, callerComes, func(w *world) { w.caller(p) })
+		try(p, callerComes, func(w *world) { caller(w, p) })
 	}
 	if m.GiveUp && c.Callers > 0 {
 		try(p, callerGivesUp, func(w *world) {
@@ -202,7 +202,7 @@ func (m *Model) nextProc(s *State, p int, try trier) {
 		try(p, noteCount, func(w *world) { w.release(p) })
 	}
 	if c.Over != 0 {
-		try(p, releasesOver, func(w *world) { w.releaseOver(p) })
+		try(p, releasesOver, func(w *world) { releaseOver(w, p) })
 	}
 	try(p, noteCount, func(w *world) { w.act(p) })
 	m.nextTimers(s, p, try)
@@ -227,7 +227,7 @@ func (m *Model) nextTimers(s *State, p int, try trier) {
 			try(p, noteCount, func(w *world) {
 				if !w.inNet(c.ID, renewReq, renewAns) {
 					w.note(renews)
-					w.sendRenew(p)
+					sendRenew(w, p)
 				}
 			})
 		}
@@ -242,16 +242,16 @@ func (m *Model) nextTimers(s *State, p int, try trier) {
 	}
 }
 
-// evict is an accident: DEL, eviction, FLUSHALL but for F. Who holds the name, or
+// evictQueue is an accident: DEL, eviction, FLUSHALL but for F. Who holds the name, or
 // is about to hear that it does, is promised nothing.
-func (w *world) evict() {
+func evictQueue(w *world) {
 	w.Evict++
 	w.P[w.L.proc()].Used[w.L.slot()] |= robbed
 	w.L, w.PX, w.Unclaimed = 0, 0, 0
 }
 
 // caller is core.enter.
-func (w *world) caller(p int) {
+func caller(w *world, p int) {
 	c := w.proc(p)
 	if w.m.Callers > 0 {
 		c.Come++
@@ -263,7 +263,7 @@ func (w *world) caller(p int) {
 	w.act(p)
 }
 
-func (w *world) releaseOver(p int) {
+func releaseOver(w *world, p int) {
 	c := w.proc(p)
 	i := c.Over
 	c.Over = 0
@@ -271,8 +271,8 @@ func (w *world) releaseOver(p int) {
 	w.act(p)
 }
 
-// crash ends a process. What it sent is still under way; nobody hears it.
-func (w *world) crash(p int) {
+// crashServer ends a process. What it sent is still under way; nobody hears it.
+func crashServer(w *world, p int) {
 	w.Crash++
 	w.Sub[p], w.Ahead[p] = false, 0
 	w.P[p] = Proc{Dead: true, Come: w.P[p].Come}
@@ -290,7 +290,7 @@ func (w *world) crash(p int) {
 
 // tick is the passing of one unit of time, on the server and everywhere: clocks
 // of the same rate. What is long past is one.
-func (w *world) tick() {
+func tick(w *world) {
 	old := w.m.TTL
 	older := func(age *int8) { *age = min(*age+1, old) }
 	less := func(left *int8) { *left = max(*left-1, 0) }
@@ -335,7 +335,7 @@ func (w *world) tick() {
 		}
 	}
 	if w.m.Timed {
-		w.watch()
+		watch(w)
 	}
 }
 
@@ -401,13 +401,13 @@ func (m *Model) renewEvery() int8 {
 
 // watch counts how long process 0 has waited, and how long nobody has worked
 // though somebody waits who could.
-func (w *world) watch() {
+func watch(w *world) {
 	c := &w.P[0]
 	if c.Dead || c.Callers == 0 || c.Frozen || c.Turn {
 		w.Waited = 0
 	} else if w.m.Wait > 0 && w.Waited < w.m.Wait+1 {
 		if w.Waited++; w.Waited > w.m.Wait {
-			w.violate(starved)
+			violate(w, starved)
 		}
 	}
 	if w.m.Idle == 0 {
@@ -422,6 +422,6 @@ func (w *world) watch() {
 	if works || !waits {
 		w.Idle = 0
 	} else if w.Idle++; w.Idle > w.m.Idle {
-		w.violate(stuck)
+		violate(w, stuck)
 	}
 }

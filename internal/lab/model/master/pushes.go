@@ -1,49 +1,49 @@
 package master
 
 // arrive is an answer or a push that reaches its process.
-func (w *world) arrive(i int) {
+func arrive(w *world, i int) {
 	m := w.take(i)
 	p := m.to()
 	switch m.Kind {
 	case lockAns:
-		w.lockAnswered(m)
+		lockAnswered(w, m)
 	case unlockAns:
-		w.unlockAnswered(m)
+		unlockAnswered(w, m)
 	case renewAns:
-		w.renewAnswered(m)
+		renewAnswered(w, m)
 	case cancelAns:
 		w.errandDone(m.ID, m.Kind)
 	case subscribeAns:
-		w.confirmed(p)
+		confirm(w, p)
 	case grantPush:
-		w.grantHeard(p, &m)
+		hearGrant(w, p, &m)
 	case recallPush:
-		w.recallHeard(p, &m)
+		hearRecall(w, p, &m)
 	case nextPush:
-		w.nextHeard(p, &m)
+		hearNext(w, p, &m)
 	}
 }
 
-// ended reports whether an id is none that the process holds or waits for: rule 3.
-func (c *Proc) ended(i id) bool { return i != c.ID && i != c.Fresh && i != c.Over }
+// endedIn reports whether an id is none that the process holds or waits for: rule 3.
+func endedIn(c *Proc, i id) bool { return i != c.ID && i != c.Fresh && i != c.Over }
 
 // heardOf: an ended id that is heard of has to go.
-func (w *world) heardOf(i id) { w.P[i.proc()].Used[i.slot()] &^= unseen }
+func heardOf(w *world, i id) { w.P[i.proc()].Used[i.slot()] &^= unseen }
 
-// grantHeard is wake.message of a grant.
-func (w *world) grantHeard(p int, m *Msg) {
-	if w.proc(p).ended(m.ID) {
-		w.heardOf(m.ID)
+// hearGrant is wake.message of a grant.
+func hearGrant(w *world, p int, m *Msg) {
+	if endedIn(w.proc(p), m.ID) {
+		heardOf(w, m.ID)
 		if w.m.Mutant == NoGhostCancel {
 			return
 		}
 	}
-	w.takes(m.ID, grant{m.Base, m.Size, m.X > 0, w.pushAge(p, m), w.m.window(), true, true})
+	takes(w, m.ID, grant{m.Base, m.Size, m.X > 0, pushAge(w, p, m), w.m.window(), true, true})
 }
 
 // pushAge is tenure.pushStart: the least of what is known to be at least the age
 // of a pushed grant.
-func (w *world) pushAge(p int, m *Msg) int8 {
+func pushAge(w *world, p int, m *Msg) int8 {
 	c := w.proc(p)
 	first, lag := c.First, c.Lag
 	if m.ID == c.Fresh && m.ID != c.ID {
@@ -66,12 +66,12 @@ func (w *world) pushAge(p int, m *Msg) int8 {
 	return age
 }
 
-// recallHeard is wake.message of a recall: it may come before the grant.
-func (w *world) recallHeard(p int, m *Msg) {
+// hearRecall is wake.message of a recall: it may come before the grant.
+func hearRecall(w *world, p int, m *Msg) {
 	c := w.proc(p)
 	switch {
-	case c.ended(m.ID):
-		w.heardOf(m.ID)
+	case endedIn(c, m.ID):
+		heardOf(w, m.ID)
 		if w.m.Mutant == NoGhostCancel {
 			return
 		}
@@ -90,12 +90,12 @@ func (w *world) recallHeard(p int, m *Msg) {
 	}
 }
 
-// nextHeard is wake.nextIn.
-func (w *world) nextHeard(p int, m *Msg) {
+// hearNext is wake.nextIn.
+func hearNext(w *world, p int, m *Msg) {
 	c := w.proc(p)
 	switch {
-	case c.ended(m.ID):
-		w.heardOf(m.ID)
+	case endedIn(c, m.ID):
+		heardOf(w, m.ID)
 		if w.m.Mutant == NoGhostCancel {
 			return
 		}
@@ -107,8 +107,8 @@ func (w *world) nextHeard(p int, m *Msg) {
 	}
 }
 
-// confirmed is wake.confirmed, rule 6: what was pushed before is asked for.
-func (w *world) confirmed(p int) {
+// confirm is wake.confirmed, rule 6: what was pushed before is asked for.
+func confirm(w *world, p int) {
 	c := w.proc(p)
 	if c.Wake != opening {
 		return
@@ -123,14 +123,14 @@ func (w *world) confirmed(p int) {
 	}
 	if c.Phase == holding && c.Left > 0 && !w.inNet(c.ID, renewReq, renewAns) {
 		w.note(renews)
-		w.sendRenew(p)
+		sendRenew(w, p)
 	}
 	w.act(p)
 }
 
 // broke is wake.broke and the next attempt: what the old one still delivers is
 // dropped.
-func (w *world) broke(p int) {
+func broke(w *world, p int) {
 	c := w.proc(p)
 	w.note(noticesBreak)
 	w.Sub[p] = false

@@ -2,7 +2,7 @@ package master
 
 import "github.com/holdfast-go/holdfast/internal/lab/model"
 
-// world is a state in the middle of a step.
+// world is a state in the middle of a step. Its queue stands in line.go.
 type world struct {
 	State
 	m    *Model
@@ -84,7 +84,7 @@ func (w *world) errandDone(i id, kind uint8) {
 func (w *world) unheardOf(i id) {
 	c := &w.P[i.proc()]
 	inL := w.L == i && i != c.Over && i != c.Fresh && (i != c.ID || c.Phase == leaving)
-	inQ := w.place(i) >= 0 && i != c.Fresh && (i != c.ID || c.Phase > queued)
+	inQ := place(w, i) >= 0 && i != c.Fresh && (i != c.ID || c.Phase > queued)
 	if inL || inQ {
 		c.Used[i.slot()] |= unseen
 	}
@@ -92,35 +92,35 @@ func (w *world) unheardOf(i id) {
 
 // lock is mutex/lock.lua, for both modes.
 func (w *world) lock(r, a *Msg) {
-	waiting := w.waiting()
+	queued := waiting(w)
 	switch {
 	case w.L == r.ID:
 		w.note(lockOurs)
 		w.PX = max(w.m.TTL, w.PX)
 		w.Unclaimed = 0
-		w.granted(a, waiting, w.m.Mutant != SameStride)
+		w.granted(a, queued, w.m.Mutant != SameStride)
 		return
-	case w.L == 0 && (waiting == 0 || w.m.Mutant == NoLookAtQ):
+	case w.L == 0 && (queued == 0 || w.m.Mutant == NoLookAtQ):
 		w.note(lockFree)
-		w.hold(r.ID, w.m.TTL, 0)
-		w.granted(a, waiting, true)
+		hold(w, r.ID, w.m.TTL, 0)
+		w.granted(a, queued, true)
 		return
 	case w.L != 0 && !r.has(waits):
 		w.note(lockHeld)
 		a.Word = heldWord
 		return
 	case w.L == 0 && !r.has(waits):
-		chosen, following := w.survey(0, 0)
+		chosen, following := survey(w, 0, 0)
 		if chosen == 0 {
 			w.note(lockTryAllDead)
-			w.bury(0)
+			bury(w, 0)
 			chosen = r.ID
 		} else {
 			w.note(lockTryHandsOver)
 			a.Word = heldWord
 		}
-		if w.handOver(chosen, following, r.ID); a.Word == noWord {
-			w.granted(a, w.waiting(), true)
+		if handNameOver(w, chosen, following, r.ID); a.Word == noWord {
+			w.granted(a, waiting(w), true)
 		}
 		return
 	}
@@ -130,35 +130,35 @@ func (w *world) lock(r, a *Msg) {
 // lockQueues is mutex/lock.lua for one that waits while another has the name, or
 // stands in front.
 func (w *world) lockQueues(r, a *Msg) {
-	rank := w.place(r.ID)
+	rank := place(w, r.ID)
 	a.Word = queuedWord
 	switch {
 	case rank >= 0:
 		w.note(lockQueuedAgain)
 	case r.Score > 0:
 		w.note(lockKeepsPlace)
-		w.join(r.ID, r.Score)
+		join(w, r.ID, r.Score)
 		a.Flags |= inserted
 	default:
 		w.note(lockQueued)
-		w.join(r.ID, 0)
+		join(w, r.ID, 0)
 		a.Flags |= inserted
 	}
 	if w.L == 0 {
-		chosen, following := w.survey(r.ID, 0)
-		w.handOver(chosen, following, r.ID)
+		chosen, following := survey(w, r.ID, 0)
+		handNameOver(w, chosen, following, r.ID)
 		if chosen == r.ID {
 			w.note(lockGrantedInTurn)
 			a.Flags &^= inserted
-			w.granted(a, w.waiting(), true)
+			w.granted(a, waiting(w), true)
 			return
 		}
 		w.note(lockHandsOver)
 	}
-	rank = w.place(r.ID)
+	rank = place(w, r.ID)
 	if rank == 0 {
 		w.note(sendRecall)
-		w.publish(Msg{Kind: recallPush, ID: w.L})
+		publish(w, Msg{Kind: recallPush, ID: w.L})
 	}
 	w.queued(a, r.ID, rank, r.Age)
 }
@@ -200,69 +200,69 @@ func (w *world) unlock(r, a *Msg) {
 	}
 	if w.L != r.ID {
 		a.Word = notHeldWord
-		if w.m.Mutant == NotHeldQueues && r.Fresh != 0 && w.place(r.Fresh) < 0 {
-			w.join(r.Fresh, 0)
+		if w.m.Mutant == NotHeldQueues && r.Fresh != 0 && place(w, r.Fresh) < 0 {
+			join(w, r.Fresh, 0)
 		}
-		if w.L == 0 && w.waiting() > 0 {
+		if w.L == 0 && waiting(w) > 0 {
 			w.note(unlockMovesLine)
-			chosen, following := w.survey(0, 0)
-			w.handOver(chosen, following, 0)
+			chosen, following := survey(w, 0, 0)
+			handNameOver(w, chosen, following, 0)
 			return
 		}
 		w.note(unlockNotHeld)
 		return
 	}
-	chosen, following := w.survey(r.Fresh, 0)
+	chosen, following := survey(w, r.Fresh, 0)
 	if r.Fresh == 0 {
 		w.note(unlockReleased)
-		w.handOver(chosen, following, 0)
+		handNameOver(w, chosen, following, 0)
 		a.Word = releasedWord
 		return
 	}
-	if chosen != 0 && chosen != r.Fresh && w.place(r.Fresh) < 0 {
-		w.join(r.Fresh, 0)
+	if chosen != 0 && chosen != r.Fresh && place(w, r.Fresh) < 0 {
+		join(w, r.Fresh, 0)
 	}
 	if chosen == 0 {
 		chosen = r.Fresh
 	}
-	w.handOver(chosen, following, r.Fresh)
+	handNameOver(w, chosen, following, r.Fresh)
 	if chosen == r.Fresh {
 		w.note(unlockGrantsFresh)
-		w.granted(a, w.waiting(), true)
+		w.granted(a, waiting(w), true)
 		return
 	}
 	w.note(unlockQueuesFresh)
 	a.Flags |= inserted
-	w.queued(a, r.Fresh, w.place(r.Fresh), r.Age)
+	w.queued(a, r.Fresh, place(w, r.Fresh), r.Age)
 }
 
 // cancel is mutex/cancel.lua.
 func (w *world) cancel(i id) {
-	rank, free := w.place(i), w.L == 0 || w.L == i
+	rank, free := place(w, i), w.L == 0 || w.L == i
 	if !free && rank != 0 {
 		if rank < 0 {
 			w.note(cancelNothing)
 		} else {
 			w.note(cancelRemoved)
-			w.leave(i)
+			leave(w, i)
 		}
 		return
 	}
-	chosen, following := w.survey(0, i)
-	w.leave(i)
+	chosen, following := survey(w, 0, i)
+	leave(w, i)
 	switch w.L {
 	case i:
 		w.note(cancelEndsHolder)
-		w.handOver(chosen, following, 0)
+		handNameOver(w, chosen, following, 0)
 	case 0:
 		w.note(cancelFree)
-		w.handOver(chosen, following, 0)
+		handNameOver(w, chosen, following, 0)
 	default:
 		w.note(cancelTellsHead)
-		w.bury(chosen)
+		bury(w, chosen)
 		if chosen != 0 {
 			w.note(sendNext)
-			w.publish(Msg{Kind: nextPush, ID: chosen, X: w.PX})
+			publish(w, Msg{Kind: nextPush, ID: chosen, X: w.PX})
 		}
 	}
 }
@@ -270,7 +270,7 @@ func (w *world) cancel(i id) {
 // renew is mutex/renew.lua, without orders and least lives.
 func (w *world) renew(r, a *Msg) {
 	if w.L == 0 && w.m.Mutant == Recreate {
-		w.hold(r.ID, w.m.TTL, 0)
+		hold(w, r.ID, w.m.TTL, 0)
 	}
 	if w.L != r.ID {
 		w.note(renewLost)
@@ -279,7 +279,7 @@ func (w *world) renew(r, a *Msg) {
 	}
 	w.note(renewRenewed)
 	w.PX, w.Unclaimed = w.m.TTL, 0
-	a.Word, a.X = renewedWord, int8(min(w.waiting(), 1))
+	a.Word, a.X = renewedWord, int8(min(waiting(w), 1))
 	if r.has(stride) {
 		a.Base, a.Size = w.reserve()
 	}
@@ -291,7 +291,7 @@ func (w *world) renew(r, a *Msg) {
 func (w *world) use(token int8, robbed bool) {
 	if token <= 0 {
 		if !robbed {
-			w.violate(tokenFell)
+			violate(w, tokenFell)
 		}
 		return
 	}

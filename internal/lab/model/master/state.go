@@ -10,7 +10,12 @@
 // finitely many states, though nothing limits how long a history is.
 package master
 
-import "github.com/holdfast-go/holdfast/internal/lab/model"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/lab/model"
+)
 
 const (
 	maxProcs = 3
@@ -20,6 +25,7 @@ const (
 )
 
 // id names a tenure: 1 + process × slots + slot; 0 is nobody.
+// What must hold of it stands in invariants.go.
 type id uint8
 
 func idOf(p, slot int) id { return id(1 + p*slots + slot) }
@@ -43,6 +49,7 @@ const (
 )
 
 // Proc is one process: the line of the name there, and what it remembers.
+// Its canonical form stands in canon.go.
 type Proc struct {
 	Dead   bool
 	Frozen bool
@@ -101,7 +108,7 @@ const (
 )
 
 // tokens are the strides of a tenure, as in tenure.go: counted from the newest
-// token that anybody used, which is 0.
+// token that anybody used, which is 0. How they are counted stands in server.go.
 type tokens struct {
 	Next, End       int8
 	Spare, SpareEnd int8
@@ -109,7 +116,7 @@ type tokens struct {
 
 const oldest = -1 // tokens below are one: they may not be used anyway
 
-// State is everything.
+// State is everything. Its canonical form stands in canon.go.
 type State struct {
 	L     id
 	PX    int8 // ticks that L has left
@@ -175,6 +182,7 @@ const (
 )
 
 // Msg is a message under way: a request, an answer or a push.
+// Its canonical form stands in canon.go.
 type Msg struct {
 	Kind  uint8
 	ID    id // whose; subscribe: the process's first id
@@ -200,6 +208,7 @@ func (m *Msg) request() bool { return m.Kind < lockAns }
 func (m *Msg) push() bool    { return m.Kind >= grantPush }
 
 // Model is the protocol within bounds, perhaps with a guard taken out.
+// Its steps stand in next.go.
 type Model struct {
 	Bounds
 	Mutant Mutant
@@ -214,6 +223,151 @@ func (m *Model) Start() State {
 		s.P[p].reset()
 	}
 	return s
+}
+
+// Canon gives ids and processes the names they get by where they stand, and of
+// all orders of the processes takes the least. In timed bounds process 0 is the
+// one that is watched, and keeps its place.
+func (m *Model) Canon(s *State) {
+	for p := range s.P[:m.Procs] {
+		s.renameIDs(p)
+	}
+	if m.Break > 0 {
+		s.rankScores()
+	}
+	s.sortNet()
+	first := 0
+	if m.Wait > 0 {
+		first = 1
+	}
+	best := *s
+	for _, swap := range orders[m.Procs-first] {
+		other := *s
+		other.swap(first, swap)
+		if other.compare(&best) < 0 {
+			best = other
+		}
+	}
+	*s = best
+}
+
+func (m *Model) window() int8 {
+	if m.Mutant == NoWindow {
+		return m.TTL
+	}
+	return m.Window
+}
+
+// Broken names the invariant that s breaks.
+func (m *Model) Broken(s *State) string {
+	if s.Bad != 0 {
+		return broken[s.Bad]
+	}
+	believers := 0
+	for p := range s.P[:m.Procs] {
+		if c := &s.P[p]; !c.Dead && c.Turn && c.Left > 0 && !robbedOf(c) {
+			believers++
+		}
+	}
+	if believers > 1 {
+		return brokenS1
+	}
+	for p := range s.P[:m.Procs] {
+		c := &s.P[p]
+		if !c.Dead && c.Phase == holding && c.Left > 0 && !robbedOf(c) && (s.L != c.ID || s.PX < c.Left) {
+			return brokenBelief
+		}
+	}
+	if s.Unclaimed > m.Window {
+		return brokenWindow
+	}
+	if m.littered(s) {
+		return brokenL2
+	}
+	return ""
+}
+
+// Print shows a state: the server, the processes, what is under way.
+func (m *Model) Print(s *State) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "       L=%v for %d  F=%d  Q=", s.L, s.PX, s.F)
+	for _, i := range s.Q {
+		if i != 0 {
+			fmt.Fprintf(&b, "%v ", i)
+		}
+	}
+	b.WriteString("\n")
+	for p := range s.P[:m.Procs] {
+		c := &s.P[p]
+		fmt.Fprintf(&b, "       %s: ", Who(p))
+		if c.Dead {
+			b.WriteString("dead\n")
+			continue
+		}
+		fmt.Fprintf(&b, "%v %s", c.ID, phases[c.Phase])
+		if c.Turn {
+			b.WriteString(", a turn is out")
+		}
+		if c.Phase == holding {
+			fmt.Fprintf(&b, ", %d to its deadline, tokens %d to %d", c.Left, c.Tokens.Next, c.Tokens.End-1)
+		}
+		fmt.Fprintf(&b, ", %d in line", c.Callers)
+		if c.Fresh != 0 {
+			fmt.Fprintf(&b, ", fresh %v", c.Fresh)
+		}
+		if c.Over != 0 {
+			fmt.Fprintf(&b, ", %v is over", c.Over)
+		}
+		if c.Recalled {
+			fmt.Fprintf(&b, ", recalled, %d to serve", c.Serve)
+		}
+		if c.Frozen {
+			b.WriteString(", frozen")
+		}
+		if c.Wake > unwanted {
+			fmt.Fprintf(&b, ", subscribed: here %v, there %v", c.Wake == up, s.Sub[p])
+		}
+		b.WriteString("\n")
+	}
+	for k := range s.Net {
+		if msg := &s.Net[k]; msg.Kind != empty {
+			fmt.Fprintf(&b, "       under way: %s%s %v, age %d%s\n", kinds[msg.Kind], words[msg.Word], msg.ID, msg.Age, moreOf(msg))
+		}
+	}
+	return b.String()
+}
+
+// littered: all the living have gone home, and nothing is under way. What is in
+// L or Q then, of theirs, was left behind. A lock that runs when its id was given
+// up, answered and forgotten may leave a ghost for a ttl; that is said in
+// docs/protocol.md.
+func (m *Model) littered(s *State) bool {
+	if s.Net[0].Kind != empty {
+		return false
+	}
+	for p := range s.P[:m.Procs] {
+		c := &s.P[p]
+		if c.Dead {
+			continue
+		}
+		if c.Callers > 0 || c.ID != 0 || c.Over != 0 {
+			return false
+		}
+		for _, u := range c.Used {
+			if u&owes != 0 {
+				return false
+			}
+		}
+	}
+	if leftIn(s, s.L) {
+		return true
+	}
+	for _, i := range s.Q {
+		if leftIn(s, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // reset forgets what belongs to one tenure.

@@ -118,14 +118,14 @@ func (w *world) turn(try int) {
 	if w.m.Loose { // grants are in no order then
 		for k := range w.Tries {
 			if u := w.Tries[k].Used; k != try && u > 0 && token >= u && token < u+w.m.Turns {
-				w.violate(tokenTwice)
+				violate(w, tokenTwice)
 			}
 		}
 		t.Used = t.T
 		return
 	}
 	if token <= w.Newest {
-		w.violate(tokenFell)
+		violate(w, tokenFell)
 	}
 	w.Newest = max(w.Newest, token)
 }

@@ -1,10 +1,7 @@
 package quorum
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
-	"strings"
 )
 
 const (
@@ -19,44 +16,7 @@ const (
 	brokenTwice = "S2: two leases have one token"
 )
 
-func (w *world) violate(what uint8) { w.Bad = what }
-
-// Broken names the invariant that s breaks.
-func (m *Model) Broken(s *State) string {
-	switch s.Bad {
-	case tokenFell:
-		return brokenS2
-	case tokenTwice:
-		return brokenTwice
-	}
-	believers := 0
-	for k := range s.Tries {
-		if t := &s.Tries[k]; t.Phase == holding && t.Left > 0 {
-			believers++
-		}
-	}
-	if believers > 1 && !m.Loose {
-		return brokenS1
-	}
-	return ""
-}
-
-// Canon sorts nodes: each bears all that is said of it.
-func (m *Model) Canon(s *State) {
-	var keys [maxNodes][72]byte
-	order := [maxNodes]int{0, 1, 2, 3, 4}
-	for i := range m.Nodes {
-		s.Nodes[i].key(keys[i][:0])
-		keys[i] = [72]byte{}
-		copy(keys[i][:], s.Nodes[i].key(make([]byte, 0, 72)))
-	}
-	nodes := order[:m.Nodes]
-	slices.SortFunc(nodes, func(a, b int) int { return bytes.Compare(keys[a][:], keys[b][:]) })
-	old := s.Nodes
-	for i, k := range nodes {
-		s.Nodes[i] = old[k]
-	}
-}
+func violate(w *world, what uint8) { w.Bad = what }
 
 // key orders nodes.
 func (n *Node) key(b []byte) []byte {
@@ -83,40 +43,6 @@ func Who(n int) string {
 }
 
 var phases = [...]string{waiting: "waits", asking: "asks", holding: "holds", released: "is over"}
-
-// Print shows a state: tries, nodes, what is under way.
-func (m *Model) Print(s *State) string {
-	var b strings.Builder
-	for k, c := range m.Client {
-		t := &s.Tries[k]
-		fmt.Fprintf(&b, "       try %d of %c %s", k+1, 'A'+c, phases[t.Phase])
-		if t.Phase == asking || t.Phase == holding {
-			fmt.Fprintf(&b, ", T=%d, %d left, %d turns", t.T, t.Left, t.Turns)
-		}
-		b.WriteString("\n")
-	}
-	for i := range s.Nodes[:m.Nodes] {
-		n := &s.Nodes[i]
-		fmt.Fprintf(&b, "       node: ")
-		if n.L == 0 {
-			b.WriteString("L is empty")
-		} else {
-			fmt.Fprintf(&b, "L=try %d:%d for %d", n.L, n.C, n.PX)
-		}
-		fmt.Fprintf(&b, " F=%d", n.F)
-		if n.Out > 0 {
-			fmt.Fprintf(&b, " sits out %d", n.Out)
-		}
-		for k := range m.Client {
-			v := &n.Votes[k]
-			if words := v.words(); words != "" {
-				fmt.Fprintf(&b, "; try %d:%s", k+1, words)
-			}
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
 
 func (v *Vote) words() string {
 	text := [...]string{"", " lock under way", " granted under way", " granted", " raise under way", " raised under way", " counts", ""}[v.Lock]

@@ -28,7 +28,7 @@ func (m *Model) Next(s *State, emit func(model.Step, *State)) {
 		w.step.Who = uint8(who)
 		w.note(first)
 		do(&w)
-		w.settle()
+		settle(&w)
 		if w.State != *s {
 			emit(w.step, &w.State)
 		}
@@ -57,7 +57,7 @@ func (m *Model) Next(s *State, emit func(model.Step, *State)) {
 		}
 	}
 	if !m.Loose && (m.Rate == 0 || s.Now < m.Horizon) {
-		try(nobody, tickNote, (*world).tick)
+		try(nobody, tickNote, tick)
 	}
 }
 
@@ -208,7 +208,7 @@ func (m *Model) nextRestart(i int, try trier) {
 }
 
 // tick is the passing of time, everywhere.
-func (w *world) tick() {
+func tick(w *world) {
 	if w.m.Rate > 0 {
 		w.Now++
 	}
@@ -235,19 +235,19 @@ func (w *world) tick() {
 }
 
 // settle forgets what no step can tell any more.
-func (w *world) settle() {
+func settle(w *world) {
 	for k := range w.m.Client {
 		t := &w.Tries[k]
 		if t.Phase == released {
 			*t = Try{Phase: released, Used: t.Used}
 		}
 		for i := range w.Nodes[:w.m.Nodes] {
-			w.settleVote(&w.Nodes[i], t, k)
+			settleVote(w, &w.Nodes[i], t, k)
 		}
 	}
 }
 
-func (w *world) settleVote(n *Node, t *Try, k int) {
+func settleVote(w *world, n *Node, t *Try, k int) {
 	v := &n.Votes[k]
 	if t.Phase == holding && v.Lock >= heard {
 		v.Lock = unsent

@@ -2,7 +2,7 @@ package quorum
 
 import "github.com/holdfast-go/holdfast/internal/lab/model"
 
-// world is a state in the middle of a step.
+// world is a state in the middle of a step. What a client does stands in client.go.
 type world struct {
 	State
 	m    *Model

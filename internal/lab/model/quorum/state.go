@@ -9,7 +9,14 @@
 // that histories which differ only in which node is which are one.
 package quorum
 
-import "github.com/holdfast-go/holdfast/internal/lab/model"
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/lab/model"
+)
 
 const (
 	maxNodes = 5
@@ -42,6 +49,7 @@ const (
 )
 
 // Vote is what a try and a node have to do with each other.
+// What must hold of it stands in invariants.go.
 type Vote struct {
 	Lock   uint8
 	C      int8 // that the node gave
@@ -53,7 +61,7 @@ type Vote struct {
 	Repair bool // it ran, and nobody knows yet
 }
 
-// Node is one master.
+// Node is one master. What must hold of it stands in invariants.go.
 type Node struct {
 	L         uint8 // 1 + the number of the try that has the name; 0: nobody
 	C         int8  // the token behind the id
@@ -107,6 +115,7 @@ type State struct {
 }
 
 // Bounds say how large the model is. Times are in ticks.
+// Those that are searched stand in bounds.go.
 type Bounds struct {
 	Name  string
 	Nodes int
@@ -135,6 +144,7 @@ type Bounds struct {
 }
 
 // Model is the protocol within bounds, perhaps with a guard taken out.
+// Its steps stand in next.go.
 type Model struct {
 	Bounds
 	Mutant Mutant
@@ -184,3 +194,74 @@ func (m *Model) need() int {
 
 // clock is a node's time, in tokens.
 func (m *Model) clock(s *State, n *Node) int8 { return 2 + s.Now*m.Rate + n.Ahead }
+
+// Broken names the invariant that s breaks.
+func (m *Model) Broken(s *State) string {
+	switch s.Bad {
+	case tokenFell:
+		return brokenS2
+	case tokenTwice:
+		return brokenTwice
+	}
+	believers := 0
+	for k := range s.Tries {
+		if t := &s.Tries[k]; t.Phase == holding && t.Left > 0 {
+			believers++
+		}
+	}
+	if believers > 1 && !m.Loose {
+		return brokenS1
+	}
+	return ""
+}
+
+// Canon sorts nodes: each bears all that is said of it.
+func (m *Model) Canon(s *State) {
+	var keys [maxNodes][72]byte
+	order := [maxNodes]int{0, 1, 2, 3, 4}
+	for i := range m.Nodes {
+		s.Nodes[i].key(keys[i][:0])
+		keys[i] = [72]byte{}
+		copy(keys[i][:], s.Nodes[i].key(make([]byte, 0, 72)))
+	}
+	nodes := order[:m.Nodes]
+	slices.SortFunc(nodes, func(a, b int) int { return bytes.Compare(keys[a][:], keys[b][:]) })
+	old := s.Nodes
+	for i, k := range nodes {
+		s.Nodes[i] = old[k]
+	}
+}
+
+// Print shows a state: tries, nodes, what is under way.
+func (m *Model) Print(s *State) string {
+	var b strings.Builder
+	for k, c := range m.Client {
+		t := &s.Tries[k]
+		fmt.Fprintf(&b, "       try %d of %c %s", k+1, 'A'+c, phases[t.Phase])
+		if t.Phase == asking || t.Phase == holding {
+			fmt.Fprintf(&b, ", T=%d, %d left, %d turns", t.T, t.Left, t.Turns)
+		}
+		b.WriteString("\n")
+	}
+	for i := range s.Nodes[:m.Nodes] {
+		n := &s.Nodes[i]
+		fmt.Fprintf(&b, "       node: ")
+		if n.L == 0 {
+			b.WriteString("L is empty")
+		} else {
+			fmt.Fprintf(&b, "L=try %d:%d for %d", n.L, n.C, n.PX)
+		}
+		fmt.Fprintf(&b, " F=%d", n.F)
+		if n.Out > 0 {
+			fmt.Fprintf(&b, " sits out %d", n.Out)
+		}
+		for k := range m.Client {
+			v := &n.Votes[k]
+			if words := v.words(); words != "" {
+				fmt.Fprintf(&b, "; try %d:%s", k+1, words)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
