@@ -22,8 +22,7 @@ import (
 //
 // Errors: [ErrLost] with its cause, [ErrExport] if the text is damaged,
 // [ErrUnreachable], [ErrTooSlow], [ErrReplicas], [ErrClosed], a [driver.ServerError], or the
-// error of ctx. A text that was exported under another [Options.Prefix] is an error. A
-// Client of a quorum cannot adopt.
+// error of ctx. A text that was exported under another [Options.Prefix] is an error.
 func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -54,14 +54,18 @@
 //   - Scheduled jobs: [Client.Once], [Client.OnceEvery]
 //   - Leaders: [Election], [Lead]
 //   - Handing a lock to another process: [Lease.Export], [Client.Adopt]
-//   - Operation: [Client.Inspect], [Client.Survey], [Client.Revoke], [Client.Steal],
-//     [Client.Check]
-//   - Independent masters: [NewQuorum]
+//   - Operation: [package admin] shows names and ends leases, admin/diagnose explains what
+//     it shows, and admin/doctor checks a server
+//   - Independent masters: [NewQuorum]; [package quorum] makes and changes the members
+//   - Your own store: [package driver], and driver/drivertest to test it
 //   - Without a server: package embedded runs its examples, and your tests, in memory
 //
 // The [guide] explains how to choose, operate and test them.
 //
+// [package admin]: https://pkg.go.dev/github.com/holdfast-go/holdfast/admin
+// [package driver]: https://pkg.go.dev/github.com/holdfast-go/holdfast/driver
 // [package fence]: https://pkg.go.dev/github.com/holdfast-go/holdfast/fence
+// [package quorum]: https://pkg.go.dev/github.com/holdfast-go/holdfast/quorum
 // [glossary]: https://github.com/holdfast-go/holdfast/blob/main/docs/glossary.md
 // [guide]: https://github.com/holdfast-go/holdfast/tree/main/docs/guide
 package holdfast

@@ -245,7 +245,7 @@ func announcement(k *keyspace.Keys, id string, token int64, inCluster bool, numb
 type Leader struct {
 	Value     string        // newest value of the leader, or the owner if the name is held as a Mutex; empty if foreign
 	Term      int64         // token of the lease; 0 if not announced, or if the nodes of a quorum do not agree
-	Hash      string        // identifies the tenure, like Holder.Hash: pass it to Client.Revoke or Client.Steal
+	Hash      string        // identifies the tenure, like Hash of admin.Holder: pass it to Revoke or Steal of package admin
 	Foreign   bool          // the name is held by a client of another library
 	Own       bool          // this Client holds the name
 	Remaining time.Duration // until expiry in Redis without a renewal; negative if it has none

@@ -94,8 +94,8 @@ const (
 	Closed  Cause = "closed"   // the Client was closed
 	MaxHold Cause = "max hold" // the lease reached its MaxHold
 
-	Revoked  Cause = "revoked"  // Client.Revoke ended the lease: the name stays held until Release or for a ttl
-	Stolen   Cause = "stolen"   // Client.Steal ended the lease and gave the name away
+	Revoked  Cause = "revoked"  // Revoke of package admin ended the lease: the name stays held until Release or for a ttl
+	Stolen   Cause = "stolen"   // a Steal ended the lease and gave the name away
 	Exported Cause = "exported" // Lease.Export ended the lease: another process may adopt it
 )
 

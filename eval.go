@@ -55,7 +55,7 @@ func (e *StaleError) Unwrap() []error { return []error{ErrStale, ErrLost} }
 // may run it twice, such as go-redis with a client that the driver did not make.
 //
 // Eval does not wait for [Options.WaitReplicas]: a failover can lose the write. A
-// Client of a quorum returns an error.
+// lease of a quorum returns an error.
 func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

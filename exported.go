@@ -19,7 +19,7 @@ import (
 type ExportedHold struct {
 	Name      string
 	Owner     string        // label of the exporter
-	Hash      string        // identifies the tenure, like Holder.Hash
+	Hash      string        // identifies the tenure, like Hash of admin.Holder
 	Token     int64         // of the exported lease
 	TTL       time.Duration // effect of each renewal
 	Remaining time.Duration // until the holder must stop, from the return of the call; more than 0
@@ -36,12 +36,12 @@ type ExportedHold struct {
 //   - [Taken]: another holder has the name or has adopted the hold.
 //   - [Gone]: it expired or was released, or the key was deleted.
 //   - [Expired]: the remaining time is too short; the holder must have stopped.
-//   - [Revoked] or [Stolen]: [Client.Revoke] or [Client.Steal] ended it. A revoked hold
+//   - [Revoked] or [Stolen]: package admin ended it, or [Mutex.Steal]. A revoked hold
 //     is not prolonged; its name is free after one ttl or [Client.ReleaseExported].
 //
 // After [ErrUnreachable] or the error of ctx, it is unknown whether the hold was
 // prolonged. Other errors: [ErrExport], [ErrReplicas], [ErrTooSlow], [ErrClosed], or a
-// [driver.ServerError]. A Client of a quorum returns an error.
+// [driver.ServerError].
 func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
 	x, hold, err := c.lookExported(ctx, text, "RenewExported", "renew")
 	if err != nil || c.options.WaitReplicas == 0 {

@@ -17,7 +17,7 @@ import (
 // [MaxTTL].
 //
 // If this process dies, the name stays held until the longest requested ttl has passed.
-// [Client.Steal] frees it earlier.
+// Steal of package admin frees it earlier.
 //
 // Extend blocks until Redis answers or ctx ends, at most 3 s. [ErrLost] and
 // [ErrReleased] mean that the lease is over. After [ErrUnreachable] or the error of

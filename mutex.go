@@ -23,7 +23,7 @@ type Mutex struct {
 	// has a tenure of its own.
 	//
 	// MinHold is not a schedule: if it equals the period of a timer, ticks are lost.
-	// Use [Client.OnceEvery] for that. MinHold does not work on a quorum.
+	// Use [Client.OnceEvery] for that. On a quorum, MinHold is an error.
 	MinHold time.Duration
 
 	// MaxHold ends the lease after this long, also if Redis does not answer. Its

@@ -131,8 +131,7 @@ func (e *runAgain) Unwrap() error { return e.err }
 //
 // Once returns the error of f. It adds [ErrLost] if the lease ended before f did, and the
 // error of storing the result in Redis. Before f begins, Once stores the [Run] in Redis;
-// if that fails, f does not run. Other errors are those of [Mutex.TryLock]. Once does not
-// work on a quorum.
+// if that fails, f does not run. Other errors are those of [Mutex.TryLock].
 func (c *Client) Once(ctx context.Context, name string, interval time.Duration, f func(ctx context.Context, lease *Lease) error) (err error) {
 	if interval <= 0 || interval > MaxMinHold {
 		panic(fmt.Sprintf("holdfast: the interval of Once is %v: it must be more than 0 and at most %v", interval, MaxMinHold))
@@ -272,7 +271,7 @@ func (c *core) record(ctx context.Context, name string, call driver.Call) ([]str
 // gocronlock puts a prefix before the name of a job: LastRun needs "job:report".
 //
 // Errors: [ErrNeverRan], [ErrName], [ErrUnreachable], [ErrClosed], a [driver.ServerError], or
-// the error of ctx. A Client of a quorum returns an error.
+// the error of ctx.
 func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	k, err := c.openKeys(name)
 	if err != nil {

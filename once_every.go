@@ -62,7 +62,7 @@ func (e *ScheduleError) Unwrap() error { return ErrSchedule }
 //
 // The period must be whole milliseconds and at most [MaxMinHold]; otherwise OnceEvery
 // panics. The context of f ends when its lease is lost. Errors are those of
-// [Client.Once]. OnceEvery does not work on a quorum.
+// [Client.Once].
 func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duration, at time.Time, f func(ctx context.Context, lease *Lease) error) error {
 	if period <= 0 || period > MaxMinHold || period%time.Millisecond != 0 {
 		panic(fmt.Sprintf("holdfast: the period of OnceEvery is %v: it must be whole milliseconds, more than 0 and at most %v", period, MaxMinHold))

@@ -46,7 +46,7 @@ type Options struct {
 	// It proves nothing, because every writer to Redis can claim any label.
 	Owner string
 
-	// Details describe this process in Inspect and Survey while the Client holds or
+	// Details describe this process in package admin while the Client holds or
 	// waits for a name. The Client writes them at its first grant or place in a queue,
 	// and then every 20 min. No lock waits for that. Close removes them. After a crash
 	// they expire after an hour and a TTL. The default nil means none. See

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// MaxQuorumTTL is the longest [Options.TTL] on a quorum. A restarted node does not vote
-// for this long, because it may have forgotten a vote.
+// MaxQuorumTTL is the longest TTL on a quorum. A restarted node does not vote for this
+// long, because it may have forgotten a vote.
 const MaxQuorumTTL = time.Minute
 
 // QuorumClient locks names on a majority of independent masters. It is safe for

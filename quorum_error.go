@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// ErrQuorum means that the stores do not form the quorum of [Options.Quorum], or return
-// a permanent error. A [*QuorumError] has the error of each node.
+// ErrQuorum means that the stores do not form the quorum of the quorum-id, or return a
+// permanent error. A [*QuorumError] has the error of each node.
 var ErrQuorum = errors.New("holdfast: no such quorum")
 
 // QuorumError has the reason of each node that gave no vote.

@@ -122,9 +122,9 @@ func (l *line) ordered(t *tenure, now clock.Instant) {
 	l.step(now)
 }
 
-// Revoked reports whether [Client.Revoke] or [Client.Steal] ended the lease, and
-// returns the given reason. It does not wait. After a revocation the name stays held
-// until Release, at most for one ttl.
+// Revoked reports whether a revocation or a steal ended the lease, and returns the given
+// reason. It does not wait. After a revocation the name stays held until Release, at
+// most for one ttl. Revoke and Steal are in package admin.
 func (l *Lease) Revoked() (reason string, ok bool) {
 	var lost *LostError
 	if !errors.As(l.Err(), &lost) || lost.Cause != Revoked && lost.Cause != Stolen {
@@ -133,7 +133,7 @@ func (l *Lease) Revoked() (reason string, ok bool) {
 	return lost.Reason, true
 }
 
-// notOnQuorum: a Client of a quorum can't do this.
+// notOnQuorum: a QuorumClient can't do this.
 func notOnQuorum(name, what string) error {
 	return wire.Failure(name, nil, fmt.Errorf("%s does not work on a quorum, only on one master, behind Sentinel or in a Cluster", what))
 }

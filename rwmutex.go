@@ -18,7 +18,7 @@ import (
 // Tokens are unique and rise with each lease. Several readers hold at a time, so only
 // writers should pass their token to a resource.
 //
-// [Options.Linger] has no effect. A Client of a quorum returns an error.
+// [Options.Linger] has no effect.
 type RWMutex struct {
 	// MaxHold ends a lease after this long, like [Mutex.MaxHold]. Set it before the
 	// first use. A negative value panics.

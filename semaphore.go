@@ -32,7 +32,7 @@ const MaxSize = wire.MaxSize // 2 to the power of 30
 // resource that refuses lower tokens would refuse healthy holders.
 //
 // At most two thousand leases with more than one permit should be held at a time.
-// [Options.Linger] has no effect. A Client of a quorum returns an error.
+// [Options.Linger] has no effect.
 type Semaphore struct {
 	// MaxHold ends a lease after this long, like [Mutex.MaxHold]. Set it before the
 	// first use. A negative value panics.
@@ -67,7 +67,8 @@ func checkSize(size int) {
 func (s *Semaphore) Name() string { return s.name }
 
 // Size returns the size that this Semaphore asks for: that of [Client.Semaphore] or of
-// its newest Resize. The actual size is in [State.Size].
+// its newest Resize. The actual size is in Size of
+// admin.State.
 func (s *Semaphore) Size() int { return int(s.size.Load()) }
 
 // Acquire waits until this caller holds n permits, first come, first served, and

@@ -14,19 +14,19 @@ import (
 
 // Steal takes the name from its holder at once and returns a lease of it. Waiters keep
 // their places and wait for this lease to end. TWO PROCESSES CAN BELIEVE THAT THEY HOLD
-// THE NAME until the old holder notices the loss: see [Client.Steal].
+// THE NAME until the old holder notices the loss: see Steal of package admin.
 //
-// The tenure is the hash of the holder you mean, from [Holder.Hash]. If it does not hold
-// the name any more, Steal returns [ErrTenure] and changes nothing. The holder can read
-// the first 200 bytes of reason. The lease is like that of Lock, with the fields of
-// this Mutex.
+// The tenure is the hash of the holder you mean, from Hash of admin.Holder. If it does
+// not hold the name any more, Steal returns [ErrTenure] and changes nothing. The holder
+// can read the first 200 bytes of reason. The lease is like that of Lock, with the
+// fields of this Mutex.
 //
 // Steal waits only for Redis, and ctx bounds that. After [ErrUnreachable] or the error
 // of ctx, the old holder may have lost the name; the next waiter then gets it. After
 // [ErrTooSlow] or [ErrReplicas] the old holder has lost the name. Other errors:
 // [ErrName], [ErrClosed], a [driver.ServerError], and an error for a bad tenure or reason. It
-// returns [ErrKind] for a Semaphore or RWMutex: use Client.Steal. A Client of a quorum
-// returns an error.
+// returns [ErrKind] for a Semaphore or RWMutex: use package admin. A Mutex of a
+// [QuorumClient] returns an error.
 func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error) {
 	if err := m.checkHold(); err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (n *Node) read(reply []string) error {
 }
 
 // Init makes a quorum of members that belong to none, and returns its quorum-id
-// for [Options.Quorum]. Every member must answer and must be a separate server. After
+// for [holdfast.NewQuorum]. Every member must answer and must be a separate server. After
 // an error, call it again with the same members.
 //
 // The nodes vote only after [holdfast.MaxQuorumTTL], because they may have lost the votes of an

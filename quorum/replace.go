@@ -13,7 +13,7 @@ import (
 )
 
 // Replace changes the members of a quorum and returns its new quorum-id for
-// [Options.Quorum], with the epoch one higher.
+// [holdfast.NewQuorum], with the epoch one higher.
 //
 // The list from has all current members; an unreachable member has a nil Store. The
 // list to has the members of the new quorum. The addresses in gone are old members that

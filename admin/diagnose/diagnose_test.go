@@ -222,7 +222,7 @@ func codes(found []diagnose.Diagnosis) string {
 	return strings.Join(all, " ")
 }
 
-// survey is one of these states, as Client.Survey would have made it.
+// survey is one of these states, as Admin.Survey would have made it.
 func survey(states ...*admin.State) *diagnose.Report {
 	s := &admin.Survey{}
 	for _, state := range states {

@@ -277,7 +277,7 @@ func (t *trial) list(ctx context.Context) Result {
 		}
 		return Result{
 			Name: "list", State: Warn, Finding: err.Error(),
-			Consequence: "names can be locked, but not listed (Client.Names, holdfast ls)", Fix: "grant +scan to this user",
+			Consequence: "names can be locked, but not listed (Admin.Names, holdfast ls)", Fix: "grant +scan to this user",
 		}
 	}
 	return Result{Name: "list", State: OK, Finding: "keys can be listed"}

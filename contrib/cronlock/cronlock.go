@@ -41,7 +41,7 @@ type Options struct {
 	// with a fixed period use OnceEvery, which does not need MinHold.
 	//
 	// At most holdfast.MaxMinHold; a longer one panics. Default:
-	// [DefaultMinHold]. Negative: no MinHold, which is required on a quorum.
+	// [DefaultMinHold]. Negative: no MinHold.
 	// DelayIfHeld does not use it.
 	MinHold time.Duration
 
@@ -71,7 +71,7 @@ func (f Func) Run() {
 // run is a tick. The schedule that you give to cron must have the same period.
 //
 // Redis stores when the newest run began and ended, and the error of a [Func]:
-// see [holdfast.Client.LastRun]. OnceEvery does not work on a quorum.
+// see [holdfast.Client.LastRun].
 func OnceEvery(client *holdfast.Client, name string, period time.Duration, at time.Time, options *Options) cron.JobWrapper {
 	o := withDefaults(options)
 	return func(job cron.Job) cron.Job {

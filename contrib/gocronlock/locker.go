@@ -26,15 +26,13 @@ type Options struct {
 	// minus D. If it is as long as the interval, ticks are skipped.
 	//
 	// At most holdfast.MaxMinHold; a longer one panics. Default:
-	// [DefaultMinHold]. Negative: no MinHold, which is required on a quorum. An
-	// [Elector] does not need it.
+	// [DefaultMinHold]. Negative: no MinHold. An [Elector] does not need it.
 	MinHold time.Duration
 
 	// Every is the period of the jobs, if all jobs of this Locker have the same
 	// fixed period. A job then begins once for each tick, with Client.OnceEvery,
 	// and MinHold has no effect. For jobs with another period make another
-	// Locker (gocron.WithDistributedJobLocker). Every does not work on a quorum.
-	// Default: 0, MinHold decides.
+	// Locker (gocron.WithDistributedJobLocker). Default: 0, MinHold decides.
 	Every time.Duration
 
 	// At is the time of one tick, with Every. Default: the first run of each

@@ -268,7 +268,7 @@ func TestCostOfOrders(t *testing.T) {
 			return err
 		})))
 		hash := holder()
-		documented(t, "Client.Revoke", fmt.Sprint(m.trips(func() error {
+		documented(t, "Admin.Revoke", fmt.Sprint(m.trips(func() error {
 			_, err := admin.Of(other).Revoke(m.t.Context(), "n", hash, "test")
 			return err
 		})))
@@ -277,7 +277,7 @@ func TestCostOfOrders(t *testing.T) {
 
 		lease = lock()
 		hash = holder()
-		documented(t, "Client.Steal", fmt.Sprint(m.trips(func() error { return admin.Of(other).Steal(m.t.Context(), "n", hash, "test") })))
+		documented(t, "Admin.Steal", fmt.Sprint(m.trips(func() error { return admin.Of(other).Steal(m.t.Context(), "n", hash, "test") })))
 		time.Sleep(50 * time.Millisecond)
 		_ = lease.Release()
 

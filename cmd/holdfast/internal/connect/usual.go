@@ -30,7 +30,7 @@ func newUsual(store driver.Store, prefix string) *Usual {
 	}}
 }
 
-// typical is DiagnoseOptions.Typical.
+// typical is diagnose.Options.Typical.
 func (u *Usual) typical(name string) (time.Duration, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -69,7 +69,7 @@ func (u *Usual) Expected(state *admin.State) time.Duration {
 	return max(0, typical-h.Held) + time.Duration(before)*typical
 }
 
-// About is for State.Diagnose. A hold that is younger than its ttl is not looked up: many
+// About is for diagnose.State. A hold that is younger than its ttl is not looked up: many
 // waiters would ask, and no such hold is long.
 func (u *Usual) About(state *admin.State) *diagnose.Options {
 	if h := state.Holder; u == nil || h == nil || h.Held <= h.TTL {

@@ -110,7 +110,7 @@ func quorumReplaceCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// quorumName is what can name a quorum, as holdfast.InitQuorum has it.
+// quorumName is what can name a quorum, as quorum.Init has it.
 var quorumName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // checkURLs says why so many servers, or one of them twice, are no quorum.
@@ -211,7 +211,7 @@ func printQuorum(ctx context.Context, a *cli.App, id string, members []quorum.Me
 	if wait > 0 && atOnce {
 		when += ", because --at-once changes nothing at a node that had the quorum already"
 	}
-	a.Say("the line on stdout is for Options.Quorum; %s: %s", when, strings.Join(out.Members, ", "))
+	a.Say("the line on stdout is for holdfast.NewQuorum; %s: %s", when, strings.Join(out.Members, ", "))
 	_, err := fmt.Fprintln(a.Stdout, id)
 	return err
 }
