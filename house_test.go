@@ -73,9 +73,15 @@ func walk(t *testing.T, visit func(name string)) {
 	}
 }
 
-// sources parses every Go file of every module.
+// parsed is what sources has found: most laws look at all files.
+var parsed []source
+
+// sources parses every Go file of every module, once for all tests.
 func sources(t *testing.T) []source {
 	t.Helper()
+	if parsed != nil {
+		return parsed
+	}
 	var all []source
 	walk(t, func(name string) {
 		if path.Ext(name) != ".go" {
@@ -88,6 +94,7 @@ func sources(t *testing.T) []source {
 		}
 		all = append(all, source{name, fset, file})
 	})
+	parsed = all
 	return all
 }
 
