@@ -43,7 +43,7 @@ type Action struct {
 // Verb is what an [Action] does.
 type Verb string
 
-// The verbs, after the methods of holdfast.Client.
+// The verbs, after the methods of admin.Admin.
 const (
 	Revoke Verb = "revoke"
 	Steal  Verb = "steal"
