@@ -21,6 +21,7 @@ type Client struct {
 	// The core does not know the Client, so that one that is dropped without
 	// Close can be noticed.
 	*core
+	front *QuorumClient // of a quorum: what the program got; it lives as long as the Client
 }
 
 // core is the state behind a Client. Everything that changes is guarded by one
@@ -175,7 +176,7 @@ func (c *core) start() *Client {
 	c.badge = c.newBadge(c.options.Details)
 	go c.run()
 
-	client := &Client{c}
+	client := &Client{core: c}
 	client.noticeDrop()
 	return client
 }

@@ -80,7 +80,9 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 	// Nothing is pushed: no line waits for a subscription, none is opened.
 	c.wake = newWake(c, "")
 	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -clock.Instant(time.Hour)
-	return &QuorumClient{c.start()}
+	front := &QuorumClient{c.start()}
+	front.client.front = front
+	return front
 }
 
 func checkQuorum(id string, ttl time.Duration, n int) error {
@@ -116,6 +118,9 @@ func (q *QuorumClient) Quorum() string { return q.client.quorum.id }
 
 // ID is like [Client.ID].
 func (q *QuorumClient) ID() string { return q.client.ID() }
+
+// TTL is like [Client.TTL].
+func (q *QuorumClient) TTL() time.Duration { return q.client.TTL() }
 
 // Prefix is like [Client.Prefix].
 func (q *QuorumClient) Prefix() string { return q.client.Prefix() }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
@@ -49,9 +50,9 @@ func (e *TenureError) Error() string {
 	return text + fmt.Sprintf(", but by tenure %s of %s", e.Hash, owner)
 }
 
-// tenureError describes the holder whose value the lock key has; empty: none.
-func tenureError(name, tenure, value string) *TenureError {
-	e := &TenureError{Name: name, Tenure: tenure, Free: value == ""}
+// tenureError describes the holder whose value the lock key has.
+func tenureError(name, tenure, value string, held bool) *TenureError {
+	e := &TenureError{Name: name, Tenure: tenure, Free: !held}
 	if id, ours := keyspace.ParseID(value); ours {
 		e.Owner, e.Hash = id.Owner, keyspace.HashID(value)
 	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(value); !e.Cooldown && !e.Free {
@@ -67,8 +68,15 @@ func (e *TenureError) Unwrap() error { return ErrTenure }
 // revoked or stolen is over when Confirm returns. It blocks until Redis has answered, or
 // until ctx ends. It returns the error of ctx, or [ErrClosed]; the leases say the rest.
 func (c *Client) Confirm(ctx context.Context, name string) error {
-	for _, asked := range c.askAbout(name) {
-		_ = c.outcome(ctx, asked.request, asked.answered) // otherwise the next renewal notices it
+	asked := c.askAbout(name)
+	var longest time.Duration
+	for _, one := range asked {
+		longest = max(longest, one.request.attempt)
+	}
+	bounded, cancel := context.WithTimeout(ctx, longest) // they were all sent at once
+	defer cancel()
+	for _, one := range asked {
+		_ = c.outcome(bounded, one.request, one.answered) // otherwise the next renewal notices it
 	}
 	if c.isClosed() {
 		return ErrClosed
@@ -82,13 +90,24 @@ type confirmation struct {
 	answered chan error
 }
 
+// askAbout sends a request for each tenure that holds the name. One that is still sought
+// asks when it has been granted.
 func (c *core) askAbout(name string) (all []confirmation) {
 	c.mu.Lock()
 	defer c.unlock()
+	if c.closed {
+		return nil
+	}
 	now := c.clock.Exact()
+	var those []*tenure
 	for _, t := range c.tenures {
+		if t.line.name == name {
+			those = append(those, t)
+		}
+	}
+	slices.SortFunc(those, func(a, b *tenure) int { return cmp.Compare(a.id, b.id) }) // so that simulated time repeats itself
+	for _, t := range those {
 		switch {
-		case t.line.name != name || c.closed:
 		case t.phase != holding:
 			t.doubted = now
 		case !t.isOver(now):

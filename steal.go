@@ -80,7 +80,7 @@ func (l *line) notTaken(a wire.Answer) {
 		tenure = x.tenure
 	}
 	l.standsNowhere()
-	l.reject(tenureError(l.name, tenure, a.Holder))
+	l.reject(tenureError(l.name, tenure, a.Holder, a.Holder != ""))
 }
 
 var (
@@ -131,7 +131,7 @@ func (c *core) newTaking(ctx context.Context, name, tenure, reason string) (*tak
 		return nil, wire.Failure(name, nil, err)
 	}
 	if _, ours := keyspace.ParseID(state.Value); !ours || !state.Held || keyspace.HashID(state.Value) != tenure {
-		e := tenureError(name, tenure, state.Value)
+		e := tenureError(name, tenure, state.Value, state.Held)
 		e.Remaining = state.PTTL
 		return nil, e
 	}

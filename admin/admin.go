@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
@@ -40,8 +39,7 @@ func New(store driver.Store, options *Options) *Admin {
 // Of returns an Admin of the names that client locks. It marks what client holds and
 // waits for as Own. It works after [holdfast.Client.Close], too.
 func Of(client *holdfast.Client) *Admin {
-	timeout := min(max(client.TTL(), time.Second), defaultTimeout)
-	return &Admin{newCaller(client.Store()), Options{client.Prefix(), timeout}, client}
+	return &Admin{newCaller(client.Store()), Options{client.Prefix(), timeoutFor(client.TTL())}, client}
 }
 
 // Store returns the store of the names.

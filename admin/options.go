@@ -23,6 +23,9 @@ type Options struct {
 
 const defaultTimeout = 15 * time.Second
 
+// timeoutFor is how long a Client with this TTL tries to reach its store.
+func timeoutFor(ttl time.Duration) time.Duration { return min(max(ttl, time.Second), defaultTimeout) }
+
 func (o *Options) withDefaults() Options {
 	v := Options{}
 	if o != nil {

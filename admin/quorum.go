@@ -61,7 +61,7 @@ func (q *Quorum) Inspect(ctx context.Context, name string) (*State, error) {
 	ask := func(ctx context.Context, i int) (*State, error) {
 		reply, err := q.nodes[i].Run(ctx, q.options.Timeout, c)
 		if err != nil {
-			return nil, err
+			return nil, wire.WithoutContext(err) // bounded has ended, the caller's context may not
 		}
 		w, err := wire.DecodeState(reply)
 		if err != nil {
@@ -203,7 +203,7 @@ func (q *Quorum) Survey(ctx context.Context, prefix string) (*Survey, error) {
 // OfQuorum is like Of for the client of a quorum.
 func OfQuorum(client *holdfast.QuorumClient) *Quorum {
 	q := NewQuorum(client.Quorum(), nil, client.Stores()...)
-	q.options.Prefix, q.own = client.Prefix(), client.ID()
+	q.options, q.own = Options{client.Prefix(), timeoutFor(client.TTL())}, client.ID()
 	return q
 }
 

@@ -69,7 +69,7 @@ func (r *revocation) find(ctx context.Context) (*State, error) {
 		if err != nil {
 			return nil, err
 		}
-		if reply[0] == "other kind" && !r.shared {
+		if len(reply) > 0 && reply[0] == "other kind" && !r.shared {
 			r.shared = true
 			c = driver.Call{Script: script.SharedInspect, Keys: r.k.WithHolders(), Args: []string{strconv.Itoa(most), shardOf(r.caller.Store, r.k)}}
 			continue
@@ -82,8 +82,8 @@ func (r *revocation) find(ctx context.Context) (*State, error) {
 		if r.id != "" || w.Holding <= int64(len(w.Holders)) || most > 1000 {
 			return newState(r.name, r.own, w), nil
 		}
-		most = 1 << 20 // most often the first thousand has it
-		c.Args[0] = strconv.Itoa(most)
+		most = 1 << 20                                   // most often the first thousand has it
+		c.Args = []string{strconv.Itoa(most), c.Args[1]} // an attempt that was left may still read the others
 	}
 }
 

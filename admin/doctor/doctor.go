@@ -89,6 +89,10 @@ func newDoctor(store driver.Store, options *Options) *doctor {
 	if o.TTL <= 0 {
 		o.TTL = holdfast.DefaultTTL
 	}
+	if o.Owner == "" {
+		process := holdfast.ProcessDetails()
+		o.Owner = fmt.Sprintf("%s:%d", process.Host, process.PID)
+	}
 	o.Prefix = keyspace.Prefix(o.Prefix)
 	return &doctor{&call.Caller{Store: store, Life: context.Background()}, o, rand.Uint64}
 }

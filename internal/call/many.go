@@ -55,8 +55,13 @@ func answered(r driver.Result) bool {
 
 // pipeline returns nothing if the driver does not return in time.
 func (c *Caller) pipeline(ctx context.Context, limit time.Duration, calls []driver.Call) []driver.Result {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	results, _ := within(ctx, c.Life, func(ctx context.Context) []driver.Result { return c.Store.EvalAll(ctx, calls) })
+	results, _ := within(bounded, c.Life, func(ctx context.Context) []driver.Result { return c.Store.EvalAll(ctx, calls) })
+	for i := range results {
+		if ctx.Err() == nil {
+			results[i].Err = wire.WithoutContext(results[i].Err)
+		}
+	}
 	return results
 }
