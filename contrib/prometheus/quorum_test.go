@@ -2,6 +2,7 @@ package holdfastprom_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -64,5 +65,33 @@ func TestQuorum(t *testing.T) {
 		if n := scrape(t, mb)["holdfast_store_seconds{eval,"+member.Address+"}"]; n == 0 {
 			t.Errorf("calls of %s: got none", member.Address)
 		}
+	}
+}
+
+// A program may keep only a Mutex and its leases: the client of a quorum lives on with them,
+// and so do its figures.
+func TestWatchedQuorumLivesWithItsLeases(t *testing.T) {
+	var members []quorum.Member
+	var stores []driver.Store
+	for i := range 3 {
+		store := embed(t)
+		members, stores = append(members, quorum.Member{Address: fmt.Sprint("node", i), Store: store}), append(stores, store)
+	}
+	id, err := quorum.Init(t.Context(), "q", true, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := holdfastprom.New(nil)
+	lease := func() *holdfast.Lease {
+		client := holdfast.NewQuorum(id, &holdfast.QuorumOptions{TTL: time.Minute}, stores...)
+		m.WatchQuorum(client)
+		return lock(t, client, "n")
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	shows(t, m, map[string]float64{"holdfast_held{all}": 1})
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
 	}
 }
