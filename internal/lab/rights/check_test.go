@@ -4,6 +4,7 @@ package rights_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/admin/doctor"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -54,6 +56,19 @@ func allWell(t *testing.T, all map[string]doctor.Result, unknown ...string) {
 		if got := all[name]; got.State != want {
 			t.Errorf("%s: got %+v, want %s", name, got, want)
 		}
+	}
+}
+
+// The embedded store does what locks need, and has no settings to tell of.
+func TestCheckOfTheEmbeddedStore(t *testing.T) {
+	store, err := embedded.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	allWell(t, checked(t, store, 0), "rights", "memory", "persistence")
+	if got, err := store.Do("KEYS", "*"); err != nil || fmt.Sprint(got) != "[]" {
+		t.Errorf("left behind: %v, %v", got, err)
 	}
 }
 
