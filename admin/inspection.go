@@ -42,7 +42,7 @@ func (i *inspection) answered(reply []string, err error) {
 	case refusal && len(i.call.Keys) == sized && wire.Denied(string(said)):
 		i.call.Keys = i.call.Keys[:sized-1] // a user that may not read sizes sees the rest
 		return
-	case refusal && i.denied == nil && wire.Denied(string(said)):
+	case refusal && i.denied == nil && i.call.Script == script.Inspect && wire.Denied(string(said)):
 		i.denied = wire.Explain(said, i.k.Lock()) // a user that may read the lock alone sees the lock
 		i.call.Keys = i.k[:]
 		return
