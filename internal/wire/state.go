@@ -55,14 +55,14 @@ func DecodeState(reply []string) (*State, error) {
 	var us, pttl, token, waiting int64
 	for i, figure := range map[int]*int64{1: &us, 4: &pttl, 5: &token, 6: &waiting} {
 		n, err := strconv.ParseInt(reply[i], 10, 64)
-		if err != nil || n > MaxToken {
+		if err != nil || n > MaxToken && figure != &pttl {
 			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[i]))
 		}
 		*figure = n
 	}
 	s := &State{At: time.UnixMicro(us), Token: token, Waiting: waiting, Value: reply[2], Held: reply[3] == "1"}
 	if s.Held {
-		s.PTTL, s.Revoked, s.Leader = time.Duration(pttl)*time.Millisecond, reply[8], reply[9]
+		s.PTTL, s.Revoked, s.Leader = time.Duration(min(pttl, maxPTTL))*time.Millisecond, reply[8], reply[9]
 		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= MaxToken {
 			s.Term = term // every client that writes to Redis can write any
 		}
@@ -101,7 +101,7 @@ func decodeShared(reply []string) (*State, error) {
 		if err != nil || ms > MaxToken/1000 {
 			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
 		}
-		s.Holders = append(s.Holders, HolderState{rest[0], time.Duration(ms) * time.Millisecond})
+		s.Holders = append(s.Holders, HolderState{rest[0], time.Duration(max(ms, -maxPTTL)) * time.Millisecond})
 		rest = rest[2:]
 	}
 	return s, s.decodeWaiters(rest)

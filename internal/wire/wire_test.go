@@ -104,3 +104,13 @@ func FuzzStates(f *testing.F) {
 		_, _ = wire.DecodeState(strings.Split(text, "\x00"))
 	})
 }
+
+// A key of another program may have any expiry: it stays far away and does not become none.
+func TestStateOfAFarExpiry(t *testing.T) {
+	for _, pttl := range []string{"4611686018428", "9007199254740991", "9223372036854775807"} {
+		s, err := wire.DecodeState([]string{"state", "1763700000000000", "foreign", "1", pttl, "0", "0", "", "", "", ""})
+		if err != nil || s.PTTL < 100*365*24*time.Hour {
+			t.Errorf("%s ms: got %v, %v, want more than a century", pttl, s, err)
+		}
+	}
+}
