@@ -25,6 +25,7 @@ type master struct {
 	before  string // the run that was marked
 	votes   time.Time
 	down    error // the answer to every call
+	dies    bool  // right after an answer to quorum/inspect
 	cluster bool
 	answer  []string // the answer to quorum/inspect, if it is not the true one
 }
@@ -39,6 +40,9 @@ func (m *master) Eval(_ context.Context, call driver.Call) ([]string, error) {
 	case call.Script == script.QuorumInspect && m.answer != nil:
 		return m.answer, nil
 	case call.Script == script.QuorumInspect:
+		if m.dies {
+			m.down = errOff
+		}
 		return []string{"node", now, m.run, "90", "1", m.mark, m.before, strconv.FormatInt(m.votes.UnixMicro(), 10)}, nil
 	case call.Script != script.QuorumMark:
 		return nil, fmt.Errorf("the script %s is not for a node", call.Script.Name)
@@ -222,6 +226,23 @@ func TestReplaceWithAMemberGone(t *testing.T) {
 	servers[2].down = nil
 	if again, err := quorum.Replace(t.Context(), m[:3], to, "c:6379"); again != next || err != nil || servers[2].mark != id+">"+next {
 		t.Errorf("again: got %q, %v, and the old member has %q", again, err, servers[2].mark)
+	}
+}
+
+// It is the same if it is off a moment later, when the others have left.
+func TestReplaceWhileAMemberDies(t *testing.T) {
+	id, servers, m := made(t, 4)
+	servers[2].dies = true
+	to := []quorum.Member{m[0], m[1], m[3]}
+	_, err := quorum.Replace(t.Context(), m[:3], to)
+	wantError(t, err, "c:6379 does not answer", errOff.Error())
+	if servers[3].mark != "" || !strings.HasPrefix(servers[0].mark, id+">") {
+		t.Errorf("the new member has %q, an old one %q, want none and a successor", servers[3].mark, servers[0].mark)
+	}
+	servers[2].dies, servers[2].down = false, nil
+	next, err := quorum.Replace(t.Context(), m[:3], to)
+	if err != nil || servers[0].mark != next || servers[2].mark != id+">"+next || servers[3].mark != next {
+		t.Errorf("again: got %q, %v, and the marks %q, %q and %q", next, err, servers[0].mark, servers[2].mark, servers[3].mark)
 	}
 }
 

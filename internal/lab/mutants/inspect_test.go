@@ -23,6 +23,8 @@ var inspectMutants = []mutant{
 		edits: []string{"if whose and string.sub(whose, 1, #id + 1) == id .. '|' then", "if whose then"}},
 	{guard: "details: Close takes them away", file: "details.go", pkg: "./embedded", name: "TestDetails",
 		edits: []string{"if b == nil || !b.sent {", "if true {"}},
+	{guard: "inspect: the missing right to a shared kind's holders is named", file: "admin/inspection.go", pkg: "./admin", name: "TestInspectAsksForLess",
+		edits: []string{"i.call.Script == script.Inspect && wire.Denied", "wire.Denied"}},
 	{guard: "details: no look waits for them", file: "admin/details.go", pkg: "./embedded", name: "TestDetailsKeepNobodyWaiting",
 		edits: []string{"ctx, detailsWait, calls)", "ctx, time.Hour, calls)"}},
 }

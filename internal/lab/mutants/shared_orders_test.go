@@ -20,7 +20,7 @@ var sharedOrderMutants = []mutant{
 		edits: []string{"  if held then used = used - weight_of(id) end\n", ""}},
 	{guard: "shared orders: a steal that has run is known", file: "internal/script/shared/steal.lua", name: "TestSharedStealAnsweredLate",
 		edits: []string{"if not held and redis.call('GET', revocation) ~= word then", "if not held then"}},
-	{guard: "shared orders: the one that is meant may stand behind a thousand", file: "admin/revocation.go", pkg: "./internal/lab/many", name: "TestOrdersOfSharedKinds",
+	{guard: "shared orders: the one that is meant may stand behind a thousand", file: "admin/revocation.go", pkg: "./admin", name: "TestRevokeBehindAThousand",
 		edits: []string{"most = 1 << 20", "most = 1001"}},
 	{guard: "shared orders: MaxHold of permits", file: "semaphore.go", name: "TestSharedMaxHold",
 		edits: []string{", most: s.MaxHold", ""}},
