@@ -106,7 +106,7 @@ func networkAway() (all []subtest) {
 	for name, how := range map[string]func(*redistest.Proxy){"refused": (*redistest.Proxy).Refuse, "silent": (*redistest.Proxy).Hold} {
 		for _, d := range labtest.Drivers {
 			all = append(all, subtest{"long/" + name + " 30 s " + d.Name, func(t *testing.T) {
-				documented(t, "no network, longer than a TTL")
+				documented(t, "no network for longer than a TTL")
 				s := stage(t, d, ttl, redistest.Options{})
 				ctx := s.lease.Context(context.Background())
 				how(s.network)
