@@ -36,7 +36,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: a steal goes on behind 500 dead", file: "admin/revocation.go", pkg: "./admin", name: "TestStealAgain",
 		edits: []string{"case \"again\":\n\t\tdefault:", "default:"}},
 	{guard: "what the Client has revoked of its own is renewed, and that waited for", file: "revoke.go", name: "TestOrdersOfItsOwn",
-		edits: []string{"_ = c.outcome(bounded, one.request, one.answered) // otherwise", "_ = one // otherwise"}},
+		edits: []string{"_ = c.outcome(bounded, one.request, one.answered) // otherwise", "_, _ = one, bounded // otherwise"}},
 	{guard: "what the Client asks of many leases is waited for as of one", file: "revoke.go", pkg: ".", name: "TestConfirmWaitsOnce",
 		edits: []string{"context.WithTimeout(ctx, longest)", "context.WithTimeout(ctx, 1000*longest)"}},
 	{guard: "callers beside what was stolen ask anew", file: "revoke.go", name: "TestStealOfItsOwnWithWaiters",
