@@ -150,24 +150,22 @@ func TestQuorumSurvey(t *testing.T) {
 		}
 		return state(id+":7", 7), nil
 	}
-	nodes := []*fake{{keys: keys, eval: answers}, {keys: keys, eval: answers}, {keys: keys, eval: answers}}
-	q := quorumOf(nodes[0], nodes[1], nodes[2])
-	s, err := q.Survey(t.Context(), "")
+	surveyed := func(ctx context.Context, eval func(driver.Call) ([]string, error)) (*admin.Survey, error) {
+		q := quorumOf(&fake{keys: keys, eval: eval}, &fake{keys: keys, eval: eval}, &fake{keys: keys, eval: eval})
+		return q.Survey(ctx, "")
+	}
+	s, err := surveyed(t.Context(), answers)
 	if err != nil || len(s.Names) != 2 || s.Names[0].Holder == nil || !errors.Is(s.Names[1].Err, holdfast.ErrUnreachable) {
 		t.Fatalf("got %+v, %v, want a, held, and b with an error", s, err)
 	}
-	for _, n := range nodes {
-		n.eval = func(driver.Call) ([]string, error) { return nil, errGone }
-	}
-	if s, err := q.Survey(t.Context(), ""); s != nil || !errors.Is(err, holdfast.ErrUnreachable) {
+	s, err = surveyed(t.Context(), func(driver.Call) ([]string, error) { return nil, errGone })
+	if s != nil || !errors.Is(err, holdfast.ErrUnreachable) {
 		t.Errorf("got %+v, %v, want ErrUnreachable", s, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for _, n := range nodes {
-		n.eval = func(driver.Call) ([]string, error) { cancel(); return state(id+":7", 7), nil }
-	}
-	if s, err := q.Survey(ctx, ""); s != nil || !errors.Is(err, context.Canceled) {
+	s, err = surveyed(ctx, func(driver.Call) ([]string, error) { cancel(); return state(id+":7", 7), nil })
+	if s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, %v, want the end of the context", s, err)
 	}
 }
