@@ -135,7 +135,8 @@ func TestQuorumNames(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // a caller that wants no more leaves no scan behind
-		for range quorumOf(silent(fences("a")...), silent(fences("b")...), silent()).Names(t.Context(), "") {
+		for _, err := range quorumOf(silent(fences("a")...), silent(fences("b")...), silent()).Names(t.Context(), "") {
+			_ = err
 			break
 		}
 		time.Sleep(time.Minute)

@@ -169,7 +169,7 @@ func TestRevokeUnanswered(t *testing.T) {
 			f := scripted(map[*driver.Script]any{script.Inspect: answer})
 			_, err := admin.New(f, &admin.Options{Timeout: 3 * time.Second}).Revoke(t.Context(), "n", hash, "deploy")
 			took := time.Since(began)
-			if again := errors.Is(err, holdfast.ErrUnreachable); err == nil || again != (answer == any(error(errGone))) || again != (took > time.Second) || took > 3*time.Second {
+			if again := errors.Is(err, holdfast.ErrUnreachable); err == nil || again != (answer == any(errGone)) || again != (took > time.Second) || took > 3*time.Second {
 				t.Errorf("%v: got %v after %v and %d calls", answer, err, took, len(f.calls))
 			}
 		}

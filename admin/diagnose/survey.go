@@ -40,7 +40,7 @@ func Survey(survey *admin.Survey, o *Options) *Report {
 			n.Reasons = []Diagnosis{Error(n.Err)}
 		} else {
 			n.Reasons = State(n.State, o)
-			if d, ok := circles[n.State.Name]; ok {
+			if d, ok := circles[n.Name]; ok {
 				n.Reasons = append([]Diagnosis{d}, n.Reasons...)
 			}
 		}

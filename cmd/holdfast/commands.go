@@ -35,7 +35,7 @@ func addCommands(a *cli.App, root *cobra.Command) {
 	}{
 		{"jobs", "Run commands:", []*cobra.Command{run.Command(a), elect.Command(a), show.JobsCommand(a)}},
 		{"locks", "Inspect locks:", []*cobra.Command{
-			show.LsCommand(a), show.ShowCommand(a), top.Command(a), watch.Command(a), show.HistoryCommand(a), audit.Command(a),
+			show.LsCommand(a), show.Command(a), top.Command(a), watch.Command(a), show.HistoryCommand(a), audit.Command(a),
 		}},
 		{"operators", "Change locks:", []*cobra.Command{order.RevokeCommand(a), order.StealCommand(a), order.ResizeCommand(a)}},
 		{"leases", "Leases for scripts:", []*cobra.Command{

@@ -35,7 +35,8 @@ func TestNewIDsAreRead(t *testing.T) {
 	if got, _ := ParseID(second); got != (ID{client, time.Minute, "o", Writer, 1 << 30}) {
 		t.Errorf("%q reads as %+v", second, got)
 	}
-	if len(client) != 22 || NewID(client+".", random, "") == NewID(client+".", random, "") {
+	one, other := NewID(client+".", random, ""), NewID(client+".", random, "")
+	if len(client) != 22 || one == other {
 		t.Errorf("the client %q has not 128 bits, or two ids are the same", client)
 	}
 }

@@ -28,6 +28,7 @@ func (id QuorumID) String() string {
 
 var errQuorumID = errors.New(`is not a quorum-id: 'holdfast quorum init' prints it, such as "orders/1/3-5f3a9c0d1e" (name, epoch, size and hash of the members)`)
 
+// ParseQuorumID reads an id. The error is the end of a sentence about the text.
 func ParseQuorumID(text string) (QuorumID, error) {
 	part := strings.Split(text, "/")
 	if len(part) != 3 || !IsQuorumName(part[0]) {
@@ -44,7 +45,8 @@ func ParseQuorumID(text string) (QuorumID, error) {
 	return id, nil
 }
 
-// quorumName: letters, digits, "-" and "_", at most 64.
+// IsQuorumName reports whether s has at most 64 letters, digits, "-" and "_", and one at
+// least.
 func IsQuorumName(s string) bool { return len(s) <= 64 && IsWord(s) }
 
 // NewQuorumID makes the id of a list of members.

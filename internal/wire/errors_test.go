@@ -96,7 +96,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("no answer: got %v", err)
 	}
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded} {
-		if got := wire.WithoutContext(err); got != wire.ErrNoAnswer {
+		if got := wire.WithoutContext(err); got != wire.ErrNoAnswer { //nolint:errorlint // that very one
 			t.Errorf("%v: got %v, want %v", err, got, wire.ErrNoAnswer)
 		}
 	}

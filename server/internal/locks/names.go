@@ -94,7 +94,7 @@ func (n *Names) Held(ctx context.Context, name string) error {
 		if state.Waiting > 0 {
 			p.Detail += fmt.Sprintf(", %d waiting", state.Waiting)
 		}
-		p.With("holder", state.Holder).With("waiting", state.Waiting).With("reasons", state.Reasons)
+		_ = p.With("holder", state.Holder).With("waiting", state.Waiting).With("reasons", state.Reasons)
 		return nil
 	})
 	_ = err // without the store the name is all that is known

@@ -27,11 +27,11 @@ type ID struct{ token, key [sha256.Size]byte }
 // NewID makes an ID.
 func NewID(by auth.Principal, key string) ID { return ID{by.Token(), sha256.Sum256([]byte(key))} }
 
-// Grant takes a lease, and Drop gives one back that nobody will hear of.
-type (
-	Grant func(context.Context) (text string, err error)
-	Drop  func(text string)
-)
+// Grant takes a lease.
+type Grant func(context.Context) (text string, err error)
+
+// Drop gives a lease back that nobody will hear of.
+type Drop func(text string)
 
 type repeat struct {
 	body   [sha256.Size]byte

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// choice is a flag that takes one of a few words.
-type choice struct {
+// Choice is a flag that takes one of a few words.
+type Choice struct {
 	value *string
 	words []string
 }
 
 // NewChoice sets value to the first word, the default.
-func NewChoice(value *string, words ...string) *choice {
+func NewChoice(value *string, words ...string) *Choice {
 	*value = words[0]
-	return &choice{value, words}
+	return &Choice{value, words}
 }
 
-func (c *choice) String() string { return *c.value }
+func (c *Choice) String() string { return *c.value }
 
-func (c *choice) Type() string { return strings.Join(c.words, "|") }
+func (c *Choice) Type() string { return strings.Join(c.words, "|") }
 
-func (c *choice) Set(word string) error {
+func (c *Choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
 		return fmt.Errorf("want %s", strings.Join(c.words, " or "))
 	}

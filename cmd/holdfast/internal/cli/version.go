@@ -14,8 +14,8 @@ import (
 // Go knows.
 var Release string
 
-// build is what the binary knows about itself: all of it from the Go linker.
-type build struct {
+// Build is what the binary knows about itself: all of it from the Go linker.
+type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
@@ -26,8 +26,8 @@ type build struct {
 }
 
 // ThisBuild asks the Go linker.
-func ThisBuild() build {
-	b := build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+func ThisBuild() Build {
+	b := Build{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

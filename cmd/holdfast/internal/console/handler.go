@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// handler is a slog.Handler for people: "holdfast: message key=value", without the
+// Handler is a slog.Handler for people: "holdfast: message key=value", without the
 // time and the level that a terminal has no use for.
-type handler struct {
+type Handler struct {
 	out   *handlerOutput
 	attrs slog.Handler // writes the attributes into out.text
 }
@@ -22,9 +22,9 @@ type handlerOutput struct {
 }
 
 // NewHandler prints records of level and above to console.
-func NewHandler(console *Lines, level slog.Leveler) *handler {
+func NewHandler(console *Lines, level slog.Leveler) *Handler {
 	out := &handlerOutput{console: console}
-	return &handler{out, slog.NewTextHandler(&out.text, &slog.HandlerOptions{
+	return &Handler{out, slog.NewTextHandler(&out.text, &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, attr slog.Attr) slog.Attr {
 			if len(groups) == 0 && (attr.Key == slog.TimeKey || attr.Key == slog.LevelKey || attr.Key == slog.MessageKey) {
@@ -35,11 +35,11 @@ func NewHandler(console *Lines, level slog.Leveler) *handler {
 	})}
 }
 
-func (t *handler) Enabled(ctx context.Context, level slog.Level) bool {
+func (t *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return t.attrs.Enabled(ctx, level)
 }
 
-func (t *handler) Handle(ctx context.Context, record slog.Record) error {
+func (t *Handler) Handle(ctx context.Context, record slog.Record) error {
 	t.out.mu.Lock()
 	defer t.out.mu.Unlock()
 	t.out.text.Reset()
@@ -54,10 +54,10 @@ func (t *handler) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-func (t *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &handler{t.out, t.attrs.WithAttrs(attrs)}
+func (t *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &Handler{t.out, t.attrs.WithAttrs(attrs)}
 }
 
-func (t *handler) WithGroup(name string) slog.Handler {
-	return &handler{t.out, t.attrs.WithGroup(name)}
+func (t *Handler) WithGroup(name string) slog.Handler {
+	return &Handler{t.out, t.attrs.WithGroup(name)}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ShowCommand is 'holdfast show'.
-func ShowCommand(a *cli.App) *cobra.Command {
+// Command is 'holdfast show'.
+func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show the holder, the waiters and the problems of a lock",

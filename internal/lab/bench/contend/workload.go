@@ -73,6 +73,7 @@ func (t Timing) Of(w Workload) Timing {
 	return t
 }
 
+// The settings of a run that counts, and of one that shows that all of it still runs.
 var (
 	Full  = Settings{Rounds: 7, Timing: Timing{Warm: 250 * time.Millisecond, Window: 700 * time.Millisecond, Cool: 50 * time.Millisecond}}
 	Quick = Settings{Rounds: 1, Timing: Timing{Warm: 30 * time.Millisecond, Window: 60 * time.Millisecond, Cool: 10 * time.Millisecond}}

@@ -19,6 +19,7 @@ import (
 // Scale is that of a panel's horizontal axis.
 type Scale int
 
+// The scales.
 const (
 	Linear Scale = iota
 	Logarithmic

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
+// What the workloads of shared kinds use.
 const (
 	SemaphoreSize = 4
 	ManyReaders   = 1 << 30 // a writer is as much as they all

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
+// rueidislock, in two settings.
 var (
 	RueidislockContender       = newRueidislock("rueidislock", "KeyMajority 1, as its README says for a single server. Without a deadline it sometimes waits forever, so its context ends with the run.", false)
 	RueidislockNoLoopContender = newRueidislock("rueidislock-noloop", "the same with NoLoopTracking, which its README calls faster.", true)
