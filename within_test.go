@@ -71,6 +71,9 @@ func TestEndedContextAsksNoNode(t *testing.T) {
 		if _, err := admin.OfQuorum(client).Inspect(ended, "n"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want the end of the context", err)
 		}
+		if _, err := client.Election("n").Leader(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Leader: got %v, want the end of the context", err)
+		}
 		synctest.Wait()
 		for i, n := range nodes {
 			if sent := -n.answers.Load(); sent != 0 {
