@@ -1,6 +1,6 @@
 // Package admin is the operator's view of locks: it shows who holds and awaits each
-// name, and ends holds. It works on a [driver.Store], starts no goroutine that outlives a
-// call, and needs no Close. Package diagnose explains what it shows.
+// name, and ends holds. It works on a [driver.Store], keeps no goroutine, and needs no
+// Close. Package diagnose explains what it shows.
 package admin
 
 import (

@@ -54,10 +54,10 @@ func newCaller(t *testing.T, eval func(context.Context, driver.Call) ([]string, 
 func TestRunLeavesTheDriverItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		var had time.Duration
+		var had atomic.Int64
 		c, _ := newCaller(t, func(ctx context.Context, _ driver.Call) ([]string, error) {
 			<-ctx.Done()
-			had = time.Since(began)
+			had.Store(int64(time.Since(began)))
 			return nil, ctx.Err()
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
@@ -69,7 +69,7 @@ func TestRunLeavesTheDriverItsTime(t *testing.T) {
 			t.Errorf("returned after %v, want 5ms", took)
 		}
 		time.Sleep(time.Minute)
-		if had != 2*time.Second {
+		if had := time.Duration(had.Load()); had != 2*time.Second {
 			t.Errorf("the driver had %v, want 2s", had)
 		}
 	})
@@ -188,9 +188,9 @@ func TestUntilEnds(t *testing.T) {
 // Closed.
 func TestUntilBoundsAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tries := 0
+		var tries atomic.Int64
 		c, _ := newCaller(t, func(ctx context.Context, _ driver.Call) ([]string, error) {
-			if tries++; tries == 1 {
+			if tries.Add(1) == 1 {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
