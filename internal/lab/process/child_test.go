@@ -191,7 +191,7 @@ func (c *child) obey(o order) {
 		c.campaign(o, &r)
 	case "multi", "unmulti":
 		c.multi(o, &r)
-	case "lock_batch":
+	case "crowd":
 		r.said(o.Crowd.run(c.client))
 	case "ticks":
 		r.At = o.Ticks.first(c.client)

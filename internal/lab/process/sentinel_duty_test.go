@@ -353,7 +353,7 @@ func (c *child) obeyAtWork(o order, r *reply) {
 		r.said(err)
 	case "losses":
 		r.Sight.Losses = w.losses(o.Since)
-	case "cooldown":
+	case "rest":
 		r.said(w.rest())
 	default:
 		r.Err = "no such order: " + o.Do
