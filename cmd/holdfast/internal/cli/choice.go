@@ -20,8 +20,10 @@ func NewChoice(value *string, words ...string) *Choice {
 
 func (c *Choice) String() string { return *c.value }
 
+// Type returns the words, as help shows them.
 func (c *Choice) Type() string { return strings.Join(c.words, "|") }
 
+// Set takes one of the words.
 func (c *Choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
 		return fmt.Errorf("want %s", strings.Join(c.words, " or "))

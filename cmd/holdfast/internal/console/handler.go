@@ -35,10 +35,12 @@ func NewHandler(console *Lines, level slog.Leveler) *Handler {
 	})}
 }
 
+// Enabled implements slog.Handler.
 func (t *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return t.attrs.Enabled(ctx, level)
 }
 
+// Handle writes one record as one line.
 func (t *Handler) Handle(ctx context.Context, record slog.Record) error {
 	t.out.mu.Lock()
 	defer t.out.mu.Unlock()
@@ -54,10 +56,12 @@ func (t *Handler) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
+// WithAttrs implements slog.Handler.
 func (t *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &Handler{t.out, t.attrs.WithAttrs(attrs)}
 }
 
+// WithGroup implements slog.Handler.
 func (t *Handler) WithGroup(name string) slog.Handler {
 	return &Handler{t.out, t.attrs.WithGroup(name)}
 }
