@@ -26,8 +26,8 @@ check: ## what to run before each commit; Go alone, a minute once all is built
 	@scripts/steps "check: vet, format, all tests of the root, and those of the other modules that are quick and need no server. A minute once all is built." "" \
 		"go vet work" "! gofmt -l . | grep ." "go test $(ROOT)" "go test -short $(filter-out $(ROOT),$(WORK))"
 
-test: ## that library and command work here: race detector, real servers, 2,000 stories; five minutes
-	@scripts/steps "test: with the race detector, on real servers, and 2,000 random stories in simulated time. Five minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
+test: ## that library and command work here: race detector, real servers, 2,000 stories; eight minutes
+	@scripts/steps "test: with the race detector, on real servers, and 2,000 random stories in simulated time. Eight minutes once all is built. What else there is: make test-all." "gcc redis-server redis-cli" \
 		"go test -race -p 2 -parallel 4 -timeout 15m $(TESTED)" \
 		"go test -race -timeout 10m -run Stories $(LAB)/sim" \
 		"go test -timeout 10m $(LAB)/sim && go test -run '^Test(Allocations|RememberedIDsAreSmall|CancelsAreBounded)$$' ." \
