@@ -222,6 +222,7 @@ func TestStealForOneselfIsConfirmed(t *testing.T) {
 		}
 		holder.over(6*time.Second, holdfast.Stolen, reason)
 		holder.stops()
+		time.Sleep(time.Millisecond) // what was not confirmed is given back at this very moment
 		s.nothingLeft("n")
 	})
 }
