@@ -81,7 +81,7 @@ type badgeText struct {
 }
 
 func (c *core) newBadge(d *Details) *badge {
-	if d == nil || c.quorum != nil {
+	if d == nil {
 		return nil
 	}
 	b := &badge{c: c, about: badgeText{Details: *d.clean()}, order: make(chan struct{}, 1)}

@@ -204,8 +204,6 @@ func (c *core) readExport(text, what string) (x exported, k *keyspace.Keys, err 
 	switch {
 	case err != nil:
 		return x, nil, wire.Failure(strings.ToLower(what), nil, err)
-	case c.quorum != nil:
-		return x, nil, notOnQuorum(x.name, what)
 	case x.prefix != c.options.Prefix:
 		return x, nil, wire.Failure(x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, this Client has %q", ErrExport, x.prefix, c.options.Prefix))
 	}

@@ -277,9 +277,6 @@ func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.quorum != nil {
-		return nil, notOnQuorum(name, "Once")
-	}
 	seen, err := c.lookOnce(ctx, name, k)
 	if err != nil {
 		return nil, err

@@ -74,9 +74,6 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	if err != nil {
 		return err
 	}
-	if c.quorum != nil {
-		return notOnQuorum(name, "OnceEvery")
-	}
 	s := &start{c: c, name: name, keys: k, period: period, life: millis(max(2*period, 25*time.Hour))}
 	if !at.IsZero() {
 		us := period.Microseconds()

@@ -119,9 +119,6 @@ func (p several) Lock(ctx context.Context) (*Lease, error) { return p.s.Acquire(
 func (s *Semaphore) Resize(ctx context.Context, size int) error {
 	checkSize(size)
 	c := s.client.core
-	if c.quorum != nil {
-		return notOnQuorum(s.name, "Semaphore.Resize")
-	}
 	k, err := c.openKeys(s.name)
 	if err != nil {
 		return err

@@ -62,9 +62,6 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 	}
 	c := client.core
 	checkGrace(name, s.grace, c.options.TTL)
-	if c.quorum != nil {
-		return nil, notOnQuorum(name, "a Semaphore or an RWMutex")
-	}
 	if held := c.heldUnder(ctx, name); held != nil && held.err() == nil && !try { // a try waits for nobody
 		return nil, ErrDeadlock
 	}
