@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
@@ -83,11 +82,6 @@ func (l *line) notTaken(a wire.Answer) {
 	l.reject(tenureError(l.name, tenure, a.Holder, a.Holder != ""))
 }
 
-var (
-	errNoReason = errors.New("a reason is required: the holder reads it")
-	errNoHash   = errors.New("a tenure is given by its hash, ten hexadecimal digits, as 'holdfast show' gives it")
-)
-
 // taking is a tenure that Mutex.Steal ends, and why.
 type taking struct {
 	tenure, reason string
@@ -100,17 +94,15 @@ func (c *core) newTaking(ctx context.Context, name, tenure, reason string) (*tak
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	reason, tenure = wire.CleanReason(reason), strings.ToLower(tenure)
 	k, err := c.openKeys(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case c.quorum != nil:
 		return nil, notOnQuorum(name, "Mutex.Steal")
-	case len(tenure) != len(keyspace.HashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
-		return nil, wire.Failure(name, nil, errNoHash)
-	case reason == "":
-		return nil, wire.Failure(name, nil, errNoReason)
+	}
+	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
+		return nil, wire.Failure(name, nil, err)
 	}
 	until := c.clock.Now().Add(c.options.patience())
 	reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", c.shardOf(k)}})
@@ -130,10 +122,11 @@ func (c *core) newTaking(ctx context.Context, name, tenure, reason string) (*tak
 	if err != nil {
 		return nil, wire.Failure(name, nil, err)
 	}
-	if _, ours := keyspace.ParseID(state.Value); !ours || !state.Held || keyspace.HashID(state.Value) != tenure {
+	id := state.Tenure(tenure)
+	if id == "" {
 		e := tenureError(name, tenure, state.Value, state.Held)
 		e.Remaining = state.PTTL
 		return nil, e
 	}
-	return &taking{tenure, reason, k, state.Value}, nil
+	return &taking{tenure, reason, k, id}, nil
 }

@@ -45,7 +45,7 @@ func NewQuorum(id string, options *Options, stores ...driver.Store) *Quorum {
 // ID returns the quorum-id.
 func (q *Quorum) ID() string { return q.id }
 
-func (q *Quorum) need() int { return len(q.nodes)/2 + 1 }
+func (q *Quorum) need() int { return majority.Of(len(q.nodes)) }
 
 // Inspect returns the state of a name: the holder that a majority knows, if there is
 // one, and the newest token. Waiters are not in it, because a quorum has no queue.
@@ -115,9 +115,6 @@ func newest(states []*State) (token int64) {
 	return token
 }
 
-// straggler is how long a call waits for the other nodes after a majority has answered.
-const straggler = 200 * time.Millisecond
-
 // Names is like [Admin.Names]. It yields the names that a majority of the nodes knows.
 func (q *Quorum) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -155,7 +152,7 @@ func (q *Quorum) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 				whole++
 			}
 			if whole == q.need() && enough == nil {
-				enough = time.After(straggler)
+				enough = time.After(majority.Straggler)
 			}
 		}
 		if whole < q.need() {

@@ -2,10 +2,8 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
@@ -14,11 +12,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
-)
-
-var (
-	errNoReason = errors.New("a reason is required: the holder reads it")
-	errNoHash   = errors.New("a tenure is given by its hash, ten hexadecimal digits, as Inspect and 'holdfast show' give it")
 )
 
 // revocation is a tenure that Revoke or Steal ends, and why.
@@ -40,15 +33,12 @@ func newRevocation(ctx context.Context, caller *call.Caller, o *Options, own, na
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	reason, tenure = wire.CleanReason(reason), strings.ToLower(tenure)
 	k, err := keysOf(o.Prefix, name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(tenure) != len(keyspace.HashID("")) || strings.Trim(tenure, "0123456789abcdef") != "":
-		return nil, refused(name, errNoHash)
-	case reason == "":
-		return nil, refused(name, errNoReason)
+	}
+	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
+		return nil, refused(name, err)
 	}
 	r := &revocation{caller: caller, own: own, name: name, tenure: tenure, reason: reason, k: k, until: caller.Clock.Now().Add(o.Timeout)}
 	state, err := r.find(ctx)
@@ -78,26 +68,13 @@ func (r *revocation) find(ctx context.Context) (*State, error) {
 		if err != nil {
 			return nil, refused(r.name, err)
 		}
-		r.id = tenureID(w, r.tenure)
+		r.id = w.Tenure(r.tenure)
 		if r.id != "" || w.Holding <= int64(len(w.Holders)) || most > 1000 {
 			return newState(r.name, r.own, w), nil
 		}
 		most = 1 << 20                                   // most often the first thousand has it
 		c.Args = []string{strconv.Itoa(most), c.Args[1]} // an attempt that was left may still read the others
 	}
-}
-
-// tenureID returns the id whose hash is tenure, if it holds the name.
-func tenureID(w *wire.State, tenure string) string {
-	if _, ours := keyspace.ParseID(w.Value); ours && w.Held && keyspace.HashID(w.Value) == tenure {
-		return w.Value
-	}
-	for _, h := range w.Holders {
-		if keyspace.HashID(h.ID) == tenure {
-			return h.ID
-		}
-	}
-	return ""
 }
 
 // run runs the script of the revocation until it has an answer that is not "again". All

@@ -98,7 +98,7 @@ func rejoin(ctx context.Context, id keyspace.QuorumID, nodes []Node, members []M
 	kept := majority.Distinct(len(nodes), func(i int) (string, bool) {
 		return nodes[i].Run, nodes[i].Quorum == id.String() && nodes[i].Successor == ""
 	})
-	if need := id.Size/2 + 1; kept < need {
+	if need := majority.Of(id.Size); kept < need {
 		return fmt.Errorf("holdfast: %d of %d members have %s, fewer than %d: a majority may have lost its data. When all clients have stopped for %v, delete the keys %s and run 'holdfast quorum init'",
 			kept, id.Size, id, need, holdfast.MaxQuorumTTL, keyspace.Marker)
 	}
@@ -144,7 +144,7 @@ func fence(ctx context.Context, old, next keyspace.QuorumID, from, to []Member, 
 		}
 		return n.Run, n.Err == nil
 	})
-	if need := old.Size/2 + 1; out < need {
+	if need := majority.Of(old.Size); out < need {
 		return fmt.Errorf("holdfast: only %d of the %d old members could be removed from %s, %d are needed: %w", out, old.Size, old, need, errors.Join(bad...))
 	}
 	return unreached(nodes, to, gone)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// straggler is how long Ask waits for the other nodes after a majority has answered.
-const straggler = 200 * time.Millisecond
+// Straggler is how long to wait for the other nodes after a majority has answered.
+const Straggler = 200 * time.Millisecond
 
 // Of returns the number of nodes in a majority of n.
 func Of(n int) int { return n/2 + 1 }
@@ -69,7 +69,7 @@ func Ask[T any](ctx context.Context, n int, ask func(ctx context.Context, i int)
 				return answers, errs
 			}
 			if len(answers) == Of(n) {
-				enough = time.After(straggler)
+				enough = time.After(Straggler)
 			}
 		case <-enough:
 			return answers, errs

@@ -119,3 +119,17 @@ func (s *State) decodeWaiters(rest []string) error {
 	}
 	return nil
 }
+
+// Tenure returns the id of the tenure with this hash, or "" if it is not among the
+// holders.
+func (s *State) Tenure(hash string) (id string) {
+	if _, ours := keyspace.ParseID(s.Value); ours && s.Held && keyspace.HashID(s.Value) == hash {
+		return s.Value
+	}
+	for _, h := range s.Holders {
+		if keyspace.HashID(h.ID) == hash {
+			return h.ID
+		}
+	}
+	return ""
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -111,6 +112,39 @@ func TestStateOfAFarExpiry(t *testing.T) {
 		s, err := wire.DecodeState([]string{"state", "1763700000000000", "foreign", "1", pttl, "0", "0", "", "", "", ""})
 		if err != nil || s.PTTL < 100*365*24*time.Hour {
 			t.Errorf("%s ms: got %v, %v, want more than a century", pttl, s, err)
+		}
+	}
+}
+
+func TestRevocation(t *testing.T) {
+	for name, c := range map[string]struct{ hash, reason, wantHash, wantReason, want string }{
+		"both cleaned": {"ABCDEF0123", " a\x00b ", "abcdef0123", "a_b", ""},
+		"too short":    {"abcdef", "x", "", "", "ten hexadecimal digits"},
+		"no digits":    {"abcdefghij", "x", "", "", "ten hexadecimal digits"},
+		"no reason":    {"abcdef0123", "  ", "", "", "a reason is required"},
+	} {
+		hash, reason, err := wire.Revocation(c.hash, c.reason)
+		if hash != c.wantHash || reason != c.wantReason || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %q, %q, %v; want %q, %q, %q", name, hash, reason, err, c.wantHash, c.wantReason, c.want)
+		}
+	}
+}
+
+func TestTenure(t *testing.T) {
+	mine, other := "c.n.15000|o", "c.m.15000|o"
+	for name, c := range map[string]struct {
+		state wire.State
+		want  string
+	}{
+		"of a mutex":        {wire.State{Value: mine, Held: true}, mine},
+		"another's":         {wire.State{Value: other, Held: true}, ""},
+		"free":              {wire.State{Value: mine}, ""},
+		"one of several":    {wire.State{Holders: []wire.HolderState{{ID: other}, {ID: mine}}}, mine},
+		"none of several":   {wire.State{Holders: []wire.HolderState{{ID: other}}}, ""},
+		"of another client": {wire.State{Value: "x", Held: true}, ""},
+	} {
+		if got := c.state.Tenure(keyspace.HashID(mine)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }

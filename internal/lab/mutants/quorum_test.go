@@ -3,7 +3,7 @@ package mutants
 // quorumMutants are the guards of docs/quorum.md.
 var quorumMutants = []mutant{
 	{guard: "quorum: a majority and no less", file: "quorum.go", name: "TestQuorumMinorityDoesNotRenew",
-		edits: []string{"need: majority.Of(len(stores))}", "need: len(stores) / 2}"}},
+		edits: []string{"need: majority.Of(len(stores))}", "need: majority.Of(len(stores)) - 1}"}},
 	{guard: "quorum: an id serves one try", file: "quorum_ballot.go", name: "TestQuorumIDServesOneTry",
 		edits: []string{"\tb.q.c.end(b.t, now)\n\tl.step(now)", "\tb.t.phase = asked\n\tl.step(now)", "if l.tenure.first != 0 {", "if false {"}},
 	{guard: "quorum: late votes are undone", file: "quorum_ballot.go", name: "TestQuorumLateVoteIsUndone",
@@ -37,7 +37,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: the new members wait for the old leases", file: "quorum/replace.go", pkg: "./quorum", name: "TestReplace",
 		edits: []string{"next.String(), holdfast.MaxQuorumTTL, \"\"", "next.String(), 0, \"\""}},
 	{guard: "quorum: a majority of the old members is taken out", file: "quorum/replace.go", pkg: "./quorum", name: "TestReplaceNeedsServersThatDiffer",
-		edits: []string{"need := old.Size/2 + 1; out < need", "need := old.Size/2 + 1; out < need-need"}},
+		edits: []string{"need := majority.Of(old.Size); out < need", "need := majority.Of(old.Size); out < need-need"}},
 	{guard: "quorum: every old member that leaves is told", file: "quorum/replace.go", pkg: "./quorum", name: "TestReplaceWithAMemberGone",
 		edits: []string{"if err := unreached(nodes, to, gone); err != nil {", "if err := unreached(nil, to, gone); err != nil {"}},
 	{guard: "quorum: also when it fails in between", file: "quorum/replace.go", pkg: "./quorum", name: "TestReplaceWhileAMemberDies",
