@@ -238,27 +238,11 @@ func (s suite) firstCome(t *testing.T) {
 
 func (s suite) turns(t *testing.T) {
 	m := s.client(t, 0).Mutex("turns")
-	var inside, last atomic.Int64
-	var wg sync.WaitGroup
+	var v visits
 	for range 8 {
-		wg.Go(func() {
-			for range 50 {
-				lease, err := m.Lock(within(t))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
-					t.Error("two inside, or a token that did not rise")
-				}
-				inside.Add(-1)
-				if err := lease.Release(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+		v.begin(t, 50, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
 	}
-	wg.Wait()
+	v.all.Wait()
 }
 
 func (s suite) givenUp(t *testing.T) {

@@ -50,32 +50,42 @@ func (s suite) runShared(t *testing.T) {
 	t.Run("InspectShared", s.inspectShared)
 }
 
+// visits checks that callers of one name are never inside together, and that tokens rise.
+type visits struct {
+	inside, last atomic.Int64
+	all          sync.WaitGroup
+}
+
+// begin lets one caller lock and release n times.
+func (v *visits) begin(t *testing.T, n int, lock func() (*holdfast.Lease, error)) {
+	v.all.Go(func() {
+		for range n {
+			lease, err := lock()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if v.inside.Add(1) != 1 || v.last.Swap(lease.Token()) >= lease.Token() {
+				t.Error("two inside, or a token that did not rise")
+			}
+			v.inside.Add(-1)
+			if err := lease.Release(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // sharedExclusion: never two inside, and tokens rise.
 func (s suite) sharedExclusion(t *testing.T, name string, lock lockFunc) {
-	var inside, last atomic.Int64
-	var wg sync.WaitGroup
+	var v visits
 	for range 3 {
 		c := s.client(t, 0)
 		for range 3 {
-			wg.Go(func() {
-				for range 10 {
-					lease, err := lock(within(t), c, name, false)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if inside.Add(1) != 1 || last.Swap(lease.Token()) >= lease.Token() {
-						t.Error("two inside, or a token that did not rise")
-					}
-					inside.Add(-1)
-					if err := lease.Release(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
+			v.begin(t, 10, func() (*holdfast.Lease, error) { return lock(within(t), c, name, false) })
 		}
 	}
-	wg.Wait()
+	v.all.Wait()
 }
 
 // sharedOrder: first come, first served.

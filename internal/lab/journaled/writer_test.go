@@ -8,7 +8,6 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
+	"github.com/holdfast-go/holdfast/internal/lab/labtest"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -347,8 +347,8 @@ func TestJournalSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	store := open(t)
 	store.breaks(driver.ServerError("NOPERM User app has no permissions to run the 'xadd' command"))
-	var said lines
-	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	var said labtest.Logbook
+	w := newWriter(t, store, journal.Options{Every: time.Millisecond, Logger: said.Logger()})
 	w.Note(journal.Entry{Event: journal.Skipped, Name: "n"})
 	until(t, "it was tried three times", func() bool { return store.calls.Load() >= 3 })
 	store.mends()
@@ -367,23 +367,6 @@ type refusing struct{ driver.Store }
 
 func (refusing) Eval(context.Context, driver.Call) ([]string, error) {
 	return nil, driver.ServerError("ERR ACL failure in script: User app has no permissions to run the 'xrange' command")
-}
-
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // What the Client itself had to drop is a hole, too.
