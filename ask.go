@@ -231,7 +231,7 @@ func (l *line) lookAgain(a wire.Answer, lonely bool, now clock.Instant) time.Dur
 		a.PTTL = a.PollIn
 	case a.PollIn > 0: // it has just handed over, and looks as the head does
 		a.Position = 0
-	case a.Position > 1 && a.Position < nearFront: // who stands at 1 is told by the hand-over
+	case a.Position > 1 && a.Position < nearFront: // the hand-over notifies the waiter at 1
 		a.PTTL = min(a.PTTL, lookNear)
 	}
 	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(lookLongest/lookEach)))*lookEach

@@ -172,7 +172,7 @@ func (nothing) Import(path string) (*types.Package, error) {
 	return pkg, nil
 }
 
-// largestCircle is the largest set of files each of which reaches all others.
+// largestCircle is the largest set of files in which each file reaches all others.
 func largestCircle(uses map[string]map[string]bool) []string {
 	reached := map[string]map[string]bool{}
 	for file := range uses {

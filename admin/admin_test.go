@@ -107,8 +107,8 @@ func state(holder string, token int64, waiters ...string) []string {
 	return append([]string{"state", "1700000000000000", holder, held, "9000", fmt.Sprint(token), fmt.Sprint(len(waiters) / 3), "", "", "", ""}, waiters...)
 }
 
-// shared is the answer of shared/inspect about a semaphore with so many holders, of which
-// these are listed.
+// shared is the answer of shared/inspect about a semaphore. It has holding holders and
+// lists those with ids.
 func shared(holding int, ids ...string) []string {
 	reply := []string{"shared", "1700000000000000", "semaphore", "5", "2", "7", fmt.Sprint(holding), "0", fmt.Sprint(len(ids))}
 	for _, one := range ids {

@@ -27,8 +27,8 @@ type inspection struct {
 	err   error
 }
 
-// newInspection begins to inspect a name. It lists at most so many holders and waiters.
-// own is the hash of a Client, or empty.
+// newInspection begins to inspect a name. It lists at most the given number of
+// holders and waiters. own is the hash of a Client, or empty.
 func newInspection(name, own string, k *keyspace.Keys, shard string, most int) *inspection {
 	i := &inspection{name: name, own: own, k: k, args: []string{strconv.Itoa(most), shard}}
 	i.call = driver.Call{Script: script.Inspect, Keys: append(k.WithRevocation(), k.Term(), k.Size()), Args: i.args}

@@ -70,7 +70,7 @@ func eachMember[T any](members []Member, do func(Member) T) []T {
 
 var errNotOpen = errors.New("can't be reached")
 
-// eval is bounded by ctx, whatever the driver does.
+// eval returns at the end of ctx, also if the driver does not.
 func (m Member) eval(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	if m.Store == nil {
 		return nil, errNotOpen
@@ -177,8 +177,8 @@ func mark(ctx context.Context, members []Member, id string, wait time.Duration, 
 	})...)
 }
 
-// mark is mark for one member. It tells which run of which server answered, also
-// where another mark stood in the way.
+// mark is mark for one member. It returns the run of the server that answered, also if
+// the member has another mark.
 func (m Member) mark(ctx context.Context, id string, wait time.Duration, replaces ...string) (run string, err error) {
 	reply, err := m.eval(ctx, script.QuorumMark, append([]string{id, strconv.FormatInt(wait.Milliseconds(), 10)}, replaces...)...)
 	var a wire.Answer

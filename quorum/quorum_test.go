@@ -328,7 +328,7 @@ func TestRejoinNeedsAll(t *testing.T) {
 	wantError(t, err, "c:6379", errOff.Error())
 }
 
-// A server that never answers is waited for 5 s, whatever its driver does.
+// Inspect waits 5 s for a server that never answers, also if its driver does not return.
 func TestInspectOfASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -62,7 +62,8 @@ func heldBy(s *admin.State, client string) bool {
 	return slices.ContainsFunc(holders(s), func(h admin.Holder) bool { return h.Client == client })
 }
 
-// reduce takes out who gets on, and then who waited for those.
+// reduce removes the processes that make progress, and then the processes that waited
+// for them.
 func (g *circles) reduce() {
 	var free []string
 	look := func(client string) {

@@ -151,7 +151,7 @@ func rough(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// shellWord is a name as one word of a command line, whatever it holds.
+// shellWord quotes a name as one word of a command line.
 func shellWord(name string) string {
 	plain := func(r rune) bool {
 		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@%+,=", r)

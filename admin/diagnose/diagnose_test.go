@@ -53,7 +53,7 @@ func reading(readers int, waited time.Duration) *admin.State {
 	})
 }
 
-// permits is a semaphore of 4 of which this many are held, and a waiter that wants 2.
+// permits is a semaphore of 4 with used held permits and a waiter that wants 2.
 func permits(used int, waited time.Duration) *admin.State {
 	return held(func(s *admin.State) {
 		s.Kind, s.Size, s.Used, s.Holding = holdfast.KindSemaphore, 4, used, 1
@@ -242,8 +242,7 @@ func named(name, holder string, waited time.Duration, waiters ...string) *admin.
 	})
 }
 
-// shared is a semaphore of which each of some processes holds a permit, and none is
-// free.
+// shared is a semaphore without a free permit. Each holder has one permit.
 func shared(name string, waiter1 string, holders ...string) *admin.State {
 	s := named(name, "", time.Minute, waiter1)
 	s.Kind, s.Size, s.Used, s.Holding = holdfast.KindSemaphore, len(holders), len(holders), len(holders)
@@ -270,8 +269,9 @@ func reader(s *admin.State) *admin.State {
 	return s
 }
 
-// Who waits for each other in a circle is told, on each name of the circle and in the
-// same words; who will get on, and who only waits for a circle, is in none.
+// A diagnosis names the processes that wait for each other, on each name of the circle
+// and in the same words. A process that makes progress, or only waits for a circle, is
+// in none.
 func TestDiagnoseDeadlock(t *testing.T) {
 	for what, test := range map[string]struct {
 		states []*admin.State

@@ -13,7 +13,7 @@ import (
 // subject is a state under diagnosis. Its methods write the diagnoses.
 type subject struct{ *admin.State }
 
-// aboutHolders says how those who hold a name do: ours, with an expiry.
+// aboutHolders diagnoses the holders of a name: those of holdfast, with an expiry.
 func (s subject) aboutHolders(o *Options) (found []Diagnosis) {
 	h := s.Holder
 	if h.Revoked != "" {
@@ -34,7 +34,7 @@ func (s subject) aboutHolders(o *Options) (found []Diagnosis) {
 	return found
 }
 
-// healthy says who holds a name and renews.
+// healthy describes the holder of a name that renews on time.
 func (s subject) healthy() string {
 	h := s.Holder
 	if s.Kind != holdfast.KindMutex {
@@ -236,7 +236,7 @@ func (s subject) unmanaged() Diagnosis {
 	}
 }
 
-// toBreak says how to end a circle of which this is a name.
+// toBreak says how to end a circle that has this name.
 func (s subject) toBreak() string {
 	if s.Kind != holdfast.KindMutex || s.Quorum {
 		return "To break the circle, stop one of the processes"

@@ -29,7 +29,7 @@ type server struct {
 	deletes   bool // another program deletes the lock key
 	ahead     time.Duration
 	slow      time.Duration // when round trips are measured
-	answers   int           // so many calls are answered, then none; 0: all
+	answers   int           // number of calls that are answered, then none; 0: all
 	noPublish string        // what it says instead of publishing
 	deaf      bool          // no message arrives
 	noSub     error
@@ -357,7 +357,7 @@ func TestCheckOfRefusals(t *testing.T) {
 	}
 }
 
-// A clock that differs by more than a second is told, in which way.
+// Check reports a clock that is more than 1 s ahead or behind.
 func TestCheckOfTheClock(t *testing.T) {
 	for ahead, want := range map[time.Duration]doctor.Result{
 		0:                       {State: doctor.OK, Finding: "within 1ms"},

@@ -123,7 +123,7 @@ func (t *trial) lock(ctx context.Context) Result {
 	return Result{Name: "lock", State: OK, Finding: "locked, renewed and released a name"}
 }
 
-// wait stands in line, is told of the release, and gives a place up.
+// wait joins the queue, is notified of the release, and leaves the queue.
 func (t *trial) wait(ctx context.Context) Result {
 	failed := func(err error) Result {
 		check := broken("wait", err)

@@ -347,7 +347,7 @@ func (s suite) close(t *testing.T) {
 // section is where only one may be at a time, with a higher token than all before.
 type section struct{ inside, last atomic.Int64 }
 
-// enter locks, looks and releases, so many times.
+// enter locks, looks and releases, the given number of times.
 func (s *section) enter(t *testing.T, m *holdfast.Mutex, times int) {
 	for range times {
 		lease, err := m.Lock(within(t))

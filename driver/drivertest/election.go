@@ -129,7 +129,7 @@ func (s suite) observe(t *testing.T) {
 	}
 }
 
-// multi locks all names or none, whatever order they come in.
+// multi locks all names or none, in each order of the names.
 func (s suite) multi(t *testing.T) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	var inside atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
-// survey: names of both kinds are looked at in pipelines, and who holds them is told.
+// survey inspects names of both kinds in pipelines, and shows the holders.
 func (s suite) survey(t *testing.T) {
 	c := holdfast.New(s.open(t), &holdfast.Options{Prefix: s.prefix, Details: &holdfast.Details{User: "alice", Note: "ticket 7"}})
 	t.Cleanup(func() { _ = c.Close() })

@@ -61,7 +61,7 @@ func (s *Schedule) Set(t *Timer, when, now Instant) {
 	s.within(when.Sub(now))
 }
 
-// within makes the loop look in so long, at the latest. By our clock it would seem, after
+// within makes the loop look after d at the latest. By our clock it would seem, after
 // a suspend, to have looked long ago, while it sleeps on.
 func (s *Schedule) within(d time.Duration) {
 	if d = max(0, min(d, s.every())); time.Until(s.until) > d {

@@ -63,8 +63,8 @@ func KeysOf(prefix, name string) (*Keys, error) {
 	return KeysBeside(lock), nil
 }
 
-// KeysBeside makes the keys beside a lock key. It writes them into one string, of which the
-// lock key is a part, too.
+// KeysBeside makes the keys beside a lock key. It writes all into one string that also has
+// the lock key.
 //
 // A key without braces hashes as a whole, so the tag {lock} puts the others into its slot. A
 // lock key that has a valid tag of its own keeps it, and a second colon keeps its keys apart
@@ -155,8 +155,7 @@ func (k *Keys) ShardSuffix() string { return ":" + beside(k.Lock()) }
 // ElectionChannel is the channel on which an election is announced.
 func (k *Keys) ElectionChannel() string { return wakePrefix + "election" + k.ShardSuffix() }
 
-// WakeChannel is the channel on which a Client is told of its names, with the shard suffix
-// of one name, or with "" for all where channels are not sharded.
+// WakeChannel is the channel on which a Client is notified, with the shard suffix of one name, or with "" for all where channels are not sharded.
 func WakeChannel(client, shardSuffix string) string { return wakePrefix + client + shardSuffix }
 
 // Details is the key of the process details of a Client. It belongs to no name.

@@ -14,7 +14,7 @@ const MaxOwner = 64
 func CleanOwner(s string) string { return Clean(strings.ReplaceAll(s, "|", "_"), MaxOwner) }
 
 // Clean makes text that is safe to store and to show: without spaces around it, with "_" for
-// each character that is not printable, and cut to so many bytes.
+// each character that is not printable, and cut to most bytes.
 func Clean(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

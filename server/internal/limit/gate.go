@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// Gate counts what is under way: at most so many, and half of that of one token, so that
-// nobody keeps all others out.
+// Gate limits the requests that are under way. One token gets at most half of the limit,
+// so it cannot keep all others out.
 type Gate struct {
 	what string
 

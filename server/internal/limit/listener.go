@@ -14,8 +14,8 @@ import (
 )
 
 // silence is how long a client may confirm nothing of what was sent before its connection is broken:
-// its machine is gone, or the way to it. By itself Linux gives up after a quarter of an hour, and for
-// so long the lease of a stream would be renewed for nobody.
+// its machine is gone, or the way to it. By itself Linux gives up after a quarter of an hour.
+// Until then the lease of a stream would be renewed although its client is gone.
 const silence = 20 * time.Second
 
 // Listener makes a listener with at most n open connections. On Linux a connection

@@ -1,5 +1,5 @@
-// Package memo keeps answers for a moment, so that many who ask the same at a time
-// cost what one costs.
+// Package memo keeps answers for a moment, so that many equal requests at a time cost as
+// much as one.
 package memo
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/memo"
 )
 
-// Many who ask at a time get one answer, and one whose context ends goes without.
+// Many requests at a time get one answer. A request whose context ends gets none.
 func TestGetOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memo.Memo[int]{Most: 2}

@@ -13,10 +13,10 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// Watch bounds what needs the store. The Client goes on trying for a while, as a program
-// wants it; requests would pile up behind that. So while any takes long the store is asked
-// once a second, and if it does not answer, all that wait for it are told so at once, and
-// those that come, until it does.
+// Watch bounds the requests that need the store. The Client retries for a while, as a
+// program wants it, and requests would pile up behind that. So while a request takes long,
+// Watch probes the store once a second. If the store does not answer, all waiting requests
+// fail at once, and new ones too, until it answers.
 type Watch struct {
 	ping func(context.Context) error // one round trip
 	over <-chan struct{}

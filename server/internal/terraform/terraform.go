@@ -22,8 +22,8 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/request"
 )
 
-// lockInfo is what Terraform sends of a lock, and wants to read of who has it. It may
-// send more one day.
+// lockInfo is what Terraform sends about a lock, and wants to read about its holder. It
+// may send more one day.
 type lockInfo struct {
 	ID        string
 	Operation string

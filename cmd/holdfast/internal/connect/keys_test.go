@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The keys are those that the documents name, whatever braces the prefix has.
+// The keys are those in the documents, for each prefix with or without braces.
 func TestKeysBeside(t *testing.T) {
 	if got, want := KeysBeside("p:a"), []string{"p:a", "holdfast/fence:{p:a}", "holdfast/queue:{p:a}"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/guard"
 )
 
-// The pause before the next term grows while the command does not last, starts
-// anew when it does, and is none after a loss.
+// The pause before the next term grows while the command does not last. It starts from
+// the beginning when the command lasts. After a loss there is no pause.
 func TestElectPauses(t *testing.T) {
 	var b breather
 	short, long := time.Millisecond, time.Hour

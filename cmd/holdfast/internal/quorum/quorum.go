@@ -113,7 +113,7 @@ func quorumReplaceCommand(a *cli.App) *cobra.Command {
 // quorumName is what can name a quorum, as quorum.Init has it.
 var quorumName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// checkURLs says why so many servers, or one of them twice, are no quorum.
+// checkURLs returns an error if the number of servers is even, or one is given twice.
 func checkURLs(urls []string) error {
 	if len(urls)%2 == 0 {
 		return cli.Usagef("%d members: a quorum has an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(urls))

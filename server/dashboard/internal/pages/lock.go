@@ -34,7 +34,7 @@ type lockPage struct {
 	Refused  *Refusal
 }
 
-// holderCard is one who holds the name.
+// holderCard shows one holder of the name.
 type holderCard struct {
 	Owner, Hash, Part string
 	Foreign, Cooldown bool

@@ -189,8 +189,8 @@ func (p *Past) end(before, now *Lock, h admin.Holder, gone time.Time, tell bool)
 	if gone.After(before.Seen) {
 		at = gone
 	}
-	// Who was not late may have renewed and released since. A look takes its time, so
-	// its moment can lie behind that of which it says what remained.
+	// A holder that was not late may have renewed and released since. A survey takes time,
+	// so its moment can be later than the moment at which the time remained.
 	if expiry := before.Seen.Add(h.Remaining); h.Remaining >= 0 && h.Remaining < Life(&h)/3 && expiry.Before(now.Seen.Add(Interval)) {
 		what, at = journal.Lost, expiry
 		if tell {
