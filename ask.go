@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -467,24 +468,17 @@ func (l *line) tickLeaving(now clock.Instant) {
 		l.failedLeaving(wire.ErrNoAnswer, r.sent, now)
 	}
 	if l.told != nil && now >= l.tellBy {
-		l.tell(wire.Failure(l.name, ErrUnknown, or(l.trouble, wire.ErrNoAnswer)))
+		l.tell(wire.Failure(l.name, ErrUnknown, cmp.Or(l.trouble, wire.ErrNoAnswer)))
 	}
 	if l.failing > 0 && now >= l.failing.Add(l.c.options.patience()) {
 		l.reject(wire.Failure(l.name, ErrUnreachable, l.trouble))
 	}
 	switch {
 	case now >= l.tenure.gone():
-		l.departed(wire.Failure(l.name, ErrUnknown, or(l.trouble, wire.ErrNoAnswer)), now)
+		l.departed(wire.Failure(l.name, ErrUnknown, cmp.Or(l.trouble, wire.ErrNoAnswer)), now)
 	case l.unlocking == nil && now >= l.askAt:
 		l.sendUnlock(now)
 	}
-}
-
-func or(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 func labelOf(holder string) string {

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -51,7 +52,7 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 	now := c.clock.Now()
 	if err := c.unused(names, try, now); err != nil || !together {
 		c.unlock()
-		return nil, or(err, errOneByOne)
+		return nil, cmp.Or(err, errOneByOne)
 	}
 	b := &bundle{c: c}
 	callers := make([]*caller, len(names))
@@ -111,7 +112,7 @@ func (b *bundle) ask(now clock.Instant) {
 	}
 	call.Args = append(call.Args, strideText)
 	attempt := carried[0].attempt
-	b.asking = &request{call: call, carries: carried, sent: now, attempt: attempt, ctx: b.c.bounds.attempt(b.c.ctx, now, attempt)}
+	b.asking = &request{call: call, carries: carried, sent: now, attempt: attempt, ctx: b.c.bounds.Attempt(b.c.ctx, now, attempt)}
 	b.c.outbox = append(b.c.outbox, b.asking)
 	b.c.inflight += len(carried) - 1 // all of them come back
 }
@@ -124,7 +125,7 @@ func (c *core) came(r *request, reply []string, err error) {
 	}
 	for i, carried := range r.carries {
 		share, wrong := shareOf(reply, i, len(r.carries))
-		c.arrived(carried, share, or(err, wrong))
+		c.arrived(carried, share, cmp.Or(err, wrong))
 	}
 }
 

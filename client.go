@@ -33,6 +33,7 @@ type core struct {
 	quorum  *quorum      // nil on one master
 	calls   *call.Caller // runs scripts for callers that wait for them
 	records *call.Caller // the same, and goes on after Close; see record
+	waits   *call.Replicas
 	options Options
 	clock   *clock.Clock
 	random  func() uint64
@@ -49,7 +50,6 @@ type core struct {
 	callers sync.Pool     // of *caller
 	work    chan *request // to workers that are idle
 	idle    atomic.Int32  // how many those are
-	enough  atomic.Bool   // the newest WAIT was answered by enough replicas
 	guarded guardedScripts
 
 	turnstile  sync.Mutex // in front of mu, for the subscriptions
@@ -83,7 +83,7 @@ type core struct {
 	late       []chore             // what undoes lock requests that came back after Close
 	missed     int                 // events dropped
 
-	bounds    bounds
+	bounds    call.Bounds
 	outbox    []*request // to send
 	gathering gathering  // of those, what waits to travel together
 	renewals  []*request // to send in pipelines, in this order
@@ -173,6 +173,7 @@ func (c *core) start() *Client {
 	}
 	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.attempt(), Closed: c.wasClosed}
 	c.records = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
+	c.waits = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
 	c.badge = c.newBadge(c.options.Details)
 	go c.run()
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -231,63 +231,7 @@ func (c *core) undo(ctx context.Context, chores []chore) error {
 	for i := range chores {
 		calls[i] = chores[i].call
 	}
-	return undoAt(ctx, c.store, calls)
-}
-
-// undoAt runs the calls in pipelines of bounded size, and again what was not
-// answered, until ctx ends.
-func undoAt(ctx context.Context, store driver.Store, calls []driver.Call) error {
-	done := make(chan error, 1)
-	go func() {
-		var refused error // for good
-		for wait := 5 * time.Millisecond; ; wait *= 2 {
-			var err error
-			calls, err = undoOnce(ctx, store, calls)
-			if err != nil && !wire.Transient(err) {
-				refused = err
-			}
-			if len(calls) == 0 || ctx.Err() != nil {
-				done <- or(refused, err)
-				return
-			}
-			select {
-			case <-time.After(wait):
-			case <-ctx.Done():
-			}
-		}
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done(): // bounded by us: a driver may not heed it
-		return ctx.Err()
-	}
-}
-
-// undoOnce returns the calls that have to be made again, and why.
-func undoOnce(ctx context.Context, store driver.Store, calls []driver.Call) (again []driver.Call, err error) {
-	for batch := range slices.Chunk(calls, pipeline) {
-		if ctx.Err() != nil {
-			return append(again, batch...), ctx.Err()
-		}
-		for i, r := range store.EvalAll(ctx, batch) {
-			switch {
-			case r.Err != nil:
-				if !wire.Transient(r.Err) {
-					err = r.Err
-					continue // it would be refused again
-				}
-				err = or(err, r.Err)
-				if only, ok := alone(batch[i]); ok && parted(r.Err) {
-					batch[i] = only
-				}
-			case len(r.Reply) == 0 || r.Reply[0] != "again":
-				continue
-			}
-			again = append(again, batch[i])
-		}
-	}
-	return again, err
+	return call.Repeat(ctx, c.store, calls)
 }
 
 // settle waits until the requests under way have come back, or ctx ends, and

@@ -1,11 +1,13 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -87,7 +89,7 @@ func (c *core) performCrowd(crowd, rest []*request) {
 	calls = append([]driver.Call{callOf(crowd)}, calls[len(crowd):]...)
 	ctx, cancel := context.WithTimeout(c.ctx, attempt)
 	defer cancel()
-	results := c.evalCalls(ctx, calls)
+	results := call.EvalAll(ctx, c.store, calls)
 	all := results[0]
 	_, refused := wire.AsServerError(all.Err) // then nothing was written that may not be asked for again
 	c.mu.Lock()
@@ -98,7 +100,7 @@ func (c *core) performCrowd(crowd, rest []*request) {
 	}
 	for i, r := range crowd {
 		reply, err := shareOf(all.Reply, i, len(crowd))
-		err = or(all.Err, err)
+		err = cmp.Or(all.Err, err)
 		switch {
 		case refused:
 			reply, err = []string{"again"}, nil

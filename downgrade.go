@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -89,7 +90,7 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return wire.Failure(l.name, ErrUnknown, or(s.smaller.failed, wire.ErrNoAnswer))
+	return wire.Failure(l.name, ErrUnknown, cmp.Or(s.smaller.failed, wire.ErrNoAnswer))
 }
 
 // keep gives the tenure another id, of a smaller weight. The nonce stays: an order by

@@ -1,12 +1,14 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -193,9 +195,9 @@ func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHo
 	if err != nil {
 		return nil, err
 	}
+	wait := call.WaitFor(hold.Remaining)
 	call := exportedCall(x, k, "renew")
 	callers := ctx
-	wait := max(min(longestWait, hold.Remaining/3).Truncate(time.Millisecond), time.Millisecond)
 	ctx, cancel := context.WithTimeout(ctx, wait+c.options.attempt())
 	defer cancel()
 	type outcome struct {
@@ -206,7 +208,7 @@ func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHo
 	sent := c.clock.Exact()
 	go func() {
 		results, acked, err := c.store.EvalWait(ctx, []driver.Call{call}, c.options.WaitReplicas, wait)
-		done <- outcome{driver.Result{Reply: results[0].Reply, Err: or(results[0].Err, err)}, acked}
+		done <- outcome{driver.Result{Reply: results[0].Reply, Err: cmp.Or(results[0].Err, err)}, acked}
 	}()
 	var o outcome
 	select {

@@ -229,7 +229,7 @@ var arrows = map[string][]string{
 	"internal/redisurl": {"internal/redisurl/..."},
 	"internal/clock":    {},
 	"internal/keyspace": {},
-	"internal/call":     {"driver", "internal/call", "internal/clock", "internal/wire"},
+	"internal/call":     {"driver", "internal/call", "internal/clock", "internal/script", "internal/wire"},
 	"internal/wire":     {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
 	"internal/channels": {"internal/channels"},
 	"internal/view":     {"", "admin/...", "driver", "internal/view"},

@@ -1,12 +1,14 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -199,7 +201,7 @@ func (q *quorum) left(n *node, round *request, a wire.Answer, err error, now clo
 	if !wire.Transient(f.err) {
 		l.tell(wire.Failure(l.name, ErrUnknown, f.err))
 	}
-	l.failedLeaving(or(f.err, wire.ErrNoAnswer), round.sent, now)
+	l.failedLeaving(cmp.Or(f.err, wire.ErrNoAnswer), round.sent, now)
 	l.arm(now)
 }
 
@@ -230,7 +232,7 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 				calls = append(calls, c.call)
 			}
 		}
-		go func() { done <- outcome{n, undoAt(ctx, n.store, calls)} }()
+		go func() { done <- outcome{n, call.Repeat(ctx, n.store, calls)} }()
 	}
 	open := map[*node]bool{}
 	for _, n := range q.nodes {

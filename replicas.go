@@ -2,12 +2,9 @@ package holdfast
 
 import (
 	"context"
-	"strconv"
-	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -16,9 +13,6 @@ import (
 // replicas, and a renewal prolongs nothing, and gives no tokens, unless it was.
 // The renewal and its WAIT travel on one connection: on another, WAIT speaks of
 // other writes. See docs/protocol.md.
-
-// longestWait bounds WAIT, which keeps a connection to itself.
-const longestWait = 2 * time.Second
 
 // confirm renews a tenure that was granted, before anybody here gets a turn.
 func (l *line) confirm(t *tenure, now clock.Instant) {
@@ -76,59 +70,13 @@ func (l *line) tooFew(r *request, a wire.Answer, now clock.Instant) {
 }
 
 // evalAcknowledged sends renewals in one pipeline with WAIT at its end.
-func (c *core) evalAcknowledged(requests []*request) []driver.Result {
-	calls, attempt := pipelined(requests)
-	ctx, cancel := context.WithTimeout(c.ctx, attempt)
-	defer cancel()
-	connected := c.connected(ctx, calls[0])
-	results := c.evalWait(ctx, requests, calls, connected)
-	for i, r := range requests {
-		if rest, ok := alone(calls[i]); ok && parted(results[i].Err) {
-			results[i] = c.evalWait(ctx, requests[i:i+1], []driver.Call{rest}, connected)[0]
-		}
-		c.enough.Store(results[i].Err == nil && r.acked >= c.options.WaitReplicas)
+func (c *core) evalAcknowledged(ctx context.Context, requests []*request, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(requests))
+	for i, a := range c.waits.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
+		requests[i].acked, requests[i].connected = a.Acked, a.Connected
+		results[i] = a.Result
 	}
 	return results
-}
-
-func (c *core) evalWait(ctx context.Context, requests []*request, calls []driver.Call, connected int) []driver.Result {
-	want := c.options.WaitReplicas
-	if connected >= 0 { // do not wait for those that are not there
-		want = min(want, connected)
-	}
-	results, acked, err := c.store.EvalWait(ctx, calls, want, c.waitFor(requests))
-	for i, r := range requests {
-		r.acked, r.connected = acked, connected
-		results[i].Err = or(results[i].Err, err)
-	}
-	return results
-}
-
-// waitFor is how long WAIT may take: a third of the life that is left, so that
-// there is time to try again, and for a turn. Zero would be for ever.
-func (c *core) waitFor(requests []*request) time.Duration {
-	wait, now := longestWait, c.clock.Exact()
-	for _, r := range requests {
-		wait = min(wait, r.tenure.ends().Sub(now)/3)
-	}
-	return max(wait.Truncate(time.Millisecond), time.Millisecond)
-}
-
-// connected is how many replicas the server has, or -1 where that is not worth
-// asking: WAIT for replicas that do not exist would take all its time.
-func (c *core) connected(ctx context.Context, call driver.Call) int {
-	if c.enough.Load() {
-		return -1
-	}
-	reply, err := c.store.Eval(ctx, driver.Call{Script: script.Replicas, Keys: call.Keys})
-	if err != nil || len(reply) != 1 {
-		return -1 // perhaps INFO is not allowed
-	}
-	n, err := strconv.Atoi(reply[0])
-	if err != nil {
-		return -1
-	}
-	return n
 }
 
 // Replicas returns how many replicas acknowledged the grant or the newest counted

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -36,9 +37,6 @@ type request struct {
 	acked, connected int // replicas: of a renewal with WaitReplicas
 }
 
-// pipeline bounds how many calls travel together.
-const pipeline = 128
-
 // pipelines bounds how many are under way. What a server is too slow for must
 // wait here, where it is sent late: else it is sent again when it was given up,
 // the server works off both, and in the end none is in time.
@@ -50,16 +48,12 @@ func (c *core) batch() int {
 	if c.options.WaitReplicas > 0 && c.store.Sharded() {
 		return 1
 	}
-	return pipeline
+	return call.PerPipeline
 }
 
 func (c *core) perform(r *request) {
 	if c.acknowledges(r) {
-		requests := []*request{r}
-		results := c.evalAcknowledged(requests)
-		c.mu.Lock()
-		c.arrived(r, results[0].Reply, results[0].Err)
-		c.unlock()
+		c.performAll([]*request{r}, new(int))
 		return
 	}
 	ctx := r.ctx
@@ -69,9 +63,6 @@ func (c *core) perform(r *request) {
 		defer cancel()
 	}
 	reply, err := c.eval(ctx, r)
-	if parted(err) && !r.whole {
-		reply, err = c.evalAlone(ctx, r.call, err)
-	}
 	c.mu.Lock()
 	c.back(r)
 	c.came(r, reply, err)
@@ -99,10 +90,13 @@ func (c *core) worker(r *request) {
 }
 
 func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
-	if r.node != nil {
+	switch {
+	case r.node != nil:
 		return r.node.eval(ctx, r.call)
+	case r.whole:
+		return c.store.Eval(ctx, r.call)
 	}
-	return c.store.Eval(ctx, r.call)
+	return call.Eval(ctx, c.store, r.call)
 }
 
 // acknowledges reports whether replicas are to acknowledge a request: a renewal.
@@ -112,12 +106,7 @@ func (c *core) acknowledges(r *request) bool {
 
 // performAll sends requests in one pipeline, which is one of so many under way.
 func (c *core) performAll(requests []*request, underWay *int) {
-	var results []driver.Result
-	if c.acknowledges(requests[0]) {
-		results = c.evalAcknowledged(requests)
-	} else {
-		results = c.evalAll(requests)
-	}
+	results := c.evalAll(requests)
 	c.mu.Lock()
 	*underWay--
 	for i, r := range requests {
@@ -133,17 +122,10 @@ func (c *core) evalAll(requests []*request) []driver.Result {
 	if n := requests[0].node; n != nil {
 		return n.evalAll(ctx, calls)
 	}
-	return c.evalCalls(ctx, calls)
-}
-
-func (c *core) evalCalls(ctx context.Context, calls []driver.Call) []driver.Result {
-	results := c.store.EvalAll(ctx, calls)
-	for i, a := range results {
-		if parted(a.Err) {
-			results[i].Reply, results[i].Err = c.evalAlone(ctx, calls[i], a.Err)
-		}
+	if c.acknowledges(requests[0]) {
+		return c.evalAcknowledged(ctx, requests, calls)
 	}
-	return results
+	return call.EvalAll(ctx, c.store, calls)
 }
 
 func pipelined(requests []*request) (calls []driver.Call, attempt time.Duration) {
@@ -261,7 +243,7 @@ func (c *core) send(s *driver.Script, l *line, t *tenure, now clock.Instant, arg
 	}
 	switch {
 	case s != script.Renew:
-		r.ctx = c.bounds.attempt(c.ctx, now, r.attempt)
+		r.ctx = c.bounds.Attempt(c.ctx, now, r.attempt)
 		c.outbox = append(c.outbox, r)
 	case t.sure:
 		r.waits = true

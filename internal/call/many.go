@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	perPipeline = 128 // the most that a driver takes
+	PerPipeline = 128 // the most that a driver takes
 	atOnce      = 4   // pipelines
 )
 
@@ -27,19 +27,19 @@ func (c *Caller) Many(ctx context.Context, limit time.Duration, calls []driver.C
 	parts := make(chan int) // where each begins
 	var silent atomic.Bool
 	var working sync.WaitGroup
-	for range min(atOnce, (len(calls)+perPipeline-1)/perPipeline) {
+	for range min(atOnce, (len(calls)+PerPipeline-1)/PerPipeline) {
 		working.Go(func() {
 			for from := range parts {
 				if silent.Load() || ctx.Err() != nil {
 					continue
 				}
-				got := c.pipeline(ctx, limit, calls[from:min(from+perPipeline, len(calls))])
+				got := c.pipeline(ctx, limit, calls[from:min(from+PerPipeline, len(calls))])
 				copy(results[from:], got)
 				silent.CompareAndSwap(false, !slices.ContainsFunc(got, answered))
 			}
 		})
 	}
-	for from := 0; from < len(calls); from += perPipeline {
+	for from := 0; from < len(calls); from += PerPipeline {
 		parts <- from
 	}
 	close(parts)

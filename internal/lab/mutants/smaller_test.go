@@ -40,7 +40,7 @@ var smallerMutants = []mutant{
 		edits: []string{"for i = 2, #ARGV do", "for i = 99, #ARGV do"}},
 	{guard: "smaller: a release of H alone ends it", file: "internal/script/shared/unlock_key_only.lua", name: "TestDowngradeOnTheMove",
 		edits: []string{"unpack(ARGV)", "ARGV[1]"}},
-	{guard: "smaller: both are told it", file: "alone.go", name: "TestDowngradeOnTheMove",
+	{guard: "smaller: both are told it", file: "internal/call/split.go", name: "TestDowngradeOnTheMove",
 		edits: []string{"call.Args[min(former, len(call.Args)):]", "call.Args[len(call.Args):]"}},
 	{guard: "smaller: each renewal names the former ids", file: "renew.go", name: "TestDowngrade",
 		edits: []string{"	if l.shared.wasLarger() {\n		return", "	if false {\n		return"}},

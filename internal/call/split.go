@@ -1,4 +1,4 @@
-package holdfast
+package call
 
 import (
 	"context"
@@ -12,10 +12,44 @@ import (
 
 // While a slot of a Redis Cluster moves key by key, a name's keys may be on two
 // servers, and a script that needs them all is refused with TRYAGAIN. That can
-// last longer than a lease, so what must not wait falls back to L alone.
+// last longer than a lease, so what must not wait falls back to the lock key alone.
 
-// alone returns the call that does to L alone what a refused one was for.
-func alone(call driver.Call) (driver.Call, bool) {
+// Eval runs a call. If its slot is split, Eval runs what can be done to the lock key alone.
+func Eval(ctx context.Context, store driver.Store, call driver.Call) ([]string, error) {
+	reply, err := store.Eval(ctx, call)
+	if split(err) {
+		return evalKeyOnly(ctx, store, call, err)
+	}
+	return reply, err
+}
+
+// EvalAll is Eval for calls that travel together.
+func EvalAll(ctx context.Context, store driver.Store, calls []driver.Call) []driver.Result {
+	results := store.EvalAll(ctx, calls)
+	for i, r := range results {
+		if split(r.Err) {
+			results[i].Reply, results[i].Err = evalKeyOnly(ctx, store, calls[i], r.Err)
+		}
+	}
+	return results
+}
+
+// evalKeyOnly runs what is left of a call that was refused because its slot is split.
+func evalKeyOnly(ctx context.Context, store driver.Store, call driver.Call, refused error) ([]string, error) {
+	if rest, ok := keyOnly(call); ok {
+		return store.Eval(ctx, rest)
+	}
+	return nil, refused
+}
+
+// split reports whether Redis refused a script because its keys are on two servers.
+func split(err error) bool {
+	said, ok := wire.AsServerError(err)
+	return ok && strings.HasPrefix(string(said), "TRYAGAIN")
+}
+
+// keyOnly returns the call that does to the lock key alone what a refused one was for.
+func keyOnly(call driver.Call) (driver.Call, bool) {
 	switch call.Script {
 	case script.Unlock:
 		return driver.Call{Script: script.UnlockKeyOnly, Keys: call.Keys[:1], Args: call.Args[:1]}, true
@@ -39,18 +73,4 @@ func alone(call driver.Call) (driver.Call, bool) {
 // idsOf are the id of a call and the former ones, which begin there.
 func idsOf(call driver.Call, former int) []string {
 	return slices.Concat(call.Args[:1], call.Args[min(former, len(call.Args)):])
-}
-
-// parted tells the refusal of a script whose keys are on two servers.
-func parted(err error) bool {
-	said, ok := wire.AsServerError(err)
-	return ok && strings.HasPrefix(string(said), "TRYAGAIN")
-}
-
-// evalAlone runs what is left of a call that was refused because of that.
-func (c *core) evalAlone(ctx context.Context, call driver.Call, refused error) ([]string, error) {
-	if rest, ok := alone(call); ok {
-		return c.store.Eval(ctx, rest)
-	}
-	return nil, refused
 }

@@ -1,4 +1,4 @@
-package holdfast
+package call
 
 import (
 	"context"
@@ -7,16 +7,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
-// bounds lends requests the context that ends their attempt. A context of its
+// Bounds lends requests the context that ends their attempt. A context of its
 // own for each costs more than all else that is done for one, so those sent
 // within a sixteenth of an attempt share one and have that much less time.
-type bounds struct {
+// The zero value is ready. It is not safe for concurrent use.
+type Bounds struct {
 	ctx    context.Context
 	cancel context.CancelFunc // never called: requests may be under way; it ends by its time
 	until  clock.Instant
 }
 
-func (b *bounds) attempt(parent context.Context, now clock.Instant, attempt time.Duration) context.Context {
+// Attempt returns a context for a request that is sent now.
+func (b *Bounds) Attempt(parent context.Context, now clock.Instant, attempt time.Duration) context.Context {
 	if now >= b.until {
 		b.ctx, b.cancel = context.WithTimeout(parent, attempt)
 		b.until = now.Add(attempt / 16)

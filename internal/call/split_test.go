@@ -1,0 +1,73 @@
+package call_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+const tryAgain = driver.ServerError("TRYAGAIN Multiple keys request during rehashing of slot")
+
+// While a slot is split, what must not wait is done to the lock key alone.
+func TestEvalWhileASlotIsSplit(t *testing.T) {
+	lock, shared := []string{"lock", "fence", "queue"}, []string{"lock", "fence", "queue", "holders", "revocation"}
+	for _, test := range []struct {
+		s          *driver.Script
+		keys, args []string
+		want       *driver.Script
+		on         string
+		with       []string
+	}{
+		{script.Unlock, lock, []string{"id", "shard", "fresh"}, script.UnlockKeyOnly, "lock", []string{"id"}},
+		{script.Cooldown, lock, []string{"id", "500", "owner", "shard"}, script.UnlockKeyOnly, "lock", []string{"id", "500", "owner"}},
+		{script.Renew, lock, []string{"id", "64"}, script.RenewKeyOnly, "lock", []string{"id"}},
+		{script.Renew, lock, []string{"id", "0", "9000"}, script.RenewKeyOnly, "lock", []string{"id", "9000"}},
+		{script.Held, lock, []string{"id"}, script.Held, "lock", []string{"id"}},
+		{script.SharedUnlock, shared, []string{"id", "shard", "former"}, script.SharedUnlockKeyOnly, "holders", []string{"id", "former"}},
+		{script.SharedRenew, shared, []string{"id", "0"}, script.SharedRenewKeyOnly, "holders", []string{"id"}},
+		{script.Lock, lock, []string{"id", "64"}, nil, "", nil},
+	} {
+		var runs []driver.Call
+		_, s := newCaller(t, func(_ context.Context, call driver.Call) ([]string, error) {
+			if runs = append(runs, call); len(runs) == 1 {
+				return nil, tryAgain
+			}
+			return []string{"dropped"}, nil
+		})
+		one := driver.Call{Script: test.s, Keys: test.keys, Args: test.args}
+		reply, err := call.Eval(t.Context(), s, one)
+		if test.want == nil {
+			if err != error(tryAgain) || len(runs) != 1 { //nolint:errorlint // that very one
+				t.Errorf("%s: got %v after %d runs, want the refusal after 1", test.s.Name, err, len(runs))
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(reply, []string{"dropped"}) {
+			t.Errorf("%s: got %q, %v", test.s.Name, reply, err)
+		}
+		if got := runs[1]; got.Script != test.want || !slices.Equal(got.Keys, []string{test.on}) || !slices.Equal(got.Args, test.with) {
+			t.Errorf("%s: then %s %q %q, want %s %q %q", test.s.Name, got.Script.Name, got.Keys, got.Args, test.want.Name, test.on, test.with)
+		}
+		runs = nil
+		if r := call.EvalAll(t.Context(), s, []driver.Call{one, one}); !slices.Equal(r[0].Reply, []string{"dropped"}) || len(runs) != 3 {
+			t.Errorf("%s in a pipeline: got %v after %d runs", test.s.Name, r, len(runs))
+		}
+	}
+}
+
+// Another refusal is no reason for it.
+func TestEvalRefused(t *testing.T) {
+	runs := 0
+	_, s := newCaller(t, func(context.Context, driver.Call) ([]string, error) {
+		runs++
+		return nil, driver.ServerError("OOM command not allowed")
+	})
+	if _, err := call.Eval(t.Context(), s, driver.Call{Script: script.Unlock, Keys: []string{"lock"}, Args: []string{"id"}}); !errors.As(err, new(driver.ServerError)) || runs != 1 {
+		t.Errorf("got %v after %d runs, want the refusal after 1", err, runs)
+	}
+}
