@@ -9,10 +9,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-var strideText = itoa(firstStride)
+var strideText = itoa(tokens.FirstBlock)
 
 const asleep = time.Second // a poll that is this late shows that the process was frozen
 
@@ -303,7 +304,7 @@ type grant struct {
 // ones only prolong it; what has ended is never revived, but ended again.
 func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 	l := t.line
-	t.tokens.reserved(g.base, g.size)
+	t.tokens.Reserved(g.base, g.size)
 	switch t.phase {
 	case asked, queued:
 		if l.fresh == t { // the unlock that queued it has run
@@ -314,7 +315,7 @@ func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 		if now < t.ends() {
 			if c.options.WaitReplicas == 0 { // else only renewals count
 				t.hold(g.start, g.life, c.jitter)
-				t.tokens.add(g.base, g.size)
+				t.tokens.Add(g.base, g.size)
 			}
 			t.heard = t.heard || g.heard
 			if g.waiting > 0 {
@@ -351,7 +352,7 @@ func (l *line) begin(t *tenure, g grant, now clock.Instant) {
 		t.renewAt = now
 	}
 	if t.sure = l.c.options.WaitReplicas == 0; t.sure {
-		t.tokens.add(g.base, g.size)
+		t.tokens.Add(g.base, g.size)
 	}
 	if g.waiting > 0 || t.recall {
 		l.recalled(t)

@@ -149,7 +149,7 @@ func (c *core) saidGoodbye(id string) {
 	if g == nil || g.tenure.phase < past || g.tenure.open > 0 {
 		return
 	}
-	if e := c.cancels.of[id]; e != nil && !e.heard {
+	if e := c.cancels.Of(id); e != nil && !e.heard {
 		return
 	}
 	delete(c.goodbyes, id)

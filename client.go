@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/memory"
 )
 
 // Client locks names in one Redis deployment. It is safe for concurrent use. Make one
@@ -63,12 +64,12 @@ type core struct {
 	audiences  map[string]*audience     // of elections that are observed here, by L
 	tenures    map[string]*tenure       // by id: all that are not past
 	formerly   map[string]*tenure       // by the ids that they had before their part was made smaller
-	given      memory                   // ids given up before they were granted
-	past       memory                   // ids released or lost
+	given      memory.For[*line]        // ids given up before they were granted, and whose they were
+	past       memory.For[*line]        // ids released or lost
 	rested     map[string]clock.Instant // past ids whose L is to rest, and until when
-	exported   memory                   // ids that are somebody else's to end
+	exported   memory.For[*line]        // ids that are somebody else's to end
 	wake       *wake                    // the subscription; in Cluster each line has its own
-	bare       bares                    // what is kept of the lines of shared kinds with ids that are remembered
+	bare       memory.Recent[*line]     // what is kept of the lines of shared kinds with ids that are remembered
 	sizes      map[string]int64         // of semaphores: what was told as another size than stated
 	wakes      wakes                    // in Cluster those of the shared kinds, whose lines of a name share one
 	answered   clock.Instant            // when the newest answer came
@@ -78,10 +79,10 @@ type core struct {
 	muteUntil  clock.Instant            // until when nothing is expected to be pushed
 	inflight   int                      // requests that have not come back
 	errands    map[*errand]struct{}
-	cancels    cancels             // among them
-	goodbyes   map[string]*goodbye // by id
-	late       []chore             // what undoes lock requests that came back after Close
-	missed     int                 // events dropped
+	cancels    memory.Bounded[*errand] // those that cancel an id, one for each
+	goodbyes   map[string]*goodbye     // by id
+	late       []chore                 // what undoes lock requests that came back after Close
+	missed     int                     // events dropped
 
 	bounds    call.Bounds
 	outbox    []*request // to send
@@ -140,9 +141,11 @@ func newCore(options Options, carrier driver.Store) *core {
 		errands:  make(map[*errand]struct{}),
 		rested:   make(map[string]clock.Instant),
 		goodbyes: make(map[string]*goodbye),
-		given:    memory{limit: 1 << 16},
-		past:     memory{limit: 1 << 12},
-		exported: memory{limit: 1 << 12},
+		given:    memory.For[*line]{Limit: 1 << 16},
+		past:     memory.For[*line]{Limit: 1 << 12},
+		exported: memory.For[*line]{Limit: 1 << 12},
+		bare:     memory.Recent[*line]{Age: time.Minute, Limit: 1 << 10},
+		cancels:  memory.Bounded[*errand]{Limit: maxCancels},
 
 		renewedAll: -clock.Instant(time.Hour),
 		answered:   -clock.Instant(time.Hour),
@@ -380,31 +383,3 @@ func tell(f func(Event), events <-chan Event, stopped <-chan struct{}) {
 		}
 	}
 }
-
-// memory remembers ids that are over, for a time, so that what is heard of them
-// later can be told from what concerns somebody else.
-type memory struct {
-	limit int
-	known map[string]*line // whose they were
-	queue []remembered
-}
-
-type remembered struct {
-	id    string
-	until clock.Instant
-}
-
-func (m *memory) add(id string, l *line, now clock.Instant, life time.Duration) {
-	if m.known == nil {
-		m.known = make(map[string]*line)
-	}
-	for len(m.queue) > 0 && (m.queue[0].until <= now || len(m.queue) >= m.limit) {
-		delete(m.known, m.queue[0].id)
-		m.queue = m.queue[1:]
-	}
-	m.known[id] = l
-	m.queue = append(m.queue, remembered{id, now.Add(life)})
-}
-
-// knows reports whether an id is remembered.
-func (m *memory) knows(id string) bool { return m.known[id] != nil }

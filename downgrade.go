@@ -127,7 +127,7 @@ func (l *line) formerIsPast(now clock.Instant) {
 	l.shared.smaller.asked = nil
 	for _, id := range l.shared.smaller.former {
 		delete(l.c.formerly, id)
-		l.c.past.add(id, l.bare(now), now, l.ttl()+time.Minute)
+		l.c.past.Add(id, l.bare(now), now, l.ttl()+time.Minute)
 	}
 }
 

@@ -136,14 +136,14 @@ func (c *core) export(u *turn) (last int64, err error) {
 	if t.strides > 0 {
 		return 0, errReserving
 	}
-	c.exported.add(t.id, l, now, l.ttl()+time.Minute)
+	c.exported.Add(t.id, l, now, l.ttl()+time.Minute)
 	c.badge.exported(t.id)
 	delete(c.tenures, t.id)
 	t.become(over)
 	l.turn, l.tenure, l.lingers = nil, nil, 0
 	u.finish(&LostError{Name: l.name, Token: u.token, Cause: Exported}, now)
 	l.step(now)
-	return t.tokens.last, nil
+	return t.tokens.Last(), nil
 }
 
 // exported is what the text of an export has: a word that names the form, and in

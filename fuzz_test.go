@@ -49,22 +49,3 @@ func TestPushedStartIsNeverTooLate(t *testing.T) {
 		t.Errorf("a grant from the future: got %v, want now", got)
 	}
 }
-
-func TestTokensOnlyRise(t *testing.T) {
-	var s tokens
-	if _, ok := s.take(); ok {
-		t.Fatal("a token out of nothing")
-	}
-	s.add(100, 2)
-	s.add(50, 10) // an older stride, heard of late
-	s.add(200, 1)
-	for _, want := range []int64{100, 101, 200} {
-		if got, ok := s.take(); !ok || got != want {
-			t.Fatalf("take: got %d %v, want %d", got, ok, want)
-		}
-	}
-	s.add(190, 5)
-	if got, ok := s.take(); ok && got <= 200 {
-		t.Fatalf("take: got %d after 200", got)
-	}
-}

@@ -123,6 +123,18 @@ func (c *core) newLine(key, name string, k *keyspace.Keys, s *shared) *line {
 	return l
 }
 
+// bare is as much of a line as it takes to end an id of it. Ids are remembered by
+// the ten thousand, and in the shared kinds each had a line of its own: theirs
+// share the bare line of their name.
+func (l *line) bare(now clock.Instant) *line {
+	if l.shared == nil {
+		return l
+	}
+	return l.c.bare.Of(l.name, now, func() *line {
+		return &line{c: l.c, name: l.name, keys: l.keys, shard: l.shard, shared: &shared{keys: l.shared.keys}}
+	})
+}
+
 // busy: a TryLock need not ask Redis, the name is in use or wanted here.
 func (l *line) busy() bool {
 	if l.callers.n > 0 || l.turn != nil {
@@ -222,9 +234,9 @@ func (c *core) end(t *tenure, now clock.Instant) {
 		return
 	}
 	if t.phase < holding && t.mayStand() {
-		c.given.add(t.id, t.line.bare(now), now, t.line.ttl()+queueLife)
+		c.given.Add(t.id, t.line.bare(now), now, t.line.ttl()+queueLife)
 	} else {
-		c.past.add(t.id, t.line.bare(now), now, t.line.ttl()+time.Minute)
+		c.past.Add(t.id, t.line.bare(now), now, t.line.ttl()+time.Minute)
 	}
 	t.line.formerIsPast(now)
 	c.remembersRest(t, now)
@@ -307,8 +319,8 @@ func (l *line) topUp(now clock.Instant) {
 // give makes a caller the holder: a turn, with the next token.
 func (l *line) give(w *caller, now clock.Instant) {
 	t := l.tenure
-	token, ok := t.tokens.take()
-	if !ok || t.turns > 0 && t.tokens.wanted() > 0 {
+	token, ok := t.tokens.Take()
+	if !ok || t.turns > 0 && t.tokens.Wanted() > 0 {
 		l.renewSoon(t, now)
 	}
 	if !ok {

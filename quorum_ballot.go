@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -298,7 +299,7 @@ func (b *ballot) won(now clock.Instant) {
 	l.contest = contest{}
 	b.q.seen = max(b.q.seen, b.token+tokensOfTurns-1)
 	t.token = b.token
-	t.tokens = tokens{next: b.token, end: b.token + tokensOfTurns}
+	t.tokens = tokens.From(b.token, tokensOfTurns)
 	// Nobody can recall it: it serves who stands in line now, and goes.
 	t.until = max(1, l.numbers)
 	if w := l.callers.first; w != nil {

@@ -65,7 +65,7 @@ func (l *line) renewHere(t *tenure, now clock.Instant) *request {
 // least life among them.
 func (l *line) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, least time.Duration) {
 	args = []string{t.id}
-	wanted, least := max(t.tokens.wanted(), tokens), l.least(t, now)
+	wanted, least := max(t.tokens.Wanted(), tokens), l.least(t, now)
 	if l.shared != nil && t.turns > 0 {
 		wanted = 0 // it has one turn
 	}
@@ -98,7 +98,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	if r.reserving {
 		t.strides--
 	}
-	t.tokens.reserved(a.Base, a.Size)
+	t.tokens.Reserved(a.Base, a.Size)
 	if r.overtaken() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // the id that it bore has been replaced
 	}
@@ -118,7 +118,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	case err == nil && a.Word == "renewed":
 		l.prolonged(r)
 		t.minHold.secured(r, l.ttl(), now)
-		t.tokens.add(a.Base, a.Size)
+		t.tokens.Add(a.Base, a.Size)
 		l.acknowledged(t, r)
 		l.kept()
 		if len(r.call.Args) > 1 {

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"container/list"
 	"context"
 	"strconv"
 	"time"
@@ -151,7 +150,7 @@ func (c *core) arrived(r *request, reply []string, err error) {
 	}
 	if c.closed {
 		switch id := r.asksFor(); {
-		case id != "" && !c.exported.knows(id): // it may have run after its cancel
+		case id != "" && c.exported.Of(id) == nil: // it may have run after its cancel
 			c.late = append(c.late, c.ends(id, r.line, script.Cancel, r.node)...)
 		case r.call.Script == script.QuorumUnlock && err != nil && wire.Transient(err): // others have sufficed
 			c.late = append(c.late, chore{r.call, r.node})
@@ -269,7 +268,6 @@ type errand struct {
 	whole  bool          // L alone is done
 	echo   time.Duration // until it is sent once more though it was answered; 0: it is not
 	heard  bool          // it was answered, and is sent once more for that alone
-	place  *list.Element // among the cancels; nil: it is none
 	of     *undoing      // what it is a part of; nil: nobody waits
 }
 
@@ -369,7 +367,7 @@ func (e *errand) end() {
 	delete(e.c.errands, e)
 	e.asking = nil
 	e.c.schedule.Stop(&e.timer)
-	e.c.cancels.remove(e)
+	e.c.cancels.Remove(e.call.Args[0], e)
 	e.of.oneLess()
 	e.c.saidGoodbye(e.call.Args[0])
 	if e.node != nil {
@@ -404,46 +402,25 @@ func (c *core) cancelID(id string, l *line, now clock.Instant) *errand {
 	if rests := c.restsUntil(id); rests > now {
 		return c.rest(id, l, now, rests)
 	}
-	if e := c.cancels.of[id]; e != nil { // a lock may have run after it
+	if e := c.cancels.Of(id); e != nil { // a lock may have run after it
 		e.until, e.heard = now.Add(queueLife), false
 		e.send(now)
 		return e
 	}
 	e := c.errand(script.Cancel, l, now, now.Add(queueLife), []string{id, l.shard})
-	c.cancels.add(e)
+	if e == nil { // of a quorum, where L expires within a minute
+		return nil
+	}
+	if oldest, full := c.cancels.Add(id, e); full {
+		oldest.end()
+	}
 	return e
 }
 
 // maxCancels bounds the cancels that are not answered, as many ids as are
-// remembered: who locks many names while nobody answers gives up one after the other.
+// remembered: who locks many names while nobody answers gives up one after the other. Of
+// too many the oldest is dropped: its id expires by itself.
 const maxCancels = 1 << 16
-
-// cancels are the errands that cancel an id, one for each. Of too many the oldest
-// is dropped: its id expires by itself.
-type cancels struct {
-	of    map[string]*errand
-	queue list.List // in the order in which they began
-}
-
-func (s *cancels) add(e *errand) {
-	if e == nil { // of a quorum, where L expires within a minute
-		return
-	}
-	if s.of == nil {
-		s.of = make(map[string]*errand)
-	}
-	s.of[e.call.Args[0]], e.place = e, s.queue.PushBack(e)
-	if len(s.of) > maxCancels {
-		s.queue.Front().Value.(*errand).end()
-	}
-}
-
-func (s *cancels) remove(e *errand) {
-	if e.place != nil {
-		s.queue.Remove(e.place)
-		delete(s.of, e.call.Args[0])
-	}
-}
 
 // moveLine does what is left of an unlock that fell back to L alone.
 func (c *core) moveLine(id string, l *line, now clock.Instant) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/memory"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -52,7 +53,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 
 // Whatever is held is counted, and nothing else.
 func TestWhatIsHeldIsCounted(t *testing.T) {
-	c := &core{past: memory{limit: 9}, given: memory{limit: 9}, tenures: map[string]*tenure{}, rested: map[string]clock.Instant{}}
+	c := &core{past: memory.For[*line]{Limit: 9}, given: memory.For[*line]{Limit: 9}, tenures: map[string]*tenure{}, rested: map[string]clock.Instant{}}
 	held := func(about string, want int) {
 		t.Helper()
 		if got := c.schedule.Held; got != want {

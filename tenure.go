@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/wire"
+	"github.com/holdfast-go/holdfast/internal/tokens"
 )
 
 // phase is where a tenure stands in its life. It only ever moves down this
@@ -60,7 +60,7 @@ type tenure struct {
 	pushed   bool          // its grant came by the subscription
 	until    int64         // callers up to this number still get a turn; 0: no recall yet
 	turns    int           // given so far
-	tokens   tokens
+	tokens   tokens.Blocks
 	token    int64 // on a quorum: the majority's
 	minHold  minHold
 	leaving  *farewell     // on a quorum: who has answered unlock
@@ -139,54 +139,4 @@ func (t *tenure) hold(start clock.Instant, life time.Duration, jitter func(time.
 // in Redis.
 func together(when clock.Instant, life time.Duration) clock.Instant {
 	return when - when%clock.Instant(max(1, min(life/64, 100*time.Millisecond)))
-}
-
-// tokens are the strides that a tenure may give to its turns: the one in use
-// and one that was reserved before that ran out. They only rise.
-type tokens struct {
-	next, end       int64 // in use: from next up to, not including, end
-	spare, spareEnd int64 // the stride after it
-	size            int64 // of the newest stride
-	last            int64 // the highest that was reserved
-}
-
-const firstStride = 64
-
-// add takes a stride. What lies below a token that was used, or that stands
-// ready, is dropped.
-func (s *tokens) add(base, size int64) {
-	end := base + size
-	s.size = max(s.size, size)
-	base = max(base, s.next, s.end)
-	switch {
-	case base >= end:
-	case s.next == s.end && s.spare == s.spareEnd:
-		s.next, s.end = base, end
-	case s.spare == s.spareEnd:
-		s.spare, s.spareEnd = base, end
-	}
-}
-
-// reserved notes that Redis has reserved a stride, whether it is used or not.
-func (s *tokens) reserved(base, size int64) { s.last = max(s.last, base+size-1) }
-
-// take gives the next token; ok is false when none is left.
-func (s *tokens) take() (token int64, ok bool) {
-	if s.next == s.end && s.spare < s.spareEnd {
-		s.next, s.end, s.spare, s.spareEnd = s.spare, s.spareEnd, 0, 0
-	}
-	if s.next == s.end {
-		return 0, false
-	}
-	s.next++
-	return s.next - 1, true
-}
-
-// wanted is how many tokens the next renewal should reserve: none while there
-// are plenty, else twice as many as the last time.
-func (s *tokens) wanted() int64 {
-	if s.spare < s.spareEnd || s.end-s.next > s.size/2 {
-		return 0
-	}
-	return min(max(2*s.size, firstStride), wire.MaxStride)
 }

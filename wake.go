@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -400,8 +401,5 @@ func (c *core) ghost(id string, now clock.Instant) {
 
 // lineOf is the line of an id that nobody here is behind any more, as far as is remembered.
 func (c *core) lineOf(id string) *line {
-	if l := c.given.known[id]; l != nil {
-		return l
-	}
-	return c.past.known[id]
+	return cmp.Or(c.given.Of(id), c.past.Of(id))
 }

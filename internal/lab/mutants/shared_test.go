@@ -2,10 +2,10 @@ package mutants
 
 // sharedMutants are the guards of docs/shared.md.
 var sharedMutants = []mutant{
-	{guard: "shared: lines of names that are not used are forgotten", file: "bare.go", pkg: ".", name: "TestBareLinesAreForgotten",
-		edits: []string{"now.Sub(b.since) > bareAge || ", ""}},
-	{guard: "shared: nor are they kept of any number of names", file: "bare.go", pkg: ".", name: "TestBareLinesAreForgotten",
-		edits: []string{" || len(b.newer) == maxBare", ""}},
+	{guard: "shared: lines of names that are not used are forgotten", file: "internal/memory/memory.go", pkg: "./internal/memory", name: "TestRecent",
+		edits: []string{"now.Sub(m.since) > m.Age || ", ""}},
+	{guard: "shared: nor are they kept of any number of names", file: "internal/memory/memory.go", pkg: "./internal/memory", name: "TestRecent",
+		edits: []string{" || len(m.newer) == m.Limit", ""}},
 	{guard: "shared: nobody overtakes the first", file: "internal/script/part/shared_survey_queue.lua", name: "TestSharedHeadIsNotOvertaken",
 		edits: []string{"plan.first, plan.more = id, plan.used + weight <= capacity\n        break", "plan.first = plan.first or id"}},
 	{guard: "shared: a try does not overtake", file: "internal/script/shared/lock.lua", name: "TestSharedTryDoesNotOvertake",

@@ -75,7 +75,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: but not in a busy loop", file: "downgrade.go", name: "TestSmallerHeardOfOften",
 		edits: []string{"case t.failures == 0:", "default:"}},
 	{guard: "smaller: after the lease a former id is a ghost", file: "downgrade.go", name: "TestDowngradeGhostEnds",
-		edits: []string{"		l.c.past.add(id, l.bare(now), now, l.ttl()+time.Minute)\n", ""}},
+		edits: []string{"		l.c.past.Add(id, l.bare(now), now, l.ttl()+time.Minute)\n", ""}},
 	{guard: "smaller: and no part of one", file: "downgrade.go", name: "TestDowngradeGhostEnds",
 		edits: []string{"		delete(l.c.formerly, id)\n", ""}},
 	{guard: "smaller: one that is heard of while the release is under way", file: "downgrade.go", name: "TestDowngradeGhostEnds",

@@ -1,0 +1,62 @@
+// Package tokens keeps the fencing tokens that Redis has reserved for one tenure, in blocks,
+// and gives them to its turns one by one. Tokens only rise. It does no I/O and has no lock.
+package tokens
+
+import "github.com/holdfast-go/holdfast/internal/wire"
+
+// FirstBlock is how many tokens the first request of a tenure reserves.
+const FirstBlock = 64
+
+// Blocks are the tokens that a tenure may give to its turns: the block in use and one that
+// was reserved before that ran out. The zero value has none.
+type Blocks struct {
+	next, end       int64 // in use: from next up to, not including, end
+	spare, spareEnd int64 // the block after it
+	size            int64 // of the newest block
+	last            int64 // the highest that was reserved
+}
+
+// From returns size tokens that begin with base.
+func From(base, size int64) Blocks { return Blocks{next: base, end: base + size} }
+
+// Add takes a block. What lies below a token that was used, or that stands
+// ready, is dropped.
+func (b *Blocks) Add(base, size int64) {
+	end := base + size
+	b.size = max(b.size, size)
+	base = max(base, b.next, b.end)
+	switch {
+	case base >= end:
+	case b.next == b.end && b.spare == b.spareEnd:
+		b.next, b.end = base, end
+	case b.spare == b.spareEnd:
+		b.spare, b.spareEnd = base, end
+	}
+}
+
+// Reserved notes that Redis has reserved a block, whether it is used or not.
+func (b *Blocks) Reserved(base, size int64) { b.last = max(b.last, base+size-1) }
+
+// Last returns the highest token that was reserved.
+func (b *Blocks) Last() int64 { return b.last }
+
+// Take gives the next token; ok is false when none is left.
+func (b *Blocks) Take() (token int64, ok bool) {
+	if b.next == b.end && b.spare < b.spareEnd {
+		b.next, b.end, b.spare, b.spareEnd = b.spare, b.spareEnd, 0, 0
+	}
+	if b.next == b.end {
+		return 0, false
+	}
+	b.next++
+	return b.next - 1, true
+}
+
+// Wanted is how many tokens the next renewal should reserve: none while there
+// are plenty, else twice as many as the last time.
+func (b *Blocks) Wanted() int64 {
+	if b.spare < b.spareEnd || b.end-b.next > b.size/2 {
+		return 0
+	}
+	return min(max(2*b.size, FirstBlock), wire.MaxStride)
+}
