@@ -64,19 +64,8 @@ func newHandler(names seen.Surveyor, orders orders, config pages.Config, o Optio
 	board := pages.New(config)
 	mux := http.NewServeMux()
 	base := o.BasePath
-	for path, page := range map[string]pages.Page{
-		"/{$}":       pages.Overview,
-		"/locks":     pages.Locks,
-		"/lock":      pages.Lock,
-		"/processes": pages.Processes,
-		"/problems":  pages.Problems,
-		"/events":    pages.Events,
-		"/elections": pages.Elections,
-		"/jobs":      pages.Jobs,
-		"/redis":     pages.Redis,
-		"/":          pages.Nowhere,
-	} {
-		mux.HandleFunc("GET "+base+path, func(w http.ResponseWriter, r *http.Request) { board.Serve(w, r, page) })
+	for _, page := range pages.Pages {
+		mux.HandleFunc("GET "+base+page.Path, func(w http.ResponseWriter, r *http.Request) { board.Serve(w, r, page) })
 	}
 	mux.HandleFunc("GET "+base+"/stream", func(w http.ResponseWriter, r *http.Request) { stream(w, r, sampler) })
 	mux.Handle("POST "+base+"/lock/{verb}", &acts{orders, o, board})

@@ -27,7 +27,7 @@ func TestQuorum(t *testing.T) {
 			"/":                     {noLine, "invoice:42", "Held the longest"},
 			"/locks":                {noLine, "invoice:42", "alice", "ttl-bar"},
 			"/locks?sort=waiting":   {"invoice:42"},
-			"/lock?name=invoice:42": {noLine, "alice", "can&#39;t be revoked or stolen"},
+			"/lock?name=invoice:42": {noLine, "alice", "can't be revoked or stolen"},
 			"/processes":            {noLine, "invoice:42", "alice"},
 			"/problems":             {"No problems"},
 			"/events":               {noLine},

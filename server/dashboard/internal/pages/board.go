@@ -3,7 +3,6 @@ package pages
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -49,46 +48,11 @@ type Board struct {
 	checks    memo.Memo[[]doctor.Result]
 }
 
-// A Page makes its content of a request and a picture.
-type Page func(b *Board, r *http.Request, p *seen.Picture) Content
-
-// Content is what a page shows, beside its frame.
-type Content struct {
-	status   int // 0: 200
-	template string
-	title    string
-	active   string // of the navigation
-	charts   bool
-	look     bool // it is of what a look saw, and before the first says nothing
-	data     any
-}
-
 // sheet is a page as it was sent.
 type sheet struct {
 	number int64 // of the picture
 	status int
 	body   []byte
-}
-
-// frame is what the frame's template gets.
-type frame struct {
-	Title, Active string
-	Base, Assets  string
-	Nav           []navItem
-	Trouble       *trouble
-	First         bool // the first look is still under way
-	Blind         bool // there is nothing to be shown before a look has seen it
-	Seen          *show.Stamp
-	Number        int64
-	Charts        bool
-	ReadOnly      bool
-	Content       any
-}
-
-// trouble is that Redis does not answer.
-type trouble struct {
-	Sentence string
-	Since    *show.Stamp
 }
 
 const (
@@ -104,16 +68,19 @@ func New(c Config) *Board {
 	b := &Board{Config: c, templates: map[string]*template.Template{}}
 	b.made.Most, b.recent.Most, b.records.Most, b.checks.Most = 64, 1000, 1, 1
 	functions := template.FuncMap{
-		"icon": show.Icon, "visible": view.Text, "label": show.Label, "length": show.Length, "ago": show.Ago,
-		"plural": show.Plural, "thousands": show.Thousands, "form": newForm,
-		"ms":       func(t time.Duration) int64 { return t.Milliseconds() },
+		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
+		"plural": show.Plural, "thousands": show.Thousands, "form": newForm, "bar": newBar, "part": partOf, "colour": colour,
+		"ms":       time.Duration.Milliseconds,
+		"since":    func(so time.Duration, at time.Time) time.Duration { return so + time.Since(at) },
+		"add":      func(a, b int) int { return a + b },
 		"base":     func() string { return c.Base },
 		"quorum":   func() string { return c.Quorum },
+		"journal":  func() bool { return c.Journal != nil },
 		"lockHref": func(name string) string { return c.Base + "/lock?" + url.Values{"name": {name}}.Encode() },
 	}
-	for _, name := range []string{"overview", "locks", "lock", "processes", "problems", "events", "elections", "jobs", "redis", "nowhere"} {
-		b.templates[name] = template.Must(template.New(name).Funcs(functions).ParseFS(templateFiles,
-			"templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
+	for _, page := range Pages {
+		b.templates[page.Name] = template.Must(template.New(page.Name).Funcs(functions).ParseFS(templateFiles,
+			"templates/frame.html", "templates/parts.html", "templates/"+page.Name+".html"))
 	}
 	return b
 }
@@ -127,33 +94,23 @@ func (b *Board) Serve(w http.ResponseWriter, r *http.Request, page Page) {
 	if r.Method == http.MethodGet {
 		good := func(a memo.Answer[sheet]) bool { return a.Value.number == p.Number && time.Since(a.At) <= madeFor }
 		// Others wait for the same answer, so it does not depend on this client.
-		made = b.made.Get(context.WithoutCancel(r.Context()), r.URL.Path+"?"+r.URL.RawQuery, good, func() (sheet, error) { return b.render(page(b, r, p), p), nil }).Value
+		made = b.made.Get(context.WithoutCancel(r.Context()), r.URL.Path+"?"+r.URL.RawQuery, good, func() (sheet, error) { return b.render(page, r, p), nil }).Value
 	} else {
-		made = b.render(page(b, r, p), p)
+		made = b.render(page, r, p)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(made.status)
 	_, _ = w.Write(made.body) // who has left needs no answer
 }
 
-func (b *Board) render(c Content, p *seen.Picture) sheet {
-	f := frame{
-		Title: c.title, Active: c.active, Base: b.Base, Assets: b.Assets, Nav: nav(b.Base, c.active, p), Seen: show.Ago(p.At), First: p.Number == 0,
-		Blind: c.look && p.Blind(), Number: p.Number, Charts: c.charts, ReadOnly: b.ReadOnly || !b.MayAct, Content: c.data,
-	}
-	if p.Err != nil {
-		f.Trouble = &trouble{Sentence: whyNot(p.Err), Since: f.Seen}
-	}
+func (b *Board) render(page Page, r *http.Request, p *seen.Picture) sheet {
+	v := &visit{Board: b, Page: page, Picture: p, Title: page.Title, query: r.URL.Query(), status: http.StatusOK}
+	v.Content = page.content(v)
 	var out bytes.Buffer
-	if err := b.templates[c.template].ExecuteTemplate(&out, "frame", f); err != nil {
+	if err := b.templates[page.Name].ExecuteTemplate(&out, "frame", v); err != nil {
 		return sheet{p.Number, http.StatusInternalServerError, []byte("Could not make this page: " + template.HTMLEscapeString(err.Error()))}
 	}
-	return sheet{p.Number, cmp.Or(c.status, http.StatusOK), out.Bytes()}
-}
-
-// Nowhere is for paths that are none.
-func Nowhere(*Board, *http.Request, *seen.Picture) Content {
-	return Content{status: http.StatusNotFound, template: "nowhere", title: "No such page"}
+	return sheet{p.Number, v.status, out.Bytes()}
 }
 
 // whyNot is why what asks for many names was not answered, as a sentence. The name that it

@@ -1,24 +1,19 @@
 package pages
 
-import (
-	"net/http"
-
-	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
-)
+import "github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 
 // electionsPage lists who leads.
 type electionsPage struct {
-	Filter    string
-	Elections []lockRow
+	*visit
+	Elections []*seen.Lock
 }
 
-// Elections is the list of elections.
-func Elections(_ *Board, r *http.Request, p *seen.Picture) Content {
-	page := &electionsPage{Filter: r.URL.Query().Get("q")}
-	for _, l := range p.Locks {
-		if l.Term > 0 && l.Matches(page.Filter) && len(page.Elections) < 5*pageSize {
-			page.Elections = append(page.Elections, newRow(l))
+func elections(v *visit) any {
+	page := &electionsPage{visit: v}
+	for _, l := range v.Picture.Locks {
+		if l.Term > 0 && l.Matches(v.Filter()) && len(page.Elections) < 5*pageSize {
+			page.Elections = append(page.Elections, l)
 		}
 	}
-	return Content{template: "elections", title: "Elections", active: "Elections", look: true, data: page}
+	return page
 }

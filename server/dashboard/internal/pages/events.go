@@ -3,7 +3,6 @@ package pages
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -16,26 +15,22 @@ import (
 
 // eventsPage is what happened, the newest first.
 type eventsPage struct {
-	Filter, What string
-	Whats        []choice
-	Rows         []eventRow
-	Journal      bool   // Options.Journal is there
-	Written      bool   // and somebody writes it
-	Trouble      string // it does not answer
-	Since        *show.Stamp
-	Empty        bool
+	*visit
+	What    string
+	Whats   []choice
+	Rows    []eventRow
+	Written bool      // there is a journal, and somebody writes it
+	Trouble string    // it does not answer
+	Began   time.Time // of what was seen
+	Empty   bool
 }
 
 // eventRow is an Entry as it is shown.
 type eventRow struct {
-	Key         string
-	At          *show.Stamp
-	Clock       string
-	What        string
-	Icon, Class string
-	Name        string
-	Owner       string
-	Detail      string
+	journal.Entry
+	Key    string
+	Chip   chip
+	Detail string
 }
 
 // kinds are what can be seen without a journal, and then what only that tells.
@@ -57,32 +52,30 @@ var kinds = []struct {
 
 const looked = 4 // of kinds
 
-// Events is the list of events.
-func Events(b *Board, r *http.Request, _ *seen.Picture) Content {
-	q := r.URL.Query()
-	page := &eventsPage{Filter: q.Get("q"), What: q.Get("what"), Journal: b.Journal != nil}
-	entries := happened(b, page)
+func events(v *visit) any {
+	page := &eventsPage{visit: v, What: v.query.Get("what")}
+	entries := happened(page)
 	page.Whats = []choice{{"", "All", page.What == ""}}
 	for i, k := range kinds {
-		if page.Written || i < looked && (b.Quorum == "" || k.event != journal.Asked) {
+		if page.Written || i < looked && (v.Quorum == "" || k.event != journal.Asked) {
 			text := string(k.event)
 			page.Whats = append(page.Whats, choice{text, strings.ToUpper(text[:1]) + text[1:], text == page.What})
 		}
 	}
 	page.Empty = len(entries) == 0
 	for _, e := range entries {
-		fits := (page.What == "" || string(e.Event) == page.What) && (show.Contains(e.Name, page.Filter) || show.Contains(e.Owner, page.Filter))
-		if fits && len(page.Rows) < pageSize {
+		fits := page.What == "" || string(e.Event) == page.What
+		if fits && v.fits(e.Name, e.Owner) && len(page.Rows) < pageSize {
 			page.Rows = append(page.Rows, newEventRow(e))
 		}
 	}
-	return Content{template: "events", title: "Events", active: "Events", data: page}
+	return page
 }
 
 // happened is what the journal says, or without one what was seen, the newest first.
-func happened(b *Board, page *eventsPage) (entries []journal.Entry) {
-	if page.Journal {
-		written, err := recent(b, "")
+func happened(page *eventsPage) (entries []journal.Entry) {
+	if page.Journal != nil {
+		written, err := recent(page.Board, "")
 		if err != nil {
 			page.Trouble = whyNot(err)
 		}
@@ -91,9 +84,9 @@ func happened(b *Board, page *eventsPage) (entries []journal.Entry) {
 			return slices.SortedStableFunc(slices.Values(written), func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 		}
 	}
-	b.Sampler.Remembers(func(past *seen.Past) {
+	page.Sampler.Remembers(func(past *seen.Past) {
 		entries = slices.Clone(past.Events)
-		page.Since = show.Ago(past.Began)
+		page.Began = past.Began
 	})
 	slices.Reverse(entries)
 	return entries
@@ -101,19 +94,19 @@ func happened(b *Board, page *eventsPage) (entries []journal.Entry) {
 
 func newEventRow(e journal.Entry) eventRow {
 	row := eventRow{
-		Key: view.Text(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.Event) + e.Name + e.Owner), At: show.Ago(e.At), Clock: e.At.UTC().Format("15:04:05.0"),
-		What: view.Text(string(e.Event)), Icon: "note", Name: e.Name, Owner: show.Label(e.Owner),
+		Entry: e, Key: view.Text(cmp.Or(e.ID, e.At.Format(time.RFC3339Nano)) + string(e.Event) + e.Name + e.Owner),
+		Chip: chip{view.Text(string(e.Event)), "note", ""},
 	}
 	for _, k := range kinds {
 		if k.event == e.Event {
-			row.Icon, row.Class = k.icon, k.class
+			row.Chip.Icon, row.Chip.Class = k.icon, k.class
 		}
 	}
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if e.Event == journal.Ended {
 		if say("exit code %d", e.Code); e.Code != 0 {
-			row.Icon, row.Class = "trouble", "bad"
+			row.Chip.Icon, row.Chip.Class = "trouble", "bad"
 		}
 	}
 	if e.Waited > 0 {

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,17 +12,14 @@ import (
 
 // locksPage is the table of locks.
 type locksPage struct {
-	Filter     string
-	State      string
-	States     []choice
-	Sort       string
-	Columns    []column
-	Rows       []lockRow
-	Total      int // that match
-	Names      int // that are known
-	Unreadable int
-	Pages      *pages
-	Empty      bool
+	*visit
+	State   string
+	States  []choice
+	Sort    string
+	Columns []column
+	Rows    []*seen.Lock
+	Total   int // that match
+	Pages   *pages
 }
 
 // column is a heading that sorts.
@@ -32,28 +28,18 @@ type column struct {
 	Sorted            string // "", "ascending" or "descending"
 }
 
-// Locks is the table of locks.
-func Locks(b *Board, r *http.Request, p *seen.Picture) Content {
-	q := r.URL.Query()
-	l := &locksPage{Filter: q.Get("q"), State: cmp.Or(q.Get("state"), "used"), Sort: cmp.Or(q.Get("sort"), "name"), Names: len(p.Locks), Unreadable: p.Unreadable, Empty: p.Empty()}
+func locks(v *visit) any {
+	l := &locksPage{visit: v, State: cmp.Or(v.query.Get("state"), "used"), Sort: cmp.Or(v.query.Get("sort"), "name")}
 	for _, c := range []choice{{Value: "used", Text: "In use"}, {Value: "held", Text: "Held"}, {Value: "waiting", Text: "With waiters"}, {Value: "attention", Text: "Needs attention"}, {Value: "free", Text: "Free"}, {Value: "all", Text: "All"}} {
-		if c.Current = c.Value == l.State; b.Quorum == "" || c.Value != "waiting" {
+		if c.Current = c.Value == l.State; v.Quorum == "" || c.Value != "waiting" {
 			l.States = append(l.States, c)
 		}
 	}
-	var some []*seen.Lock
-	for _, lock := range p.Locks {
-		if inState(lock, l.State) && lock.Matches(l.Filter) {
-			some = append(some, lock)
-		}
-	}
-	l.Columns = sorted(some, q, b.Quorum == "")
+	some := slices.DeleteFunc(slices.Clone(v.Picture.Locks), func(lock *seen.Lock) bool { return !inState(lock, l.State) || !lock.Matches(v.Filter()) })
+	l.Columns = sorted(some, v.query, v.Quorum == "")
 	l.Total = len(some)
-	l.Pages, some = paged(q, b.Base+"/locks", some)
-	for _, lock := range some {
-		l.Rows = append(l.Rows, newRow(lock))
-	}
-	return Content{template: "locks", title: "Locks", active: "Locks", look: true, data: l}
+	l.Pages, l.Rows = paged(v, some)
+	return l
 }
 
 func inState(l *seen.Lock, state string) bool {

@@ -3,7 +3,6 @@ package pages
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -13,15 +12,15 @@ import (
 
 // overviewPage is what the first page shows.
 type overviewPage struct {
+	*visit
 	Tiles    []tile
 	Charts   []chart
 	Troubles []problem
 	More     int // problems that are not shown
-	Lines    []lockRow
-	Oldest   []lockRow
-	Empty    bool // nothing was ever locked here
-	ReadFrom string
-	Since    *show.Stamp
+	Lines    []*seen.Lock
+	Oldest   []*seen.Lock
+	Written  bool // hand-overs, waits and losses are the journal's
+	Began    time.Time
 }
 
 // tile is one figure.
@@ -35,9 +34,9 @@ const (
 	window = 5 * time.Minute
 )
 
-// Overview is the first page.
-func Overview(b *Board, _ *http.Request, p *seen.Picture) Content {
-	o := &overviewPage{Empty: p.Empty(), ReadFrom: "Polled twice a second; shorter holds are missed."}
+func overview(v *visit) any {
+	p := v.Picture
+	o := &overviewPage{visit: v}
 	held, waiting, queues := 0, 0, 0
 	for _, l := range p.Locks {
 		if l.Held() {
@@ -55,13 +54,13 @@ func Overview(b *Board, _ *http.Request, p *seen.Picture) Content {
 	o.Lines = top(p, func(l *seen.Lock) bool { return l.Waiting > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Waiting, a.Waiting) })
 	o.Oldest = top(p, func(l *seen.Lock) bool { return l.Held() && l.Holder.Held > 0 }, func(a, b *seen.Lock) int { return cmp.Compare(b.Holder.Held, a.Holder.Held) })
 
-	b.Sampler.Remembers(func(past *seen.Past) {
+	v.Sampler.Remembers(func(past *seen.Past) {
 		now := time.Now()
 		rate, _ := past.Rate(now.Add(-30 * time.Second))
 		_, lost := past.Rate(now.Add(-seen.Remembered))
-		o.Since = show.Ago(past.Began)
+		o.Began, o.Written = past.Began, past.Written
 		o.Tiles = []tile{{Icon: "held", Label: "Held", Value: show.Thousands(held), Hint: "of " + show.Plural(len(p.Locks), "name"), Href: "/locks?state=held"}}
-		queued := b.Quorum == "" // the nodes of a quorum have no queue: nothing is known of who waits, unless a journal tells
+		queued := v.Quorum == "" // the nodes of a quorum have no queue: nothing is known of who waits, unless a journal tells
 		if queued {
 			o.Tiles = append(o.Tiles, tile{Icon: "waiting", Label: "Waiting", Value: show.Thousands(waiting), Hint: "in " + show.Plural(queues, "queue"), Href: "/locks?state=waiting"})
 		}
@@ -73,11 +72,8 @@ func Overview(b *Board, _ *http.Request, p *seen.Picture) Content {
 			o.Tiles = append(o.Tiles, waitTile("Wait p50", waits[0], n), waitTile("Wait p99", waits[1], n))
 		}
 		o.Charts = charts(past.Points, now, queued, queued || past.Written)
-		if past.Written {
-			o.ReadFrom = "Hand-overs, waits and losses come from the journal."
-		}
 	})
-	return Content{template: "overview", title: "Overview", active: "Overview", charts: true, look: true, data: o}
+	return o
 }
 
 // waitTile shows a quantile of waits.
@@ -109,11 +105,8 @@ func charts(points []seen.Point, now time.Time, queued, waits bool) []chart {
 }
 
 // top are the first few locks of an order.
-func top(p *seen.Picture, which func(*seen.Lock) bool, order func(a, b *seen.Lock) int) (rows []lockRow) {
+func top(p *seen.Picture, which func(*seen.Lock) bool, order func(a, b *seen.Lock) int) []*seen.Lock {
 	some := slices.DeleteFunc(slices.Clone(p.Locks), func(l *seen.Lock) bool { return !which(l) })
 	slices.SortStableFunc(some, order)
-	for _, l := range some[:min(few, len(some))] {
-		rows = append(rows, newRow(l))
-	}
-	return rows
+	return some[:min(few, len(some))]
 }

@@ -2,29 +2,24 @@ package pages
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
-	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
 
-// problem is a finding with the name it is about.
+// problem is a finding with the lock it is about.
 type problem struct {
 	seen.Finding
-	Name string
-	Lock lockRow
+	Lock *seen.Lock
 }
 
 // problemsPage lists findings.
 type problemsPage struct {
-	Filter   string
+	*visit
 	Problems []problem // that somebody should look at
 	Notes    []problem
 	Pages    *pages
-	Names    int
-	Empty    bool
 }
 
 // problemsOf are all findings, the worst first.
@@ -32,29 +27,25 @@ func problemsOf(p *seen.Picture) []problem {
 	var all []problem
 	for _, l := range p.Locks {
 		for _, f := range l.Findings {
-			all = append(all, problem{Finding: f, Name: l.Name})
+			all = append(all, problem{f, l})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b problem) int {
-		return cmp.Or(a.Level.Rank()-b.Level.Rank(), strings.Compare(a.Name, b.Name))
+		return cmp.Or(a.Level.Rank()-b.Level.Rank(), strings.Compare(a.Lock.Name, b.Lock.Name))
 	})
 	return all
 }
 
-// Problems is the list of findings.
-func Problems(b *Board, r *http.Request, p *seen.Picture) Content {
-	q := r.URL.Query()
-	page := &problemsPage{Filter: q.Get("q"), Names: len(p.Locks), Empty: p.Empty()}
-	all := slices.DeleteFunc(problemsOf(p), func(one problem) bool {
-		return !show.Contains(one.Name, page.Filter) && !show.Contains(one.Sentence, page.Filter)
-	})
-	page.Pages, all = paged(q, b.Base+"/problems", all)
+func problems(v *visit) any {
+	page := &problemsPage{visit: v}
+	all := slices.DeleteFunc(problemsOf(v.Picture), func(one problem) bool { return !v.fits(one.Lock.Name, one.Sentence) })
+	page.Pages, all = paged(v, all)
 	for _, one := range all {
-		if one.Lock = newRow(p.ByName[one.Name]); one.Level == seen.Note {
+		if one.Level == seen.Note {
 			page.Notes = append(page.Notes, one)
 		} else {
 			page.Problems = append(page.Problems, one)
 		}
 	}
-	return Content{template: "problems", title: "Problems", active: "Problems", look: true, data: page}
+	return page
 }

@@ -3,7 +3,6 @@ package pages
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,11 +15,10 @@ import (
 
 // processesPage is who holds and waits, by host.
 type processesPage struct {
-	Filter string
-	Hosts  []hostGroup
-	Total  int // processes
-	Pages  *pages
-	Empty  bool
+	*visit
+	Hosts []hostGroup
+	Total int // processes
+	Pages *pages
 }
 
 // hostGroup are the processes of one host, as their labels say.
@@ -32,8 +30,8 @@ type hostGroup struct {
 // processRow is one label.
 type processRow struct {
 	Owner string
-	Holds []lockRow
-	Waits []lockRow
+	Holds []held
+	Waits []*seen.Lock
 	MoreH int
 	MoreW int
 	Locks string // where the rest is
@@ -42,21 +40,23 @@ type processRow struct {
 	host  string
 }
 
+// held is a name, and how long one who holds it has it.
+type held struct {
+	Name string
+	Bar  *ttlBar
+}
+
 // mostNamesShown of one process.
 const mostNamesShown = 8
 
-// Processes is the list of processes.
-func Processes(b *Board, r *http.Request, p *seen.Picture) Content {
-	q := r.URL.Query()
-	page := &processesPage{Filter: q.Get("q"), Empty: p.Empty()}
-	all := slices.DeleteFunc(processesOf(b, p), func(row *processRow) bool {
-		return !show.Contains(row.label, page.Filter) && !show.Contains(row.host, page.Filter) && !show.Contains(row.About, page.Filter)
-	})
+func processes(v *visit) any {
+	page := &processesPage{visit: v}
+	all := slices.DeleteFunc(processesOf(v), func(row *processRow) bool { return !v.fits(row.label, row.host, row.About) })
 	slices.SortFunc(all, func(a, b *processRow) int {
 		return cmp.Or(later(a.host)-later(b.host), strings.Compare(a.host, b.host), strings.Compare(a.label, b.label))
 	})
 	page.Total = len(all)
-	page.Pages, all = paged(q, b.Base+"/processes", all)
+	page.Pages, all = paged(v, all)
 	for _, row := range all {
 		if n := len(page.Hosts); n == 0 || page.Hosts[n-1].Host != view.Text(row.host) {
 			page.Hosts = append(page.Hosts, hostGroup{Host: view.Text(row.host)})
@@ -64,16 +64,16 @@ func Processes(b *Board, r *http.Request, p *seen.Picture) Content {
 		group := &page.Hosts[len(page.Hosts)-1]
 		group.Processes = append(group.Processes, *row)
 	}
-	return Content{template: "processes", title: "Processes", active: "Processes", look: true, data: page}
+	return page
 }
 
 // processesOf are all that hold or wait for a name.
-func processesOf(b *Board, p *seen.Picture) []*processRow {
+func processesOf(v *visit) []*processRow {
 	rows := map[string]*processRow{}
 	at := func(client, owner, shown string, about *holdfast.Details) *processRow {
 		key := client + " " + owner // two processes may have one label, and one process two
 		if rows[key] == nil {
-			row := &processRow{Owner: shown, label: owner, Locks: b.Base + "/locks" + with(nil, "q", owner), About: view.Text(about.String()), host: hostOf(owner)}
+			row := &processRow{Owner: shown, label: owner, Locks: v.Base + "/locks" + with(nil, "q", owner), About: view.Text(about.String()), host: hostOf(owner)}
 			if about != nil {
 				row.host = cmp.Or(about.Host, row.host)
 			}
@@ -81,19 +81,17 @@ func processesOf(b *Board, p *seen.Picture) []*processRow {
 		}
 		return rows[key]
 	}
-	for _, l := range p.Locks {
+	for _, l := range v.Picture.Locks {
 		for _, h := range l.Holding() {
 			if row := at(h.Client, h.Owner, show.Owner(&h), h.Details); len(row.Holds) < mostNamesShown {
-				held := newRow(l)
-				held.Bar = newBar(&h, l.Seen) // of several who hold it each has a time of its own
-				row.Holds = append(row.Holds, held)
+				row.Holds = append(row.Holds, held{l.Name, newBar(&h, l.Seen)}) // of several who hold it each has a time of its own
 			} else {
 				row.MoreH++
 			}
 		}
 		for _, w := range l.Waiters {
 			if row := at(w.Client, w.Owner, show.Label(w.Owner), w.Details); len(row.Waits) < mostNamesShown {
-				row.Waits = append(row.Waits, newRow(l))
+				row.Waits = append(row.Waits, l)
 			} else {
 				row.MoreW++
 			}

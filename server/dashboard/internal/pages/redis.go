@@ -2,29 +2,16 @@ package pages
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/holdfast-go/holdfast/admin/doctor"
-	"github.com/holdfast-go/holdfast/internal/view"
-	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
-	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 	"github.com/holdfast-go/holdfast/server/internal/memo"
 )
 
 // redisPage is whether the server is fit for locks, and what looking at it costs.
 type redisPage struct {
-	Checks  []checkRow
-	Checked *show.Stamp
-	Took    string
-	Names   int
-	Picture *show.Stamp
-}
-
-// checkRow is a finding of a check of the server.
-type checkRow struct {
-	Name, State, Icon, Class  string
-	Finding, Consequence, Fix string
+	*visit
+	Checks memo.Answer[[]doctor.Result]
 }
 
 const (
@@ -46,23 +33,4 @@ func examine(b *Board, within time.Duration) memo.Answer[[]doctor.Result] {
 // CheckAgain examines the server for the page Redis.
 func CheckAgain(b *Board) { examine(b, checkAnew) }
 
-// levels are how the states of checks look.
-var levels = map[doctor.State][2]string{
-	doctor.OK:   {"ok", "good"},
-	doctor.Warn: {"watch", "warn"},
-	doctor.Fail: {"trouble", "bad"},
-}
-
-// Redis is the page of the server.
-func Redis(b *Board, _ *http.Request, p *seen.Picture) Content {
-	checks := examine(b, checkFor)
-	page := &redisPage{Checked: show.Ago(checks.At), Took: show.Length(p.Took), Names: len(p.Locks), Picture: show.Ago(p.At)}
-	for _, c := range checks.Value {
-		look, known := levels[c.State]
-		if !known {
-			look = [2]string{"unknown", "calm"}
-		}
-		page.Checks = append(page.Checks, checkRow{c.Name, string(c.State), look[0], look[1], view.Text(c.Finding), view.Text(c.Consequence), view.Text(c.Fix)})
-	}
-	return Content{template: "redis", title: "Redis", active: "Redis", data: page}
-}
+func redis(v *visit) any { return &redisPage{v, examine(v.Board, checkFor)} }

@@ -15,9 +15,9 @@ type pages struct {
 	Before, After   string // empty: none
 }
 
-// paged is the part of all that a request asks for, and leads to the others.
-func paged[T any](q url.Values, path string, all []T) (*pages, []T) {
-	n, _ := strconv.Atoi(q.Get("page"))
+// paged is the part of all that a visit asks for, and leads to the others.
+func paged[T any](v *visit, all []T) (*pages, []T) {
+	n, _ := strconv.Atoi(v.query.Get("page"))
 	n = max(1, min(n, (len(all)+pageSize-1)/pageSize))
 	from := (n - 1) * pageSize
 	to := min(len(all), from+pageSize)
@@ -26,10 +26,10 @@ func paged[T any](q url.Values, path string, all []T) (*pages, []T) {
 	}
 	p := &pages{From: from + 1, To: to, Total: len(all)}
 	if n > 1 {
-		p.Before = path + with(q, "page", strconv.Itoa(n-1))
+		p.Before = v.Base + v.Path + with(v.query, "page", strconv.Itoa(n-1))
 	}
 	if to < len(all) {
-		p.After = path + with(q, "page", strconv.Itoa(n+1))
+		p.After = v.Base + v.Path + with(v.query, "page", strconv.Itoa(n+1))
 	}
 	return p, all[from:to]
 }
@@ -51,3 +51,6 @@ type choice struct {
 	Value, Text string
 	Current     bool
 }
+
+// chip is a short word with an icon.
+type chip struct{ Text, Icon, Class string }

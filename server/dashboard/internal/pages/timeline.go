@@ -16,57 +16,47 @@ import (
 
 // timeline is who held a name when.
 type timeline struct {
-	From, To *show.Stamp
-	Lanes    [][]bar   // the bars of a lane do not overlap
-	Holds    []holdRow // the newest first
+	From    *show.Stamp
+	Lanes   [][]bar     // the bars of a lane do not overlap
+	Holds   []seen.Hold // the newest first
+	Written bool        // a journal has this name
 }
 
 // bar is a hold; its place is in percent.
 type bar struct {
-	X, Width string
-	Colour   int // 0 to 7, by owner
-	Label    string
-	Title    string
-	ends     time.Time
-}
-
-// holdRow is a hold in words.
-type holdRow struct {
-	Owner  string
-	Colour int
-	From   *show.Stamp
-	Lasted string
-	Waited string
-	End    string
+	seen.Hold
+	X, Width float64
 }
 
 const (
-	mostLanes   = 8
-	mostHoldRow = 20
+	mostLanes = 8
+	mostHolds = 20
 )
 
 // timelineOf is the journal's, or without it what was seen.
-func timelineOf(b *Board, name string, l *seen.Lock) (t *timeline, written bool) {
+func timelineOf(b *Board, name string, l *seen.Lock) timeline {
 	var holds []seen.Hold
+	written := false
 	b.Sampler.Remembers(func(p *seen.Past) { holds = slices.Clone(p.Holds[name]) })
 	if b.Journal != nil {
 		if entries, err := recent(b, name); err == nil && len(entries) > 0 {
 			holds, written = holdsOf(entries, l), true
 		}
 	}
-	return newTimeline(holds, time.Now()), written
+	t := timeline{Written: written}
+	t.draw(holds, time.Now())
+	return t
 }
 
-// newTimeline draws the holds of the last ten minutes, or of as long as is known.
-func newTimeline(holds []seen.Hold, now time.Time) *timeline {
-	t := &timeline{}
+// draw draws the holds of the last ten minutes, or of as long as is known.
+func (t *timeline) draw(holds []seen.Hold, now time.Time) {
 	if len(holds) == 0 {
-		return t
+		return
 	}
 	slices.SortStableFunc(holds, byStart)
 	from := slices.MaxFunc([]time.Time{now.Add(-seen.Remembered), holds[0].From}, time.Time.Compare)
 	from = slices.MinFunc([]time.Time{from, now.Add(-20 * time.Second)}, time.Time.Compare)
-	t.From, t.To = show.Ago(from), show.Ago(now)
+	t.From = show.Ago(from)
 	span := now.Sub(from).Seconds()
 	for _, h := range holds {
 		to := cmp.Or(h.To, now)
@@ -75,17 +65,10 @@ func newTimeline(holds []seen.Hold, now time.Time) *timeline {
 		}
 		x := max(0, h.From.Sub(from).Seconds()) / span * 100
 		width := max(to.Sub(from).Seconds()/span*100-x, 0.25)
-		b := bar{X: percent(x), Width: percent(width), Colour: colour(h.Owner), ends: to,
-			Title: fmt.Sprintf("%s, %s, %s", h.Owner, show.Length(to.Sub(h.From)), endText(h))}
-		if width > 14 {
-			b.Label = h.Owner
-		}
-		t.place(b, h.From)
+		t.place(bar{h, x, width}, now)
 	}
-	for i := len(holds) - 1; i >= 0 && len(t.Holds) < mostHoldRow; i-- {
-		t.Holds = append(t.Holds, rowOf(holds[i], now))
-	}
-	return t
+	slices.Reverse(holds)
+	t.Holds = holds[:min(len(holds), mostHolds)]
 }
 
 func byStart(a, b seen.Hold) int { return a.From.Compare(b.From) }
@@ -96,10 +79,10 @@ const slack = 100 * time.Millisecond
 
 // place puts a bar into the first lane that has room; what finds none is left out of the
 // picture, and stands in the table.
-func (t *timeline) place(b bar, from time.Time) {
+func (t *timeline) place(b bar, now time.Time) {
 	for i := range t.Lanes {
 		l := &t.Lanes[i]
-		if last := (*l)[len(*l)-1]; last.ends.Sub(from) <= slack {
+		if last := (*l)[len(*l)-1]; cmp.Or(last.To, now).Sub(b.From) <= slack {
 			*l = append(*l, b)
 			return
 		}
@@ -109,33 +92,7 @@ func (t *timeline) place(b bar, from time.Time) {
 	}
 }
 
-// noEnd is the end of a hold whose end was not recorded.
-const noEnd = "no end in the journal"
-
-func rowOf(h seen.Hold, now time.Time) holdRow {
-	row := holdRow{Owner: h.Owner, Colour: colour(h.Owner), From: show.Ago(h.From), Lasted: show.Length(cmp.Or(h.To, now).Sub(h.From)), End: endText(h)}
-	if h.Undated {
-		row.From, row.Lasted = nil, "–"
-	}
-	if h.End == noEnd {
-		row.Lasted = "–" // unknown
-	}
-	if h.Waited > 0 {
-		row.Waited = show.Length(h.Waited)
-	}
-	return row
-}
-
-func endText(h seen.Hold) string {
-	if h.To.IsZero() {
-		return "holds it now"
-	}
-	return h.End
-}
-
-func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
-
-// colour of an owner: the same everywhere.
+// colour of an owner, from 0 to 7: the same everywhere.
 func colour(owner string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(owner))
@@ -180,7 +137,7 @@ func holdsOf(entries []journal.Entry, l *seen.Lock) []seen.Hold {
 	for i := range holds {
 		last := i == len(holds)-1
 		if h := &holds[i]; h.To.IsZero() && !h.Shared && (!last || now == nil) {
-			h.To, h.End = h.From, noEnd
+			h.To, h.End, h.Unended = h.From, "no end in the journal", true
 			if !last {
 				h.To = holds[i+1].From
 			}

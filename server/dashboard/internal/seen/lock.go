@@ -70,6 +70,9 @@ func (l *Lock) Holding() []admin.Holder {
 // Held reports whether the name is held.
 func (l *Lock) Held() bool { return l.Holder != nil && !l.Holder.Cooldown }
 
+// KindName is the kind of the name, as people know it.
+func (l *Lock) KindName() string { return view.KindName(l.State) }
+
 // Active reports whether the name is more than free.
 func (l *Lock) Active() bool { return l.Holder != nil || l.Waiting > 0 || l.Refused }
 
@@ -95,10 +98,10 @@ func says(owner string, d *holdfast.Details, filter string) bool {
 	return slices.ContainsFunc([]string{owner, about.Host, about.User, about.Command, about.Note}, func(text string) bool { return show.Contains(text, filter) })
 }
 
-// HeldFor is how long the holder has held by now; negative: not known.
+// HeldFor is how long the holder has held by now; 0: not known.
 func (l *Lock) HeldFor() time.Duration {
 	if l.Holder == nil || l.Holder.Held == 0 {
-		return -1
+		return 0
 	}
 	return l.Holder.Held + time.Since(l.Seen)
 }

@@ -1,6 +1,7 @@
 package seen
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -41,8 +42,12 @@ type Hold struct {
 	Waited  time.Duration
 	Shared  bool // of a kind that several hold
 	Undated bool // of a client of another library, whose start is unknown
+	Unended bool // its end was not recorded
 	End     string
 }
+
+// Lasted is how long the hold lasted, or lasts so far.
+func (h Hold) Lasted() time.Duration { return cmp.Or(h.To, time.Now()).Sub(h.From) }
 
 // wait is a wait that ended with a grant.
 type wait struct {

@@ -1,0 +1,105 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
+	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
+)
+
+// Page is one page of the dashboard.
+type Page struct {
+	Path    string // below the base, as a pattern
+	Name    string // of its template
+	Title   string // of the page that the navigation marks
+	Icon    string // in the navigation; empty: it does not stand there
+	Charts  bool
+	Look    bool // it is of what a look saw, and before the first says nothing
+	content func(*visit) any
+}
+
+// Pages are all pages, in the order of the navigation.
+var Pages = []Page{
+	{Path: "/{$}", Name: "overview", Title: "Overview", Icon: "overview", Charts: true, Look: true, content: overview},
+	{Path: "/locks", Name: "locks", Title: "Locks", Icon: "held", Look: true, content: locks},
+	{Path: "/lock", Name: "lock", Title: "Locks", content: lock},
+	{Path: "/processes", Name: "processes", Title: "Processes", Icon: "process", Look: true, content: processes},
+	{Path: "/problems", Name: "problems", Title: "Problems", Icon: "watch", Look: true, content: problems},
+	{Path: "/events", Name: "events", Title: "Events", Icon: "events", content: events},
+	{Path: "/elections", Name: "elections", Title: "Elections", Icon: "election", Look: true, content: elections},
+	{Path: "/jobs", Name: "jobs", Title: "Jobs", Icon: "jobs", content: jobs},
+	{Path: "/redis", Name: "redis", Title: "Redis", Icon: "redis", content: redis},
+	Nowhere,
+}
+
+// Nowhere is for paths that are none.
+var Nowhere = Page{Path: "/", Name: "nowhere", Title: "No such page", content: func(v *visit) any {
+	v.status = http.StatusNotFound
+	return nil
+}}
+
+// visit is a request for a page; its exported fields and methods are for the templates.
+type visit struct {
+	*Board
+	Page
+	Picture *seen.Picture
+	Title   string
+	Content any // what the page shows in its frame
+	query   url.Values
+	status  int
+}
+
+// Filter is what was typed.
+func (v *visit) Filter() string { return v.query.Get("q") }
+
+// fits reports whether the filter is in one of some texts.
+func (v *visit) fits(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return show.Contains(text, v.Filter()) })
+}
+
+// Outage is why Redis does not answer; empty: it does.
+func (v *visit) Outage() string {
+	if v.Picture.Err == nil {
+		return ""
+	}
+	return whyNot(v.Picture.Err)
+}
+
+// navItem is a page in the navigation.
+type navItem struct {
+	Page
+	Href, Count    string
+	Current, Alarm bool // Alarm: the count is of what somebody should act on
+}
+
+// Nav is the navigation.
+func (v *visit) Nav() (items []navItem) {
+	held, troubles := 0, 0
+	for _, l := range v.Picture.Locks {
+		if l.Active() {
+			held++
+		}
+		if l.Worst() != nil {
+			troubles++
+		}
+	}
+	for _, page := range Pages {
+		if page.Icon == "" {
+			continue
+		}
+		item := navItem{Page: page, Href: v.Base + strings.TrimSuffix(page.Path, "{$}"), Current: page.Title == v.Page.Title}
+		switch page.Name {
+		case "locks":
+			item.Count = show.Count(held)
+		case "problems":
+			item.Count, item.Alarm = show.Count(troubles), troubles > 0
+		case "redis":
+			item.Alarm = v.Picture.Err != nil
+		}
+		items = append(items, item)
+	}
+	return items
+}
