@@ -1,12 +1,16 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"slices"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -84,12 +88,12 @@ func (b *buyer) do(ctx context.Context, t task) (*visit, error) {
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
 	switch {
-	case t.Way != frozenWay:
-		return b.visit(ctx, t.Way, time.Unix(0, t.Opening))
+	case t.Begin:
+		return nil, b.begin(ctx, t.Checked)
 	case t.Finish:
 		return b.finish(ctx)
 	}
-	return nil, b.begin(ctx, t.Checked)
+	return b.visit(ctx, ways[t.Way], time.Unix(0, t.Opening))
 }
 
 // attempts tries again what ended with a lost lease.
@@ -103,22 +107,18 @@ func (b *buyer) attempts(try func() error) error {
 }
 
 // visit lets the buyer arrive in its turn after the opening, and buy.
-func (b *buyer) visit(ctx context.Context, name string, opening time.Time) (*visit, error) {
-	i := slices.IndexFunc(ways, func(w way) bool { return w.name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("there is no way %q", name)
-	}
+func (b *buyer) visit(ctx context.Context, way way, opening time.Time) (*visit, error) {
 	if err := pause(ctx, time.Until(opening.Add(time.Duration(b.number)*arrivalGap))); err != nil {
 		return nil, err
 	}
 	b.lock.sent.Store(0)
 	v := &visit{Arrived: time.Since(opening)}
 	return v, b.attempts(func() error {
-		may, release, err := ways[i].lock(ctx, b, b.sale.key(name, "lock"))
+		may, release, err := way.lock(ctx, b, b.sale.key(way.name, "lock"))
 		if err != nil {
 			return err
 		}
-		err = b.shopping(ctx, name, opening, may, v)
+		err = b.shopping(ctx, way.name, opening, may, v)
 		foreign, releaseErr := release(context.WithoutCancel(ctx))
 		v.Foreign, v.Commands = v.Foreign || foreign, b.lock.sent.Load()
 		return errors.Join(err, releaseErr) // after a loss nothing was written: join the queue again
@@ -287,16 +287,15 @@ func (c *counter) Subscribe(ctx context.Context, channel string, message func(st
 // Then the first one goes on, and writes. It is played twice: with a till that accepts each
 // write, and with one that checks the token.
 //
-// till is one key of the shop that notes a sale. With a token it refuses one that
-// is older than the newest it has seen, and remembers it, before anything is read.
+// till is one key of the shop that notes a sale. It refuses a token that is older than the
+// newest it has seen, and remembers it, before anything is read. The till that does not
+// check is given 0 by all.
 var till = driver.NewScript("till", `
-if ARGV[1] ~= '' then
-  local newest = redis.call('HGET', KEYS[1], 'token') or '0'
-  if tonumber(ARGV[1]) < tonumber(newest) then
-    return redis.error_reply('STALE token ' .. ARGV[1] .. ' after ' .. newest)
-  end
-  redis.call('HSET', KEYS[1], 'token', ARGV[1])
+local newest = redis.call('HGET', KEYS[1], 'token') or '0'
+if tonumber(ARGV[1]) < tonumber(newest) then
+  return redis.error_reply('STALE token ' .. ARGV[1] .. ' after ' .. newest)
 end
+redis.call('HSET', KEYS[1], 'token', ARGV[1])
 if ARGV[2] then
   redis.call('HSET', KEYS[1], 'stock', ARGV[2])
   redis.call('HINCRBY', KEYS[1], 'sold', 1)
@@ -309,7 +308,7 @@ const frozenWay = "frozen"
 type purchase struct {
 	lease *holdfast.Lease
 	key   string
-	token string // for the till; empty: it does not check
+	token int64 // for the till; 0: it does not check
 	left  int
 }
 
@@ -322,10 +321,10 @@ func (b *buyer) begin(ctx context.Context, checked bool) error {
 		}
 		b.begun = &purchase{lease: lease, key: b.sale.tillKey(checked)}
 		if checked {
-			b.begun.token = strconv.FormatInt(lease.Token(), 10)
+			b.begun.token = lease.Token()
 		}
 		goods := commands{store: b.store}
-		b.begun.left = goods.number(goods.eval(ctx, till, b.begun.key, b.begun.token))
+		b.begun.left = goods.number(goods.eval(ctx, till, b.begun.key, fmt.Sprint(b.begun.token)))
 		if err := cmp.Or(goods.err, lease.Err()); err != nil {
 			return errors.Join(err, harmless(lease.Release()))
 		}
@@ -337,7 +336,7 @@ func (b *buyer) begin(ctx context.Context, checked bool) error {
 func (b *buyer) finish(ctx context.Context) (*visit, error) {
 	p, goods := b.begun, commands{store: b.store}
 	if p.left > 0 {
-		goods.eval(ctx, till, p.key, p.token, strconv.Itoa(p.left-1))
+		goods.eval(ctx, till, p.key, fmt.Sprint(p.token), strconv.Itoa(p.left-1))
 	}
 	refused, _ := errors.AsType[driver.ServerError](goods.err)
 	v := &visit{Bought: p.left > 0 && goods.err == nil}
@@ -347,6 +346,117 @@ func (b *buyer) finish(ctx context.Context) (*visit, error) {
 	return v, errors.Join(goods.err, harmless(p.lease.Release()))
 }
 
-// stall replaces freezing where processes cannot be frozen: nothing that the buyer's Client
-// sends arrives, so its lock ends as that of a frozen process does.
-func stall(c customer, stop bool) { c.(*buyer).lock.stalled.Store(stop) }
+// freeze stalls a buyer that cannot be frozen, because it has no process of its own: nothing
+// that its Client sends arrives, so its lock ends as that of a frozen process does.
+func (b *buyer) freeze(stop bool) error {
+	b.lock.stalled.Store(stop)
+	return nil
+}
+
+// A buyer that is a process reads tasks as JSON from its stdin and answers on its stdout. The
+// first task has the sale and the number of the buyer. It ends when stdin ends, so it does
+// not outlive its parent.
+type answer struct {
+	Visit *visit `json:"visit,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// serveBuyer is the life of such a process.
+func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
+	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
+	var t task
+	if err := in.Decode(&t); err != nil || t.Sale == nil {
+		return cli.Usagef("this command is for 'holdfast demo --processes' only")
+	}
+	serverURL := t.Sale.URL
+	b, failed := newBuyer(ctx, t.Sale, t.Buyer)
+	if failed == nil {
+		defer func() { err = errors.Join(err, b.leave()) }()
+	}
+	for v := (*visit)(nil); ; v, failed = b.do(ctx, t) {
+		reply := answer{Visit: v}
+		if failed != nil {
+			reply.Error = cli.Redact(failed.Error(), serverURL)
+		}
+		if err := out.Encode(reply); err != nil || b == nil {
+			return err
+		}
+		t = task{}
+		if err := in.Decode(&t); err != nil {
+			return nil //nolint:nilerr // the sender is gone
+		}
+	}
+}
+
+// buyerProcess is the other end of the pipes.
+type buyerProcess struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	in     *json.Encoder
+	out    *json.Decoder
+	stderr bytes.Buffer // read only after Wait
+}
+
+// startBuyer starts this binary once more, as one buyer, and returns when that
+// is ready. The end of ctx kills it, even while it is asked for its visit.
+func startBuyer(ctx context.Context, s *sale, number int) (customer, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &buyerProcess{cmd: exec.Command(self, "demo", "buyer")}
+	p.cmd.Stderr = &p.stderr
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.in, p.out = json.NewEncoder(p.stdin), json.NewDecoder(stdout)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start a buyer: %w", err)
+	}
+	if _, err := p.do(ctx, task{Sale: s, Buyer: number}); err != nil {
+		return nil, errors.Join(err, p.leave())
+	}
+	return p, nil
+}
+
+// do sends one task and reads the answer to it.
+func (p *buyerProcess) do(ctx context.Context, t task) (*visit, error) {
+	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	defer stop()
+	var reply answer
+	err := p.in.Encode(t)
+	if err == nil {
+		err = p.out.Decode(&reply)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("a buyer's process (pid %d) is gone: %w", p.cmd.Process.Pid, err)
+	case reply.Error != "":
+		return nil, errors.New(reply.Error)
+	}
+	return reply.Visit, nil
+}
+
+// freeze stops the process, or lets it go on.
+func (p *buyerProcess) freeze(stop bool) error { return p.cmd.Process.Signal(freezing[stop]) }
+
+// leave ends the process: politely, then not.
+func (p *buyerProcess) leave() error {
+	_ = p.stdin.Close()
+	impatience := time.AfterFunc(cleanTimeout, func() { _ = p.cmd.Process.Kill() })
+	defer impatience.Stop()
+	err := p.cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !exit.Exited() {
+		return nil // killed: by us, or by the same ctrl-C
+	}
+	if text := bytes.TrimSpace(p.stderr.Bytes()); err != nil && len(text) > 0 {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}

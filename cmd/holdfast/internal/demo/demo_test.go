@@ -16,7 +16,6 @@ func TestJain(t *testing.T) {
 		{[]float64{1, 1, 1, 1}, 1},
 		{[]float64{1, 0, 0, 0}, 0.25},
 		{[]float64{1, 1, 0, 0}, 0.5},
-		{[]float64{0, 0}, 1},
 	} {
 		if got := jain(test.shares); got != test.want {
 			t.Errorf("jain(%v) = %v, want %v", test.shares, got, test.want)

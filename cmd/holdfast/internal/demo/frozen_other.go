@@ -2,11 +2,9 @@
 
 package demo
 
-import "context"
+import "os"
 
-func newFrozen(ctx context.Context, s *sale) (customer, error) { return newBuyer(ctx, s, 0) }
+// newFrozen connects a buyer that is stalled: no process can be frozen here.
+var newFrozen hiring = newBuyer
 
-func freeze(c customer, stop bool) error {
-	stall(c, stop)
-	return nil
-}
+var freezing map[bool]os.Signal

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -106,21 +107,14 @@ func jain(shares []float64) float64 {
 		sum += x
 		squares += x * x
 	}
-	if squares == 0 {
-		return 1
-	}
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
 // worst is the result that oversold most, and among equals the one with most overlaps.
 func worst(results []*result) *result {
-	w := results[0]
-	for _, r := range results[1:] {
-		if r.Oversold > w.Oversold || r.Oversold == w.Oversold && r.Overlaps > w.Overlaps {
-			w = r
-		}
-	}
-	return w
+	return slices.MaxFunc(results, func(a, b *result) int {
+		return cmp.Or(cmp.Compare(a.Oversold, b.Oversold), cmp.Compare(a.Overlaps, b.Overlaps))
+	})
 }
 
 // The columns of the table; with the spaces between them it is 80 wide.
@@ -211,8 +205,7 @@ func printPicture(s console.Screen, r *result) {
 	if more := len(r.visits) - maxRows; more > 0 {
 		s.Printf("    … and %d more\n", more)
 	}
-	length := console.Duration(end)
-	s.Printf("    0%*s\n\n", width-1, length)
+	s.Printf("    0%*s\n\n", width-1, console.Duration(end))
 }
 
 // row is one visit: what it was in each of width equal spans of the time until end. The
