@@ -26,7 +26,6 @@ func init() {
 		{name: "show", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
 		{name: "top", rooms: []string{"console", "cli", "connect", "look"}},
 		{name: "complete", rooms: []string{"console", "cli", "connect", "look"}},
-		{name: "watch", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
 		{name: "audit", rooms: []string{"console", "cli", "connect", "look"}, ours: []string{"journal"}},
 		{name: "quorum", rooms: []string{"console", "cli", "connect"}, ours: []string{"quorum"}},
 		{name: "doctor", rooms: []string{"console", "cli", "connect"}, ours: []string{"admin/doctor"}},

@@ -20,11 +20,11 @@ import (
 
 // Result is one finding of [Check].
 type Result struct {
-	Name        string
-	State       State
-	Finding     string // what the client observed
-	Consequence string // effect on locks; may be empty if State is OK
-	Fix         string // what to do; empty if there is nothing to do
+	Name        string `json:"name"`
+	State       State  `json:"state"`
+	Finding     string `json:"finding"`     // what the client observed
+	Consequence string `json:"consequence"` // effect on locks; may be empty if State is OK
+	Fix         string `json:"fix"`         // what to do; empty if there is nothing to do
 }
 
 // State is the outcome of a [Result].

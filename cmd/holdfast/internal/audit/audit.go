@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
@@ -25,25 +26,17 @@ const (
 // Command is 'holdfast audit'.
 func Command(a *cli.App) *cobra.Command {
 	var since time.Duration
-	cmd := &cobra.Command{
-		Use:   "audit [PREFIX]",
-		Short: "Check the journal for two holders at the same time",
-		Args:  cli.MaybeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return audit(cmd.Context(), a, strings.Join(args, ""), since)
-		},
-	}
+	cmd := a.Command("audit [PREFIX]", "Check the journal for two holders at the same time", cli.MaybeOne, func(ctx context.Context, args []string) error {
+		return connect.On(ctx, a, func(client *connect.Session) error {
+			return audit(ctx, a, client.Store, strings.Join(args, ""), since)
+		})
+	})
 	cmd.Flags().DurationVar(&since, "since", 0, "nothing older than this, such as 24h")
 	a.OutputFlag(cmd)
 	return cmd
 }
 
-func audit(ctx context.Context, a *cli.App, prefix string, since time.Duration) error {
-	store, closeStore, err := connect.OpenJournal(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer closeStore()
+func audit(ctx context.Context, a *cli.App, store driver.Store, prefix string, since time.Duration) error {
 	q := journal.Query{KeyPrefix: a.Prefix}
 	if since > 0 {
 		q.Since = time.Now().Add(-since)

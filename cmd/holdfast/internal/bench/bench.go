@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -16,7 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/spf13/cobra"
 )
 
@@ -30,17 +26,12 @@ const (
 // Command is 'holdfast bench'.
 func Command(a *cli.App) *cobra.Command {
 	var each time.Duration
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure the latency of locks on your server",
-		Args:  cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if each < 100*time.Millisecond || each > mostBench {
-				return cli.Usagef("--duration is %v: it must be from 100ms to %v", each, console.Age(mostBench))
-			}
-			return bench(cmd.Context(), a, each)
-		},
-	}
+	cmd := a.Command("bench", "Measure the latency of locks on your server", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		if each < 100*time.Millisecond || each > mostBench {
+			return cli.Usagef("--duration is %v: it must be from 100ms to %v", each, console.Age(mostBench))
+		}
+		return bench(ctx, a, each)
+	})
 	cmd.Flags().DurationVarP(&each, "duration", "d", defaultBench, "time per measure")
 	a.OutputFlag(cmd)
 	return cmd
@@ -48,7 +39,7 @@ func Command(a *cli.App) *cobra.Command {
 
 // bench measures, prints, and deletes what it made.
 func bench(ctx context.Context, a *cli.App, each time.Duration) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	first, err := connect.Open(ctx, a, holdfast.Options{TTL: benchTTL})
 	if err != nil {
@@ -83,11 +74,8 @@ func removeBench(a *cli.App, b *benchmark) error {
 		return err
 	}
 	defer store.Close()
-	for _, key := range connect.KeysBeside(a.KeyPrefix() + b.name) {
-		call := driver.Call{Script: connect.AnyCommand, Keys: []string{key}, Args: []string{"DEL"}}
-		if _, err := store.Eval(ctx, call); err != nil {
-			return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
-		}
+	if err := connect.DeleteKeys(ctx, store, connect.KeysBeside(a.KeyPrefix()+b.name)); err != nil {
+		return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
 	}
 	return nil
 }

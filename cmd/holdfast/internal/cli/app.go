@@ -54,6 +54,14 @@ func (a *App) Begin(cmd *cobra.Command) {
 	}
 }
 
+// Command is a command that runs work, and has no flags yet.
+func (a *App) Command(use, short string, args cobra.PositionalArgs, work func(ctx context.Context, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error { return work(cmd.Context(), args) },
+	}
+}
+
 // Level is the least level of what the library logs.
 func (a *App) Level() slog.Level {
 	switch {
@@ -102,11 +110,13 @@ func (a *App) tell(level slog.Level, text string) {
 	a.Console.Line(text)
 }
 
-// ExitCode is the code for err: its own, or the one of what it is about.
+// ExitCode is the code for err: its own, or the one of what it is about. nil: 0.
 func (a *App) ExitCode(err error) int {
 	var coded *ExitError
 	var refused driver.ServerError
 	switch {
+	case err == nil:
+		return 0
 	case errors.As(err, &coded):
 		return coded.Code
 	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue), errors.Is(err, holdfast.ErrKind):

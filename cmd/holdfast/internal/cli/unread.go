@@ -10,11 +10,16 @@ import (
 	"time"
 )
 
-// UntilUnread is ctx until w has no reader any more: a command that prints rarely would
+// UntilSignal is ctx until ctrl-C or TERM.
+func UntilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+}
+
+// UntilUnread is ctx until such a signal, or until w has no reader any more: a command that prints rarely would
 // not notice. From then on a write to a closed pipe is an error, and does not end the
 // process; see unread.
 func UntilUnread(ctx context.Context, w io.Writer) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := UntilSignal(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if file, ok := w.(*os.File); ok {
 		go func() {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
+	"context"
 	"runtime"
 	"runtime/debug"
 
@@ -48,12 +48,7 @@ func ThisBuild() Build {
 
 // VersionCommand is 'holdfast version'.
 func VersionCommand(a *App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return PrintVersion(a) },
-	}
+	cmd := a.Command("version", "Print the version", NoArgs, func(context.Context, []string) error { return PrintVersion(a) })
 	a.OutputFlag(cmd)
 	return cmd
 }
@@ -61,9 +56,7 @@ func VersionCommand(a *App) *cobra.Command {
 // PrintVersion prints the version as text or JSON.
 func PrintVersion(a *App) error {
 	b := ThisBuild()
-	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, b)
-	}
-	_, err := fmt.Fprintf(a.Stdout, "holdfast %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
-	return err
+	return a.Print(b, func(s console.Screen) {
+		s.Printf("holdfast %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch)
+	})
 }

@@ -5,6 +5,7 @@ package connect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -78,6 +80,16 @@ func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (
 	return s, nil
 }
 
+// On does work that needs a session of its own, and nothing special of its Client.
+func On(ctx context.Context, a *cli.App, work func(*Session) error) error {
+	s, err := Open(ctx, a, holdfast.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return work(s)
+}
+
 // newClient makes a usage error of the panic by which New refuses options: what
 // is a mistake in a program may be a typing error on a command line.
 func newClient(store driver.Store, o *holdfast.Options) (client *holdfast.Client, err error) {
@@ -125,15 +137,114 @@ func OpenStoreWith(ctx context.Context, serverURL string, options *rueidisstore.
 	}
 }
 
-// OpenJournal connects to the server of the journal.
-func OpenJournal(ctx context.Context, a *cli.App) (*rueidisstore.Store, func(), error) {
-	store, err := OpenStore(ctx, a.RedisURL)
-	if err != nil {
-		return nil, nil, a.NamingURL(err)
+// dialError says what is wrong with the server, or with the URL that names it,
+// and what to do about it.
+func dialError(serverURL string, err error) error {
+	shown, why := cli.PublicURL(serverURL), err
+	if inner := errors.Unwrap(err); inner != nil {
+		why = inner // without which address it was: that is in the URL
 	}
-	return store, func() {
-		if err := store.Close(); err != nil {
-			a.Detail("closing the connection: %v", err)
+	text := cli.Redact(strings.TrimPrefix(why.Error(), "rueidisstore: "), serverURL)
+	_, answered := errors.AsType[driver.ServerError](err)
+	switch {
+	case cli.Denied(text):
+		return cli.Exit(cli.ExitNoPerm, fmt.Errorf("%s refused: %s", shown, text))
+	case answered && !notReady(text):
+		return cli.Usagef("the URL does not fit the server %s: %s%s", shown, text, misfit(text))
+	case answered:
+		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is not ready: %s", shown, text))
+	case strings.Contains(text, "not part of a cluster"):
+		return cli.Usagef("the URL does not fit the server: %s", text)
+	case strings.Contains(text, "unknown message type: 21"): // the first byte of an alert
+		return cli.Usagef("%s wants TLS: add an s to the scheme of its URL, as in rediss://", shown)
+	case strings.Contains(text, "unknown message type"):
+		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("%s is not a Redis server (%s)", shown, text))
+	}
+	hint := ""
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = "timed out"
+		if scheme, _, _ := strings.Cut(serverURL, "://"); strings.HasSuffix(scheme, "s") && scheme != "redis" {
+			hint = "; if it has no TLS, use redis://"
 		}
-	}, nil
+	}
+	return cli.Exit(cli.ExitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, OtherServer))
+}
+
+// schemeError is what is wrong with the scheme of a URL, or nothing. Without a scheme the
+// URL is shown only if it is an address: else it may be a password.
+func schemeError(serverURL string) string {
+	scheme, _, found := strings.Cut(serverURL, "://")
+	switch {
+	case !found && cli.Address.MatchString(serverURL):
+		return fmt.Sprintf("no scheme in %q; want redis://%s", serverURL, serverURL)
+	case !found:
+		return "no scheme; want redis://host:port"
+	}
+	switch scheme {
+	case "redis", "valkey", "unix", "sentinel", "cluster", "rediss", "valkeys", "sentinels", "clusters":
+		return ""
+	}
+	return "unknown scheme; want redis://, valkey://, unix://, sentinel:// or cluster://, or with TLS rediss:// and so on"
+}
+
+// OtherServer ends what is said of a server that does not answer, but where its
+// URL was an argument.
+const OtherServer = " (--redis or HOLDFAST_REDIS_URL selects another server, 'holdfast dev' starts one for tests)"
+
+// notReady reports whether an answer speaks of a state of the server that passes.
+func notReady(answer string) bool {
+	for _, state := range []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "TRYAGAIN", "READONLY", "max number of clients"} {
+		if strings.Contains(answer, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// misfit is a hint for an answer that shows another kind of server than the URL
+// says.
+func misfit(answer string) string {
+	switch {
+	case strings.Contains(strings.ToUpper(answer), "'SENTINEL'"), strings.Contains(strings.ToUpper(answer), "`SENTINEL`"):
+		return ": it is not a Sentinel; for a single server use redis://"
+	case strings.Contains(answer, "DB index"):
+		return ": the number at the end of the URL is the database; this server does not have it"
+	}
+	return ""
+}
+
+// KeepJournal writes the events of a Client to the journal, until after is called. It
+// reports only what the server refuses: an outage is reported by the lock.
+func KeepJournal(a *cli.App, store driver.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
+	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.Logger(a.Level())})})
+	tell := o.OnEvent
+	o.OnEvent = func(e holdfast.Event) {
+		w.OnEvent(e)
+		if tell != nil {
+			tell(e)
+		}
+	}
+	return w, func() {
+		if err := w.Close(); err != nil {
+			a.Detail("%s", cli.Reason(err))
+		}
+	}
+}
+
+// refusal is the handler of a journal's Logger. It says in one sentence what the server
+// refuses, and what to do without.
+type refusal struct{ slog.Handler }
+
+func (h refusal) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return h.Handler.Handle(ctx, r)
+	}
+	r.Attrs(func(attr slog.Attr) bool {
+		if err, ok := attr.Value.Any().(error); ok {
+			why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "holdfast: journal: "), ".")
+			r = slog.NewRecord(r.Time, r.Level, "the journal can't be written: "+why+"; --no-journal does without", r.PC)
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
 }

@@ -10,23 +10,16 @@ import (
 )
 
 // PrintJSON prints v as one object over several lines.
-func PrintJSON(w io.Writer, v any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, view.TextJSON(text.String()))
-	return err
-}
+func PrintJSON(w io.Writer, v any) error { return printJSON(w, v, "  ") }
 
 // PrintJSONLine prints v in one line, at once.
-func PrintJSONLine(w io.Writer, v any) error {
+func PrintJSONLine(w io.Writer, v any) error { return printJSON(w, v, "") }
+
+func printJSON(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Age is a duration with the digits that people need.
@@ -39,12 +41,7 @@ func Duration(d time.Duration) string {
 }
 
 // Several is n with a noun, whose plural ends in s.
-func Several(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func Several(n int, what string) string { return Count(n, what, what+"s") }
 
 // Milliseconds is d in ms, to the microsecond.
 func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -99,4 +96,43 @@ func Wrapped(text string, width int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// widestColumn is where a cell that is longer moves only the rest of its own row: one
+// long name does not push all others off the screen.
+const widestColumn = 48
+
+// PrintTable prints rows as columns. The first row is the head.
+func PrintTable(s Screen, rows [][]string) {
+	for n, line := range Columns(rows, widestColumn) {
+		if n == 0 {
+			line = s.Paint(Bold, line)
+		}
+		s.Printf("%s\n", line)
+	}
+}
+
+// Columns are rows with their cells as wide as the widest of their column, but no wider than
+// widest, by the room that they take on a screen.
+func Columns(rows [][]string, widest int) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], min(ansi.StringWidth(cell), widest))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		for i, cell := range row {
+			lines[n] += Padded(cell, widths[i]) + "  "
+		}
+		lines[n] = strings.TrimRight(lines[n], " ")
+	}
+	return lines
+}
+
+// Padded is text with spaces behind it, width columns of a terminal wide. Colours take
+// no column, wide characters take two.
+func Padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }

@@ -8,13 +8,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
@@ -77,7 +74,7 @@ func Command(a *cli.App) *cobra.Command {
 // own, and prints what happened. The environment does not choose the server:
 // a demonstration must not run on a production server by accident.
 func demo(ctx context.Context, a *cli.App, sale *sale, one hiring, onServer bool) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	sale.URL, sale.Prefix = a.RedisURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":"
 	if !onServer {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/signal"
 	"strconv"
 	"syscall"
 
@@ -23,14 +21,9 @@ const defaultDevAddress = "127.0.0.1:6399"
 // Command is 'holdfast dev'.
 func Command(a *cli.App) *cobra.Command {
 	var address string
-	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Start a throw-away server for tests",
-		Args:  cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return dev(cmd.Context(), a, address)
-		},
-	}
+	cmd := a.Command("dev", "Start a throw-away server for tests", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		return dev(ctx, a, address)
+	})
 	cmd.Flags().StringVar(&address, "addr", defaultDevAddress, "loopback `ADDRESS` to listen on; port 0 is any free one")
 	return cmd
 }
@@ -39,7 +32,7 @@ func dev(ctx context.Context, a *cli.App, address string) error {
 	if err := checkDevAddress(address); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	server, err := StartEmbedded(address)
 	if errors.Is(err, syscall.EADDRINUSE) {

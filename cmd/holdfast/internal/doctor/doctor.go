@@ -25,14 +25,9 @@ const (
 // Command is 'holdfast doctor'.
 func Command(a *cli.App) *cobra.Command {
 	var ttl time.Duration
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check whether a server is fit for locks",
-		Args:  cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return check(cmd.Context(), a, ttl)
-		},
-	}
+	cmd := a.Command("doctor", "Check whether a server is fit for locks", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		return check(ctx, a, ttl)
+	})
 	cmd.Flags().DurationVar(&ttl, "ttl", holdfast.DefaultTTL, "the ttl that your programs use")
 	a.OutputFlag(cmd)
 	return cmd
@@ -47,7 +42,7 @@ func check(ctx context.Context, a *cli.App, ttl time.Duration) error {
 		return err
 	}
 	state := worstOf(checks)
-	err = a.Print(newResultJSON(state, checks), func(s console.Screen) { printChecks(s, checks) })
+	err = a.Print(resultJSON{state, checks}, func(s console.Screen) { printChecks(s, checks) })
 	if err == nil && state != doctor.OK {
 		err = cli.Exit(map[doctor.State]int{doctor.Warn: ExitWarn, doctor.Fail: ExitFail}[state], nil)
 	}
@@ -104,22 +99,6 @@ func printChecks(s console.Screen, checks []doctor.Result) {
 
 // resultJSON is what -o json prints. Its names are promised.
 type resultJSON struct {
-	State  doctor.State  `json:"state"`
-	Checks []findingJSON `json:"checks"`
-}
-
-type findingJSON struct {
-	Name        string       `json:"name"`
-	State       doctor.State `json:"state"`
-	Finding     string       `json:"finding"`
-	Consequence string       `json:"consequence"`
-	Fix         string       `json:"fix"`
-}
-
-func newResultJSON(state doctor.State, checks []doctor.Result) resultJSON {
-	out := resultJSON{State: state, Checks: []findingJSON{}}
-	for _, c := range checks {
-		out.Checks = append(out.Checks, findingJSON(c))
-	}
-	return out
+	State  doctor.State    `json:"state"`
+	Checks []doctor.Result `json:"checks"`
 }

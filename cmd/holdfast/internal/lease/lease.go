@@ -2,6 +2,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,66 +37,44 @@ type aLease struct {
 	file string // it is from; empty: from elsewhere
 }
 
-func (o *leaseOptions) flag(cmd *cobra.Command) {
+// leaseCommand is a command that does something with one lease.
+func leaseCommand(a *cli.App, use, short string, with []connect.Beside, do func(context.Context, *connect.Session, aLease) error) (*cobra.Command, *leaseOptions) {
+	o := &leaseOptions{}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: maybeLease,
+		RunE: func(cmd *cobra.Command, args []string) error { return onLease(a, cmd, *o, args, with, do) },
+	}
 	cmd.Flags().StringVar(&o.file, "lease-file", "", "read the lease from `FILE`")
+	a.OutputFlag(cmd)
+	return cmd, o
 }
 
 // RenewCommand is 'holdfast renew'.
 func RenewCommand(a *cli.App) *cobra.Command {
-	var o leaseOptions
-	cmd := &cobra.Command{
-		Use:   "renew [LEASE]",
-		Short: "Extend a lease from 'acquire'",
-		Args:  maybeLease,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return onLease(a, cmd, o, args, nil, func(ctx context.Context, client *connect.Session, l aLease) error {
-				hold, err := client.RenewExported(ctx, l.text)
-				return tellHold(a, hold, err)
-			})
-		},
-	}
-	o.flag(cmd)
+	cmd, o := leaseCommand(a, "renew [LEASE]", "Extend a lease from 'acquire'", nil, func(ctx context.Context, client *connect.Session, l aLease) error {
+		hold, err := client.RenewExported(ctx, l.text)
+		return tellHold(a, hold, err)
+	})
 	cmd.Flags().IntVar(&o.replicas, "wait-replicas", 0, "wait until `N` replicas have the renewal; N is the number of all replicas that can become master")
-	a.OutputFlag(cmd)
 	return cmd
 }
 
 // CheckCommand is 'holdfast check'.
 func CheckCommand(a *cli.App) *cobra.Command {
-	var o leaseOptions
-	cmd := &cobra.Command{
-		Use:   "check [LEASE]",
-		Short: "Report whether a lease is held, and for how long",
-		Args:  maybeLease,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return onLease(a, cmd, o, args, nil, func(ctx context.Context, client *connect.Session, l aLease) error {
-				hold, err := client.CheckExported(ctx, l.text)
-				return tellHold(a, hold, err)
-			})
-		},
-	}
-	o.flag(cmd)
-	a.OutputFlag(cmd)
+	cmd, _ := leaseCommand(a, "check [LEASE]", "Report whether a lease is held, and for how long", nil, func(ctx context.Context, client *connect.Session, l aLease) error {
+		hold, err := client.CheckExported(ctx, l.text)
+		return tellHold(a, hold, err)
+	})
 	return cmd
 }
 
 // ReleaseCommand is 'holdfast release'.
 func ReleaseCommand(a *cli.App) *cobra.Command {
-	var o leaseOptions
 	log := &take.JobLog{A: a}
-	cmd := &cobra.Command{
-		Use:   "release [LEASE]",
-		Short: "Release a lease from 'acquire'",
-		Args:  maybeLease,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return onLease(a, cmd, o, args, []connect.Beside{log.Open}, func(ctx context.Context, client *connect.Session, l aLease) error {
-				return giveBack(ctx, a, client, l, log)
-			})
-		},
-	}
-	o.flag(cmd)
+	cmd, _ := leaseCommand(a, "release [LEASE]", "Release a lease from 'acquire'", []connect.Beside{log.Open}, func(ctx context.Context, client *connect.Session, l aLease) error {
+		return giveBack(ctx, a, client, l, log)
+	})
 	take.JournalFlag(cmd.Flags(), &log.Silent)
-	a.OutputFlag(cmd)
 	return cmd
 }
 
@@ -172,14 +151,9 @@ func readLeaseFile(path string) ([]byte, error) {
 func tellHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
 	var lost *holdfast.LostError
 	switch {
-	case errors.As(err, &lost) && a.Output == "json":
-		out := leaseJSON{Name: lost.Name, Token: lost.Token, Cause: string(lost.Cause), Reason: lost.Reason}
-		if bad := console.PrintJSON(a.Stdout, out); bad != nil {
-			return bad
-		}
-		return leaseOver(lost)
 	case errors.As(err, &lost):
-		return leaseOver(lost)
+		out := leaseJSON{Name: lost.Name, Token: lost.Token, Cause: string(lost.Cause), Reason: lost.Reason}
+		return cmp.Or(a.Print(out, func(console.Screen) {}), leaseOver(lost))
 	case err != nil:
 		return err
 	case a.Output == "json":

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/admin/diagnose"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/internal/view"
 )
@@ -66,4 +68,200 @@ func waiterName(w admin.Waiter) string {
 		return "(no label)"
 	}
 	return view.Text(w.Describe())
+}
+
+// HolderText is "held by ci-7 (alice, pid 4121) for 3m12s, renews on time", "held by
+// ci-7 and 1 more (3 of 3 permits), renews on time", or "in cool-down after ci-7 for
+// 12m more". In brief it leaves out what is as it should be.
+func HolderText(state *admin.State, brief bool, known *diagnose.Options) string {
+	h := state.Holder
+	if h.Cooldown {
+		return "in cool-down after " + view.Text(h.Owner) + " for " + console.Age(h.Remaining) + " more"
+	}
+	text := "held by " + holdersText(state)
+	if !brief && state.Kind == holdfast.KindMutex && !h.Foreign && h.Owner != "" {
+		text = "held by " + view.Text(h.Describe())
+	}
+	if h.Held > 0 {
+		text += " for " + console.Age(h.Held)
+	}
+	return text + renewsText(state, brief, known)
+}
+
+// renewsText says in few words how the holder does.
+func renewsText(state *admin.State, brief bool, known *diagnose.Options) (text string) {
+	words := map[diagnose.Code]string{
+		diagnose.NoTTL: "without expiry", diagnose.Expiring: "does not renew any more",
+		diagnose.RenewalsLate: "renews late", diagnose.HeldLong: "longer than usual",
+		diagnose.Revoking: "is asked to stop", diagnose.HeldHealthy: "renews on time",
+	}
+	for _, d := range diagnose.State(state, known) {
+		switch word := words[d.Code]; {
+		case state.Holder.Exported && d.Code == diagnose.HeldHealthy:
+			text += ", lasts " + console.Age(state.Holder.Remaining) + " more unless renewed by hand"
+		case word != "" && (!brief || d.Code != diagnose.HeldHealthy):
+			text += ", " + word
+		}
+	}
+	return text
+}
+
+// WaitersText is "; 2 waiters in the queue", or nothing if the queue is empty.
+func WaitersText(state *admin.State) string {
+	if state.Waiting == 0 {
+		return ""
+	}
+	return "; " + console.Several(state.Waiting, "waiter") + " in the queue"
+}
+
+// UseText says how a name of a shared kind is used.
+func UseText(state *admin.State) string {
+	switch {
+	case state.Kind == holdfast.KindSemaphore && state.Used > state.Size:
+		return fmt.Sprintf("%s, size %d", console.Several(state.Used, "permit"), state.Size)
+	case state.Kind == holdfast.KindSemaphore:
+		return fmt.Sprintf("%d of %d permits", state.Used, state.Size)
+	case state.Holder != nil && state.Holder.Part.Writes:
+		return "a writer"
+	}
+	if state.Kind != holdfast.KindRWMutex { // of another program
+		return console.Several(state.Holding, "holder")
+	}
+	return console.Several(state.Holding, "reader")
+}
+
+// PartText is what a holder has of a shared kind; empty: it is a mutex.
+func PartText(p admin.Part) string {
+	switch {
+	case p.Reads:
+		return "a reader"
+	case p.Writes:
+		return "a writer"
+	case p.Permits > 0:
+		return console.Several(p.Permits, "permit")
+	}
+	return ""
+}
+
+func wantsText(p admin.Part) string {
+	switch {
+	case p.Permits > 0:
+		return ", wants " + PartText(p)
+	case p.Reads, p.Writes:
+		return ", wants to be " + PartText(p)
+	}
+	return ""
+}
+
+// holdersText names the holders of a name in one cell.
+func holdersText(state *admin.State) string {
+	text := HolderName(state.Holder)
+	if state.Holder == nil && state.Size > 0 {
+		return fmt.Sprintf("%s (of %s)", text, PartText(admin.Part{Permits: state.Size}))
+	}
+	if state.Kind == holdfast.KindMutex || state.Holder == nil {
+		return text
+	}
+	if state.Holding > 1 {
+		text += fmt.Sprintf(" and %d more", state.Holding-1)
+	}
+	return text + " (" + UseText(state) + ")"
+}
+
+// PrintState prints all that is known of a name.
+func PrintState(s console.Screen, state *View) {
+	line := func(label, format string, args ...any) {
+		s.Printf("%s  ", s.Paint(console.Dim, console.Padded(label, 12)))
+		s.Printf(format+"\n", args...)
+	}
+	line("name", "%s", view.Text(state.Name))
+	if h := state.Holder; h == nil {
+		line("holder", "none: the name is free")
+		if state.Size > 0 {
+			line("size", "%s, as a semaphore", PartText(admin.Part{Permits: state.Size}))
+		}
+	} else if h.Cooldown {
+		line("holder", "none: in cool-down after %s", s.Paint(console.Bold, view.Text(h.Owner)))
+		line("time left", "%s", RemainingText(h))
+	} else if state.Kind != holdfast.KindMutex {
+		line("kind", "%s", view.Text(view.KindName(state.State)))
+		order := ""
+		if state.Holding > 1 {
+			order = ", the lease that ends first comes first"
+		}
+		line("held", "%s%s:", UseText(state.State), order)
+		printHolders(s, state.State)
+	} else {
+		if state.Term > 0 {
+			line("kind", "%s", view.KindName(state.State))
+			line("leader", "%s", s.Paint(console.Bold, HolderName(h)))
+			line("term", "%d", state.Term)
+		} else {
+			line("holder", "%s", s.Paint(console.Bold, HolderName(h)))
+		}
+		line("hash", "%s", cmp.Or(h.Hash, "-"))
+		line("held for", "%s", HeldText(h))
+		if h.TTL > 0 {
+			line("time left", "%s of %s", RemainingText(h), console.Age(h.TTL))
+		} else {
+			line("time left", "%s", RemainingText(h))
+		}
+		printDetails(line, h.Details)
+	}
+	printReasons(s, line, state.Reasons)
+	if state.last != nil {
+		line("last run", "%s", view.Text(state.last.String()))
+	}
+	line("tokens up to", "%s", TokenText(state.Token))
+	line("waiting", "%d", state.Waiting)
+	for i, w := range state.Waiters {
+		note := ""
+		if !w.Listening {
+			note = "  its process has ended or has lost its connection"
+		}
+		s.Printf("  %3d  %s  for %s%s%s\n", i+1, waiterName(w), console.Age(w.Waited), wantsText(w.Part), s.Paint(console.Bad, note))
+	}
+	if more := state.Waiting - len(state.Waiters); more > 0 {
+		s.Printf("       and %d more\n", more)
+	}
+}
+
+// printHolders lists them where there may be several.
+func printHolders(s console.Screen, state *admin.State) {
+	for i := range state.Holders {
+		h := &state.Holders[i]
+		s.Printf("       %s  %s  %s  hash %s\n", s.Paint(console.Bold, HolderName(h)), PartText(h.Part),
+			LeftText(h), cmp.Or(h.Hash, "-"))
+	}
+	if more := state.Holding - len(state.Holders); more > 0 {
+		s.Printf("       and %d more\n", more)
+	}
+}
+
+// printReasons prints the state of a name, and what to do.
+func printReasons(s console.Screen, line func(label, format string, args ...any), reasons []diagnose.Diagnosis) {
+	for _, d := range reasons {
+		code := string(d.Code)
+		if d.Code.Problem() {
+			code = s.Paint(console.Bad, code)
+		}
+		line("why", "%s: %s", code, view.Text(d.Sentence))
+		if d.Action != "" {
+			line("", "%s", view.Text(d.Action))
+		}
+	}
+}
+
+// printDetails prints the details of a process.
+func printDetails(line func(label, format string, args ...any), d *holdfast.Details) {
+	if d == nil {
+		return
+	}
+	for _, field := range []struct{ label, text string }{
+		{"process", d.String()}, {"program", d.Program}, {"command", d.Command}, {"note", d.Note},
+	} {
+		if field.text != "" {
+			line(field.label, "%s", view.Text(field.text))
+		}
+	}
 }

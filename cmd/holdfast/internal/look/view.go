@@ -20,11 +20,12 @@ import (
 type View struct {
 	*admin.State
 	Reasons []diagnose.Diagnosis
+	Refused error         // why the state could not be read
 	last    *holdfast.Run // of Once; nil: nothing is remembered, or it was not asked for
 }
 
-// New is the view of a state. It leaves out what the server does not let us read.
-func New(a *cli.App, state *admin.State, reasons []diagnose.Diagnosis) *View {
+// newView is the view of a state. It leaves out what the server does not let us read.
+func newView(a *cli.App, state *admin.State, reasons []diagnose.Diagnosis) *View {
 	if state.Unreadable != nil {
 		a.Detail("unknown whether %s is an election: %s", state.Name, cli.Why(state.Unreadable))
 	}
@@ -37,7 +38,7 @@ func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (
 	if err != nil {
 		return nil, err
 	}
-	v := New(a, state, diagnose.State(state, client.Usual.About(state)))
+	v := newView(a, state, diagnose.State(state, client.Usual.About(state)))
 	lookBack(ctx, a, client, v)
 	return v, nil
 }
@@ -68,19 +69,19 @@ func (v *View) JSON() *view.State {
 	return out
 }
 
-// All reads all names with prefix. It returns them sorted, and the reasons why
-// others cannot be shown.
+// All reads all names with prefix. It returns them sorted, and the reasons why some of
+// them cannot be shown.
 func All(ctx context.Context, a *cli.App, client *connect.Session, prefix string) (states []*View, refused []error, err error) {
 	survey, err := client.Admin.Survey(ctx, prefix)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, n := range diagnose.Survey(survey, nil).Names {
-		if n.Err != nil {
+		v := newView(a, n.State, n.Reasons)
+		if v.Refused = n.Err; n.Err != nil {
 			refused = append(refused, n.Err)
-		} else {
-			states = append(states, New(a, n.State, n.Reasons))
 		}
+		states = append(states, v)
 	}
 	return states, refused, nil
 }

@@ -4,6 +4,8 @@ package order
 import (
 	"context"
 	"errors"
+	"os"
+	"os/user"
 	"strings"
 
 	"github.com/holdfast-go/holdfast"
@@ -31,47 +33,35 @@ type orderHolder struct {
 
 // RevokeCommand is 'holdfast revoke'.
 func RevokeCommand(a *cli.App) *cobra.Command {
-	var o Options
-	cmd := &cobra.Command{
-		Use:   "revoke NAME [--tenure HASH] [--reason TEXT]",
-		Short: "Ask the holder of a lock to stop",
-		Args:  cli.OneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return order(cmd.Context(), a, o, args[0], func(ctx context.Context, client *connect.Session, o Options) (*int, error) {
-				notified, err := client.Admin.Revoke(ctx, args[0], o.Tenure, o.Signed(a.Owner))
-				return &notified, err
-			})
-		},
-	}
-	orderFlags(a, cmd, &o)
-	return cmd
+	return orderCommand(a, "revoke", "Ask the holder of a lock to stop", func(ctx context.Context, client *connect.Session, name string, o Options) (*int, error) {
+		notified, err := client.Admin.Revoke(ctx, name, o.Tenure, o.Signed(a.Owner))
+		return &notified, err
+	})
 }
 
 // StealCommand is 'holdfast steal'.
 func StealCommand(a *cli.App) *cobra.Command {
-	var o Options
-	cmd := &cobra.Command{
-		Use:   "steal NAME [--tenure HASH] [--reason TEXT]",
-		Short: "Take a lock from its holder at once",
-		Args:  cli.OneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return order(cmd.Context(), a, o, args[0], func(ctx context.Context, client *connect.Session, o Options) (*int, error) {
-				return nil, client.Admin.Steal(ctx, args[0], o.Tenure, o.Signed(a.Owner))
-			})
-		},
-	}
-	orderFlags(a, cmd, &o)
-	return cmd
+	return orderCommand(a, "steal", "Take a lock from its holder at once", func(ctx context.Context, client *connect.Session, name string, o Options) (*int, error) {
+		return nil, client.Admin.Steal(ctx, name, o.Tenure, o.Signed(a.Owner))
+	})
 }
 
-func orderFlags(a *cli.App, cmd *cobra.Command, o *Options) {
+// give gives an order. notified: how many subscribers got it; nil: it was no message.
+type give func(ctx context.Context, client *connect.Session, name string, o Options) (notified *int, err error)
+
+func orderCommand(a *cli.App, verb, short string, give give) *cobra.Command {
+	var o Options
+	cmd := a.Command(verb+" NAME [--tenure HASH] [--reason TEXT]", short, cli.OneName, func(ctx context.Context, args []string) error {
+		return order(ctx, a, o, args[0], give)
+	})
 	cmd.Flags().StringVar(&o.Tenure, "tenure", "", "`HASH` of the holder, from 'holdfast show'")
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "`TEXT` for the holder: why, at most 200 bytes; the owner or user@host is added if it fits")
 	a.OutputFlag(cmd)
+	return cmd
 }
 
 // order gives an order and says what came of it.
-func order(ctx context.Context, a *cli.App, o Options, name string, give func(context.Context, *connect.Session, Options) (notified *int, err error)) error {
+func order(ctx context.Context, a *cli.App, o Options, name string, give give) error {
 	var wrong []string
 	asks := asks(a)
 	if !IsHash(o.Tenure) && (o.Tenure != "" || !asks) {
@@ -93,7 +83,7 @@ func order(ctx context.Context, a *cli.App, o Options, name string, give func(co
 			return err
 		}
 	}
-	notified, err := give(ctx, client, o)
+	notified, err := give(ctx, client, name, o)
 	out := orderJSON{Name: name, Tenure: o.Tenure, Done: err == nil}
 	var other *holdfast.TenureError
 	switch {
@@ -123,4 +113,33 @@ func order(ctx context.Context, a *cli.App, o Options, name string, give func(co
 		a.Say("asked the holder of %s to stop", view.Text(name))
 	}
 	return nil
+}
+
+// Options are the flags of `holdfast revoke` and `holdfast steal`.
+type Options struct{ Tenure, Reason string }
+
+// Signed is the reason with the name of its author, if there is room: the library stores
+// only the reason.
+func (o Options) Signed(owner string) string {
+	if owner == "" {
+		if who, err := user.Current(); err == nil {
+			owner = who.Username
+		}
+		if host, err := os.Hostname(); err == nil {
+			owner += "@" + host
+		}
+	}
+	text := strings.TrimSpace(o.Reason) + " (by " + owner + ")"
+	if len(text) > maxReason {
+		return o.Reason
+	}
+	return text
+}
+
+// maxReason is what the library cuts reasons to, in bytes.
+const maxReason = 200
+
+// IsHash reports whether text can be the hash of a tenure.
+func IsHash(text string) bool {
+	return len(text) == 10 && strings.Trim(text, "0123456789abcdefABCDEF") == ""
 }

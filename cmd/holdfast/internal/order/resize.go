@@ -28,17 +28,14 @@ func ResizeCommand(a *cli.App) *cobra.Command {
 			if err != nil || size < 1 || size > holdfast.MaxSize {
 				return cli.Usagef("SIZE is %s: it must be a whole number from 1 to %d", args[1], holdfast.MaxSize)
 			}
-			return resize(cmd.Context(), a, args[0], size)
+			return connect.On(cmd.Context(), a, func(client *connect.Session) error {
+				return resize(cmd.Context(), a, client, args[0], size)
+			})
 		},
 	}
 }
 
-func resize(ctx context.Context, a *cli.App, name string, size int) error {
-	client, err := connect.Open(ctx, a, holdfast.Options{})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+func resize(ctx context.Context, a *cli.App, client *connect.Session, name string, size int) error {
 	if err := client.Semaphore(name, size).Resize(ctx, size); err != nil {
 		return err
 	}

@@ -6,8 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -19,6 +24,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/signals"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
 
@@ -177,4 +183,100 @@ func lossOf(err error) string {
 		return "taken: another process has the lock"
 	}
 	return look.CauseText(lost.Cause, lost.Reason)
+}
+
+// runTick is runLocked for the nearest tick of a schedule.
+func runTick(ctx context.Context, a *cli.App, client *connect.Session, name string, o take.Options, _ *take.Outage, waited func() error, hold func(*holdfast.Lease) guard.Ending) (end guard.Ending, released, err error) {
+	var came, own error
+	began := false
+	err = client.OnceEvery(ctx, name, o.Every, o.Tick, func(_ context.Context, lease *holdfast.Lease) error {
+		began = true
+		if came = waited(); came == nil {
+			end = hold(lease)
+			own = outcome(end)
+			return own
+		}
+		return holdfast.Retryable(errors.New("a signal came before the command began"))
+	})
+	if !began {
+		came = waited()
+	}
+	var lost *holdfast.LostError
+	switch {
+	case came != nil:
+		return end, nil, came
+	case !began && err == nil:
+		return end, nil, errors.New("the lease ended before the command began")
+	case !began:
+		return end, nil, notBegun(a, err, o)
+	case errors.As(err, &lost):
+		return end, lost, nil
+	case err == own: //nolint:errorlint // nothing is joined to it
+		return end, nil, nil
+	}
+	return end, err, nil
+}
+
+// outcome is what is remembered of a run that ended so.
+func outcome(e guard.Ending) error {
+	switch {
+	case e.Err != nil:
+		return e.Err
+	case e.Lost != nil:
+		return errors.New("stopped: " + lossOf(e.Lost))
+	case e.Code != 0:
+		return fmt.Errorf("exit code %d", e.Code)
+	}
+	return nil
+}
+
+// notBegun says why a tick was not begun here. Its error carries the exit code.
+func notBegun(a *cli.App, err error, o take.Options) error {
+	text := errors.New(view.Text(strings.TrimPrefix(err.Error(), "holdfast: ")))
+	var late *holdfast.NotDueError
+	switch {
+	case errors.Is(err, holdfast.ErrSchedule):
+		return cli.Exit(cli.ExitUsage, text)
+	case !errors.As(err, &late):
+		return take.WithFlags(err)
+	}
+	a.Busy = true
+	said := cli.Exit(o.BusyCode, text)
+	if o.BusyCode == 0 { // to skip is fine, so this is no error
+		a.Say("%v", text)
+		said = cli.Exit(0, nil)
+	}
+	switch {
+	case late.TickBegun: // as it should be: the journal has that run, and this is no skip
+		return said
+	case late.Running:
+		return take.HeldBy(said, "held by "+cmp.Or(late.Owner, "(not holdfast)"))
+	}
+	return take.HeldBy(said, "not due")
+}
+
+// FindCommand is the reason why a command cannot be run. It is called before the wait for
+// the lock.
+func FindCommand(command string) error {
+	_, err := exec.LookPath(command)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exec.ErrDot):
+		return cli.Exit(cli.ExitNotFound, fmt.Errorf("%s: found in the current directory only; to run it, use ./%s", command, command))
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return cli.Exit(cli.ExitNotFound, fmt.Errorf("%s: not found", command))
+	}
+	return cli.Exit(cli.ExitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errors.Unwrap(err)))
+}
+
+// Env is outer with what a command can know about its lease. What a lock
+// around this one has set comes first and so gives way: package exec keeps the
+// last of each name, and only that.
+func Env(outer []string, owner string, lease *holdfast.Lease) []string {
+	return append(slices.Clip(outer),
+		"HOLDFAST_NAME="+lease.Name(),
+		"HOLDFAST_OWNER="+owner,
+		"HOLDFAST_TOKEN="+strconv.FormatInt(lease.Token(), 10),
+	)
 }

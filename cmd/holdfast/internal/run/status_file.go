@@ -88,10 +88,7 @@ func (s *statusFile) ended(a *cli.App, err error) error {
 	if s == nil {
 		return err
 	}
-	code := 0
-	if err != nil {
-		code = a.ExitCode(err)
-	}
+	code := a.ExitCode(err)
 	s.now.Phase, s.now.Ended, s.now.Code, s.now.CodeOf = "ended", new(time.Now().UTC()), &code, "command"
 	if !s.theirs {
 		s.now.CodeOf, s.now.Cause, s.now.Loss = "holdfast", cli.ExitWord(code), lossWord(s.loss)

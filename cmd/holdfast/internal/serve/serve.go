@@ -10,13 +10,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
+	"net/http/pprof"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
@@ -25,6 +25,10 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/auth"
+	"github.com/holdfast-go/holdfast/server/dashboard"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 )
 
@@ -80,7 +84,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 		return err
 	}
 	f.options.BasePath = strings.TrimSuffix(f.options.BasePath, "/")
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	f.options.Logger = slog.New(a.Logger(a.Level()))
 	pairs, err := serveFiles(a, f)
@@ -229,4 +233,58 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, cli.Usagef("cannot listen on %s: %v", address, err)
 	}
 	return l, nil
+}
+
+// pagesOf are the pages of a Client, with the past as the journal has it. A base path
+// that is a mistake in a program may be a typing error on a command line.
+func (f *serveFlags) pagesOf(client *holdfast.Client, store driver.Store, prefix string) (pages http.Handler, err error) {
+	defer func() {
+		if refusal := recover(); refusal != nil {
+			text := strings.TrimPrefix(fmt.Sprint(refusal), "holdfast/dashboard: ")
+			err = cli.Usagef("%s", strings.ReplaceAll(text, "Options.BasePath", "--base-path"))
+		}
+	}()
+	return dashboard.Handler(admin.Of(client), &dashboard.Options{
+		BasePath: f.options.BasePath, ReadOnly: f.options.ReadOnly,
+		Journal: dashboard.JournalIn(store, prefix), Authorize: onlyAdmins,
+	}), nil
+}
+
+// onlyAdmins may revoke and steal by the pages, as by the API.
+func onlyAdmins(r *http.Request, _ dashboard.Action) error {
+	if auth.PrincipalOf(r).Role < auth.Admin {
+		return errors.New("this needs a token with the role admin")
+	}
+	return nil
+}
+
+// metricsOf serves what a Client does and sees: its own locks, the inventory of Redis, and
+// this process. A registry of its own, so that nothing registers itself there unasked.
+func metricsOf(own *holdfastprom.Metrics, client *holdfast.Client) http.Handler {
+	own.Watch(client)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(own, holdfastprom.NewInventory(admin.Of(client), nil),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// serveAdmin serves profiles of this process at an address of its own; "" is nowhere.
+func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), err error) {
+	if address == "" {
+		return func() {}, nil
+	}
+	l, err := listen(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = web.Serve(l) }() // until it is closed
+	a.Say("profiles at http://%s/debug/pprof/", l.Addr())
+	return func() { _ = web.Close() }, nil
 }

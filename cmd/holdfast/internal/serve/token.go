@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
@@ -10,31 +11,26 @@ import (
 )
 
 func serveTokenCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "token ROLE LABEL",
-		Short: "Create a token for 'holdfast serve --tokens'",
-		Args:  roleAndLabel,
-		RunE: func(_ *cobra.Command, args []string) error {
-			var role auth.Role
-			for _, r := range []auth.Role{auth.Viewer, auth.User, auth.Admin} {
-				if r.String() == args[0] {
-					role = r
-				}
+	return a.Command("token ROLE LABEL", "Create a token for 'holdfast serve --tokens'", roleAndLabel, func(_ context.Context, args []string) error {
+		var role auth.Role
+		for _, r := range []auth.Role{auth.Viewer, auth.User, auth.Admin} {
+			if r.String() == args[0] {
+				role = r
 			}
-			if role == auth.Anonymous {
-				return cli.Usagef("unknown role %q; want viewer, user or admin", args[0])
-			}
-			secret, line, err := auth.NewToken(role, args[1])
-			if err != nil {
-				return cli.Usagef("%v", err)
-			}
-			if _, err := fmt.Fprintln(a.Stdout, line); err != nil {
-				return err
-			}
-			a.Complain("token (shown only now): " + secret)
-			return nil
-		},
-	}
+		}
+		if role == auth.Anonymous {
+			return cli.Usagef("unknown role %q; want viewer, user or admin", args[0])
+		}
+		secret, line, err := auth.NewToken(role, args[1])
+		if err != nil {
+			return cli.Usagef("%v", err)
+		}
+		if _, err := fmt.Fprintln(a.Stdout, line); err != nil {
+			return err
+		}
+		a.Complain("token (shown only now): " + secret)
+		return nil
+	})
 }
 
 func roleAndLabel(cmd *cobra.Command, args []string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/journal"
 	"github.com/spf13/cobra"
@@ -21,29 +23,21 @@ import (
 func HistoryCommand(a *cli.App) *cobra.Command {
 	var n int
 	var since time.Duration
-	cmd := &cobra.Command{
-		Use:   "history NAME",
-		Short: "List past holders of a lock, and how each hold ended",
-		Args:  cli.OneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if n < 1 {
-				return cli.Usagef("-n is %d: it must be at least 1", n)
-			}
-			return history(cmd.Context(), a, args[0], n, since)
-		},
-	}
+	cmd := a.Command("history NAME", "List past holders of a lock, and how each hold ended", cli.OneName, func(ctx context.Context, args []string) error {
+		if n < 1 {
+			return cli.Usagef("-n is %d: it must be at least 1", n)
+		}
+		return connect.On(ctx, a, func(client *connect.Session) error {
+			return history(ctx, a, client.Store, args[0], n, since)
+		})
+	})
 	cmd.Flags().IntVarP(&n, "lines", "n", 20, "print at most `N` lines")
 	cmd.Flags().DurationVar(&since, "since", 0, "nothing older than this, such as 24h")
 	a.OutputFlag(cmd)
 	return cmd
 }
 
-func history(ctx context.Context, a *cli.App, name string, n int, since time.Duration) error {
-	store, closeStore, err := connect.OpenJournal(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer closeStore()
+func history(ctx context.Context, a *cli.App, store driver.Store, name string, n int, since time.Duration) error {
 	q := journal.Query{KeyPrefix: a.Prefix, Name: name, Newest: true}
 	if since > 0 {
 		q.Since = time.Now().Add(-since)
@@ -171,4 +165,47 @@ func (s *story) print(screen console.Screen, n int) {
 		rows = append(rows, []string{console.Stamp(c.at), view.Text(c.owner), c.waited, c.held, look.TokenText(c.token), view.Text(c.ending) + c.code})
 	}
 	console.PrintTable(screen, rows)
+}
+
+// WatchCommand is 'holdfast watch'.
+func WatchCommand(a *cli.App) *cobra.Command {
+	cmd := a.Command("watch [PREFIX]", "Print what happens to locks, as it happens", cli.MaybeOne, func(ctx context.Context, args []string) error {
+		ctx, cancel := cli.UntilUnread(ctx, a.Stdout)
+		defer cancel()
+		return connect.On(ctx, a, func(client *connect.Session) error {
+			return watch(ctx, a, client.Store, strings.Join(args, ""))
+		})
+	})
+	a.OutputFlag(cmd)
+	return cmd
+}
+
+func watch(ctx context.Context, a *cli.App, store driver.Store, prefix string) error {
+	a.Detail("watching %s", cli.PublicURL(a.RedisURL))
+	for e, err := range journal.Follow(ctx, store, journal.Query{KeyPrefix: a.Prefix, Prefix: prefix}) {
+		switch {
+		case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, journal.ErrRewound):
+			a.Say("%s; retrying", cli.Why(err))
+			continue
+		case errors.Is(err, journal.ErrEntry):
+			a.Detail("%s", cli.Reason(err))
+			continue
+		case err != nil:
+			return err
+		}
+		if err := printEntry(a, e); cli.Unread(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printEntry(a *cli.App, e journal.Entry) error {
+	if a.Output == "json" {
+		return console.PrintJSONLine(a.Stdout, look.NewEntryJSON(e))
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s  %s\n", console.Stamp(e.At), view.Text(look.EntryText(e))) // any writer of the journal can put any cause there
+	return err
 }

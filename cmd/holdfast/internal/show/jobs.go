@@ -17,14 +17,9 @@ import (
 
 // JobsCommand is 'holdfast jobs'.
 func JobsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "jobs",
-		Short: "List jobs, with the result and time of their last run",
-		Args:  cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return jobs(cmd.Context(), a)
-		},
-	}
+	cmd := a.Command("jobs", "List jobs, with the result and time of their last run", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		return connect.On(ctx, a, func(client *connect.Session) error { return jobs(ctx, a, client) })
+	})
 	a.OutputFlag(cmd)
 	return cmd
 }
@@ -45,12 +40,7 @@ type jobJSON struct {
 	EveryMS   int64      `json:"every_ms"`
 }
 
-func jobs(ctx context.Context, a *cli.App) error {
-	client, err := connect.Open(ctx, a, holdfast.Options{})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+func jobs(ctx context.Context, a *cli.App, client *connect.Session) error {
 	jobs, err := journal.Jobs(ctx, client.Store, a.Prefix)
 	if err != nil {
 		return err

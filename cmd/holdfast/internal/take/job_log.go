@@ -47,11 +47,7 @@ func (l *JobLog) Started(token int64) {
 
 // Ended notes the end of the command, with the exit code of its result.
 func (l *JobLog) Ended(result error) {
-	code := 0
-	if result != nil {
-		code = l.A.ExitCode(result)
-	}
-	l.note(journal.Entry{Event: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: code})
+	l.note(journal.Entry{Event: journal.Ended, Token: l.token, Held: time.Since(l.began), Code: l.A.ExitCode(result)})
 }
 
 // GivenBack notes the release of a lease that 'holdfast acquire' took, which is no

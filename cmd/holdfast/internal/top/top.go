@@ -41,21 +41,16 @@ type options struct {
 // Command is 'holdfast top'.
 func Command(a *cli.App) *cobra.Command {
 	var o options
-	cmd := &cobra.Command{
-		Use:   "top [PREFIX]",
-		Short: "Show all locks in the terminal, updated every 2 s",
-		Args:  cli.MaybeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.interval < leastInterval || o.interval > mostInterval {
-				return cli.Usagef("--interval is %v: it must be from %v to %v", o.interval, leastInterval, mostInterval)
-			}
-			prefix := strings.Join(args, "")
-			if o.once || !interactive(a) {
-				return topOnce(cmd.Context(), a, o, prefix)
-			}
-			return top(cmd.Context(), a, o, prefix)
-		},
-	}
+	cmd := a.Command("top [PREFIX]", "Show all locks in the terminal, updated every 2 s", cli.MaybeOne, func(ctx context.Context, args []string) error {
+		if o.interval < leastInterval || o.interval > mostInterval {
+			return cli.Usagef("--interval is %v: it must be from %v to %v", o.interval, leastInterval, mostInterval)
+		}
+		prefix := strings.Join(args, "")
+		if o.once || !interactive(a) {
+			return connect.On(ctx, a, func(client *connect.Session) error { return topOnce(ctx, a, client, o, prefix) })
+		}
+		return top(ctx, a, o, prefix)
+	})
 	flags := cmd.Flags()
 	flags.DurationVarP(&o.interval, "interval", "i", defaultInterval, "time between two updates")
 	flags.Var(cli.NewChoice(&o.sort, sorts...), "sort", "`COLUMN` to sort by: "+strings.Join(sorts, ", "))
@@ -70,12 +65,7 @@ func interactive(a *cli.App) bool {
 	return ok && term.IsTerminal(int(in.Fd())) && console.ScreenOf(a.Stdout).Terminal && os.Getenv("TERM") != "dumb"
 }
 
-func topOnce(ctx context.Context, a *cli.App, o options, prefix string) error {
-	client, err := connect.Open(ctx, a, holdfast.Options{})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+func topOnce(ctx context.Context, a *cli.App, client *connect.Session, o options, prefix string) error {
 	m := newModel(ctx, a, client, o, prefix)
 	seen := m.look()
 	if seen.err != nil {
@@ -116,16 +106,10 @@ func top(ctx context.Context, a *cli.App, o options, prefix string) error {
 
 // lookAtAll reads all names with a prefix.
 func lookAtAll(ctx context.Context, a *cli.App, client *connect.Session, prefix string) topSeen {
-	survey, err := client.Admin.Survey(ctx, prefix)
-	if err != nil {
-		return topSeen{err: err}
-	}
-	var seen topSeen
-	for _, n := range diagnose.Survey(survey, nil).Names {
-		seen.rows = append(seen.rows, newTopRow(look.New(a, n.State, n.Reasons)))
-		if n.Err != nil {
-			seen.refused = append(seen.refused, n.Err)
-		}
+	states, refused, err := look.All(ctx, a, client, prefix)
+	seen := topSeen{refused: refused, err: err}
+	for _, state := range states {
+		seen.rows = append(seen.rows, newTopRow(state))
 	}
 	return seen
 }

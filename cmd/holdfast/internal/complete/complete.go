@@ -1,3 +1,4 @@
+// Package complete makes completion scripts for shells, and completes names.
 package complete
 
 import (
@@ -15,6 +16,53 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/look"
 	"github.com/spf13/cobra"
 )
+
+// shells are those that there are completions for.
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+// plainScripts and describedScripts write the script of a shell.
+var (
+	plainScripts = map[string]func(root *cobra.Command, w io.Writer) error{
+		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, false) },
+		"zsh":        (*cobra.Command).GenZshCompletionNoDesc,
+		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, false) },
+		"powershell": (*cobra.Command).GenPowerShellCompletion,
+	}
+	describedScripts = map[string]func(root *cobra.Command, w io.Writer) error{
+		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+		"zsh":        (*cobra.Command).GenZshCompletion,
+		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
+		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
+	}
+)
+
+// Command is 'holdfast completion'.
+func Command(a *cli.App) *cobra.Command {
+	var plain bool
+	cmd := &cobra.Command{
+		Use:       "completion SHELL",
+		Short:     "Print a completion script for a shell",
+		ValidArgs: shells,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("completion wants one SHELL: %s", strings.Join(shells, ", "))
+			}
+			if !slices.Contains(shells, args[0]) {
+				return cli.Usagef("no completions for %q; want %s", args[0], strings.Join(shells, ", "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			scripts := describedScripts
+			if plain {
+				scripts = plainScripts
+			}
+			return scripts[args[0]](cmd.Root(), a.Stdout)
+		},
+	}
+	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without descriptions")
+	return cmd
+}
 
 const (
 	completionTimeout = time.Second
