@@ -102,12 +102,7 @@ func (a *App) Complain(text string) {
 
 // tell prints a message. It removes passwords.
 func (a *App) tell(level slog.Level, text string) {
-	text = Redact(text, a.RedisURL)
-	if a.LogFormat == "json" {
-		slog.New(slog.NewJSONHandler(a.Stderr, &slog.HandlerOptions{Level: level})).Log(context.Background(), level, text)
-		return
-	}
-	a.Console.Line(text)
+	slog.New(a.Logger(level)).Log(context.Background(), level, Redact(text, a.RedisURL))
 }
 
 // ExitCode is the code for err: its own, or the one of what it is about. nil: 0.

@@ -89,11 +89,10 @@ func (a *App) urlFromEnvironment() {
 // NamingURL is an error of the command line about the server's URL, with the flag or the
 // variable that has it.
 func (a *App) NamingURL(err error) error {
-	var coded *ExitError
-	if !errors.As(err, &coded) || coded.Code != ExitUsage {
+	if CodeOf(err) != ExitUsage {
 		return err
 	}
-	return Usagef("%s", strings.Replace(coded.Error(), "the URL", cmp.Or(a.urlVariable, "--redis"), 1))
+	return Usagef("%s", strings.Replace(err.Error(), "the URL", cmp.Or(a.urlVariable, "--redis"), 1))
 }
 
 // OnCommandLine reports whether a flag was said there, and not by a variable.
@@ -114,8 +113,7 @@ func badVariable(flag *pflag.Flag, value string, err error) error {
 	if hint := valueHint(flag); hint != "" {
 		return Usagef("%s: want %s", what, hint)
 	}
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		err = invalid.Unwrap()
 	}
 	return Usagef("%s: %w", what, err)

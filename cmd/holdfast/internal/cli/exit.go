@@ -44,6 +44,14 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Exit is an error that ends the process with code, see ExitError.
 func Exit(code int, err error) error { return &ExitError{code, err} }
 
+// CodeOf is the exit code that err carries; 0: none.
+func CodeOf(err error) int {
+	if coded, ok := errors.AsType[*ExitError](err); ok {
+		return coded.Code
+	}
+	return 0
+}
+
 // Usagef is an error of the command line.
 func Usagef(format string, args ...any) error {
 	return Exit(ExitUsage, fmt.Errorf(format, args...))

@@ -85,7 +85,12 @@ func Register(a *cli.App, root *cobra.Command) {
 		case !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, "[LEASE]"):
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
-		completeFlags(cmd)
+		for _, name := range []string{"output", "sort"} {
+			if flag := cmd.Flags().Lookup(name); flag != nil {
+				words := strings.Split(flag.Value.Type(), "|")
+				mustComplete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			}
+		}
 		if cmd.Flags().Lookup("tenure") != nil {
 			mustComplete(cmd, "tenure", completing(a, completeTenure))
 		}
@@ -100,15 +105,6 @@ func Register(a *cli.App, root *cobra.Command) {
 func completing(a *cli.App, with func(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)) completed {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return with(a, cmd, args, typed)
-	}
-}
-
-func completeFlags(cmd *cobra.Command) {
-	for _, name := range []string{"output", "sort"} {
-		if flag := cmd.Flags().Lookup(name); flag != nil {
-			words := strings.Split(flag.Value.Type(), "|")
-			mustComplete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-		}
 	}
 }
 

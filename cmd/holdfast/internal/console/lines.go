@@ -62,8 +62,8 @@ func (c *Lines) erased() string {
 // Handler is a slog.Handler for people: "holdfast: message key=value", without the
 // time and the level that a terminal has no use for.
 type Handler struct {
-	out   *handlerOutput
-	attrs slog.Handler // writes the attributes into out.text
+	slog.Handler // writes the attributes into out.text
+	out          *handlerOutput
 }
 
 type handlerOutput struct {
@@ -75,7 +75,7 @@ type handlerOutput struct {
 // NewHandler prints records of level and above to console.
 func NewHandler(console *Lines, level slog.Leveler) *Handler {
 	out := &handlerOutput{console: console}
-	return &Handler{out, slog.NewTextHandler(&out.text, &slog.HandlerOptions{
+	return &Handler{out: out, Handler: slog.NewTextHandler(&out.text, &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, attr slog.Attr) slog.Attr {
 			if len(groups) == 0 && (attr.Key == slog.TimeKey || attr.Key == slog.LevelKey || attr.Key == slog.MessageKey) {
@@ -86,17 +86,12 @@ func NewHandler(console *Lines, level slog.Leveler) *Handler {
 	})}
 }
 
-// Enabled implements slog.Handler.
-func (t *Handler) Enabled(ctx context.Context, level slog.Level) bool {
-	return t.attrs.Enabled(ctx, level)
-}
-
 // Handle writes one record as one line.
 func (t *Handler) Handle(ctx context.Context, record slog.Record) error {
 	t.out.mu.Lock()
 	defer t.out.mu.Unlock()
 	t.out.text.Reset()
-	if err := t.attrs.Handle(ctx, record); err != nil {
+	if err := t.Handler.Handle(ctx, record); err != nil {
 		return err
 	}
 	text := strings.TrimPrefix(record.Message, "holdfast: ") // the console says that
@@ -109,10 +104,10 @@ func (t *Handler) Handle(ctx context.Context, record slog.Record) error {
 
 // WithAttrs implements slog.Handler.
 func (t *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Handler{t.out, t.attrs.WithAttrs(attrs)}
+	return &Handler{t.Handler.WithAttrs(attrs), t.out}
 }
 
 // WithGroup implements slog.Handler.
 func (t *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{t.out, t.attrs.WithGroup(name)}
+	return &Handler{t.Handler.WithGroup(name), t.out}
 }

@@ -30,7 +30,7 @@ type buyer struct {
 	store  *rueidisstore.Store
 	lock   *counter // what the locking sends
 	client *holdfast.Client
-	begun  *purchase // by begin
+	finish func(context.Context) (*visit, error) // the purchase that begin began
 }
 
 // newBuyer connects a buyer. Everything that is done once, such as connecting,
@@ -304,46 +304,34 @@ return redis.call('HGET', KEYS[1], 'stock')`)
 
 const frozenWay = "frozen"
 
-// purchase is what a buyer has begun and not written yet.
-type purchase struct {
-	lease *holdfast.Lease
-	key   string
-	token int64 // for the till; 0: it does not check
-	left  int
-}
-
-// begin locks, reads the stock, and checks the lease for the last time.
+// begin locks, reads the stock, and checks the lease for the last time. It sets what
+// finishes the purchase, which does not check the lease again.
 func (b *buyer) begin(ctx context.Context, checked bool) error {
 	return b.attempts(func() error {
 		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)
 		if err != nil {
 			return err
 		}
-		b.begun = &purchase{lease: lease, key: b.sale.tillKey(checked)}
+		goods, key, token := commands{store: b.store}, b.sale.tillKey(checked), "0"
 		if checked {
-			b.begun.token = lease.Token()
+			token = strconv.FormatInt(lease.Token(), 10)
 		}
-		goods := commands{store: b.store}
-		b.begun.left = goods.number(goods.eval(ctx, till, b.begun.key, fmt.Sprint(b.begun.token)))
+		left := goods.number(goods.eval(ctx, till, key, token))
+		b.finish = func(ctx context.Context) (*visit, error) {
+			if left > 0 {
+				goods.eval(ctx, till, key, token, strconv.Itoa(left-1))
+			}
+			v := &visit{Bought: left > 0 && goods.err == nil}
+			if refused, _ := errors.AsType[driver.ServerError](goods.err); strings.HasPrefix(string(refused), "STALE ") {
+				goods.err = nil
+			}
+			return v, errors.Join(goods.err, harmless(lease.Release()))
+		}
 		if err := cmp.Or(goods.err, lease.Err()); err != nil {
 			return errors.Join(err, harmless(lease.Release()))
 		}
 		return nil
 	})
-}
-
-// finish writes. It does not check the lease: begin did.
-func (b *buyer) finish(ctx context.Context) (*visit, error) {
-	p, goods := b.begun, commands{store: b.store}
-	if p.left > 0 {
-		goods.eval(ctx, till, p.key, fmt.Sprint(p.token), strconv.Itoa(p.left-1))
-	}
-	refused, _ := errors.AsType[driver.ServerError](goods.err)
-	v := &visit{Bought: p.left > 0 && goods.err == nil}
-	if strings.HasPrefix(string(refused), "STALE ") {
-		goods.err = nil
-	}
-	return v, errors.Join(goods.err, harmless(p.lease.Release()))
 }
 
 // freeze stalls a buyer that cannot be frozen, because it has no process of its own: nothing

@@ -56,15 +56,10 @@ func Command(a *cli.App) *cobra.Command {
 	cmd.Flags().BoolVar(&processes, "processes", false, "run each buyer as a process of its own")
 	a.OutputFlag(cmd)
 
-	buyer := &cobra.Command{
-		Use:    "buyer",
-		Short:  "Run one buyer of a demo, controlled by stdin",
-		Hidden: true,
-		Args:   cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveBuyer(cmd.Context(), a.Stdin, a.Stdout)
-		},
-	}
+	buyer := a.Command("buyer", "Run one buyer of a demo, controlled by stdin", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		return serveBuyer(ctx, a.Stdin, a.Stdout)
+	})
+	buyer.Hidden = true
 	a.Begin(buyer)
 	cmd.AddCommand(buyer)
 	return cmd

@@ -3,7 +3,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -53,8 +52,7 @@ func check(ctx context.Context, a *cli.App, ttl time.Duration) error {
 // line stays an error.
 func examine(ctx context.Context, a *cli.App, ttl time.Duration) ([]doctor.Result, error) {
 	client, err := connect.Open(ctx, a, holdfast.Options{TTL: ttl})
-	var coded *cli.ExitError
-	if errors.As(err, &coded) && (coded.Code == cli.ExitUnreachable || coded.Code == cli.ExitNoPerm) {
+	if code := cli.CodeOf(err); code == cli.ExitUnreachable || code == cli.ExitNoPerm {
 		return []doctor.Result{{
 			Name: "connection", State: doctor.Fail, Finding: err.Error(), Consequence: "no name can be locked",
 			Fix: "check that the server runs, and check the URL, password, TLS and firewalls",

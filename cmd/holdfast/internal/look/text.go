@@ -43,15 +43,20 @@ func RemainingText(h *admin.Holder) string {
 	return console.Age(h.Remaining)
 }
 
-// LeftText is "6s of 15s left", or less if less is known.
-func LeftText(h *admin.Holder) string {
-	switch {
-	case h.Remaining < 0:
-		return "no expiry"
-	case h.TTL <= 0:
-		return RemainingText(h) + " left"
+// spanText is "6s of 15s", or less if less is known.
+func spanText(h *admin.Holder) string {
+	if h.TTL <= 0 {
+		return RemainingText(h)
 	}
-	return RemainingText(h) + " of " + console.Age(h.TTL) + " left"
+	return RemainingText(h) + " of " + console.Age(h.TTL)
+}
+
+// LeftText is "6s of 15s left".
+func LeftText(h *admin.Holder) string {
+	if h.Remaining < 0 {
+		return RemainingText(h)
+	}
+	return spanText(h) + " left"
 }
 
 // TokenText is a token, or - if there is none.
@@ -201,11 +206,7 @@ func PrintState(s console.Screen, state *View) {
 		}
 		line("hash", "%s", cmp.Or(h.Hash, "-"))
 		line("held for", "%s", HeldText(h))
-		if h.TTL > 0 {
-			line("time left", "%s of %s", RemainingText(h), console.Age(h.TTL))
-		} else {
-			line("time left", "%s", RemainingText(h))
-		}
+		line("time left", "%s", spanText(h))
 		printDetails(line, h.Details)
 	}
 	printReasons(s, line, state.Reasons)

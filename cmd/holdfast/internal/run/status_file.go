@@ -104,8 +104,7 @@ func (s *statusFile) ended(a *cli.App, err error) error {
 }
 
 func lossWord(err error) string {
-	var lost *holdfast.LostError
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[*holdfast.LostError](err); ok {
 		return string(lost.Cause)
 	}
 	return ""

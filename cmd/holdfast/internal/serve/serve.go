@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
@@ -287,4 +288,29 @@ func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), er
 	go func() { _ = web.Serve(l) }() // until it is closed
 	a.Say("profiles at http://%s/debug/pprof/", l.Addr())
 	return func() { _ = web.Close() }, nil
+}
+
+func serveTokenCommand(a *cli.App) *cobra.Command {
+	return a.Command("token ROLE LABEL", "Create a token for 'holdfast serve --tokens'", roleAndLabel, func(_ context.Context, args []string) error {
+		role, ok := map[string]auth.Role{"viewer": auth.Viewer, "user": auth.User, "admin": auth.Admin}[args[0]]
+		if !ok {
+			return cli.Usagef("unknown role %q; want viewer, user or admin", args[0])
+		}
+		secret, line, err := auth.NewToken(role, args[1])
+		if err != nil {
+			return cli.Usagef("%v", err)
+		}
+		if _, err := fmt.Fprintln(a.Stdout, line); err != nil {
+			return err
+		}
+		a.Complain("token (shown only now): " + secret)
+		return nil
+	})
+}
+
+func roleAndLabel(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return cli.Usagef("%s wants a ROLE and a LABEL, got %s; quote a label with spaces", cmd.CommandPath(), console.Several(len(args), "argument"))
+	}
+	return nil
 }

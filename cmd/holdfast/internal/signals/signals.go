@@ -39,8 +39,7 @@ func Until(ctx context.Context, signals <-chan os.Signal) (_ context.Context, st
 		close(quit)
 		<-done
 		defer cancel(nil)
-		var by interrupted
-		if errors.As(context.Cause(ctx), &by) {
+		if by, ok := errors.AsType[interrupted](context.Cause(ctx)); ok {
 			return cli.Exit(128+int(by.sig), nil)
 		}
 		return nil

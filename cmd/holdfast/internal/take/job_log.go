@@ -60,8 +60,7 @@ func (l *JobLog) GivenBack(hold *holdfast.ExportedHold) {
 // Skipped notes that nothing was run since the name was held. Of other errors there
 // is nothing to note.
 func (l *JobLog) Skipped(err error, waited time.Duration) {
-	var held *busyErr
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*busyErr](err); ok {
 		l.note(journal.Entry{Event: journal.Skipped, Waited: waited, Reason: held.by})
 	}
 }
@@ -79,7 +78,7 @@ func (b *busyErr) Unwrap() error { return b.error }
 
 // busy marks the message told as "held", unless it says that Redis does not answer.
 func busy(told, err error, code int) error {
-	if e := (*cli.ExitError)(nil); errors.As(told, &e) && e.Code == cli.ExitUnreachable && code != cli.ExitUnreachable {
+	if cli.CodeOf(told) == cli.ExitUnreachable && code != cli.ExitUnreachable {
 		return told
 	}
 	by := ""

@@ -3,6 +3,7 @@ package top
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,33 +26,26 @@ func (m *model) View() tea.View {
 
 // picture is as many lines as there is room for, each no wider than that.
 func (m *model) picture() string {
-	var lines []string
+	var head, lines []string // head is left out where there is little room
 	switch {
 	case m.help:
 		lines = strings.Split(keysHelp, "\n")
 	case m.detail != "":
+		head = []string{m.paint(console.Bold, view.Text(m.detail)) + m.aside(), ""}
 		lines = m.lines[min(m.scrolled, len(m.lines)):]
-		if m.roomy() {
-			lines = append([]string{m.paint(console.Bold, view.Text(m.detail)) + m.aside(), ""}, lines...)
-		}
 	default:
+		head = []string{m.summary(), m.status()}
 		lines = strings.Split(strings.TrimRight(m.table(m.pageLength()), "\n"), "\n")
-		if m.roomy() {
-			lines = append([]string{m.summary(), m.status()}, lines...)
-		}
 	}
-	if m.height > 0 {
-		foot := 0
-		if m.roomy() {
-			foot = 1
-		}
-		lines = lines[:min(len(lines), m.height-foot)]
-		if m.roomy() {
-			for len(lines) < m.height-1 {
-				lines = append(lines, "")
-			}
-			lines = append(lines, m.paint(console.Dim, m.footer()))
-		}
+	if m.roomy() {
+		lines = slices.Concat(head, lines)
+	}
+	switch {
+	case m.height > 0 && m.roomy():
+		lines = append(lines, make([]string, m.height)...)[:m.height-1]
+		lines = append(lines, m.paint(console.Dim, m.footer()))
+	case m.height > 0:
+		lines = lines[:min(len(lines), m.height)]
 	}
 	for i := range lines {
 		lines[i] = m.cut(lines[i])
@@ -103,12 +97,11 @@ func (m *model) summary() string {
 		}
 		waiting += r.Waiting
 	}
-	text := fmt.Sprintf("%d held, %d waiting, ", held, waiting)
 	problem := fmt.Sprintf("%d with problems", problems)
 	if problems > 0 {
 		problem = m.paint(console.Bad, problem)
 	}
-	text += problem + "  " + m.server
+	text := fmt.Sprintf("%d held, %d waiting, %s  %s", held, waiting, problem, m.server)
 	if m.prefix != "" {
 		text += "  " + view.Text(m.prefix) + "..."
 	}
