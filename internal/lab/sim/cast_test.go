@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 var (
@@ -34,7 +33,7 @@ type outcome struct {
 	happened []string
 	history  string
 	tally    *sim.Tally
-	log      *digest.Log
+	log      *sim.Log
 }
 
 // cast is a sort of story. Of 100 seeds so many are its.

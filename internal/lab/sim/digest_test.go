@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
+	"github.com/holdfast-go/holdfast/internal/lab/sim"
 )
 
 var (
@@ -39,7 +39,7 @@ func TestDigest(t *testing.T) {
 			if name := castOf(n).name; !seen[name] {
 				seen[name] = true
 				for _, unknown := range digestOf(t, n).Unknown() {
-					t.Errorf("seed %d: digest/names.txt has no row for the %s", n, unknown)
+					t.Errorf("seed %d: testdata/names.txt has no row for the %s", n, unknown)
 				}
 			}
 		}
@@ -65,7 +65,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-func digestOf(t *testing.T, n uint64) *digest.Log {
+func digestOf(t *testing.T, n uint64) *sim.Log {
 	t.Helper()
 	runtime.GC()
 	return perform(t, castOf(n), n, nil).log

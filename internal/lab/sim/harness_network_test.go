@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 // Step is one thing that is about to travel.
@@ -28,9 +27,9 @@ func (s Step) where() string {
 	if part := strings.SplitN(id, ".", 3); len(part) == 3 {
 		id = part[1]
 	}
-	kind := digest.Script(s.Kind)
+	kind := CanonicalScript(s.Kind)
 	if s.Push {
-		kind = digest.Push(s.Kind)
+		kind = CanonicalPush(s.Kind)
 	}
 	return fmt.Sprintf("p%d.%s.%s", s.Process, kind, id[:min(8, len(id))])
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/embedded"
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 // Prefix of all names in a World.
@@ -24,7 +23,7 @@ const Prefix = "sim:"
 type World struct {
 	Watch Watch
 	Tally *Tally                 // of this World alone
-	Log   digest.Log             // what happened, for comparison with other versions
+	Log   Log                    // what happened, for comparison with other versions
 	Bug   func(call driver.Call) // called when a call ran twice, to prove that stories can fail; nil: nothing
 
 	began  time.Time

@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 // Every story of a quorum keeps S1 and S2, but for a ttl behind a jump, and ends with a name that everybody
@@ -71,7 +70,7 @@ func (r *republic) rough(seed, level uint64) func(way) passage {
 				nonce = part[1][:min(8, len(part[1]))]
 			}
 		}
-		where := fmt.Sprintf("p%d.%s.%d.%s", w.party, digest.Script(w.kind), w.node, nonce)
+		where := fmt.Sprintf("p%d.%s.%d.%s", w.party, sim.CanonicalScript(w.kind), w.node, nonce)
 		n := seen[where]
 		seen[where]++
 		h := fnv.New64a()

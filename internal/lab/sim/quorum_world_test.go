@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-go/holdfast/embedded"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/lab/sim"
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 	"github.com/holdfast-go/holdfast/quorum"
 )
 
@@ -47,7 +46,7 @@ type republic struct {
 	scripts map[string]*driver.Script
 	plan    *sim.Plan
 	tally   *sim.Tally
-	tape    digest.Log
+	tape    sim.Log
 }
 
 // citizen is one node.

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,20 +14,17 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/holdfast-go/holdfast/internal/lab/sim/digest"
 )
 
 // digests is one run of -digest: it writes a hash of each story, or compares the
-// hashes with those of another version. See package digest.
+// hashes with those of another version.
 type digests struct {
-	on                  bool
-	trace               int64
-	plays               int
-	out, against        string
-	workers             int
-	first, seeds, batch uint64
-	binary              string
+	batches
+	on           bool
+	trace        int64
+	plays        int
+	out, against string
+	binary       string
 }
 
 func (d *digests) flags() {
@@ -41,7 +37,8 @@ func (d *digests) flags() {
 
 // all runs what the flags say. r has those that both modes know.
 func (d *digests) all(ctx context.Context, r *run) error {
-	d.first, d.seeds, d.batch, d.workers = r.first, r.seeds, 50, r.workers
+	d.batches = r.batches
+	d.batch = 50
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if !given["seeds"] {
@@ -82,48 +79,28 @@ func (d *digests) all(ctx context.Context, r *run) error {
 
 // play returns the hashes of each seed.
 func (d *digests) play(ctx context.Context, dir string) (map[uint64][]string, error) {
-	var mu sync.Mutex
+	var mu sync.Mutex // guards the rest
 	var failed error
-	next, sums, told := d.first, map[uint64][]string{}, time.Now()
-	take := func() (first, n uint64) {
+	sums, told := map[uint64][]string{}, time.Now()
+	d.each(ctx, func(worker int, first, n uint64) bool {
+		file := filepath.Join(dir, fmt.Sprint("sums", worker))
+		_ = os.Remove(file)
+		err := d.test(ctx, "-sim.digest", file, "-sim.plays", fmt.Sprint(d.plays), "-sim.first", fmt.Sprint(first), "-sim.seeds", fmt.Sprint(n))
+		var some map[uint64][]string
+		if err == nil {
+			some, err = read(file)
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		if failed != nil || ctx.Err() != nil {
-			return 0, 0
+		maps.Copy(sums, some)
+		failed = cmp.Or(failed, err)
+		if time.Since(told) > 10*time.Second {
+			told = time.Now()
+			fmt.Fprintf(os.Stderr, "%d of %d stories\n", len(sums), d.seeds)
 		}
-		first, n = next, min(d.batch, d.first+d.seeds-next)
-		next += n
-		return first, n
-	}
-	var workers sync.WaitGroup
-	for i := range d.workers {
-		workers.Go(func() {
-			file := filepath.Join(dir, fmt.Sprint("sums", i))
-			for first, n := take(); n > 0; first, n = take() {
-				_ = os.Remove(file)
-				err := d.test(ctx, "-sim.digest", file, "-sim.plays", fmt.Sprint(d.plays), "-sim.first", fmt.Sprint(first), "-sim.seeds", fmt.Sprint(n))
-				var some map[uint64][]string
-				if err == nil {
-					some, err = read(file)
-				}
-				mu.Lock()
-				maps.Copy(sums, some)
-				if err != nil {
-					failed = err
-				}
-				if time.Since(told) > 10*time.Second {
-					told = time.Now()
-					fmt.Fprintf(os.Stderr, "%d of %d stories\n", len(sums), d.seeds)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	workers.Wait()
-	if failed == nil {
-		failed = ctx.Err()
-	}
-	return sums, failed
+		return err == nil
+	})
+	return sums, cmp.Or(failed, ctx.Err())
 }
 
 // test runs TestDigest. Goroutines that run for long are not interrupted, so that
@@ -149,48 +126,49 @@ func (d *digests) sequence(ctx context.Context, dir string) error {
 		return err
 	}
 	if d.against == "" {
-		to, done, err := d.to()
-		if err != nil {
-			return err
-		}
-		defer done()
-		_, err = to.Write(text)
-		return err
+		return save(d.out, text)
 	}
 	other, err := os.ReadFile(d.against)
 	if err != nil {
 		return err
 	}
-	if part := digest.Part(strings.Split(string(text), "\n"), strings.Split(string(other), "\n")); part != "" {
+	if part := parting(strings.Split(string(text), "\n"), strings.Split(string(other), "\n")); part != "" {
 		fmt.Print(part)
 		return fmt.Errorf("story %d is another", d.trace)
 	}
 	return nil
 }
 
-func (d *digests) to() (io.Writer, func(), error) {
-	if d.out == "-" {
-		return os.Stdout, func() {}, nil
+// parting says where two sequences part, with some lines before, or "" if they are
+// the same.
+func parting(one, other []string) string {
+	i := 0
+	for i < len(one) && i < len(other) && one[i] == other[i] {
+		i++
 	}
-	file, err := os.Create(d.out)
-	if err != nil {
-		return nil, nil, err
+	if i == len(one) && i == len(other) {
+		return ""
 	}
-	return file, func() { file.Close() }, nil
+	var b strings.Builder
+	for _, same := range one[max(0, i-5):i] {
+		fmt.Fprintln(&b, "  ", same)
+	}
+	next := func(mark string, lines []string) {
+		for _, text := range lines[min(i, len(lines)):min(i+3, len(lines))] {
+			fmt.Fprintln(&b, mark, text)
+		}
+	}
+	next("- ", other)
+	next("+ ", one)
+	return b.String()
 }
 
 func (d *digests) write(sums map[uint64][]string) error {
-	to, done, err := d.to()
-	if err != nil {
-		return err
-	}
-	defer done()
+	var b strings.Builder
 	for _, n := range slices.Sorted(maps.Keys(sums)) {
-		if _, err := fmt.Fprintln(to, n, strings.Join(sums[n], " ")); err != nil {
-			return err
-		}
+		fmt.Fprintln(&b, n, strings.Join(sums[n], " "))
 	}
-	return nil
+	return save(d.out, []byte(b.String()))
 }
 
 // compare prints the seeds whose stories have no hash in common with the other
@@ -227,17 +205,15 @@ func (d *digests) compare(sums map[uint64][]string) error {
 
 // read reads what -digest wrote.
 func read(file string) (map[uint64][]string, error) {
-	from, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	defer from.Close()
 	sums := map[uint64][]string{}
-	lines := bufio.NewScanner(from)
-	for lines.Scan() {
-		field := strings.Fields(lines.Text())
+	for line := range strings.Lines(string(text)) {
+		field := strings.Fields(line)
 		if len(field) < 2 {
-			return nil, fmt.Errorf("%s: %q is not a seed and its hashes", file, lines.Text())
+			return nil, fmt.Errorf("%s: %q is not a seed and its hashes", file, line)
 		}
 		n, err := strconv.ParseUint(field[0], 10, 64)
 		if err != nil {
@@ -245,5 +221,5 @@ func read(file string) (map[uint64][]string, error) {
 		}
 		sums[n] = field[1:]
 	}
-	return sums, lines.Err()
+	return sums, nil
 }

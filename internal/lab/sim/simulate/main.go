@@ -6,7 +6,17 @@
 //	go run ./internal/lab/sim/simulate -digest -trace SEED [-o FILE] [-against FILE]
 //
 // With -digest it writes what the stories did, as hashes, or compares them with
-// those of another version: see package digest.
+// those of another version. Two versions of the client that have the same digests
+// for many seeds did the same in all those stories, so a refactoring can be shown to
+// change nothing. A seed repeats its story to the letter, see steady.go.
+//
+// -digest -trace SEED writes the lines of one story, and with -against says where
+// two versions part. A line is one of these, with the simulated time in front:
+//
+//	sent PROCESS SCRIPT ARGS          a call leaves its process
+//	ran PROCESS SCRIPT KEYS ARGS = REPLY   the server has run a call
+//	push PROCESS MESSAGE              the server has published a message
+//	end PROCESS OPERATION: OUTCOME    what a caller was told
 //
 // It ends with 1 when a story failed, printed as short as it can be made and
 // with the command that plays it again.
@@ -17,7 +27,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -53,16 +62,51 @@ func main() {
 	}
 }
 
+// batches are stories that several processes play side by side.
+type batches struct {
+	seeds, first, batch uint64
+	workers             int
+}
+
+// each has every worker play batches, of n stories from first on, until all are played or
+// one says that it is enough.
+func (b *batches) each(ctx context.Context, play func(worker int, first, n uint64) bool) {
+	var mu sync.Mutex
+	next, enough := b.first, false
+	take := func() (first, n uint64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if enough || ctx.Err() != nil {
+			return 0, 0
+		}
+		first, n = next, min(b.batch, b.first+b.seeds-next)
+		next += n
+		return first, n
+	}
+	var workers sync.WaitGroup
+	for i := range b.workers {
+		workers.Go(func() {
+			for first, n := take(); n > 0; first, n = take() {
+				if !play(i, first, n) {
+					mu.Lock()
+					enough = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
 // run is one run of all stories.
 type run struct {
-	seeds, first, batch uint64
-	failures, workers   int
+	batches
+	failures int
 
 	dir   string
 	began time.Time
 
 	mu     sync.Mutex // guards the rest
-	next   uint64     // of the seeds, the first that nobody plays
 	played uint64
 	failed int
 	total  sim.Tally
@@ -80,16 +124,12 @@ func (r *run) all(ctx context.Context, out string) error {
 	if err := build(ctx, r.binary()); err != nil {
 		return err
 	}
-	r.began, r.next = time.Now(), r.first
+	r.began = time.Now()
 	progress, end := context.WithCancel(ctx)
 	go r.progress(progress)
-	var workers sync.WaitGroup
-	for i := range r.workers {
-		workers.Go(func() { r.work(ctx, i) })
-	}
-	workers.Wait()
+	r.each(ctx, func(worker int, first, n uint64) bool { return r.play(ctx, worker, first, n) })
 	end()
-	r.status(true)
+	r.status()
 	if err := r.write(out); err != nil {
 		return err
 	}
@@ -114,44 +154,22 @@ func build(ctx context.Context, binary string, flags ...string) error {
 
 func (r *run) binary() string { return filepath.Join(r.dir, "sim.test") }
 
-// take is the next batch; n is 0 when there is nothing more to do.
-func (r *run) take() (first, n uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed >= r.failures {
-		return 0, 0
-	}
-	first = r.next
-	n = min(r.batch, r.first+r.seeds-first)
-	r.next += n
-	return first, n
-}
-
-// work plays batches, each in a process of its own: one thread plays a story.
-func (r *run) work(ctx context.Context, worker int) {
+// play plays a batch in a process of its own: one thread plays a story. It reports
+// whether others may begin.
+func (r *run) play(ctx context.Context, worker int, first, n uint64) bool {
 	summary, mark := filepath.Join(r.dir, fmt.Sprint("json", worker)), filepath.Join(r.dir, fmt.Sprint("mark", worker))
-	for ctx.Err() == nil {
-		first, n := r.take()
-		if n == 0 {
-			return
-		}
-		for _, file := range []string{summary, mark} {
-			_ = os.Remove(file)
-		}
-		cmd := exec.CommandContext(ctx, r.binary(), "-test.run", "^TestStories$", "-test.timeout", "30m", "-sim.all", "-sim.first", fmt.Sprint(first),
-			"-sim.seeds", fmt.Sprint(n), "-sim.failures", fmt.Sprint(r.failures), "-sim.json", summary, "-sim.mark", mark)
-		var said strings.Builder
-		cmd.Stdout, cmd.Stderr = &said, &said
-		err := cmd.Run()
-		if ctx.Err() != nil {
-			return
-		}
-		r.came(summary, mark, n, err, said.String())
+	for _, file := range []string{summary, mark} {
+		_ = os.Remove(file)
 	}
+	cmd := exec.CommandContext(ctx, r.binary(), "-test.run", "^TestStories$", "-test.timeout", "30m", "-sim.all", "-sim.first", fmt.Sprint(first),
+		"-sim.seeds", fmt.Sprint(n), "-sim.failures", fmt.Sprint(r.failures), "-sim.json", summary, "-sim.mark", mark)
+	said, err := cmd.CombinedOutput()
+	return ctx.Err() == nil && r.came(summary, mark, n, err, string(said))
 }
 
-// came adds what a batch counted, and tells what failed.
-func (r *run) came(summary, mark string, n uint64, failed error, said string) {
+// came adds what a batch counted, and tells what failed. It reports whether others may
+// begin.
+func (r *run) came(summary, mark string, n uint64, failed error, said string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var counted sim.Tally
@@ -164,7 +182,7 @@ func (r *run) came(summary, mark string, n uint64, failed error, said string) {
 		r.total.Add(&counted)
 	}
 	if failed == nil && err == nil && uint64(counted.Stories) == n {
-		return
+		return true
 	}
 	r.failed += max(1, strings.Count(said, "to see it again"))
 	fmt.Print("\n", said, "\n")
@@ -173,32 +191,23 @@ func (r *run) came(summary, mark string, n uint64, failed error, said string) {
 		fmt.Printf("the process ended (%v) in story %s: go test ./internal/lab/sim -run '^TestStories$' -count 1 -v -args -sim.seed %s\n", failed, seed, seed)
 		r.total.Broke(fmt.Sprintf("seed %s", seed), []string{fmt.Sprint("the process ended: ", failed)})
 	}
+	return r.failed < r.failures
 }
 
-// progress says how far it is: on a terminal each second, on the same line; else
-// each ten seconds on a line of its own.
+// progress says each ten seconds how far it is.
 func (r *run) progress(ctx context.Context) {
-	pause := 10 * time.Second
-	if terminal() {
-		pause = time.Second
-	}
-	for tick := time.NewTicker(pause); ; {
+	for tick := time.NewTicker(10 * time.Second); ; {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
 			return
 		case <-tick.C:
-			r.status(false)
+			r.status()
 		}
 	}
 }
 
-func terminal() bool {
-	info, err := os.Stderr.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-func (r *run) status(last bool) {
+func (r *run) status() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rate := float64(r.played) / time.Since(r.began).Seconds()
@@ -206,36 +215,30 @@ func (r *run) status(last bool) {
 	if rate > 0 {
 		left = time.Duration(float64(r.seeds-r.played) / rate * float64(time.Second)).Round(time.Second).String()
 	}
-	text := fmt.Sprintf("%d of %d stories, %.1f/s, %s left, %d failed", r.played, r.seeds, rate, left, r.failed)
-	switch {
-	case !terminal():
-		fmt.Fprintln(os.Stderr, text)
-	case last:
-		fmt.Fprintf(os.Stderr, "\r%s   \n", text)
-	default:
-		fmt.Fprintf(os.Stderr, "\r%s   ", text)
-	}
+	fmt.Fprintf(os.Stderr, "%d of %d stories, %.1f/s, %s left, %d failed\n", r.played, r.seeds, rate, left, r.failed)
 }
 
 func (r *run) write(out string) error {
 	if out == "" {
 		return nil
 	}
-	var to io.Writer = os.Stdout
-	if out != "-" {
-		file, err := os.Create(out)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		to = file
-	}
-	encode := json.NewEncoder(to)
-	encode.SetIndent("", "  ")
-	return encode.Encode(struct {
+	text, err := json.MarshalIndent(struct {
 		First   uint64  `json:"first"`
 		Seeds   uint64  `json:"seeds"`
 		Seconds float64 `json:"seconds"`
 		*sim.Tally
-	}{r.first, r.seeds, time.Since(r.began).Seconds(), &r.total})
+	}{r.first, r.seeds, time.Since(r.began).Seconds(), &r.total}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return save(out, append(text, '\n'))
+}
+
+// save writes to a file; -: to stdout.
+func save(file string, text []byte) error {
+	if file == "-" {
+		_, err := os.Stdout.Write(text)
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
 }

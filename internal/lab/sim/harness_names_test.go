@@ -1,20 +1,20 @@
-package digest
+package sim
 
 import (
 	_ "embed"
 	"strings"
 )
 
-// names has a line for each name that a rename may change: its sort, its name
+// canonicalNames has a line for each name that a rename may change: its sort, its name
 // now, and the canonical one, which is the name that it had when this file
 // began.
 //
-//go:embed names.txt
-var names string
+//go:embed testdata/names.txt
+var canonicalNames string
 
-var scripts, pushes, texts = read(names)
+var canonicalScripts, canonicalPushes, canonicalTexts = readNames(canonicalNames)
 
-func read(table string) (scripts, pushes map[string]string, texts *strings.Replacer) {
+func readNames(table string) (scripts, pushes map[string]string, texts *strings.Replacer) {
 	scripts, pushes = map[string]string{}, map[string]string{}
 	var pairs []string
 	for row := range strings.Lines(table) {
@@ -23,7 +23,7 @@ func read(table string) (scripts, pushes map[string]string, texts *strings.Repla
 			continue
 		}
 		if len(field) != 3 {
-			panic("digest: names.txt: not three words: " + row)
+			panic("testdata/names.txt: not three words: " + row)
 		}
 		switch field[0] {
 		case "script":
@@ -33,18 +33,18 @@ func read(table string) (scripts, pushes map[string]string, texts *strings.Repla
 		case "text":
 			pairs = append(pairs, field[1], field[2])
 		default:
-			panic("digest: names.txt: neither script, push nor text: " + row)
+			panic("testdata/names.txt: neither script, push nor text: " + row)
 		}
 	}
 	return scripts, pushes, strings.NewReplacer(pairs...)
 }
 
-// Script is the canonical name of a script, by which also the network decides
+// CanonicalScript is the canonical name of a script, by which also the network decides
 // what becomes of a call.
-func Script(name string) string { return canonical(scripts, name) }
+func CanonicalScript(name string) string { return canonical(canonicalScripts, name) }
 
-// Push is the canonical name of a push.
-func Push(kind string) string { return canonical(pushes, kind) }
+// CanonicalPush is the canonical name of a push.
+func CanonicalPush(kind string) string { return canonical(canonicalPushes, kind) }
 
 func canonical(names map[string]string, name string) string {
 	if first, ok := names[name]; ok {
@@ -59,7 +59,7 @@ func (l *Log) Unknown() (unknown []string) {
 	for _, sort := range []struct {
 		prefix string
 		names  map[string]string
-	}{{"script ", scripts}, {"push ", pushes}} {
+	}{{"script ", canonicalScripts}, {"push ", canonicalPushes}} {
 		for _, first := range sort.names {
 			known[sort.prefix+first] = true
 		}
