@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/faults"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/place"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/witness"
 )
 
 // run is one history under way.
@@ -210,7 +209,7 @@ func (r *run) watch() (stop func(), err error) {
 	if !r.witnessed() {
 		return func() { _ = notes.Close() }, nil
 	}
-	unwatch, err := witness.Watch(r.place.Servers[0].Addr(), r.prefix(), notes)
+	unwatch, err := watchServer(r.place.Servers[0].Addr(), r.prefix(), notes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,6 @@
-package witness_test
+//go:build linux
+
+package verify
 
 import (
 	"bufio"
@@ -9,7 +11,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
-	"github.com/holdfast-go/holdfast/internal/lab/verify/witness"
 )
 
 // What a server did after the last line that came is not known, however late that
@@ -42,7 +43,7 @@ func TestGapBeginsWithTheLastLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, err := witness.Watch(listener.Addr().String(), "v1:", notes)
+	stop, err := watchServer(listener.Addr().String(), "v1:", notes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,9 @@ func TestGapBeginsWithTheLastLine(t *testing.T) {
 
 // What a server has not told when its watch ends was not seen: it is a gap, too.
 func TestGapAtTheEnd(t *testing.T) {
-	witness.Impatient(t, 50*time.Millisecond)
+	usual := witnessPatience
+	witnessPatience = 50 * time.Millisecond
+	defer func() { witnessPatience = usual }()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +107,7 @@ func TestGapAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, err := witness.Watch(listener.Addr().String(), "v1:", notes)
+	stop, err := watchServer(listener.Addr().String(), "v1:", notes)
 	if err != nil {
 		t.Fatal(err)
 	}

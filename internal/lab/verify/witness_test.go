@@ -1,6 +1,6 @@
-// Package witness watches a server by MONITOR: what its scripts did to the keys
-// that say who holds a name. It is the other side of what clients believe.
-package witness
+//go:build linux
+
+package verify
 
 import (
 	"bufio"
@@ -15,14 +15,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 
-// Watch begins to note what scripts do to L of the names with a prefix, as events
-// of the kind Witness: Name, Process (the owner in the id), Detail (set, prolong,
-// end) and Version, the life in ns. T is the server's clock, as that of the
-// history. Where the connection breaks it comes again, and notes a Gap. It
-// returns when the server has confirmed. stop ends it when all is noted that was
-// done before.
-func Watch(addr, prefix string, notes *history.Writer) (stop func(), err error) {
-	w := &watch{addr: addr, prefix: prefix, notes: notes, done: make(chan struct{}), mark: rand.Text(), marked: make(chan struct{}, 1)}
+// watchServer watches a server by MONITOR: what its scripts did to the keys that say who
+// holds a name. It is the other side of what clients believe.
+//
+// It notes what scripts do to L of the names with a prefix, as events of the kind Witness:
+// Name, Process (the owner in the id), Detail (set, prolong, end) and Version, the life in
+// ns. T is the server's clock, as that of the history. Where the connection breaks it
+// comes again, and notes a Gap. It returns when the server has confirmed. stop ends it when
+// all is noted that was done before.
+func watchServer(addr, prefix string, notes *history.Writer) (stop func(), err error) {
+	w := &witness{addr: addr, prefix: prefix, notes: notes, done: make(chan struct{}), mark: rand.Text(), marked: make(chan struct{}, 1)}
 	began := history.Now()
 	conn, lines, err := w.open()
 	if err != nil {
@@ -38,12 +40,12 @@ func Watch(addr, prefix string, notes *history.Writer) (stop func(), err error) 
 	}, nil
 }
 
-// patience is how long is waited for what a slow server has still to tell.
-var patience = 20 * time.Second
+// witnessPatience is how long is waited for what a slow server has still to tell.
+var witnessPatience = 20 * time.Second
 
 // catchUp waits until all was noted that the server has done so far, and reports
 // whether it was.
-func (w *watch) catchUp() bool {
+func (w *witness) catchUp() bool {
 	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
 	if err != nil {
 		return false
@@ -55,12 +57,12 @@ func (w *watch) catchUp() bool {
 	select {
 	case <-w.marked:
 		return true
-	case <-time.After(patience):
+	case <-time.After(witnessPatience):
 		return false
 	}
 }
 
-type watch struct {
+type witness struct {
 	addr, prefix string
 	notes        *history.Writer
 	done         chan struct{}
@@ -73,7 +75,7 @@ type watch struct {
 	closed bool
 }
 
-func (w *watch) open() (net.Conn, *bufio.Reader, error) {
+func (w *witness) open() (net.Conn, *bufio.Reader, error) {
 	conn, err := net.DialTimeout("tcp", w.addr, time.Second)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +104,7 @@ func (w *watch) open() (net.Conn, *bufio.Reader, error) {
 	return conn, lines, nil
 }
 
-func (w *watch) drop() {
+func (w *witness) drop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
@@ -111,7 +113,7 @@ func (w *watch) drop() {
 
 // run notes what comes. A gap begins with the last that the server told, not when
 // that was read: the server may have closed long before.
-func (w *watch) run(conn net.Conn, lines *bufio.Reader, last int64) {
+func (w *witness) run(conn net.Conn, lines *bufio.Reader, last int64) {
 	for {
 		for {
 			line, err := lines.ReadString('\n')
@@ -145,7 +147,7 @@ func (w *watch) run(conn net.Conn, lines *bufio.Reader, last int64) {
 //	+1795276800.123456 [0 lua] "SET" "v1:a" "…|m0.1" "PX" "200"
 //
 // and returns when the server did that.
-func (w *watch) take(line string) (t int64, ok bool) {
+func (w *witness) take(line string) (t int64, ok bool) {
 	head, rest, _ := strings.Cut(strings.TrimPrefix(line, "+"), "] ")
 	at, from, _ := strings.Cut(head, " ")
 	if strings.Contains(rest, w.mark) {
@@ -171,7 +173,7 @@ func (w *watch) take(line string) (t int64, ok bool) {
 }
 
 // events are what a command did to L of names: DEL may be of several.
-func (w *watch) events(command string) (all []history.Event) {
+func (w *witness) events(command string) (all []history.Event) {
 	args := words(command)
 	if len(args) < 2 {
 		return nil
