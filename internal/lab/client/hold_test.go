@@ -133,7 +133,7 @@ func tickOn(t *testing.T, first, second *holdfast.Client, name string) {
 // as ended; none begins.
 func TestFullMemoryRests(t *testing.T) {
 	t.Parallel()
-	server, client := labtest.FullServer(t)
+	server, client := fullServer(t)
 	a, b := client(holdfast.Options{Owner: "a"}), client(holdfast.Options{Owner: "b"})
 	mutex := a.Mutex("n")
 	mutex.MinHold = time.Hour
@@ -144,7 +144,7 @@ func TestFullMemoryRests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { _, _ = b.Mutex("n").Lock(ctx) }()
-	labtest.QueueLength(t, server, "n", "1")
+	queueLength(t, server, "n", "1")
 	own := make(chan struct{})
 	go func() {
 		defer close(own)
@@ -162,7 +162,7 @@ func TestFullMemoryRests(t *testing.T) {
 	if got := server.MustDo(t, "GET", labtest.KeyL("n")); got != "rest|a" {
 		t.Errorf("L is %q, want that it rests", got)
 	}
-	labtest.QueueLength(t, server, "n", "2")
+	queueLength(t, server, "n", "2")
 	cancel()
 	<-own
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/labtest"
+	"github.com/holdfast-go/holdfast/internal/lab/redistest"
+	"github.com/holdfast-go/holdfast/rueidisstore"
 
 	"github.com/holdfast-go/holdfast"
 )
@@ -18,7 +20,7 @@ import (
 // from giving up: each of these scripts begins with a write that is never
 // refused, and what follows it isn't either.
 func TestFullMemoryHandsOver(t *testing.T) {
-	server, client := labtest.FullServer(t)
+	server, client := fullServer(t)
 	recalled := make(chan struct{}, 1)
 	first := client(holdfast.Options{OnEvent: func(e holdfast.Event) {
 		if _, ok := e.(holdfast.Recalled); ok {
@@ -39,7 +41,7 @@ func TestFullMemoryHandsOver(t *testing.T) {
 		got <- next
 	}
 	go waits(second)
-	labtest.QueueLength(t, server, "n", "1")
+	queueLength(t, server, "n", "1")
 	// The first to come here is of the line that the recall fixes; for the
 	// second one the unlock queues a fresh id.
 	inLine := func(n int) {
@@ -91,7 +93,7 @@ func TestFullMemoryHandsOver(t *testing.T) {
 // Full memory keeps nobody from standing in line, from giving up, and from
 // keeping what he has.
 func TestFullMemoryWaitsAndRenews(t *testing.T) {
-	server, client := labtest.FullServer(t)
+	server, client := fullServer(t)
 	holder, waiter := client(holdfast.Options{TTL: 3 * time.Second}), client(holdfast.Options{})
 	lease, err := holder.Mutex("n").Lock(t.Context())
 	if err != nil {
@@ -104,7 +106,7 @@ func TestFullMemoryWaitsAndRenews(t *testing.T) {
 		_, err := waiter.Mutex("n").Lock(ctx)
 		gone <- err
 	}()
-	labtest.QueueLength(t, server, "n", "1")
+	queueLength(t, server, "n", "1")
 	time.Sleep(7 * time.Second) // two ttls, and more
 	if err := lease.Err(); err != nil {
 		t.Errorf("the lease with full memory: %v", err)
@@ -113,7 +115,7 @@ func TestFullMemoryWaitsAndRenews(t *testing.T) {
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("Lock = %v", err)
 	}
-	labtest.QueueLength(t, server, "n", "0")
+	queueLength(t, server, "n", "0")
 	if err := lease.Release(); err != nil {
 		t.Errorf("Release: %v", err)
 	}
@@ -122,7 +124,7 @@ func TestFullMemoryWaitsAndRenews(t *testing.T) {
 // Many who want new names do not keep from full memory those who release theirs, though
 // their requests travel together.
 func TestFullMemoryCrowd(t *testing.T) {
-	server, client := labtest.FullServer(t)
+	server, client := fullServer(t)
 	c := client(holdfast.Options{TTL: 10 * time.Second})
 	var leases []*holdfast.Lease
 	for i := range 100 {
@@ -158,4 +160,26 @@ func TestFullMemoryCrowd(t *testing.T) {
 		})
 	}
 	releasing.Wait()
+}
+
+// fullServer is a server whose memory will be full, and a client maker.
+func fullServer(t *testing.T) (server *redistest.Server, client func(holdfast.Options) *holdfast.Client) {
+	t.Helper()
+	server = redistest.Start(t, redistest.Options{})
+	return server, func(options holdfast.Options) *holdfast.Client {
+		store, err := rueidisstore.Open(server.URL(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		c := holdfast.New(store, &options)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+}
+
+// queueLength waits until n processes stand in line.
+func queueLength(t *testing.T, server *redistest.Server, name, n string) {
+	t.Helper()
+	labtest.Eventually(t, n+" processes wait for "+name, func() bool { return server.MustDo(t, "ZCARD", labtest.KeyQ(name)) == n })
 }

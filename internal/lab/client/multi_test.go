@@ -97,7 +97,7 @@ func TestMultiContenders(t *testing.T) {
 // Full memory refuses all names or none, the first time and when the request is
 // repeated, and leaves nothing.
 func TestMultiFullMemory(t *testing.T) {
-	server, client := labtest.FullServer(t)
+	server, client := fullServer(t)
 	c := client(holdfast.Options{TTL: 3 * time.Second})
 	multi := c.Multi("m1", "m2", "m3")
 	server.MustDo(t, "CONFIG", "SET", "maxmemory", "1", "maxmemory-policy", "noeviction")

@@ -18,7 +18,7 @@ import (
 
 // Full memory refuses no order, and no adoption.
 func TestFullMemoryOrders(t *testing.T) {
-	server, client := labtest.FullServer(t)
+	server, client := fullServer(t)
 	holder, operator := client(holdfast.Options{TTL: 6 * time.Second}), client(holdfast.Options{})
 	leases := map[string]*holdfast.Lease{}
 	for _, name := range []string{"revoke", "steal", "take", "adopt"} {
@@ -32,7 +32,7 @@ func TestFullMemoryOrders(t *testing.T) {
 		}
 		got <- next
 	}()
-	labtest.QueueLength(t, server, "steal", "1")
+	queueLength(t, server, "steal", "1")
 	server.MustDo(t, "CONFIG", "SET", "maxmemory", "1")
 	if _, err := admin.Of(operator).Revoke(t.Context(), "revoke", labtest.HashOf(t, operator, "revoke"), "full"); err != nil {
 		t.Errorf("Revoke with full memory: %v", err)

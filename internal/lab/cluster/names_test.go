@@ -38,7 +38,7 @@ func TestClusterNames(t *testing.T) {
 		crowd := wantNames(t, d, nodes, *contendedNames)
 		crowd.cost(t)
 		crowd.serve(t)
-		labtest.Eventually(t, "the connections of the subscriptions end", func() bool { return slices.Max(labtest.Listeners(t, nodes)) == 0 })
+		labtest.Eventually(t, "the connections of the subscriptions end", func() bool { return slices.Max(listeners(t, nodes)) == 0 })
 	})
 }
 
@@ -154,7 +154,7 @@ func queues(t *testing.T, nodes labtest.Cluster, prefix string) (n int) {
 func (c *wanted) cost(t *testing.T) {
 	t.Helper()
 	names := len(c.leases)
-	counts := labtest.Listeners(t, c.nodes)
+	counts := listeners(t, c.nodes)
 	t.Logf("%d names: subscription connections per node %v, %.1f KiB and %.3f goroutines for each name",
 		names, counts, float64(c.bytes)/float64(names)/1024, float64(c.others)/float64(names))
 	if got := slices.Max(counts); got > connectionsPerNode {

@@ -17,7 +17,7 @@ import (
 // A Cluster before Redis 7 has no sharded channels. Locks that are free work
 // there; the first that must wait ends with an error that says what is needed.
 func TestClusterWithoutShardedChannels(t *testing.T) {
-	nodes := labtest.Cluster(redistest.ClusterOf(t, 3, 0, `rename-command SSUBSCRIBE ""`, `rename-command SPUBLISH ""`))
+	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0, `rename-command SSUBSCRIBE ""`, `rename-command SPUBLISH ""`))
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
 		client := func(owner string) *holdfast.Client {
 			c := holdfast.New(d.Open(t, nodes.URL(), labtest.Way{}), &holdfast.Options{Owner: owner, TTL: 3 * time.Second})

@@ -63,13 +63,13 @@ func TestDriverSlotMovesAlone(t *testing.T) {
 	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
 		store := d.Open(t, nodes.URL(), labtest.Way{})
-		names := nodes.Together(t, "alone-"+d.Name, 3)
+		names := together(t, nodes, "alone-"+d.Name, 3)
 		home := nodes[nodes.Of(t, names[0])]
 		subs := []heard{listenTo(t, store, names[0]), listenTo(t, store, names[1]), listenTo(t, store, names[2])}
 		for i, sub := range subs {
 			sub.publishes(t, store, names[i], names[i])
 		}
-		if got := labtest.Listeners(t, labtest.Cluster{home}); got[0] != 1 {
+		if got := listeners(t, labtest.Cluster{home}); got[0] != 1 {
 			t.Errorf("got %d connections, want 1", got[0])
 		}
 		nodes.MoveSlot(t, names[1], false, 0)
@@ -79,7 +79,7 @@ func TestDriverSlotMovesAlone(t *testing.T) {
 			subs[i].publishes(t, store, names[i], "again")
 		}
 		listenTo(t, store, names[1]).publishes(t, store, names[1], "moved")
-		if got := labtest.Listeners(t, nodes); slices.Max(got) != 1 {
+		if got := listeners(t, nodes); slices.Max(got) != 1 {
 			t.Errorf("got %v connections, want 1 to a node at most", got)
 		}
 	})
@@ -93,7 +93,7 @@ func TestDriverLetsGo(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
 				store := d.Open(t, nodes.URL(), w)
-				names := nodes.Together(t, "let-"+d.Name, 2)
+				names := together(t, nodes, "let-"+d.Name, 2)
 				home := labtest.Cluster{nodes[nodes.Of(t, names[0])]}
 				stays, goes := listenTo(t, store, names[0]), listenTo(t, store, names[1])
 				for range 10 {
@@ -109,7 +109,7 @@ func TestDriverLetsGo(t *testing.T) {
 				stays.lives(t)
 				goes.Close()
 				stays.Close()
-				labtest.Eventually(t, "the connection ends", func() bool { return labtest.Listeners(t, home)[0] == 0 })
+				labtest.Eventually(t, "the connection ends", func() bool { return listeners(t, home)[0] == 0 })
 			})
 		})
 	}
@@ -125,7 +125,7 @@ func TestDriverMayNotLetGo(t *testing.T) {
 			t.Errorf("Check says %q, and nothing of +sunsubscribe", said)
 		}
 		store := d.Open(t, url, labtest.Way{})
-		names := nodes.Together(t, "not-"+d.Name, 2)
+		names := together(t, nodes, "not-"+d.Name, 2)
 		stays, goes := listenTo(t, store, names[0]), listenTo(t, store, names[1])
 		goes.Close()
 		labtest.Ended(t, stays) // with the connection: Redis would count a listener
@@ -134,17 +134,17 @@ func TestDriverMayNotLetGo(t *testing.T) {
 		stays.lives(t)
 		stays.publishes(t, store, names[0], "on")
 		home := labtest.Cluster{nodes[nodes.Of(t, names[0])]}
-		labtest.Eventually(t, "one connection is left", func() bool { return labtest.Listeners(t, home)[0] == 1 })
+		labtest.Eventually(t, "one connection is left", func() bool { return listeners(t, home)[0] == 1 })
 	})
 }
 
 // A node that is frozen takes no subscription, and keeps nobody from other nodes. When it
 // goes on, those that it had go on, and there are three connections to it at most.
 func TestDriverFrozenNode(t *testing.T) {
-	nodes := labtest.Cluster(redistest.ClusterOf(t, 3, 0, "cluster-node-timeout 60000"))
+	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0, "cluster-node-timeout 60000"))
 	labtest.EachDriver(t, func(t *testing.T, d labtest.Library) {
 		store := d.Open(t, nodes.URL(), labtest.Way{})
-		names := nodes.Together(t, "frozen-"+d.Name, 8)
+		names := together(t, nodes, "frozen-"+d.Name, 8)
 		home := nodes[nodes.Of(t, names[0])]
 		other := ""
 		for i := 0; other == ""; i++ {
@@ -183,6 +183,27 @@ func TestDriverFrozenNode(t *testing.T) {
 			listenTo(t, store, name).publishes(t, store, name, "thawed")
 		}
 		first.publishes(t, store, names[0], "still")
-		labtest.Eventually(t, "few connections are left", func() bool { return labtest.Listeners(t, labtest.Cluster{home})[0] <= connectionsPerNode })
+		labtest.Eventually(t, "few connections are left", func() bool { return listeners(t, labtest.Cluster{home})[0] <= connectionsPerNode })
 	})
+}
+
+// listeners counts the connections to each node that are in subscribed state.
+func listeners(t *testing.T, nodes labtest.Cluster) (counts []int) {
+	t.Helper()
+	for _, node := range nodes {
+		counts = append(counts, strings.Count(node.MustDo(t, "CLIENT", "LIST", "TYPE", "pubsub"), "name="))
+	}
+	return counts
+}
+
+// together gives names that are on one node, in different slots.
+func together(t *testing.T, nodes labtest.Cluster, prefix string, n int) (names []string) {
+	t.Helper()
+	home := nodes.Of(t, prefix)
+	for i := 0; len(names) < n; i++ {
+		if name := fmt.Sprint(prefix, i); nodes.Of(t, name) == home {
+			names = append(names, name)
+		}
+	}
+	return names
 }

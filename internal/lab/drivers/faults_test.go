@@ -60,7 +60,7 @@ func TestDriverSubscribeObeysContext(t *testing.T) {
 				<-t.Context().Done() // it does not look at its own
 			}
 		}})
-		if _, err := store.Subscribe(labtest.Briefly(t), "c", func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := store.Subscribe(briefly(t), "c", func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the context's error", err)
 		}
 	})
@@ -111,7 +111,7 @@ func frozen(t *testing.T, server *redistest.Server, d labtest.Library, w labtest
 	}
 	for _, c := range calls {
 		began := time.Now()
-		if err := c.call(labtest.Briefly(t)); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := c.call(briefly(t)); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: got %v, want the context's error", c.name, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +175,7 @@ func TestDriverNoticesAFreeze(t *testing.T) {
 		}
 		if d.Pings {
 			labtest.Ended(t, sub)
-		} else if err := sub.Ping(labtest.Briefly(t)); !errors.Is(err, context.DeadlineExceeded) {
+		} else if err := sub.Ping(briefly(t)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ping: got %v, want the context's error", err)
 		}
 		if err := server.Thaw(); err != nil {
@@ -239,4 +239,12 @@ func TestDriverLeaksNothing(t *testing.T) {
 			return runtime.NumGoroutine() <= before && strings.Count(server.MustDo(t, "CLIENT", "LIST"), "name=holdfast") == 0
 		})
 	})
+}
+
+// briefly is a context that is over before anything else is.
+func briefly(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
 }

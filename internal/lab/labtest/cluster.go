@@ -2,7 +2,6 @@ package labtest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -44,13 +43,7 @@ func (c Cluster) Do(t testing.TB, args ...any) string {
 // InLine waits until exactly these owners stand in Q, in this order.
 func (c Cluster) InLine(t testing.TB, name string, want ...string) {
 	t.Helper()
-	Eventually(t, fmt.Sprint(want, " stand in line"), func() bool {
-		var got []string
-		for id := range strings.Lines(c.Do(t, "ZRANGE", KeyQ(name), 0, -1)) {
-			got = append(got, OwnerOf(strings.TrimSpace(id)))
-		}
-		return slices.Equal(got, want)
-	})
+	inLine(t, func() string { return c.Do(t, "ZRANGE", KeyQ(name), 0, -1) }, want)
 }
 
 // Idle waits until no name is held or waited for, and nobody listens.
@@ -94,33 +87,12 @@ func (c Cluster) Clients(t testing.TB, linger time.Duration, owners ...string) [
 	return clients
 }
 
-// Listeners counts the connections to each node that are in subscribed state.
-func Listeners(t *testing.T, nodes Cluster) (counts []int) {
-	t.Helper()
-	for _, node := range nodes {
-		counts = append(counts, strings.Count(node.MustDo(t, "CLIENT", "LIST", "TYPE", "pubsub"), "name="))
-	}
-	return counts
-}
-
 // HoldfastOn makes a Client with a driver, which ends with the test.
 func HoldfastOn(t testing.TB, d Library, url, owner string) *holdfast.Client {
 	t.Helper()
 	c := holdfast.New(d.Open(t, url, Way{}), &holdfast.Options{Owner: owner, TTL: Long})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
-}
-
-// Listeners counts the channels of a name that somebody hears, on the node that
-// has the name.
-func (c Cluster) Listeners(t testing.TB, name string) (n int) {
-	t.Helper()
-	for _, node := range c {
-		if _, err := node.Do("GET", KeyL(name)); err == nil {
-			n += strings.Count(node.MustDo(t, "PUBSUB", "SHARDCHANNELS"), KeyL(name)+"}")
-		}
-	}
-	return n
 }
 
 // Of is the index of the node that has the slot of a name. On a busy machine the nodes may
@@ -136,16 +108,4 @@ func (c Cluster) Of(t testing.TB, name string) int {
 		return i >= 0
 	})
 	return i
-}
-
-// Together gives names that are on one node, in different slots.
-func (c Cluster) Together(t testing.TB, prefix string, n int) (names []string) {
-	t.Helper()
-	home := c.Of(t, prefix)
-	for i := 0; len(names) < n; i++ {
-		if name := fmt.Sprint(prefix, i); c.Of(t, name) == home {
-			names = append(names, name)
-		}
-	}
-	return names
 }

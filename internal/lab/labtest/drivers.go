@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
@@ -120,14 +119,6 @@ func (d Library) Open(t testing.TB, url string, w Way) Closer {
 		}
 	})
 	return store
-}
-
-// Briefly is a context that is over before anything else is.
-func Briefly(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // OpenStore opens a store of rueidis that ends with the test.

@@ -42,11 +42,16 @@ func PTTL(t *testing.T, server *redistest.Server, name string) time.Duration {
 }
 
 // InLine waits until exactly these owners stand in Q, in this order.
-func InLine(t *testing.T, server *redistest.Server, name string, want ...string) {
+func InLine(t testing.TB, server *redistest.Server, name string, want ...string) {
+	t.Helper()
+	inLine(t, func() string { return server.MustDo(t, "ZRANGE", KeyQ(name), 0, -1) }, want)
+}
+
+func inLine(t testing.TB, queue func() string, want []string) {
 	t.Helper()
 	Eventually(t, strings.Join(want, ", ")+" stand in line", func() bool {
 		var got []string
-		for id := range strings.Lines(server.MustDo(t, "ZRANGE", KeyQ(name), 0, -1)) {
+		for id := range strings.Lines(queue()) {
 			got = append(got, OwnerOf(strings.TrimSpace(id)))
 		}
 		return slices.Equal(got, want)

@@ -3,6 +3,7 @@ package labtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,9 +21,6 @@ type Deployment struct {
 	Servers []*redistest.Server
 	Proxies []*redistest.Proxy
 }
-
-// KeyM is the marker of a node.
-const KeyM = "holdfast/marker"
 
 // Deploy starts n servers and makes a quorum of them that may vote at once.
 func Deploy(t testing.TB, n int) *Deployment {
@@ -44,21 +42,12 @@ func Deploy(t testing.TB, n int) *Deployment {
 // Members are the servers, past the proxies.
 func (d *Deployment) Members(only ...int) (members []quorum.Member) {
 	for i, s := range d.Servers {
-		if len(only) > 0 && !contains(only, i) {
+		if len(only) > 0 && !slices.Contains(only, i) {
 			continue
 		}
 		members = append(members, quorum.Member{Address: fmt.Sprintf("node%d", i+1), Store: OpenStore(d.t, s.URL(), nil)})
 	}
 	return members
-}
-
-func contains(list []int, n int) bool {
-	for _, m := range list {
-		if m == n {
-			return true
-		}
-	}
-	return false
 }
 
 // Client locks through the proxies.
@@ -72,7 +61,7 @@ func (d *Deployment) ClientOf(id string, options holdfast.QuorumOptions, only ..
 	d.t.Helper()
 	var stores []driver.Store
 	for i, p := range d.Proxies {
-		if len(only) > 0 && !contains(only, i) {
+		if len(only) > 0 && !slices.Contains(only, i) {
 			continue
 		}
 		stores = append(stores, OpenStore(d.t, "redis://"+p.Addr(), func(o *rueidis.ClientOption) { o.ForceSingleClient = true }))
@@ -80,22 +69,6 @@ func (d *Deployment) ClientOf(id string, options holdfast.QuorumOptions, only ..
 	client := holdfast.NewQuorum(id, &options, stores...)
 	d.t.Cleanup(func() { _ = client.Close() }) // some tests end with nodes that do not answer
 	return client
-}
-
-// RunOf is the run_id of a server.
-func RunOf(s *redistest.Server) (string, error) {
-	return s.Do("EVAL", "return redis.call('INFO','server'):match('run_id:(%x+)')", 0)
-}
-
-// On counts the nodes that have a key.
-func (d *Deployment) On(key string) (n int) {
-	d.t.Helper()
-	for _, s := range d.Servers {
-		if v, err := s.Do("EXISTS", key); err == nil && v == "1" {
-			n++
-		}
-	}
-	return n
 }
 
 // LockIn calls Lock, which must return within that time.

@@ -59,7 +59,7 @@ func TestQuorumOfOthers(t *testing.T) {
 	if !errors.Is(err, holdfast.ErrQuorum) || !strings.Contains(err.Error(), d.ID) {
 		t.Errorf("got %v, want no such quorum, and the one there is", err)
 	}
-	if got := d.On(labtest.KeyL("x")); got != 0 {
+	if got := nodesWith(d, labtest.KeyL("x")); got != 0 {
 		t.Errorf("%d nodes have L, want none", got)
 	}
 }
@@ -163,5 +163,5 @@ func TestQuorumAbandoned(t *testing.T) {
 		}
 	}
 	labtest.GiveBack(t, lease)
-	labtest.Eventually(t, "no node has L", func() bool { return d.On(labtest.KeyL("x")) == 0 })
+	labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.KeyL("x")) == 0 })
 }

@@ -178,7 +178,7 @@ func TestQuorumFaults(t *testing.T) {
 			}
 			c.more(10)
 			c.end()
-			labtest.Eventually(t, "no node has L", func() bool { return d.On(labtest.KeyL("x")) == 0 })
+			labtest.Eventually(t, "no node has L", func() bool { return nodesWith(d, labtest.KeyL("x")) == 0 })
 		})
 	}
 }

@@ -41,7 +41,7 @@ func startNode(t *testing.T, options redistest.Options) *quorumNode {
 }
 
 func (n *quorumNode) try(s *driver.Script, args ...string) ([]string, error) {
-	keys := []string{"L", "F", labtest.KeyM}
+	keys := []string{"L", "F", keyM}
 	switch s {
 	case script.QuorumLock:
 		keys = append(keys, "wanted")
@@ -210,12 +210,12 @@ func TestQuorumScriptGuard(t *testing.T) {
 	n := startNode(t, redistest.Options{})
 	token := n.expect("granted", n.lock(voterA, n.now()))[1]
 	for _, marker := range []string{"", "lab/2/3-0123456789", quorumOfTests + ">lab/2/3-0123456789", quorumOfTests + "0"} {
-		if n.server.MustDo(t, "DEL", labtest.KeyM); marker != "" {
-			run, err := labtest.RunOf(n.server)
+		if n.server.MustDo(t, "DEL", keyM); marker != "" {
+			run, err := runOf(n.server)
 			if err != nil {
 				t.Fatal(err)
 			}
-			n.server.MustDo(t, "SET", labtest.KeyM, run+":1:"+marker)
+			n.server.MustDo(t, "SET", keyM, run+":1:"+marker)
 		}
 		before := n.server.MustDo(t, "PTTL", "L")
 		for _, reply := range [][]string{
@@ -250,10 +250,10 @@ func TestQuorumScriptRestarted(t *testing.T) {
 	if left := number(t, reply[1]); left < 50_000 || left > 60_000 {
 		t.Errorf("sits out %d ms, want about 60,000", left)
 	}
-	first := n.server.MustDo(t, "GET", labtest.KeyM)
+	first := n.server.MustDo(t, "GET", keyM)
 	n.expect("sits out", n.lock(voterA, n.now()))
 	n.expect("renewed", n.eval(script.QuorumRenew, voterA, token, quorumOfTests))
-	if got := n.server.MustDo(t, "GET", labtest.KeyM); got != first {
+	if got := n.server.MustDo(t, "GET", keyM); got != first {
 		t.Errorf("marker: got %s, want %s: the minute does not begin anew", got, first)
 	}
 	n.server.MustDo(t, "DEL", "L")
@@ -265,17 +265,17 @@ func TestQuorumScriptRestarted(t *testing.T) {
 // and not until it is as late as it was.
 func TestQuorumScriptClockSetBack(t *testing.T) {
 	n := startNode(t, redistest.Options{})
-	run, rest, _ := strings.Cut(n.server.MustDo(t, "GET", labtest.KeyM), ":")
+	run, rest, _ := strings.Cut(n.server.MustDo(t, "GET", keyM), ":")
 	_, quorum, _ := strings.Cut(rest, ":")
 	ahead := n.now()/2 + (2 * time.Hour).Microseconds()
-	n.server.MustDo(t, "SET", labtest.KeyM, fmt.Sprintf("%s:%d:%s", run, ahead, quorum))
+	n.server.MustDo(t, "SET", keyM, fmt.Sprintf("%s:%d:%s", run, ahead, quorum))
 	for range 2 {
 		reply := n.expect("sits out", n.lock(voterA, n.now()))
 		if left := number(t, reply[1]); left < 50_000 || left > 60_000 {
 			t.Errorf("sits out %d ms, want about 60,000", left)
 		}
 	}
-	_, rest, _ = strings.Cut(n.server.MustDo(t, "GET", labtest.KeyM), ":")
+	_, rest, _ = strings.Cut(n.server.MustDo(t, "GET", keyM), ":")
 	till, _, _ := strings.Cut(rest, ":")
 	if left := number(t, till) - n.now()/2; left > time.Minute.Microseconds() {
 		t.Errorf("the marker says for %d us more, want a minute", left)
@@ -296,14 +296,14 @@ func TestQuorumScriptRestartedEmpty(t *testing.T) {
 // A mark replaces only what it may.
 func TestQuorumScriptMark(t *testing.T) {
 	n := startNode(t, redistest.Options{})
-	before := n.server.MustDo(t, "GET", labtest.KeyM)
+	before := n.server.MustDo(t, "GET", keyM)
 	n.expect("marked", n.eval(script.QuorumMark, quorumOfTests, "60000", ""))
-	if got := n.server.MustDo(t, "GET", labtest.KeyM); got != before {
+	if got := n.server.MustDo(t, "GET", keyM); got != before {
 		t.Errorf("marked again: got %s, want it unchanged, %s", got, before)
 	}
 	n.expect("no member", n.eval(script.QuorumMark, "lab/2/3-0123456789", "0", "", "lab/9/3-0123456789"))
 	n.expect("marked", n.eval(script.QuorumMark, "lab/2/3-0123456789", "0", quorumOfTests))
-	n.server.MustDo(t, "SET", labtest.KeyM, "junk")
+	n.server.MustDo(t, "SET", keyM, "junk")
 	n.expect("no member", n.eval(script.QuorumMark, "lab/3/3-0123456789", "0", ""))
 	n.expect("no member", n.lock(voterA, n.now()))
 }
@@ -392,4 +392,12 @@ func TestQuorumScriptWithoutInfo(t *testing.T) {
 	if node.Err == nil || !strings.Contains(node.Err.Error(), "INFO server") {
 		t.Errorf("got %v, want an error that names INFO server", node.Err)
 	}
+}
+
+// keyM is the marker of a node.
+const keyM = "holdfast/marker"
+
+// runOf is the run_id of a server.
+func runOf(s *redistest.Server) (string, error) {
+	return s.Do("EVAL", "return redis.call('INFO','server'):match('run_id:(%x+)')", 0)
 }

@@ -10,14 +10,8 @@ import (
 
 // Cluster runs a Redis Cluster for the length of a test: masters of them (three
 // at least), each with so many replicas. It returns once every node sees all
-// slots served. The masters come first.
-func Cluster(t testing.TB, masters, replicas int) []*Server {
-	t.Helper()
-	return ClusterOf(t, masters, replicas)
-}
-
-// ClusterOf is Cluster with more lines of redis.conf for each node.
-func ClusterOf(t testing.TB, masters, replicas int, config ...string) []*Server {
+// slots served. The masters come first. config are more lines of redis.conf.
+func Cluster(t testing.TB, masters, replicas int, config ...string) []*Server {
 	t.Helper()
 	nodes := make([]*Server, masters*(1+replicas))
 	for i := range nodes {

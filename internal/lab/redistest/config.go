@@ -79,7 +79,7 @@ func (s *Server) writeConfig(lines []string) error {
 	return os.WriteFile(s.file("redis.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 }
 
-// CommandStats says how often each command ran since the start or ResetStats,
+// CommandStats says how often each command ran since the start or CONFIG RESETSTAT,
 // by its name in lower case, subcommands as "config|get"; "total" is the sum.
 // What a script calls counts under its own name and in the total, so the
 // commands that clients sent are "evalsha", "eval" and what no script uses.
@@ -104,13 +104,6 @@ func (s *Server) CommandStats() (map[string]int64, error) {
 		calls["total"] += n
 	}
 	return calls, nil
-}
-
-// ResetStats sets the statistics to nought. (It counts itself: "config|resetstat"
-// is 1 afterwards.)
-func (s *Server) ResetStats() error {
-	_, err := s.Do("CONFIG", "RESETSTAT")
-	return err
 }
 
 // field finds name in the answer of INFO, empty if it is not there.
@@ -146,10 +139,4 @@ func (s *Server) Follow(t testing.TB, master *Server) {
 		return err == nil && masterErr == nil && field(info, "master_link_status") == "up" &&
 			strings.Contains(known, fmt.Sprintf("port=%d,state=online", s.port))
 	})
-}
-
-// Promote makes a replica a master.
-func (s *Server) Promote(t testing.TB) {
-	t.Helper()
-	s.MustDo(t, "REPLICAOF", "NO", "ONE")
 }

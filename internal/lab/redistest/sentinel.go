@@ -32,17 +32,8 @@ const failoverTimeout = 2 * time.Second
 func Sentinel(t testing.TB, replicas int) Guarded {
 	t.Helper()
 	const sentinels, quorum = 3, 2
-	plain := Options{Config: []string{"repl-diskless-sync-delay 0"}}
-	g := Guarded{Master: Start(t, plain)}
-	for range replicas {
-		replica := Start(t, plain)
-		replica.MustDo(t, "REPLICAOF", "127.0.0.1", g.Master.port)
-		g.Replicas = append(g.Replicas, replica)
-		await(t, "the replica is in sync", func() bool {
-			info, err := replica.Do("INFO", "replication")
-			return err == nil && field(info, "master_link_status") == "up"
-		})
-	}
+	g := Guarded{Master: Start(t, Options{Config: []string{"repl-diskless-sync-delay 0"}})}
+	g.Replicas = Replicas(t, g.Master, replicas)
 	for range sentinels {
 		g.Sentinels = append(g.Sentinels, startSentinel(t, g.Master, quorum))
 	}

@@ -172,9 +172,7 @@ func TestRunWithoutRedisServer(t *testing.T) {
 
 func TestCommandStats(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{})
-	if err := s.ResetStats(); err != nil {
-		t.Fatal(err)
-	}
+	s.MustDo(t, "CONFIG", "RESETSTAT")
 	for range 3 {
 		s.MustDo(t, "SET", "a", 1)
 	}
