@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -207,24 +207,7 @@ func More[E holdfast.Event](t testing.TB, j *Journal, n int) []E {
 }
 
 // Logbook keeps what a Client logs.
-type Logbook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write keeps what is logged.
-func (b *Logbook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-// String is all that was logged.
-func (b *Logbook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
+type Logbook struct{ child.Output }
 
 // Logger is what a Client is given as Options.Logger.
 func (b *Logbook) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }

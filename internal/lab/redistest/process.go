@@ -1,10 +1,8 @@
 package redistest
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 
 	"github.com/holdfast-go/holdfast/internal/lab/child"
@@ -14,7 +12,7 @@ import (
 // How it is ended stands in process_unix.go.
 type process struct {
 	cmd    *exec.Cmd
-	output lockedBuffer    // what it printed; the log is a file of its own
+	output child.Output    // what it printed; the log is a file of its own
 	done   <-chan struct{} // closed when it has ended and was waited for
 }
 
@@ -35,22 +33,4 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // the only error is that it has ended already
 	<-p.done
-}
-
-// lockedBuffer is a bytes.Buffer that can be read while it is written.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer // guarded by mu
-}
-
-func (b *lockedBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(text)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

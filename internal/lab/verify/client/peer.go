@@ -6,12 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
@@ -72,31 +68,14 @@ func (p *process) close() error {
 // connectPeer makes the peer.
 func (p *process) connectPeer() (err error) {
 	switch p.Peer {
-	case Redsync:
-		p.peer, err = newRedsync(p)
-	case Redislock:
-		p.peer, err = newRedislock(p)
+	case Redsync, Redislock, Recipe, RecipeLate:
+		p.peer, err = onGoRedis(p)
 	case Rueidislock:
 		p.peer, err = newRueidislock(p)
-	case Recipe, RecipeLate:
-		p.peer, err = newRecipe(p)
 	default:
 		err = fmt.Errorf("no peer %q", p.Peer)
 	}
 	return err
-}
-
-// goRedis is the client of those that use go-redis. It is made to obey ctx.
-func (p *process) goRedis() (redis.UniversalClient, error) {
-	u, err := url.Parse(p.URLs[0])
-	if err != nil {
-		return nil, err
-	}
-	o := &redis.UniversalOptions{Addrs: strings.Split(u.Host, ","), PoolSize: 512, ContextTimeoutEnabled: true}
-	if u.Scheme == "sentinel" {
-		o.MasterName = strings.Trim(u.Path, "/")
-	}
-	return redis.NewUniversalClient(o), nil
 }
 
 // timed is a lease that its holder believes in until a moment. Nothing tells it

@@ -32,17 +32,19 @@ func open(library, url string, single bool, t *trap) (closer, error) {
 }
 
 func opened(library, url string, single bool, t *trap) (closer, error) {
+	behind := func(conn net.Conn, err error) (net.Conn, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &trapped{conn, t}, nil
+	}
 	switch library {
 	case "rueidis":
 		store, err := rueidisstore.Open(url, &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) {
 			o.ForceSingleClient = single
 			dial := o.DialCtxFn
 			o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
-				conn, err := dial(ctx, addr, dialer, config)
-				if err != nil {
-					return nil, err
-				}
-				return &trapped{conn, t}, nil
+				return behind(dial(ctx, addr, dialer, config))
 			}
 		}})
 		if err != nil {
@@ -53,11 +55,7 @@ func opened(library, url string, single bool, t *trap) (closer, error) {
 		store, err := goredisstore.Open(url, &goredisstore.Options{Adjust: func(o *redis.UniversalOptions) {
 			dial := o.Dialer
 			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				conn, err := dial(ctx, network, addr)
-				if err != nil {
-					return nil, err
-				}
-				return &trapped{conn, t}, nil
+				return behind(dial(ctx, network, addr))
 			}
 		}})
 		if err != nil {

@@ -12,11 +12,11 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/client"
 )
 
@@ -29,7 +29,7 @@ type Process struct {
 
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stderr lockedBuffer
+	stderr child.Output
 	ended  chan struct{}                 // closed when it was waited for
 	said   map[client.Said]chan struct{} // one token each; the map is not changed
 
@@ -141,24 +141,4 @@ func (p *Process) complaint() error {
 		return fmt.Errorf("%s: %v\n%s", p.Name, p.cmd.ProcessState, text)
 	}
 	return nil
-}
-
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer // guarded by mu
-}
-
-func (b *lockedBuffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.buffer.Len() < 1<<20 {
-		return b.buffer.Write(text)
-	}
-	return len(text), nil
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

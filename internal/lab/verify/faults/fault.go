@@ -91,6 +91,15 @@ func (s *Scene) Last(f *Fault) time.Duration {
 	return s.upTo(2 * s.TTL)
 }
 
+// some draws one member, sometimes all.
+func (s *Scene) some() (hit string, ways []place.Way) {
+	if s.Random.IntN(3) == 0 {
+		return "everybody", s.Ways
+	}
+	i := s.Random.IntN(len(s.Ways))
+	return s.Crew.Name(i), s.Ways[i : i+1]
+}
+
 // server draws one that is a master.
 func (s *Scene) server() *redistest.Server {
 	masters := len(s.Place.Servers)

@@ -43,21 +43,15 @@ var ofNamespaces = []Fault{
 
 // lines draws that of one member, sometimes all.
 func (s *Scene) lines() (hit string, chosen []*netns.Line) {
-	ways := s.Ways
-	hit = "everybody"
-	if s.Random.IntN(3) > 0 {
-		i := s.Random.IntN(len(ways))
-		ways = ways[i : i+1]
-		hit = s.Crew.Name(i)
-	}
+	hit, ways := s.some()
 	for _, way := range ways {
 		chosen = append(chosen, way.Line)
 	}
 	return hit, chosen
 }
 
-// some draws a server; of a quorum one, sometimes all.
-func (s *Scene) some() []int {
+// servers draws a server; of a quorum one, sometimes all.
+func (s *Scene) servers() []int {
 	all := s.Random.Perm(len(s.Place.Servers))
 	if s.Random.IntN(3) > 0 {
 		all = all[:1]
@@ -89,7 +83,7 @@ func heal(lines []*netns.Line) error {
 // onPairs hits what goes between members and servers.
 func onPairs(cut func(l *netns.Line, servers []int) error) func(*Scene) (string, func() error, error) {
 	return func(s *Scene) (string, func() error, error) {
-		servers := s.some()
+		servers := s.servers()
 		return onLines(func(l *netns.Line) error { return cut(l, servers) })(s)
 	}
 }

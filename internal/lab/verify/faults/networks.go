@@ -29,13 +29,7 @@ var ofNetworks = []Fault{
 // proxies draws those of one member, sometimes of all; of a quorum to one node,
 // sometimes to all.
 func proxies(s *Scene) (hit string, chosen []*redistest.Proxy) {
-	ways := s.Ways
-	hit = "everybody"
-	if s.Random.IntN(3) > 0 {
-		i := s.Random.IntN(len(ways))
-		ways = ways[i : i+1]
-		hit = s.Crew.Name(i)
-	}
+	hit, ways := s.some()
 	all := s.Random.IntN(3) == 0
 	node := s.Random.IntN(len(s.Place.Servers))
 	for _, way := range ways {

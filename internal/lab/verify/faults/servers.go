@@ -69,29 +69,8 @@ var ofServers = []Fault{
 		},
 	},
 	{Name: "busy-script", Places: notYet, Strike: busy, Lasts: briefly},
-	{
-		Name: "full-memory", Places: notYet,
-		Strike: func(s *Scene) (string, func() error, error) {
-			server := s.server()
-			_, err := server.Do("CONFIG", "SET", "maxmemory", "1mb")
-			return server.Addr(), configure(server, "maxmemory", "0"), err
-		},
-	},
-	{
-		Name: "evicted", Places: []place.Kind{place.Standalone, place.AOF}, Loses: true,
-		Strike: func(s *Scene) (string, func() error, error) {
-			server := s.server()
-			if _, err := server.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"); err != nil {
-				return "", nil, err
-			}
-			_, err := server.Do("CONFIG", "SET", "maxmemory", "1mb")
-			return server.Addr(), func() error {
-				_, err := server.Do("CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction")
-				return err
-			}, err
-		},
-		Lasts: briefly,
-	},
+	{Name: "full-memory", Places: notYet, Strike: full("noeviction")},
+	{Name: "evicted", Places: []place.Kind{place.Standalone, place.AOF}, Loses: true, Strike: full("allkeys-lru"), Lasts: briefly},
 	{
 		Name: "maxclients", Places: single,
 		Strike: func(s *Scene) (string, func() error, error) {
@@ -138,17 +117,15 @@ func killed(back func(*redistest.Server) error) func(*Scene) (string, func() err
 	}
 }
 
-// configure sets something back. It is repeated: a server that has too many
-// clients refuses this one, too.
-func configure(server *redistest.Server, key, value string) func() error {
-	return func() (err error) {
-		for range 2000 {
-			if _, err = server.Do("CONFIG", "SET", key, value); err == nil {
-				return nil
-			}
-			time.Sleep(time.Millisecond)
+// full leaves a server no memory, with what it does then.
+func full(policy string) func(*Scene) (string, func() error, error) {
+	return func(s *Scene) (string, func() error, error) {
+		server := s.server()
+		limit := func(memory, policy string) error {
+			_, err := server.Do("CONFIG", "SET", "maxmemory", memory, "maxmemory-policy", policy)
+			return err
 		}
-		return err
+		return server.Addr(), func() error { return limit("0", "noeviction") }, limit("1mb", policy)
 	}
 }
 
