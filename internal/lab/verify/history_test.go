@@ -159,11 +159,11 @@ func (r *run) record() ([]history.Event, error) {
 	}
 	r.crew = c
 	defer c.End()
-	masters := r.place.Masters()
+	before := masters(r.place)
 	err = r.happen()
 	stop()
-	split := r.place.Kind == place.Sentinel && len(masters) > 1 // a failover had just begun by itself
-	r.moved = split || !slices.Equal(masters, r.place.Masters())
+	split := r.place.Kind == place.Sentinel && len(before) > 1 // a failover had just begun by itself
+	r.moved = split || !slices.Equal(before, masters(r.place))
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +372,7 @@ func (r *run) strikes(length time.Duration) error {
 
 // caughtUp waits until TCP has sent again what was lost, if anything was.
 func (r *run) caughtUp() error {
-	took, err := r.place.CaughtUp()
+	took, err := caughtUp(r.place)
 	r.silent = max(r.silent, took)
 	return err
 }
@@ -382,7 +382,7 @@ func (r *run) caughtUp() error {
 func (r *run) look() error {
 	began := time.Now()
 	for end := began.Add(r.ttl + r.slack); ; time.Sleep(10 * time.Millisecond) {
-		left, err := r.place.Look(r.prefix())
+		left, err := keysLeft(r.place, r.prefix())
 		if err != nil && time.Since(began) < 20*time.Second {
 			continue
 		}
@@ -405,7 +405,7 @@ func (r *run) look() error {
 }
 
 // left are events about a key: one for each id in it, or if it lives for ever.
-func (r *run) left(l place.Left) (events []history.Event) {
+func (r *run) left(l left) (events []history.Event) {
 	now := history.Now()
 	e := history.Event{T: now, What: history.Left, Name: l.Key, Deadline: now + int64(l.Life)}
 	if l.Life < 0 {

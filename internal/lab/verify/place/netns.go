@@ -5,7 +5,6 @@ package place
 import (
 	"fmt"
 	"net"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/netns"
 )
@@ -68,14 +67,4 @@ func (p *Place) hangUp() error {
 		}
 	}
 	return nil
-}
-
-// CaughtUp waits, where clients are in namespaces, until TCP has sent again what
-// was lost. Before that the network is not well again.
-func (p *Place) CaughtUp() (time.Duration, error) {
-	if p.Network == nil {
-		return 0, nil
-	}
-	const limit = 20 * time.Second // a history cuts for half of that at most
-	return p.Network.CaughtUp(limit)
 }

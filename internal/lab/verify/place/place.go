@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -207,18 +206,6 @@ func reset(s *redistest.Server, replicated bool) error {
 	return nil
 }
 
-// Masters are the servers that say that they are masters now. Where they change
-// and no fault made them, the machine was so slow that a failover began by itself.
-func (p *Place) Masters() (addresses []string) {
-	for _, s := range p.Servers {
-		if role, err := s.Do("ROLE"); err == nil && strings.HasPrefix(role, "master") {
-			addresses = append(addresses, s.Addr())
-		}
-	}
-	slices.Sort(addresses)
-	return addresses
-}
-
 // Way is how one client reaches the deployment. Its namespace stands in netns.go.
 type Way struct {
 	URLs    []string           // on a quorum one for each node
@@ -264,62 +251,6 @@ func (w Way) Close() {
 	for _, p := range w.Proxies {
 		p.Close()
 	}
-}
-
-// Left is a key that is still there.
-type Left struct {
-	Key   string
-	Life  time.Duration // negative: it has no expiry
-	IDs   []string      // in it
-	Holds bool          // it is L or H, so these hold; else they wait
-}
-
-// lookScript lists the keys with a prefix: of each its name, its life in ms, whether
-// who is in it holds, and who that is. F and the like, which are meant to last, are not
-// looked into; nor is the L of a shared kind, which has its holders in H.
-const lookScript = `
-local all = {}
-for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
-  local kind, ids, holds = redis.call('TYPE', key).ok, {}, '0'
-  if string.find(key, '^holdfast/queue:') or string.find(key, '^holdfast/holders:') then
-    ids = redis.call('ZRANGE', key, 0, -1)
-    if string.find(key, '^holdfast/holders:') then holds = '1' end
-  elseif not string.find(key, '^holdfast/') then
-    holds = '1'
-    if kind == 'string' then ids = {redis.call('GET', key)} end
-  end
-  all[#all + 1] = key .. ' ' .. redis.call('PTTL', key) .. ' ' .. holds .. ' ' .. table.concat(ids, ' ')
-end
-return all`
-
-// Look lists the keys of names, by their prefix, on all servers that are masters.
-func (p *Place) Look(prefix string) ([]Left, error) {
-	var all []Left
-	for _, s := range p.Servers {
-		role, err := s.Do("ROLE")
-		if err != nil {
-			return nil, err
-		}
-		if !strings.HasPrefix(role, "master") {
-			continue
-		}
-		keys, err := s.Do("EVAL", lookScript, 0, "*"+prefix+"*")
-		if err != nil {
-			return nil, err
-		}
-		for line := range strings.Lines(keys) {
-			words := strings.Fields(line)
-			if len(words) < 3 {
-				return nil, fmt.Errorf("a key that can't be read: %q", line)
-			}
-			ms, err := strconv.ParseInt(words[1], 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, Left{Key: words[0], Life: time.Duration(ms) * time.Millisecond, Holds: words[2] == "1", IDs: words[3:]})
-		}
-	}
-	return all, nil
 }
 
 // clock is the environment of the next server: that of a clock of its own, where
