@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	lab "github.com/holdfast-go/holdfast/internal/lab/dashboard"
 	"github.com/holdfast-go/holdfast/server/dashboard"
 )
 
@@ -39,7 +38,7 @@ func TestAxe(t *testing.T) {
 		p.until(path, "document.getElementById('live')?.checkVisibility()")
 		ask[bool](p, string(source)+"; true")
 		ask[bool](p, still)
-		for _, look := range []lab.Look{wide, {Width: 390, Height: 844, Dark: true}} {
+		for _, look := range []Look{wide, {Width: 390, Height: 844, Dark: true}} {
 			if err := look.As(p.ctx); err != nil {
 				t.Fatal(err)
 			}

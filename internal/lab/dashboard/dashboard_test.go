@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/driver"
-	lab "github.com/holdfast-go/holdfast/internal/lab/dashboard"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("-short: all of this needs a browser")
 		return
 	}
-	ctx, closeBrowser, err := lab.Browser(context.Background())
+	ctx, closeBrowser, err := Browser(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -51,14 +50,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func stage(t *testing.T, options *dashboard.Options) *lab.Stage {
+func stage(t *testing.T, options *dashboard.Options) *Stage {
 	t.Helper()
 	return staged(t, options, false)
 }
 
-func staged(t *testing.T, options *dashboard.Options, withJournal bool) *lab.Stage {
+func staged(t *testing.T, options *dashboard.Options, withJournal bool) *Stage {
 	t.Helper()
-	s, err := lab.NewStage(options, withJournal)
+	s, err := NewStage(options, withJournal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,16 +72,16 @@ type page struct {
 	base string
 }
 
-var wide = lab.Look{Width: 1280, Height: 800}
+var wide = Look{Width: 1280, Height: 800}
 
-func open(t *testing.T, s *lab.Stage, path string, look lab.Look) *page {
+func open(t *testing.T, s *Stage, path string, look Look) *page {
 	t.Helper()
 	return openAt(t, s.Server.URL, path, look)
 }
 
-func openAt(t *testing.T, base, path string, look lab.Look) *page {
+func openAt(t *testing.T, base, path string, look Look) *page {
 	t.Helper()
-	ctx, closeTab := lab.Tab(browser)
+	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
 	p := &page{t, ctx, base}
 	if err := chromedp.Do(ctx); err != nil {
@@ -158,7 +157,7 @@ func lock(t *testing.T, client *holdfast.Client, name string) *holdfast.Lease {
 
 // listens waits until the store knows that the holder of the name listens, which it does
 // a second after it got the name: an order before that is not heard at once.
-func listens(t *testing.T, s *lab.Stage, name string) {
+func listens(t *testing.T, s *Stage, name string) {
 	t.Helper()
 	const source = `return redis.call('PUBSUB', 'NUMSUB', 'holdfast/wake:' .. string.match(redis.call('GET', KEYS[1]), '^([%w_-]+)%.'))`
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
@@ -214,7 +213,7 @@ func TestPause(t *testing.T) {
 }
 
 // looks returns when the dashboard has looked so often.
-func looks(t *testing.T, s *lab.Stage, n int) {
+func looks(t *testing.T, s *Stage, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -347,7 +346,7 @@ func TestWithoutJavaScript(t *testing.T) {
 	alice := s.Client("alice", holdfast.DefaultTTL)
 	lock(t, alice, "invoice:42")
 	lock(t, alice, "report:1")
-	p := open(t, s, "/locks", lab.Look{Width: 1280, Height: 800, Still: true})
+	p := open(t, s, "/locks", Look{Width: 1280, Height: 800, Still: true})
 	p.until("the locks", has("invoice:42")+" && document.body.innerText.includes('A snapshot')")
 	for _, path := range []string{"/", "/lock?name=invoice:42", "/processes", "/problems", "/events", "/elections", "/jobs", "/redis"} {
 		p.to(path)

@@ -1,4 +1,4 @@
-package dashboard
+package dashboard_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser starts Chromium without a window. The context is of its first tab; Tab opens
-// more. close ends the browser.
+// Browser starts Chromium without a window. The context is of its first tab. close
+// ends the browser.
 func Browser(parent context.Context) (ctx context.Context, closeBrowser func(), err error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -30,11 +30,6 @@ func Browser(parent context.Context) (ctx context.Context, closeBrowser func(), 
 		return nil, nil, fmt.Errorf("start Chromium: %w", err)
 	}
 	return ctx, closeBrowser, nil
-}
-
-// Tab opens another tab of the same browser.
-func Tab(browser context.Context) (ctx context.Context, closeTab func()) {
-	return chromedp.NewContext(browser)
 }
 
 // Look is how a page is looked at.
