@@ -23,10 +23,8 @@ type Options struct {
 
 // Tracing makes spans. Its methods are safe for concurrent use.
 type Tracing struct {
-	tracer trace.Tracer
-
-	mu      sync.Mutex // guards the rest
-	waiting map[string]map[*wait]struct{}
+	tracer  trace.Tracer
+	waiting waits
 }
 
 // New makes a Tracing. Nil options mean the defaults.
@@ -35,7 +33,17 @@ func New(options *Options) *Tracing {
 	if options != nil && options.TracerProvider != nil {
 		provider = options.TracerProvider
 	}
-	return &Tracing{tracer: provider.Tracer(scope), waiting: make(map[string]map[*wait]struct{})}
+	return &Tracing{tracer: provider.Tracer(scope), waiting: waits{of: make(map[string]map[*wait]struct{})}}
+}
+
+// OnEvent adds queued events to the spans that wait for a name. Give it to
+// holdfast.Options.OnEvent, or call it from your own OnEvent. Without it, spans
+// have no queued events. Events arrive independently of the locks: an event of
+// a wait that has just ended is not on its span.
+func (t *Tracing) OnEvent(event holdfast.Event) {
+	if queued, ok := event.(holdfast.Queued); ok {
+		t.waiting.note(queued)
+	}
 }
 
 // Named is a lock with a name: a *holdfast.Mutex or a *holdfast.RWMutex.
@@ -103,7 +111,7 @@ func (t *Tracing) acquire(ctx context.Context, name string, acquire func(context
 	ctx, span := t.tracer.Start(ctx, "acquire", trace.WithAttributes(nameKey.String(name)))
 	defer span.End()
 	if span.IsRecording() {
-		defer t.waits(name, span)()
+		defer t.waiting.begin(name, span)()
 	}
 	lease, err = acquire(ctx)
 	if err != nil {

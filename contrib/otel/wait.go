@@ -3,6 +3,7 @@ package holdfastotel
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
@@ -20,7 +21,13 @@ const (
 	reasonKey    = attribute.Key("holdfast.lock.reason")
 )
 
-// wait is one call that waits under a span. Guarded by its Tracing's mutex.
+// waits are the calls that wait under a span, by name.
+type waits struct {
+	mu sync.Mutex // guards of, and each wait in it
+	of map[string]map[*wait]struct{}
+}
+
+// wait is one call that waits under a span, and what its last event said.
 type wait struct {
 	span     trace.Span
 	told     bool
@@ -28,42 +35,36 @@ type wait struct {
 	holder   string
 }
 
-// waits has a span told what happens in line until done is called.
-func (t *Tracing) waits(name string, span trace.Span) (done func()) {
-	w := &wait{span: span}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.waiting[name] == nil {
-		t.waiting[name] = make(map[*wait]struct{})
+// begin lets a span have the events of a name until done is called.
+func (w *waits) begin(name string, span trace.Span) (done func()) {
+	one := &wait{span: span}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of[name] == nil {
+		w.of[name] = make(map[*wait]struct{})
 	}
-	t.waiting[name][w] = struct{}{}
+	w.of[name][one] = struct{}{}
 	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.waiting[name], w)
-		if len(t.waiting[name]) == 0 {
-			delete(t.waiting, name)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.of[name], one)
+		if len(w.of[name]) == 0 {
+			delete(w.of, name)
 		}
 	}
 }
 
-// OnEvent adds queued events to the spans that wait for a name. Give it to
-// holdfast.Options.OnEvent, or call it from your own OnEvent. Without it, spans
-// have no queued events. Events arrive independently of the locks: an event of
-// a wait that has just ended is not on its span.
-func (t *Tracing) OnEvent(event holdfast.Event) {
-	queued, ok := event.(holdfast.Queued)
-	if !ok {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for w := range t.waiting[queued.Name] {
-		if w.told && w.position == queued.Position && w.holder == queued.Holder {
-			continue // it looked again
+// note adds a queued event to the spans that wait for its name, unless it repeats the one
+// before.
+func (w *waits) note(queued holdfast.Queued) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for one := range w.of[queued.Name] {
+		if one.told && one.position == queued.Position && one.holder == queued.Holder {
+			continue
 		}
-		w.told, w.position, w.holder = true, queued.Position, queued.Holder
-		w.span.AddEvent("queued", trace.WithAttributes(
+		one.told, one.position, one.holder = true, queued.Position, queued.Holder
+		one.span.AddEvent("queued", trace.WithAttributes(
 			positionKey.Int(queued.Position), holderKey.String(queued.Holder), remainingKey.Float64(queued.Remaining.Seconds())))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/driver"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -30,11 +31,10 @@ const MaxClasses = 64
 type Metrics struct {
 	class func(string) string
 	vectors
-	servers storeVectors
+	servers *servers
 
 	mu      sync.Mutex // guards the rest
 	classes map[string]*class
-	scripts map[string]string // the label of a script
 	clients []local
 }
 
@@ -45,9 +45,8 @@ func New(options *Options) *Metrics {
 	m := &Metrics{
 		class:   func(string) string { return "all" },
 		vectors: newVectors(),
-		servers: newStoreVectors(),
+		servers: newServers(),
 		classes: make(map[string]*class),
-		scripts: make(map[string]string),
 	}
 	if options != nil && options.Class != nil {
 		m.class = options.Class
@@ -94,6 +93,13 @@ func (m *Metrics) OnEvent(event holdfast.Event) {
 	case holdfast.Dropped:
 		m.dropped.Add(float64(e.N))
 	}
+}
+
+// Store returns a store whose calls are counted. Give it to holdfast.New in
+// place of the store itself. label distinguishes several stores, such as the
+// nodes of a quorum; it may be empty. It does not close the store.
+func (m *Metrics) Store(store driver.Store, label string) driver.Store {
+	return m.servers.counted(store, label)
 }
 
 // Watch counts the leases and the waiting callers of a Client at every scrape.

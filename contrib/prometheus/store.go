@@ -13,14 +13,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// storeVectors are the metrics of stores.
-type storeVectors struct {
+// servers are the metrics of stores.
+type servers struct {
 	calls, errors *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
+
+	mu      sync.Mutex        // guards scripts
+	scripts map[string]string // the label of a script
 }
 
-func newStoreVectors() storeVectors {
-	return storeVectors{
+func newServers() *servers {
+	return &servers{
+		scripts: make(map[string]string),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holdfast_store_calls_total",
 			Help: "Scripts that were sent to a store."}, []string{"store", "script"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "holdfast_store_errors_total",
@@ -31,25 +35,32 @@ func newStoreVectors() storeVectors {
 	}
 }
 
-func (v *storeVectors) collectors() []prometheus.Collector {
-	return []prometheus.Collector{v.calls, v.errors, v.seconds}
+func (s *servers) collectors() []prometheus.Collector {
+	return []prometheus.Collector{s.calls, s.errors, s.seconds}
 }
 
-// Store returns a store whose calls are counted. Give it to holdfast.New in
-// place of the store itself. label distinguishes several stores, such as the
-// nodes of a quorum; it may be empty. It does not close the store.
-func (m *Metrics) Store(store driver.Store, label string) driver.Store {
-	method := func(name string) prometheus.Observer { return m.servers.seconds.WithLabelValues(label, name) }
+// counted returns a store whose calls are counted.
+func (s *servers) counted(store driver.Store, label string) *counted {
+	method := func(name string) prometheus.Observer { return s.seconds.WithLabelValues(label, name) }
 	return &counted{
-		Store: store, m: m, label: label,
+		Store: store, servers: s, label: label,
 		eval: method("eval"), pipeline: method("pipeline"), wait: method("wait"), subscribe: method("subscribe"),
 	}
+}
+
+// script is the label of a script: users may run any number of their own.
+func (s *servers) script(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name = capped(s.scripts, name)
+	s.scripts[name] = name
+	return name
 }
 
 // counted is a Store whose calls are counted.
 type counted struct {
 	driver.Store
-	m                               *Metrics
+	servers                         *servers
 	label                           string
 	eval, pipeline, wait, subscribe prometheus.Observer
 	scripts                         sync.Map // by name: the counter of its calls
@@ -113,14 +124,14 @@ func (c *counted) count(script string, err error) {
 	}
 	calls.Inc()
 	if err != nil {
-		c.failed(c.m.script(script), err)
+		c.failed(c.servers.script(script), err)
 	}
 }
 
 // first is the counter of a script that was not counted here before.
 func (c *counted) first(script string) prometheus.Counter {
-	label := c.m.script(script)
-	counter := c.m.servers.calls.WithLabelValues(c.label, label)
+	label := c.servers.script(script)
+	counter := c.servers.calls.WithLabelValues(c.label, label)
 	if label == script { // of those that share one there may be any number
 		c.scripts.Store(script, counter)
 	}
@@ -130,17 +141,8 @@ func (c *counted) first(script string) prometheus.Counter {
 // failed counts an error, but for that of a call which nobody wants any more.
 func (c *counted) failed(script string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		c.m.servers.errors.WithLabelValues(c.label, script, kindOf(err)).Inc()
+		c.servers.errors.WithLabelValues(c.label, script, kindOf(err)).Inc()
 	}
-}
-
-// script is the label of a script: users may run any number of their own.
-func (m *Metrics) script(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	name = capped(m.scripts, name)
-	m.scripts[name] = name
-	return name
 }
 
 // words are those by which servers begin an error. The last stands for the rest.

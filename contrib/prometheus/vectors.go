@@ -63,6 +63,24 @@ func (v *vectors) collectors() []prometheus.Collector {
 	}
 }
 
+// newClass begins the counters of a class.
+func (v *vectors) newClass(label string) *class {
+	c := &class{
+		label: label,
+		waits: v.waits.WithLabelValues(label), holds: v.holds.WithLabelValues(label), slacks: v.slacks.WithLabelValues(label),
+		released: v.released.WithLabelValues(label), looks: v.looks.WithLabelValues(label),
+		renewed: v.renewed.WithLabelValues(label), renewFailed: v.renewFailed.WithLabelValues(label),
+		recalled: v.recalled.WithLabelValues(label), repaired: v.repaired.WithLabelValues(label),
+	}
+	for _, s := range sources {
+		v.granted.WithLabelValues(label, string(s))
+	}
+	for _, cause := range causes {
+		v.lost.WithLabelValues(label, string(cause))
+	}
+	return c
+}
+
 // sources and causes have their counters from the start: increase() does not see the
 // first event of a counter that begins with it.
 var (
@@ -79,23 +97,6 @@ type class struct {
 	waits, holds, slacks                                      prometheus.Observer
 	released, looks, renewed, renewFailed, recalled, repaired prometheus.Counter
 	least                                                     least
-}
-
-func (m *Metrics) newClass(label string) *class {
-	c := &class{
-		label: label,
-		waits: m.waits.WithLabelValues(label), holds: m.holds.WithLabelValues(label), slacks: m.slacks.WithLabelValues(label),
-		released: m.released.WithLabelValues(label), looks: m.looks.WithLabelValues(label),
-		renewed: m.renewed.WithLabelValues(label), renewFailed: m.renewFailed.WithLabelValues(label),
-		recalled: m.recalled.WithLabelValues(label), repaired: m.repaired.WithLabelValues(label),
-	}
-	for _, s := range sources {
-		m.granted.WithLabelValues(label, string(s))
-	}
-	for _, cause := range causes {
-		m.lost.WithLabelValues(label, string(cause))
-	}
-	return c
 }
 
 func (c *class) slack(share float64) {

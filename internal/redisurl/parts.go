@@ -1,6 +1,7 @@
 package redisurl
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -126,6 +127,18 @@ func (u *parts) take(name string) (string, error) {
 		return "", fmt.Errorf("parameter %s is given more than once", name)
 	}
 	return strings.Join(values, ""), nil
+}
+
+// takeTLS makes a configuration of the parameters ca, cert, key and server_name.
+func (u *parts) takeTLS() (*tls.Config, error) {
+	var values [4]string
+	for i, name := range []string{"ca", "cert", "key", "server_name"} {
+		var err error
+		if values[i], err = u.take(name); err != nil {
+			return nil, err
+		}
+	}
+	return tlsConfig(values[0], values[1], values[2], values[3])
 }
 
 // leftOver refuses the parameters that nobody took. It names them, unless one

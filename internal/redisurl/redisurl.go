@@ -52,16 +52,16 @@ func Parse(text string) (*URL, error) {
 	to := &URL{Kind: u.kind, User: u.user, Password: u.password}
 	switch u.kind {
 	case Server:
-		err = u.server(to)
+		err = to.server(&u)
 	case Socket:
-		err = u.socket(to)
+		err = to.socket(&u)
 	case Sentinel:
-		err = u.sentinel(to)
+		err = to.sentinel(&u)
 	case Cluster:
-		err = u.cluster(to)
+		err = to.cluster(&u)
 	}
 	if err == nil && u.tls {
-		to.TLS, err = u.tlsConfig()
+		to.TLS, err = u.takeTLS()
 	}
 	if err == nil {
 		err = u.leftOver()
@@ -72,7 +72,7 @@ func Parse(text string) (*URL, error) {
 	return to, nil
 }
 
-func (u *parts) server(to *URL) (err error) {
+func (to *URL) server(u *parts) (err error) {
 	if to.Addrs, err = u.addresses("6379"); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (u *parts) server(to *URL) (err error) {
 	return err
 }
 
-func (u *parts) socket(to *URL) error {
+func (to *URL) socket(u *parts) error {
 	path, err := url.PathUnescape(u.path)
 	if err != nil || path == "" || u.hosts != "" {
 		return errors.New("a unix socket is written unix:///path/to/socket, with three slashes")
@@ -97,7 +97,7 @@ func (u *parts) socket(to *URL) error {
 	return err
 }
 
-func (u *parts) sentinel(to *URL) (err error) {
+func (to *URL) sentinel(u *parts) (err error) {
 	if to.Addrs, err = u.addresses("26379"); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (u *parts) sentinel(to *URL) (err error) {
 	return err
 }
 
-func (u *parts) cluster(to *URL) (err error) {
+func (to *URL) cluster(u *parts) (err error) {
 	if u.path != "" {
 		return errors.New("a cluster has no databases: nothing may follow its addresses but parameters")
 	}

@@ -9,19 +9,10 @@ import (
 	"os"
 )
 
-// tlsConfig is made of the parameters ca, cert, key and server_name. Without ca
-// the system's authorities are trusted, without server_name the certificate must
-// name the host of the address.
-func (u *parts) tlsConfig() (*tls.Config, error) {
-	var values [4]string
-	for i, name := range []string{"ca", "cert", "key", "server_name"} {
-		var err error
-		if values[i], err = u.take(name); err != nil {
-			return nil, err
-		}
-	}
-	ca, cert, key := values[0], values[1], values[2]
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: values[3]}
+// tlsConfig reads the files of a TLS configuration. Without ca the system's authorities
+// are trusted, without serverName the certificate must name the host of the address.
+func tlsConfig(ca, cert, key, serverName string) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: serverName}
 	if ca != "" {
 		pem, err := readFile(ca)
 		if err != nil {
