@@ -2,28 +2,10 @@ package goredisstore
 
 import (
 	"context"
-	"iter"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// Scan yields the keys that match, from every master. See [driver.Store].
-func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		nodes, err := s.masters(ctx)
-		if err != nil {
-			yield("", err)
-			return
-		}
-		for _, node := range nodes {
-			if !scan(ctx, node, match, yield) {
-				return
-			}
-		}
-	}
-}
 
 // pageTimeout bounds one command of a scan: a frozen server would keep a caller
 // without a deadline for ever.
@@ -34,22 +16,6 @@ func ask[T any](ctx context.Context, command func(context.Context) (T, error)) (
 	defer cancel()
 	value, err := bounded(ctx, func() (T, error) { return command(ctx) })
 	return value, refusal(err)
-}
-
-func (s *Store) masters(ctx context.Context) ([]Client, error) {
-	if !s.Sharded() {
-		return []Client{s.client}, nil
-	}
-	return ask(ctx, func(ctx context.Context) (nodes []Client, err error) {
-		var mu sync.Mutex // guards nodes
-		err = s.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
-			mu.Lock()
-			defer mu.Unlock()
-			nodes = append(nodes, node)
-			return nil
-		})
-		return nodes, err
-	})
 }
 
 // scan yields the keys of one node and reports whether to go on.

@@ -2,14 +2,20 @@ package goredisstore
 
 import (
 	"context"
+	"errors"
+	"iter"
+	"net"
+	"strings"
+	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Store implements [driver.Store] with a go-redis client. Make it with [New]
-// or [Open].
+// or [Open]. How it runs scripts is in eval.go.
 type Store struct {
 	client   Client
 	single   single       // the same client, if it has these methods;
@@ -102,3 +108,101 @@ func (s *Store) Close() error {
 
 // Sharded reports whether the client talks to a cluster.
 func (s *Store) Sharded() bool { return s.cluster != nil }
+
+// Subscribe subscribes to one channel. In a Cluster the channels of one node
+// share a connection; elsewhere each has its own. See [driver.Store].
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
+	node, err := bounded(ctx, func() (redis.Options, error) { return s.home(ctx, channel) })
+	if err != nil {
+		return nil, refusal(err)
+	}
+	sub, err := s.listen(ctx, node, channel, message)
+	if addr := moved(err, node.Addr); addr != "" { // the slot map is a little behind
+		node.Addr = addr
+		sub, err = s.listen(ctx, node, channel, message)
+	}
+	if err != nil {
+		if s.Sharded() {
+			s.cluster.ReloadState(ctx) // in the background: the master may be another now
+		}
+		return nil, err
+	}
+	return sub, nil
+}
+
+// listen makes one try.
+func (s *Store) listen(ctx context.Context, node redis.Options, channel string, message func(string)) (*channels.Subscription, error) {
+	server := ""
+	if s.Sharded() {
+		server = node.Addr
+	}
+	dial := func(link *channels.Link) channels.Conn { return newWire(node, s.Sharded(), link) }
+	return s.pool.Subscribe(ctx, server, dial, channel, message)
+}
+
+// home gives the options of the client for the server where a channel lives,
+// without what a subscription has no use for.
+func (s *Store) home(ctx context.Context, channel string) (redis.Options, error) {
+	var options redis.Options
+	if s.Sharded() {
+		node, err := s.cluster.MasterForKey(ctx, channel)
+		if err != nil {
+			return options, err
+		}
+		options = *node.Options()
+	} else {
+		options = *s.single.Options()
+	}
+	options.PoolSize, options.PipelinePoolSize, options.MinIdleConns = 1, -1, 0
+	options.Limiter, options.ClientSideCache, options.ClientSideCacheConfig = nil, nil, nil
+	options.PushNotificationProcessor = nil
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return options, nil
+}
+
+// moved is the address that a MOVED names, if err is one. Without a host it is
+// that of who said so.
+func moved(err error, from string) string {
+	refused, _ := errors.AsType[driver.ServerError](err)
+	words := strings.Fields(string(refused)) // MOVED slot host:port
+	if len(words) != 3 || words[0] != "MOVED" {
+		return ""
+	}
+	if port, ok := strings.CutPrefix(words[2], ":"); ok {
+		host, _, _ := net.SplitHostPort(from)
+		return net.JoinHostPort(host, port)
+	}
+	return words[2]
+}
+
+// Scan yields the keys that match, from every master. See [driver.Store].
+func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		nodes, err := s.masters(ctx)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, node := range nodes {
+			if !scan(ctx, node, match, yield) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) masters(ctx context.Context) ([]Client, error) {
+	if !s.Sharded() {
+		return []Client{s.client}, nil
+	}
+	return ask(ctx, func(ctx context.Context) (nodes []Client, err error) {
+		var mu sync.Mutex // guards nodes
+		err = s.cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			nodes = append(nodes, node)
+			return nil
+		})
+		return nodes, err
+	})
+}

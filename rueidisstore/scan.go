@@ -2,29 +2,10 @@ package rueidisstore
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/redis/rueidis"
 )
-
-// Scan yields the keys that match, from every master. See [driver.Store].
-func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		if !s.Sharded() {
-			scan(ctx, s.client, match, yield)
-			return
-		}
-		for _, node := range s.client.Nodes() {
-			if replica(ctx, node) {
-				continue
-			}
-			if !scan(ctx, node, match, yield) {
-				return
-			}
-		}
-	}
-}
 
 // pageTimeout bounds one command of a scan: a frozen server would keep a caller
 // without a deadline for ever.

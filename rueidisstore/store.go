@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/redis/rueidis"
 )
 
 // Store implements [driver.Store] with a rueidis client. Make it with [New]
-// or [Open].
+// or [Open]. How it runs scripts is in eval.go.
 type Store struct {
 	client rueidis.Client
 	own    bool // made by Open, closed by Close
@@ -97,65 +100,114 @@ func (s *Store) Close() error {
 // Sharded reports whether the client talks to a cluster.
 func (s *Store) Sharded() bool { return s.client.Mode() == rueidis.ClientModeCluster }
 
-// Eval runs one script. See [driver.Store].
-func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
-	if unknownScript(err) {
-		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
+// Subscribe subscribes to one channel. In a Cluster the channels of one node
+// share a connection; elsewhere each has its own. See [driver.Store].
+//
+// It does not use Receive of rueidis, which subscribes again by itself when a
+// connection breaks. Messages in between would be lost unnoticed.
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
+	node, addr := s.home(ctx, channel)
+	server := ""
+	if s.Sharded() {
+		server = addr
 	}
-	return reply, err
-}
-
-func (s *Store) bySHA(call driver.Call) rueidis.Completed {
-	return s.client.B().Evalsha().Sha1(call.Script.SHA).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
-}
-
-func (s *Store) bySource(call driver.Call) rueidis.Completed {
-	return s.client.B().Eval().Script(call.Script.Source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
-}
-
-func unknownScript(err error) bool {
-	refused, ok := errors.AsType[driver.ServerError](err)
-	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
-}
-
-// chunk is how many scripts go out in one pipeline: enough to make round trips
-// cheap, too few to hold up what others send on the same connection.
-const chunk = 64
-
-// EvalAll runs the calls in pipelines of a bounded size, one after the other.
-// See [driver.Store].
-func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	results := make([]driver.Result, len(calls))
-	for start := 0; start < len(calls); start += chunk {
-		end := min(start+chunk, len(calls))
-		s.pipeline(ctx, calls[start:end], results[start:end])
+	sub, err := s.listen(ctx, server, node, channel, message)
+	if node, addr := s.moved(err); node != nil { // the slot map is a little behind
+		sub, err = s.listen(ctx, addr, node, channel, message)
 	}
-	return results
+	if err != nil {
+		return nil, err
+	}
+	if addr != "" && !s.Sharded() {
+		go s.follow(sub, addr)
+	}
+	return sub, nil
 }
 
-// pipeline sends the calls by SHA, then by source those that the server did not
-// know.
-func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []driver.Result) {
-	commands := make(rueidis.Commands, len(calls))
-	for i, call := range calls {
-		commands[i] = s.bySHA(call)
+// listen makes one try.
+func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, channel string, message func(string)) (*channels.Subscription, error) {
+	dial := func(link *channels.Link) channels.Conn { return &wire{link: link, sharded: s.Sharded(), node: node} }
+	return s.pool.Subscribe(ctx, server, dial, channel, message)
+}
+
+// moved is the node that a redirection names, if it is one we know.
+func (s *Store) moved(err error) (rueidis.Client, string) {
+	redirected, ok := errors.AsType[*redirection](err)
+	if !ok {
+		return nil, ""
 	}
-	var unknown []int
-	for i, reply := range s.client.DoMulti(ctx, commands...) {
-		results[i].Reply, results[i].Err = decode(reply)
-		if unknownScript(results[i].Err) {
-			unknown = append(unknown, i)
+	s.slots.forget()
+	return s.client.Nodes()[redirected.addr], redirected.addr
+}
+
+// home is the client for the server where a channel lives, and its address, which is
+// empty if it is not known. rueidis finds the server by itself then.
+func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, addr string) {
+	if !s.Sharded() {
+		return s.master()
+	}
+	at := int64(keyspace.Slot(channel))
+	for _, r := range s.slots.look(ctx, s.client) {
+		if r.from <= at && at <= r.to {
+			if node := s.client.Nodes()[r.master]; node != nil {
+				return node, r.master
+			}
 		}
 	}
-	if len(unknown) == 0 {
-		return
+	return s.client, ""
+}
+
+// lookEvery is how often a subscription looks where the master is: a look at the
+// client's memory, which costs a microsecond.
+const lookEvery = 100 * time.Millisecond
+
+// master is the client for a subscription, and with Sentinel the address of the
+// master that it is bound to. A client with SendToReplicas does not tell which of
+// its two nodes that is, but goes there for a connection of one's own.
+func (s *Store) master() (client rueidis.Client, addr string) {
+	if s.client.Mode() == rueidis.ClientModeSentinel {
+		if nodes := s.client.Nodes(); len(nodes) == 1 {
+			for addr, node := range nodes {
+				return node, addr
+			}
+		}
 	}
-	commands = commands[:0]
-	for _, i := range unknown {
-		commands = append(commands, s.bySource(calls[i]))
+	return s.client, ""
+}
+
+// follow ends a subscription when Sentinel has made another server the master:
+// the connection to one that froze does not end by itself, and nobody publishes
+// there any more.
+func (s *Store) follow(sub *channels.Subscription, addr string) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-sub.Done():
+			return
+		case <-look.C:
+		}
+		if _, now := s.master(); now != addr {
+			sub.Close()
+			return
+		}
 	}
-	for k, reply := range s.client.DoMulti(ctx, commands...) {
-		results[unknown[k]].Reply, results[unknown[k]].Err = decode(reply)
+}
+
+// Scan yields the keys that match, from every master. See [driver.Store].
+func (s *Store) Scan(ctx context.Context, match string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if !s.Sharded() {
+			scan(ctx, s.client, match, yield)
+			return
+		}
+		for _, node := range s.client.Nodes() {
+			if replica(ctx, node) {
+				continue
+			}
+			if !scan(ctx, node, match, yield) {
+				return
+			}
+		}
 	}
 }

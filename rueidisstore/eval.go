@@ -2,12 +2,76 @@ package rueidisstore
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/redis/rueidis"
 )
+
+// Eval runs one script. See [driver.Store].
+func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
+	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
+	if unknownScript(err) {
+		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
+	}
+	return reply, err
+}
+
+func (s *Store) bySHA(call driver.Call) rueidis.Completed {
+	return s.client.B().Evalsha().Sha1(call.Script.SHA).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+}
+
+func (s *Store) bySource(call driver.Call) rueidis.Completed {
+	return s.client.B().Eval().Script(call.Script.Source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+}
+
+func unknownScript(err error) bool {
+	refused, ok := errors.AsType[driver.ServerError](err)
+	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
+}
+
+// chunk is how many scripts go out in one pipeline: enough to make round trips
+// cheap, too few to hold up what others send on the same connection.
+const chunk = 64
+
+// EvalAll runs the calls in pipelines of a bounded size, one after the other.
+// See [driver.Store].
+func (s *Store) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
+	results := make([]driver.Result, len(calls))
+	for start := 0; start < len(calls); start += chunk {
+		end := min(start+chunk, len(calls))
+		s.pipeline(ctx, calls[start:end], results[start:end])
+	}
+	return results
+}
+
+// pipeline sends the calls by SHA, then by source those that the server did not
+// know.
+func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []driver.Result) {
+	commands := make(rueidis.Commands, len(calls))
+	for i, call := range calls {
+		commands[i] = s.bySHA(call)
+	}
+	var unknown []int
+	for i, reply := range s.client.DoMulti(ctx, commands...) {
+		results[i].Reply, results[i].Err = decode(reply)
+		if unknownScript(results[i].Err) {
+			unknown = append(unknown, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	commands = commands[:0]
+	for _, i := range unknown {
+		commands = append(commands, s.bySource(calls[i]))
+	}
+	for k, reply := range s.client.DoMulti(ctx, commands...) {
+		results[unknown[k]].Reply, results[unknown[k]].Err = decode(reply)
+	}
+}
 
 type acknowledged struct {
 	results []driver.Result

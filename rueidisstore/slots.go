@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/redis/rueidis"
 )
 
@@ -17,23 +16,6 @@ const (
 	// slotsFrom is how many nodes are asked: one of them may be frozen.
 	slotsFrom = 4
 )
-
-// home is the client for the server where a channel lives, and its address, which is
-// empty if it is not known. rueidis finds the server by itself then.
-func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, addr string) {
-	if !s.Sharded() {
-		return s.master()
-	}
-	at := int64(keyspace.Slot(channel))
-	for _, r := range s.slots.look(ctx, s.client) {
-		if r.from <= at && at <= r.to {
-			if node := s.client.Nodes()[r.master]; node != nil {
-				return node, r.master
-			}
-		}
-	}
-	return s.client, ""
-}
 
 // slots is where the slots of a Cluster are. rueidis knows, and does not tell.
 type slots struct {

@@ -11,46 +11,6 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Subscribe subscribes to one channel. In a Cluster the channels of one node
-// share a connection; elsewhere each has its own. See [driver.Store].
-//
-// It does not use Receive of rueidis, which subscribes again by itself when a
-// connection breaks. Messages in between would be lost unnoticed.
-func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
-	node, addr := s.home(ctx, channel)
-	server := ""
-	if s.Sharded() {
-		server = addr
-	}
-	sub, err := s.listen(ctx, server, node, channel, message)
-	if node, addr := s.moved(err); node != nil { // the slot map is a little behind
-		sub, err = s.listen(ctx, addr, node, channel, message)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if addr != "" && !s.Sharded() {
-		go s.follow(sub, addr)
-	}
-	return sub, nil
-}
-
-// listen makes one try.
-func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, channel string, message func(string)) (*channels.Subscription, error) {
-	dial := func(link *channels.Link) channels.Conn { return &wire{link: link, sharded: s.Sharded(), node: node} }
-	return s.pool.Subscribe(ctx, server, dial, channel, message)
-}
-
-// moved is the node that a redirection names, if it is one we know.
-func (s *Store) moved(err error) (rueidis.Client, string) {
-	redirected, ok := errors.AsType[*redirection](err)
-	if !ok {
-		return nil, ""
-	}
-	s.slots.forget()
-	return s.client.Nodes()[redirected.addr], redirected.addr
-}
-
 // redirection is a MOVED in answer to SSUBSCRIBE.
 type redirection struct {
 	driver.ServerError
