@@ -22,13 +22,6 @@ type Connection struct {
 
 var _ driver.Store = (*Connection)(nil)
 
-// Connect makes a separate connection to the same data.
-func (s *Store) Connect() *Connection {
-	c := &Connection{store: s, up: make(chan struct{})}
-	close(c.up)
-	return c
-}
-
 // Disconnect cuts the connection until [Connection.Reconnect]. Later calls
 // do not reach the Store and wait until their ctx ends. Subscriptions end, and no
 // other client is notified. Names that the client holds stay held until their TTL

@@ -12,42 +12,6 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Listen opens the store to other processes of this machine, by the protocol of
-// Redis, until Close. The address must be of the loopback interface, because
-// there is no password. "127.0.0.1:0" takes any free port. Listen can be called
-// once.
-func (s *Store) Listen(addr string) (net.Addr, error) {
-	if err := loopback(addr); err != nil {
-		return nil, err
-	}
-	s.gate.Lock()
-	defer s.gate.Unlock()
-	if s.closed {
-		return nil, ErrClosed
-	}
-	if s.port != nil {
-		return nil, fmt.Errorf("embedded: already listening on %s", s.port.listener.Addr())
-	}
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("embedded: %w", err)
-	}
-	s.port = &port{store: s, listener: listener, conns: map[net.Conn]struct{}{}}
-	s.port.running.Go(s.port.accept)
-	return listener.Addr(), nil
-}
-
-// URL is the address of the store for clients, such as
-// "redis://127.0.0.1:6379". It is empty before [Store.Listen].
-func (s *Store) URL() string {
-	s.gate.Lock()
-	defer s.gate.Unlock()
-	if s.port == nil {
-		return ""
-	}
-	return "redis://" + s.port.listener.Addr().String()
-}
-
 func loopback(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -140,7 +104,7 @@ func (p *port) serve(conn net.Conn) {
 
 	if subscribed {
 		p.store.gate.Lock()
-		p.store.forget(peer)
+		p.store.mini.forget(peer)
 		p.store.gate.Unlock()
 	}
 	out.close()

@@ -126,7 +126,7 @@ func readArray(r *bufio.Reader, size string, depth int) (any, error) {
 
 // ask gives run a peer of its own, on ctx's connection state if that is not nil,
 // and decodes what was answered.
-func (s *Store) ask(ctx any, run func(*server.Peer) error) (any, error) {
+func ask(ctx any, run func(*server.Peer) error) (any, error) {
 	var answer bytes.Buffer
 	peer := server.NewPeer(bufio.NewWriterSize(&answer, 64))
 	peer.Ctx = ctx

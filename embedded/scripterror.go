@@ -1,35 +1,9 @@
 package embedded
 
 import (
-	"bufio"
-	"bytes"
 	"regexp"
 	"strings"
-
-	"github.com/alicebob/miniredis/v2/server"
 )
-
-// dispatch runs a command. A script's error is worded again on its way out: all
-// that begin as differently as "WRONGTYPE" and "ERR user_script:3: …" in Redis
-// begin as "ERR Error compiling script" in miniredis.
-func (s *Store) dispatch(peer *server.Peer, args []string) {
-	switch strings.ToUpper(args[0]) {
-	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
-	default:
-		s.server.Dispatch(peer, args)
-		return
-	}
-	var answer bytes.Buffer
-	inner := server.NewPeer(bufio.NewWriter(&answer))
-	inner.Ctx, inner.Resp3 = peer.Ctx, peer.Resp3
-	s.server.Dispatch(inner, args)
-	inner.Flush()
-	if message, ok := bytes.CutPrefix(answer.Bytes(), []byte("-")); ok {
-		peer.WriteError(reword(strings.TrimSuffix(string(message), "\r\n")))
-		return
-	}
-	peer.WriteRaw(answer.String())
-}
 
 // place is where in a script something happened, as the Lua of miniredis says it.
 var place = regexp.MustCompile(`^:(\d+): `)

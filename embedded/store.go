@@ -1,19 +1,18 @@
 package embedded
 
 import (
+	"bufio"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/holdfast-go/holdfast/driver"
 )
@@ -33,17 +32,11 @@ type Options struct {
 // [driver.Store]. Make it with [Open]. Close frees its memory.
 type Store struct {
 	clock func() time.Time
-	runID string
-	epoch time.Time // deadlines count from here; see expiry.go
 
 	// gate admits one command at a time, as Redis does. It guards everything
-	// below, and whoever holds it is the only one inside miniredis.
+	// below.
 	gate   sync.Mutex
-	redis  *miniredis.Miniredis
-	server *server.Server
-	now    time.Time // the clock, read once per command
-	due    deadlines
-	direct bool // the command under way is for miniredis alone; see intercept
+	mini   *mini
 	closed bool
 	subs   map[*subscription]struct{}
 	port   *port // nil until Listen
@@ -56,33 +49,15 @@ func Open(options *Options) (*Store, error) {
 	if options == nil {
 		options = &Options{}
 	}
-	s := &Store{
-		clock: options.Now,
-		runID: runID(),
-		redis: miniredis.NewMiniRedis(),
-		subs:  map[*subscription]struct{}{},
-	}
+	s := &Store{clock: options.Now, subs: map[*subscription]struct{}{}}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	s.epoch = s.clock().Add(-stepBack)
-
-	// The only way to start miniredis without a listener is to dial it.
-	conn, err := s.redis.Dial()
-	if err != nil {
-		return nil, fmt.Errorf("embedded: start miniredis: %w", err)
+	var err error
+	if s.mini, err = newMini(s.clock()); err != nil {
+		return nil, err
 	}
-	_ = conn.Close()
-	s.server = s.redis.Server()
-	s.server.SetPreHook(s.intercept)
 	return s, nil
-}
-
-// runID is what INFO calls this run of the server: 40 random hex digits.
-func runID() string {
-	var id [20]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
 }
 
 // Close ends every subscription and connection, and deletes all keys. Later
@@ -97,7 +72,7 @@ func (s *Store) Close() error {
 	subs, open := s.subs, s.port
 	s.subs = nil
 	for sub := range subs {
-		s.forget(sub.peer)
+		s.mini.forget(sub.peer)
 	}
 	s.gate.Unlock()
 
@@ -107,7 +82,7 @@ func (s *Store) Close() error {
 	if open != nil {
 		open.close() // its connections still need the gate and miniredis
 	}
-	s.redis.Close()
+	s.mini.redis.Close()
 	return nil
 }
 
@@ -195,24 +170,89 @@ func (s *Store) Do(args ...string) (any, error) {
 	case "SUBSCRIBE", "PSUBSCRIBE":
 		return nil, errors.New("embedded: Do has no connection to subscribe on: use Subscribe")
 	}
-	return s.ask(nil, func(peer *server.Peer) error { return s.run(peer, args) })
+	return ask(nil, func(peer *server.Peer) error { return s.run(peer, args) })
 }
 
-// run is the one way in: it lets peer's command run alone, at one instant, and
-// with everything that is over by then gone.
+// run is the one way in: it lets peer's command run alone.
 func (s *Store) run(peer *server.Peer, args []string) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
-	s.now = s.clock()
-	s.redis.SetTime(s.now)
-	s.expire()
-	s.dispatch(peer, args)
-	peer.Flush()
+	s.mini.run(s.clock(), peer, args)
 	return nil
 }
 
 // SendsOnce reports true. See [driver.SendsOnce].
 func (s *Store) SendsOnce() bool { return true }
+
+// Connect makes a separate connection to the same data.
+func (s *Store) Connect() *Connection {
+	c := &Connection{store: s, up: make(chan struct{})}
+	close(c.up)
+	return c
+}
+
+// Subscribe subscribes to one channel. See [driver.Store].
+func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := newOutbox(func() {}) // listen sees the end
+	sub := &subscription{
+		store: s,
+		out:   out,
+		peer:  server.NewPeer(bufio.NewWriter(out)),
+		done:  make(chan struct{}),
+	}
+	if err := s.run(sub.peer, []string{"SUBSCRIBE", channel}); err != nil {
+		return nil, err
+	}
+	s.gate.Lock()
+	if s.closed { // between the two: Close did not see it
+		s.mini.forget(sub.peer)
+		s.gate.Unlock()
+		return nil, ErrClosed
+	}
+	s.subs[sub] = struct{}{}
+	s.gate.Unlock()
+	go sub.listen(message)
+	return sub, nil
+}
+
+// Listen opens the store to other processes of this machine, by the protocol of
+// Redis, until Close. The address must be of the loopback interface, because
+// there is no password. "127.0.0.1:0" takes any free port. Listen can be called
+// once.
+func (s *Store) Listen(addr string) (net.Addr, error) {
+	if err := loopback(addr); err != nil {
+		return nil, err
+	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if s.port != nil {
+		return nil, fmt.Errorf("embedded: already listening on %s", s.port.listener.Addr())
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	s.port = &port{store: s, listener: listener, conns: map[net.Conn]struct{}{}}
+	s.port.running.Go(s.port.accept)
+	return listener.Addr(), nil
+}
+
+// URL is the address of the store for clients, such as
+// "redis://127.0.0.1:6379". It is empty before [Store.Listen].
+func (s *Store) URL() string {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.port == nil {
+		return ""
+	}
+	return "redis://" + s.port.listener.Addr().String()
+}

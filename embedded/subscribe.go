@@ -6,42 +6,7 @@ import (
 	"sync"
 
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/holdfast-go/holdfast/driver"
 )
-
-// Subscribe subscribes to one channel. See [driver.Store].
-func (s *Store) Subscribe(ctx context.Context, channel string, message func(payload string)) (driver.Subscription, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	out := newOutbox(func() {}) // listen sees the end
-	sub := &subscription{
-		store: s,
-		out:   out,
-		peer:  server.NewPeer(bufio.NewWriter(out)),
-		done:  make(chan struct{}),
-	}
-	if err := s.run(sub.peer, []string{"SUBSCRIBE", channel}); err != nil {
-		return nil, err
-	}
-	s.gate.Lock()
-	if s.closed { // between the two: Close did not see it
-		s.forget(sub.peer)
-		s.gate.Unlock()
-		return nil, ErrClosed
-	}
-	s.subs[sub] = struct{}{}
-	s.gate.Unlock()
-	go sub.listen(message)
-	return sub, nil
-}
-
-// forget takes a peer's channels away from miniredis, which ends its goroutines
-// for them. The gate is held.
-func (s *Store) forget(peer *server.Peer) {
-	s.server.Dispatch(peer, []string{"UNSUBSCRIBE"})
-	s.server.Dispatch(peer, []string{"PUNSUBSCRIBE"})
-}
 
 // subscription is a peer of miniredis that has subscribed and whose output is
 // read here instead of by a socket.
@@ -90,7 +55,7 @@ func (sub *subscription) Close() {
 	sub.store.gate.Lock()
 	if _, ok := sub.store.subs[sub]; ok {
 		delete(sub.store.subs, sub)
-		sub.store.forget(sub.peer)
+		sub.store.mini.forget(sub.peer)
 	}
 	sub.store.gate.Unlock()
 	sub.end()

@@ -11,10 +11,10 @@ import (
 
 // intercept is miniredis' hook before every command, those that a script calls
 // included. It answers what has to do with time, refuses what would be wrong
-// here, mends how scores are written, and leaves the rest. True means answered. The gate is held, and inside a
-// script miniredis' own lock too.
-func (s *Store) intercept(peer *server.Peer, cmd string, args ...string) bool {
-	if s.direct {
+// here, mends how scores are written, and leaves the rest. True means answered. Inside a script
+// miniredis' own lock is held.
+func (m *mini) intercept(peer *server.Peer, cmd string, args ...string) bool {
+	if m.direct {
 		return false
 	}
 	if reason, ok := refused[cmd]; ok {
@@ -23,25 +23,25 @@ func (s *Store) intercept(peer *server.Peer, cmd string, args ...string) bool {
 	}
 	switch cmd {
 	case "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME":
-		return s.readExpiry(peer, cmd, args)
+		return m.readExpiry(peer, cmd, args)
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
-		return s.setExpiry(peer, cmd, args)
+		return m.setExpiry(peer, cmd, args)
 	case "SETEX", "PSETEX":
-		return s.setWithExpiry(peer, cmd, args)
+		return m.setWithExpiry(peer, cmd, args)
 	case "SET":
-		return s.setOptions(peer, cmd, args, 2)
+		return m.setOptions(peer, cmd, args, 2)
 	case "GETEX":
-		return s.setOptions(peer, cmd, args, 1)
+		return m.setOptions(peer, cmd, args, 1)
 	case "RENAME", "RENAMENX", "COPY":
-		return s.carry(peer, cmd, args)
+		return m.carry(peer, cmd, args)
 	case "ZSCORE", "ZINCRBY", "ZPOPMIN", "ZPOPMAX", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE":
-		return s.writeScores(peer, cmd, args)
+		return m.writeScores(peer, cmd, args)
 	case "SELECT":
 		return refuseIf(peer, len(args) == 1 && args[0] != "0", "ERR DB index is out of range")
 	case "XREAD", "XREADGROUP":
 		return refuseIf(peer, has(args, "BLOCK"), blocking)
 	case "INFO":
-		s.info(peer)
+		m.info(peer)
 		return true
 	}
 	return false
@@ -84,11 +84,11 @@ func has(args []string, word string) bool {
 
 // readExpiry answers TTL and its like from the deadline that miniredis takes for
 // a remaining time. Its -1 and -2 stay.
-func (s *Store) readExpiry(peer *server.Peer, cmd string, args []string) bool {
+func (m *mini) readExpiry(peer *server.Peer, cmd string, args []string) bool {
 	if len(args) != 1 {
 		return false
 	}
-	reply, err := s.plain(peer.Ctx, "PTTL", args[0])
+	reply, err := m.plain(peer.Ctx, "PTTL", args[0])
 	at, ok := reply.(int64)
 	if err != nil || !ok {
 		return false // it says the same again, to peer
@@ -97,8 +97,8 @@ func (s *Store) readExpiry(peer *server.Peer, cmd string, args []string) bool {
 		peer.WriteInt(int(at))
 		return true
 	}
-	left := s.remaining(at)
-	wall := s.now.UnixMilli() + left
+	left := m.remaining(at)
+	wall := m.now.UnixMilli() + left
 	answer := map[string]int64{
 		"PTTL": left, "TTL": (left + 500) / 1000,
 		"PEXPIRETIME": wall, "EXPIRETIME": (wall + 500) / 1000,
@@ -108,40 +108,40 @@ func (s *Store) readExpiry(peer *server.Peer, cmd string, args []string) bool {
 }
 
 // setExpiry makes PEXPIRE with a deadline of EXPIRE and its like.
-func (s *Store) setExpiry(peer *server.Peer, cmd string, args []string) bool {
+func (m *mini) setExpiry(peer *server.Peer, cmd string, args []string) bool {
 	if len(args) < 2 {
 		return false
 	}
-	ttl, ok := s.lifetime(cmd, args[1])
+	ttl, ok := m.lifetime(cmd, args[1])
 	if !ok {
 		return refuseIf(peer, ttl > 0, invalid(cmd))
 	}
 	at := "0" // over already: delete it
 	if ttl > 0 {
-		at = decimal(s.after(ttl))
+		at = decimal(m.after(ttl))
 	}
-	s.pass(peer, append([]string{"PEXPIRE", args[0], at}, args[2:]...)...)
-	s.track(peer.Ctx, args[0])
+	m.pass(peer, append([]string{"PEXPIRE", args[0], at}, args[2:]...)...)
+	m.track(peer.Ctx, args[0])
 	return true
 }
 
 // setWithExpiry makes PSETEX with a deadline of SETEX and PSETEX.
-func (s *Store) setWithExpiry(peer *server.Peer, cmd string, args []string) bool {
+func (m *mini) setWithExpiry(peer *server.Peer, cmd string, args []string) bool {
 	if len(args) != 3 {
 		return false
 	}
-	ttl, ok := s.lifetime(cmd, args[1])
+	ttl, ok := m.lifetime(cmd, args[1])
 	if !ok || ttl <= 0 {
 		return refuseIf(peer, ttl > 0, invalid(cmd))
 	}
-	s.pass(peer, "PSETEX", args[0], decimal(s.after(ttl)), args[2])
-	s.track(peer.Ctx, args[0])
+	m.pass(peer, "PSETEX", args[0], decimal(m.after(ttl)), args[2])
+	m.track(peer.Ctx, args[0])
 	return true
 }
 
 // setOptions translates EX, PX, EXAT and PXAT among the options that begin at
 // from.
-func (s *Store) setOptions(peer *server.Peer, cmd string, args []string, from int) bool {
+func (m *mini) setOptions(peer *server.Peer, cmd string, args []string, from int) bool {
 	out := append([]string{cmd}, args...)
 	for i := from; i+1 < len(args); i++ {
 		unit := strings.ToUpper(args[i])
@@ -150,39 +150,39 @@ func (s *Store) setOptions(peer *server.Peer, cmd string, args []string, from in
 		default:
 			continue
 		}
-		ttl, ok := s.lifetime(unit, args[i+1])
+		ttl, ok := m.lifetime(unit, args[i+1])
 		if !ok {
 			return refuseIf(peer, ttl > 0, invalid(cmd))
 		}
 		if ttl <= 0 && !strings.HasSuffix(unit, "AT") {
 			return false // refused by miniredis
 		}
-		out[1+i], out[2+i] = "PX", decimal(max(1, s.after(ttl))) // 1: long ago
+		out[1+i], out[2+i] = "PX", decimal(max(1, m.after(ttl))) // 1: long ago
 		i++
 	}
 	if len(args) <= from {
 		return false
 	}
-	s.pass(peer, out...)
-	s.track(peer.Ctx, args[0])
+	m.pass(peer, out...)
+	m.track(peer.Ctx, args[0])
 	return true
 }
 
 // carry lets a command through that gives its second key the deadline of its
 // first.
-func (s *Store) carry(peer *server.Peer, cmd string, args []string) bool {
+func (m *mini) carry(peer *server.Peer, cmd string, args []string) bool {
 	if len(args) < 2 || has(args[2:], "DB") {
 		return refuseIf(peer, len(args) >= 2, oneDatabase)
 	}
-	s.pass(peer, append([]string{cmd}, args...)...)
-	s.track(peer.Ctx, args[1])
+	m.pass(peer, append([]string{cmd}, args...)...)
+	m.track(peer.Ctx, args[1])
 	return true
 }
 
 // lifetime turns the time argument of a command or option into milliseconds from
 // now on; zero or less is the past. Not ok is what no number is, and with a ttl
 // above zero what is too long to be taken.
-func (s *Store) lifetime(word, text string) (ttl int64, ok bool) {
+func (m *mini) lifetime(word, text string) (ttl int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return 0, false
@@ -194,7 +194,7 @@ func (s *Store) lifetime(word, text string) (ttl int64, ok bool) {
 		n = max(n, -longest/1000*20) * 1000
 	}
 	if strings.HasSuffix(word, "AT") {
-		n = max(n, -longest) - s.now.UnixMilli()
+		n = max(n, -longest) - m.now.UnixMilli()
 	}
 	return n, n <= longest
 }
@@ -207,10 +207,40 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // info answers INFO, whatever the section: enough for a client to know which run
 // of which server it talks to.
-func (s *Store) info(peer *server.Peer) {
+func (m *mini) info(peer *server.Peer) {
 	peer.WriteBulk("# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n" +
-		"process_id:" + strconv.Itoa(os.Getpid()) + "\r\nrun_id:" + s.runID + "\r\n" +
-		"server_time_usec:" + strconv.FormatInt(s.now.UnixMicro(), 10) + "\r\n" +
-		"uptime_in_seconds:" + decimal(int64((s.now.Sub(s.epoch)-stepBack)/time.Second)) + "\r\n" +
+		"process_id:" + strconv.Itoa(os.Getpid()) + "\r\nrun_id:" + m.runID + "\r\n" +
+		"server_time_usec:" + strconv.FormatInt(m.now.UnixMicro(), 10) + "\r\n" +
+		"uptime_in_seconds:" + decimal(int64((m.now.Sub(m.epoch)-stepBack)/time.Second)) + "\r\n" +
 		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")
+}
+
+// writeScores answers a command whose reply has scores, of RESP2 peers, in
+// Redis' way: a single one, or one after each member.
+func (m *mini) writeScores(peer *server.Peer, cmd string, args []string) bool {
+	single := cmd == "ZSCORE" || cmd == "ZINCRBY"
+	if peer.Resp3 || !single && cmd != "ZPOPMIN" && cmd != "ZPOPMAX" && !has(args, "WITHSCORES") {
+		return false
+	}
+	reply, err := m.plain(peer.Ctx, append([]string{cmd}, args...)...)
+	switch reply := reply.(type) {
+	case string:
+		peer.WriteBulk(score(reply))
+	case []any:
+		peer.WriteLen(len(reply))
+		for i, element := range reply {
+			text, _ := element.(string)
+			if i%2 == 1 {
+				text = score(text)
+			}
+			peer.WriteBulk(text)
+		}
+	default:
+		if err != nil {
+			peer.WriteError(err.Error())
+		} else {
+			peer.WriteNull()
+		}
+	}
+	return true
 }
