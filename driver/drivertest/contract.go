@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +14,7 @@ import (
 )
 
 // reach stops the tests if the server does not answer, so that they do not all say so.
-func (s suite) reach(t *testing.T) {
+func reach(t *testing.T, s suite) {
 	call := driver.Call{Script: driver.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
 	_, err := s.open(t).Eval(within(t), call)
 	_, answered := errors.AsType[driver.ServerError](err)
@@ -28,7 +29,7 @@ func (s suite) reach(t *testing.T) {
 
 // replies compares what Eval and EvalAll return with the comments of driver.Store. The
 // server has never seen these scripts, so the first run of each needs its source.
-func (s suite) replies(t *testing.T) {
+func replies(t *testing.T, s suite) {
 	store := s.open(t)
 	args := []string{"", "two words", "line\r\nbreak", "\x00\xff"}
 	cases := []struct {
@@ -92,7 +93,7 @@ func (s suite) replies(t *testing.T) {
 }
 
 // scan finds 3,000 keys, for which SCAN needs several pages.
-func (s suite) scan(t *testing.T) {
+func scan(t *testing.T, s suite) {
 	const count, batch = 3000, 500
 	store := s.open(t)
 	each := func(lua string) {
@@ -122,7 +123,7 @@ func (s suite) scan(t *testing.T) {
 }
 
 // subscribe publishes as soon as Subscribe has returned, and wants every message in order.
-func (s suite) subscribe(t *testing.T) {
+func subscribe(t *testing.T, s suite) {
 	const count = 300
 	store := s.open(t)
 	channel := "holdfast/wake:{" + s.prefix + "subscribe}"
@@ -160,5 +161,38 @@ func (s suite) subscribe(t *testing.T) {
 	case <-sub.Done():
 	case <-time.After(5 * time.Second):
 		t.Error("Done is not closed 5 s after Close")
+	}
+}
+
+// evalWait sends a pipeline with one call that the server refuses, and one after its context has ended.
+func evalWait(t *testing.T, s suite) {
+	store := s.open(t)
+	key := s.prefix + "wait"
+	count := driver.NewScript("count", "return ARGV[1]")
+	calls := make([]driver.Call, 10)
+	for i := range calls {
+		calls[i] = driver.Call{Script: count, Keys: []string{key}, Args: []string{fmt.Sprint(i)}}
+	}
+	calls[7].Script = driver.NewScript("wrong", "return {err = 'ERR ' .. ARGV[1]}")
+	for range 2 { // by source, then by SHA
+		results, acked, err := store.EvalWait(within(t), calls, 0, time.Second)
+		if err != nil || acked < 0 || len(results) != len(calls) {
+			t.Fatalf("EvalWait: got %d results, %d replicas, %v; want %d results", len(results), acked, err, len(calls))
+		}
+		for i, result := range results {
+			var said driver.ServerError
+			switch {
+			case i == 7 && !errors.As(result.Err, &said):
+				t.Fatalf("EvalWait of 10 calls: call 7: got %q, error %v (%[2]T), want a driver.ServerError", result.Reply, result.Err)
+			case i != 7 && (result.Err != nil || len(result.Reply) != 1 || result.Reply[0] != fmt.Sprint(i)):
+				t.Fatalf("EvalWait of 10 calls: call %d: got %q, error %v, want %q (after NOSCRIPT the call runs by its source)", i, result.Reply, result.Err, fmt.Sprint(i))
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	results, _, err := store.EvalWait(ctx, calls, 0, time.Second)
+	if len(results) != len(calls) || err == nil && results[0].Err == nil {
+		t.Fatalf("EvalWait after its context: got %v, %v, want %d errors", results, err, len(calls))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // election is the mutex by another name: one leads at a time, in the order of
 // campaigning, in rising terms.
-func (s suite) election(t *testing.T) {
+func election(t *testing.T, s suite) {
 	first := s.client(t, 0)
 	leader, err := first.Election("led").Campaign(within(t), "first")
 	if err != nil {
@@ -71,7 +71,7 @@ func (s suite) election(t *testing.T) {
 
 // observe wants an observer to be told of each change, in order: of a value that is
 // proclaimed, and of a term that goes on in another Client, too.
-func (s suite) observe(t *testing.T) {
+func observe(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
@@ -130,7 +130,7 @@ func (s suite) observe(t *testing.T) {
 }
 
 // multi locks all names or none, in each order of the names.
-func (s suite) multi(t *testing.T) {
+func multi(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	var inside atomic.Int64
 	var wg sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 // eval: a script of the user runs behind the guard, with its own keys and
 // arguments, answers as it is, and runs no more when the lease is over or the
 // name another's.
-func (s suite) eval(t *testing.T) {
+func eval(t *testing.T, s suite) {
 	first, second := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, first.Mutex("eval"))
 	key := s.prefix + "stock:{" + s.prefix + "eval}" // of the lock's slot, in a Cluster

@@ -10,7 +10,7 @@ import (
 )
 
 // exported: a hold without a process is renewed, checked and released by its text.
-func (s suite) exported(t *testing.T) {
+func exported(t *testing.T, s suite) {
 	exporter, other := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, exporter.Mutex("exported"))
 	text, err := lease.Export()
@@ -43,7 +43,7 @@ func (s suite) exported(t *testing.T) {
 }
 
 // apart: a lease with an owner and a ttl of its own is seen by them, waits in line, and outlives its ttl.
-func (s suite) apart(t *testing.T) {
+func apart(t *testing.T, s suite) {
 	client, other := s.client(t, 0), s.client(t, 0)
 	first := lock(t, other.Mutex("apart"))
 	m := client.Mutex("apart")

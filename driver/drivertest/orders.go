@@ -9,32 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 )
 
-// tenure is the hash of who holds a name.
-func tenure(t *testing.T, c *holdfast.Client, name string) string {
-	t.Helper()
-	state, err := admin.Of(c).Inspect(within(t), name)
-	if err != nil || state.Holder == nil {
-		t.Fatalf("Inspect: got %+v, %v, want a holder", state, err)
-	}
-	return state.Holder.Hash
-}
-
-// ended waits for the end of a lease and wants that cause and reason.
-func ended(t *testing.T, lease *holdfast.Lease, cause holdfast.Cause, reason string) {
-	t.Helper()
-	select {
-	case <-lease.Done():
-	case <-time.After(patience):
-		t.Fatalf("not within %v: the lease ends", patience)
-	}
-	var lost *holdfast.LostError
-	if err := lease.Err(); !errors.As(err, &lost) || lost.Cause != cause || lost.Reason != reason {
-		t.Fatalf("Err: got %v, want lost: %s: %s", err, cause, reason)
-	}
-}
-
 // Revoke ends a lease and leaves the name with its tenure until Release.
-func (s suite) revoke(t *testing.T) {
+func revoke(t *testing.T, s suite) {
 	holder, operator := s.client(t, 6*time.Second), s.client(t, 0)
 	lease := lock(t, holder.Mutex("revoke"))
 	hash := tenure(t, operator, "revoke")
@@ -55,7 +31,7 @@ func (s suite) revoke(t *testing.T) {
 }
 
 // Steal gives the name to the next in line, and the one who had it learns why.
-func (s suite) steal(t *testing.T) {
+func steal(t *testing.T, s suite) {
 	holder, waiter, operator := s.client(t, 6*time.Second), s.client(t, 0), s.client(t, 0)
 	lease := lock(t, holder.Mutex("steal"))
 	got := make(chan *holdfast.Lease, 1)
@@ -83,11 +59,11 @@ func (s suite) steal(t *testing.T) {
 		t.Errorf("Steal of a tenure that is over: got %v, want ErrTenure", err)
 	}
 	release(t, next)
-	s.stealForOneself(t)
+	stealForOneself(t, s)
 }
 
 // stealForOneself: the one who steals has the name, and not the next in line.
-func (s suite) stealForOneself(t *testing.T) {
+func stealForOneself(t *testing.T, s suite) {
 	holder, waiter, operator := s.client(t, 6*time.Second), s.client(t, 0), s.client(t, 0)
 	lease := lock(t, holder.Mutex("take"))
 	got := make(chan *holdfast.Lease, 1)
@@ -119,7 +95,7 @@ func (s suite) stealForOneself(t *testing.T) {
 }
 
 // EnsureHeld tells, and a lease that is exported goes on in another process.
-func (s suite) adopt(t *testing.T) {
+func adopt(t *testing.T, s suite) {
 	exporter, adopter := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, exporter.Mutex("adopt"))
 	if err := lease.EnsureHeld(within(t)); err != nil {

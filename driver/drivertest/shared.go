@@ -14,9 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// lockFunc locks a name of a Client alone.
-type lockFunc func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error)
-
 // alone are the shared kinds used as a mutex: they keep its promises.
 var alone = map[string]lockFunc{
 	"Writer": func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
@@ -33,51 +30,24 @@ var alone = map[string]lockFunc{
 	},
 }
 
-func (s suite) runShared(t *testing.T) {
+func runShared(t *testing.T, s suite) {
 	for kind, lock := range alone {
 		t.Run(kind, func(t *testing.T) {
-			t.Run("Exclusion", func(t *testing.T) { s.sharedExclusion(t, kind, lock) })
-			t.Run("Order", func(t *testing.T) { s.sharedOrder(t, kind, lock) })
-			t.Run("HeldAndFreed", func(t *testing.T) { s.sharedHeld(t, kind, lock) })
-			t.Run("Expiry", func(t *testing.T) { s.sharedExpiry(t, kind, lock) })
-			t.Run("GivenUp", func(t *testing.T) { s.sharedGivenUp(t, kind, lock) })
-			t.Run("Close", func(t *testing.T) { s.sharedClose(t, kind, lock) })
+			t.Run("Exclusion", func(t *testing.T) { sharedExclusion(t, s, kind, lock) })
+			t.Run("Order", func(t *testing.T) { sharedOrder(t, s, kind, lock) })
+			t.Run("HeldAndFreed", func(t *testing.T) { sharedHeld(t, s, kind, lock) })
+			t.Run("Expiry", func(t *testing.T) { sharedExpiry(t, s, kind, lock) })
+			t.Run("GivenUp", func(t *testing.T) { sharedGivenUp(t, s, kind, lock) })
+			t.Run("Close", func(t *testing.T) { sharedClose(t, s, kind, lock) })
 		})
 	}
-	t.Run("Semaphore", s.semaphore)
-	t.Run("Readers", s.readers)
-	t.Run("Kinds", s.kinds)
-	t.Run("InspectShared", s.inspectShared)
-}
-
-// visits checks that callers of one name are never inside together, and that tokens rise.
-type visits struct {
-	inside, last atomic.Int64
-	all          sync.WaitGroup
-}
-
-// begin lets one caller lock and release n times.
-func (v *visits) begin(t *testing.T, n int, lock func() (*holdfast.Lease, error)) {
-	v.all.Go(func() {
-		for range n {
-			lease, err := lock()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if v.inside.Add(1) != 1 || v.last.Swap(lease.Token()) >= lease.Token() {
-				t.Error("two inside, or a token that did not rise")
-			}
-			v.inside.Add(-1)
-			if err := lease.Release(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	for _, c := range []check{{"Semaphore", semaphore}, {"Readers", readers}, {"Kinds", kinds}, {"InspectShared", inspectShared}} {
+		c.run(t, s)
+	}
 }
 
 // sharedExclusion: never two inside, and tokens rise.
-func (s suite) sharedExclusion(t *testing.T, name string, lock lockFunc) {
+func sharedExclusion(t *testing.T, s suite, name string, lock lockFunc) {
 	var v visits
 	for range 3 {
 		c := s.client(t, 0)
@@ -89,7 +59,7 @@ func (s suite) sharedExclusion(t *testing.T, name string, lock lockFunc) {
 }
 
 // sharedOrder: first come, first served.
-func (s suite) sharedOrder(t *testing.T, kind string, lock lockFunc) {
+func sharedOrder(t *testing.T, s suite, kind string, lock lockFunc) {
 	name := kind + "-order"
 	holder := s.client(t, 0)
 	lease, err := lock(within(t), holder, name, false)
@@ -125,7 +95,7 @@ func (s suite) sharedOrder(t *testing.T, kind string, lock lockFunc) {
 }
 
 // sharedHeld: a try says who has it, and a release frees it at once.
-func (s suite) sharedHeld(t *testing.T, kind string, lock lockFunc) {
+func sharedHeld(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	name := kind + "-held"
 	lease, err := lock(within(t), a, name, true)
@@ -155,7 +125,7 @@ func (s suite) sharedHeld(t *testing.T, kind string, lock lockFunc) {
 
 // sharedExpiry: a renewed holder keeps it beyond its ttl; one whose entry is taken
 // away learns of that.
-func (s suite) sharedExpiry(t *testing.T, kind string, lock lockFunc) {
+func sharedExpiry(t *testing.T, s suite, kind string, lock lockFunc) {
 	name := kind + "-kept"
 	lease := s.outlives(t, name, lock)
 	ctx := lease.Context(t.Context())
@@ -175,7 +145,7 @@ func (s suite) sharedExpiry(t *testing.T, kind string, lock lockFunc) {
 }
 
 // sharedGivenUp: who gives up leaves the line.
-func (s suite) sharedGivenUp(t *testing.T, kind string, lock lockFunc) {
+func sharedGivenUp(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	name := kind + "-up"
 	lease, err := lock(within(t), a, name, false)
@@ -198,7 +168,7 @@ func (s suite) sharedGivenUp(t *testing.T, kind string, lock lockFunc) {
 }
 
 // sharedClose: a Client that ends gives back what it holds and waits for.
-func (s suite) sharedClose(t *testing.T, kind string, lock lockFunc) {
+func sharedClose(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b, c := s.client(t, 0), s.client(t, 0), s.client(t, 0)
 	name := kind + "-close"
 	lease, err := lock(within(t), a, name, false)
@@ -232,7 +202,7 @@ func (s suite) sharedClose(t *testing.T, kind string, lock lockFunc) {
 
 // semaphore: together never more than the size; what does not fit waits, and
 // nobody overtakes it.
-func (s suite) semaphore(t *testing.T) {
+func semaphore(t *testing.T, s suite) {
 	const size = 4
 	var used, most atomic.Int64
 	var wg sync.WaitGroup
@@ -266,7 +236,7 @@ func (s suite) semaphore(t *testing.T) {
 }
 
 // readers: together, but not with a writer, and behind one that waits.
-func (s suite) readers(t *testing.T) {
+func readers(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	first, err := a.RWMutex("read").RLock(within(t))
 	if err != nil {
@@ -281,12 +251,12 @@ func (s suite) readers(t *testing.T) {
 	}
 	order := make(chan string, 2)
 	var entered sync.WaitGroup
-	entered.Go(func() { s.enter(t, order, "writer", b.RWMutex("read").Lock) })
+	entered.Go(func() { enter(t, s, order, "writer", b.RWMutex("read").Lock) })
 	waiting(t, a, "read", 1)
 	if _, err := a.RWMutex("read").TryRLock(within(t)); !errors.Is(err, holdfast.ErrHeld) {
 		t.Fatalf("a reader behind a writer: got %v, want ErrHeld", err)
 	}
-	entered.Go(func() { s.enter(t, order, "reader", a.RWMutex("read").RLock) })
+	entered.Go(func() { enter(t, s, order, "reader", a.RWMutex("read").RLock) })
 	waiting(t, a, "read", 2)
 	release(t, first)
 	release(t, second)
@@ -303,7 +273,7 @@ func (s suite) readers(t *testing.T) {
 	entered.Wait()
 }
 
-func (s suite) enter(t *testing.T, order chan<- string, who string, lock func(context.Context) (*holdfast.Lease, error)) {
+func enter(t *testing.T, s suite, order chan<- string, who string, lock func(context.Context) (*holdfast.Lease, error)) {
 	lease, err := lock(within(t))
 	if err != nil {
 		t.Errorf("%s: %v", who, err)
@@ -316,7 +286,7 @@ func (s suite) enter(t *testing.T, order chan<- string, who string, lock func(co
 }
 
 // kinds: a name that is used as two kinds is an error that names both.
-func (s suite) kinds(t *testing.T) {
+func kinds(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	locks := map[string]func(c *holdfast.Client) (*holdfast.Lease, error){
 		"a mutex":          func(c *holdfast.Client) (*holdfast.Lease, error) { return c.Mutex("kind").Lock(within(t)) },
@@ -342,7 +312,7 @@ func (s suite) kinds(t *testing.T) {
 }
 
 // inspectShared: Inspect tells the holders and their parts.
-func (s suite) inspectShared(t *testing.T) {
+func inspectShared(t *testing.T, s suite) {
 	c := s.client(t, 0)
 	sem := c.Semaphore("seen-permits", 5)
 	var leases []*holdfast.Lease

@@ -10,7 +10,7 @@ import (
 )
 
 // survey inspects names of both kinds in pipelines, and shows the holders.
-func (s suite) survey(t *testing.T) {
+func survey(t *testing.T, s suite) {
 	c := holdfast.New(s.open(t), &holdfast.Options{Prefix: s.prefix, Details: &holdfast.Details{User: "alice", Note: "ticket 7"}})
 	t.Cleanup(func() { _ = c.Close() })
 	lock(t, c.Mutex("survey:a"))

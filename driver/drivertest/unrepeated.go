@@ -22,7 +22,7 @@ var passing = []string{
 // unrepeated: where the store promises that each call runs at most once, a call runs once also
 // if its answer is an error that passes, and Release returns ErrLost for a lock that
 // was deleted. Without the promise Release proves nothing and returns nil.
-func (s suite) unrepeated(t *testing.T) {
+func unrepeated(t *testing.T, s suite) {
 	store, key := s.open(t), s.prefix+"runs"
 	set := driver.NewScript("count", `
 		redis.call('SET', KEYS[1], 1 + (redis.call('GET', KEYS[1]) or 0), 'PX', 600000)
@@ -35,7 +35,7 @@ func (s suite) unrepeated(t *testing.T) {
 		}
 		return reply[0]
 	}
-	release := s.releaseDeleted(t, store)
+	release := releaseDeleted(t, s, store)
 	u, ok := store.(driver.SendsOnce) // a store that connects when it is used does not know before
 	if !ok || !u.SendsOnce() {
 		if release != nil {
@@ -66,7 +66,7 @@ func (s suite) unrepeated(t *testing.T) {
 }
 
 // releaseDeleted is what Release returns for a lock that was deleted behind its holder's back.
-func (s suite) releaseDeleted(t *testing.T, store driver.Store) error {
+func releaseDeleted(t *testing.T, s suite, store driver.Store) error {
 	t.Helper()
 	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: time.Minute})
 	defer c.Close()

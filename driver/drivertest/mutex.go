@@ -1,0 +1,266 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/driver"
+)
+
+func lockAndRelease(t *testing.T, s suite) {
+	m := s.client(t, 0).Mutex("lock")
+	var last int64
+	for range 20 {
+		lease := lock(t, m)
+		if got := lease.Token(); got <= last {
+			t.Fatalf("token %d after %d: tokens must rise", got, last)
+		}
+		last = lease.Token()
+		if err := lease.Err(); err != nil {
+			t.Fatalf("Err of a held lease: %v", err)
+		}
+		release(t, lease)
+		if got := lease.Err(); !errors.Is(got, holdfast.ErrReleased) {
+			t.Fatalf("Err after Release: got %v, want ErrReleased", got)
+		}
+	}
+}
+
+func tryLockHeld(t *testing.T, s suite) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, a.Mutex("try"))
+	for _, c := range []*holdfast.Client{a, b} {
+		_, err := c.Mutex("try").TryLock(within(t))
+		var held *holdfast.HeldError
+		if !errors.As(err, &held) || held.Owner != a.Owner() {
+			t.Fatalf("TryLock: got %v, want a HeldError that names %s", err, a.Owner())
+		}
+	}
+	release(t, lease)
+	lease, err := b.Mutex("try").TryLock(within(t))
+	if err != nil {
+		t.Fatalf("TryLock of a free name: %v", err)
+	}
+	release(t, lease)
+}
+
+func handOver(t *testing.T, s suite) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	first := lock(t, a.Mutex("over"))
+	got := make(chan *holdfast.Lease)
+	go func() {
+		lease, err := b.Mutex("over").Lock(within(t))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- lease
+	}()
+	waiting(t, a, "over", 1)
+	release(t, first)
+	second := <-got
+	if second == nil {
+		t.FailNow()
+	}
+	if second.Token() <= first.Token() {
+		t.Fatalf("token %d after %d", second.Token(), first.Token())
+	}
+	release(t, second)
+}
+
+func firstCome(t *testing.T, s suite) {
+	holder := s.client(t, 0)
+	lease := lock(t, holder.Mutex("line"))
+	const n = 5
+	order := make(chan int, n)
+	for i := range n {
+		c := s.client(t, 0)
+		go func() {
+			lease, err := c.Mutex("line").Lock(within(t))
+			if err != nil {
+				t.Error(err)
+			} else {
+				order <- i
+				_ = lease.Release()
+			}
+		}()
+		waiting(t, holder, "line", i+1)
+	}
+	release(t, lease)
+	for want := range n {
+		select {
+		case got := <-order:
+			if got != want {
+				t.Fatalf("served %d, want %d: first come, first served", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("caller %d was never served", want)
+		}
+	}
+}
+
+func turns(t *testing.T, s suite) {
+	m := s.client(t, 0).Mutex("turns")
+	var v visits
+	for range 8 {
+		v.begin(t, 50, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
+	}
+	v.all.Wait()
+}
+
+func givenUp(t *testing.T, s suite) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, a.Mutex("up"))
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := b.Mutex("up").Lock(ctx)
+		gone <- err
+	}()
+	waiting(t, a, "up", 1)
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("Lock: got %v, want context.Canceled", err)
+	}
+	waiting(t, a, "up", 0)
+	release(t, lease)
+}
+
+func expiry(t *testing.T, s suite) {
+	release(t, s.outlives(t, "kept", func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
+		if try {
+			return c.Mutex(name).TryLock(ctx)
+		}
+		return c.Mutex(name).Lock(ctx)
+	}))
+}
+
+func lost(t *testing.T, s suite) {
+	store := s.open(t)
+	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: 300 * time.Millisecond})
+	defer c.Close()
+	lease := lock(t, c.Mutex("lost"))
+	ctx := lease.Context(t.Context())
+	del := driver.NewScript("del", "return redis.call('DEL', KEYS[1])")
+	if _, err := store.Eval(within(t), driver.Call{Script: del, Keys: []string{s.prefix + "lost"}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(patience):
+		t.Fatal("the context outlived the lock")
+	}
+	var lost *holdfast.LostError
+	if err := context.Cause(ctx); !errors.As(err, &lost) || lost.Cause != holdfast.Gone {
+		t.Fatalf("cause: got %v, want lost: gone", err)
+	}
+	if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Release: got %v, want ErrLost", err)
+	}
+}
+
+func closing(t *testing.T, s suite) {
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease := lock(t, a.Mutex("close"))
+	if err := a.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	if err := lease.Err(); !errors.Is(err, holdfast.ErrClosed) || !errors.Is(err, holdfast.ErrLost) {
+		t.Fatalf("Err after Close: got %v, want ErrLost and ErrClosed", err)
+	}
+	if _, err := a.Mutex("close").Lock(within(t)); !errors.Is(err, holdfast.ErrClosed) {
+		t.Fatalf("Lock after Close: got %v, want ErrClosed", err)
+	}
+	next, err := b.Mutex("close").TryLock(within(t))
+	if err != nil {
+		t.Fatalf("TryLock after the holder's Close: %v", err)
+	}
+	release(t, next)
+}
+
+func exclusion(t *testing.T, s suite) {
+	var v visits
+	for range 4 {
+		m := s.client(t, 0).Mutex("all")
+		for range 4 {
+			v.begin(t, 25, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
+		}
+	}
+	v.all.Wait()
+}
+
+// manyCallers: 100 callers ask at once, so that requests go out by EvalAll, those of two
+// processes that want the same names.
+func manyCallers(t *testing.T, s suite) {
+	var names [100]visits
+	for range 2 {
+		c := s.client(t, 0)
+		for i := range names {
+			m := c.Mutex(fmt.Sprint("many:", i))
+			names[i].begin(t, 3, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
+		}
+	}
+	for i := range names {
+		names[i].all.Wait()
+	}
+}
+
+func inspect(t *testing.T, s suite) {
+	c := s.client(t, 0)
+	lease := lock(t, c.Mutex("seen"))
+	state, err := admin.Of(c).Inspect(within(t), "seen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := state.Holder; h == nil || !h.Own || h.Owner != c.Owner() || h.TTL != holdfast.DefaultTTL || h.Remaining <= 0 || state.Token < lease.Token() {
+		t.Fatalf("Inspect: got %+v with holder %+v", state, state.Holder)
+	}
+	var names []string
+	for name, err := range admin.Of(c).Names(within(t), "see") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if len(names) != 1 || names[0] != "seen" {
+		t.Fatalf("Names: got %q, want seen", names)
+	}
+	release(t, lease)
+}
+
+func deadlock(t *testing.T, s suite) {
+	c := s.client(t, 0)
+	lease := lock(t, c.Mutex("dead"))
+	ctx := lease.Context(within(t))
+	if _, err := c.Mutex("dead").Lock(ctx); !errors.Is(err, holdfast.ErrDeadlock) {
+		t.Fatalf("Lock under its own lease: got %v, want ErrDeadlock", err)
+	}
+	m := c.Mutex("dead")
+	m.Reentrant = true
+	shared, err := m.Lock(ctx)
+	if err != nil || shared.Token() != lease.Token() {
+		t.Fatalf("reentrant Lock: got %v, want the same token", err)
+	}
+	release(t, lease)
+	if err := shared.Err(); err != nil {
+		t.Fatalf("the last share must keep the lease: %v", err)
+	}
+	release(t, shared)
+}
+
+// waitReplicas wants more replicas than any server has.
+func waitReplicas(t *testing.T, s suite) {
+	store := s.open(t)
+	c := holdfast.New(store, &holdfast.Options{Prefix: s.prefix, TTL: time.Second, WaitReplicas: holdfast.MaxWaitReplicas})
+	defer c.Close()
+	_, err := c.Mutex("copied").Lock(within(t))
+	var few *holdfast.ReplicasError
+	if !errors.As(err, &few) || !errors.Is(err, holdfast.ErrReplicas) || few.Want != holdfast.MaxWaitReplicas || few.Got >= few.Want {
+		t.Fatalf("Lock: got %v, want too few replicas", err)
+	}
+	release(t, lock(t, s.client(t, 0).Mutex("copied")))
+}

@@ -1,0 +1,168 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
+	"github.com/holdfast-go/holdfast/driver"
+)
+
+// suite is what the checks share: how to open a Store, and a prefix that no other run has.
+type suite struct {
+	open   func(t *testing.T) driver.Store
+	prefix string
+}
+
+// check is a subtest.
+type check struct {
+	name string
+	test func(*testing.T, suite)
+}
+
+func (c check) run(t *testing.T, s suite) (ok bool) {
+	return t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+}
+
+// patience bounds what must happen soon; nothing is asserted about how soon.
+const patience = 20 * time.Second
+
+func (s suite) client(t *testing.T, ttl time.Duration) *holdfast.Client {
+	t.Helper()
+	c := holdfast.New(s.open(t), &holdfast.Options{Prefix: s.prefix, TTL: ttl, Owner: fmt.Sprintf("client %x", rand.Uint32())})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func lock(t *testing.T, m *holdfast.Mutex) *holdfast.Lease {
+	t.Helper()
+	lease, err := m.Lock(within(t))
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	return lease
+}
+
+func release(t *testing.T, lease *holdfast.Lease) {
+	t.Helper()
+	if err := lease.Release(); err != nil {
+		t.Fatalf("Release: %v", err)
+	}
+}
+
+// waiting waits until n processes stand in line.
+func waiting(t *testing.T, c *holdfast.Client, name string, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("a queue of %d", n), func() bool {
+		state, err := admin.Of(c).Inspect(within(t), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Waiting == n
+	})
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// tenure is the hash of who holds a name.
+func tenure(t *testing.T, c *holdfast.Client, name string) string {
+	t.Helper()
+	state, err := admin.Of(c).Inspect(within(t), name)
+	if err != nil || state.Holder == nil {
+		t.Fatalf("Inspect: got %+v, %v, want a holder", state, err)
+	}
+	return state.Holder.Hash
+}
+
+// ended waits for the end of a lease and wants that cause and reason.
+func ended(t *testing.T, lease *holdfast.Lease, cause holdfast.Cause, reason string) {
+	t.Helper()
+	select {
+	case <-lease.Done():
+	case <-time.After(patience):
+		t.Fatalf("not within %v: the lease ends", patience)
+	}
+	var lost *holdfast.LostError
+	if err := lease.Err(); !errors.As(err, &lost) || lost.Cause != cause || lost.Reason != reason {
+		t.Fatalf("Err: got %v, want lost: %s: %s", err, cause, reason)
+	}
+}
+
+// visits checks that callers of one name are never inside together, and that tokens rise.
+type visits struct {
+	inside, last atomic.Int64
+	all          sync.WaitGroup
+}
+
+// begin lets one caller lock and release n times.
+func (v *visits) begin(t *testing.T, n int, lock func() (*holdfast.Lease, error)) {
+	v.all.Go(func() {
+		for range n {
+			lease, err := lock()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if v.inside.Add(1) != 1 || v.last.Swap(lease.Token()) >= lease.Token() {
+				t.Error("two inside, or a token that did not rise")
+			}
+			v.inside.Add(-1)
+			if err := lease.Release(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// lockFunc locks a name of a Client alone.
+type lockFunc func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error)
+
+// outlives returns a lease that was renewed for longer than its TTL while others get ErrHeld.
+// A machine that stands still for a TTL loses the lease, so it tries longer ones then.
+func (s suite) outlives(t *testing.T, name string, lock lockFunc) *holdfast.Lease {
+	t.Helper()
+	for ttl := 500 * time.Millisecond; ttl < 5*time.Second; ttl *= 2 {
+		a, b := s.client(t, ttl), s.client(t, ttl)
+		lease, err := lock(within(t), a, name, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := lease.Deadline()
+		eventually(t, "renewals move the deadline", func() bool {
+			return lease.Err() != nil || lease.Deadline().After(first.Add(2*ttl))
+		})
+		next, err := lock(within(t), b, name, true)
+		switch {
+		case lease.Err() == nil && errors.Is(err, holdfast.ErrHeld):
+			return lease
+		case lease.Err() == nil:
+			t.Fatalf("a try of a renewed name: got %v, want ErrHeld", err)
+		case err == nil:
+			_ = next.Release()
+		}
+		t.Logf("the lease with a TTL of %v: %v", ttl, lease.Err())
+	}
+	t.Fatal("no lease was kept for longer than its TTL")
+	return nil
+}
