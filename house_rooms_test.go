@@ -23,28 +23,6 @@ const (
 	largestRoom, largestLabRoom   = 2500, 3500 // lines of code: without comments and blanks
 )
 
-// The packages that are over a limit, with their numbers. A number may only shrink, and an
-// entry goes when its package is within the limit.
-var (
-	wideCircles = map[string]int{
-		"driver/drivertest": 9,
-		"embedded":          8,
-	}
-	largeRooms = map[string]int{}
-	// scattered are types with methods in a third file, or in a second one that the type's
-	// comment does not name.
-	scattered = map[string]int{
-		"contrib/otel":       1,
-		"contrib/prometheus": 2,
-		"driver/drivertest":  1,
-		"embedded":           1,
-		"goredisstore":       1,
-		"internal/redisurl":  1,
-		"journal":            1,
-		"rueidisstore":       1,
-	}
-)
-
 // room is a package without its tests, as it is built on Linux.
 type room struct {
 	dir   string
@@ -91,9 +69,11 @@ func TestCircles(t *testing.T) {
 		if r.lab() {
 			most = widestLabCircle
 		}
-		circle := largestCircle(r.uses())
-		shrinks(t, wideCircles, dir, len(circle), most, "files that all use each other ("+strings.Join(circle, " ")+
-			"): a reader of one has to read all; let files form layers, or make a package of what can be understood alone")
+		if circle := largestCircle(r.uses()); len(circle) > most {
+			t.Errorf("%s has %d files that all use each other (%s), more than %d: a reader of one has to read all; "+
+				"let files form layers, or make a package of what can be understood alone",
+				dir, len(circle), strings.Join(circle, " "), most)
+		}
 	}
 }
 
@@ -107,30 +87,19 @@ func TestSizeOfPackages(t *testing.T) {
 		for _, f := range r.files {
 			lines += linesOfCode(t, r.fset.Position(f.Pos()).Filename)
 		}
-		shrinks(t, largeRooms, dir, lines, most, "lines of code: a package has one job; find the second one and give it a name")
+		if lines > most {
+			t.Errorf("%s has %d lines of code, more than %d: a package has one job; find the second one and give it a name",
+				dir, lines, most)
+		}
 	}
 }
 
 func TestMethodsStandTogether(t *testing.T) {
 	for dir, r := range rooms(t) {
-		wrong := r.scattered()
-		shrinks(t, scattered, dir, len(wrong), 0, "types with methods in a file that is not the type's, nor named by its comment ("+
-			strings.Join(wrong, " ")+"): a type is read as a whole; bring them together, or split the type")
-	}
-}
-
-// shrinks checks a number against its limit, or against its entry in a table of numbers
-// that were larger when the law came.
-func shrinks(t *testing.T, table map[string]int, dir string, n, limit int, law string) {
-	t.Helper()
-	known, over := table[dir]
-	switch {
-	case over && n <= limit:
-		t.Errorf("%s has %d and may have %d: take it out of the table", dir, n, limit)
-	case over && n < known:
-		t.Errorf("%s has %d: put that into the table, instead of %d, so that it does not grow again", dir, n, known)
-	case n > max(limit, known):
-		t.Errorf("%s has %d, more than %d, %s", dir, n, max(limit, known), law)
+		for _, name := range r.scattered() {
+			t.Errorf("%s: %s has methods in a file that is not the type's, nor named by its comment, or in several: "+
+				"a type is read as a whole; bring them together, or split the type", dir, name)
+		}
 	}
 }
 
