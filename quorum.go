@@ -113,10 +113,11 @@ func (q *QuorumClient) LocalState() []LocalState { return q.client.LocalState() 
 // Owner returns the label of this client's leases, see [Options.Owner].
 func (q *QuorumClient) Owner() string { return q.client.Owner() }
 
-// Quorum returns the quorum-id.
+// Quorum returns the quorum-id. All processes of a quorum have the same one.
 func (q *QuorumClient) Quorum() string { return q.client.quorum.id }
 
-// ID is like [Client.ID].
+// ID returns the hash that identifies this client, like [Client.ID]. It is not the
+// quorum-id: see [QuorumClient.Quorum].
 func (q *QuorumClient) ID() string { return q.client.ID() }
 
 // TTL is like [Client.TTL].

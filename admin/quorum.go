@@ -42,7 +42,8 @@ func NewQuorum(id string, options *Options, stores ...driver.Store) *Quorum {
 	return q
 }
 
-// ID returns the quorum-id.
+// ID returns the quorum-id that NewQuorum was given. All processes of a quorum have the
+// same one. The ID of a [holdfast.QuorumClient] is another thing: it identifies one client.
 func (q *Quorum) ID() string { return q.id }
 
 func (q *Quorum) need() int { return majority.Of(len(q.nodes)) }
