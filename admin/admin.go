@@ -161,9 +161,10 @@ func (a *Admin) surveyNames(ctx context.Context, names []Surveyed) {
 // 200 bytes of reason.
 //
 // The result notified is the number of subscriptions that received the revocation at
-// once. It is 0 if the holder does not listen, and on a Cluster. The holder then notices
-// the revocation at its next renewal, within about a third of its ttl. With NoRenew it
-// notices it at the next Extend, CheckHeld or EnsureHeld. A lease of the Client that was
+// once. It is 0 if the holder does not listen, if the server refuses to publish (package
+// doctor finds that), and on a Cluster. The holder then notices the revocation at its next
+// renewal, within about a third of its ttl. With NoRenew it notices it at the next Extend,
+// CheckHeld or EnsureHeld. A lease of the Client that was
 // given to [Of] is over when Revoke returns.
 //
 // Errors: [holdfast.ErrName], [holdfast.ErrTenure], a [driver.ServerError], and an error
