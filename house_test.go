@@ -232,6 +232,7 @@ var arrows = map[string][]string{
 	"internal/call":     {"driver", "internal/call", "internal/clock", "internal/script", "internal/wire"},
 	"internal/wire":     {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
 	"internal/channels": {"internal/channels"},
+	"internal/refused":  {"driver", "internal/refused"},
 	"internal/view":     {"", "admin/...", "driver", "internal/view"},
 	"internal/majority": {"internal/majority"},
 	"internal/memory":   {"internal/clock", "internal/memory"},
@@ -244,8 +245,8 @@ var arrows = map[string][]string{
 	"fence":             {"", "fence"},
 	"journal":           {"", "driver", "internal/script", "journal"},
 	"contrib":           {"", "admin/...", "quorum", "driver", "fence", "embedded", "contrib/..."},
-	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "rueidisstore"},
-	"goredisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "goredisstore"},
+	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "internal/refused", "rueidisstore"},
+	"goredisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/refused", "goredisstore"},
 	"embedded":          {"", "admin/...", "quorum", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
 	"server":            {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal"},
 	"cmd/holdfast":      {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},

@@ -3,11 +3,11 @@ package goredisstore
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -26,7 +26,7 @@ func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 
 func (s *Store) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := s.run(ctx, bySHA(ctx, call))
-	if unknownScript(err) {
+	if refused.UnknownScript(err) {
 		reply, err = s.run(ctx, bySource(ctx, call))
 	}
 	return reply, err
@@ -98,11 +98,6 @@ func command(ctx context.Context, name, script string, call driver.Call) *redis.
 	return cmd
 }
 
-func unknownScript(err error) bool {
-	refused, ok := errors.AsType[driver.ServerError](err)
-	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
-}
-
 // chunk is how many scripts go out in one pipeline: enough to make round trips
 // cheap, too few to keep a server busy for long.
 const chunk = 64
@@ -134,7 +129,7 @@ func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []dri
 	var unknown []int
 	var again []driver.Call
 	for i, result := range results {
-		if unknownScript(result.Err) {
+		if refused.UnknownScript(result.Err) {
 			unknown = append(unknown, i)
 			again = append(again, calls[i])
 		}
@@ -209,14 +204,13 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 	}
 	a := evalWaitOn(ctx, node, false, calls, replicas, timeout)
 	for _, result := range a.results { // a slot that moves, or has moved
-		refused, _ := result.Err.(driver.ServerError) //nolint:errorlint // made here, never wrapped
-		words := strings.Fields(string(refused))      // MOVED or ASK, slot, host:port
-		if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		addr, asking, ok := refused.Redirected(result.Err)
+		if !ok {
 			continue
 		}
 		s.cluster.ReloadState(ctx) // in the background
-		if node := s.master(ctx, words[2]); node != nil {
-			return evalWaitOn(ctx, node, words[0] == "ASK", calls, replicas, timeout)
+		if node := s.master(ctx, addr); node != nil {
+			return evalWaitOn(ctx, node, asking, calls, replicas, timeout)
 		}
 	}
 	return a
@@ -244,7 +238,7 @@ func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Ca
 	}
 	a := pipelineWait(ctx, node, asking, bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
-		if unknownScript(result.Err) {
+		if refused.UnknownScript(result.Err) {
 			return pipelineWait(ctx, node, asking, bySource, calls, replicas, timeout)
 		}
 	}

@@ -2,7 +2,6 @@ package goredisstore
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
+	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -163,16 +163,15 @@ func (s *Store) home(ctx context.Context, channel string) (redis.Options, error)
 // moved is the address that a MOVED names, if err is one. Without a host it is
 // that of who said so.
 func moved(err error, from string) string {
-	refused, _ := errors.AsType[driver.ServerError](err)
-	words := strings.Fields(string(refused)) // MOVED slot host:port
-	if len(words) != 3 || words[0] != "MOVED" {
+	addr, asking, ok := refused.Redirected(err)
+	if !ok || asking {
 		return ""
 	}
-	if port, ok := strings.CutPrefix(words[2], ":"); ok {
+	if port, ok := strings.CutPrefix(addr, ":"); ok {
 		host, _, _ := net.SplitHostPort(from)
 		return net.JoinHostPort(host, port)
 	}
-	return words[2]
+	return addr
 }
 
 // Scan yields the keys that match, from every master. See [driver.Store].

@@ -2,18 +2,17 @@ package rueidisstore
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/rueidis"
 )
 
 // Eval runs one script. See [driver.Store].
 func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	reply, err := decode(s.client.Do(ctx, s.bySHA(call)))
-	if unknownScript(err) {
+	if refused.UnknownScript(err) {
 		reply, err = decode(s.client.Do(ctx, s.bySource(call)))
 	}
 	return reply, err
@@ -25,11 +24,6 @@ func (s *Store) bySHA(call driver.Call) rueidis.Completed {
 
 func (s *Store) bySource(call driver.Call) rueidis.Completed {
 	return s.client.B().Eval().Script(call.Script.Source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
-}
-
-func unknownScript(err error) bool {
-	refused, ok := errors.AsType[driver.ServerError](err)
-	return ok && strings.HasPrefix(string(refused), "NOSCRIPT")
 }
 
 // chunk is how many scripts go out in one pipeline: enough to make round trips
@@ -57,7 +51,7 @@ func (s *Store) pipeline(ctx context.Context, calls []driver.Call, results []dri
 	var unknown []int
 	for i, reply := range s.client.DoMulti(ctx, commands...) {
 		results[i].Reply, results[i].Err = decode(reply)
-		if unknownScript(results[i].Err) {
+		if refused.UnknownScript(results[i].Err) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -99,13 +93,12 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 		return a
 	}
 	for _, result := range a.results { // a slot that moves, or has moved
-		refused, _ := result.Err.(driver.ServerError) //nolint:errorlint // made here, never wrapped
-		words := strings.Fields(string(refused))      // MOVED or ASK, slot, host:port
-		if len(words) != 3 || words[0] != "MOVED" && words[0] != "ASK" {
+		addr, asking, ok := refused.Redirected(result.Err)
+		if !ok {
 			continue
 		}
-		if node := s.client.Nodes()[words[2]]; node != nil {
-			return s.evalWaitOn(ctx, node, words[0] == "ASK", calls, replicas, timeout)
+		if node := s.client.Nodes()[addr]; node != nil {
+			return s.evalWaitOn(ctx, node, asking, calls, replicas, timeout)
 		}
 	}
 	return a
@@ -117,7 +110,7 @@ func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool
 	conn, release := node.Dedicate()
 	a := s.pipelineWait(ctx, conn, asking, s.bySHA, calls, replicas, timeout)
 	for _, result := range a.results {
-		if unknownScript(result.Err) {
+		if refused.UnknownScript(result.Err) {
 			a = s.pipelineWait(ctx, conn, asking, s.bySource, calls, replicas, timeout)
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/refused"
 	"github.com/redis/rueidis"
 )
 
@@ -130,14 +131,14 @@ func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, 
 	return s.pool.Subscribe(ctx, server, dial, channel, message)
 }
 
-// moved is the node that a redirection names, if it is one we know.
+// moved is the node that a MOVED names, if it is one we know.
 func (s *Store) moved(err error) (rueidis.Client, string) {
-	redirected, ok := errors.AsType[*redirection](err)
-	if !ok {
+	addr, asking, ok := refused.Redirected(err)
+	if !ok || asking {
 		return nil, ""
 	}
 	s.slots.forget()
-	return s.client.Nodes()[redirected.addr], redirected.addr
+	return s.client.Nodes()[addr], addr
 }
 
 // home is the client for the server where a channel lives, and its address, which is

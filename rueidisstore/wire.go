@@ -3,21 +3,12 @@ package rueidisstore
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/channels"
 	"github.com/redis/rueidis"
 )
-
-// redirection is a MOVED in answer to SSUBSCRIBE.
-type redirection struct {
-	driver.ServerError
-	addr string
-}
-
-func (r *redirection) Unwrap() error { return r.ServerError }
 
 // wire is a connection in subscribed state.
 type wire struct {
@@ -51,15 +42,7 @@ func (w *wire) request(channel string, end bool) error {
 		return errors.New("rueidisstore: the connection is closed")
 	}
 	_, err := answer(conn.Do(context.Background(), w.command(conn.B(), channel, end)))
-	refused, ok := errors.AsType[driver.ServerError](err)
-	if !ok {
-		return err
-	}
-	// MOVED slot host:port
-	if words := strings.Fields(string(refused)); len(words) == 3 && words[0] == "MOVED" {
-		return &redirection{refused, words[2]}
-	}
-	return refused
+	return err
 }
 
 func (w *wire) command(b rueidis.Builder, channel string, end bool) rueidis.Completed {
