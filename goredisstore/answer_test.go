@@ -57,7 +57,7 @@ func TestAnswerToAnother(t *testing.T) {
 		sub.Close()
 		t.Fatal("the confirmation of another channel was taken for this one's")
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || !strings.Contains(err.Error(), "without a request") {
 		t.Fatalf("got %v, want the connection ended", err)
 	}
 }
