@@ -1,3 +1,5 @@
+//go:build !race
+
 package holdfast_test
 
 // The packages of the command form layers. From below: console writes; cli has the flags,

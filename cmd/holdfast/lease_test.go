@@ -20,7 +20,6 @@ func acquireProcess(t *testing.T, serverURL string, flags ...string) *runner {
 	t.Helper()
 	r := &runner{t: t, dir: t.TempDir(), Cmd: command(append([]string{"acquire", "--redis", serverURL, "job"}, flags...)...)}
 	r.Stderr = &r.stderr
-	r.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	r.WaitDelay = time.Second
 	t.Cleanup(r.end)
 	return r

@@ -55,7 +55,6 @@ func newRun(t *testing.T, serverURL, script string, flags ...string) *runner {
 	args := append([]string{"run", "--redis", serverURL}, flags...)
 	r := &runner{t: t, dir: t.TempDir(), Cmd: command(append(args, "job", "--", "sh", "-c", script)...)}
 	r.Dir, r.Stderr, r.Stdout = r.dir, &r.stderr, &r.stderr
-	r.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // else each process takes a second to end
 	r.WaitDelay = time.Second
 	t.Cleanup(r.end)
 	return r

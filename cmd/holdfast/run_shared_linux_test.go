@@ -89,6 +89,7 @@ var kinds = []struct{ name, holds, waits string }{
 // A wrapper that is killed takes its command with it before the ttl is over, and
 // then the next one runs, whatever the kind.
 func TestRunSharedKilled(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +106,7 @@ func TestRunSharedKilled(t *testing.T) {
 
 // So does one that is frozen; when it wakes up it says that it has lost.
 func TestRunSharedFrozen(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,6 +141,7 @@ func TestRunSharedFrozenWhileWaiting(t *testing.T) {
 // A server that has forgotten who holds is noticed by the next renewal, and one that
 // hangs before the lease is over.
 func TestRunSharedLost(t *testing.T) {
+	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()

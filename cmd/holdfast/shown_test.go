@@ -93,6 +93,7 @@ const evil = "e\x1b[2Jv\u202eil\x9b1m\a"
 // What each kind of lock looks like in show and ls, as text and as JSON: the files in
 // testdata/shown, which people have read. Times, hashes and tokens are left out.
 func TestShown(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(s stage){
 		"free":  func(stage) {},
 		"mutex": func(s stage) { s.holds("a"); s.waits("b"); s.waits("c") },

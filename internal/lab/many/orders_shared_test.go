@@ -31,7 +31,7 @@ func TestOrdersOfSharedKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := holdfast.New(store, &holdfast.Options{TTL: holdfast.MaxTTL})
 			defer client.Close()
-			short := holdfast.New(store, nil) // their time ends first, so they are listed first
+			short := holdfast.New(store, &holdfast.Options{TTL: holdfast.MaxTTL / 2}) // their time ends first, so they are listed first
 			defer short.Close()
 			last, err := client.RWMutex("index").RLock(t.Context())
 			if err != nil {
