@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,10 +25,20 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("GORACE") == "" { // else each process that the tests start takes a second to end
+	testscript.Main(tests{m}, map[string]func(){"holdfast": main})
+}
+
+// tests are those of this package, with what the processes that they start inherit.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	if os.Getenv("GORACE") == "" { // else each process takes a second to end
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"holdfast": main})
+	if signal.Ignored(os.Interrupt) { // as in the background of a script
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt) // what is caught is the default in them
+	}
+	return t.M.Run()
 }
 
 // scriptCommands are the words that the scripts have beyond testscript's own.
