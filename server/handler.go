@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -49,7 +48,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 		_, err := names.Inspect(ctx, probeName)
 		return err
 	}, life.Done())
-	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(names, client, store, v.Logger), Logger: v.Logger, Life: life}
+	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
 		router: router{access{v.Tokens, v.Hosts}, v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
 		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,
@@ -73,17 +72,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, reply.NewProblem("cross-origin", "a web page of another site sent this request: %v", err))
 		return
 	}
-	base := a.options.BasePath
-	switch {
-	case base == "":
-		a.mux.ServeHTTP(w, r)
-	case r.URL.Path == base:
-		http.Redirect(w, r, base+"/", http.StatusPermanentRedirect)
-	case strings.HasPrefix(r.URL.Path, base+"/"):
-		http.StripPrefix(base, a.mux).ServeHTTP(w, r)
-	default:
-		reply.Error(w, reply.NewProblem("not-found", "all paths of this server begin with %s/", base))
-	}
+	a.mux.ServeHTTP(w, r)
 }
 
 // Close ends the streams. Each client gets a message and has Options.Grace to

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,30 +52,33 @@ func routes(a *API, leases *lease.Leases) {
 	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, ready(a), false}})
 	if m := v.Metrics; m != nil {
 		a.route("/metrics", map[string]action{"GET": {auth.Viewer, false, func(w http.ResponseWriter, r *http.Request) error {
-			m.ServeHTTP(w, r)
+			http.StripPrefix(v.BasePath, m).ServeHTTP(w, r)
 			return nil
 		}, false}})
 	}
-	a.mux.HandleFunc("/", a.pages)
+	base := v.BasePath
+	a.mux.HandleFunc(base+"/", a.pages)
+	if base != "" {
+		a.mux.Handle(base, http.RedirectHandler(base+"/", http.StatusPermanentRedirect))
+		a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+			reply.Error(w, reply.NewProblem("not-found", "all paths of this server begin with %s/", base))
+		})
+	}
 }
 
 // route serves a path. The mux does not know of methods, for it would answer a wrong
 // one by itself, and not with a problem.
 func (a *router) route(path string, methods map[string]action) {
-	a.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+	a.mux.HandleFunc(a.options.BasePath+path, func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
 			method = http.MethodGet
 		}
 		act, ok := methods[method]
 		if !ok {
-			var allowed []string
-			for m := range methods {
-				allowed = append(allowed, m)
-			}
-			slices.Sort(allowed)
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			reply.Error(w, reply.NewProblem("method", "this path allows %s", strings.Join(allowed, ", ")))
+			allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+			w.Header().Set("Allow", allowed)
+			reply.Error(w, reply.NewProblem("method", "this path allows %s", allowed))
 		} else if err := a.perform(act, w, r); err != nil {
 			reply.Error(w, err)
 		}
@@ -100,7 +104,7 @@ func (a *router) perform(act action, w http.ResponseWriter, r *http.Request) err
 
 // pages serves what is not the API's own.
 func (a *router) pages(w http.ResponseWriter, r *http.Request) {
-	if a.options.Pages == nil || strings.HasPrefix(r.URL.Path, "/v1/") {
+	if a.options.Pages == nil || strings.HasPrefix(r.URL.Path, a.options.BasePath+"/v1/") {
 		reply.Error(w, reply.NewProblem("not-found", "no such path; /openapi.json lists all paths"))
 		return
 	}
@@ -113,11 +117,5 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Del("Cache-Control") // pages know better
-	u := *r.URL                     // they know their BasePath, which was taken off
-	u.Path = a.options.BasePath + u.Path
-	if u.RawPath != "" {
-		u.RawPath = a.options.BasePath + u.RawPath
-	}
-	r.URL = &u // a copy, by admit
 	a.options.Pages.ServeHTTP(w, r)
 }

@@ -19,15 +19,13 @@ const (
 	Admin                 // revokes and steals leases of others
 )
 
-var roles = map[string]Role{"viewer": Viewer, "user": User, "admin": Admin}
+var roles = []string{"anonymous", "viewer", "user", "admin"}
 
 func (r Role) String() string {
-	for name, role := range roles {
-		if role == r {
-			return name
-		}
+	if r < Viewer || r > Admin {
+		return "anonymous"
 	}
-	return "anonymous"
+	return roles[r]
 }
 
 // Principal is the sender of a request.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -110,9 +111,9 @@ func parseTokens(data []byte) (list []token, err error) {
 			return nil, fmt.Errorf("line %d: want role, SHA-256 of the token and a label", n)
 		}
 		sum, err := hex.DecodeString(fields[1])
-		role, ok := roles[fields[0]]
+		role := Role(slices.Index(roles, fields[0]))
 		switch {
-		case !ok:
+		case role < Viewer:
 			return nil, fmt.Errorf("line %d: unknown role %q: want viewer, user or admin", n, fields[0])
 		case err != nil || len(sum) != sha256.Size:
 			return nil, fmt.Errorf("line %d: the second word must be the SHA-256 of a token, 64 hexadecimal digits, never the token itself", n)

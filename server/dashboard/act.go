@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/pages"
 )
@@ -19,7 +20,7 @@ const mostForm = 16 << 10
 
 // acts carries out what forms of a lock's page ask for, and leads back to it.
 type acts struct {
-	orders  orders
+	orders  *admin.Admin // nil: nothing can be ordered of a quorum
 	options Options
 	board   *pages.Board
 }
@@ -61,6 +62,9 @@ func (d *acts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *acts) do(ctx context.Context, action Action) (notified int, err error) {
+	if d.orders == nil {
+		return 0, errors.New("leases on a quorum can't be revoked or stolen: stop the process")
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if action.Verb == Steal {

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/holdfast-go/holdfast"
@@ -12,12 +11,6 @@ import (
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/pages"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/seen"
 )
-
-// orders is what the dashboard orders.
-type orders interface {
-	Revoke(ctx context.Context, name, hash, reason string) (notified int, err error)
-	Steal(ctx context.Context, name, hash, reason string) error
-}
 
 // Handler serves the pages of names: of one master, from admin.New, or of a quorum, from
 // admin.NewQuorum. It begins to poll when a page is opened, and stops 1 min after the
@@ -31,7 +24,7 @@ func Handler(names admin.Reader, options *Options) http.Handler {
 	switch names := names.(type) {
 	case *admin.Quorum:
 		config.Quorum, config.Check = names.ID(), noCheck
-		return newHandler(names, noOrders{}, config, o)
+		return newHandler(names, nil, config, o)
 	case *admin.Admin:
 		config.Check = func(ctx context.Context) []doctor.Result {
 			return doctor.Check(ctx, names.Store(), &doctor.Options{Prefix: cmp.Or(names.Prefix(), holdfast.NoPrefix)})
@@ -49,15 +42,7 @@ func noCheck(context.Context) []doctor.Result {
 	}}
 }
 
-// noOrders refuses to end the leases of a quorum.
-type noOrders struct{}
-
-var errQuorum = errors.New("holdfast: leases on a quorum can't be revoked or stolen: stop the process")
-
-func (noOrders) Revoke(context.Context, string, string, string) (int, error) { return 0, errQuorum }
-func (noOrders) Steal(context.Context, string, string, string) error         { return errQuorum }
-
-func newHandler(names seen.Surveyor, orders orders, config pages.Config, o Options) http.Handler {
+func newHandler(names admin.Reader, orders *admin.Admin, config pages.Config, o Options) http.Handler {
 	assets := newAssets()
 	sampler := seen.NewSampler(names, o.Prefix, o.Journal)
 	config.Base, config.Assets, config.Sampler = o.BasePath, o.BasePath+"/assets/"+assets.version, sampler

@@ -15,17 +15,13 @@ func stream(w http.ResponseWriter, r *http.Request, sampler *seen.Sampler) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // where the server has one; a client that is gone ends the request
-	if _, err := fmt.Fprint(w, "retry: 1000\n\n"); err != nil {
-		return
-	}
+	_, _ = fmt.Fprint(w, "retry: 1000\n\n")   // Flush says whether the client is still there
 	var told int64 = -1
 	for {
 		p, fresh := sampler.Touch()
 		if p != nil && p.Number != told {
 			told = p.Number
-			if _, err := fmt.Fprintf(w, "event: picture\ndata: %d\n\n", told); err != nil {
-				return
-			}
+			_, _ = fmt.Fprintf(w, "event: picture\ndata: %d\n\n", told)
 			if control.Flush() != nil {
 				return
 			}

@@ -40,7 +40,7 @@ function show(text) {
     keep(from);
     morph(document.getElementById(id), from);
   }
-  const foot = document.querySelector("footer time"), freshFoot = fresh.querySelector("footer time");
+  const foot = document.querySelector("footer span"), freshFoot = fresh.querySelector("footer span");
   if (foot && freshFoot) morph(foot, freshFoot);
   if (document.title !== fresh.title) document.title = fresh.title;
   state.shown = fresh.body.dataset.number;

@@ -19,31 +19,18 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/reply"
 )
 
-// Admin is what the server asks and orders of names.
-type Admin interface {
-	Inspect(ctx context.Context, name string) (*admin.State, error)
-	Survey(ctx context.Context, prefix string) (*admin.Survey, error)
-	Revoke(ctx context.Context, name, hash, reason string) (notified int, err error)
-	Steal(ctx context.Context, name, hash, reason string) error
-}
-
-// Runs is what the server asks of past runs.
-type Runs interface {
-	LastRun(ctx context.Context, name string) (*holdfast.Run, error)
-}
-
 // Names are the names of a store, as the server sees them. Its handlers are in handlers.go.
 type Names struct {
-	Admin   Admin
-	runs    Runs
+	Admin   *admin.Admin
+	client  *holdfast.Client
 	store   *outage.Watch
 	logger  *slog.Logger
 	surveys memo.Memo[*diagnose.Report]
 }
 
 // New makes Names.
-func New(admin Admin, runs Runs, store *outage.Watch, logger *slog.Logger) *Names {
-	return &Names{Admin: admin, runs: runs, store: store, logger: logger}
+func New(client *holdfast.Client, store *outage.Watch, logger *slog.Logger) *Names {
+	return &Names{Admin: admin.Of(client), client: client, store: store, logger: logger}
 }
 
 // Holder returns the holder of a name; nil means that no process holds it.
@@ -63,7 +50,7 @@ func (n *Names) look(ctx context.Context, name string) (*view.State, error) {
 		return nil, err
 	}
 	out := view.NewState(state, diagnose.State(state, nil))
-	run, err := n.runs.LastRun(ctx, name)
+	run, err := n.client.LastRun(ctx, name)
 	if err != nil && !errors.Is(err, holdfast.ErrNeverRan) && ctx.Err() != nil {
 		return nil, err
 	} else if err == nil {

@@ -20,12 +20,6 @@ import (
 	"github.com/holdfast-go/holdfast/server/internal/memo"
 )
 
-// Journal is the part of a journal that pages read.
-type Journal interface {
-	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
-	Jobs(ctx context.Context) ([]journal.Job, error)
-}
-
 // Config is what the pages are of.
 type Config struct {
 	Base     string // before all paths
@@ -33,7 +27,7 @@ type Config struct {
 	ReadOnly bool
 	MayAct   bool   // somebody may revoke and steal
 	Quorum   string // the quorum-id of what is shown; empty: it is one master
-	Journal  Journal
+	Journal  seen.Journal
 	Check    func(context.Context) []doctor.Result
 	Sampler  *seen.Sampler
 }

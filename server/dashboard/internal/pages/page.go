@@ -71,7 +71,8 @@ func (v *visit) Outage() string {
 // navItem is a page in the navigation.
 type navItem struct {
 	Page
-	Href, Count    string
+	Href           string
+	Count          int
 	Current, Alarm bool // Alarm: the count is of what somebody should act on
 }
 
@@ -93,9 +94,9 @@ func (v *visit) Nav() (items []navItem) {
 		item := navItem{Page: page, Href: v.Base + strings.TrimSuffix(page.Path, "{$}"), Current: page.Title == v.Page.Title}
 		switch page.Name {
 		case "locks":
-			item.Count = show.Count(held)
+			item.Count = held
 		case "problems":
-			item.Count, item.Alarm = show.Count(troubles), troubles > 0
+			item.Count, item.Alarm = troubles, troubles > 0
 		case "redis":
 			item.Alarm = v.Picture.Err != nil
 		}

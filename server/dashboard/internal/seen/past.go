@@ -70,7 +70,7 @@ func newPast() *Past { return &Past{Holds: map[string][]Hold{}} }
 // see compares two pictures. What changed becomes events, unless a journal has them.
 func (p *Past) see(old, now *Picture) {
 	tell := !p.Written
-	if old != nil && now.At.Sub(old.At) > recentGap {
+	if now.At.Sub(old.At) > recentGap {
 		for _, holds := range p.Holds {
 			for i := range holds {
 				if holds[i].To.IsZero() {
@@ -78,9 +78,10 @@ func (p *Past) see(old, now *Picture) {
 				}
 			}
 		}
-		old = nil
+		old = &Picture{}
 	}
-	if old == nil || old.At.IsZero() {
+	continuous := !old.At.IsZero()
+	if !continuous {
 		p.Began = now.At
 	}
 	known := len(p.Events)
@@ -90,13 +91,7 @@ func (p *Past) see(old, now *Picture) {
 			held++
 		}
 		waiting += l.Waiting
-		var before *Lock
-		if old != nil {
-			before = old.ByName[l.Name]
-		}
-		if before != l {
-			p.compare(before, l, old != nil, tell)
-		}
+		p.compare(cmp.Or(old.ByName[l.Name], &Lock{State: &admin.State{}}), l, continuous, tell)
 	}
 	figures := p.point(now.At)
 	figures.Held, figures.Waiting = held, waiting
@@ -124,13 +119,11 @@ func (p *Past) point(at time.Time) *Point {
 // have been so for long.
 func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 	was, waited := map[string]admin.Holder{}, map[string]time.Duration{}
-	if before != nil {
-		for _, h := range before.Holding() {
-			was[h.Hash] = h
-		}
-		for _, w := range before.Waiters {
-			waited[w.Hash] = w.Waited + now.Seen.Sub(before.Seen)
-		}
+	for _, h := range before.Holding() {
+		was[h.Hash] = h
+	}
+	for _, w := range before.Waiters {
+		waited[w.Hash] = w.Waited + now.Seen.Sub(before.Seen)
 	}
 	ended := 0
 	has := map[string]bool{}
@@ -148,7 +141,7 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 			continue
 		}
 		began := now.Seen
-		if h.Held > 0 && (!continuous || now.Seen.Add(-h.Held).After(lookedAt(before))) {
+		if h.Held > 0 && (!continuous || now.Seen.Add(-h.Held).After(before.Seen)) {
 			began = now.Seen.Add(-h.Held)
 		}
 		lasted, stood := waited[h.Hash]
@@ -176,13 +169,6 @@ func (p *Past) granted(handedOver, stood bool, lasted time.Duration, at time.Tim
 	if stood {
 		p.waits = append(p.waits, wait{at, lasted})
 	}
-}
-
-func lookedAt(l *Lock) time.Time {
-	if l == nil {
-		return time.Time{}
-	}
-	return l.Seen
 }
 
 // newest drops all but the last n.

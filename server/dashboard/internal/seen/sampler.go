@@ -2,11 +2,13 @@
 package seen
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/journal"
 )
 
@@ -20,7 +22,7 @@ const (
 
 // Sampler looks at Redis for all who watch. It sleeps when nobody does.
 type Sampler struct {
-	from    Surveyor
+	from    admin.Reader
 	prefix  string
 	journal Journal
 
@@ -43,14 +45,15 @@ type Picture struct {
 	Err        error         // of a newer look, that was not answered
 }
 
-// Journal is the part of a journal that the sampler follows.
+// Journal is the record of the past, as the package dashboard has it.
 type Journal interface {
 	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
 	Follow(ctx context.Context) iter.Seq2[journal.Entry, error]
+	Jobs(ctx context.Context) ([]journal.Job, error)
 }
 
 // NewSampler makes a Sampler of the names below a prefix; journal may be nil.
-func NewSampler(from Surveyor, prefix string, journal Journal) *Sampler {
+func NewSampler(from admin.Reader, prefix string, journal Journal) *Sampler {
 	return &Sampler{from: from, prefix: prefix, journal: journal, fresh: make(chan struct{}), past: newPast()}
 }
 
@@ -100,35 +103,26 @@ func (s *Sampler) run() {
 		bounded, stop := context.WithTimeout(ctx, max(patience, 3*last))
 		seen, err := look(bounded, s.from, s.prefix)
 		stop()
-		took := time.Since(began)
-		last = took
-		if !s.show(seen, err, took) {
+		last = time.Since(began)
+		if !s.show(seen, err) {
 			return
 		}
-		time.Sleep(pause(took))
+		time.Sleep(pause(last))
 	}
 }
 
-// show makes the next picture, and returns false when nobody wants more.
-func (s *Sampler) show(seen *sight, err error, took time.Duration) bool {
+// show makes p the current picture; after an error the last one stays, with that. It returns
+// false when nobody wants more.
+func (s *Sampler) show(p *Picture, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.current
-	p := &Picture{Number: 1, ByName: map[string]*Lock{}}
-	if old != nil {
-		*p = *old
-		p.Number++
-	}
-	p.Err = err
+	old := cmp.Or(s.current, &Picture{ByName: map[string]*Lock{}})
 	if err == nil {
-		p.Locks, p.Unreadable = seen.locks, seen.unreadable
-		p.At, p.Took = time.Now(), took
-		p.ByName = make(map[string]*Lock, len(p.Locks))
-		for _, l := range p.Locks {
-			p.ByName[l.Name] = l
-		}
 		s.past.see(old, p)
+	} else {
+		p = new(*old)
 	}
+	p.Number, p.Err = old.Number+1, err
 	s.current = p
 	close(s.fresh)
 	s.fresh = make(chan struct{})
@@ -147,9 +141,7 @@ func (s *Sampler) follow(ctx context.Context) {
 			if err != nil {
 				break
 			}
-			s.mu.Lock()
-			s.past.note(e)
-			s.mu.Unlock()
+			s.Remembers(func(p *Past) { p.note(e) })
 		}
 		select {
 		case <-ctx.Done():

@@ -8,18 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/admin/diagnose"
 )
 
-// sight is what one look saw.
-type sight struct {
-	locks      []*Lock // sorted by name
-	unreadable int     // of them: names that the server would not show
-}
-
-// Surveyor looks at all names below a prefix.
-type Surveyor interface {
-	Survey(ctx context.Context, prefix string) (*admin.Survey, error)
-}
-
-func look(ctx context.Context, from Surveyor, prefix string) (*sight, error) {
+// look makes a picture of all names below a prefix.
+func look(ctx context.Context, from admin.Reader, prefix string) (*Picture, error) {
 	began := time.Now()
 	found, err := from.Survey(ctx, prefix)
 	if err != nil {
@@ -35,14 +25,15 @@ func look(ctx context.Context, from Surveyor, prefix string) (*sight, error) {
 			newest = at
 		}
 	}
-	s := &sight{unreadable: survey.Counts.Unreadable, locks: make([]*Lock, len(survey.Names))}
+	p := &Picture{Unreadable: survey.Counts.Unreadable, Locks: make([]*Lock, len(survey.Names)), ByName: make(map[string]*Lock), At: ended, Took: ended.Sub(began)}
 	for i := range survey.Names {
 		n := &survey.Names[i]
 		seen := ended.Add(-newest.Sub(n.At))
 		if n.At.IsZero() || seen.Before(began) {
 			seen = began
 		}
-		s.locks[i] = newLock(n, seen)
+		p.Locks[i] = newLock(n, seen)
+		p.ByName[n.Name] = p.Locks[i]
 	}
-	return s, nil
+	return p, nil
 }

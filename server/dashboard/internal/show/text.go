@@ -76,14 +76,6 @@ func Thousands(n int) string {
 	return s
 }
 
-// Count is a number; empty: 0.
-func Count(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return Thousands(n)
-}
-
 // Label is an owner.
 func Label(owner string) string { return view.Text(cmp.Or(owner, "(no label)")) }
 
