@@ -50,7 +50,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	}, life.Done())
 	leases := &lease.Leases{Client: client, Store: store, Names: locks.New(client, store, v.Logger), Logger: v.Logger, Life: life}
 	a := &API{
-		router: router{access{v.Tokens, v.Hosts}, v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
+		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
 		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,
 		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: v.limits(v.MaxStream), Grace: v.Grace},
 		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"),

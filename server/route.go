@@ -2,6 +2,7 @@ package server
 
 import (
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,9 +22,8 @@ type action struct {
 	counts  bool // it counts itself what is under way
 }
 
-// router calls what serves a path.
+// router decides which requests are served, and calls what serves a path.
 type router struct {
-	access
 	options Options
 	mux     *http.ServeMux
 	busy    *limit.Gate // requests, but those that are counted apart
@@ -49,7 +49,7 @@ func routes(a *API, leases *lease.Leases) {
 	a.route("/v1/terraform/{name...}", map[string]action{"LOCK": lock, "POST": lock, "UNLOCK": unlock, "DELETE": unlock})
 	a.route("/openapi.json", map[string]action{"GET": {auth.Anonymous, false, serveOpenAPI, false}})
 	a.route("/healthz", map[string]action{"GET": {auth.Anonymous, false, health, false}})
-	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, ready(a), false}})
+	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, a.ready, false}})
 	if m := v.Metrics; m != nil {
 		a.route("/metrics", map[string]action{"GET": {auth.Viewer, false, func(w http.ResponseWriter, r *http.Request) error {
 			http.StripPrefix(v.BasePath, m).ServeHTTP(w, r)
@@ -118,4 +118,54 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Del("Cache-Control") // pages know better
 	a.options.Pages.ServeHTTP(w, r)
+}
+
+// admit finds out the sender of a request, and whether it may do what needs the role.
+func (a *router) admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, error) {
+	p := auth.Principal{Role: auth.Admin}
+	if a.options.Tokens != nil {
+		var ok bool
+		secret := secretOf(r)
+		if p, ok = a.options.Tokens.Authenticate(secret); !ok && role > auth.Anonymous {
+			w.Header().Add("WWW-Authenticate", `Bearer realm="holdfast"`)
+			if secret == "" {
+				return nil, reply.NewProblem("token", "send a token: Authorization: Bearer TOKEN")
+			}
+			return nil, reply.NewProblem("token", "unknown token")
+		}
+	}
+	if p.Role < role {
+		return nil, reply.NewProblem("forbidden", "the token of %s has the role %v: this request needs the role %v", p.Label, p.Role, role)
+	}
+	return p.With(r), nil
+}
+
+// secretOf is the token of a request, from a bearer's header or, for Terraform and browsers,
+// as the password of HTTP Basic.
+func secretOf(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
+}
+
+// checkHost refuses, where there are no tokens, a name that is not known here: a web page could
+// give its own name our address, and then it is of the same origin.
+func (a *router) checkHost(r *http.Request) error {
+	if a.options.Tokens != nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if host == "localhost" || net.ParseIP(host) != nil || slices.Contains(a.options.Hosts, host) {
+		return nil
+	}
+	return reply.NewProblem("host", "a server without tokens accepts only an IP address or localhost as Host, not %.100q", r.Host)
 }

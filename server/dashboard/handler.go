@@ -20,18 +20,22 @@ func Handler(names admin.Reader, options *Options) http.Handler {
 		panic("holdfast/dashboard: Handler needs the names of admin.New or admin.NewQuorum")
 	}
 	o := options.withDefaults()
-	config := pages.Config{ReadOnly: o.ReadOnly, MayAct: o.Authorize != nil, Journal: o.Journal}
+	config := pages.Config{
+		Base: o.BasePath, ReadOnly: o.ReadOnly, MayAct: o.Authorize != nil, Journal: o.Journal,
+		Sampler: seen.NewSampler(names, o.Prefix, o.Journal), Check: noCheck,
+	}
+	master, _ := names.(*admin.Admin)
 	switch names := names.(type) {
 	case *admin.Quorum:
-		config.Quorum, config.Check = names.ID(), noCheck
-		return newHandler(names, nil, config, o)
+		config.Quorum = names.ID()
 	case *admin.Admin:
 		config.Check = func(ctx context.Context) []doctor.Result {
 			return doctor.Check(ctx, names.Store(), &doctor.Options{Prefix: cmp.Or(names.Prefix(), holdfast.NoPrefix)})
 		}
-		return newHandler(names, names, config, o)
+	default:
+		panic("holdfast/dashboard: Handler needs an *admin.Admin or *admin.Quorum")
 	}
-	panic("holdfast/dashboard: Handler needs an *admin.Admin or *admin.Quorum")
+	return newHandler(master, config, o)
 }
 
 // noCheck stands for a check of a quorum.
@@ -42,17 +46,16 @@ func noCheck(context.Context) []doctor.Result {
 	}}
 }
 
-func newHandler(names admin.Reader, orders *admin.Admin, config pages.Config, o Options) http.Handler {
+func newHandler(orders *admin.Admin, config pages.Config, o Options) http.Handler {
 	assets := newAssets()
-	sampler := seen.NewSampler(names, o.Prefix, o.Journal)
-	config.Base, config.Assets, config.Sampler = o.BasePath, o.BasePath+"/assets/"+assets.version, sampler
-	board := pages.New(config)
+	config.Assets = o.BasePath + "/assets/" + assets.version
+	board := pages.New(config, pages.Pages)
 	mux := http.NewServeMux()
 	base := o.BasePath
 	for _, page := range pages.Pages {
 		mux.HandleFunc("GET "+base+page.Path, func(w http.ResponseWriter, r *http.Request) { board.Serve(w, r, page) })
 	}
-	mux.HandleFunc("GET "+base+"/stream", func(w http.ResponseWriter, r *http.Request) { stream(w, r, sampler) })
+	mux.HandleFunc("GET "+base+"/stream", func(w http.ResponseWriter, r *http.Request) { stream(w, r, config.Sampler) })
 	mux.Handle("POST "+base+"/lock/{verb}", &acts{orders, o, board})
 	mux.HandleFunc("POST "+base+"/redis", func(w http.ResponseWriter, r *http.Request) {
 		if sameOrigin(r) {

@@ -36,9 +36,9 @@ var apiMutants = []mutant{
 
 // serverMutants are the guards of the HTTP API.
 var serverMutants = []mutant{
-	{guard: "http: a role is needed", file: "server/access.go", pkg: "./server", name: "TestRoles",
+	{guard: "http: a role is needed", file: "server/route.go", pkg: "./server", name: "TestRoles",
 		edits: []string{"if p.Role < role {", "if false {"}},
-	{guard: "http: a token is needed", file: "server/access.go", pkg: "./server", name: "TestRoles",
+	{guard: "http: a token is needed", file: "server/route.go", pkg: "./server", name: "TestRoles",
 		edits: []string{"!ok && role > auth.Anonymous {", "!ok && role > auth.Admin {"}},
 	{guard: "http: an unlock without an ID is an admin's", file: "server/internal/terraform/terraform.go", pkg: "./server", name: "TestRoles",
 		edits: []string{"if forced && by.Role < auth.Admin {", "if false {"}},
@@ -66,7 +66,7 @@ var serverMutants = []mutant{
 		edits: []string{"		t.seen = nil\n", ""}},
 	{guard: "exported: another prefix is no lease", file: "export.go", pkg: "./server", name: "TestLeaseOfAnotherPrefix",
 		edits: []string{"%w for this Client", "%v for this Client"}},
-	{guard: "http: no page gets in by a name of its own", file: "server/access.go", pkg: "./server", name: "TestNoPageGetsIn",
+	{guard: "http: no page gets in by a name of its own", file: "server/route.go", pkg: "./server", name: "TestNoPageGetsIn",
 		edits: []string{"if host == \"localhost\" ||", "if true ||"}},
 	{guard: "http: no page of another site gets in", file: "server/handler.go", pkg: "./server", name: "TestNoPageGetsIn",
 		edits: []string{"a.guard.Check(r); err != nil {", "a.guard.Check(r); err != nil && false {"}},

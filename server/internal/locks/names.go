@@ -62,7 +62,7 @@ func (n *Names) look(ctx context.Context, name string) (*view.State, error) {
 // Held is the problem of a name that another holds, with the holder if it can be read.
 func (n *Names) Held(ctx context.Context, name string) error {
 	p := reply.NewProblem("held", "%s is held", name).With("name", name)
-	err := n.store.Do(ctx, func(ctx context.Context) error {
+	_ = n.store.Do(ctx, func(ctx context.Context) error {
 		s, err := n.Admin.Inspect(ctx, name)
 		if err != nil {
 			return err
@@ -83,8 +83,7 @@ func (n *Names) Held(ctx context.Context, name string) error {
 		}
 		_ = p.With("holder", state.Holder).With("waiting", state.Waiting).With("reasons", state.Reasons)
 		return nil
-	})
-	_ = err // without the store the name is all that is known
+	}) // without the store the name is all that is known
 	return p
 }
 

@@ -255,10 +255,7 @@ func (s *stream) linger(held *holdfast.Lease) {
 }
 
 func (s *stream) event(kind string, data any) {
-	text, err := json.Marshal(data)
-	if err != nil {
-		text = []byte("{}")
-	}
+	text, _ := json.Marshal(data) // of our own types
 	s.write(fmt.Sprintf("event: %s\ndata: %s\n\n", kind, text))
 }
 

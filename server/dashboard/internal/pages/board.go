@@ -35,6 +35,7 @@ type Config struct {
 // Board makes the pages of one dashboard.
 type Board struct {
 	Config
+	pages     []Page
 	templates map[string]*template.Template
 	made      memo.Memo[sheet] // each new picture makes all pages that are open fetch themselves at once
 	recent    memo.Memo[[]journal.Entry]
@@ -57,22 +58,23 @@ const (
 //go:embed templates
 var templateFiles embed.FS
 
-// New makes a Board.
-func New(c Config) *Board {
-	b := &Board{Config: c, templates: map[string]*template.Template{}}
+// New makes a Board of some pages, in the order of the navigation.
+func New(c Config, pages []Page) *Board {
+	b := &Board{Config: c, pages: pages, templates: map[string]*template.Template{}}
 	b.made.Most, b.recent.Most, b.records.Most, b.checks.Most = 64, 1000, 1, 1
 	functions := template.FuncMap{
 		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
-		"plural": show.Plural, "thousands": show.Thousands, "form": newForm, "bar": newBar, "part": partOf, "colour": colour,
+		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "part": partOf, "colour": colour,
 		"ms":       time.Duration.Milliseconds,
 		"since":    func(so time.Duration, at time.Time) time.Duration { return so + time.Since(at) },
+		"form":     func(page *lockPage, verb string) verbForm { return verbForm{page, verb} },
 		"add":      func(a, b int) int { return a + b },
 		"base":     func() string { return c.Base },
 		"quorum":   func() string { return c.Quorum },
 		"journal":  func() bool { return c.Journal != nil },
 		"lockHref": func(name string) string { return c.Base + "/lock?" + url.Values{"name": {name}}.Encode() },
 	}
-	for _, page := range Pages {
+	for _, page := range pages {
 		b.templates[page.Name] = template.Must(template.New(page.Name).Funcs(functions).ParseFS(templateFiles,
 			"templates/frame.html", "templates/parts.html", "templates/"+page.Name+".html"))
 	}

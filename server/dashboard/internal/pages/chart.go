@@ -23,46 +23,44 @@ type chart struct {
 
 const chartSpan = 5 * time.Minute
 
-// line is the values of one line of a chart.
+// line is the values of one line of a chart; nil: not known.
 type line struct {
 	name  string
-	value func(seen.Point) (v float64, known bool)
+	value func(seen.Point) *float64
 }
 
 // newChart draws the points of the last minutes, one for each second.
 func newChart(title, unit string, points []seen.Point, now time.Time, lines ...line) chart {
 	c := chart{Title: title, Unit: unit, Text: "No values yet."}
-	first := now.Add(-chartSpan).Unix()
-	most := 1.0
+	first, most := float64(now.Add(-chartSpan).Unix()), 1.0
 	var said []string
-	seconds := []int64{}
-	columns := make([][]*float64, len(lines))
+	columns := make([][]*float64, 1+len(lines)) // the first has the seconds
+	columns[0] = []*float64{}
 	for _, q := range points {
-		if q.Second < first || q.Second > now.Unix() {
+		second := float64(q.Second)
+		if second < first || q.Second > now.Unix() {
 			continue
 		}
-		seconds = append(seconds, q.Second)
+		columns[0] = append(columns[0], &second)
 		for i, l := range lines {
-			var at *float64
-			if v, known := l.value(q); known {
-				at, most = &v, max(most, v)
+			v := l.value(q)
+			if v != nil {
+				most = max(most, *v)
 			}
-			columns[i] = append(columns[i], at)
+			columns[i+1] = append(columns[i+1], v)
 		}
 	}
-	series := []any{seconds}
 	for i, l := range lines {
 		c.Names = append(c.Names, l.name)
-		c.Paths = append(c.Paths, polyline(seconds, columns[i], first, most))
-		series = append(series, columns[i])
-		for _, v := range slices.Backward(columns[i]) {
+		c.Paths = append(c.Paths, polyline(columns[0], columns[i+1], first, most))
+		for _, v := range slices.Backward(columns[i+1]) {
 			if v != nil {
 				said = append(said, l.name+" "+valueText(*v, unit))
 				break
 			}
 		}
 	}
-	text, _ := json.Marshal(series) // numbers and nils
+	text, _ := json.Marshal(columns) // numbers and nils
 	c.Series = string(text)
 	if len(said) > 0 {
 		c.Text = "Newest: " + strings.Join(said, ", ") + "."
@@ -78,19 +76,19 @@ func valueText(v float64, unit string) string {
 }
 
 // polyline draws a column of values, with gaps where there are none.
-func polyline(seconds []int64, values []*float64, first int64, most float64) string {
+func polyline(seconds, values []*float64, first, most float64) string {
 	var b strings.Builder
-	last := int64(-1)
+	last := -1.0
 	for i, v := range values {
 		if v == nil {
 			continue
 		}
 		command := 'L'
-		if last < 0 || seconds[i]-last > 3 {
+		if last < 0 || *seconds[i]-last > 3 {
 			command = 'M'
 		}
-		last = seconds[i]
-		fmt.Fprintf(&b, "%c%.2f %.2f", command, 100*float64(seconds[i]-first)/chartSpan.Seconds(), 29-27*(*v)/most)
+		last = *seconds[i]
+		fmt.Fprintf(&b, "%c%.2f %.2f", command, 100*(last-first)/chartSpan.Seconds(), 29-27*(*v)/most)
 	}
 	return b.String()
 }

@@ -15,7 +15,7 @@ type jobsPage struct {
 	*visit
 	Trouble string
 	Jobs    []jobRow
-	Pages   *pages
+	Pages   *parts
 }
 
 // jobRow is one job.

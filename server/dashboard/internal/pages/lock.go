@@ -34,15 +34,7 @@ type Refusal struct{ Sentence, Verb, Reason, Tenure string }
 // the holder that was chosen are kept.
 type verbForm struct {
 	*lockPage
-	Verb, Reason, Chosen string
-}
-
-func newForm(page *lockPage, verb string) verbForm {
-	f := verbForm{lockPage: page, Verb: verb}
-	if page.Refused.Verb == verb {
-		f.Reason, f.Chosen = page.Refused.Reason, page.Refused.Tenure
-	}
-	return f
+	Verb string
 }
 
 // mostShown is how many holders are shown of a name, and how many waiters.

@@ -19,7 +19,7 @@ type locksPage struct {
 	Columns []column
 	Rows    []*seen.Lock
 	Total   int // that match
-	Pages   *pages
+	Pages   *parts
 }
 
 // column is a heading that sorts.
@@ -30,32 +30,34 @@ type column struct {
 
 func locks(v *visit) any {
 	l := &locksPage{visit: v, State: cmp.Or(v.query.Get("state"), "used"), Sort: cmp.Or(v.query.Get("sort"), "name")}
-	for _, c := range []choice{{Value: "used", Text: "In use"}, {Value: "held", Text: "Held"}, {Value: "waiting", Text: "With waiters"}, {Value: "attention", Text: "Needs attention"}, {Value: "free", Text: "Free"}, {Value: "all", Text: "All"}} {
-		if c.Current = c.Value == l.State; v.Quorum == "" || c.Value != "waiting" {
-			l.States = append(l.States, c)
+	fits := (*seen.Lock).Active
+	for _, c := range states {
+		current := c.value == l.State
+		if current {
+			fits = c.fits
+		}
+		if v.Quorum == "" || c.value != "waiting" {
+			l.States = append(l.States, choice{c.value, c.text, current})
 		}
 	}
-	some := slices.DeleteFunc(slices.Clone(v.Picture.Locks), func(lock *seen.Lock) bool { return !inState(lock, l.State) || !lock.Matches(v.Filter()) })
+	some := slices.DeleteFunc(slices.Clone(v.Picture.Locks), func(lock *seen.Lock) bool { return !fits(lock) || !lock.Matches(v.Filter()) })
 	l.Columns = sorted(some, v.query, v.Quorum == "")
 	l.Total = len(some)
 	l.Pages, l.Rows = paged(v, some)
 	return l
 }
 
-func inState(l *seen.Lock, state string) bool {
-	switch state {
-	case "held":
-		return l.Held()
-	case "waiting":
-		return l.Waiting > 0
-	case "attention":
-		return l.Worst() != nil
-	case "free":
-		return !l.Active()
-	case "all":
-		return true
-	}
-	return l.Active()
+// states are what the table can be limited to.
+var states = []struct {
+	value, text string
+	fits        func(*seen.Lock) bool
+}{
+	{"used", "In use", (*seen.Lock).Active},
+	{"held", "Held", (*seen.Lock).Held},
+	{"waiting", "With waiters", func(l *seen.Lock) bool { return l.Waiting > 0 }},
+	{"attention", "Needs attention", func(l *seen.Lock) bool { return l.Worst() != nil }},
+	{"free", "Free", func(l *seen.Lock) bool { return !l.Active() }},
+	{"all", "All", func(*seen.Lock) bool { return true }},
 }
 
 // orders are the columns, and how each sorts; down: the largest first, if asked once.

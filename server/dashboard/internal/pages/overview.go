@@ -87,19 +87,25 @@ func waitTile(label string, d time.Duration, n int) tile {
 
 // charts are those of the overview, with what is known of waiters and of waits that ended.
 func charts(points []seen.Point, now time.Time, queued, waits bool) []chart {
-	title, lines := "Held", []line{{"held", func(q seen.Point) (float64, bool) { return float64(q.Held), true }}}
+	number := func(v int) *float64 { return new(float64(v)) }
+	ms := func(d time.Duration) *float64 {
+		if d <= 0 {
+			return nil
+		}
+		return new(float64(d.Milliseconds()))
+	}
+	title, lines := "Held", []line{{"held", func(q seen.Point) *float64 { return number(q.Held) }}}
 	if queued {
-		title, lines = "Held and waiting", append(lines, line{"waiting", func(q seen.Point) (float64, bool) { return float64(q.Waiting), true }})
+		title, lines = "Held and waiting", append(lines, line{"waiting", func(q seen.Point) *float64 { return number(q.Waiting) }})
 	}
 	all := []chart{
 		newChart(title, "", points, now, lines...),
-		newChart("Hand-overs per second", "", points, now, line{"hand-overs", func(q seen.Point) (float64, bool) { return float64(q.Handovers), true }}),
+		newChart("Hand-overs per second", "", points, now, line{"hand-overs", func(q seen.Point) *float64 { return number(q.Handovers) }}),
 	}
 	if waits {
-		ms := func(d time.Duration) (float64, bool) { return float64(d.Milliseconds()), d > 0 }
 		all = append(all, newChart("Waits that ended", "ms", points, now,
-			line{"p50", func(q seen.Point) (float64, bool) { return ms(q.P50) }},
-			line{"p99", func(q seen.Point) (float64, bool) { return ms(q.P99) }}))
+			line{"p50", func(q seen.Point) *float64 { return ms(q.P50) }},
+			line{"p99", func(q seen.Point) *float64 { return ms(q.P99) }}))
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,26 +19,6 @@ type Page struct {
 	Look    bool // it is of what a look saw, and before the first says nothing
 	content func(*visit) any
 }
-
-// Pages are all pages, in the order of the navigation.
-var Pages = []Page{
-	{Path: "/{$}", Name: "overview", Title: "Overview", Icon: "overview", Charts: true, Look: true, content: overview},
-	{Path: "/locks", Name: "locks", Title: "Locks", Icon: "held", Look: true, content: locks},
-	{Path: "/lock", Name: "lock", Title: "Locks", content: lock},
-	{Path: "/processes", Name: "processes", Title: "Processes", Icon: "process", Look: true, content: processes},
-	{Path: "/problems", Name: "problems", Title: "Problems", Icon: "watch", Look: true, content: problems},
-	{Path: "/events", Name: "events", Title: "Events", Icon: "events", content: events},
-	{Path: "/elections", Name: "elections", Title: "Elections", Icon: "election", Look: true, content: elections},
-	{Path: "/jobs", Name: "jobs", Title: "Jobs", Icon: "jobs", content: jobs},
-	{Path: "/redis", Name: "redis", Title: "Redis", Icon: "redis", content: redis},
-	Nowhere,
-}
-
-// Nowhere is for paths that are none.
-var Nowhere = Page{Path: "/", Name: "nowhere", Title: "No such page", content: func(v *visit) any {
-	v.status = http.StatusNotFound
-	return nil
-}}
 
 // visit is a request for a page; its exported fields and methods are for the templates.
 type visit struct {
@@ -87,7 +66,7 @@ func (v *visit) Nav() (items []navItem) {
 			troubles++
 		}
 	}
-	for _, page := range Pages {
+	for _, page := range v.pages {
 		if page.Icon == "" {
 			continue
 		}

@@ -19,7 +19,7 @@ type problemsPage struct {
 	*visit
 	Problems []problem // that somebody should look at
 	Notes    []problem
-	Pages    *pages
+	Pages    *parts
 }
 
 // problemsOf are all findings, the worst first.

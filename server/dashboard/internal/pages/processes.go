@@ -18,7 +18,7 @@ type processesPage struct {
 	*visit
 	Hosts []hostGroup
 	Total int // processes
-	Pages *pages
+	Pages *parts
 }
 
 // hostGroup are the processes of one host, as their labels say.

@@ -9,14 +9,14 @@ import (
 // pageSize bounds what a browser has to carry: 5,000 locks are fifty pages.
 const pageSize = 100
 
-// pages leads to the other parts of a long table.
-type pages struct {
+// parts leads to the other parts of a long table.
+type parts struct {
 	From, To, Total int
 	Before, After   string // empty: none
 }
 
 // paged is the part of all that a visit asks for, and leads to the others.
-func paged[T any](v *visit, all []T) (*pages, []T) {
+func paged[T any](v *visit, all []T) (*parts, []T) {
 	n, _ := strconv.Atoi(v.query.Get("page"))
 	n = max(1, min(n, (len(all)+pageSize-1)/pageSize))
 	from := (n - 1) * pageSize
@@ -24,7 +24,7 @@ func paged[T any](v *visit, all []T) (*pages, []T) {
 	if len(all) <= pageSize {
 		return nil, all
 	}
-	p := &pages{From: from + 1, To: to, Total: len(all)}
+	p := &parts{From: from + 1, To: to, Total: len(all)}
 	if n > 1 {
 		p.Before = v.Base + v.Path + with(v.query, "page", strconv.Itoa(n-1))
 	}

@@ -80,10 +80,9 @@ const slack = 100 * time.Millisecond
 // place puts a bar into the first lane that has room; what finds none is left out of the
 // picture, and stands in the table.
 func (t *timeline) place(b bar, now time.Time) {
-	for i := range t.Lanes {
-		l := &t.Lanes[i]
-		if last := (*l)[len(*l)-1]; cmp.Or(last.To, now).Sub(b.From) <= slack {
-			*l = append(*l, b)
+	for i, lane := range t.Lanes {
+		if last := lane[len(lane)-1]; cmp.Or(last.To, now).Sub(b.From) <= slack {
+			t.Lanes[i] = append(lane, b)
 			return
 		}
 	}

@@ -125,21 +125,17 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 	for _, w := range before.Waiters {
 		waited[w.Hash] = w.Waited + now.Seen.Sub(before.Seen)
 	}
-	ended := 0
-	has := map[string]bool{}
+	var fresh []admin.Holder
 	for _, h := range now.Holding() {
-		has[h.Hash] = true
-	}
-	for hash, h := range was {
-		if !has[hash] {
-			ended++
-			p.end(before, now, h, now.Granted(), tell)
+		if _, already := was[h.Hash]; !already {
+			fresh = append(fresh, h)
 		}
+		delete(was, h.Hash)
 	}
-	for _, h := range now.Holding() {
-		if _, already := was[h.Hash]; already {
-			continue
-		}
+	for _, h := range was { // they hold it no more
+		p.end(before, now, h, now.Granted(), tell)
+	}
+	for _, h := range fresh {
 		began := now.Seen
 		if h.Held > 0 && (!continuous || now.Seen.Add(-h.Held).After(before.Seen)) {
 			began = now.Seen.Add(-h.Held)
@@ -150,7 +146,7 @@ func (p *Past) compare(before, now *Lock, continuous, tell bool) {
 		}
 		p.Holds[now.Name] = newest(append(p.Holds[now.Name], Hold{Owner: show.Owner(&h), tenure: h.Hash, From: began, Waited: lasted, Shared: now.Kind != holdfast.KindMutex, Undated: h.Foreign}), mostHolds)
 		if continuous && tell {
-			p.granted(stood || ended > 0, stood, lasted, now.Seen)
+			p.granted(stood || len(was) > 0, stood, lasted, now.Seen)
 			p.add(journal.Entry{At: began, Event: journal.Granted, Name: now.Name, Owner: h.Owner, Waited: lasted})
 		}
 	}

@@ -143,10 +143,7 @@ func (s *Sampler) follow(ctx context.Context) {
 			}
 			s.Remembers(func(p *Past) { p.note(e) })
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		time.Sleep(time.Second)
 	}
 }
 
