@@ -47,30 +47,32 @@ type readiness struct {
 
 // ready reports whether requests should be sent here: 200, or 503 while the store does
 // not answer or the server is shutting down.
-func (a *API) ready(w http.ResponseWriter, r *http.Request) error {
-	began := time.Now()
-	why, closed := a.store.Known(), a.life.Err() != nil
-	if why == nil {
-		why = a.store.Probe(r.Context())
+func ready(a *API) func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		began := time.Now()
+		why, closed := a.store.Known(), a.life.Err() != nil
+		if why == nil {
+			why = a.store.Probe(r.Context())
+		}
+		v := readiness{
+			Ready: why == nil && !closed, Store: "ok", TripMS: float64(time.Since(began).Microseconds()) / 1000,
+			Requests: a.busy.Size() + a.waiting.Size(), Streams: a.streams.Count(), Closing: closed,
+		}
+		if why != nil {
+			v.Store, v.TripMS = why.Error(), 0
+		}
+		status, text := http.StatusOK, "ok\n"
+		if !v.Ready {
+			status, text = http.StatusServiceUnavailable, "not ready\n"
+		}
+		if !isVerbose(r) {
+			return plain(w, status, text)
+		}
+		if _, err := a.admit(w, r, auth.Viewer); err != nil { // it tells of the store
+			return err
+		}
+		return reply.JSON(w, status, v)
 	}
-	v := readiness{
-		Ready: why == nil && !closed, Store: "ok", TripMS: float64(time.Since(began).Microseconds()) / 1000,
-		Requests: a.busy.Size() + a.waiting.Size(), Streams: a.streams.Count(), Closing: closed,
-	}
-	if why != nil {
-		v.Store, v.TripMS = why.Error(), 0
-	}
-	status, text := http.StatusOK, "ok\n"
-	if !v.Ready {
-		status, text = http.StatusServiceUnavailable, "not ready\n"
-	}
-	if !isVerbose(r) {
-		return plain(w, status, text)
-	}
-	if _, err := a.admit(w, r, auth.Viewer); err != nil { // it tells of the store
-		return err
-	}
-	return reply.JSON(w, status, v)
 }
 
 func isVerbose(r *http.Request) bool {

@@ -49,7 +49,7 @@ func routes(a *API, leases *lease.Leases) {
 	a.route("/v1/terraform/{name...}", map[string]action{"LOCK": lock, "POST": lock, "UNLOCK": unlock, "DELETE": unlock})
 	a.route("/openapi.json", map[string]action{"GET": {auth.Anonymous, false, serveOpenAPI, false}})
 	a.route("/healthz", map[string]action{"GET": {auth.Anonymous, false, health, false}})
-	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, a.ready, false}})
+	a.route("/readyz", map[string]action{"GET": {auth.Anonymous, false, ready(a), false}})
 	if m := v.Metrics; m != nil {
 		a.route("/metrics", map[string]action{"GET": {auth.Viewer, false, func(w http.ResponseWriter, r *http.Request) error {
 			http.StripPrefix(v.BasePath, m).ServeHTTP(w, r)
