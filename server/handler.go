@@ -52,7 +52,7 @@ func Handler(client *holdfast.Client, options *Options) (*API, error) {
 	a := &API{
 		router: router{v, http.NewServeMux(), limit.NewGate(v.MaxRequests, "requests in progress")},
 		guard:  http.NewCrossOriginProtection(), store: store, life: life, close: end,
-		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: v.limits(v.MaxStream), Grace: v.Grace},
+		streams: &stream.Streams{Leases: leases, Open: limit.NewGate(v.MaxStreams, "open streams"), Limits: lease.Limits{DefaultTTL: v.DefaultTTL, MaxTTL: v.MaxTTL, MaxWait: v.MaxStream}, Grace: v.Grace},
 		waiting: limit.NewGate(v.MaxRequests, "waiting requests for a lease"),
 	}
 	routes(a, leases)

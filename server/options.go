@@ -97,8 +97,3 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	return v, nil
 }
-
-// limits are the limits of requests that may wait for up to maxWait.
-func (o *Options) limits(maxWait time.Duration) lease.Limits {
-	return lease.Limits{DefaultTTL: o.DefaultTTL, MaxTTL: o.MaxTTL, MaxWait: maxWait}
-}

@@ -31,7 +31,7 @@ type router struct {
 
 func routes(a *API, leases *lease.Leases) {
 	names, v := leases.Names, &a.options
-	byRequest := lease.NewByRequest(leases, a.waiting, v.limits(v.MaxWait), v.BasePath)
+	byRequest := lease.NewByRequest(leases, a.waiting, lease.Limits{DefaultTTL: v.DefaultTTL, MaxTTL: v.MaxTTL, MaxWait: v.MaxWait}, v.BasePath)
 	tf := terraform.New(leases, v.TerraformTTL)
 	lock := action{auth.User, true, tf.Lock, false}
 	unlock := action{auth.User, true, tf.Unlock, false}

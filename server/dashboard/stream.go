@@ -16,10 +16,10 @@ func stream(w http.ResponseWriter, r *http.Request, sampler *seen.Sampler) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // where the server has one; a client that is gone ends the request
 	_, _ = fmt.Fprint(w, "retry: 1000\n\n")   // Flush says whether the client is still there
-	var told int64 = -1
+	var told int64
 	for {
 		p, fresh := sampler.Touch()
-		if p != nil && p.Number != told {
+		if p.Number != told {
 			told = p.Number
 			_, _ = fmt.Fprintf(w, "event: picture\ndata: %d\n\n", told)
 			if control.Flush() != nil {

@@ -44,7 +44,13 @@ func (n *Names) List(w http.ResponseWriter, r *http.Request) error {
 	}
 	return n.store.Do(r.Context(), func(ctx context.Context) error {
 		fresh := func(a memo.Answer[*diagnose.Report]) bool { return a.Err == nil && time.Since(a.At) < surveyLasts }
-		got := n.surveys.Get(ctx, "", fresh, func() (*diagnose.Report, error) { return n.survey(ctx) })
+		got := n.surveys.Get(ctx, "", fresh, func() (*diagnose.Report, error) {
+			survey, err := n.Admin.Survey(ctx, "")
+			if err != nil {
+				return nil, err
+			}
+			return diagnose.Survey(survey, nil), nil
+		})
 		if got.Err != nil {
 			return got.Err
 		}

@@ -86,11 +86,3 @@ func (n *Names) Held(ctx context.Context, name string) error {
 	}) // without the store the name is all that is known
 	return p
 }
-
-func (n *Names) survey(ctx context.Context) (*diagnose.Report, error) {
-	survey, err := n.Admin.Survey(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return diagnose.Survey(survey, nil), nil
-}

@@ -72,8 +72,7 @@ func (s *Memory) Do(ctx context.Context, id ID, body [sha256.Size]byte, ttl time
 	s.mu.Unlock()
 	select {
 	case <-v.done:
-		err = v.err
-		text = v.text
+		text, err = v.text, v.err
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

@@ -13,7 +13,6 @@ type ttlBar struct {
 	Left    time.Duration // negative: no expiry
 	TTL     time.Duration // 0: not known
 	Percent int
-	Class   string // ok, low or out
 }
 
 // newBar is the bar of a holder as it was seen at a moment; nil: nobody holds the name.
@@ -28,14 +27,6 @@ func newBar(h *admin.Holder, at time.Time) *ttlBar {
 	b.Left = max(0, b.Left-time.Since(at))
 	if b.TTL > 0 {
 		b.Percent = int(min(100, 100*b.Left/b.TTL))
-	}
-	switch {
-	case b.Percent >= 50:
-		b.Class = "ok"
-	case b.Percent >= 17:
-		b.Class = "low"
-	default:
-		b.Class = "out"
 	}
 	return b
 }

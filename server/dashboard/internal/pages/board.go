@@ -64,11 +64,12 @@ func New(c Config, pages []Page) *Board {
 	b.made.Most, b.recent.Most, b.records.Most, b.checks.Most = 64, 1000, 1, 1
 	functions := template.FuncMap{
 		"icon": show.Icon, "visible": view.Text, "label": show.Label, "owner": show.Owner, "length": show.Length, "ago": show.Ago,
-		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "part": partOf, "colour": colour,
+		"plural": show.Plural, "thousands": show.Thousands, "bar": newBar, "part": partOf, "colour": colour, "whyNot": whyNot,
 		"ms":       time.Duration.Milliseconds,
 		"since":    func(so time.Duration, at time.Time) time.Duration { return so + time.Since(at) },
 		"form":     func(page *lockPage, verb string) verbForm { return verbForm{page, verb} },
 		"add":      func(a, b int) int { return a + b },
+		"sub":      func(a, b int) int { return a - b },
 		"base":     func() string { return c.Base },
 		"quorum":   func() string { return c.Quorum },
 		"journal":  func() bool { return c.Journal != nil },

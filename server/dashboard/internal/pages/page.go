@@ -39,14 +39,6 @@ func (v *visit) fits(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return show.Contains(text, v.Filter()) })
 }
 
-// Outage is why Redis does not answer; empty: it does.
-func (v *visit) Outage() string {
-	if v.Picture.Err == nil {
-		return ""
-	}
-	return whyNot(v.Picture.Err)
-}
-
 // navItem is a page in the navigation.
 type navItem struct {
 	Page

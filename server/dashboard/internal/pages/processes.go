@@ -32,8 +32,6 @@ type processRow struct {
 	Owner string
 	Holds []held
 	Waits []*seen.Lock
-	MoreH int
-	MoreW int
 	Locks string // where the rest is
 	About string // what it tells of itself
 	label string
@@ -45,9 +43,6 @@ type held struct {
 	Name string
 	Bar  *ttlBar
 }
-
-// mostNamesShown of one process.
-const mostNamesShown = 8
 
 func processes(v *visit) any {
 	page := &processesPage{visit: v}
@@ -83,18 +78,12 @@ func processesOf(v *visit) []*processRow {
 	}
 	for _, l := range v.Picture.Locks {
 		for _, h := range l.Holding() {
-			if row := at(h.Client, h.Owner, show.Owner(&h), h.Details); len(row.Holds) < mostNamesShown {
-				row.Holds = append(row.Holds, held{l.Name, newBar(&h, l.Seen)}) // of several who hold it each has a time of its own
-			} else {
-				row.MoreH++
-			}
+			row := at(h.Client, h.Owner, show.Owner(&h), h.Details)
+			row.Holds = append(row.Holds, held{l.Name, newBar(&h, l.Seen)}) // of several who hold it each has a time of its own
 		}
 		for _, w := range l.Waiters {
-			if row := at(w.Client, w.Owner, show.Label(w.Owner), w.Details); len(row.Waits) < mostNamesShown {
-				row.Waits = append(row.Waits, l)
-			} else {
-				row.MoreW++
-			}
+			row := at(w.Client, w.Owner, show.Label(w.Owner), w.Details)
+			row.Waits = append(row.Waits, l)
 		}
 	}
 	return slices.Collect(maps.Values(rows))

@@ -35,15 +35,14 @@ const (
 
 // timelineOf is the journal's, or without it what was seen.
 func timelineOf(b *Board, name string, l *seen.Lock) timeline {
+	var t timeline
 	var holds []seen.Hold
-	written := false
 	b.Sampler.Remembers(func(p *seen.Past) { holds = slices.Clone(p.Holds[name]) })
 	if b.Journal != nil {
 		if entries, err := recent(b, name); err == nil && len(entries) > 0 {
-			holds, written = holdsOf(entries, l), true
+			holds, t.Written = holdsOf(entries, l), true
 		}
 	}
-	t := timeline{Written: written}
 	t.draw(holds, time.Now())
 	return t
 }

@@ -2,7 +2,6 @@
 package seen
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"sync"
@@ -27,7 +26,7 @@ type Sampler struct {
 	journal Journal
 
 	mu      sync.Mutex // guards all below
-	current *Picture   // nil before the first look
+	current *Picture   // number 0 before the first look
 	fresh   chan struct{}
 	wanted  time.Time // when somebody last asked
 	awake   bool
@@ -54,11 +53,11 @@ type Journal interface {
 
 // NewSampler makes a Sampler of the names below a prefix; journal may be nil.
 func NewSampler(from admin.Reader, prefix string, journal Journal) *Sampler {
-	return &Sampler{from: from, prefix: prefix, journal: journal, fresh: make(chan struct{}), past: newPast()}
+	return &Sampler{from: from, prefix: prefix, journal: journal, current: &Picture{ByName: map[string]*Lock{}}, fresh: make(chan struct{}), past: newPast()}
 }
 
-// Touch says that somebody watches, and returns the newest picture, nil if there is
-// none, and what is closed when a newer one is there.
+// Touch says that somebody watches, and returns the newest picture, one of nothing with
+// number 0 if there is none, and what is closed when a newer one is there.
 func (s *Sampler) Touch() (*Picture, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,15 +75,12 @@ func (s *Sampler) Latest(ctx context.Context) *Picture {
 	asked := time.Now()
 	for {
 		p, fresh := s.Touch()
-		if p != nil && (p.Err != nil || p.At.Add(4*Interval).After(asked)) {
+		if p.Number > 0 && (p.Err != nil || p.At.Add(4*Interval).After(asked)) {
 			return p
 		}
 		select {
 		case <-fresh:
 		case <-ctx.Done():
-			if p == nil {
-				p = &Picture{ByName: map[string]*Lock{}}
-			}
 			return p
 		}
 	}
@@ -116,7 +112,7 @@ func (s *Sampler) run() {
 func (s *Sampler) show(p *Picture, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := cmp.Or(s.current, &Picture{ByName: map[string]*Lock{}})
+	old := s.current
 	if err == nil {
 		s.past.see(old, p)
 	} else {
