@@ -71,6 +71,14 @@ func TestProcessesShare(t *testing.T) {
 	})
 }
 
+// The server is judged by the ttl of the locks.
+func TestChecksByTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open(t, &dashboard.Options{TTL: time.Second}).shows("/redis", "well below 1s")
+		open(t, nil).shows("/redis", "well below 2s")
+	})
+}
+
 // An empty Redis teaches the first command.
 func TestEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ func Handler(names admin.Reader, options *Options) http.Handler {
 		config.Quorum = names.ID()
 	case *admin.Admin:
 		config.Check = func(ctx context.Context) []doctor.Result {
-			return doctor.Check(ctx, names.Store(), &doctor.Options{Prefix: cmp.Or(names.Prefix(), holdfast.NoPrefix)})
+			return doctor.Check(ctx, names.Store(), &doctor.Options{Prefix: cmp.Or(names.Prefix(), holdfast.NoPrefix), TTL: o.TTL})
 		}
 	default:
 		panic("holdfast/dashboard: Handler needs an *admin.Admin or *admin.Quorum")

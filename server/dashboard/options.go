@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 )
 
 // Options are the settings of [Handler]. Nil options and the zero value mean a
@@ -17,6 +18,10 @@ type Options struct {
 
 	// Prefix limits the pages to names that begin with it. Default: none.
 	Prefix string
+
+	// TTL is the TTL of the locks, by which the page Redis judges the server.
+	// Default: holdfast.DefaultTTL.
+	TTL time.Duration
 
 	// ReadOnly removes the forms for Revoke and Steal, and refuses these
 	// requests, even if Authorize allows them.
