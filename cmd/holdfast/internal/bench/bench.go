@@ -4,6 +4,7 @@ package bench
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,7 +64,7 @@ func bench(ctx context.Context, a *cli.App, each time.Duration) (err error) {
 			return err
 		}
 	}
-	return a.Print(b.json(cli.PublicURL(a.RedisURL)), b.print)
+	return a.Print(resultJSON{cli.PublicURL(a.RedisURL), cli.ThisBuild().Version, each.Milliseconds(), b.measures}, b.print)
 }
 
 // removeBench deletes the keys of the benchmark, by the table in docs/protocol.md. It
@@ -193,93 +194,73 @@ func (b *benchmark) awaitWaiter(client *connect.Session, next <-chan handed) err
 	}
 }
 
-// measure is what came of one measurement.
+// measure is what came of one measurement, as -o json prints it. Its names are promised.
 type measure struct {
-	name    string
-	sorted  []time.Duration
-	average time.Duration
+	Name    string        `json:"name"`
+	Samples int           `json:"samples"`
+	Min     microseconds  `json:"min_us"`
+	P50     microseconds  `json:"p50_us"`
+	P90     microseconds  `json:"p90_us"`
+	P99     *microseconds `json:"p99_us"` // nil: too few samples for one that is not the largest
+	Max     microseconds  `json:"max_us"`
+	Mean    microseconds  `json:"mean_us"`
 }
 
 func newMeasure(name string, samples []time.Duration) measure {
-	m := measure{name: name, sorted: slices.Sorted(slices.Values(samples))}
-	var sum time.Duration
+	slices.Sort(samples)
+	n, sum := len(samples), time.Duration(0)
 	for _, s := range samples {
 		sum += s
 	}
-	if len(samples) > 0 {
-		m.average = sum / time.Duration(len(samples))
+	percentile := func(p int) microseconds { return microseconds(samples[max(0, (n*p+99)/100-1)]) }
+	m := measure{
+		Name: name, Samples: n, Min: percentile(0), P50: percentile(50), P90: percentile(90), Max: percentile(100),
+		Mean: microseconds(sum / time.Duration(n)),
+	}
+	if n >= 100 {
+		m.P99 = new(percentile(99))
 	}
 	return m
 }
 
-// percentile is the sample that p percent of all are not above.
-func (m measure) percentile(p int) time.Duration {
-	n := len(m.sorted)
-	return m.sorted[max(0, (n*p+99)/100-1)]
+// microseconds is a duration that JSON shows in µs, and a table with three digits that
+// count.
+type microseconds time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (u microseconds) MarshalJSON() ([]byte, error) {
+	return json.Marshal(float64(u) / float64(time.Microsecond))
 }
 
-// enough for a 99th percentile that is more than the largest sample.
-func (m measure) enough() bool { return len(m.sorted) >= 100 }
+func (u microseconds) String() string {
+	switch d := time.Duration(u); {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(10 * time.Microsecond).String()
+	default:
+		return d.Round(10 * time.Millisecond).String()
+	}
+}
 
 // resultJSON is what -o json prints. Its names are promised.
 type resultJSON struct {
-	Server     string        `json:"server"`
-	Version    string        `json:"version"`
-	DurationMS int64         `json:"duration_ms"`
-	Measures   []measureJSON `json:"measures"`
-}
-
-type measureJSON struct {
-	Name    string   `json:"name"`
-	Samples int      `json:"samples"`
-	MinUS   float64  `json:"min_us"`
-	P50US   float64  `json:"p50_us"`
-	P90US   float64  `json:"p90_us"`
-	P99US   *float64 `json:"p99_us"`
-	MaxUS   float64  `json:"max_us"`
-	MeanUS  float64  `json:"mean_us"`
-}
-
-func (b *benchmark) json(server string) resultJSON {
-	out := resultJSON{Server: server, Version: cli.ThisBuild().Version, DurationMS: b.each.Milliseconds()}
-	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-	for _, m := range b.measures {
-		line := measureJSON{
-			Name: m.name, Samples: len(m.sorted), MinUS: us(m.percentile(0)), P50US: us(m.percentile(50)),
-			P90US: us(m.percentile(90)), MaxUS: us(m.percentile(100)), MeanUS: us(m.average),
-		}
-		if m.enough() {
-			line.P99US = new(us(m.percentile(99)))
-		}
-		out.Measures = append(out.Measures, line)
-	}
-	return out
+	Server     string    `json:"server"`
+	Version    string    `json:"version"`
+	DurationMS int64     `json:"duration_ms"`
+	Measures   []measure `json:"measures"`
 }
 
 func (b *benchmark) print(s console.Screen) {
 	rows := [][]string{{"", "SAMPLES", "MIN", "P50", "P90", "P99", "MAX"}}
 	for _, m := range b.measures {
 		p99 := "-"
-		if m.enough() {
-			p99 = tiny(m.percentile(99))
+		if m.P99 != nil {
+			p99 = m.P99.String()
 		}
-		rows = append(rows, []string{
-			m.name, fmt.Sprint(len(m.sorted)), tiny(m.percentile(0)), tiny(m.percentile(50)),
-			tiny(m.percentile(90)), p99, tiny(m.percentile(100)),
-		})
+		rows = append(rows, []string{m.Name, fmt.Sprint(m.Samples), m.Min.String(), m.P50.String(), m.P90.String(), p99, m.Max.String()})
 	}
 	console.PrintTable(s, rows)
-}
-
-// tiny is a duration with three digits that count.
-func tiny(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
 }
 
 // randomText is for a name that no other process uses.

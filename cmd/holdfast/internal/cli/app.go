@@ -174,6 +174,9 @@ func (a *App) Print(v any, text func(console.Screen)) error {
 	return nil
 }
 
+// PrintJSON prints v with -o json, and else nothing.
+func (a *App) PrintJSON(v any) error { return a.Print(v, func(console.Screen) {}) }
+
 // OutputFlag gives cmd the flag -o.
 func (a *App) OutputFlag(cmd *cobra.Command) {
 	cmd.Flags().VarP(NewChoice(&a.Output, "text", "json"), "output", "o", "output format")

@@ -91,7 +91,7 @@ func Why(err error) string {
 type exitMeaning struct {
 	Code    string
 	word    string // for programs, as in --status-file
-	meaning string
+	Meaning string
 }
 
 // ExitMeanings is the only list of them: 'holdfast help exit-codes', the manual
@@ -126,23 +126,13 @@ from, use 'run --status-file': its field code_of says "command" or "holdfast".
 func ExitCodesText() string {
 	var b strings.Builder
 	for _, m := range ExitMeanings {
-		lines := console.Wrapped(m.meaning, 66)
+		lines := console.Wrapped(m.Meaning, 66)
 		fmt.Fprintf(&b, "  %9s  %s\n", m.Code, lines[0])
 		for _, line := range lines[1:] {
 			fmt.Fprintf(&b, "  %9s  %s\n", "", line)
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// ExitCodesTable is the list in Markdown.
-func ExitCodesTable() string {
-	var b strings.Builder
-	b.WriteString("| code | meaning |\n|---|---|\n")
-	for _, m := range ExitMeanings {
-		fmt.Fprintf(&b, "| %s | %s |\n", m.Code, m.meaning)
-	}
-	return b.String()
 }
 
 // ExitWord is the word for a code of holdfast's own.

@@ -209,7 +209,7 @@ func printPicture(s console.Screen, r *result) {
 }
 
 // row is one visit: what it was in each of width equal spans of the time until end. The
-// strongest mark in a span wins; each run of equal ones is painted once.
+// strongest mark in a span wins.
 func row(s console.Screen, v *visit, all []*visit, end time.Duration, width int) string {
 	marks := make([]mark, width)
 	fill := func(from, to time.Duration, m mark) {
@@ -226,24 +226,16 @@ func row(s console.Screen, v *visit, all []*visit, end time.Duration, width int)
 		}
 	}
 	var b strings.Builder
-	for len(marks) > 0 {
-		n := slices.IndexFunc(marks, func(m mark) bool { return m != marks[0] })
-		if n < 0 {
-			n = len(marks)
-		}
-		b.WriteString(s.Paint(markColours[marks[0]], strings.Repeat(glyph(s, marks[0]), n)))
-		marks = marks[n:]
+	for _, m := range marks {
+		b.WriteString(cell(s, m))
 	}
 	return strings.TrimRight(b.String(), " ")
 }
 
-func cell(s console.Screen, m mark) string { return s.Paint(markColours[m], glyph(s, m)) }
-
-func glyph(s console.Screen, m mark) string {
+func cell(s console.Screen, m mark) string {
+	glyph := []string{" ", ".", "#", "X"}[m]
 	if s.Unicode {
-		return []string{" ", "·", "█", "▓"}[m]
+		glyph = []string{" ", "·", "█", "▓"}[m]
 	}
-	return []string{" ", ".", "#", "X"}[m]
+	return s.Paint([]string{"", console.Dim, console.Good, console.Bad}[m], glyph)
 }
-
-var markColours = []string{away: "", waiting: console.Dim, inside: console.Good, meeting: console.Bad}

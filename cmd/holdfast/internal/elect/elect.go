@@ -115,10 +115,7 @@ func elect(ctx context.Context, a *cli.App, o options, name string, argv []strin
 // on, but for the first term of --once.
 func campaign(ctx context.Context, a *cli.App, election *holdfast.Election, client *connect.Session, o options, told *take.Narrator) (*holdfast.Lease, error) {
 	for {
-		stop := func() {}
-		if !a.Quiet {
-			stop = take.ShowWait(ctx, a, client, election.Name(), told.Outage)
-		}
+		stop := take.ShowWait(ctx, a, client, election.Name(), told.Outage)
 		lease, err := election.Campaign(ctx, o.value)
 		stop()
 		passes := errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrTooSlow) || errors.Is(err, holdfast.ErrReplicas)

@@ -66,14 +66,9 @@ func descendants(root int) []int {
 }
 
 func processes() (pids []int) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
 			pids = append(pids, pid)
 		}
 	}

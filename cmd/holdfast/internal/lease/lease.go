@@ -157,7 +157,7 @@ func tellHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
 	switch {
 	case errors.As(err, &lost):
 		out := leaseJSON{Name: lost.Name, Token: lost.Token, Cause: string(lost.Cause), Reason: lost.Reason}
-		return cmp.Or(a.Print(out, func(console.Screen) {}), leaseOver(lost))
+		return cmp.Or(a.PrintJSON(out), leaseOver(lost))
 	case err != nil:
 		return err
 	case a.Output == "json":
@@ -195,23 +195,16 @@ func giveBack(ctx context.Context, a *cli.App, client *connect.Session, l aLease
 			a.Say("%v", bad)
 		}
 	}
-	if a.Output == "json" {
-		out := struct {
-			Released bool   `json:"released"`
-			Cause    string `json:"cause"`
-			Reason   string `json:"reason"`
-		}{Released: !over}
-		if over {
-			out.Cause, out.Reason = string(lost.Cause), lost.Reason
-		}
-		if bad := console.PrintJSON(a.Stdout, out); bad != nil {
-			return bad
-		}
+	out := struct {
+		Released bool   `json:"released"`
+		Cause    string `json:"cause"`
+		Reason   string `json:"reason"`
+	}{Released: !over}
+	if !over {
+		return a.PrintJSON(out)
 	}
-	if over {
-		return leaseOver(lost)
-	}
-	return nil
+	out.Cause, out.Reason = string(lost.Cause), lost.Reason
+	return cmp.Or(a.PrintJSON(out), leaseOver(lost))
 }
 
 // defaultAcquireTTL is longer than that of run: nothing renews such a lease by itself.

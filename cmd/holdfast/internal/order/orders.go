@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/spf13/cobra"
 )
@@ -96,10 +95,8 @@ func order(ctx context.Context, a *cli.App, o Options, name string, give give) e
 	default:
 		out.Notified = notified
 	}
-	if a.Output == "json" {
-		if bad := console.PrintJSON(a.Stdout, out); bad != nil {
-			return bad
-		}
+	if bad := a.PrintJSON(out); bad != nil {
+		return bad
 	}
 	switch {
 	case err != nil:

@@ -55,7 +55,8 @@ func history(ctx context.Context, a *cli.App, store driver.Store, name string, n
 			if e.Name == name {
 				entries = append(entries, look.NewEntryJSON(e))
 			}
-		case page.take(e):
+		default:
+			page.take(e)
 		}
 		if len(entries) == n || page.full(n) {
 			break
@@ -94,7 +95,7 @@ func (s *story) full(n int) bool {
 	return len(s.rows) >= n && len(s.open) == 0 || len(s.rows) >= 10*n
 }
 
-func (s *story) take(e journal.Entry) bool {
+func (s *story) take(e journal.Entry) {
 	key := fmt.Sprint(e.Writer, " ", e.Token)
 	if s.open == nil {
 		s.open, s.givenBack = map[string]*chapter{}, map[int64]*chapter{}
@@ -102,7 +103,7 @@ func (s *story) take(e journal.Entry) bool {
 	row := s.open[key]
 	switch e.Event {
 	case journal.Asked, journal.Started:
-		return true
+		return
 	case journal.Skipped, journal.Dropped:
 		row = &chapter{at: e.At, owner: e.Owner, waited: "-", held: "-", ending: "skipped: " + e.Reason}
 		if e.Event == journal.Skipped {
@@ -111,10 +112,11 @@ func (s *story) take(e journal.Entry) bool {
 			row.ending = fmt.Sprintf("%d entries are missing", e.N)
 		}
 		s.rows = append(s.rows, row)
-		return true
+		return
 	}
 	if e.Cause == holdfast.Exported && row == nil {
-		return s.exported(e, key)
+		s.exported(e, key)
+		return
 	}
 	if row == nil {
 		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: "-"}
@@ -135,19 +137,18 @@ func (s *story) take(e journal.Entry) bool {
 			}
 		}
 	}
-	return true
 }
 
 // exported makes one row of a lease that went on without a process: of its release,
 // which came later, and its export.
-func (s *story) exported(e journal.Entry, key string) bool {
+func (s *story) exported(e journal.Entry, key string) {
 	row := s.givenBack[e.Token]
 	if row == nil {
 		row = &chapter{at: e.At, owner: e.Owner, token: e.Token, waited: "-", held: "-", ending: string(e.Event)}
 		s.rows = append(s.rows, row)
 		if e.Event == journal.Released {
 			s.givenBack[e.Token] = row
-			return true
+			return
 		}
 		row.ending, row.held = string(e.Cause), console.Shortly(e.Held)
 	} else {
@@ -155,7 +156,6 @@ func (s *story) exported(e journal.Entry, key string) bool {
 		row.held = console.Shortly(row.at.Sub(e.At.Add(-e.Held)))
 	}
 	row.at, s.open[key] = e.At.Add(-e.Held), row
-	return true
 }
 
 func (s *story) print(screen console.Screen, n int) {

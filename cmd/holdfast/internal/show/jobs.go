@@ -63,15 +63,11 @@ func jobs(ctx context.Context, a *cli.App, client *connect.Session) error {
 		}
 		rows = append(rows, []string{view.Text(j.Name), page.Paint(jobColours[state], state), console.Since(j.Now, j.Succeeded), console.Since(j.Now, j.Started), took, code, fmt.Sprint(j.Skipped), view.Text(j.Owner)})
 	}
-	if a.Output == "json" {
-		return console.PrintJSON(a.Stdout, out)
-	}
-	if len(jobs) == 0 {
+	if len(jobs) == 0 && a.Output != "json" {
 		a.Say("no jobs yet; 'holdfast run' records each run, except with --no-journal")
 		return nil
 	}
-	console.PrintTable(page, rows)
-	return nil
+	return a.Print(out, func(s console.Screen) { console.PrintTable(s, rows) })
 }
 
 // jobColours are those of the states that need attention.

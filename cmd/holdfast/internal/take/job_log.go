@@ -1,8 +1,6 @@
 package take
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"time"
 
@@ -75,17 +73,3 @@ type busyErr struct {
 func HeldBy(err error, by string) error { return &busyErr{err, by} }
 
 func (b *busyErr) Unwrap() error { return b.error }
-
-// busy marks the message told as "held", unless it says that Redis does not answer.
-func busy(told, err error, code int) error {
-	if cli.CodeOf(told) == cli.ExitUnreachable && code != cli.ExitUnreachable {
-		return told
-	}
-	by := ""
-	if held := (*holdfast.HeldError)(nil); errors.As(err, &held) {
-		by = "held by " + cmp.Or(held.Owner, "(not holdfast)")
-	} else if errors.Is(err, context.DeadlineExceeded) {
-		by = "waited too long"
-	}
-	return &busyErr{told, by}
-}

@@ -3,6 +3,7 @@
 package take
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func Acquire(ctx context.Context, a *cli.App, client *connect.Session, name stri
 		lease, err = wait(ctx, a, client, taker, o.Wait, outage)
 	}
 	if errors.Is(err, holdfast.ErrHeld) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, busy(busyError(a, client, name, err, time.Since(began), o.BusyCode), err, o.BusyCode)
+		return nil, busyError(a, client, name, err, time.Since(began), o.BusyCode)
 	}
 	return lease, WithFlags(err)
 }
@@ -55,9 +56,7 @@ func wait(ctx context.Context, a *cli.App, client *connect.Session, taker taker,
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	if !a.Quiet {
-		defer ShowWait(ctx, a, client, taker.name, outage)()
-	}
+	defer ShowWait(ctx, a, client, taker.name, outage)()
 	return taker.lock(ctx)
 }
 
@@ -67,10 +66,17 @@ func busyError(a *cli.App, client *connect.Session, name string, err error, wait
 	ctx, cancel := context.WithTimeout(context.Background(), inspectTimeout)
 	defer cancel()
 	a.Busy = true
-	text := "held by another"
-	var held *holdfast.HeldError
+	text, by := "held by another", "" // for people, and for the journal
+	late := errors.Is(err, context.DeadlineExceeded)
+	held, isHeld := errors.AsType[*holdfast.HeldError](err)
+	switch {
+	case isHeld:
+		by = "held by " + cmp.Or(held.Owner, "(not holdfast)")
+	case late:
+		by = "waited too long"
+	}
 	state, lookErr := client.Admin.Inspect(ctx, name)
-	if errors.Is(lookErr, holdfast.ErrUnreachable) && errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(lookErr, holdfast.ErrUnreachable) && late {
 		a.Busy = false
 		return cli.Exit(cli.ExitUnreachable, fmt.Errorf("no answer from %s: %s; gave up after %s", cli.PublicURL(a.RedisURL), cli.Why(lookErr), console.Age(waited)))
 	}
@@ -80,21 +86,21 @@ func busyError(a *cli.App, client *connect.Session, name string, err error, wait
 	}
 	if lookErr == nil && state.Holder != nil {
 		var known *diagnose.Options // a try does not ask: many may come at a time
-		if errors.Is(err, context.DeadlineExceeded) {
+		if late {
 			known = client.Usual.About(state)
 		}
 		text = look.HolderText(state, false, known) + look.WaitersText(state)
-	} else if errors.As(err, &held) && held.Owner != "" { // gone meanwhile
+	} else if isHeld && held.Owner != "" { // gone meanwhile
 		text = "held by " + held.Owner
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if late {
 		text += "; gave up after " + console.Age(waited)
 	}
 	if code == 0 { // to skip is fine, so this is no error
 		a.Say("%s is %s", name, text)
-		return cli.Exit(0, nil)
+		return HeldBy(cli.Exit(0, nil), by)
 	}
-	return cli.Exit(code, fmt.Errorf("%s is %s", name, text))
+	return HeldBy(cli.Exit(code, fmt.Errorf("%s is %s", name, text)), by)
 }
 
 // taker takes a name as one kind of lock.
@@ -143,6 +149,9 @@ const settling = 200 * time.Millisecond
 // terminal that is one line, updated each second and removed at the end. Elsewhere it is
 // one line at the start. The function that it returns ends that.
 func ShowWait(ctx context.Context, a *cli.App, client *connect.Session, name string, outage *Outage) (stop func()) {
+	if a.Quiet {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	screen := console.ScreenOf(a.Stderr)
 	live := screen.Terminal && os.Getenv("TERM") != "dumb" && a.LogFormat != "json"
