@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -60,12 +61,12 @@ func Usagef(format string, args ...any) error {
 // Denied reports whether a server's error is about rights.
 func Denied(answer string) bool {
 	// The last two are what servers before 7.2, and since, say from within a script.
-	for _, kind := range []string{"NOPERM", "NOAUTH", "WRONGPASS", "The user executing the script can't", "ACL failure in script"} {
-		if strings.Contains(answer, kind) {
-			return true
-		}
-	}
-	return false
+	return ContainsAny(answer, "NOPERM", "NOAUTH", "WRONGPASS", "The user executing the script can't", "ACL failure in script")
+}
+
+// ContainsAny reports whether one of the words is in text.
+func ContainsAny(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // Reason is why the store failed, without the library's own words around it:

@@ -193,12 +193,7 @@ const OtherServer = " (--redis or HOLDFAST_REDIS_URL selects another server, 'ho
 
 // notReady reports whether an answer speaks of a state of the server that passes.
 func notReady(answer string) bool {
-	for _, state := range []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "TRYAGAIN", "READONLY", "max number of clients"} {
-		if strings.Contains(answer, state) {
-			return true
-		}
-	}
-	return false
+	return cli.ContainsAny(answer, "LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "TRYAGAIN", "READONLY", "max number of clients")
 }
 
 // misfit is a hint for an answer that shows another kind of server than the URL

@@ -39,19 +39,10 @@ func At(ctx context.Context, a *cli.App, client *connect.Session, name string) (
 		return nil, err
 	}
 	v := newView(a, state, diagnose.State(state, client.Usual.About(state)))
-	lookBack(ctx, a, client, v)
-	return v, nil
-}
-
-// lookBack asks for what is remembered of Once.
-func lookBack(ctx context.Context, a *cli.App, client *connect.Session, v *View) {
-	last, err := client.LastRun(ctx, v.Name)
-	switch {
-	case err == nil:
-		v.last = last
-	case !errors.Is(err, holdfast.ErrNeverRan):
-		a.Detail("last run of %s unknown: %s", v.Name, cli.Why(err))
+	if v.last, err = client.LastRun(ctx, name); err != nil && !errors.Is(err, holdfast.ErrNeverRan) {
+		a.Detail("last run of %s unknown: %s", name, cli.Why(err))
 	}
+	return v, nil
 }
 
 // Holders names the holders in one cell.
