@@ -5,6 +5,6 @@ package demo
 import "os"
 
 // newFrozen connects a buyer that is stalled: no process can be frozen here.
-var newFrozen hiring = newBuyer
+var newFrozen = newBuyer
 
 var freezing map[bool]os.Signal

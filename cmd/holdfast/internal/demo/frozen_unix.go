@@ -8,7 +8,7 @@ import (
 )
 
 // newFrozen starts a buyer that is a process, and is frozen as one.
-var newFrozen hiring = startBuyer
+var newFrozen = startBuyer
 
 // freezing are the signals that stop a process, and let it go on.
 var freezing = map[bool]os.Signal{true: syscall.SIGSTOP, false: syscall.SIGCONT}
