@@ -300,11 +300,11 @@ func TestDriversAreOnlyDrivers(t *testing.T) {
 		}
 		for _, p := range s.imports() {
 			ours := strings.TrimPrefix(p, modulePath)
-			shared := ours == "/internal/redisurl" || ours == "/internal/channels" || ours == "/internal/keyspace"
+			shared := ours == "/internal/redisurl" || ours == "/internal/channels" || ours == "/internal/keyspace" || ours == "/internal/refused"
 			if standard(p) || ours == "/driver" || shared || strings.HasPrefix(p, client) {
 				continue
 			}
-			t.Errorf("%s imports %s: a driver is its client library, package driver, and URLs, slots and channels that ours share, no more, so that anybody can write one", s.path, p)
+			t.Errorf("%s imports %s: a driver is its client library, package driver, and URLs, slots, channels and refusals that ours share, no more, so that anybody can write one", s.path, p)
 		}
 	}
 }
