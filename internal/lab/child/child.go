@@ -68,6 +68,12 @@ func (c *Child) End() {
 	_ = c.cmd.Wait()         // what it said is here, or the error known
 }
 
+// Pid is its process id.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// Signal sends a signal.
+func (c *Child) Signal(signal os.Signal) error { return c.cmd.Process.Signal(signal) }
+
 // explain adds to an error what the child said. It ends the child.
 func (c *Child) explain(err error) error {
 	if err == nil {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +13,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +23,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/goredisstore"
+	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -41,29 +39,26 @@ type setting struct {
 	Seed           uint64
 }
 
-// figures are what a client process says of itself: counts since it began, and
+// counts are what a client process says of itself: counts since it began, and
 // what it has now, garbage collected. They are added up in stage.go.
-type figures struct {
+type counts struct {
 	Asked, Granted, Lost, Overlaps, Failed int64
 	Goroutines                             int
 	Heap                                   uint64
 	Error                                  string // the newest that is none of those expected
 }
 
-// child is a process with many Clients.
-type child struct {
+// worker is a process with many Clients.
+type worker struct {
 	setting
 	board                                  *board
 	asked, granted, lost, overlaps, failed atomic.Int64
 	trouble                                atomic.Pointer[string]
 }
 
-// callers is how many callers each Client has: what is looked for is not speed.
-const callers = 1
-
 func runChild(text string) error {
 	redis.SetLogger(&logging.VoidLogger{}) // faults are expected
-	c := &child{}
+	c := &worker{}
 	if err := json.Unmarshal([]byte(text), &c.setting); err != nil {
 		return err
 	}
@@ -79,43 +74,27 @@ func runChild(text string) error {
 			return err
 		}
 	}
-	out := json.NewEncoder(os.Stdout)
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if file, ok := strings.CutPrefix(lines.Text(), "profile "); ok {
-			if err := profile(file); err != nil {
-				return err
-			}
+	for lines := child.NewLines(os.Stdin); ; {
+		var order string
+		if lines.Read(&order) != nil {
+			return nil // the parent is done
 		}
-		if lines.Text() == "finish" {
+		if order == "finish" {
 			finish()
 			working.Wait()
 			time.Sleep(100 * time.Millisecond) // what a driver still ends by itself
 		}
-		if err := out.Encode(c.figures()); err != nil {
+		if err := child.Say(os.Stdout, c.counts()); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
-// profile writes what the heap is used for, and beside it what goroutines do.
-func profile(file string) error {
-	to, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	beside, err := os.Create(file + ".goroutines")
-	if err != nil {
-		return errors.Join(err, to.Close())
-	}
-	return errors.Join(pprof.WriteHeapProfile(to), to.Close(), pprof.Lookup("goroutine").WriteTo(beside, 0), beside.Close())
-}
-
-func (c *child) figures() figures {
+func (c *worker) counts() counts {
 	var m runtime.MemStats
 	debug.FreeOSMemory() // what is resident then is what is used
 	runtime.ReadMemStats(&m)
-	f := figures{
+	f := counts{
 		Asked: c.asked.Load(), Granted: c.granted.Load(), Lost: c.lost.Load(), Overlaps: c.overlaps.Load(), Failed: c.failed.Load(),
 		Goroutines: runtime.NumGoroutine(), Heap: m.HeapAlloc,
 	}
@@ -125,8 +104,8 @@ func (c *child) figures() figures {
 	return f
 }
 
-// client makes a Client with its callers, by the one driver or the other.
-func (c *child) client(ctx context.Context, working *sync.WaitGroup, i int) error {
+// client makes a Client with one caller, by the one driver or the other.
+func (c *worker) client(ctx context.Context, working *sync.WaitGroup, i int) error {
 	type store interface {
 		driver.Store
 		Close() error
@@ -150,21 +129,15 @@ func (c *child) client(ctx context.Context, working *sync.WaitGroup, i int) erro
 	client := holdfast.New(s, &holdfast.Options{
 		TTL: c.TTL, Owner: fmt.Sprintf("soak-%d-%d", c.Number, i), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
-	var callersOf sync.WaitGroup
-	for k := range callers {
-		random := rand.New(rand.NewPCG(c.Seed, uint64(i*callers+k)))
-		callersOf.Go(func() {
-			for ctx.Err() == nil {
-				c.turn(ctx, client, random)
-				select {
-				case <-time.After(time.Duration(random.Int64N(int64(6 * time.Second)))):
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
+	random := rand.New(rand.NewPCG(c.Seed, uint64(i)))
 	working.Go(func() {
-		callersOf.Wait()
+		for ctx.Err() == nil {
+			c.turn(ctx, client, random)
+			select {
+			case <-time.After(time.Duration(random.Int64N(int64(6 * time.Second)))):
+			case <-ctx.Done():
+			}
+		}
 		_ = client.Close()
 		_ = s.Close()
 	})
@@ -172,7 +145,7 @@ func (c *child) client(ctx context.Context, working *sync.WaitGroup, i int) erro
 }
 
 // turn locks a name, most often one of a few, as what it is, and gives it back.
-func (c *child) turn(ctx context.Context, client *holdfast.Client, random *rand.Rand) {
+func (c *worker) turn(ctx context.Context, client *holdfast.Client, random *rand.Rand) {
 	n := random.IntN(c.Names)
 	if random.IntN(2) == 0 {
 		n %= 50
@@ -215,7 +188,7 @@ func (c *child) turn(ctx context.Context, client *holdfast.Client, random *rand.
 }
 
 // refused counts an error that a fault does not explain.
-func (c *child) refused(ctx context.Context, err error) {
+func (c *worker) refused(ctx context.Context, err error) {
 	if ctx.Err() != nil || errors.Is(err, holdfast.ErrUnreachable) || errors.Is(err, holdfast.ErrUnknown) || errors.Is(err, holdfast.ErrLost) ||
 		errors.Is(err, holdfast.ErrTooSlow) { // who was frozen twice in a row while it asked
 		return
@@ -226,7 +199,7 @@ func (c *child) refused(ctx context.Context, err error) {
 }
 
 // work stays inside for a moment, most often.
-func (c *child) work(ctx context.Context, lease *holdfast.Lease, name int, mutex bool, random *rand.Rand) {
+func (c *worker) work(ctx context.Context, lease *holdfast.Lease, name int, mutex bool, random *rand.Rand) {
 	stay := time.Duration(random.Int64N(int64(5 * time.Millisecond)))
 	switch random.IntN(10) {
 	case 0:

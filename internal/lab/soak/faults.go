@@ -4,6 +4,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
@@ -67,11 +68,11 @@ var faults = []fault{
 	}},
 	{"process frozen", 4, func(s *stage, random *rand.Rand) error {
 		m := s.members[random.IntN(len(s.members))]
-		if err := m.freeze(); err != nil {
+		if err := m.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
 		moment(random, s.plan.TTL*3/2)
-		return m.thaw()
+		return m.Signal(syscall.SIGCONT)
 	}},
 	{"process killed", 2, func(s *stage, random *rand.Rand) error {
 		i := random.IntN(mortal)

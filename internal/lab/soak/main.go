@@ -29,7 +29,6 @@ func main() {
 	flag.DurationVar(&plan.TTL, "ttl", 3*time.Second, "of the leases")
 	flag.Uint64Var(&plan.Seed, "seed", 0, "of the faults; 0: by the clock")
 	flag.StringVar(&plan.JSON, "json", "", "write the result to this `file`, too, each minute")
-	flag.StringVar(&plan.Profiles, "profiles", "", "a `directory` for profiles of heap and goroutines of one process, one each ten minutes")
 	flag.Parse()
 	if plan.Seed == 0 {
 		plan.Seed = uint64(time.Now().UnixNano()) >> 12
@@ -62,5 +61,4 @@ type plan struct {
 	TTL       time.Duration
 	Seed      uint64
 	JSON      string
-	Profiles  string
 }

@@ -3,14 +3,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"text/tabwriter"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // sample is what the processes that live all the time use together, and the server.
@@ -28,7 +27,7 @@ type result struct {
 	Names          int              `json:"names"`
 	Seed           uint64           `json:"seed"`
 	Faults         map[string]int   `json:"faults"`
-	Total          figures          `json:"total"`
+	Total          counts           `json:"total"`
 	Trends         map[string]trend `json:"trends"`
 	LeftGoroutines int              `json:"left_goroutines"` // of the process that has most, all closed
 	LeftKeys       []string         `json:"left_keys"`
@@ -107,8 +106,7 @@ func median(samples []sample, of func(sample) float64) float64 {
 	for i, s := range samples {
 		values[i] = of(s)
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	return figures.Median(values)
 }
 
 func (r *result) print(w io.Writer) {
@@ -154,9 +152,5 @@ func (r *result) write() error {
 	if r.file == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(r.file, append(text, '\n'), 0o600)
+	return figures.SaveJSON(r.file, r)
 }

@@ -3,19 +3,17 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/lab/child"
+	"github.com/holdfast-go/holdfast/internal/lab/machine"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
@@ -29,17 +27,15 @@ type stage struct {
 	dir     string
 	server  *redistest.Server
 	members []*member
-	buried  figures // sums over those that were killed
+	buried  counts // sums over those that were killed
 	result  *result
 }
 
 // member is a client process and its way to the server.
 type member struct {
-	proxy   *redistest.Proxy
-	command *exec.Cmd
-	orders  io.WriteCloser
-	answers *bufio.Scanner
-	latest  figures
+	*child.Child
+	proxy  *redistest.Proxy
+	latest counts
 }
 
 func soak(plan plan) (*result, error) {
@@ -85,42 +81,23 @@ func (s *stage) begin(i int) error {
 	if err != nil {
 		return err
 	}
-	m.command = exec.Command("/proc/self/exe") //nolint:noctx // it is ended by pid
-	m.command.Env = append(os.Environ(), settingVariable+"="+string(text))
-	m.command.Stderr = os.Stderr
-	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if m.orders, err = m.command.StdinPipe(); err != nil {
+	if m.Child, err = child.Start(settingVariable, string(text), s.plan.For+time.Hour); err != nil {
 		return err
 	}
-	out, err := m.command.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	m.answers = bufio.NewScanner(out)
 	s.members[i] = m
-	return m.command.Start()
+	return nil
 }
-
-func (m *member) freeze() error { return m.command.Process.Signal(syscall.SIGSTOP) }
-func (m *member) thaw() error   { return m.command.Process.Signal(syscall.SIGCONT) }
 
 // dead kills a process and keeps what it had counted.
 func (s *stage) dead(m *member) {
 	s.buried.add(m.latest)
-	_ = m.command.Process.Kill()
-	_ = m.command.Wait()
+	m.End()
 }
 
-// ask gives an order and reads the figures.
+// ask gives an order and reads the counts.
 func (m *member) ask(order string) error {
-	if _, err := fmt.Fprintln(m.orders, order); err != nil {
-		return err
-	}
-	if !m.answers.Scan() {
-		return fmt.Errorf("process %d has ended: %w", m.command.Process.Pid, m.answers.Err())
-	}
-	m.latest = figures{}
-	return json.Unmarshal(m.answers.Bytes(), &m.latest)
+	m.latest = counts{}
+	return m.Ask(order, &m.latest)
 }
 
 // play lets faults hit, one after the other, and takes a sample every ten seconds.
@@ -148,20 +125,17 @@ func (s *stage) play() error {
 
 func (s *stage) sample(at time.Duration) error {
 	x := sample{Seconds: at.Seconds()}
-	if err := s.profile(at); err != nil {
-		return err
-	}
 	for i, m := range s.members {
-		if err := m.ask("figures"); err != nil {
+		if err := m.ask("counts"); err != nil {
 			return err
 		}
 		if i < mortal {
 			continue
 		}
-		pid := m.command.Process.Pid
+		pid := m.Pid()
 		x.Goroutines += float64(m.latest.Goroutines)
 		x.Heap += float64(m.latest.Heap)
-		x.RSS += resident(pid)
+		x.RSS += machine.Resident(pid)
 		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 		if err != nil {
 			return err
@@ -175,48 +149,45 @@ func (s *stage) sample(at time.Duration) error {
 	return s.result.add(x)
 }
 
-// profile lets the process that lives longest say what its heap is used for.
-func (s *stage) profile(at time.Duration) error {
-	if s.plan.Profiles == "" || len(s.result.samples)%60 != 0 {
-		return nil
-	}
-	file := filepath.Join(s.plan.Profiles, fmt.Sprintf("heap-%05.0f.pprof", at.Seconds()))
-	return s.members[mortal].ask("profile " + file)
+// do asks the server.
+func (s *stage) do(args ...any) (answer string, err error) {
+	err = patiently(func() error {
+		answer, err = s.server.Do(args...)
+		return err
+	})
+	return answer, err
 }
 
-// do asks the server, which a busy machine may let wait.
-func (s *stage) do(args ...any) (answer string, err error) {
+// patiently repeats what a busy machine may let wait.
+func patiently(ask func() error) (err error) {
 	for range 20 {
-		if answer, err = s.server.Do(args...); err == nil {
-			return answer, nil
+		if err = ask(); err == nil {
+			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return "", err
+	return err
 }
 
 // serverSide is what the server says of itself.
 func (s *stage) serverSide(x *sample) error {
-	text, err := s.do("INFO", "everything")
-	if err != nil {
+	var info map[string]string
+	if err := patiently(func() (err error) {
+		info, err = s.server.Info("everything")
 		return err
-	}
-	for line := range strings.Lines(text) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		n, _ := strconv.ParseFloat(value, 64)
-		switch key {
-		case "used_memory_dataset":
-			x.Dataset = n
-		case "connected_clients":
-			x.Connections = n
-		}
+	}); err != nil {
+		return err
 	}
 	keys, err := s.do("DBSIZE")
 	if err != nil {
 		return err
 	}
-	x.Keys, err = strconv.ParseFloat(keys, 64)
-	return err
+	for to, text := range map[*float64]string{&x.Dataset: info["used_memory_dataset"], &x.Connections: info["connected_clients"], &x.Keys: keys} {
+		if *to, err = strconv.ParseFloat(text, 64); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *stage) total() {
@@ -227,7 +198,7 @@ func (s *stage) total() {
 	s.result.Total = sum
 }
 
-func (f *figures) add(g figures) {
+func (f *counts) add(g counts) {
 	f.Asked += g.Asked
 	f.Granted += g.Granted
 	f.Lost += g.Lost
@@ -236,21 +207,6 @@ func (f *figures) add(g figures) {
 	if g.Error != "" {
 		f.Error = g.Error
 	}
-}
-
-// resident is the memory of a process that is its own, in bytes.
-func resident(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
-			return kb * 1024
-		}
-	}
-	return 0
 }
 
 // finish lets all end well and looks at what is left.
@@ -278,8 +234,7 @@ func (s *stage) end() {
 		if m == nil {
 			continue
 		}
-		_ = m.command.Process.Kill()
-		_ = m.command.Wait()
+		m.End()
 		m.proxy.Close()
 	}
 }

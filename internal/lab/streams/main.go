@@ -1,7 +1,7 @@
 // Streams measures what leases bound to a stream cost the server that keeps them: so many
 // connections of one client process, each with a name of its own, held and renewed for a
-// while; then what open dashboards cost beside them, and how requests fare while Redis is
-// frozen. It starts a redis-server and an HTTP server as processes of their own.
+// while; then what open dashboards cost beside them. It starts a redis-server and an HTTP
+// server as processes of their own.
 //
 //	go run ./internal/lab/streams [-n 2000] [-pages 500] [-hold 20s] [-ttl 6s]
 package main
@@ -51,101 +51,134 @@ func measure(ctx context.Context, out io.Writer, n, pages int, hold, ttl time.Du
 		return err
 	}
 	defer redis.Close()
-	s, err := startServer(redis.URL())
+	server, err := child.Start(childVariable, redis.URL(), time.Hour)
 	if err != nil {
 		return err
 	}
-	defer s.End()
-	before, err := s.memory()
+	defer server.End()
+	m := &measurement{out: out, redis: redis, server: server, hold: hold}
+	if err := server.Hear(&m.url); err != nil {
+		return err
+	}
+	end, err := m.leases(ctx, n, ttl)
+	defer end()
 	if err != nil {
 		return err
 	}
-	c := newCrowd(s.url, n, ttl)
+	return m.dashboards(ctx, pages, n)
+}
+
+// measurement is what both parts work on.
+type measurement struct {
+	out    io.Writer
+	redis  *redistest.Server
+	server *child.Child
+	url    string
+	hold   time.Duration
+}
+
+// leases prints what n streams cost that hold a lease each. They stay open until
+// end is called.
+func (m *measurement) leases(ctx context.Context, n int, ttl time.Duration) (end func(), err error) {
+	l := newLeases(m.url, n, ttl)
+	var before, during, after usage
+	if err := m.server.Ask("usage", &before); err != nil {
+		return l.close, err
+	}
 	began := time.Now()
-	if err := c.open(ctx); err != nil {
-		return err
+	if err := l.open(ctx, n, l.follow); err != nil {
+		return l.close, err
 	}
 	opened := time.Since(began)
-	during, err := s.memory()
+	if err := m.server.Ask("usage", &during); err != nil {
+		return l.close, err
+	}
+	time.Sleep(m.hold)
+	lost, silent := l.count()
+	if err := m.server.Ask("usage", &after); err != nil {
+		return l.close, err
+	}
+	fmt.Fprintf(m.out, "%d streams with a ttl of %v, held for %v\n", n, ttl, m.hold)
+	fmt.Fprintf(m.out, "opened and granted in    %v\n", opened.Round(time.Millisecond))
+	fmt.Fprintf(m.out, "resident per connection  %s (of the server: %.1f MiB before, %.1f with all, %.1f at the end)\n",
+		kib(after.RSS-before.RSS, n), before.RSS/(1<<20), during.RSS/(1<<20), after.RSS/(1<<20))
+	after.each(m.out, before, n)
+	fmt.Fprintf(m.out, "processor of the server  %.1f %% of one, while they were held\n", after.percent(during, m.hold))
+	fmt.Fprintf(m.out, "lost %d, without a renewal %d\n", lost, silent)
+	if lost > 0 || silent > 0 && m.hold > ttl {
+		return l.close, fmt.Errorf("%d leases were lost, %d never renewed", lost, silent)
+	}
+	return l.close, nil
+}
+
+// dashboards prints what so many open dashboards cost beside the leases: first only told
+// of newer pictures, then each fetching its page as well.
+func (m *measurement) dashboards(ctx context.Context, n, leases int) error {
+	d := newDashboards(m.url, n)
+	defer d.close()
+	var before, opened, watched, after usage
+	if err := m.server.Ask("usage", &before); err != nil {
+		return err
+	}
+	if err := d.open(ctx, n, d.follow); err != nil {
+		return err
+	}
+	if err := m.server.Ask("usage", &opened); err != nil {
+		return err
+	}
+	told := d.told.Load()
+	from, err := m.redis.CommandStats()
 	if err != nil {
 		return err
 	}
-	time.Sleep(hold)
-	lost, silent := c.count()
-	after, err := s.memory()
+	time.Sleep(m.hold)
+	to, err := m.redis.CommandStats()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d streams with a ttl of %v, held for %v\n", n, ttl, hold)
-	fmt.Fprintf(out, "opened and granted in    %v\n", opened.Round(time.Millisecond))
-	fmt.Fprintf(out, "resident per connection  %.1f KiB (of the server: %.1f MiB before, %.1f with all, %.1f at the end)\n",
-		float64(after.RSS-before.RSS)/float64(n)/1024, mib(before.RSS), mib(during.RSS), mib(after.RSS))
-	fmt.Fprintf(out, "heap and stacks each     %.1f KiB, %.1f goroutines\n",
-		float64(after.Live-before.Live)/float64(n)/1024, float64(after.Goroutines-before.Goroutines)/float64(n))
-	fmt.Fprintf(out, "processor of the server  %.1f %% of one, while they were held\n", 100*(after.CPU-during.CPU).Seconds()/hold.Seconds())
-	fmt.Fprintf(out, "lost %d, without a renewal %d\n", lost, silent)
-	if lost > 0 || silent > 0 && hold > ttl {
-		return fmt.Errorf("%d leases were lost, %d never renewed", lost, silent)
-	}
-	g := &stage{out, redis, s, n, hold}
-	if err := g.pages(ctx, pages); err != nil {
+	surveys, scans := float64(d.told.Load()-told)/float64(n), to["scan"]-from["scan"]
+	if err := m.server.Ask("usage", &watched); err != nil {
 		return err
 	}
-	if err := g.outage(ctx); err != nil {
+	d.fetch.Store(true)
+	time.Sleep(m.hold)
+	fetched := d.fetched.Load()
+	if err := m.server.Ask("usage", &after); err != nil {
 		return err
 	}
-	began = time.Now()
-	c.close()
-	if err := s.free(ctx); err != nil {
-		return err
+	fmt.Fprintf(m.out, "\n%d dashboards beside them, for %v and again %v\n", n, m.hold, m.hold)
+	fmt.Fprintf(m.out, "resident per dashboard   %s told only, %s with its page fetched each time\n",
+		kib(watched.RSS-before.RSS, n), kib(after.RSS-before.RSS, n))
+	opened.each(m.out, before, n)
+	fmt.Fprintf(m.out, "looks at Redis           %.1f for all, by %d SCAN\n", surveys, scans)
+	fmt.Fprintf(m.out, "processor of the server  %.1f %% of one told only, %.1f %% with %d pages fetched (%.2f ms each)\n",
+		watched.percent(opened, m.hold), after.percent(watched, m.hold),
+		fetched, (after.CPU-watched.CPU).Seconds()*1000/float64(max(fetched, 1)))
+	if failed := d.failed.Load(); failed > 0 {
+		return fmt.Errorf("%d dashboards broke", failed)
 	}
-	fmt.Fprintf(out, "streams released         within %v of closing them, with Redis back\n", time.Since(began).Round(time.Millisecond))
+	// A SCAN asks for 512 of the keys, some of which are empty places.
+	if most := (surveys + 3) * (float64(10*leases)/512 + 3); float64(scans) > most {
+		return fmt.Errorf("%d SCAN for %.1f looks: not one look for all", scans, surveys)
+	}
 	return nil
 }
 
-func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
-
 // usage is what the server uses.
 type usage struct {
-	RSS, Live  int64 // bytes: resident; heap and stacks after a collection
+	RSS, Live  float64 // bytes: resident; heap and stacks after a collection
 	Goroutines int
 	CPU        time.Duration
-	Streams    int64
 }
 
-// web is the HTTP server as a process.
-type web struct {
-	*child.Child
-	url string
+func kib(bytes float64, n int) string { return fmt.Sprintf("%.1f KiB", bytes/float64(n)/1024) }
+
+// percent is the part of a processor that it used since.
+func (u usage) percent(since usage, in time.Duration) float64 {
+	return 100 * (u.CPU - since.CPU).Seconds() / in.Seconds()
 }
 
-func startServer(redisURL string) (*web, error) {
-	c, err := child.Start(childVariable, redisURL, time.Hour)
-	if err != nil {
-		return nil, err
-	}
-	s := &web{Child: c}
-	return s, c.Hear(&s.url)
-}
-
-func (s *web) memory() (u usage, err error) {
-	err = s.Ask("usage", &u)
-	return u, err
-}
-
-// free waits until no stream is open there.
-func (s *web) free(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		u, err := s.memory()
-		if err != nil || u.Streams == 0 {
-			return err
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%d streams are still open: %w", u.Streams, ctx.Err())
-		}
-	}
+// each prints what each of n costs in memory.
+func (u usage) each(out io.Writer, before usage, n int) {
+	fmt.Fprintf(out, "heap and stacks each     %s, %.1f goroutines\n", kib(u.Live-before.Live, n), float64(u.Goroutines-before.Goroutines)/float64(n))
 }

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/internal/lab/child"
+	"github.com/holdfast-go/holdfast/internal/lab/machine"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 	"github.com/holdfast-go/holdfast/server"
 	"github.com/holdfast-go/holdfast/server/dashboard"
@@ -44,42 +40,19 @@ func serve(redisURL string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	for lines := child.NewLines(in); lines.Read(nil) == nil; {
-		if err := child.Say(out, used("http://"+l.Addr().String())); err != nil {
+		if err := child.Say(out, used()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func used(url string) (u usage) {
-	runtime.GC()
-	debug.FreeOSMemory()
+func used() usage {
+	debug.FreeOSMemory() // after a collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	u.Live, u.Goroutines = int64(m.HeapAlloc+m.StackInuse), runtime.NumGoroutine()
-	u.RSS = resident()
-	u.CPU = processor()
-	answer, err := http.Get(url + "/readyz?verbose")
-	if err != nil {
-		return u
+	return usage{
+		RSS: machine.Resident(os.Getpid()), Live: float64(m.HeapAlloc + m.StackInuse),
+		Goroutines: runtime.NumGoroutine(), CPU: machine.UsedCPU(),
 	}
-	defer answer.Body.Close()
-	_ = json.NewDecoder(answer.Body).Decode(&struct {
-		Streams *int64 `json:"streams"`
-	}{&u.Streams})
-	return u
-}
-
-// resident is what of the process is in memory, in bytes; 0 where the system does not say it so.
-func resident() int64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 2 {
-		return 0
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "streams:", err)
-	}
-	return pages * int64(os.Getpagesize())
 }
