@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/bench/bulk"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 const usage = `usage: go run ./internal/lab/bench/cmd [flags]
@@ -26,7 +27,7 @@ when it, or a limit, could not be measured.
 // options are the command line.
 type options struct {
 	quick, check, save, page bool
-	format, server, note     string
+	format, note             string
 	rounds                   int
 	window                   time.Duration
 	run, who                 *regexp.Regexp
@@ -52,7 +53,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.save, "save", false, "then keep the figures in "+report.LatestFile+" and make "+report.PageFile+" and the plots; with -run in place of those of the same workloads, and the others stay")
 	flags.BoolVar(&o.page, "report", false, "measure nothing: make "+report.PageFile+" and the plots of "+report.LatestFile+", from the root of the repository")
 	flags.StringVar(&o.format, "o", "text", "what to print: `text or json`")
-	flags.StringVar(&o.server, "redis-server", "", "the `path` of the server to start (default redis-server in PATH)")
 	flags.StringVar(&o.note, "note", "", "a `sentence` to keep with the figures: what a reader must know of this run")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds; 0 for 7, with -quick 1")
 	flags.DurationVar(&o.window, "window", 0, "how long a cell is measured; 0 for 700 ms, with -quick 60 ms; B4 to B6 take twice as long")
@@ -105,7 +105,7 @@ func Main(args []string, stdout, stderr io.Writer) error {
 	}
 	r := &runner{settings: o.settings(), run: o.run, who: o.who, talk: stderr}
 	command := strings.Join(append([]string{"go run ./internal/lab/bench/cmd"}, args...), " ")
-	found, err := r.report(o.server, command)
+	found, err := r.report(command)
 	if err != nil {
 		return err
 	}
@@ -116,11 +116,12 @@ func Main(args []string, stdout, stderr io.Writer) error {
 			r.failed = append(r.failed, failed)
 		}
 	}
-	show := report.PrintText
 	if o.format == "json" {
-		show = report.PrintJSON
+		err = figures.WriteJSON(stdout, found)
+	} else {
+		err = report.PrintText(stdout, &found)
 	}
-	if err := show(stdout, found); err != nil {
+	if err != nil {
 		return err
 	}
 	if o.save {

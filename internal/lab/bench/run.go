@@ -5,8 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"time"
 
@@ -30,16 +28,13 @@ type runner struct {
 
 // report starts the servers, gives every workload to all in turn, round after
 // round, and tells talk how far it is.
-func (r *runner) report(serverPath, command string) (report.Report, error) {
+func (r *runner) report(command string) (report.Report, error) {
 	found := report.NewReport(r.settings, command)
 	var err error
 	if r.dir, err = os.MkdirTemp("", "holdfast-bench"); err != nil {
 		return found, err
 	}
 	defer os.RemoveAll(r.dir)
-	if err := use(serverPath, r.dir); err != nil {
-		return found, err
-	}
 	if r.server, err = redistest.Run(r.dir, redistest.Options{}); err != nil {
 		return found, err
 	}
@@ -128,27 +123,4 @@ func (r *runner) cell(w contend.Workload, c contend.Contender, round int) *cell.
 		own.Etcd = r.etcd.Addr
 	}
 	return own
-}
-
-// use makes path the redis-server that is found in PATH, under that name and
-// ahead of others; Valkey's program has another. Empty: leave PATH alone.
-func use(path, dir string) error {
-	if path == "" {
-		return nil
-	}
-	path, err := exec.LookPath(path)
-	if err != nil {
-		return err
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return err
-	}
-	bin := filepath.Join(dir, "bin")
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		return err
-	}
-	if err := os.Symlink(path, filepath.Join(bin, "redis-server")); err != nil {
-		return err
-	}
-	return os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }

@@ -8,28 +8,45 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
-	"github.com/holdfast-go/holdfast/internal/lab/child"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// bulkRuns measure the bulk workloads.
-var bulkRuns = map[string]func(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error){
+// Scale is how much of a bulk workload is done.
+type Scale int
+
+const (
+	// Quick takes seconds, and shows that all runs: its figures are of little
+	// worth.
+	Quick Scale = iota
+	// Full is what the limits are about.
+	Full
+)
+
+// run measures a bulk workload.
+type run func(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error)
+
+var runs = map[string]run{
 	"B8": leasesInBulk, "B9": waitersInBulk, "B10": growth, "B11": deadCrowd,
 	"F4": holders, "F5": readers, "F11": revokes,
 }
 
 // Run runs the bulk workloads whose name matches, each on a server of its own,
 // and tells talk how far it is. A workload that fails costs its rows.
-func Run(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []report.BulkRow, failed error) {
+func Run(scale Scale, matching *regexp.Regexp, talk io.Writer) (rows []report.BulkRow, failed error) {
 	for _, w := range workload.AllBulk() {
-		if run != nil && !run.MatchString(w.Name) {
+		if matching != nil && !matching.MatchString(w.Name) {
 			continue
 		}
 		fmt.Fprintf(talk, "bench: %s: %s\n", w.Name, w.What)
-		found, err := onItsOwn(bulkRuns[w.Name], scale, talk)
+		found, err := runs[w.Name].onItsOwn(scale, talk)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", w.Name, err)
 			fmt.Fprintf(talk, "bench: no row: %v\n", err)
@@ -41,7 +58,7 @@ func Run(scale Scale, run *regexp.Regexp, talk io.Writer) (rows []report.BulkRow
 }
 
 // onItsOwn runs a bulk workload on a server of its own.
-func onItsOwn(run func(*redistest.Server, Scale, io.Writer) ([]report.BulkRow, error), scale Scale, talk io.Writer) ([]report.BulkRow, error) {
+func (r run) onItsOwn(scale Scale, talk io.Writer) ([]report.BulkRow, error) {
 	dir, err := os.MkdirTemp("", "holdfast-bulk")
 	if err != nil {
 		return nil, err
@@ -52,50 +69,59 @@ func onItsOwn(run func(*redistest.Server, Scale, io.Writer) ([]report.BulkRow, e
 		return nil, err
 	}
 	defer server.Close()
-	return run(server, scale, talk)
+	return r(server, scale, talk)
 }
 
-var bulkJobs = map[string]func(bulkOrder) (bulkJob, error){
-	"leases": newLeasesJob,
-	"queue":  newQueueJob,
-	"line":   newLineJob,
-	"poll":   newPollJob,
-	"read":   newReadJob,
+// configure sets parameters of the server.
+func configure(server *redistest.Server, settings map[string]string) error {
+	for name, value := range settings {
+		if _, err := server.Do("CONFIG", "SET", name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// IsChild reports whether this process was started as a child of a bulk
-// workload.
-func IsChild() bool { return os.Getenv(bulkVariable) != "" }
+// newRueidis is a client for many commands at once.
+func newRueidis(addr string) (rueidis.Client, error) {
+	return rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true, ConnWriteTimeout: time.Minute,
+	})
+}
 
-// Child does one job in a process of its own.
-func Child(stdin io.Reader, stdout io.Writer) error {
-	lines := child.NewLines(stdin)
-	var o bulkOrder
-	if err := lines.Read(&o); err != nil {
-		return err
+// heap is the bytes in live objects of this process.
+func heap() float64 {
+	var m runtime.MemStats
+	for range 3 { // what a pool holds lives for two
+		runtime.GC()
 	}
-	begin, ok := bulkJobs[o.Job]
-	if !ok {
-		return fmt.Errorf("no job %q", o.Job)
-	}
-	job, err := begin(o)
-	for {
-		var value any
-		if err == nil {
-			var word string
-			if lines.Read(&word) != nil {
-				return nil // the parent is done
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// inParallel does something n times, by hands at once, and returns their errors.
+func inParallel(n, hands int, do func(i int) error) error {
+	failed := make([]error, hands)
+	var wg sync.WaitGroup
+	for h := range hands {
+		wg.Go(func() {
+			for i := h; i < n && failed[h] == nil; i += hands {
+				failed[h] = do(i)
 			}
-			value, err = job.do(word)
-		}
-		if err != nil {
-			value = nil
-		}
-		if err := answerParent(stdout, value, err); err != nil {
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// untilSo waits until something is so.
+func untilSo(otherwise string, is func() (bool, error)) error {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if ok, err := is(); ok || err != nil {
 			return err
 		}
-		if err != nil {
-			return err
+		if time.Since(began) > time.Minute {
+			return errors.New(otherwise)
 		}
 	}
 }

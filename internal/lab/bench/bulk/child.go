@@ -1,101 +1,97 @@
 package bulk
 
 import (
-	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/child"
 )
 
-// bulkVariable is set in the environment of a child of a bulk workload.
-const bulkVariable = "HOLDFAST_BENCH_BULK"
+// childVariable is set in the environment of a child of a bulk workload.
+const childVariable = "HOLDFAST_BENCH_BULK"
 
-// bulkOrder says what a child is to do: the first line of its standard input, in
+// order says what a child is to do: the first line of its standard input, in
 // JSON. It makes its job, and then answers words, a line each, until its input
 // ends.
-type bulkOrder struct {
+type order struct {
 	Job     string
 	Addr    string // of the server
 	TTL     time.Duration
 	Number  int    // of this child
 	Name    string // what is locked, or what the names begin with
 	Leases  int
+	Read    bool // they are all of one name, as readers
 	Clients int
 	Callers int  // of each client
 	Shared  bool // all clients of the child on one connection, see hub
 }
 
-// bulkJob answers what its parent asks.
-type bulkJob interface {
-	do(word string) (any, error)
+// job answers what its parent asks.
+type job func(word string) (any, error)
+
+var jobs = map[string]func(order) (job, error){
+	"leases": newLeasesJob,
+	"queue":  newQueueJob,
+	"line":   newLineJob,
+	"poll":   newPollJob,
 }
 
-type bulkAnswer struct {
-	Error string
-	Value json.RawMessage
-}
+// IsChild reports whether this process was started as a child of a bulk
+// workload.
+func IsChild() bool { return os.Getenv(childVariable) != "" }
 
-func answerParent(stdout io.Writer, value any, failure error) error {
-	var a bulkAnswer
-	if failure != nil {
-		a.Error = failure.Error()
-	}
-	var err error
-	if a.Value, err = json.Marshal(value); err != nil {
+// Child does one job in a process of its own.
+func Child(stdin io.Reader, stdout io.Writer) error {
+	lines := child.NewLines(stdin)
+	var o order
+	if err := lines.Read(&o); err != nil {
 		return err
 	}
-	return child.Say(stdout, a)
+	begin, ok := jobs[o.Job]
+	if !ok {
+		return fmt.Errorf("no job %q", o.Job)
+	}
+	do, err := begin(o)
+	if err != nil {
+		return err
+	}
+	for {
+		var word string
+		if lines.Read(&word) != nil {
+			return nil // the parent is done
+		}
+		answer, err := do(word)
+		if err != nil {
+			return err
+		}
+		if err := child.Say(stdout, answer); err != nil {
+			return err
+		}
+	}
 }
 
-// bulkChild is a child seen from its parent.
-type bulkChild struct{ *child.Child }
-
-// startBulk starts a child. One that has not ended by then is killed.
-func startBulk(o bulkOrder, atMost time.Duration) (*bulkChild, error) {
-	c, err := child.Start(bulkVariable, "1", atMost)
+// start starts a child. One that has not ended by then is killed.
+func start(o order, atMost time.Duration) (*child.Child, error) {
+	c, err := child.Start(childVariable, "1", atMost)
 	if err != nil {
 		return nil, err
 	}
-	return &bulkChild{c}, c.Tell(o)
+	return c, c.Tell(o)
 }
 
-// hear takes the answer to a word that was told.
-func (c *bulkChild) hear(value any) error {
-	var a bulkAnswer
-	if err := c.Hear(&a); err != nil {
-		return err
-	}
-	if a.Error != "" {
-		c.End()
-		return errors.New("child process: " + a.Error)
-	}
-	if value == nil {
-		return nil
-	}
-	return json.Unmarshal(a.Value, value)
-}
+// children are told and heard together.
+type children []*child.Child
 
-// Ask tells a word and takes the answer.
-func (c *bulkChild) Ask(word string, value any) error {
-	if err := c.Tell(word); err != nil {
-		return err
-	}
-	return c.hear(value)
-}
-
-// bulkChildren are told and heard together.
-type bulkChildren []*bulkChild
-
-func (all bulkChildren) end() {
+func (all children) end() {
 	for _, c := range all {
 		c.End()
 	}
 }
 
 // askAll lets all do it at once, and returns what each answered.
-func askAll[T any](all bulkChildren, word string) ([]T, error) {
+func askAll[T any](all children, word string) ([]T, error) {
 	for _, c := range all {
 		if err := c.Tell(word); err != nil {
 			return nil, err
@@ -103,7 +99,7 @@ func askAll[T any](all bulkChildren, word string) ([]T, error) {
 	}
 	values := make([]T, len(all))
 	for i, c := range all {
-		if err := c.hear(&values[i]); err != nil {
+		if err := c.Hear(&values[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
@@ -72,7 +74,7 @@ const bestOf = 50
 func (g *grower) measure(scripts int, operation func() error) (opCost, error) {
 	var client, server []float64
 	for range bestOf {
-		from, err := lookAtServer(g.server)
+		from, err := cell.Look(g.server)
 		if err != nil {
 			return opCost{}, err
 		}
@@ -84,19 +86,14 @@ func (g *grower) measure(scripts int, operation func() error) (opCost, error) {
 			}
 			each[i] = float64(time.Since(began).Nanoseconds()) / 1e3
 		}
-		to, err := lookAtServer(g.server)
+		to, err := cell.Look(g.server)
 		if err != nil {
 			return opCost{}, err
 		}
-		client = append(client, medianOf(each))
-		server = append(server, to.perScript(from)*float64(scripts))
+		client = append(client, figures.Median(each))
+		server = append(server, to.PerScript(from)*float64(scripts))
 	}
 	return opCost{slices.Min(client), slices.Min(server)}, nil
-}
-
-func medianOf(all []float64) float64 {
-	slices.Sort(all)
-	return all[len(all)/2]
 }
 
 // noteGrowth notes the costs, and how much faster than log n they grow from ten on:
@@ -159,10 +156,10 @@ func (g *grower) memory(n int) ([]report.Figure, error) {
 	var f report.BulkFigures
 	name := func(kind string, i int) string { return fmt.Sprintf("bench:%s:%07d", kind, i) }
 	per := func(what, bound string, count int, fill func() error) error {
-		from, err1 := lookAtServer(g.server)
+		from, err1 := cell.Look(g.server)
 		err2 := fill()
-		to, err3 := lookAtServer(g.server)
-		f.Note(what, (to.memory-from.memory)/float64(count), bound)
+		to, err3 := cell.Look(g.server)
+		f.Note(what, (to.Memory-from.Memory)/float64(count), bound)
 		return errors.Join(err1, err2, err3)
 	}
 	if _, err := g.server.Do("FLUSHALL"); err != nil {
@@ -283,9 +280,11 @@ func (g *grower) retention() ([]report.Figure, error) {
 	}
 	f.AtMost(0, "keys without an expiry", float64(immortal), "")
 	f.AtMost(retained.Hours(), "longest TTL of a key", float64(longest)/3.6e6, "h")
-	left, err := before, error(nil)
-	for began := time.Now(); left > 0 && err == nil && time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
-		left, err = countKeys(g.server)
+	var left float64
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
+		if left, err = countKeys(g.server); left == 0 || err != nil {
+			break
+		}
 	}
 	f.AtMost(0, "keys left a simulated day later", left, "")
 	return f.All, err

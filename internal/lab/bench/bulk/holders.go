@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -25,12 +24,10 @@ func holders(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 	if scale == Full {
 		ns, times = []int{1, 100, 1000, 5000}, 250
 	}
-	for _, set := range [][2]string{{"slowlog-log-slower-than", "20"}, {"slowlog-max-len", "4096"}} {
-		if _, err := server.Do("CONFIG", "SET", set[0], set[1]); err != nil {
-			return nil, err
-		}
+	if err := configure(server, map[string]string{"slowlog-log-slower-than": "20", "slowlog-max-len": "4096"}); err != nil {
+		return nil, err
 	}
-	raw, err := newBulkRueidis(server.Addr())
+	raw, err := newRueidis(server.Addr())
 	if err != nil {
 		return nil, err
 	}
@@ -111,14 +108,13 @@ func (h *holding) over(f *report.BulkFigures, ns []int, scripts int, more func(n
 		if err != nil {
 			return err
 		}
-		longest, cpu, err := h.longest(operation)
+		longest, err := h.longest(operation)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(h.talk, "bench: F4: acquire and release with %d holders: %.1f µs in Redis\n", n, c.server)
 		f.Note(fmt.Sprintf("acquire and release, holders at %d, in scripts", n), c.server, "µs")
 		f.Note(fmt.Sprintf("acquire and release, holders at %d, for the client", n), c.client, "µs")
-		f.Note(fmt.Sprintf("acquire and release, holders at %d, processor time of Redis", n), cpu, "µs")
 		f.Note(fmt.Sprintf("longest command, holders at %d", n), longest, "µs")
 		costs = append(costs, c)
 	}
@@ -129,47 +125,21 @@ func (h *holding) over(f *report.BulkFigures, ns []int, scripts int, more func(n
 
 // longest is the longest that Redis was kept busy by one command of some
 // operations (0: by none for as long as SLOWLOG looks at), by the clock on the
-// wall, and the processor time that each of them took it. Both in µs.
-func (h *holding) longest(operation func() error) (wall, cpu float64, err error) {
-	from, err := lookAtServer(h.server)
-	if err != nil {
-		return 0, 0, err
-	}
+// wall, in µs.
+func (h *holding) longest(operation func() error) (float64, error) {
 	if _, err := h.server.Do("SLOWLOG", "RESET"); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	for range h.times {
 		if err := operation(); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
-	ms, err1 := slowest(h.raw)
-	to, err2 := lookAtServer(h.server)
-	return 1000 * ms, float64((to.cpu - from.cpu).Microseconds()) / float64(h.times), errors.Join(err1, err2)
+	ms, err := slowest(h.raw)
+	return 1000 * ms, err
 }
 
 // fillers are few: with thousands of holders a script takes milliseconds, and on a
 // machine that is busy with other things many at once would wait for longer than a
 // request may take.
 const fillers = 8
-
-// inParallel does something n times, by hands at once. It returns the first error
-// of one of them.
-func inParallel(n, hands int, do func(i int) error) error {
-	failed := make([]error, hands)
-	var wg sync.WaitGroup
-	for h := range hands {
-		wg.Go(func() {
-			for i := h; i < n && failed[h] == nil; i += hands {
-				failed[h] = do(i)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -3,8 +3,6 @@ package bulk
 import (
 	"context"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -15,19 +13,17 @@ import (
 // hub is a Store for thousands of Clients in one process, who would else need as
 // many connections: all of them use one, for their scripts and for their channels.
 // Redis sees as many waiters with listeners of their own as there are Clients, and
-// runs the same scripts for them. What is missing is the pings of their connections;
-// they are counted, and not sent.
+// runs the same scripts for them. What is missing is the pings of their connections.
 type hub struct {
 	*rueidisstore.Store
-	conn  oneConnection
-	pings atomic.Int64
+	conn oneConnection
 
 	mu        sync.Mutex // guards listeners
 	listeners map[string]func(payload string)
 }
 
 func newHub(addr string) (*hub, error) {
-	client, err := newBulkRueidis(addr)
+	client, err := newRueidis(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +46,6 @@ func (c oneConnection) Do(ctx context.Context, command rueidis.Completed) rueidi
 
 func (c oneConnection) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
 	return c.dedicated.DoMulti(ctx, commands...)
-}
-
-func newBulkRueidis(addr string) (rueidis.Client, error) {
-	return rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true, ConnWriteTimeout: time.Minute,
-	})
 }
 
 func (h *hub) hear(m rueidis.PubSubMessage) {
@@ -85,10 +75,7 @@ type hubSubscription struct {
 	done    chan struct{}
 }
 
-func (s *hubSubscription) Ping(context.Context) error {
-	s.hub.pings.Add(1)
-	return nil
-}
+func (s *hubSubscription) Ping(context.Context) error { return nil }
 
 func (s *hubSubscription) Done() <-chan struct{} { return s.done }
 

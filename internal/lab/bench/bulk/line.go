@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/limit"
@@ -25,10 +28,10 @@ type lineJob struct {
 	failed error
 }
 
-// lineTTL outlives the time that it takes all of them to stand in line.
+// lineTTL outlives the time that it takes all of them to join the queue.
 const lineTTL = "120000"
 
-func newLineJob(o bulkOrder) (bulkJob, error) {
+func newLineJob(o order) (job, error) {
 	hub, err := newHub(o.Addr)
 	if err != nil {
 		return nil, err
@@ -37,7 +40,7 @@ func newLineJob(o bulkOrder) (bulkJob, error) {
 		hub: hub, stand: rueidis.NewLuaScript(limit.StandInLineForToken), hand: rueidis.NewLuaScript(limit.HandTokenToNext),
 		keys: []string{o.Name, "line:" + o.Name, "fence:" + o.Name},
 	}
-	if err := j.enter("holder"); err != nil {
+	if err := j.run(j.stand, "holder"); err != nil {
 		return nil, err
 	}
 	for i := range o.Clients {
@@ -46,57 +49,57 @@ func newLineJob(o bulkOrder) (bulkJob, error) {
 		if _, err := j.hub.Subscribe(context.Background(), id, func(string) { go j.serve(id) }); err != nil {
 			return nil, err
 		}
-		if err := j.enter(id); err != nil {
+		if err := j.run(j.stand, id); err != nil {
 			return nil, err
 		}
 	}
-	return j, nil
+	return j.release, nil
 }
 
-func (j *lineJob) enter(id string) error {
-	return j.stand.Exec(context.Background(), j.hub.conn, j.keys, []string{id, lineTTL}).Error()
+func (j *lineJob) run(script *rueidis.Lua, id string) error {
+	return script.Exec(context.Background(), j.hub.conn, j.keys, []string{id, lineTTL}).Error()
 }
 
 // serve is the turn of one.
 func (j *lineJob) serve(id string) {
 	defer j.served.Done()
 	at := time.Now()
-	err := j.hand.Exec(context.Background(), j.hub.conn, j.keys, []string{id, lineTTL}).Error()
+	err := j.run(j.hand, id)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.last, j.failed = at, errors.Join(j.failed, err)
 }
 
-// lineDone is how long it took until the last one was served, and what a PING in turn
-// takes on the same connection: a processor woken at either end, and some 20 µs.
-type lineDone struct{ Took, Ping time.Duration }
-
-// do lets them go.
-func (j *lineJob) do(word string) (any, error) {
-	if word != "go" {
-		return nil, fmt.Errorf("no word %q", word)
-	}
+// release returns how long it took until the last one was served.
+func (j *lineJob) release(string) (any, error) {
 	released := time.Now()
-	if err := j.hand.Exec(context.Background(), j.hub.conn, j.keys, []string{"holder", lineTTL}).Error(); err != nil {
+	if err := j.run(j.hand, "holder"); err != nil {
 		return nil, err
 	}
 	j.served.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.failed != nil {
-		return nil, j.failed
-	}
-	ping, err := j.ping()
-	return lineDone{Took: j.last.Sub(released), Ping: ping}, err
+	return j.last.Sub(released), j.failed
 }
 
-func (j *lineJob) ping() (each time.Duration, err error) {
-	const times = 2000
-	began := time.Now()
-	for range times {
-		if err := j.hub.conn.Do(context.Background(), j.hub.conn.B().Ping().Build()).Error(); err != nil {
-			return 0, err
+// newPollJob is as many callers who wait by asking again and again: redsync, with
+// the delays that are its default, 50 to 250 ms. They wait until they are ended.
+func newPollJob(o order) (job, error) {
+	for range o.Clients {
+		client := redis.NewClient(&redis.Options{Addr: o.Addr})
+		if err := client.Ping(context.Background()).Err(); err != nil {
+			return nil, err
+		}
+		rs := redsync.New(goredis.NewPool(client))
+		for range o.Callers {
+			const unbounded = 1 << 30 // the end of the process ends it
+			mutex := rs.NewMutex(o.Name, redsync.WithTries(unbounded))
+			go func() {
+				if err := mutex.Lock(); err == nil {
+					panic(errors.New("redsync: locked what is held"))
+				}
+			}()
 		}
 	}
-	return time.Since(began) / times, nil
+	return func(string) (any, error) { return nil, nil }, nil
 }

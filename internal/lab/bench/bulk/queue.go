@@ -14,10 +14,10 @@ import (
 // queueJob is some Clients in one process, whose callers all want one name. Each
 // that gets it notes when and gives it back.
 type queueJob struct {
-	order   bulkOrder
+	order   order
 	hub     *hub // nil: each Client has connections of its own
 	clients []*holdfast.Client
-	before  bulkMemory
+	before  float64 // heap
 	waiting []*waitingCaller
 	served  sync.WaitGroup
 }
@@ -28,27 +28,27 @@ type waitingCaller struct {
 	context.Context // what it locks with
 	once            sync.Once
 	asks            chan struct{}
+	servedCaller
+}
 
+// servedCaller is what the parent hears of a caller.
+type servedCaller struct {
 	Client, Caller int
 	At, Until      int64 // when it was granted, and was about to give it back, ns since 1970
 	Token          int64
-	Failure        string
 }
 
-// Done tells that Lock is about to stand in line: it must know what could end
+// Done tells that Lock is about to join the queue: it must know what could end
 // its wait.
 func (w *waitingCaller) Done() <-chan struct{} {
 	w.once.Do(func() { close(w.asks) })
 	return w.Context.Done()
 }
 
-// apart is so long that who is about to stand in line surely does.
+// apart is so long that a caller that is about to join the queue surely does.
 const apart = 4 * time.Millisecond
 
-// queueMemory is what the callers of a child use, more than before they came.
-type queueMemory struct{ Heap, Stack float64 }
-
-func newQueueJob(o bulkOrder) (bulkJob, error) {
+func newQueueJob(o order) (job, error) {
 	j := &queueJob{order: o}
 	if o.Shared {
 		var err error
@@ -65,11 +65,13 @@ func newQueueJob(o bulkOrder) (bulkJob, error) {
 		}
 		j.clients = append(j.clients, client)
 		for k := range o.Callers {
-			j.waiting = append(j.waiting, &waitingCaller{Context: ctx, asks: make(chan struct{}), Client: o.Number + i, Caller: k})
+			j.waiting = append(j.waiting, &waitingCaller{
+				Context: ctx, asks: make(chan struct{}), servedCaller: servedCaller{Client: o.Number + i, Caller: k},
+			})
 		}
 	}
-	j.before = measureMemory()
-	return j, nil
+	j.before = heap()
+	return j.do, nil
 }
 
 // open makes a Client and lets it lock once, which connects all that waiting
@@ -100,34 +102,29 @@ func (j *queueJob) do(word string) (any, error) {
 	case "rest":
 		return nil, j.enter(1, j.order.Callers)
 	case "memory":
-		now := measureMemory()
-		return queueMemory{now.Heap - j.before.Heap, now.Stack - j.before.Stack}, nil
-	case "pings":
-		return j.hub.pings.Load(), nil
+		return heap() - j.before, nil
 	case "served":
 		j.served.Wait()
-		return j.waiting, nil
+		served := make([]servedCaller, len(j.waiting))
+		for i, w := range j.waiting {
+			served[i] = w.servedCaller
+		}
+		return served, nil
 	}
 	return nil, fmt.Errorf("no word %q", word)
 }
 
-// enter brings callers into the lines of their Clients, those of one Client one
+// enter brings callers into the local queues of their Clients, those of one Client one
 // after the other.
 func (j *queueJob) enter(from, to int) error {
-	const atOnce = 64
-	var wg sync.WaitGroup
-	failed := make([]error, atOnce)
-	for h := range atOnce {
-		wg.Go(func() {
-			for i := h; i < len(j.clients) && failed[h] == nil; i += atOnce {
-				for k := from; k < to && failed[h] == nil; k++ {
-					failed[h] = j.start(j.clients[i], j.waiting[i*j.order.Callers+k])
-				}
+	return inParallel(len(j.clients), 64, func(i int) error {
+		for k := from; k < to; k++ {
+			if err := j.start(j.clients[i], j.waiting[i*j.order.Callers+k]); err != nil {
+				return err
 			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(failed...)
+		}
+		return nil
+	})
 }
 
 func (j *queueJob) start(client *holdfast.Client, w *waitingCaller) error {
@@ -136,13 +133,12 @@ func (j *queueJob) start(client *holdfast.Client, w *waitingCaller) error {
 		defer j.served.Done()
 		lease, err := client.Mutex(j.order.Name).Lock(w)
 		if err != nil {
-			w.Failure = err.Error()
-			return
+			panic(err) // the parent sees it on stderr
 		}
 		w.At, w.Token = time.Now().UnixNano(), lease.Token()
 		w.Until = time.Now().UnixNano()
 		if err := lease.Release(); err != nil {
-			w.Failure = err.Error()
+			panic(err)
 		}
 	}()
 	select {

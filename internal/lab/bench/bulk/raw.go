@@ -23,7 +23,7 @@ type rawLocks struct {
 }
 
 func newRawLocks(server *redistest.Server) (*rawLocks, error) {
-	client, err := newBulkRueidis(server.Addr())
+	client, err := newRueidis(server.Addr())
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
-	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 	"github.com/holdfast-go/holdfast/rueidisstore"
@@ -34,33 +35,31 @@ func revokes(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 		defer (*c).Close()
 	}
 	const deaf = 100
-	unheard, revoked, stolen := newRevokeTimes(), newRevokeTimes(), newRevokeTimes()
+	var unheard, revoked, stolen revokeTimes
 	fmt.Fprintf(talk, "bench: F11: %d revokes that are not heard, which takes up to %v\n", deaf, ttl/3)
-	if err := inParallel(deaf, deaf, func(i int) error { return r.revoke(fmt.Sprintf("bench:deaf:%d", i), 0, unheard) }); err != nil {
+	if err := inParallel(deaf, deaf, func(i int) error { return r.revoke(fmt.Sprintf("bench:deaf:%d", i), 0, &unheard) }); err != nil {
 		return nil, err
 	}
 	if err := r.listen("bench:listen"); err != nil {
 		return nil, err
 	}
 	for i := range times {
-		if err := r.revoke(fmt.Sprintf("bench:revoke:%d", i), 1, revoked); err != nil {
+		if err := r.revoke(fmt.Sprintf("bench:revoke:%d", i), 1, &revoked); err != nil {
 			return nil, err
 		}
-		if err := r.steal(fmt.Sprintf("bench:steal:%d", i), stolen); err != nil {
+		if err := r.steal(fmt.Sprintf("bench:steal:%d", i), &stolen); err != nil {
 			return nil, err
 		}
 	}
 	var d, f, g report.BulkFigures
 	d.Note("revokes", deaf, "")
-	unheard.ended.Note(&d, "from the call to the end of the holder's context")
+	unheard.ended.note(&d, "from the call to the end of the holder's context")
 	f.Note("revokes", float64(times), "")
-	revoked.ended.Note(&f, "from the call to the end of the holder's context")
-	revoked.called.Note(&f, "the call itself")
+	revoked.ended.note(&f, "from the call to the end of the holder's context")
 	g.Note("steals", float64(times), "")
-	stolen.ended.Note(&g, "from the call to the end of the old holder's context")
-	stolen.next.Note(&g, "from the call to the waiter's lock")
-	stolen.both.Note(&g, "both leases believed at once")
-	stolen.called.Note(&g, "the call itself")
+	stolen.ended.note(&g, "from the call to the end of the old holder's context")
+	stolen.next.note(&g, "from the call to the waiter's lock")
+	stolen.both.note(&g, "both leases believed at once")
 	return []report.BulkRow{
 		f.Row("F11", "holdfast, revoke"), g.Row("F11", "holdfast, steal"), d.Row("F11", "holdfast, revoke without a subscription"),
 	}, nil
@@ -72,23 +71,23 @@ type revoking struct {
 }
 
 // revokeTimes are from the call on.
-type revokeTimes struct{ called, ended, next, both timesOf }
+type revokeTimes struct{ ended, next, both durations }
 
-func newRevokeTimes() *revokeTimes {
-	return &revokeTimes{timesOf{cell.NewRecorder()}, timesOf{cell.NewRecorder()}, timesOf{cell.NewRecorder()}, timesOf{cell.NewRecorder()}}
+// durations are those of many calls.
+type durations struct {
+	mu sync.Mutex
+	us []float64
 }
 
-type timesOf struct{ *cell.Recorder }
-
-func (t timesOf) Add(d time.Duration) {
-	one := cell.Notes{To: t.Recorder}
-	one.Add(d)
-	one.Flush()
+func (d *durations) add(one time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.us = append(d.us, float64(one.Nanoseconds())/1e3)
 }
 
-func (t timesOf) Note(f *report.BulkFigures, what string) {
-	f.Note(what+", p50", cell.Quantile(t.Histogram, 50), "µs")
-	f.Note(what+", p99", cell.Quantile(t.Histogram, 99), "µs")
+func (d *durations) note(f *report.BulkFigures, what string) {
+	slices.Sort(d.us)
+	f.Note(what+", p99", d.us[len(d.us)*99/100], "µs")
 }
 
 const revokeReason = "benchmark"
@@ -138,7 +137,6 @@ func (r *revoking) revoke(name string, listeners int, times *revokeTimes) error 
 	ended := endOf(lease.Context(r.ctx))
 	began := time.Now()
 	heard, err := admin.Of(r.other).Revoke(r.ctx, name, hash, revokeReason)
-	times.called.Add(time.Since(began))
 	if err == nil && heard != listeners {
 		err = fmt.Errorf("a revoke was heard by %d, want %d", heard, listeners)
 	}
@@ -146,7 +144,7 @@ func (r *revoking) revoke(name string, listeners int, times *revokeTimes) error 
 		return err
 	}
 	at, err := within(ended)
-	times.ended.Add(at.Sub(began))
+	times.ended.add(at.Sub(began))
 	_ = lease.Release() // tells that it is lost
 	return err
 }
@@ -166,7 +164,6 @@ func (r *revoking) steal(name string, times *revokeTimes) error {
 	if err := admin.Of(r.other).Steal(r.ctx, name, hash, revokeReason); err != nil {
 		return err
 	}
-	times.called.Add(time.Since(began))
 	at, err := within(ended)
 	if err != nil {
 		return err
@@ -175,9 +172,9 @@ func (r *revoking) steal(name string, times *revokeTimes) error {
 	if err = errors.Join(err, next.err); err != nil {
 		return err
 	}
-	times.ended.Add(at.Sub(began))
-	times.next.Add(next.at.Sub(began))
-	times.both.Add(at.Sub(next.at))
+	times.ended.add(at.Sub(began))
+	times.next.add(next.at.Sub(began))
+	times.both.add(at.Sub(next.at))
 	_ = lease.Release() // tells that it is lost
 	return next.lease.Release()
 }

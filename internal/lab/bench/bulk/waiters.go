@@ -1,24 +1,20 @@
 package bulk
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
-	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/lab/bench/cell"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/report"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
-	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
-// crowd is what waits for one name: so many clients in so many processes. How it is
-// served stands in served.go.
+// crowd is what waits for one name: so many clients in so many processes.
 type crowd struct {
 	who       string
 	processes int
@@ -35,14 +31,17 @@ func (c crowd) size() int { return c.processes * c.clients * c.callers }
 func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]report.BulkRow, error) {
 	callers := crowd{"holdfast", 2, 5, 10, false, 100 * time.Millisecond}
 	clients := crowd{"holdfast, a client each", 1, 300, 1, true, 100 * time.Millisecond}
+	rounds := 2
 	if scale == Full {
 		callers = crowd{"holdfast", 10, 10, 100, false, time.Minute}
 		clients = crowd{"holdfast, a client each", 1, 10_000, 1, true, time.Minute}
+		rounds = 7
 	}
 	var rows []report.BulkRow
 	for _, c := range []crowd{callers, clients} {
 		fmt.Fprintf(talk, "bench: B9: %s: %d callers wait for %v\n", c.who, c.size(), c.wait)
-		f, done, err := c.measure(server)
+		var f report.BulkFigures
+		done, err := c.serve(server, &f)
 		if err != nil {
 			return rows, err
 		}
@@ -51,7 +50,7 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]rep
 			rows = append(rows, f.Row("B9", c.who))
 			continue
 		}
-		served, err := c.inRounds(server, done, scale, talk)
+		served, err := c.inRounds(server, done, rounds, talk)
 		if err != nil {
 			return rows, err
 		}
@@ -62,11 +61,11 @@ func waitersInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]rep
 	return append(rows, row), err
 }
 
-// start starts the processes and opens the clients.
-func (c crowd) start(server *redistest.Server, job, name string) (bulkChildren, error) {
-	var all bulkChildren
+// start starts the processes, each with the job.
+func (c crowd) start(server *redistest.Server, job, name string) (children, error) {
+	var all children
 	for i := range c.processes {
-		one, err := startBulk(bulkOrder{
+		one, err := start(order{
 			Job: job, Addr: server.Addr(), Number: i * c.clients, Name: name,
 			Clients: c.clients, Callers: c.callers, Shared: c.shared,
 		}, c.wait+3*time.Minute)
@@ -78,18 +77,9 @@ func (c crowd) start(server *redistest.Server, job, name string) (bulkChildren, 
 	return all, nil
 }
 
-// measure is what a crowd costs while it waits, and how it is served after that.
-func (c crowd) measure(server *redistest.Server) (report.BulkFigures, service, error) {
-	var f report.BulkFigures
-	done, err := c.stand(server, func(all bulkChildren, idle float64, first queueMemory) error {
-		f.Note("callers that wait", float64(c.size()), "")
-		return c.whileTheyWait(&f, server, all, idle, first)
-	})
-	return f, done, err
-}
-
-// stand makes a crowd wait for a name, and lets it go after that.
-func (c crowd) stand(server *redistest.Server, wait func(all bulkChildren, idle float64, first queueMemory) error) (service, error) {
+// serve makes a crowd wait for a name, notes what that costs, unless f is nil, and lets
+// it go after that.
+func (c crowd) serve(server *redistest.Server, f *report.BulkFigures) (service, error) {
 	const name = "bench:crowd"
 	all, err := c.start(server, "queue", name)
 	defer all.end()
@@ -101,189 +91,186 @@ func (c crowd) stand(server *redistest.Server, wait func(all bulkChildren, idle 
 		return service{}, err
 	}
 	defer holder.Close()
-	if _, err := askAll[any](all, "open"); err != nil {
-		return service{}, err
-	}
-	idle, err := idleRate(server, min(c.wait, 10*time.Second))
-	if err != nil {
-		return service{}, err
-	}
 	order, err := c.enter(all, holder, name)
 	if err != nil {
 		return service{}, err
 	}
-	first, err := askAll[queueMemory](all, "memory")
+	first, err := askAll[float64](all, "memory")
 	if err != nil {
 		return service{}, err
 	}
 	if _, err := askAll[any](all, "rest"); err != nil {
 		return service{}, err
 	}
-	if err := wait(all, idle, sumMemory(first)); err != nil {
-		return service{}, err
+	if f != nil {
+		if err := c.whileTheyWait(f, server, all, sum(first)); err != nil {
+			return service{}, err
+		}
 	}
 	return c.release(all, holder, order)
 }
 
-// enter lets the first caller of each client in, and returns the clients in the
-// order of the line.
-func (c crowd) enter(all bulkChildren, holder *holder, name string) ([]string, error) {
-	if _, err := askAll[any](all, "first"); err != nil {
-		return nil, err
-	}
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		line, err := holder.line(name)
-		if err != nil {
+// enter opens the clients, lets the first caller of each in, and returns the clients in
+// the order of the queue.
+func (c crowd) enter(all children, holder *holder, name string) (queue []string, err error) {
+	for _, word := range []string{"open", "first"} {
+		if _, err := askAll[any](all, word); err != nil {
 			return nil, err
 		}
-		if len(line) == c.processes*c.clients {
-			return line, nil
-		}
-		if time.Since(began) > time.Minute {
-			return nil, fmt.Errorf("%d of %d clients are in line", len(line), c.processes*c.clients)
-		}
 	}
+	return queue, untilSo("not all clients are in the queue", func() (bool, error) {
+		queue, err = holder.queue(name)
+		return len(queue) == c.processes*c.clients, err
+	})
 }
 
-// What clients send while they wait. A ping of rueidisstore is a SUBSCRIBE of
-// what is subscribed; PING is rueidis' own, on idle connections.
-var (
-	scriptCommands = []string{"evalsha", "eval"}
-	wakeCommands   = []string{"subscribe"}
-	pingCommands   = []string{"ping"}
-	everyCommand   = slices.Concat(scriptCommands, wakeCommands, pingCommands)
-)
-
-// idleRate is what connections send that nobody uses.
-func idleRate(server *redistest.Server, d time.Duration) (float64, error) {
-	from, err1 := lookAtServer(server)
-	time.Sleep(d)
-	to, err2 := lookAtServer(server)
-	return to.perSecond(from, everyCommand...), errors.Join(err1, err2)
-}
-
-func (c crowd) whileTheyWait(f *report.BulkFigures, server *redistest.Server, all bulkChildren, idle float64, first queueMemory) error {
-	before, err := c.pings(all)
-	if err != nil {
-		return err
-	}
-	from, err1 := lookAtServer(server)
+// whileTheyWait notes what clients send meanwhile. A ping of rueidisstore is a SUBSCRIBE
+// of what is subscribed. The first caller of each client makes it open a connection; the
+// others join it.
+func (c crowd) whileTheyWait(f *report.BulkFigures, server *redistest.Server, all children, first float64) error {
+	from, err1 := cell.Look(server)
 	time.Sleep(c.wait)
-	to, err2 := lookAtServer(server)
-	after, err3 := c.pings(all)
-	used, err4 := askAll[queueMemory](all, "memory")
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	to, err2 := cell.Look(server)
+	used, err3 := askAll[float64](all, "memory")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
-	f.Note("scripts", to.perSecond(from, scriptCommands...), "/s")
+	f.Note("callers that wait", float64(c.size()), "")
 	if c.shared {
-		f.AtMost(100, "commands for the queue", to.perSecond(from, scriptCommands...), "/s")
-		f.Note("pings that their subscriptions would send", float64(after-before)/to.at.Sub(from.at).Seconds(), "/s")
-	} else {
-		f.Note("pings of the subscriptions", to.perSecond(from, wakeCommands...), "/s")
-		f.AtMost(30, "commands of holdfast", to.perSecond(from, scriptCommands...)+to.perSecond(from, wakeCommands...), "/s")
-		f.Note("PING of rueidis, on each idle connection", to.perSecond(from, pingCommands...), "/s")
-		f.Note("PING of rueidis before the wait", idle, "/s")
+		f.AtMost(100, "commands for the queue", to.PerSecond(from, "evalsha", "eval"), "/s")
+		return nil
 	}
-	f.Note("processor time of Redis", to.cores(from), "cores")
-	c.inMemory(f, first, sumMemory(used))
+	f.AtMost(30, "commands of holdfast", to.PerSecond(from, "evalsha", "eval", "subscribe"), "/s")
+	f.AtMost(2048, "heap for each further caller", (sum(used)-first)/float64(c.size()-c.processes*c.clients), "B")
 	return nil
 }
 
-// inMemory tells the first caller of each client, which makes it open a
-// connection, from those who join it.
-func (c crowd) inMemory(f *report.BulkFigures, first, all queueMemory) {
-	clients := float64(c.processes * c.clients)
-	f.Note("heap for a client's first caller and its subscription", first.Heap/clients, "B")
-	if more := float64(c.size()) - clients; more > 0 {
-		f.AtMost(2048, "heap for each further caller", (all.Heap-first.Heap)/more, "B")
-		f.Note("stack of its goroutine", (all.Stack-first.Stack)/more, "B")
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
 	}
+	return total
 }
 
-func sumMemory(each []queueMemory) (sum queueMemory) {
-	for _, m := range each {
-		sum.Heap, sum.Stack = sum.Heap+m.Heap, sum.Stack+m.Stack
-	}
-	return sum
+// service is how a crowd was served.
+type service struct {
+	served    int
+	overtaken int     // served before one who came earlier
+	together  int     // served while another still was
+	took      float64 // seconds from the release to the last one
 }
 
-func (c crowd) pings(all bulkChildren) (n int64, err error) {
-	if !c.shared {
-		return 0, nil
+// release lets them go.
+func (c crowd) release(all children, holder *holder, order []string) (service, error) {
+	released := time.Now().UnixNano()
+	if err := holder.release(); err != nil {
+		return service{}, err
 	}
-	each, err := askAll[int64](all, "pings")
-	for _, k := range each {
-		n += k
+	each, err := askAll[[]servedCaller](all, "served")
+	if err != nil {
+		return service{}, err
 	}
-	return n, err
+	served := slices.Concat(each...)
+	slices.SortFunc(served, func(a, b servedCaller) int { return cmp.Compare(a.Token, b.Token) })
+	place := map[string]int{} // of a client in the queue
+	for i, owner := range order {
+		place[owner] = i
+	}
+	done, last := service{served: len(served)}, int64(0)
+	before := -1
+	for i, s := range served {
+		last = max(last, s.At)
+		own := place[fmt.Sprintf("bench-%d", s.Client)]<<20 | s.Caller
+		if own <= before {
+			done.overtaken++
+		}
+		before = own
+		if i > 0 && served[i-1].Until > s.At {
+			done.together++
+		}
+	}
+	done.took = time.Duration(last - released).Seconds()
+	return done, nil
+}
+
+// lastServed is the figure of the time.
+const lastServed = "last waiter served after the release"
+
+// judge says how a crowd was served, by the worst of several rounds, but for the time,
+// which is the median.
+func (c crowd) judge(f *report.BulkFigures, rounds []service) {
+	worst := rounds[0]
+	var took []float64
+	for _, s := range rounds {
+		worst.served = min(worst.served, s.served)
+		worst.overtaken = max(worst.overtaken, s.overtaken)
+		worst.together = max(worst.together, s.together)
+		took = append(took, s.took)
+	}
+	f.AtLeast(float64(c.size()), "callers served", float64(worst.served), "")
+	f.AtMost(0, "served before an earlier waiter", float64(worst.overtaken), "")
+	f.AtMost(0, "served while another held", float64(worst.together), "")
+	f.AtMost(1, lastServed, figures.Median(took), "s")
+}
+
+// inRounds is how fast a crowd is served, and limit-queue-token a crowd of that size,
+// in turn; first is how one was served that has waited long.
+func (c crowd) inRounds(server *redistest.Server, first service, rounds int, talk io.Writer) ([]report.BulkRow, error) {
+	c.wait = 100 * time.Millisecond
+	done := []service{first}
+	var least []float64
+	for i := range rounds {
+		fmt.Fprintf(talk, "bench: B9: %s: round %d of %d\n", c.who, i+1, rounds)
+		served, err := c.serve(server, nil)
+		if err != nil {
+			return nil, err
+		}
+		took, err := c.least(server)
+		if err != nil {
+			return nil, fmt.Errorf("limit-queue-token: %w", err)
+		}
+		done, least = append(done, served), append(least, took)
+	}
+	var own, limit report.BulkFigures
+	c.judge(&own, done)
+	limit.Note(lastServed, figures.Median(least), "s")
+	return []report.BulkRow{own.Row("B9", c.who+", served"), limit.Row("B9", "limit-queue-token, as many clients")}, nil
+}
+
+// least is how many seconds limit-queue-token takes to serve as many.
+func (c crowd) least(server *redistest.Server) (float64, error) {
+	all, err := c.start(server, "line", "bench:least")
+	defer all.end()
+	if err != nil {
+		return 0, err
+	}
+	took, err := askAll[time.Duration](all, "go")
+	if err != nil {
+		return 0, err
+	}
+	return took[0].Seconds(), nil
 }
 
 // polling lets as many callers poll.
 func (c crowd) polling(server *redistest.Server) (report.BulkRow, error) {
-	row := report.BulkRow{Workload: "B9", Who: c.who}
 	const name = "bench:polled"
+	var f report.BulkFigures
 	if _, err := server.Do("SET", name, "held"); err != nil {
-		return row, err
+		return f.Row("B9", c.who), err
 	}
 	all, err := c.start(server, "poll", name)
 	defer all.end()
 	if err != nil {
-		return row, err
+		return f.Row("B9", c.who), err
 	}
 	if _, err := askAll[any](all, "wait"); err != nil {
-		return row, err
+		return f.Row("B9", c.who), err
 	}
 	time.Sleep(c.wait / 2) // until their connections are made
-	from, err1 := lookAtServer(server)
+	from, err1 := cell.Look(server)
 	time.Sleep(c.wait)
-	to, err2 := lookAtServer(server)
-	var f report.BulkFigures
+	to, err2 := cell.Look(server)
 	f.Note("callers that wait", float64(c.size()), "")
-	f.Note("commands", to.perSecond(from, "set", "evalsha", "eval", "ping"), "/s")
-	f.Note("processor time of Redis", to.cores(from), "cores")
-	row.Figures = f.All
-	return row, errors.Join(err1, err2)
-}
-
-// holder is who has the name for which the others wait, in this process. What it asks
-// of Redis about the dead stands in dead.go.
-type holder struct {
-	store  *rueidisstore.Store
-	client *holdfast.Client
-	lease  *holdfast.Lease
-	raw    rueidis.Client
-}
-
-func newHolder(server *redistest.Server, name string) (*holder, error) {
-	raw, err := newBulkRueidis(server.Addr())
-	if err != nil {
-		return nil, err
-	}
-	h := &holder{store: rueidisstore.New(raw), raw: raw}
-	h.client = holdfast.New(h.store, &holdfast.Options{Owner: "holder"})
-	if h.lease, err = h.client.Mutex(name).Lock(context.Background()); err != nil {
-		h.Close()
-		return nil, err
-	}
-	return h, nil
-}
-
-func (h *holder) release() error { return h.lease.Release() }
-
-func (h *holder) Close() {
-	_ = h.client.Close() // what it holds, nobody else wants any more
-	_ = h.store.Close()
-	h.raw.Close()
-}
-
-// line is the labels of those who wait, in their order: what stands behind the
-// bar of an id.
-func (h *holder) line(name string) ([]string, error) {
-	queue := fmt.Sprintf("holdfast/queue:{%s%s}", holdfast.DefaultPrefix, name)
-	ids, err := h.raw.Do(context.Background(), h.raw.B().Zrange().Key(queue).Min("0").Max("-1").Build()).AsStrSlice()
-	for i, id := range ids {
-		_, ids[i], _ = strings.Cut(id, "|")
-	}
-	return ids, err
+	f.Note("commands", to.PerSecond(from, "set", "evalsha", "eval", "ping"), "/s")
+	return f.Row("B9", c.who), errors.Join(err1, err2)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
+	"github.com/holdfast-go/holdfast/internal/lab/machine"
 )
 
 // window is what of a run of callers is measured, since it began.
@@ -91,9 +92,9 @@ func (w *crew) drive(callers []*caller) tally {
 	var cpu time.Duration
 	wg.Go(func() {
 		time.Sleep(w.win.from)
-		cpu = -UsedCPU()
+		cpu = -machine.UsedCPU()
 		time.Sleep(w.win.to - time.Since(w.begin))
-		cpu += UsedCPU()
+		cpu += machine.UsedCPU()
 	})
 	for _, c := range callers {
 		wg.Go(func() { c.Run(ctx) })

@@ -17,8 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Cell is one contender in one workload, once. How redis-benchmark measures one stands
-// in redisbenchmark.go.
+// Cell is one contender in one workload, once.
 type Cell struct {
 	Contender contend.Contender
 	Workload  contend.Workload // as this contender runs it
@@ -35,14 +34,10 @@ const grace = 15 * time.Second
 
 // Run returns the row of this cell, on an empty server.
 func (c *Cell) Run() (report.Row, error) {
-	measure := (*Cell).inProcesses
-	if c.Contender.External {
-		measure = (*Cell).redisBenchmark
-	}
 	_, err := c.Server.Do("FLUSHALL")
 	var row report.Row
 	if err == nil {
-		row, err = measure(c)
+		row, err = c.inProcesses()
 	}
 	if err != nil {
 		err = fmt.Errorf("%s, %s: %w", c.Workload.Name, c.Contender.Who, err)
@@ -109,7 +104,7 @@ func (c *Cell) startProcesses(section string) ([]*child.Child, error) {
 // watch starts the callers and looks at the server's counters where the window
 // begins and ends. The looks come late on a busy machine; rates are over the
 // time between them, whatever it was.
-func (c *Cell) watch(processes []*child.Child) (from, to counters, err error) {
+func (c *Cell) watch(processes []*child.Child) (from, to State, err error) {
 	start := time.Now().Add(10 * time.Millisecond)
 	for _, p := range processes {
 		if err := p.Tell(start); err != nil {
@@ -118,14 +113,14 @@ func (c *Cell) watch(processes []*child.Child) (from, to counters, err error) {
 	}
 	win := windowOf(c.Timing)
 	time.Sleep(time.Until(start.Add(win.from)))
-	from, err1 := lookAtCounters(c.Server)
+	from, err1 := Look(c.Server)
 	time.Sleep(time.Until(start.Add(win.to)))
-	to, err2 := lookAtCounters(c.Server)
+	to, err2 := Look(c.Server)
 	return from, to, errors.Join(err1, err2)
 }
 
 // row makes one row of what the children did.
-func (c *Cell) row(tallies []tally, section *critical, from, to counters) (report.Row, error) {
+func (c *Cell) row(tallies []tally, section *critical, from, to State) (report.Row, error) {
 	row := report.Row{Workload: c.Workload.Name, Who: c.Contender.Who}
 	waits, handovers, alone := newHistogram(), newHistogram(), newHistogram()
 	var counts []int
@@ -164,10 +159,10 @@ func (c *Cell) row(tallies []tally, section *critical, from, to counters) (repor
 		row.Extra = map[string]float64{"p50 of writers in µs": Quantile(alone, 50), "p99 of writers in µs": Quantile(alone, 99)}
 	}
 	if row.OpsPerSecond > 0 {
-		sent, inScripts, server := rates(from, to, c.Contender.Sends)
+		sent, inScripts := rates(from, to, c.Contender.Sends)
 		row.Commands = sent / row.OpsPerSecond
 		row.InScripts = inScripts / row.OpsPerSecond
-		row.ServerCPU = server * 1e6 / row.OpsPerSecond
+		row.ServerCPU = to.Cores(from) * 1e6 / row.OpsPerSecond
 		row.ClientCPU = float64(cpu.Microseconds()) / float64(waits.TotalCount())
 	}
 	return row, nil

@@ -1,7 +1,8 @@
 package cell
 
 import (
-	"fmt"
+	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,44 +30,68 @@ func IsUncounted(command string) bool {
 	return slices.Contains(uncounted, command)
 }
 
-// counters is one look at what the server counts.
-type counters struct {
-	at    time.Time
-	calls map[string]int64 // by command
-	cpu   time.Duration    // the server's own, since its start
+// State is one look at what the server counts. Rates are over the time between two
+// looks.
+type State struct {
+	At     time.Time
+	Calls  map[string]int64 // by command
+	CPU    time.Duration    // the server's own, since its start
+	Memory float64          // bytes, by its allocator
+	script time.Duration    // spent in EVALSHA
 }
 
-func lookAtCounters(server *redistest.Server) (counters, error) {
+// Look asks the server.
+func Look(server *redistest.Server) (State, error) {
 	calls, err := server.CommandStats()
 	if err != nil {
-		return counters{}, err
+		return State{}, err
 	}
 	delete(calls, "total")
-	c := counters{at: time.Now(), calls: calls}
-	info, err := server.Do("INFO", "cpu")
-	if err != nil {
-		return c, err
+	info, err := server.Info("everything")
+	number := func(text string) float64 {
+		n, failed := strconv.ParseFloat(cmp.Or(text, "0"), 64)
+		err = errors.Join(err, failed)
+		return n
 	}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name != "used_cpu_user" && name != "used_cpu_sys" {
-			continue
-		}
-		seconds, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return c, fmt.Errorf("INFO cpu: %w", err)
-		}
-		c.cpu += time.Duration(seconds * float64(time.Second))
-	}
-	return c, nil
+	_, scripts, _ := strings.Cut(info["cmdstat_evalsha"], "usec=")
+	scripts, _, _ = strings.Cut(scripts, ",")
+	cpu := number(info["used_cpu_user"]) + number(info["used_cpu_sys"])
+	return State{
+		At: time.Now(), Calls: calls, Memory: number(info["used_memory"]),
+		CPU:    time.Duration(cpu * float64(time.Second)),
+		script: time.Duration(number(scripts) * float64(time.Microsecond)),
+	}, err
 }
 
-// rates returns how many commands clients sent, and how many more scripts
-// called, in a second between two looks, and the part of a processor that the
-// server used.
-func rates(from, to counters, sends []string) (sent, inScripts, cpu float64) {
-	for name := range to.calls {
-		n := float64(to.calls[name] - from.calls[name])
+// PerSecond is how many of these commands clients sent in a second since. They must be
+// ones that no script of ours calls.
+func (s State) PerSecond(since State, commands ...string) float64 {
+	var n int64
+	for _, c := range commands {
+		n += s.Calls[c] - since.Calls[c]
+	}
+	return float64(n) / s.At.Sub(since.At).Seconds()
+}
+
+// Cores is the part of a core that the server used since.
+func (s State) Cores(since State) float64 {
+	return (s.CPU - since.CPU).Seconds() / s.At.Sub(since.At).Seconds()
+}
+
+// PerScript is what a script took on average since, in µs.
+func (s State) PerScript(since State) float64 {
+	n := s.Calls["evalsha"] - since.Calls["evalsha"]
+	if n == 0 {
+		return 0
+	}
+	return float64((s.script - since.script).Nanoseconds()) / 1e3 / float64(n)
+}
+
+// rates returns how many commands clients sent, and how many more scripts called, in a
+// second between two looks.
+func rates(from, to State, sends []string) (sent, inScripts float64) {
+	for name := range to.Calls {
+		n := to.PerSecond(from, name)
 		switch {
 		case IsUncounted(name):
 		case slices.Contains(sends, name):
@@ -75,6 +100,5 @@ func rates(from, to counters, sends []string) (sent, inScripts, cpu float64) {
 			inScripts += n
 		}
 	}
-	seconds := to.at.Sub(from.at).Seconds()
-	return sent / seconds, inScripts / seconds, (to.cpu - from.cpu).Seconds() / seconds
+	return sent, inScripts
 }

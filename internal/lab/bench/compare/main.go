@@ -5,7 +5,7 @@
 //	make bench-compare REV=<commit>
 //	go run ./internal/lab/bench/compare [-rev COMMIT] [-sittings N] [-rounds N]
 //
-// It builds program rounds for the commit, which is c11ac96 or a later one, and for
+// It builds program rounds for the commit, which is 7730dd3 or a later one, and for
 // the working tree. In a sitting it starts the commit's program twice and the
 // tree's once, all on one processor, and lets them measure short rounds in turn. Of
 // each program the round with the least processor time counts, and of the sittings
@@ -35,10 +35,7 @@ import (
 
 var workloads = []string{"turns of 64 callers (B3)", "turns of 1 caller (B7)", "lock and release", "a pushed grant", "a renewal"}
 
-const (
-	rounds = "internal/lab/bench/compare/rounds"
-	module = "github.com/holdfast-go/holdfast"
-)
+const rounds = "internal/lab/bench/compare/rounds"
 
 func main() {
 	rev := flag.String("rev", "HEAD", "compare the working tree with this `commit`")
@@ -114,28 +111,10 @@ func unpack(ctx context.Context, root, rev, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w %s", err, files)
 	}
-	sources, err := filepath.Glob(filepath.Join(root, rounds, "*.go"))
-	if err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, rounds)); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, rounds), 0o700); err != nil {
-		return err
-	}
-	_, err = os.Stat(filepath.Join(dir, "driver"))
-	older := errors.Is(err, os.ErrNotExist)
-	for _, source := range sources {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			return err
-		}
-		if older { // the types of package driver were the root's
-			text = []byte(strings.ReplaceAll(string(text), `"`+module+`/driver"`, `driver "`+module+`"`))
-		}
-		if err := os.WriteFile(filepath.Join(dir, rounds, filepath.Base(source)), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.CopyFS(filepath.Join(dir, rounds), os.DirFS(filepath.Join(root, rounds)))
 }
 
 // cost is what an operation took.

@@ -19,7 +19,6 @@ type Contender struct {
 	Outside  bool          // locks nothing and stays out of the critical section
 	Hangs    bool          // now and then for good: never without a ctx that ends
 	Open     func(Setup) (Session, error)
-	External bool // redis-benchmark takes the place of callers
 }
 
 // Setup is what a contender is opened with.

@@ -3,20 +3,22 @@ package limit
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
 
 	"github.com/redis/rueidis"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/contend"
 )
 
-// Who finds the name held stands in line; who gives it back gives it to the first
-// of them and tells him. Nobody may die, and there are no tokens.
+// A caller that finds the name held joins a queue. A release gives the name to the first
+// waiter and tells it. No process may die, and there are no tokens.
 const (
 	standInLine = `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then return 1 end
 redis.call("RPUSH", KEYS[2], ARGV[1])
 return 0`
-
 	handToNext = `
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 local next = redis.call("LPOP", KEYS[2])
@@ -25,8 +27,8 @@ redis.call("SET", KEYS[1], next, "PX", ARGV[2])
 return redis.call("PUBLISH", next, "grant")`
 )
 
-// The same with what is promised of a hand-over: a token above all before, and nobody
-// gets the name whose process is gone.
+// The same with what is promised of a hand-over: a token above all before, and no grant
+// to a process that is gone.
 const (
 	nextToken = `
 local t = redis.call("TIME")
@@ -39,7 +41,6 @@ if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   redis.call("RPUSH", KEYS[2], ARGV[1])
   return 0
 end` + nextToken + `return 1`
-
 	HandTokenToNext = `
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
 local next
@@ -48,64 +49,78 @@ if not next then return redis.call("DEL", KEYS[1]) end
 redis.call("SET", KEYS[1], next, "PX", ARGV[2])` + nextToken + `return redis.call("PUBLISH", next, token)`
 )
 
-// lineLimits are the least locks that are handed over in order.
-var lineLimits = []contend.Contender{
-	{
-		Who: "limit-queue", Library: "rueidis",
-		Settings: "a minimal lock with a queue and pushes. No token, no renewal; a dead process blocks the queue.",
-		Sends:    []string{"evalsha", "eval", "subscribe", "ping"},
-		Open:     openLine(standInLine, handToNext),
-	},
-	{
-		Who: "limit-queue-token", Library: "rueidis",
-		Settings: "limit-queue with tokens; a release skips dead waiters. No renewal; a dead holder blocks the queue.",
-		Sends:    []string{"evalsha", "eval", "subscribe", "ping"},
-		Open:     openLine(StandInLineForToken, HandTokenToNext, "fence:"),
-	},
+// queueLimits are the minimal locks that are handed over in order.
+var queueLimits = []contend.Contender{
+	queueLimit("limit-queue", "a minimal lock with a queue and pushes. No token, no renewal; a dead process blocks the queue.",
+		standInLine, handToNext),
+	queueLimit("limit-queue-token", "limit-queue with tokens; a release skips dead waiters. No renewal; a dead holder blocks the queue.",
+		StandInLineForToken, HandTokenToNext),
 }
 
-func openLine(stand, hand string, besides ...string) func(contend.Setup) (contend.Session, error) {
-	return contend.OnRueidis(func(rc rueidis.Client) contend.Session { return newLineSession(rc, stand, hand, besides) })
+func queueLimit(who, settings, stand, hand string) contend.Contender {
+	return contend.Contender{
+		Who: who, Library: "rueidis", Settings: settings,
+		Sends: []string{"evalsha", "eval", "subscribe", "ping"},
+		Open: contend.OnRueidis(func(rc rueidis.Client) contend.Session {
+			return queueSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand)}
+		}),
+	}
 }
 
-type lineSession struct {
+type queueSession struct {
 	rc          rueidis.Client
 	stand, hand *rueidis.Lua
-	besides     []string // what further keys begin with
 }
 
-func newLineSession(rc rueidis.Client, stand, hand string, besides []string) lineSession {
-	return lineSession{rc, rueidis.NewLuaScript(stand), rueidis.NewLuaScript(hand), besides}
+func (s queueSession) Close() { s.rc.Close() }
+
+// Mutex listens when it returns.
+func (s queueSession) Mutex(_ int, name string) (contend.Mutex, error) {
+	m := &queueMutex{queueSession: s, keys: []string{name, "line:" + name, "fence:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
+	return m, m.listen()
 }
 
-func (s lineSession) Close() { s.rc.Close() }
-
-func (s lineSession) Mutex(_ int, name string) (contend.Mutex, error) { return s.place(name) }
-
-// place listens when it returns.
-func (s lineSession) place(name string) (*lineMutex, error) {
-	m := &lineMutex{lineSession: s, keys: []string{name, "line:" + name}, id: rand.Text(), granted: make(chan struct{}, 1)}
-	for _, prefix := range s.besides {
-		m.keys = append(m.keys, prefix+name)
-	}
-	return m, listen(s.rc, m.id, m.granted)
-}
-
-type lineMutex struct {
-	lineSession
+type queueMutex struct {
+	queueSession
 	keys    []string
 	id      string        // and its channel
 	granted chan struct{} // of 1
 }
 
-func (m *lineMutex) Lock(ctx context.Context) error {
+// listen sends to granted whenever something is published for the id, for as long as the
+// process lives.
+func (m *queueMutex) listen() error {
+	dedicated, _ := m.rc.Dedicate()
+	subscribed := make(chan struct{})
+	var once sync.Once
+	dedicated.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage:      func(rueidis.PubSubMessage) { m.granted <- struct{}{} },
+		OnSubscription: func(rueidis.PubSubSubscription) { once.Do(func() { close(subscribed) }) },
+	})
+	if err := dedicated.Do(context.Background(), m.rc.B().Subscribe().Channel(m.id).Build()).Error(); err != nil {
+		return err
+	}
+	select {
+	case <-subscribed:
+		return nil
+	case <-time.After(10 * time.Second):
+		return fmt.Errorf("%s: not subscribed after 10s", m.id)
+	}
+}
+
+func (m *queueMutex) Lock(ctx context.Context) error {
 	got, err := m.stand.Exec(context.Background(), m.rc, m.keys, []string{m.id, contend.TTLText}).AsInt64()
 	if err != nil || got == 1 {
 		return err
 	}
-	return granted(ctx, m.granted)
+	select {
+	case <-m.granted:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-func (m *lineMutex) Unlock() error {
+func (m *queueMutex) Unlock() error {
 	return m.hand.Exec(context.Background(), m.rc, m.keys, []string{m.id, contend.TTLText}).Error()
 }

@@ -31,20 +31,10 @@ func PrintBulk(w io.Writer, rows []BulkRow) error {
 	for _, r := range rows {
 		fmt.Fprintf(table, "%s, %s\n", r.Workload, r.Who)
 		for _, f := range r.Figures {
-			fmt.Fprintf(table, "  %s\t%.4g %s\t%s\n", f.Name, f.Value, f.Unit, f.verdict())
+			fmt.Fprintf(table, "  %s\t%s\n", f.Name, f.shown())
 		}
 	}
 	return table.Flush()
-}
-
-func (f Figure) verdict() string {
-	switch {
-	case f.Limit == "":
-		return ""
-	case f.Met:
-		return f.Limit + ": met"
-	}
-	return f.Limit + ": not met"
 }
 
 // BulkFigures collects those of a row.

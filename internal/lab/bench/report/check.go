@@ -1,12 +1,9 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
@@ -128,17 +125,4 @@ func Check(r *Report, out io.Writer) error {
 		return fmt.Errorf("%d of %d ratios are worse than the committed ones by more than their tolerance", failed, len(found))
 	}
 	return nil
-}
-
-// readLatest reads the committed figures.
-func readLatest() (*Report, error) {
-	text, err := os.ReadFile(filepath.FromSlash(LatestFile))
-	if err != nil {
-		return nil, fmt.Errorf("%w: run this from the root of the repository", err)
-	}
-	var r Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", LatestFile, err)
-	}
-	return &r, nil
 }

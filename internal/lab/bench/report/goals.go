@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/limit"
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
@@ -46,24 +45,20 @@ var requirements = slices.Concat(
 	uncontended("holdfast", "rueidis"),
 	uncontended("holdfast-goredis", "goredis"),
 	[]requirement{
-		aboveBest("B2", "holdfast", "", 1.4).besides("limit-token-rueidis", "limit-token-together"),
+		aboveBest("B2", "holdfast", "", 1.4).besides("limit-token-rueidis"),
 		absolute("B3", "turns per second", opsFigure, true, 1e6),
 		aboveBest("B3", "holdfast", "", 60),
 		aboveBest("B4", "holdfast", "", 4),
 		absolute("B4", "Jain's index", jainFigure, true, 0.99),
-		belowBest("B4", "holdfast", "", "longest wait", maxFigure, 1.0/20).besides("limit-turns"),
-		besideLimit("B5", "locks per second ÷ limit", opsFigure, "limit", opsFigure, true, 0.95).besides("limit-turns", "limit-turns-token"),
+		belowBest("B4", "holdfast", "", "longest wait", maxFigure, 1.0/20),
+		besideLimit("B5", "locks per second ÷ limit", opsFigure, "limit", opsFigure, true, 0.95),
 		p99OfWork(),
-		besideLimit("B6", "p50 from release to grant ÷ limit-ping-idle", handoverP50Figure, limit.PingBeside, p50Figure, false, 1.5).besides(handedOn...),
-		besideLimit("B6", "p99 from release to grant ÷ p50 of limit-ping-idle", handoverP99Figure, limit.PingBeside, p50Figure, false, 3).besides(handedOn...),
+		besideLimit("B6", "p50 from release to grant ÷ limit-ping-idle", handoverP50Figure, limit.PingBeside, p50Figure, false, 1.5),
+		besideLimit("B6", "p99 from release to grant ÷ p50 of limit-ping-idle", handoverP99Figure, limit.PingBeside, p50Figure, false, 3),
 		absolute("B6", "commands per acquisition", commandsFigure, false, 2.1),
 		absolute("B7", "locks per second", opsFigure, true, 1e6),
 	},
 )
-
-// handedOn are what passes a name on: by a push alone, in order, and in order with what
-// is promised of that.
-var handedOn = []string{"limit-push", "limit-queue", "limit-queue-token"}
 
 // uncontended is B1 on one client library.
 func uncontended(who, library string) []requirement {
@@ -188,15 +183,6 @@ func (q requirement) holds(median float64) bool {
 		return median >= q.bound
 	}
 	return median <= q.bound
-}
-
-// reached is the figure of each limit, for people.
-func (v verdict) reached() string {
-	var all []string
-	for _, l := range v.limits {
-		all = append(all, number(l.mid)+" "+l.who)
-	}
-	return strings.Join(all, ", ")
 }
 
 // outOfReach reports whether no limit is within the bound, though one at least is better

@@ -40,14 +40,9 @@ func versions() map[string]string {
 
 // ServerVersion is the name and version of the server.
 func ServerVersion(server *redistest.Server) (string, error) {
-	info, err := server.Do("INFO", "server")
+	fields, err := server.Info("server")
 	if err != nil {
 		return "", err
-	}
-	fields := map[string]string{}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		fields[name] = value
 	}
 	if version := fields["valkey_version"]; version != "" {
 		return "Valkey " + version, nil

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -14,12 +13,8 @@ import (
 // page writes the Markdown page; its tables stand in tables.go.
 type page struct{ printer }
 
-// Page makes the Markdown page of a report in JSON.
-func Page(report []byte) ([]byte, error) {
-	var r Report
-	if err := json.Unmarshal(report, &r); err != nil {
-		return nil, err
-	}
+// Page makes the Markdown page of a report.
+func Page(r *Report) ([]byte, error) {
 	var b bytes.Buffer
 	p := &page{printer{w: &b}}
 	p.printf("<!-- made by go run ./internal/lab/bench/cmd -report; edit that -->\n# Benchmarks\n\n")
@@ -30,17 +25,17 @@ func Page(report []byte) ([]byte, error) {
 		p.printf("**%s**\n\n", r.Note)
 	}
 	p.printf("%s\n\n", method)
-	p.conditions(&r)
-	p.beside(&r)
-	p.verdicts(&r)
+	p.conditions(r)
+	p.beside(r)
+	p.verdicts(r)
 	p.printf("## Pictures\n\n")
 	for _, plot := range plots {
 		p.printf("![%s](benchmarks/%s)\n\n", plot.title, plot.file)
 	}
-	p.mutex(&r)
-	p.bulk(&r, workload.BulkWorkloads)
-	p.family(&r)
-	p.settings(&r)
+	p.mutex(r)
+	p.bulk(r, workload.BulkWorkloads)
+	p.family(r)
+	p.settings(r)
 	return b.Bytes(), p.err
 }
 

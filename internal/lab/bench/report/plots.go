@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"image/color"
 	"slices"
@@ -55,16 +54,12 @@ var plots = []picture{
 	},
 }
 
-// Plots draws the pictures of a report in JSON, as SVG by file name.
-func Plots(report []byte) (map[string][]byte, error) {
-	var r Report
-	if err := json.Unmarshal(report, &r); err != nil {
-		return nil, err
-	}
+// Plots draws the pictures of a report, as SVG by file name.
+func Plots(r *Report) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	for _, p := range plots {
 		svg, err := draw.SVG(p.title, fmt.Sprintf("%s; %s; Go %s; %s; each cell %d × %s",
-			r.Machine, r.Versions["server"], r.Versions["go"], r.Date, r.Rounds, r.Window), p.panels(&r))
+			r.Machine, r.Versions["server"], r.Versions["go"], r.Date, r.Rounds, r.Window), p.panels(r))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.file, err)
 		}

@@ -2,10 +2,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -30,7 +26,7 @@ type Report struct {
 	Settings map[string]string `json:"settings"`        // of each contender, in the family by workload and contender
 	Parts    []Part            `json:"parts,omitempty"` // what was measured later
 	Bulk     []BulkRow         `json:"bulk,omitempty"`  // what is about numbers, and has figures of its own
-	Rows     []Row             `json:"rows"`            // last: see printJSON
+	Rows     []Row             `json:"rows"`
 }
 
 // Figures are what is measured of one contender in one workload.
@@ -174,30 +170,6 @@ func (r *Report) Of(workload string) map[string]*Row {
 	return rows
 }
 
-// PrintJSON writes a row a line, so that a change of the committed figures is
-// read as what it is.
-func PrintJSON(w io.Writer, r Report) error {
-	rows := r.Rows
-	r.Rows = []Row{}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	b.Write(bytes.TrimSuffix(text, []byte("[]\n}")))
-	for i, row := range rows {
-		line, err := json.Marshal(row)
-		if err != nil {
-			return err
-		}
-		b.WriteString(map[bool]string{true: "[\n    ", false: ",\n    "}[i == 0])
-		b.Write(line)
-	}
-	b.WriteString(map[bool]string{true: "[]\n}\n", false: "\n  ]\n}\n"}[len(rows) == 0])
-	_, err = w.Write(b.Bytes())
-	return err
-}
-
 // Of is the workload.
 func (row Row) Of() string { return row.Workload }
 
@@ -206,22 +178,6 @@ func (row Row) Of() string { return row.Workload }
 func (row *Row) isMeasure() bool {
 	c, _ := workload.ContenderNamed(row.Who)
 	return c.IsPeer() && row.Overlaps == 0 && row.OpsPerSecond > 0
-}
-
-// handover is its p50 and p99, where it was measured.
-func (row *Row) handover() string {
-	if row.HandoverP50 == 0 {
-		return ""
-	}
-	return micros(row.HandoverP50) + " " + micros(row.HandoverP99)
-}
-
-// overlaps is their number, with a word where there are any.
-func (row *Row) overlaps() string {
-	if row.Overlaps == 0 {
-		return "0"
-	}
-	return fmt.Sprintf("%d WRONG", row.Overlaps)
 }
 
 // row is nil when there is none.

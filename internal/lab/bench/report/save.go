@@ -1,13 +1,13 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/holdfast-go/holdfast/internal/lab/bench/workload"
+	"github.com/holdfast-go/holdfast/internal/lab/figures"
 )
 
 // Where the committed figures and the page made of them lie, from the root of
@@ -27,30 +27,26 @@ func Save(r *Report, partly bool, stderr io.Writer) error {
 		}
 		r = with(earlier, r)
 	}
-	file, err := os.Create(filepath.FromSlash(LatestFile))
-	if err != nil {
+	if err := figures.SaveJSON(filepath.FromSlash(LatestFile), r); err != nil {
 		return fmt.Errorf("%w: run this from the root of the repository", err)
-	}
-	if err := errors.Join(PrintJSON(file, *r), file.Close()); err != nil {
-		return err
 	}
 	return WritePage(stderr)
 }
 
 // WritePage makes the page and the plots of the committed figures.
 func WritePage(stderr io.Writer) error {
-	text, err := os.ReadFile(filepath.FromSlash(LatestFile))
+	latest, err := readLatest()
 	if err != nil {
-		return fmt.Errorf("%w: run this from the root of the repository", err)
+		return err
 	}
-	page, err := Page(text)
+	page, err := Page(latest)
 	if err != nil {
-		return fmt.Errorf("%s: %w", LatestFile, err)
+		return err
 	}
 	if err := os.WriteFile(filepath.FromSlash(PageFile), page, 0o644); err != nil {
 		return err
 	}
-	plots, err := Plots(text)
+	plots, err := Plots(latest)
 	if err != nil {
 		return err
 	}
@@ -72,4 +68,13 @@ func Overlapped(r *Report) error {
 		}
 	}
 	return nil
+}
+
+// readLatest reads the committed figures.
+func readLatest() (*Report, error) {
+	var r Report
+	if err := figures.ReadJSON(filepath.FromSlash(LatestFile), &r); err != nil {
+		return nil, fmt.Errorf("%w: run this from the root of the repository", err)
+	}
+	return &r, nil
 }

@@ -35,7 +35,7 @@ const workTime = time.Millisecond // of B5
 var Workloads = []contend.Workload{
 	{
 		Name: "B1", Says: "own names, 1 caller, context.Background()", Processes: 1, Callers: 1, Names: 512, Close: true,
-		Limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-lease-rueidis", "limit-lease-goredis", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+		Limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-lease-rueidis", "limit-lease-goredis", "limit-ping-rueidis"},
 	},
 	{
 		Name: "B1c", Says: "as B1, with a context that can be cancelled", Processes: 1, Callers: 1, Names: 512, Cancels: true,
@@ -44,7 +44,7 @@ var Workloads = []contend.Workload{
 	},
 	{
 		Name: "B2", Says: "own names, 512 callers", Processes: 1, Callers: 512, Close: true,
-		Limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-token-together", "limit-ping-rueidis", "limit-ping-goredis", "limit-redis-benchmark"},
+		Limits: []string{"limit-rueidis", "limit-goredis", "limit-token-rueidis", "limit-token-goredis", "limit-ping-rueidis"},
 	},
 	{
 		Name: "B3", Says: "one name, 1 process of 64 callers, no work", Processes: 1, Callers: 64, Shared: true,
@@ -52,15 +52,15 @@ var Workloads = []contend.Workload{
 	},
 	{
 		Name: "B4", Says: "one name, 8 processes of 8 callers, no work", Processes: 8, Callers: 8, Shared: true, Long: true,
-		Limits: []string{"limit", "limit-turns", "limit-ping-rueidis"}, Guard: "limit-ping-rueidis",
+		Limits: []string{"limit", "limit-ping-rueidis"}, Guard: "limit-ping-rueidis",
 	},
 	{
 		Name: "B5", Says: "one name, 8 processes of 8 callers, 1 ms of work", Processes: 8, Callers: 8, Shared: true, Long: true, Close: true, Work: workTime,
-		Limits: []string{"limit", "limit-turns", "limit-turns-token"}, Guard: "limit",
+		Limits: []string{"limit"}, Guard: "limit",
 	},
 	{
 		Name: "B6", Says: "one name, 8 processes of 1 caller, no work", Processes: 8, Callers: 1, Shared: true, Long: true, Handover: true,
-		Limits: []string{"limit-push", "limit-push-script", "limit-queue", "limit-queue-token", "limit-ping-rueidis", "limit-ping-idle"}, Guard: "limit-ping-idle",
+		Limits: []string{"limit-queue", "limit-queue-token", "limit-ping-rueidis", "limit-ping-idle"}, Guard: "limit-ping-idle",
 	},
 	{
 		Name: "B7", Says: "one name in a loop, 1 caller, holdfast with Linger", Processes: 1, Callers: 1, Shared: true, Linger: time.Second,

@@ -3,7 +3,7 @@
 // millisecond each, so that a busy machine interrupts few of them. It writes a line
 // with the nanoseconds of processor time that an operation took in the fastest lap,
 // and its allocations in all laps. Program compare runs it, and builds it for other versions, too, so it
-// knows only what c11ac96 and all later ones have.
+// knows only what 7730dd3 and all later ones have.
 package main
 
 import (
