@@ -106,6 +106,18 @@ func (s *Server) CommandStats() (map[string]int64, error) {
 	return calls, nil
 }
 
+// Info returns the fields of a section of INFO.
+func (s *Server) Info(section string) (map[string]string, error) {
+	text, err := s.Do("INFO", section)
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields, err
+}
+
 // field finds name in the answer of INFO, empty if it is not there.
 func field(info, name string) string {
 	for line := range strings.Lines(info) {

@@ -1,9 +1,6 @@
 package bulk
 
 import (
-	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/child"
@@ -30,47 +27,6 @@ type order struct {
 
 // job answers what its parent asks.
 type job func(word string) (any, error)
-
-var jobs = map[string]func(order) (job, error){
-	"leases": newLeasesJob,
-	"queue":  newQueueJob,
-	"line":   newLineJob,
-	"poll":   newPollJob,
-}
-
-// IsChild reports whether this process was started as a child of a bulk
-// workload.
-func IsChild() bool { return os.Getenv(childVariable) != "" }
-
-// Child does one job in a process of its own.
-func Child(stdin io.Reader, stdout io.Writer) error {
-	lines := child.NewLines(stdin)
-	var o order
-	if err := lines.Read(&o); err != nil {
-		return err
-	}
-	begin, ok := jobs[o.Job]
-	if !ok {
-		return fmt.Errorf("no job %q", o.Job)
-	}
-	do, err := begin(o)
-	if err != nil {
-		return err
-	}
-	for {
-		var word string
-		if lines.Read(&word) != nil {
-			return nil // the parent is done
-		}
-		answer, err := do(word)
-		if err != nil {
-			return err
-		}
-		if err := child.Say(stdout, answer); err != nil {
-			return err
-		}
-	}
-}
 
 // start starts a child. One that has not ended by then is killed.
 func start(o order, atMost time.Duration) (*child.Child, error) {

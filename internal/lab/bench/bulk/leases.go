@@ -26,7 +26,7 @@ func leasesInBulk(server *redistest.Server, scale Scale, talk io.Writer) ([]repo
 	if scale == Full {
 		o.Leases, o.TTL, hold = 100_000, holdfast.DefaultTTL, time.Minute
 	}
-	held, err := o.hold(server, hold, talk)
+	held, err := holdLeases(server, o, hold, talk)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 	if scale == Full {
 		o.TTL = holdfast.DefaultTTL
 	}
-	held, err := o.hold(server, o.TTL, talk) // three renewals of each
+	held, err := holdLeases(server, o, o.TTL, talk) // three renewals of each
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 	return []report.BulkRow{f.Row("F5", "holdfast")}, nil
 }
 
-// hold lets a child lock all its leases and hold them for so long.
-func (o order) hold(server *redistest.Server, hold time.Duration, talk io.Writer) (found leasesFound, err error) {
+// holdLeases lets a child lock all its leases and hold them for so long.
+func holdLeases(server *redistest.Server, o order, hold time.Duration, talk io.Writer) (found leasesFound, err error) {
 	child, err := start(o, hold+2*time.Minute)
 	if err != nil {
 		return found, err
