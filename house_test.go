@@ -225,34 +225,35 @@ func TestWorkspaceKnowsEveryModule(t *testing.T) {
 // it, may import. The longest directory that fits counts. A name that ends in
 // /... stands for the whole tree.
 var arrows = map[string][]string{
-	"driver":            {"driver"}, // its tests
-	"driver/drivertest": {"", "driver/...", "admin/..."},
-	"internal/script":   {"driver"},
-	"internal/redisurl": {"internal/redisurl/..."},
-	"internal/clock":    {},
-	"internal/keyspace": {},
-	"internal/call":     {"driver", "internal/call", "internal/clock", "internal/script", "internal/wire"},
-	"internal/wire":     {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
-	"internal/channels": {"internal/channels"},
-	"internal/refused":  {"driver", "internal/refused"},
-	"internal/view":     {"", "admin/...", "driver", "internal/view"},
-	"internal/majority": {"internal/majority"},
-	"internal/memory":   {"internal/clock", "internal/memory"},
-	"internal/tokens":   {"internal/tokens", "internal/wire"},                                                                                                                                               // the most that one renewal may reserve
-	".":                 {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/memory", "internal/tokens", "admin/..."}, // its tests inspect
-	"admin":             {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose"},
-	"admin/diagnose":    {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
-	"admin/doctor":      {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},
-	"quorum":            {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},
-	"fence":             {"", "fence"},
-	"journal":           {"", "driver", "internal/script", "journal"},
-	"contrib":           {"", "admin/...", "quorum", "driver", "fence", "embedded", "contrib/..."},
-	"rueidisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "internal/refused", "rueidisstore"},
-	"goredisstore":      {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/refused", "goredisstore"},
-	"embedded":          {"", "admin/...", "quorum", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
-	"server":            {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal"},
-	"cmd/holdfast":      {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
-	"internal/lab":      {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
+	"driver":                {"driver"}, // its tests
+	"driver/drivertest":     {"", "driver/...", "admin/..."},
+	"internal/script":       {"driver"},
+	"internal/redisurl":     {"internal/redisurl/..."},
+	"internal/clock":        {},
+	"internal/keyspace":     {},
+	"internal/call":         {"driver", "internal/call", "internal/clock", "internal/script", "internal/wire"},
+	"internal/wire":         {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
+	"internal/channels":     {"internal/channels"},
+	"internal/refused":      {"driver", "internal/refused"},
+	"internal/view":         {"", "admin/...", "driver", "internal/view"},
+	"internal/majority":     {"internal/majority"},
+	"internal/memory":       {"internal/clock", "internal/memory"},
+	"internal/tokens":       {"internal/tokens", "internal/wire"}, // the most that one renewal may reserve
+	"internal/subscription": {"driver", "internal/call", "internal/keyspace", "internal/subscription", "internal/wire"},
+	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/subscription", "internal/memory", "internal/tokens", "admin/..."}, // its tests inspect
+	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose"},
+	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
+	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},
+	"quorum":                {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},
+	"fence":                 {"", "fence"},
+	"journal":               {"", "driver", "internal/script", "journal"},
+	"contrib":               {"", "admin/...", "quorum", "driver", "fence", "embedded", "contrib/..."},
+	"rueidisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "internal/refused", "rueidisstore"},
+	"goredisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/refused", "goredisstore"},
+	"embedded":              {"", "admin/...", "quorum", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
+	"server":                {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal"},
+	"cmd/holdfast":          {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
+	"internal/lab":          {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
 }
 
 func TestArrows(t *testing.T) {

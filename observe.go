@@ -152,7 +152,7 @@ func (c *core) attend(k *keyspace.Keys, seat chan struct{}) (leave func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if delete(a.seats, seat); len(a.seats) == 0 {
-			a.wake.close()
+			a.wake.keeper.Close()
 			delete(c.audiences, k.Lock())
 		}
 	}

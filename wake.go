@@ -2,17 +2,12 @@ package holdfast
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"runtime"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -20,12 +15,10 @@ import (
 // Client, or one for each contended name in a Cluster. It is opened when
 // somebody first has to wait. Guarded by the core's mutex.
 type wake struct {
-	c       *core
-	channel string
-	ctx     context.Context
-	close   context.CancelFunc
-	poke    func() // of an election: called whenever something may have changed
-	first   *line  // in a Cluster: of the names that listen here, linked by line.next
+	c      *core
+	keeper *subscription.Keeper
+	poke   func() // of an election: called whenever something may have changed
+	first  *line  // in a Cluster: of the names that listen here, linked by line.next
 
 	wanted  bool
 	up      bool          // confirmed
@@ -34,17 +27,11 @@ type wake struct {
 	whole   clock.Instant // when it was confirmed: what is pushed later is heard
 	attempt int           // counts attempts: what an earlier one still delivers is dropped
 	doubted int           // the one that is to be renewed when it has lasted a second
-	again   chan struct{}
 }
 
-const (
-	pingEvery   = 5 * time.Second
-	pingSilence = 5 * time.Second // beyond the 5 s: 10 s without a sign of life
-)
-
 func newWake(c *core, channel string) *wake {
-	w := &wake{c: c, channel: channel, again: make(chan struct{}, 1)}
-	w.ctx, w.close = context.WithCancel(c.ctx)
+	w := &wake{c: c}
+	w.keeper = subscription.New(c.ctx, channel, w)
 	return w
 }
 
@@ -52,7 +39,7 @@ func newWake(c *core, channel string) *wake {
 func (w *wake) want() {
 	if !w.wanted {
 		w.wanted = true
-		w.c.after = append(w.c.after, func() { go w.keep() })
+		w.c.after = append(w.c.after, func() { go w.keeper.Keep(w.c.store) })
 	}
 }
 
@@ -73,42 +60,12 @@ func (w *wake) doubt(now clock.Instant) {
 		}
 		return
 	}
-	select {
-	case w.again <- struct{}{}:
-	default:
-	}
+	w.keeper.Reopen()
 }
 
-// keep holds the subscription open until the Client ends.
-func (w *wake) keep() {
-	backoff := 20 * time.Millisecond
-	for w.ctx.Err() == nil {
-		attempt := w.began()
-		sub, err := call.Subscribe(w.ctx, w.c.store, w.channel, func(payload string) { w.message(attempt, payload) })
-		if err == nil {
-			backoff = 20 * time.Millisecond
-			w.confirmed()
-			err = w.watch(sub)
-			sub.Close()
-		}
-		if w.ctx.Err() != nil {
-			return
-		}
-		if said, ok := wire.AsServerError(err); ok && !wire.Transient(said) {
-			err = fmt.Errorf("waiting needs the right to subscribe to the channels %s: %w", keyspace.Channels, wire.Explain(said, ""))
-		}
-		wait := backoff/2 + w.broke(err, backoff)
-		backoff = min(2*backoff, time.Second)
-		select {
-		case <-time.After(wait):
-		case <-w.ctx.Done():
-		}
-	}
-}
-
-// began opens an attempt. What was measured on the last subscription counts no
+// Began opens an attempt. What was measured on the last subscription counts no
 // more: the next one may be to another server with another clock.
-func (w *wake) began() int {
+func (w *wake) Began() int {
 	w.enter()
 	defer w.leave()
 	w.attempt++
@@ -122,44 +79,6 @@ func (w *wake) began() int {
 		}
 	}
 	return w.attempt
-}
-
-// watch returns when the subscription has ended or gives no sign of life.
-func (w *wake) watch(sub driver.Subscription) error {
-	next := time.NewTimer(pingEvery)
-	defer next.Stop()
-	for {
-		select {
-		case <-sub.Done():
-			return errors.New("the connection ended")
-		case <-w.again:
-			return errors.New("the server does not know the subscription")
-		case <-w.ctx.Done():
-			return w.ctx.Err()
-		case <-next.C:
-		}
-		if err := w.ping(sub); err != nil {
-			return err
-		}
-		next.Reset(pingEvery)
-	}
-}
-
-func (w *wake) ping(sub driver.Subscription) error {
-	ctx, cancel := context.WithTimeout(w.ctx, pingSilence)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- sub.Ping(ctx) }()
-	select {
-	case err := <-done:
-		return err
-	case <-sub.Done():
-		return errors.New("the connection ended")
-	case <-w.again: // as another server said, while this one is silent
-		return errors.New("the server does not know the subscription")
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // enter takes the core's mutex for a change of the subscription, and leave releases it.
@@ -216,13 +135,13 @@ func (w *wake) part(l *line) {
 	}
 	l.next, l.prev = nil, nil
 	if w.first == nil {
-		w.close()
+		w.keeper.Close()
 	}
 }
 
-// confirmed: from now on nothing that is pushed can be missed; what was pushed
+// Confirmed: from now on nothing that is pushed can be missed; what was pushed
 // before is asked for.
-func (w *wake) confirmed() {
+func (w *wake) Confirmed() {
 	w.enter()
 	defer w.leave()
 	if w.c.closed {
@@ -257,8 +176,8 @@ func (w *wake) confirmed() {
 	}
 }
 
-// broke returns a random part of backoff.
-func (w *wake) broke(err error, backoff time.Duration) time.Duration {
+// Broke returns a random part of backoff.
+func (w *wake) Broke(err error, backoff time.Duration) time.Duration {
 	w.enter()
 	defer w.leave()
 	jitter := w.c.jitter(backoff)
@@ -301,9 +220,9 @@ func (w *wake) broke(err error, backoff time.Duration) time.Duration {
 	return jitter
 }
 
-// message takes a push. A grant is trusted for one claim window. No other push is trusted
+// Pushed takes a push. A grant is trusted for one claim window. No other push is trusted
 // alone: each only makes known earlier what the next request would say.
-func (w *wake) message(attempt int, payload string) {
+func (w *wake) Pushed(attempt int, payload string) {
 	if w.poke != nil {
 		w.heard()
 		return

@@ -70,7 +70,7 @@ func TestSubscriptionEndsWithItsLastLine(t *testing.T) {
 		t.Fatal("two lines of one name have two subscriptions")
 	}
 	first.forget(1)
-	if first.wake.ctx.Err() != nil || len(c.wakes) != 1 {
+	if first.wake.keeper.Closed() || len(c.wakes) != 1 {
 		t.Error("a subscription ended while somebody listened")
 	}
 	for l := range last.wake.lines() {
@@ -79,7 +79,7 @@ func TestSubscriptionEndsWithItsLastLine(t *testing.T) {
 		}
 	}
 	last.forget(2)
-	if last.wake.ctx.Err() == nil || len(c.wakes) != 0 {
+	if !last.wake.keeper.Closed() || len(c.wakes) != 0 {
 		t.Error("a subscription outlives those who listened")
 	}
 }
