@@ -240,7 +240,8 @@ var arrows = map[string][]string{
 	"internal/memory":       {"internal/clock", "internal/memory"},
 	"internal/tokens":       {"internal/tokens", "internal/wire"}, // the most that one renewal may reserve
 	"internal/subscription": {"driver", "internal/call", "internal/keyspace", "internal/subscription", "internal/wire"},
-	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/subscription", "internal/memory", "internal/tokens", "admin/..."}, // its tests inspect
+	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                       // driver: its tests
+	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/tally", "internal/subscription", "internal/memory", "internal/tokens", "admin/..."}, // its tests inspect
 	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose"},
 	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
 	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},

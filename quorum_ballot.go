@@ -5,8 +5,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -19,29 +19,9 @@ type ballot struct {
 	line  *line
 	t     *tenure
 	sent  clock.Instant // before any node was asked: the start of the lease
-	votes []vote
-	token int64 // T; 0 until a majority has granted
+	votes tally.Votes
 	over  bool
 }
-
-// vote is what is known of one node.
-type vote struct {
-	stand  stand
-	token  int64 // that it gave
-	answer wire.Answer
-	err    error
-}
-
-type stand int
-
-const (
-	pending stand = iota // lock is on its way
-	granted              // L is ours there
-	raising              // so it is, with a lower token than T; raise is on its way
-	counts               // so it is, and T to T + 63 are reserved
-	against              // L is another's, or it may not vote
-	failed               // nobody knows
-)
 
 // contest is how the tries of a line went.
 type contest struct {
@@ -69,7 +49,7 @@ func (q *quorum) ask(l *line, now clock.Instant) {
 	t := l.tenure
 	t.first, t.open = now, 1
 	l.askAt = 0
-	b := &ballot{q: q, line: l, t: t, sent: now, votes: make([]vote, len(q.nodes))}
+	b := &ballot{q: q, line: l, t: t, sent: now, votes: tally.New(len(q.nodes), q.need)}
 	l.ballot = b
 	l.asking = &request{line: l, tenure: t, sent: now}
 	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.seen+1)), q.id, "0"}
@@ -86,7 +66,7 @@ func (q *quorum) ask(l *line, now clock.Instant) {
 
 // answered takes a node's vote.
 func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) {
-	q, v := b.q, &b.votes[n.number]
+	q := b.q
 	if err == nil && a.Word == "granted" {
 		q.seen = max(q.seen, a.Base+tokensOfTurns-1)
 	}
@@ -94,98 +74,37 @@ func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) 
 		b.late(n, a, err, now)
 		return
 	}
-	v.answer, v.err = a, err
-	switch {
-	case err != nil:
-		v.stand = failed
-		if _, refused := wire.AsServerError(err); refused {
-			v.stand = against
-		}
-	case a.Word == "granted":
-		v.stand, v.token = granted, a.Base
-		b.tally(n, now)
-	default:
-		v.stand = against
-		if token := keyspace.TokenOf(a.Holder); a.Word == "held" && token > 0 {
-			q.seen = max(q.seen, token+tokensOfTurns-1)
-			q.ghost(n, keyspace.WithoutToken(a.Holder), now)
-			q.wants(b.line, keyspace.WithoutToken(a.Holder), now)
-		}
+	for _, i := range b.votes.Take(n.number, a, err) {
+		b.raise(q.nodes[i], now)
+	}
+	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == "held" && token > 0 {
+		q.seen = max(q.seen, token+tokensOfTurns-1)
+		q.ghost(n, keyspace.WithoutToken(a.Holder), now)
+		q.wants(b.line, keyspace.WithoutToken(a.Holder), now)
 	}
 	b.decide(now)
 }
 
-// tally counts a grant: T is the largest token of the first majority, and who
-// gave a lower one is asked to reserve from T.
-func (b *ballot) tally(n *node, now clock.Instant) {
-	if b.token > 0 {
-		b.count(n, now)
-		return
-	}
-	if b.number(granted) < b.q.need {
-		return
-	}
-	for i := range b.votes {
-		if b.votes[i].stand == granted {
-			b.token = max(b.token, b.votes[i].token)
+// raise asks a node that gave a lower token than T to reserve from T on.
+func (b *ballot) raise(n *node, now clock.Instant) {
+	args := []string{b.t.id, itoa(b.votes.Of[n.number].Token), itoa(b.votes.Token)}
+	b.q.send(n, script.QuorumRaise, b.line, b.t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
+		if !b.ended() {
+			b.votes.Raised(n.number, a, err)
+			b.decide(now)
 		}
-	}
-	for i := range b.votes {
-		if b.votes[i].stand == granted {
-			b.count(b.q.nodes[i], now)
-		}
-	}
-}
-
-// count lets a node that granted count for T. One that gave a higher token can
-// not: it may have given T to another before.
-func (b *ballot) count(n *node, now clock.Instant) {
-	v := &b.votes[n.number]
-	switch {
-	case v.token == b.token:
-		v.stand = counts
-	case v.token < b.token:
-		v.stand = raising
-		b.q.send(n, script.QuorumRaise, b.line, b.t, now, []string{b.t.id, itoa(v.token), itoa(b.token)}, func(_ *request, a wire.Answer, err error, now clock.Instant) {
-			b.raised(n, a, err, now)
-		})
-	}
-}
-
-func (b *ballot) raised(n *node, a wire.Answer, err error, now clock.Instant) {
-	if b.ended() {
-		return
-	}
-	v := &b.votes[n.number]
-	switch {
-	case err == nil && a.Word == "raised":
-		v.stand = counts
-		v.answer.Run = a.Run
-	default:
-		v.stand, v.err = failed, err
-	}
-	b.decide(now)
-}
-
-// number is how many servers stand so.
-func (b *ballot) number(stands ...stand) int {
-	return majority.Distinct(len(b.votes), func(i int) (string, bool) {
-		for _, s := range stands {
-			if b.votes[i].stand == s {
-				return b.votes[i].answer.Run, true
-			}
-		}
-		return "", false
 	})
 }
 
 // decide ends the ballot if it is decided.
 func (b *ballot) decide(now clock.Instant) {
+	// A node that has not answered in its time is waited for by nobody until it does.
+	inTime := func(i int) bool { return now < b.due(b.q.nodes[i]) }
 	switch {
 	case b.ended():
-	case b.token > 0 && b.number(counts) >= b.q.need:
+	case b.votes.Won():
 		b.won(now)
-	case !b.hopeful(now) && b.plain(now):
+	case !b.votes.Hopeful(inTime) && b.votes.Plain(inTime):
 		b.lost(now)
 	default:
 		b.await(now)
@@ -212,48 +131,11 @@ func (b *ballot) due(n *node) clock.Instant {
 	return b.sent.Add(n.patience(o))
 }
 
-// hopeful reports whether a majority can still be had. Who has not answered in
-// its time is waited for by nobody until it does.
-func (b *ballot) hopeful(now clock.Instant) bool {
-	may := b.number(granted, raising, counts)
-	if b.token > 0 {
-		may = b.number(raising, counts)
-	}
-	for i, v := range b.votes {
-		if v.stand != pending && v.stand != raising {
-			continue
-		}
-		n := b.q.nodes[i]
-		switch in := now < b.due(n); {
-		case in && v.stand == pending:
-			may++
-		case !in && v.stand == raising:
-			may--
-		}
-	}
-	return may >= b.q.need
-}
-
-// plain reports whether it is known why no majority can be had: one other has it,
-// or nobody is left who may still say so. Errors come faster than answers: two
-// of five that are down do not make the name's holder unreachable.
-func (b *ballot) plain(now clock.Instant) bool {
-	if _, most := b.holder(); most >= b.q.need {
-		return true
-	}
-	for i, v := range b.votes {
-		if v.stand == pending && now < b.due(b.q.nodes[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // await sets when to look whether the ballot is still hopeful.
 func (b *ballot) await(now clock.Instant) {
 	when := b.sent.Add(b.q.c.options.attempt())
-	for i, v := range b.votes {
-		if v.stand == pending || v.stand == raising {
+	for i, v := range b.votes.Of {
+		if v.Stand == tally.Pending || v.Stand == tally.Raising {
 			if due := b.due(b.q.nodes[i]); due > now {
 				when = min(when, due)
 			}
@@ -273,8 +155,8 @@ func (b *ballot) close(now clock.Instant) {
 	b.over = true
 	b.t.open = 0
 	b.line.asking, b.line.ballot = nil, nil
-	for i, v := range b.votes {
-		if n := b.q.nodes[i]; v.stand == pending && now >= b.sent.Add(n.patience(&b.q.c.options)) {
+	for i, v := range b.votes.Of {
+		if n := b.q.nodes[i]; v.Stand == tally.Pending && now >= b.sent.Add(n.patience(&b.q.c.options)) {
 			n.silent.Store(true)
 		}
 	}
@@ -297,15 +179,15 @@ func (b *ballot) won(now clock.Instant) {
 		return
 	}
 	l.contest = contest{}
-	b.q.seen = max(b.q.seen, b.token+tokensOfTurns-1)
-	t.token = b.token
-	t.tokens = tokens.From(b.token, tokensOfTurns)
+	b.q.seen = max(b.q.seen, b.votes.Token+tokensOfTurns-1)
+	t.token = b.votes.Token
+	t.tokens = tokens.From(b.votes.Token, tokensOfTurns)
 	// Nobody can recall it: it serves who stands in line now, and goes.
 	t.until = max(1, l.numbers)
 	if w := l.callers.first; w != nil {
 		t.until = min(t.until, w.number+tokensOfTurns-1)
 	}
-	c.granted(t, grant{base: b.token, start: b.sent, life: life, heard: true}, now)
+	c.granted(t, grant{base: b.votes.Token, start: b.sent, life: life, heard: true}, now)
 }
 
 // lost undoes the ballot and decides what its answers mean for the callers.
@@ -313,27 +195,14 @@ func (b *ballot) lost(now clock.Instant) {
 	l, q := b.line, b.q
 	b.close(now)
 	b.undo(now)
-	denied := &QuorumError{Need: q.need, Nodes: make([]error, len(b.votes))}
-	down, refusing := 0, 0
-	for i, v := range b.votes {
-		final, err := q.denial(v.answer, v.err)
-		if v.stand == pending {
-			err = wire.ErrNoAnswer
-		}
-		denied.Nodes[i] = err
-		if err != nil {
-			down++
-		}
-		if final {
-			refusing++
-		}
-	}
-	spare := len(b.votes) - q.need
+	errs, down, refusing := b.votes.Denied(q.id)
+	denied := &QuorumError{Need: q.need, Nodes: errs}
+	spare := len(errs) - q.need
 	switch {
 	case refusing > spare:
 		l.failing = 0
 		l.reject(wire.Failure(l.name, ErrQuorum, denied))
-	case down > spare || b.onePlace(denied):
+	case down > spare || b.votes.OnePlace(errs):
 		l.failed(denied, b.sent, now)
 	default:
 		b.contested(now)
@@ -343,27 +212,11 @@ func (b *ballot) lost(now clock.Instant) {
 	b.again(now)
 }
 
-// onePlace reports whether the nodes that answered are fewer servers than that.
-func (b *ballot) onePlace(denied *QuorumError) bool {
-	answered := func(i int) (string, bool) { return b.votes[i].answer.Run, b.votes[i].answer.Run != "" }
-	if majority.Distinct(len(b.votes), answered) >= b.q.need {
-		return false
-	}
-	for i := range b.votes {
-		for k := range i {
-			if run, ok := answered(i); ok && run == b.votes[k].answer.Run {
-				denied.Nodes[i] = &sameServer{k + 1}
-			}
-		}
-	}
-	return true
-}
-
 // contested: others have votes, or all.
 func (b *ballot) contested(now clock.Instant) {
 	l, q := b.line, b.q
 	l.failing = 0
-	holder, most := b.holder()
+	holder, most := b.votes.Holder()
 	if holder != nil {
 		l.seen = seenIn(*holder, now)
 		l.seen.holder = keyspace.WithoutToken(holder.Holder)
@@ -390,35 +243,16 @@ func (b *ballot) contested(now clock.Instant) {
 	b.again(now)
 }
 
-// holder is the answer of a node that names who has most votes, and how many.
-func (b *ballot) holder() (held *wire.Answer, most int) {
-	for i := range b.votes {
-		v := &b.votes[i].answer
-		if b.votes[i].stand != against || v.Word != "held" {
-			continue
-		}
-		whose := keyspace.WithoutToken(v.Holder)
-		n := majority.Distinct(len(b.votes), func(k int) (string, bool) {
-			o := &b.votes[k].answer
-			return o.Run, b.votes[k].stand == against && o.Word == "held" && keyspace.WithoutToken(o.Holder) == whose
-		})
-		if n > most || n == most && held != nil && v.PTTL > held.PTTL {
-			held, most = v, n
-		}
-	}
-	return held, most
-}
-
 // undo takes the id off every node that may have it. Of one that is silent it is not known
 // whether it was asked at all before that has come back, see late.
 func (b *ballot) undo(now clock.Instant) {
-	for i, v := range b.votes {
-		if n := b.q.nodes[i]; v.stand == pending && n.silent.Load() {
+	for i, v := range b.votes.Of {
+		if n := b.q.nodes[i]; v.Stand == tally.Pending && n.silent.Load() {
 			n.owes(b.t.id, b.line)
 			continue
 		}
-		sent := v.token > 0 || v.err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
-		if v.stand != against && sent {
+		sent := v.Token > 0 || v.Err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
+		if v.Stand != tally.Against && sent {
 			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.line.ttl()))
 		}
 	}

@@ -3,7 +3,6 @@ package holdfast
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -19,9 +19,7 @@ import (
 type renewal struct {
 	q       *quorum
 	r       *request // stands for all of them
-	answers []wire.Answer
-	errs    []error
-	came    int
+	answers tally.Answers
 	decided bool
 	held    bool // a majority has it
 	looks   bool // nothing is prolonged
@@ -30,7 +28,7 @@ type renewal struct {
 // renew asks every node to prolong a tenure. The deadline moves when a majority
 // did, counted from before the first was asked.
 func (q *quorum) renew(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
-	p := &renewal{q: q, answers: make([]wire.Answer, len(q.nodes)), errs: make([]error, len(q.nodes))}
+	p := &renewal{q: q, answers: tally.NewAnswers(len(q.nodes))}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered}
 	p.ask(script.QuorumRenew, []string{t.id, itoa(t.token), q.id})
 	return p.r
@@ -38,7 +36,7 @@ func (q *quorum) renew(l *line, t *tenure, now clock.Instant, attempt time.Durat
 
 // check asks every node whether a tenure has the name, and prolongs nothing.
 func (q *quorum) check(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
-	p := &renewal{q: q, answers: make([]wire.Answer, len(q.nodes)), errs: make([]error, len(q.nodes)), looks: true}
+	p := &renewal{q: q, answers: tally.NewAnswers(len(q.nodes)), looks: true}
 	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).checkAnswered}
 	p.ask(script.QuorumHeld, []string{t.id, q.id})
 	return p.r
@@ -53,8 +51,7 @@ func (p *renewal) ask(s *driver.Script, args []string) {
 }
 
 func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant) {
-	p.answers[n.number], p.errs[n.number] = a, err
-	p.came++
+	p.answers.Take(n.number, a, err)
 	if p.held {
 		p.repair(n, now)
 		return
@@ -62,78 +59,39 @@ func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant)
 	if p.decided {
 		return
 	}
-	spare := len(p.answers) - p.q.need
+	spare := len(p.q.nodes) - p.q.need
 	switch {
-	case p.looks && p.number("ours") >= p.q.need:
+	case p.looks && p.answers.Number("ours") >= p.q.need:
 		p.decided = true
-		p.r.answered(p.r, wire.Answer{Word: "ours", PTTL: p.least()}, nil, now)
-	case p.number("renewed") >= p.q.need:
+		p.r.answered(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Least(p.q.c.options.TTL + MaxQuorumTTL)}, nil, now)
+	case p.answers.Number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
 		p.r.answered(p.r, wire.Answer{Word: "renewed"}, nil, now)
 		for _, n := range p.q.nodes {
 			p.repair(n, now)
 		}
-	case p.number("lost") > spare:
+	case p.answers.Number("lost") > spare:
 		p.decided = true
-		p.r.answered(p.r, wire.Answer{Word: "lost", Holder: p.taker()}, nil, now)
-	case p.came == len(p.answers):
+		p.r.answered(p.r, wire.Answer{Word: "lost", Holder: p.answers.Taker()}, nil, now)
+	case p.answers.Came == len(p.q.nodes):
 		p.decided = true
-		p.r.answered(p.r, wire.Answer{}, p.denied(), now)
+		p.r.answered(p.r, wire.Answer{}, &QuorumError{Need: p.q.need, Nodes: p.answers.Denied(p.q.id)}, now)
 	}
-}
-
-// least is how long all nodes have the name of those that say so.
-func (p *renewal) least() time.Duration {
-	least := p.q.c.options.TTL + MaxQuorumTTL // more than any
-	for _, a := range p.answers {
-		if a.Word == "ours" && a.PTTL >= 0 { // else somebody took the expiry away
-			least = min(least, a.PTTL)
-		}
-	}
-	return least
-}
-
-func (p *renewal) number(word string) int {
-	return majority.Distinct(len(p.answers), func(i int) (string, bool) {
-		return p.answers[i].Run, p.answers[i].Word == word
-	})
 }
 
 // repair gives the lock to a node that lacks it, while the majority has it.
 func (p *renewal) repair(n *node, now clock.Instant) {
 	q, l, t := p.q, p.r.line, p.r.tenure
-	if a := p.answers[n.number]; a.Word != "lost" || a.Holder != "" || t.phase != holding || t.isOver(now) {
+	if a := p.answers.Of[n.number]; a.Word != "lost" || a.Holder != "" || t.phase != holding || t.isOver(now) {
 		return
 	}
-	p.answers[n.number].Word = "" // once
+	p.answers.Of[n.number].Word = "" // once
 	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ wire.Answer, err error, now clock.Instant) {
 		_, refused := wire.AsServerError(err)
 		if !refused && t.phase != holding && t.phase != over { // it came too late
 			q.undoOn(n, t.id, l, now, now.Add(l.ttl()))
 		}
 	})
-}
-
-// taker is who has the name instead, if anybody.
-func (p *renewal) taker() string {
-	for _, a := range p.answers {
-		if a.Word == "lost" && a.Holder != "" {
-			return a.Holder
-		}
-	}
-	return ""
-}
-
-// denied is why no majority renewed.
-func (p *renewal) denied() error {
-	e := &QuorumError{Need: p.q.need, Nodes: make([]error, len(p.answers))}
-	for i, a := range p.answers {
-		_, e.Nodes[i] = p.q.denial(a, p.errs[i])
-		if a.Word == "lost" {
-			e.Nodes[i] = errors.New("does not have the lock")
-		}
-	}
-	return e
 }
 
 // farewell is the end of a tenure: which nodes have answered unlock.

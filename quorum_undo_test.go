@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -27,11 +28,11 @@ func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &line{c: c, name: "x", keys: k}
-	b := &ballot{q: q, line: l, t: c.newTenure(l), votes: []vote{
-		{stand: failed, token: 1000, err: errSilent},
-		{stand: failed, err: errSilent},
-		{stand: against},
-	}}
+	b := &ballot{q: q, line: l, t: c.newTenure(l), votes: tally.Votes{Of: []tally.Vote{
+		{Stand: tally.Failed, Token: 1000, Err: errSilent},
+		{Stand: tally.Failed, Err: errSilent},
+		{Stand: tally.Against},
+	}}}
 	b.undo(c.clock.Now())
 	for _, r := range c.outbox {
 		if r.node.number != 0 {
@@ -62,7 +63,7 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 	for err, want := range map[error]bool{errSilent: false, wire.ErrNoAnswer: true} {
 		c.outbox, c.errands = nil, map[*errand]struct{}{}
 		l := &line{c: c, name: "x", keys: k}
-		b := &ballot{q: q, line: l, t: c.newTenure(l), over: true, votes: []vote{{stand: against}, {stand: against}, {stand: pending}}}
+		b := &ballot{q: q, line: l, t: c.newTenure(l), over: true, votes: tally.Votes{Of: []tally.Vote{{Stand: tally.Against}, {Stand: tally.Against}, {Stand: tally.Pending}}}}
 		now := c.clock.Now()
 		b.undo(now)
 		if len(c.outbox) > 0 {

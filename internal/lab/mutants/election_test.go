@@ -41,7 +41,7 @@ var electionMutants = []mutant{
 	{guard: "election: never the same twice", file: "observe.go", name: "TestLostAnnouncement",
 		edits: []string{"isNew = !s.told || leader.Hash != s.leader.Hash ||", "isNew = !s.told || leader.Remaining != s.leader.Remaining ||"}},
 	{guard: "election: the last observer closes the subscription", file: "observe.go", name: "TestObserveEnds",
-		edits: []string{"a.wake.close()", "_ = 0"}},
+		edits: []string{"a.wake.keeper.Close()", "_ = 0"}},
 	{guard: "election: pushes count by their own subscription only", file: "wake.go", name: "TestPushesByAnotherSubscription",
 		edits: []string{"if t.line.wake != w {", "if false {"}},
 	{guard: "proclaim: a late value does not replace a later one", file: "internal/script/election/announce.lua", name: "TestLateProclaim",

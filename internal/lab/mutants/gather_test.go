@@ -37,7 +37,7 @@ var gatherMutants = []mutant{
 	{guard: "quorum: a burst is no silence", file: "quorum.go", pkg: ".", name: "TestQuorumBurstIsNoSilence",
 		edits: []string{"n.spoke = max(n.spoke, now) // it owes", "// it owes"}},
 	{guard: "quorum: a raise that was not sent is no lock that was not sent", file: "quorum_ballot.go", pkg: ".", name: "TestQuorumUndoesWhatARaiseLeft",
-		edits: []string{"sent := v.token > 0 || v.err", "sent := v.err"}},
+		edits: []string{"sent := v.Token > 0 || v.Err", "sent := v.Err"}},
 	{guard: "crowd: nobody overtakes a line", file: "internal/script/mutex/lock_batch.lua", pkg: "./internal/lab/many", name: "TestCrowdIsLockAndUnlock",
 		edits: []string{"if waited and redis.call('EXISTS', KEYS[2 * n + i]) > 0 then", "if false then"}},
 	{guard: "crowd: only who holds it ends it", file: "internal/script/mutex/lock_batch.lua", pkg: "./internal/lab/many", name: "TestCrowdIsLockAndUnlock",

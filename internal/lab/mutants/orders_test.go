@@ -67,7 +67,7 @@ var orderMutants = []mutant{
 		edits: []string{"if ending == 'revoked' then", "if false then"}},
 	{guard: "CheckHeld: a part whose time has ended is lost", file: "internal/script/shared/held.lua", name: "TestCheckHeld",
 		edits: []string{"or expires <= us then", "then"}},
-	{guard: "CheckHeld: the least of a majority counts", file: "quorum_renew.go", name: "TestQuorumHolders", pkg: "./internal/lab/client",
+	{guard: "CheckHeld: the least of a majority counts", file: "internal/tally/answers.go", name: "TestQuorumHolders", pkg: "./internal/lab/client",
 		edits: []string{"least = min(least, a.PTTL)", "_ = a.PTTL"}},
 	{guard: "EnsureHeld of several names", file: "multi.go", name: "TestMultiEnsureHeld",
 		edits: []string{"return lease.EnsureHeld(ctx) })", "return lease.Err() })"}},
