@@ -127,7 +127,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 
 	c.mu.Lock()
 	close(store.ends)
-	sooner(t, "all wait for the mutex", func() bool { return blocked("(*wake).broke(") == n })
+	sooner(t, "all wait for the mutex", func() bool { return blocked("(*wake).Broke(") == n })
 	left := make(chan int)
 	go func() { left <- up() }()
 	sooner(t, "and a caller behind them", func() bool { return blocked("TestManyBrokenSubscriptionsLetCallersPass.func") == 1 })
