@@ -30,11 +30,11 @@ type Client struct {
 // what has to happen outside is noted in outbox, gathering, renewals and after, and
 // begins when unlock releases it.
 type core struct {
-	store   driver.Store // nil on a quorum
-	quorum  *quorum      // nil on one master
-	calls   *call.Caller // runs scripts for callers that wait for them
-	records *call.Caller // the same, and goes on after Close; see record
-	waits   *call.Replicas
+	store   driver.Store   // nil on a quorum
+	quorum  *quorum        // nil on one master
+	calls   *call.Caller   // runs scripts for callers that wait for them
+	records *call.Caller   // the same, and goes on after Close; see record
+	acked   *call.Replicas // runs renewals that replicas are to acknowledge
 	options Options
 	clock   *clock.Clock
 	random  func() uint64
@@ -176,7 +176,7 @@ func (c *core) start() *Client {
 	}
 	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.attempt(), Closed: c.wasClosed}
 	c.records = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
-	c.waits = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
+	c.acked = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
 	c.badge = c.newBadge(c.options.Details)
 	go c.run()
 

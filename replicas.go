@@ -72,7 +72,7 @@ func (l *line) tooFew(r *request, a wire.Answer, now clock.Instant) {
 // evalAcknowledged sends renewals in one pipeline with WAIT at its end.
 func (c *core) evalAcknowledged(ctx context.Context, requests []*request, calls []driver.Call) []driver.Result {
 	results := make([]driver.Result, len(requests))
-	for i, a := range c.waits.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
+	for i, a := range c.acked.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
 		requests[i].acked, requests[i].connected = a.Acked, a.Connected
 		results[i] = a.Result
 	}

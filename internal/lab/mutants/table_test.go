@@ -27,7 +27,7 @@ var mutants = []mutant{
 	{guard: "rule 3: cancels are bounded", file: "internal/memory/memory.go", pkg: ".", name: "TestCancelsAreBounded",
 		edits: []string{"if len(m.at) > m.Limit {", "if false {"}},
 	{guard: "rule 3: only ids that were made here", file: "wake.go", name: "TestForeignIDIsNotCancelled",
-		edits: []string{"if l := c.lineOf(id); l != nil {\n\t\tc.cancelID", "l := c.lineOf(id)\n\tfor _, any := range c.lines {\n\t\tl = any\n\t}\n\tif l != nil {\n\t\tc.cancelID"}},
+		edits: []string{"if l := c.lineOf(id); l != nil {\n\t\tc.cancelID", "if k, _ := keysOf(c.options.Prefix, \"n\"); k != nil {\n\t\tl := &line{c: c, name: \"n\", keys: k, wake: c.wake}\n\t\tc.cancelID"}},
 	{guard: "rule 3: no cancel for a tenure ended by deadline", file: "ask.go", name: "TestGraceAfterTheDeadline",
 		edits: []string{"case over:\n\t\treturn", "case over:\n\t\tc.cancelID(t.id, l, now)\n\t\treturn"}},
 	{guard: "rule 4: not held counts as released", file: "ask.go", name: "TestUnlockSentTwice",
