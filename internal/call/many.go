@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	PerPipeline = 128 // the most that a driver takes
+	// PerPipeline is the most calls that travel together: more a driver does not take.
+	PerPipeline = 128
 	atOnce      = 4   // pipelines
 )
 
