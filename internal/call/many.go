@@ -14,7 +14,7 @@ import (
 const (
 	// PerPipeline is the most calls that travel together: more a driver does not take.
 	PerPipeline = 128
-	atOnce      = 4   // pipelines
+	atOnce      = 4 // pipelines
 )
 
 // Many runs calls that only read, in a few pipelines at a time, and returns one Result for
