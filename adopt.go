@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -34,14 +35,14 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	w := c.newCaller(false)
 	defer w.free(c.core)
 	var who *candidate
-	if x.leads {
-		who = newCandidate(x.value)
+	if x.Leads {
+		who = newCandidate(x.Value)
 	}
 	if err := c.adopt(w, &x, k, who); err != nil {
 		return nil, err
 	}
 	lease, err := w.await(ctx, c)
-	if err == nil && x.leads {
+	if err == nil && x.Leads {
 		who.elected(ctx, lease)
 	}
 	return lease, err
@@ -49,14 +50,14 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 
 // adopt sets out to adopt, in a line of its own: callers of this process that
 // wait for the name stand in Q, where they were.
-func (c *core) adopt(w *caller, x *exported, k *keyspace.Keys, who *candidate) error {
+func (c *core) adopt(w *caller, x *exported.Hold, k *keyspace.Keys, who *candidate) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
 		return ErrClosed
 	}
 	now := c.clock.Now()
-	l := c.newLine(x.name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.name, k, nil) // no name has a zero byte
+	l := c.newLine(x.Name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.Name, k, nil) // no name has a zero byte
 	l.adopts, l.candidate = x, who
 	l.tenure = c.newTenure(l)
 	l.admit(w, now)

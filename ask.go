@@ -43,7 +43,7 @@ func (l *line) sendLock(now clock.Instant) {
 		args[1] = itoa(l.shared.capacity)
 	}
 	if x := l.adopts; x != nil {
-		s, args = script.Adopt, append(args, x.id, itoa(x.last))
+		s, args = script.Adopt, append(args, x.ID, itoa(x.Last))
 	} else if x := l.takes; x != nil {
 		s, args = script.Take, append(args, x.args(l)...)
 	} else if x := l.starts; x != nil {

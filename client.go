@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/guarded"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/memory"
 )
@@ -51,7 +52,7 @@ type core struct {
 	callers sync.Pool     // of *caller
 	work    chan *request // to workers that are idle
 	idle    atomic.Int32  // how many those are
-	guarded guardedScripts
+	guarded guarded.Scripts
 
 	turnstile  sync.Mutex // in front of mu, for the subscriptions
 	mu         sync.Mutex

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -229,15 +230,7 @@ func (l *line) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
 
 func (l *line) announcement(u *turn) driver.Call {
 	who := l.candidate
-	return announcement(l.keys, u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
-}
-
-func announcement(k *keyspace.Keys, id string, token int64, inCluster bool, number int64, value string) driver.Call {
-	sharded := ""
-	if inCluster {
-		sharded = "s"
-	}
-	return driver.Call{Script: script.ElectionAnnounce, Keys: k.WithTerm(), Args: []string{id, itoa(token), k.ElectionChannel(), sharded, itoa(number), value}}
+	return election.Announcement(l.keys, u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
@@ -249,7 +242,6 @@ type Leader struct {
 	Foreign   bool          // the name is held by a client of another library
 	Own       bool          // this Client holds the name
 	Remaining time.Duration // until expiry in Redis without a renewal; negative if it has none
-	number    int64         // of its value, among those that it has proclaimed; 0: it is the first
 }
 
 // None reports whether there is no leader.
@@ -266,52 +258,23 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	if err != nil {
 		return Leader{}, err
 	}
-	return e.leader(ctx, k, c.options.patience())
+	view, err := e.leader(ctx, k, c.options.patience())
+	return Leader(view.Leader), err
 }
 
-func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Duration) (Leader, error) {
+func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Duration) (election.View, error) {
 	c := e.client.core
 	if c.quorum != nil {
-		return c.quorum.leader(ctx, e.name, k)
+		leader, err := c.quorum.leader(ctx, e.name, k)
+		return election.View{Leader: election.Leader(leader)}, err
 	}
 	reply, err := c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
 	if err != nil {
-		return Leader{}, wire.Unanswered(e.name, k.Lock(), err)
+		return election.View{}, wire.Unanswered(e.name, k.Lock(), err)
 	}
-	leader, err := c.decodeLeader(reply)
+	view, err := election.Decode(c.client, reply)
 	if err != nil {
-		return Leader{}, wire.Failure(e.name, nil, err)
+		return election.View{}, wire.Failure(e.name, nil, err)
 	}
-	return leader, nil
-}
-
-var errLeader = errors.New("leader: unexpected answer")
-
-func (c *core) decodeLeader(reply []string) (Leader, error) {
-	if len(reply) != 7 || reply[0] != "leader" {
-		return Leader{}, errLeader
-	}
-	pttl, err := strconv.ParseInt(reply[3], 10, 64)
-	term, err2 := strconv.ParseInt(reply[4], 10, 64)
-	number, err3 := strconv.ParseInt(reply[5], 10, 64)
-	if errors.Join(err, err2, err3) != nil || pttl < -2 || pttl > wire.MaxToken || term < 0 || term > wire.MaxToken || number < 0 {
-		return Leader{}, errLeader
-	}
-	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond
-	if remaining == gone || keyspace.IsCooldown(reply[2]) {
-		return Leader{}, nil
-	}
-	leader := c.leaderOf(reply[2], remaining, term)
-	if number > 0 {
-		leader.Value, leader.number = keyspace.CleanOwner(reply[6]), number
-	}
-	return leader, nil
-}
-
-// leaderOf describes the holder whose value the lock key has.
-func (c *core) leaderOf(value string, remaining time.Duration, term int64) Leader {
-	id, ours := keyspace.ParseID(value)
-	return Leader{
-		Value: id.Owner, Term: term, Hash: keyspace.HashID(value), Foreign: !ours, Own: ours && id.Client == c.client, Remaining: remaining,
-	}
+	return view, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/guarded"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -70,11 +71,11 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkGuarded(script, line.keys, keys, c.store.Sharded()); err != nil {
+	if err := guarded.Check(script, line.keys, keys, c.store.Sharded()); err != nil {
 		return nil, fmt.Errorf("holdfast: %s: %w", line.name, err)
 	}
 	call := driver.Call{
-		Script: c.guarded.script(script),
+		Script: c.guarded.Of(script),
 		Keys:   append([]string{line.keys.Lock(), line.keys.Written()}, keys...),
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
 	}

@@ -2,15 +2,12 @@ package holdfast
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -58,13 +55,13 @@ func (l *Lease) Export() (string, error) {
 		return "", err
 	}
 	l.released = true // and result is nil
-	x := exported{prefix: c.options.Prefix, name: l.Name(), id: u.tenure.id, token: u.token, last: last}
+	x := exported.Hold{Prefix: c.options.Prefix, Name: l.Name(), ID: u.tenure.id, Token: u.token, Last: last}
 	if who := u.line.candidate; who != nil {
 		c.mu.Lock() // who proclaims nothing any more
-		x.leads, x.value = true, who.newest()
+		x.Leads, x.Value = true, who.newest()
 		c.mu.Unlock()
 	}
-	return x.text(), nil
+	return x.Text(), nil
 }
 
 func (u *turn) shared() error {
@@ -146,67 +143,18 @@ func (c *core) export(u *turn) (last int64, err error) {
 	return t.tokens.Last(), nil
 }
 
-// exported is what the text of an export has: a word that names the form, and in
-// base64 prefix, name, id and two tokens, of an election the value too, a zero byte between
-// them, and a checksum of these against what copying does.
-type exported struct {
-	prefix, name, id string
-	token            int64 // of the lease that was exported
-	last             int64 // the highest that its tenure reserved
-
-	leads bool   // it is the term of an election
-	value string // what its leader proclaimed last, or campaigned with
-}
-
-const exportWord = "holdfast1-"
-
 // ErrExport means that a text is not the complete result of a [Lease.Export].
-var ErrExport = errors.New("not the complete text of a Lease.Export")
-
-func (x exported) text() string {
-	data := []byte(x.prefix + "\x00" + x.name + "\x00" + x.id + "\x00" + itoa(x.token) + "\x00" + itoa(x.last))
-	if x.leads {
-		data = append(data, "\x00"+x.value...)
-	}
-	data = binary.BigEndian.AppendUint32(data, crc32.ChecksumIEEE(data))
-	return exportWord + base64.RawURLEncoding.EncodeToString(data)
-}
-
-func parseExport(text string) (x exported, err error) {
-	coded, ok := strings.CutPrefix(strings.TrimSpace(text), exportWord)
-	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)
-	if !ok || err != nil || len(data) < 4 {
-		return exported{}, ErrExport
-	}
-	body, sum := data[:len(data)-4], data[len(data)-4:]
-	parts := strings.Split(string(body), "\x00")
-	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || len(parts) != 5 && len(parts) != 6 {
-		return exported{}, ErrExport
-	}
-	token, err := strconv.ParseUint(parts[3], 10, 53)
-	last, err2 := strconv.ParseUint(parts[4], 10, 53)
-	if _, ours := keyspace.ParseID(parts[2]); !ours || err != nil || err2 != nil {
-		return exported{}, ErrExport
-	}
-	x = exported{prefix: parts[0], name: parts[1], id: parts[2], token: int64(token), last: int64(last)}
-	if len(parts) == 6 {
-		x.leads, x.value = true, parts[5]
-		if checkValue(x.value) != nil {
-			return exported{}, ErrExport
-		}
-	}
-	return x, nil
-}
+var ErrExport = exported.ErrText
 
 // readExport checks a text, and that this Client can do what is asked with it.
-func (c *core) readExport(text, what string) (x exported, k *keyspace.Keys, err error) {
-	x, err = parseExport(text)
+func (c *core) readExport(text, what string) (x exported.Hold, k *keyspace.Keys, err error) {
+	x, err = exported.Parse(text)
 	switch {
 	case err != nil:
 		return x, nil, wire.Failure(strings.ToLower(what), nil, err)
-	case x.prefix != c.options.Prefix:
-		return x, nil, wire.Failure(x.name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, this Client has %q", ErrExport, x.prefix, c.options.Prefix))
+	case x.Prefix != c.options.Prefix:
+		return x, nil, wire.Failure(x.Name, nil, fmt.Errorf("%w for this Client: it was exported under the prefix %q, this Client has %q", ErrExport, x.Prefix, c.options.Prefix))
 	}
-	k, err = keysOf(x.prefix, x.name)
+	k, err = keysOf(x.Prefix, x.Name)
 	return x, k, err
 }

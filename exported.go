@@ -1,18 +1,12 @@
 package holdfast
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/call"
-	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/election"
+	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // ExportedHold is the state of a hold that [Lease.Export] gave away and no process has
@@ -45,18 +39,23 @@ type ExportedHold struct {
 // prolonged. Other errors: [ErrExport], [ErrReplicas], [ErrTooSlow], [ErrClosed], or a
 // [driver.ServerError].
 func (c *Client) RenewExported(ctx context.Context, text string) (*ExportedHold, error) {
-	x, hold, err := c.lookExported(ctx, text, "RenewExported", "renew")
-	if err != nil || c.options.WaitReplicas == 0 {
-		return hold, err
+	calls, err := c.exportedCalls(ctx, text, "RenewExported")
+	if err != nil {
+		return nil, err
 	}
-	return c.confirmExported(ctx, x, hold)
+	state, err := calls.Renew(ctx, c.options.WaitReplicas)
+	return exportedHold(calls.Hold, state, err)
 }
 
 // CheckExported reports the state of a hold that [Lease.Export] gave away, and changes
 // nothing. Its errors are those of [Client.RenewExported] except [ErrReplicas].
 func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold, error) {
-	_, hold, err := c.lookExported(ctx, text, "CheckExported")
-	return hold, err
+	calls, err := c.exportedCalls(ctx, text, "CheckExported")
+	if err != nil {
+		return nil, err
+	}
+	state, err := calls.Look(ctx)
+	return exportedHold(calls.Hold, state, err)
 }
 
 // ReleaseExported ends a hold that [Lease.Export] gave away and hands the name over to
@@ -70,159 +69,50 @@ func (c *Client) CheckExported(ctx context.Context, text string) (*ExportedHold,
 // After [ErrUnreachable] or the error of ctx, it is unknown whether the hold was
 // released: call it again. Other errors are those of [Client.RenewExported].
 func (c *Client) ReleaseExported(ctx context.Context, text string) error {
-	x, _, err := c.lookExported(ctx, text, "ReleaseExported")
-	var lost *LostError
-	standing := errors.As(err, &lost) && (lost.Cause == Revoked || lost.Cause == Expired)
-	if err != nil && !standing {
-		return err
-	}
-	k, nameErr := keysOf(x.prefix, x.name)
-	if nameErr != nil {
-		return nameErr
-	}
-	args := []string{x.id}
-	if suffix := c.shardOf(k); suffix != "" {
-		args = append(args, suffix)
-	}
-	until := c.clock.Now().Add(c.options.patience())
-	for {
-		reply, _, unlockErr := c.calls.Until(ctx, until, x.name, driver.Call{Script: script.Unlock, Keys: k[:], Args: args})
-		if unlockErr != nil {
-			return unlockErr
-		}
-		a, unlockErr := wire.DecodeAnswer(reply)
-		switch {
-		case unlockErr != nil:
-			return wire.Failure(x.name, nil, unlockErr)
-		case a.Word == "not held" && err == nil: // it stood a moment ago
-			return c.overtaken(ctx, x, k)
-		case a.Word == "released" || a.Word == "not held":
-			if x.leads { // those who observe look in time if this is not heard
-				_, _ = c.calls.Run(ctx, c.options.attempt(), announcement(k, x.id, x.token, c.store.Sharded(), 0, ""))
-			}
-			return err
-		case a.Word != "again":
-			return wire.Failure(x.name, nil, fmt.Errorf("unlock was answered %q", a.Word))
-		}
-	}
-}
-
-// overtaken tells of an exported hold whose L is another's by now whether that was brought
-// about by who adopted or stole it. Else an unlock has run twice, and was the first to end it.
-func (c *core) overtaken(ctx context.Context, x exported, k *keyspace.Keys) error {
-	reply, sent, err := c.calls.Until(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k))
+	calls, err := c.exportedCalls(ctx, text, "ReleaseExported")
 	if err != nil {
 		return err
 	}
-	if a, err := wire.DecodeAnswer(reply); err == nil && a.Word != "adopted" && a.Word != "stolen" {
-		return nil
+	x := calls.Hold
+	released, err := calls.Release(ctx)
+	if released && x.Leads { // observers look in time if this is not heard
+		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.store.Sharded(), 0, "")
+		_, _ = c.calls.Run(ctx, c.options.attempt(), announcement)
 	}
-	_, err = c.standing(x, reply, sent)
-	return err
+	return exportedError(x, err)
 }
 
-func exportedCall(x exported, k *keyspace.Keys, word ...string) driver.Call {
-	return driver.Call{Script: script.Exported, Keys: k.WithRevocation(), Args: append([]string{x.id, itoa(x.last)}, word...)}
-}
-
-// lookExported runs the script, with word to prolong.
-func (c *core) lookExported(ctx context.Context, text, what string, word ...string) (exported, *ExportedHold, error) {
+// exportedCalls checks a text and what else can be checked here.
+func (c *core) exportedCalls(ctx context.Context, text, what string) (*exported.Calls, error) {
 	x, k, err := c.readExport(text, what)
 	if err == nil {
 		err = ctx.Err()
 	}
-	if err != nil {
-		return x, nil, err
+	if err == nil {
+		err = c.wasClosed()
 	}
-	if c.isClosed() {
-		return x, nil, ErrClosed
-	}
-	reply, sent, err := c.calls.Until(ctx, c.clock.Now().Add(c.options.patience()), x.name, exportedCall(x, k, word...))
-	if err != nil {
-		return x, nil, err
-	}
-	hold, err := c.standing(x, reply, sent)
-	return x, hold, err
+	return &exported.Calls{Hold: x, Keys: k, Caller: c.calls, Patience: c.options.patience()}, err
 }
 
-// standing reads the script's answer. What it proves begins when it was sent.
-func (c *core) standing(x exported, reply []string, sent clock.Instant) (*ExportedHold, error) {
-	a, err := wire.DecodeAnswer(reply)
+func exportedHold(x exported.Hold, s *exported.State, err error) (*ExportedHold, error) {
 	if err != nil {
-		return nil, wire.Failure(x.name, nil, err)
+		return nil, exportedError(x, err)
 	}
-	lost := &LostError{Name: x.name, Token: x.token, Cause: Gone, Reason: a.Reason}
-	switch a.Word {
-	case "stands":
-	case "revoked":
-		lost.Cause = Revoked
-		return nil, lost
-	case "stolen":
-		lost.Cause = Stolen
-		return nil, lost
-	case "lost", "adopted":
-		if a.Holder != "" {
-			lost.Cause = Taken
-		}
-		return nil, lost
-	default:
-		return nil, wire.Failure(x.name, nil, fmt.Errorf("exported was answered %q", a.Word))
-	}
-	id, _ := keyspace.ParseID(x.id)
-	life := a.PTTL
-	if life < 0 { // somebody took the expiry away
-		life = id.TTL
-	}
-	now := c.clock.Exact()
-	hold := &ExportedHold{
-		Name: x.name, Owner: id.Owner, Hash: keyspace.HashID(x.id), Token: x.token,
-		TTL: id.TTL, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.Waiting),
-	}
-	switch {
-	case hold.Remaining > 0:
-	case now.Sub(sent) < life/2: // that little was left
-		lost.Cause = Expired
-		return nil, lost
-	default:
-		return nil, &TooSlowError{Name: x.name, TTL: id.TTL, RoundTrip: now.Sub(sent)}
-	}
-	return hold, nil
+	return &ExportedHold{
+		Name: x.Name, Owner: s.Owner, Hash: keyspace.HashID(x.ID), Token: x.Token,
+		TTL: s.TTL, Remaining: s.Remaining, Waiting: s.Waiting,
+	}, nil
 }
 
-// confirmExported renews once more, with WAIT behind it on the same connection.
-func (c *core) confirmExported(ctx context.Context, x exported, hold *ExportedHold) (*ExportedHold, error) {
-	k, err := keysOf(x.prefix, x.name)
-	if err != nil {
-		return nil, err
+// exportedError gives an error of package exported its public type.
+func exportedError(x exported.Hold, err error) error {
+	switch e := err.(type) { //nolint:errorlint // made there, never wrapped
+	case *exported.Ended:
+		return &LostError{Name: x.Name, Token: x.Token, Cause: Cause(e.Cause), Reason: e.Reason}
+	case *exported.Late:
+		return &TooSlowError{Name: x.Name, TTL: e.TTL, RoundTrip: e.RoundTrip}
+	case *exported.Unconfirmed:
+		return &ReplicasError{Name: x.Name, Want: e.Want, Got: e.Got, Connected: -1}
 	}
-	wait := call.WaitFor(hold.Remaining)
-	call := exportedCall(x, k, "renew")
-	callers := ctx
-	ctx, cancel := context.WithTimeout(ctx, wait+c.options.attempt())
-	defer cancel()
-	type outcome struct {
-		result driver.Result
-		acked  int
-	}
-	done := make(chan outcome, 1)
-	sent := c.clock.Exact()
-	go func() {
-		results, acked, err := c.store.EvalWait(ctx, []driver.Call{call}, c.options.WaitReplicas, wait)
-		done <- outcome{driver.Result{Reply: results[0].Reply, Err: cmp.Or(results[0].Err, err)}, acked}
-	}()
-	var o outcome
-	select {
-	case o = <-done:
-	case <-ctx.Done():
-		o.result.Err = ctx.Err()
-	}
-	switch {
-	case callers.Err() != nil:
-		return nil, callers.Err()
-	case o.result.Err != nil:
-		return nil, wire.Unanswered(x.name, call.Keys[0], wire.WithoutContext(o.result.Err))
-	case o.acked < c.options.WaitReplicas:
-		return nil, &ReplicasError{Name: x.name, Want: c.options.WaitReplicas, Got: o.acked, Connected: -1}
-	}
-	return c.standing(x, o.result.Reply, sent)
+	return err
 }

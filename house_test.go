@@ -233,6 +233,11 @@ var arrows = map[string][]string{
 	"internal/keyspace":     {},
 	"internal/call":         {"driver", "internal/call", "internal/clock", "internal/script", "internal/wire"},
 	"internal/wire":         {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
+	"internal/details":      {"driver", "internal/call", "internal/clock", "internal/details", "internal/keyspace", "internal/script", "internal/wire"},
+	"internal/election":     {"driver", "internal/keyspace", "internal/script", "internal/wire"},
+	"internal/exported":     {"driver", "internal/call", "internal/clock", "internal/exported", "internal/keyspace", "internal/script", "internal/wire"},
+	"internal/guarded":      {"driver", "internal/keyspace", "internal/script"},
+	"internal/once":         {"driver", "internal/call", "internal/clock", "internal/keyspace", "internal/script", "internal/wire"},
 	"internal/channels":     {"internal/channels"},
 	"internal/refused":      {"driver", "internal/refused"},
 	"internal/view":         {"", "admin/...", "driver", "internal/view"},
@@ -240,9 +245,10 @@ var arrows = map[string][]string{
 	"internal/memory":       {"internal/clock", "internal/memory"},
 	"internal/tokens":       {"internal/tokens", "internal/wire"}, // the most that one renewal may reserve
 	"internal/subscription": {"driver", "internal/call", "internal/keyspace", "internal/subscription", "internal/wire"},
-	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                       // driver: its tests
-	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/tally", "internal/subscription", "internal/memory", "internal/tokens", "admin/..."}, // its tests inspect
-	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose"},
+	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                          // driver: its tests
+	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/tally", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/..."}, // its tests inspect
+	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details"},
+	"internal/tokens":       {"internal/tokens", "internal/wire"},                    // the most that one renewal may reserve
 	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
 	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},
 	"quorum":                {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
@@ -47,10 +48,10 @@ type line struct {
 	seen    lastSeen      // who has it, as far as is known
 	alone   bool          // it was not so simple that a crowd could have it
 	orphan  orphan
-	adopts  *exported // what its only tenure takes the place of; else nil
-	takes   *taking   // whose name its only caller takes; else nil
-	starts  *start    // the tick of a schedule for which its only caller asks; else nil
-	toRenew []string  // keys
+	adopts  *exported.Hold // what its only tenure takes the place of; else nil
+	takes   *taking        // whose name its only caller takes; else nil
+	starts  *start         // the tick of a schedule for which its only caller asks; else nil
+	toRenew []string       // keys
 
 	unlocking *request      // unlock in flight
 	fresh     *tenure       // the id that it queues again, or nil

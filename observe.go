@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
@@ -44,13 +45,13 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 		}
 		seat := make(chan struct{}, 1)
 		defer c.attend(k, seat)()
-		var seen sight
+		var seen election.Sight
 		for {
-			leader, err := e.leader(ctx, k, c.options.attempt())
+			view, err := e.leader(ctx, k, c.options.attempt())
 			if ctx.Err() != nil {
 				return
 			}
-			if news, isNew := seen.take(leader, err); isNew && !yield(news, err) {
+			if news, isNew := seen.Take(view, err); isNew && !yield(Leader(news), err) {
 				return
 			}
 			if ended := c.await(ctx, seat, c.pause(k, &seen)); ended != nil {
@@ -63,53 +64,12 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	}
 }
 
-// sight is what an observer has told.
-type sight struct {
-	leader Leader
-	told   bool          // leader was the last that was yielded
-	fails  time.Duration // until the next look, while the store fails; 0: it does not
-}
-
-// take notes what a look saw, and tells whether that is news.
-func (s *sight) take(leader Leader, err error) (news Leader, isNew bool) {
-	if err != nil {
-		isNew = s.fails == 0
-		s.told, s.fails = false, min(max(2*s.fails, 50*time.Millisecond), time.Second)
-		return Leader{}, isNew
-	}
-	if leader.Hash == s.leader.Hash { // or T was lost, or is older than it was
-		if leader.Term == 0 {
-			leader.Term = s.leader.Term
-		}
-		if leader.number < s.leader.number {
-			leader.Value, leader.number = s.leader.Value, s.leader.number
-		}
-	}
-	isNew = !s.told || leader.Hash != s.leader.Hash || leader.Term != s.leader.Term || leader.Value != s.leader.Value
-	*s = sight{leader: leader, told: true}
-	return leader, isNew
-}
-
-const (
-	lookAnyway = 15 * time.Second      // an announcement may be lost
-	lookAlone  = time.Second           // nobody would tell
-	lookBehind = 50 * time.Millisecond // the next leader, if there is one, looks first
-)
-
 // pause is how long an observer trusts to announcements.
-func (c *core) pause(k *keyspace.Keys, seen *sight) time.Duration {
+func (c *core) pause(k *keyspace.Keys, seen *election.Sight) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a, leader := c.audiences[k.Lock()], seen.leader
-	switch {
-	case seen.fails > 0:
-		return seen.fails/2 + c.jitter(seen.fails)
-	case a == nil || !a.wake.up || !leader.None() && (leader.Term == 0 || leader.Remaining < 0):
-		return lookAlone - c.jitter(lookAlone/4)
-	case leader.None():
-		return lookAnyway - c.jitter(lookAnyway/8)
-	}
-	return min(leader.Remaining, lookAnyway) + lookBehind + c.jitter(lookBehind)
+	a := c.audiences[k.Lock()]
+	return seen.Pause(a != nil && a.wake.up, c.jitter)
 }
 
 // await returns after a while, or when something was announced; with ErrClosed

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -26,7 +27,7 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys) 
 		if err != nil || !state.Held {
 			return Leader{}, err
 		}
-		leader := q.c.leaderOf(keyspace.WithoutToken(state.Value), state.PTTL, 0)
+		leader := Leader(election.Holder(q.c.client, keyspace.WithoutToken(state.Value), state.PTTL, 0))
 		if given := keyspace.TokenOf(state.Value); given+tokensOfTurns-1 == state.Token {
 			leader.Term = given
 		}

@@ -98,7 +98,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: orders hold for who adopts", file: "internal/script/mutex/adopt.lua", name: "TestAdoptAfterAnOrder",
 		edits: []string{"if ending then return {ending, reason} end", ""}},
 	{guard: "rule 11: what is adopted has its own line", file: "adopt.go", name: "TestAdoptAtHome",
-		edits: []string{"c.newLine(x.name+\"\\x00adopt\"+strconv.FormatUint(c.random(), 36), x.name, k, nil)", "c.newLine(strconv.Itoa(0)[1:]+x.name, x.name, k, nil)"}},
+		edits: []string{"c.newLine(x.Name+\"\\x00adopt\"+strconv.FormatUint(c.random(), 36), x.Name, k, nil)", "c.newLine(strconv.Itoa(0)[1:]+x.Name, x.Name, k, nil)"}},
 	{guard: "take means one id", file: "internal/script/mutex/take.lua", name: "TestStealForOneselfMeansOneTenure",
 		edits: []string{"if holder ~= mine and holder ~= id then", "if not holder then"}},
 	{guard: "who takes compares the hash", file: "internal/wire/state.go", name: "TestStealForOneselfMeansOneTenure",

@@ -1,4 +1,6 @@
-package holdfast
+// Package guarded prepares the scripts of Lease.Eval: it puts the guard before them, which
+// checks in Redis that the lease is held there, and refuses what the guard could not protect.
+package guarded
 
 import (
 	"errors"
@@ -11,11 +13,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// guardedScripts remembers the scripts that Lease.Eval was given, each behind
+// Scripts remembers the scripts that Lease.Eval was given, each behind
 // the guard and with its SHA, so that only the first use of one pays for that. A
 // program has a handful; one that writes a script for each call, which Redis
 // would remember for ever, must not fill its own memory too.
-type guardedScripts struct {
+type Scripts struct {
 	mu    sync.Mutex // guards the rest
 	known map[string]*driver.Script
 	size  int // bytes of their sources
@@ -26,8 +28,8 @@ const (
 	maxGuardedSize = 1 << 20
 )
 
-// script is source behind the guard.
-func (g *guardedScripts) script(source string) *driver.Script {
+// Of returns source behind the guard.
+func (g *Scripts) Of(source string) *driver.Script {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s := g.known[source]; s != nil {
@@ -41,8 +43,9 @@ func (g *guardedScripts) script(source string) *driver.Script {
 	return s
 }
 
-// checkGuarded says what is wrong with what Eval was given.
-func checkGuarded(source string, own *keyspace.Keys, keys []string, sharded bool) error {
+// Check says what is wrong with what Eval was given. The keys of the lock are own; sharded:
+// the keys are spread over the nodes of a Cluster.
+func Check(source string, own *keyspace.Keys, keys []string, sharded bool) error {
 	if strings.HasPrefix(source, "#!") {
 		return errors.New(`a script for Eval can't begin with "#!": holdfast puts code before it, so Redis would not read the flags`)
 	}

@@ -1,0 +1,51 @@
+package election
+
+import "time"
+
+// Sight is what an observer has told of an election. The zero Sight has told nothing.
+type Sight struct {
+	leader View
+	told   bool          // leader was the last that was told
+	fails  time.Duration // until the next look, while the store fails; 0: it does not
+}
+
+// Take notes what a look saw, and reports whether that is news.
+func (s *Sight) Take(v View, err error) (news Leader, isNew bool) {
+	if err != nil {
+		isNew = s.fails == 0
+		s.told, s.fails = false, min(max(2*s.fails, 50*time.Millisecond), time.Second)
+		return Leader{}, isNew
+	}
+	if v.Hash == s.leader.Hash { // or the stored term was lost, or is older than it was
+		if v.Term == 0 {
+			v.Term = s.leader.Term
+		}
+		if v.number < s.leader.number {
+			v.Value, v.number = s.leader.Value, s.leader.number
+		}
+	}
+	isNew = !s.told || v.Hash != s.leader.Hash || v.Term != s.leader.Term || v.Value != s.leader.Value
+	*s = Sight{leader: v, told: true}
+	return v.Leader, isNew
+}
+
+const (
+	lookAnyway = 15 * time.Second      // an announcement may be lost
+	lookAlone  = time.Second           // nobody would tell
+	lookBehind = 50 * time.Millisecond // the next leader, if there is one, looks first
+)
+
+// Pause returns how long an observer trusts to announcements. It hears them if subscribed.
+// A call of jitter returns a random part of a duration.
+func (s *Sight) Pause(subscribed bool, jitter func(time.Duration) time.Duration) time.Duration {
+	leader := s.leader
+	switch {
+	case s.fails > 0:
+		return s.fails/2 + jitter(s.fails)
+	case !subscribed || !leader.None() && (leader.Term == 0 || leader.Remaining < 0):
+		return lookAlone - jitter(lookAlone/4)
+	case leader.None():
+		return lookAnyway - jitter(lookAnyway/8)
+	}
+	return min(leader.Remaining, lookAnyway) + lookBehind + jitter(lookBehind)
+}

@@ -1,0 +1,213 @@
+// Package exported knows the holds that Lease.Export gave away and that no process has
+// adopted: their texts ([Hold], [Parse]), and what the owner of a text can do with one
+// without a lease ([Calls]).
+package exported
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// State is a hold that stands in Redis.
+type State struct {
+	Owner     string        // label of the exporter
+	TTL       time.Duration // effect of each renewal
+	Remaining time.Duration // until the holder must stop; more than 0
+	Waiting   int           // number of waiters
+}
+
+// Why a hold is over, as an [Ended] has it.
+const (
+	Taken   = "taken"   // another holder has the name or has adopted the hold
+	Gone    = "gone"    // it expired or was released, or the key was deleted
+	Expired = "expired" // the time that remains is too short
+	Revoked = "revoked"
+	Stolen  = "stolen"
+)
+
+// Ended is the error for a hold that is over.
+type Ended struct {
+	Cause  string // one of the above
+	Reason string // of a revocation
+}
+
+func (e *Ended) Error() string { return "the hold is over: " + e.Cause }
+
+// Late is the error for an answer that came when the hold was nearly over.
+type Late struct{ TTL, RoundTrip time.Duration }
+
+func (e *Late) Error() string { return fmt.Sprintf("the answer took %v", e.RoundTrip) }
+
+// Unconfirmed is the error for a renewal that too few replicas acknowledged.
+type Unconfirmed struct{ Want, Got int }
+
+func (e *Unconfirmed) Error() string {
+	return fmt.Sprintf("%d of %d replicas acknowledged the renewal", e.Got, e.Want)
+}
+
+// Calls asks Redis about one hold.
+type Calls struct {
+	Hold     Hold
+	Keys     *keyspace.Keys
+	Caller   *call.Caller
+	Patience time.Duration // how long each question is repeated
+}
+
+// Look returns the state of the hold, and changes nothing.
+func (c *Calls) Look(ctx context.Context) (*State, error) { return c.run(ctx, c.call()) }
+
+// Renew prolongs the hold by the TTL of the exporter. If replicas is not 0, so many replicas
+// must acknowledge that.
+func (c *Calls) Renew(ctx context.Context, replicas int) (*State, error) {
+	state, err := c.run(ctx, c.call("renew"))
+	if err != nil || replicas == 0 {
+		return state, err
+	}
+	return c.confirm(ctx, state, replicas)
+}
+
+func (c *Calls) call(word ...string) driver.Call {
+	return driver.Call{Script: script.Exported, Keys: c.Keys.WithRevocation(), Args: append([]string{c.Hold.ID, strconv.FormatInt(c.Hold.Last, 10)}, word...)}
+}
+
+func (c *Calls) run(ctx context.Context, call driver.Call) (*State, error) {
+	reply, sent, err := c.until(ctx, c.end(), call)
+	if err != nil {
+		return nil, err
+	}
+	return c.read(reply, sent)
+}
+
+func (c *Calls) end() clock.Instant { return c.Caller.Clock.Now().Add(c.Patience) }
+
+func (c *Calls) until(ctx context.Context, end clock.Instant, call driver.Call) ([]string, clock.Instant, error) {
+	return c.Caller.Until(ctx, end, c.Hold.Name, call)
+}
+
+// read reads the script's answer. What it proves begins when it was sent.
+func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
+	a, err := wire.DecodeAnswer(reply)
+	if err != nil {
+		return nil, wire.Failure(c.Hold.Name, nil, err)
+	}
+	switch a.Word {
+	case "stands":
+	case "revoked":
+		return nil, &Ended{Revoked, a.Reason}
+	case "stolen":
+		return nil, &Ended{Stolen, a.Reason}
+	case "lost", "adopted":
+		if a.Holder != "" {
+			return nil, &Ended{Taken, a.Reason}
+		}
+		return nil, &Ended{Gone, a.Reason}
+	default:
+		return nil, wire.Failure(c.Hold.Name, nil, fmt.Errorf("exported was answered %q", a.Word))
+	}
+	id, _ := keyspace.ParseID(c.Hold.ID)
+	life := a.PTTL
+	if life < 0 { // somebody took the expiry away
+		life = id.TTL
+	}
+	now := c.Caller.Clock.Exact()
+	state := &State{Owner: id.Owner, TTL: id.TTL, Remaining: clock.Deadline(sent, life).Sub(now), Waiting: int(a.Waiting)}
+	switch {
+	case state.Remaining > 0:
+		return state, nil
+	case now.Sub(sent) < life/2: // that little was left
+		return nil, &Ended{Expired, a.Reason}
+	}
+	return nil, &Late{TTL: id.TTL, RoundTrip: now.Sub(sent)}
+}
+
+// confirm renews once more, with WAIT behind it on the same connection.
+func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State, error) {
+	callers := ctx
+	wait := call.WaitFor(state.Remaining)
+	ctx, cancel := context.WithTimeout(ctx, wait+c.Caller.Attempt)
+	defer cancel()
+	type outcome struct {
+		reply []string
+		err   error
+		acked int
+	}
+	done := make(chan outcome, 1)
+	sent := c.Caller.Clock.Exact()
+	go func() {
+		results, acked, err := c.Caller.Store.EvalWait(ctx, []driver.Call{c.call("renew")}, replicas, wait)
+		done <- outcome{results[0].Reply, cmp.Or(results[0].Err, err), acked}
+	}()
+	var o outcome
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		o.err = ctx.Err()
+	}
+	switch {
+	case callers.Err() != nil:
+		return nil, callers.Err()
+	case o.err != nil:
+		return nil, wire.Unanswered(c.Hold.Name, c.Keys.Lock(), wire.WithoutContext(o.err))
+	case o.acked < replicas:
+		return nil, &Unconfirmed{Want: replicas, Got: o.acked}
+	}
+	return c.read(o.reply, sent)
+}
+
+// Release ends the hold and hands the name over to the next waiter. It reports whether it is
+// released. That is so also with the error for a hold that was revoked, or has little time
+// left.
+func (c *Calls) Release(ctx context.Context) (released bool, err error) {
+	_, err = c.Look(ctx)
+	ended, over := errors.AsType[*Ended](err)
+	if err != nil && !(over && (ended.Cause == Revoked || ended.Cause == Expired)) {
+		return false, err
+	}
+	args := []string{c.Hold.ID}
+	if c.Caller.Store.Sharded() {
+		args = append(args, c.Keys.ShardSuffix())
+	}
+	for end := c.end(); ; {
+		reply, _, unlockErr := c.until(ctx, end, driver.Call{Script: script.Unlock, Keys: c.Keys[:], Args: args})
+		if unlockErr != nil {
+			return false, unlockErr
+		}
+		a, unlockErr := wire.DecodeAnswer(reply)
+		switch {
+		case unlockErr != nil:
+			return false, wire.Failure(c.Hold.Name, nil, unlockErr)
+		case a.Word == "not held" && err == nil: // it stood a moment ago
+			return false, c.overtaken(ctx)
+		case a.Word == "released" || a.Word == "not held":
+			return true, err
+		case a.Word != "again":
+			return false, wire.Failure(c.Hold.Name, nil, fmt.Errorf("unlock was answered %q", a.Word))
+		}
+	}
+}
+
+// overtaken returns the error for a hold that stood a moment ago, and whose name another has
+// now because it adopted or stole it. Else an unlock has run twice, and was the first to end
+// the hold.
+func (c *Calls) overtaken(ctx context.Context) error {
+	reply, sent, err := c.until(ctx, c.end(), c.call())
+	if err != nil {
+		return err
+	}
+	if a, err := wire.DecodeAnswer(reply); err == nil && a.Word != "adopted" && a.Word != "stolen" {
+		return nil
+	}
+	_, err = c.read(reply, sent)
+	return err
+}

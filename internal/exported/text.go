@@ -1,0 +1,68 @@
+package exported
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// Hold is an exported hold, as its text describes it. The text is a word that names the
+// form, and in base64 the prefix, the name, the id and two tokens, of an election the value
+// too, with a zero byte between them, and a checksum of these against what copying does.
+type Hold struct {
+	Prefix, Name, ID string
+	Token            int64 // of the lease that was exported
+	Last             int64 // the highest that its tenure reserved
+
+	Leads bool   // it is the term of an election
+	Value string // what its leader proclaimed last, or campaigned with
+}
+
+const formWord = "holdfast1-"
+
+// ErrText means that a text is not the complete text of a Hold.
+var ErrText = errors.New("not the complete text of a Lease.Export")
+
+// Text returns one line of printable ASCII without spaces.
+func (h Hold) Text() string {
+	fields := []string{h.Prefix, h.Name, h.ID, strconv.FormatInt(h.Token, 10), strconv.FormatInt(h.Last, 10)}
+	if h.Leads {
+		fields = append(fields, h.Value)
+	}
+	data := []byte(strings.Join(fields, "\x00"))
+	data = binary.BigEndian.AppendUint32(data, crc32.ChecksumIEEE(data))
+	return formWord + base64.RawURLEncoding.EncodeToString(data)
+}
+
+// Parse reads what Text returned. Spaces around it do not matter. Any other text is
+// [ErrText].
+func Parse(text string) (Hold, error) {
+	coded, ok := strings.CutPrefix(strings.TrimSpace(text), formWord)
+	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)
+	if !ok || err != nil || len(data) < 4 {
+		return Hold{}, ErrText
+	}
+	body, sum := data[:len(data)-4], data[len(data)-4:]
+	parts := strings.Split(string(body), "\x00")
+	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || len(parts) != 5 && len(parts) != 6 {
+		return Hold{}, ErrText
+	}
+	token, err := strconv.ParseUint(parts[3], 10, 53)
+	last, err2 := strconv.ParseUint(parts[4], 10, 53)
+	if _, ours := keyspace.ParseID(parts[2]); !ours || err != nil || err2 != nil {
+		return Hold{}, ErrText
+	}
+	h := Hold{Prefix: parts[0], Name: parts[1], ID: parts[2], Token: int64(token), Last: int64(last)}
+	if len(parts) == 6 {
+		h.Leads, h.Value = true, parts[5]
+		if len(h.Value) > keyspace.MaxOwner || keyspace.CleanOwner(h.Value) != h.Value {
+			return Hold{}, ErrText
+		}
+	}
+	return h, nil
+}

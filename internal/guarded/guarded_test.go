@@ -1,0 +1,54 @@
+package guarded
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// A program that writes a script for each call does not fill its own memory.
+func TestGuardedScriptsAreBounded(t *testing.T) {
+	var g Scripts
+	for i := range 10 * maxGuarded {
+		source := fmt.Sprintf("return %d", i)
+		if got, again := g.Of(source), g.Of(source); got != again || !strings.HasSuffix(got.Source, source) {
+			t.Fatalf("script %d: got %q, then %q", i, got.Source, again.Source)
+		}
+		if n := len(g.known); n > maxGuarded {
+			t.Fatalf("%d scripts are remembered, want %d at most", n, maxGuarded)
+		}
+	}
+	for i := range 64 {
+		g.Of(strings.Repeat("-", maxGuardedSize/16) + fmt.Sprint(i))
+		if g.size > maxGuardedSize {
+			t.Fatalf("sources of %d bytes are remembered, want %d at most", g.size, maxGuardedSize)
+		}
+	}
+}
+
+// What the guard cannot protect is refused.
+func TestCheck(t *testing.T) {
+	own, err := keyspace.KeysOf("", "{n}lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		source, key string
+		sharded     bool
+		refused     bool
+	}{
+		{"return 1", "{n}data", true, false},
+		{"return 1", "elsewhere", false, false},
+		{"#!lua flags=no-writes\nreturn 1", "data", false, true},
+		{"return 1", own.Lock(), false, true},
+		{"return 1", keyspace.Reserved + "x", false, true},
+		{"return 1", "elsewhere", true, true},
+	} {
+		err := Check(test.source, own, []string{test.key}, test.sharded)
+		if got := err != nil; got != test.refused {
+			t.Errorf("%q with the key %q: got %v, want refused %v", test.source, test.key, err, test.refused)
+		}
+	}
+}
