@@ -185,7 +185,7 @@ func (l *line) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 		t.pair = exchange{sent: sent, server: a.Server}
 	}
 	l.rejectTries(now)
-	l.c.badge.show(now)
+	l.c.showDetails(now)
 	lonely := !a.Listening || moved
 	if lonely && l.wake.heardSince(sent) {
 		l.wake.doubt(now)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/guarded"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/memory"
@@ -42,7 +43,7 @@ type core struct {
 	client  string // our part of every id
 	idHead  string
 	idTail  string
-	badge   *badge // nil without Options.Details
+	details *details.Note // nil without Options.Details
 
 	ctx     context.Context // ends with the Client
 	cancel  context.CancelFunc
@@ -79,6 +80,7 @@ type core struct {
 	renewedAll clock.Instant            // when all that is held was last renewed
 	muteUntil  clock.Instant            // until when nothing is expected to be pushed
 	inflight   int                      // requests that have not come back
+	described  bool                     // Options.Details were written less than details.Every ago
 	errands    map[*errand]struct{}
 	cancels    memory.Bounded[*errand] // those that cancel an id, one for each
 	goodbyes   map[string]*goodbye     // by id
@@ -178,7 +180,7 @@ func (c *core) start() *Client {
 	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.attempt(), Closed: c.wasClosed}
 	c.records = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
 	c.acked = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
-	c.badge = c.newBadge(c.options.Details)
+	c.details = c.noteOfDetails()
 	go c.run()
 
 	client := &Client{core: c}

@@ -119,7 +119,7 @@ func (c *core) shutDown() error {
 
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
 	defer cancel()
-	away := c.badge.takenAway(ctx)
+	away := c.details.Remove(ctx)
 	err := c.undo(ctx, calls)
 	if later := c.undo(ctx, c.settle(ctx)); err == nil {
 		err = later

@@ -134,7 +134,8 @@ func (c *core) export(u *turn) (last int64, err error) {
 		return 0, errReserving
 	}
 	c.exported.Add(t.id, l, now, l.ttl()+time.Minute)
-	c.badge.exported(t.id)
+	c.details.Exported(t.id)
+	c.writeDetails()
 	delete(c.tenures, t.id)
 	t.become(over)
 	l.turn, l.tenure, l.lingers = nil, nil, 0

@@ -333,7 +333,7 @@ func (l *line) give(w *caller, now clock.Instant) {
 	l.lingers = 0
 	l.turn = &turn{line: l, tenure: t, token: token, since: now, shares: 1}
 	l.turn.bound(w, now)
-	l.c.badge.show(now)
+	l.c.showDetails(now)
 	if l.c.events != nil {
 		l.c.emit(Granted{Name: l.name, Token: token, Waited: now.Sub(w.since), Kind: l.kind(), At: time.Now(), Source: l.source(w)})
 	}

@@ -2,13 +2,13 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
@@ -17,12 +17,6 @@ const (
 	detailsWait = 250 * time.Millisecond
 	mostDetails = 256 // Clients that one Inspect asks about
 )
-
-// stored is what a Client has stored about its process.
-type stored struct {
-	holdfast.Details
-	Exported []string `json:"exported,omitempty"` // hashes of tenures that no process renews by itself
-}
 
 // clientsOf returns the Clients of all that hold or wait, each once.
 func clientsOf(states []*State) (ids []string) {
@@ -48,27 +42,20 @@ func clientsOf(states []*State) (ids []string) {
 }
 
 // decodeDetails decodes details. Every client that writes to Redis can write any.
-func decodeDetails(r driver.Result) *stored {
-	if r.Err != nil || len(r.Reply) != 2 || r.Reply[0] != "details" || len(r.Reply[1]) > 16*holdfast.MaxDetail {
-		return nil
+func decodeDetails(r driver.Result) (d details.Stored, ok bool) {
+	if r.Err != nil || len(r.Reply) != 2 || r.Reply[0] != "details" {
+		return d, false
 	}
-	var d stored
-	if json.Unmarshal([]byte(r.Reply[1]), &d) != nil {
-		return nil
-	}
-	clean := func(s string) string { return keyspace.Clean(s, holdfast.MaxDetail) }
-	d.Details = holdfast.Details{
-		Host: clean(d.Host), PID: max(0, d.PID), User: clean(d.User),
-		Program: clean(d.Program), Command: clean(d.Command), Note: clean(d.Note),
-	}
-	return &d
+	return details.Parse(r.Reply[1])
 }
 
-func (d *stored) details() *holdfast.Details {
-	if d.Details == (holdfast.Details{}) {
+// ofProcess returns nil if d says nothing.
+func ofProcess(d details.Stored) *holdfast.Details {
+	if d.Process == (details.Process{}) {
 		return nil
 	}
-	return &d.Details
+	p := holdfast.Details(d.Process)
+	return &p
 }
 
 // addDetails adds what the Clients of holders and waiters have stored about their
@@ -82,9 +69,9 @@ func addDetails(ctx context.Context, caller *call.Caller, states ...*State) {
 	for i, id := range ids {
 		calls[i] = driver.Call{Script: script.DetailsInspect, Keys: []string{keyspace.Details(id)}}
 	}
-	known := make(map[string]*stored, len(ids))
+	known := make(map[string]details.Stored, len(ids))
 	for i, r := range caller.Many(ctx, detailsWait, calls) {
-		if d := decodeDetails(r); d != nil {
+		if d, ok := decodeDetails(r); ok {
 			known[ids[i]] = d
 		}
 	}
@@ -93,13 +80,13 @@ func addDetails(ctx context.Context, caller *call.Caller, states ...*State) {
 	}
 	for _, s := range states {
 		for _, h := range s.allHolders() {
-			if d := known[h.client]; d != nil {
-				h.Details, h.Exported = d.details(), slices.Contains(d.Exported, h.Hash)
+			if d, ok := known[h.client]; ok {
+				h.Details, h.Exported = ofProcess(d), slices.Contains(d.Exported, h.Hash)
 			}
 		}
 		for i := range s.Waiters {
-			if d := known[s.Waiters[i].client]; d != nil {
-				s.Waiters[i].Details = d.details()
+			if d, ok := known[s.Waiters[i].client]; ok {
+				s.Waiters[i].Details = ofProcess(d)
 			}
 		}
 	}

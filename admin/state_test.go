@@ -156,18 +156,18 @@ func TestDecodeDetails(t *testing.T) {
 		"too long":  {"details", `{"note":"` + strings.Repeat("x", 16*holdfast.MaxDetail) + `"}`},
 		"not known": {"details", ""},
 	} {
-		if got := decodeDetails(driver.Result{Reply: reply}); got != nil {
+		if got, ok := decodeDetails(driver.Result{Reply: reply}); ok {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
-	if got := decodeDetails(driver.Result{Reply: []string{"details", "{}"}, Err: wire.ErrNoAnswer}); got != nil {
+	if got, ok := decodeDetails(driver.Result{Reply: []string{"details", "{}"}, Err: wire.ErrNoAnswer}); ok {
 		t.Errorf("no answer: got %+v", got)
 	}
-	got := decodeDetails(driver.Result{Reply: []string{"details", `{"host":"a\u001bb","pid":-1,"exported":["x"]}`}})
-	if got == nil || got.PID != 0 || strings.ContainsRune(got.Host, '\x1b') || len(got.Exported) != 1 {
+	got, ok := decodeDetails(driver.Result{Reply: []string{"details", `{"host":"a\u001bb","pid":-1,"exported":["x"]}`}})
+	if !ok || got.PID != 0 || strings.ContainsRune(got.Host, '\x1b') || len(got.Exported) != 1 {
 		t.Errorf("got %+v, want it cleaned", got)
 	}
-	if got := decodeDetails(driver.Result{Reply: []string{"details", `{"exported":["x"]}`}}); got == nil || got.details() != nil {
+	if got, ok := decodeDetails(driver.Result{Reply: []string{"details", `{"exported":["x"]}`}}); !ok || ofProcess(got) != nil {
 		t.Errorf("got %+v, want no details", got)
 	}
 }

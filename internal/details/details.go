@@ -1,0 +1,94 @@
+// Package details has what a Client stores in Redis about its process: the text
+// ([Stored]), and the [Note] that keeps it written.
+package details
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+const (
+	// MaxField is the longest field of a [Process], in bytes.
+	MaxField = 256
+
+	maxText = 16 * MaxField
+)
+
+// Process has the fields of holdfast.Details, which describes them.
+type Process struct {
+	Host    string `json:"host,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	User    string `json:"user,omitempty"`
+	Program string `json:"program,omitempty"`
+	Command string `json:"command,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// OfThisProcess returns host, pid, user and program of this process, as far as they are
+// known.
+func OfThisProcess() Process {
+	p := Process{PID: os.Getpid(), Program: filepath.Base(os.Args[0])}
+	p.Host, _ = os.Hostname()
+	p.User = os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		p.User = u.Username
+	}
+	return p
+}
+
+// Clean returns a copy that is safe to read and not too long.
+func (p Process) Clean() Process {
+	p.PID = max(0, p.PID)
+	for _, field := range []*string{&p.Host, &p.User, &p.Program, &p.Command, &p.Note} {
+		*field = keyspace.Clean(*field, MaxField)
+	}
+	return p
+}
+
+// String returns a text like "alice, pid 4121 on web-3", as far as it is known.
+func (p Process) String() string {
+	var parts []string
+	if p.User != "" {
+		parts = append(parts, p.User)
+	}
+	if p.PID > 0 {
+		parts = append(parts, "pid "+strconv.Itoa(p.PID))
+	}
+	text := strings.Join(parts, ", ")
+	if p.Host == "" {
+		return cmp.Or(text, p.Program)
+	}
+	return strings.TrimSpace(text + " on " + p.Host)
+}
+
+// Stored is what a Client stores about its process.
+type Stored struct {
+	Process
+	Exported []string `json:"exported,omitempty"` // hashes of tenures that no process renews by itself
+}
+
+// Text returns the form in Redis.
+func (s Stored) Text() string {
+	text, err := json.Marshal(s)
+	if err != nil { // strings and a number
+		panic("holdfast: " + err.Error())
+	}
+	return string(text)
+}
+
+// Parse reads and cleans what Text returned. Every client that writes to Redis can store any
+// text: Parse returns false if it is something else.
+func Parse(text string) (s Stored, ok bool) {
+	if len(text) > maxText || json.Unmarshal([]byte(text), &s) != nil {
+		return Stored{}, false
+	}
+	s.Process = s.Clean()
+	return s, true
+}

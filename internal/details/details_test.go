@@ -1,0 +1,132 @@
+package details
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
+)
+
+func TestString(t *testing.T) {
+	for want, p := range map[string]Process{
+		"":                         {},
+		"backup":                   {Program: "backup"},
+		"alice":                    {User: "alice", Program: "backup"},
+		"pid 4121":                 {PID: 4121},
+		"on web-3":                 {Host: "web-3"},
+		"alice, pid 4121 on web-3": {User: "alice", PID: 4121, Host: "web-3", Program: "backup"},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("%+v: got %q, want %q", p, got, want)
+		}
+	}
+}
+
+// What one process stores another reads, cleaned.
+func TestParse(t *testing.T) {
+	s := Stored{Process: Process{Host: "a\x1bb", PID: -1, User: strings.Repeat("x", 2*MaxField), Note: "n"}, Exported: []string{"h"}}
+	got, ok := Parse(s.Text())
+	if want := (Process{Host: "a_b", User: strings.Repeat("x", MaxField), Note: "n"}); !ok || got.Process != want || len(got.Exported) != 1 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for name, text := range map[string]string{
+		"nothing": "", "no JSON": "{", "a list": "[]", "too long": `{"note":"` + strings.Repeat("x", maxText) + `"}`,
+	} {
+		if got, ok := Parse(text); ok {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+// store keeps what is written until it may be.
+type store struct {
+	driver.Store
+	begin chan struct{} // nil: at once
+	err   error
+	texts []string
+}
+
+func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
+	if s.begin != nil {
+		<-s.begin
+	}
+	s.texts = append(s.texts, call.Args[0])
+	return nil, s.err
+}
+
+func noteOn(t *testing.T, s *store, warn func(error)) *Note {
+	caller := &call.Caller{Store: s, Life: t.Context(), Attempt: time.Minute, Closed: func() error { return nil }}
+	return NewNote(Process{User: "alice"}, "c", time.Second, caller, warn)
+}
+
+// Writes do not pile up: what comes while one waits for its turn is written by that.
+func TestNoteIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{begin: make(chan struct{})}
+		n := noteOn(t, s, nil)
+		for range 10 {
+			n.Exported("id")
+			if n.Wanted() {
+				go n.Write()
+			}
+			synctest.Wait()
+		}
+		close(s.begin)
+		synctest.Wait()
+		if len(s.texts) != 2 || strings.Count(s.texts[1], ",") != 10 {
+			t.Errorf("got %q, want the newest in 2 writes", s.texts)
+		}
+	})
+}
+
+// The end leaves what is told of exported tenures, and nothing else.
+func TestRemove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for exports, want := range []string{"", `"exported":[`} {
+			s := &store{}
+			n := noteOn(t, s, nil)
+			if exports > 0 {
+				n.Exported("id")
+			}
+			if n.Wanted() {
+				n.Write()
+			}
+			<-n.Remove(t.Context())
+			if len(s.texts) != 2 || !strings.Contains(s.texts[1], want) || want == "" && s.texts[1] != "" {
+				t.Errorf("got %q, want %q last", s.texts, want)
+			}
+		}
+		s := &store{}
+		<-noteOn(t, s, nil).Remove(t.Context())
+		if len(s.texts) != 0 {
+			t.Errorf("got %q, want nothing: nothing was written", s.texts)
+		}
+	})
+}
+
+// The first failure is told, once.
+func TestNoteWarnsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		warned := 0
+		n := noteOn(t, &store{err: errors.New("connection refused")}, func(error) { warned++ })
+		n.Write()
+		n.Write()
+		if warned != 1 {
+			t.Errorf("warned %d times, want once", warned)
+		}
+	})
+}
+
+func TestNoNote(t *testing.T) {
+	var n *Note
+	n.Exported("id")
+	<-n.Remove(t.Context())
+	if n.Wanted() {
+		t.Error("a nil Note is to be written")
+	}
+}

@@ -1,0 +1,138 @@
+package details
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/call"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+const (
+	// Every is how often the details are written while a name is held or waited for.
+	Every = 20 * time.Minute
+
+	life        = time.Hour // how long they outlive that, beyond the TTL
+	removalWait = 250 * time.Millisecond
+	mostExports = 32 // exported tenures that a Client tells of, the newest
+)
+
+// Note is what a Client tells of itself. Nothing waits for it, and nothing fails with it. A
+// nil Note tells nothing.
+type Note struct {
+	caller *call.Caller
+	call   driver.Call // without its text
+	warn   func(error)
+	order  chan struct{} // of 1: what writes; what is older must not come last
+
+	mu     sync.Mutex // guards the rest; its owner's mutex may be held, and is never taken under it
+	about  Stored
+	due    bool // a write is on its way that will read about
+	sent   bool // it was ever sent
+	warned bool
+}
+
+// NewNote makes the Note of the client with this id and TTL. It calls warn with the first
+// error of a write, if the caller was not closed by then.
+func NewNote(p Process, client string, ttl time.Duration, caller *call.Caller, warn func(error)) *Note {
+	return &Note{
+		caller: caller, warn: warn, order: make(chan struct{}, 1), about: Stored{Process: p.Clean()},
+		call: driver.Call{Script: script.DetailsNote, Keys: []string{keyspace.Details(client)}, Args: []string{"", strconv.FormatInt((life + ttl).Milliseconds(), 10)}},
+	}
+}
+
+// Exported adds a tenure that is given away. The note tells of it for as long as the details
+// live, which is longer than the Client.
+func (n *Note) Exported(id string) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.about.Exported = append(n.about.Exported, keyspace.HashID(id))
+	n.about.Exported = n.about.Exported[max(0, len(n.about.Exported)-mostExports):]
+}
+
+// Wanted asks for a write, and reports whether Write is to be called. If not, the write that
+// is on its way is enough: a server that exports faster than Redis answers piles up no writes.
+func (n *Note) Wanted() bool {
+	if n == nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sent = true
+	if n.due {
+		return false
+	}
+	n.due = true
+	return true
+}
+
+// Write tries once. The next time is Every later.
+func (n *Note) Write() {
+	n.order <- struct{}{}
+	defer func() { <-n.order }()
+	closed := n.caller.Closed() != nil
+	n.mu.Lock()
+	text := n.about.Text()
+	n.due = false
+	n.mu.Unlock()
+	if closed { // Remove has the last word
+		return
+	}
+	_, err := n.caller.Run(n.caller.Life, n.caller.Attempt, n.with(text))
+	closed = n.caller.Closed() != nil
+	n.mu.Lock()
+	known := err == nil || closed || n.warned
+	n.warned = n.warned || !known
+	n.mu.Unlock()
+	if known {
+		return
+	}
+	if said, ok := wire.AsServerError(err); ok {
+		err = wire.Explain(said, "")
+	}
+	n.warn(err)
+}
+
+func (n *Note) with(text string) driver.Call {
+	call := n.call
+	call.Args = []string{text, n.call.Args[1]}
+	return call
+}
+
+// Remove removes the details, and closes what it returns when that is done or ctx has ended.
+// What was exported lives on, and so does what is told of it.
+func (n *Note) Remove(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	if n == nil {
+		close(done)
+		return done
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.sent {
+		close(done)
+		return done
+	}
+	text := ""
+	if len(n.about.Exported) > 0 {
+		text = n.about.Text()
+	}
+	go func() {
+		defer close(done)
+		select {
+		case n.order <- struct{}{}:
+			defer func() { <-n.order }()
+		case <-time.After(removalWait):
+		}
+		_, _ = n.caller.Run(ctx, removalWait, n.with(text)) // it expires
+	}()
+	return done
+}
