@@ -1,17 +1,15 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/once"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -34,28 +32,13 @@ type Run struct {
 	Began   time.Time
 	Ended   time.Time // zero if the run has not ended, or its process died
 	Outcome string    // Done, or the text of the error; empty if the run has not ended
-
-	every time.Duration // of its schedule; 0: of Once
 }
-
-var errRun = errors.New("unexpected answer")
 
 // Done is the [Run.Outcome] of a run that returned nil and held its lease to the end.
 const Done = "done"
 
 // String returns one line for people.
-func (r *Run) String() string {
-	began := r.Began.UTC().Format(time.RFC3339)
-	if !r.Tick.IsZero() {
-		began = fmt.Sprintf("of the tick at %s began %s", r.Tick.UTC().Format(time.RFC3339), began)
-	} else {
-		began = "began " + began
-	}
-	if r.Ended.IsZero() {
-		return fmt.Sprintf("%s on %s, has not ended", began, r.Owner)
-	}
-	return fmt.Sprintf("%s on %s, took %v: %s", began, r.Owner, r.Ended.Sub(r.Began).Round(time.Millisecond), r.Outcome)
-}
+func (r *Run) String() string { return once.Run(*r).String() }
 
 // NotDueError means that [Client.Once] or [Client.OnceEvery] did not run its function. It
 // describes the newest run and the holder of the name.
@@ -143,11 +126,11 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	if err != nil {
 		return err
 	}
-	life := millis(max(2*interval, 25*time.Hour))
-	err = c.noteRun(ctx, lease, script.OnceBegin, c.options.Owner, life)
+	book := c.book(name, lease.turn.line.keys, interval)
+	err = lease.noted(book.Begin(ctx, lease.Token(), c.options.Owner))
 	if err != nil { // f has not run, so nothing has to rest
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
-			c.noteThatItDidNotRun(context.WithoutCancel(ctx), lease, life)
+			lease.noteThatItDidNotRun(context.WithoutCancel(ctx), book)
 		}
 		lease.waive()
 		if released := lease.Release(); errors.Is(released, ErrLost) {
@@ -156,7 +139,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 		return err
 	}
 	return lease.runOnce(ctx, f, func(outcome string, again bool) error {
-		return c.noteRun(context.WithoutCancel(ctx), lease, script.OnceEnd, outcome, life)
+		return lease.noted(book.End(context.WithoutCancel(ctx), lease.Token(), outcome))
 	})
 }
 
@@ -168,7 +151,7 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 		if lost := l.Err(); lost != nil {
 			outcome = fmt.Sprintf("lost its lease (%v), then: %s", causeOf(lost), outcome)
 		}
-		if noted := note(cleanOutcome(outcome), again); noted != nil {
+		if noted := note(once.Clean(outcome), again); noted != nil {
 			err = errors.Join(err, noted)
 		}
 		if again {
@@ -179,21 +162,19 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 		}
 	}()
 	if lost := l.Err(); lost != nil { // writing that took too long
-		outcome, again = didNotRun, true // so nothing has to rest
-		return nil                       // the release says why
+		outcome, again = once.DidNotRun, true // so nothing has to rest
+		return nil                            // the release says why
 	}
 	err = f(l.Context(ctx), l)
 	outcome, again = outcomeOf(err, causeOf(l.Err()) == Closed)
 	return err
 }
 
-const didNotRun = "did not run"
-
 // noteThatItDidNotRun follows a beginning that nobody answered. That may run yet, so it is
 // written once more first: behind it a late one writes nothing.
-func (c *Client) noteThatItDidNotRun(ctx context.Context, lease *Lease, life string) {
-	if c.noteRun(ctx, lease, script.OnceBegin, c.options.Owner, life) == nil {
-		_ = c.noteRun(ctx, lease, script.OnceEnd, didNotRun, life)
+func (l *Lease) noteThatItDidNotRun(ctx context.Context, book *once.Book) {
+	if book.Begin(ctx, l.Token(), l.client.options.Owner) == nil {
+		_ = book.End(ctx, l.Token(), once.DidNotRun)
 	}
 }
 
@@ -217,21 +198,6 @@ func causeOf(err error) Cause {
 	return "released"
 }
 
-// cleanOutcome is one line of bounded length.
-func cleanOutcome(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	const longest = 400
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return s
-}
-
 // waive gives up what MinHold asks for.
 func (l *Lease) waive() {
 	c := l.turn.line.c
@@ -240,31 +206,31 @@ func (l *Lease) waive() {
 	l.turn.waive()
 }
 
-// noteRun writes the record, in bounded time. A token above ours in it means
-// that the lease is over.
-func (c *Client) noteRun(ctx context.Context, lease *Lease, s *driver.Script, what, life string) error {
-	reply, err := c.record(ctx, lease.Name(), driver.Call{Script: s, Keys: lease.turn.line.keys.WithOnce(), Args: []string{itoa(lease.Token()), what, life}})
-	if err == nil && len(reply) > 0 && reply[0] == "scheduled" {
-		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, lease.Name())
+// book is the record of a name. It is asked for as long as Release would wait, also after
+// Close, which has ended the run that is noted.
+func (c *core) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
+	return &once.Book{
+		Name: name, Keys: k, Caller: c.records, Patience: max(c.patienceToRelease(), time.Second), Life: once.LifeFor(interval),
 	}
-	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
-		err = errors.New("the record belongs to another run")
-		if lost := lease.Err(); lost != nil {
-			err = lost
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("holdfast: the record of %s could not be updated: %w", lease.Name(), err)
-	}
-	return nil
 }
 
-// record runs a script about the record of runs, for as long as Release would wait. It also
-// does so after Close, which has ended the run that is noted.
-func (c *core) record(ctx context.Context, name string, call driver.Call) ([]string, error) {
-	end := c.clock.Now().Add(max(c.patienceToRelease(), time.Second))
-	reply, _, err := c.records.Until(ctx, end, name, call)
-	return reply, err
+// noted is the error of a run whose record could not be written. A token above ours in it
+// means that the lease is over.
+func (l *Lease) noted(err error) error {
+	if errors.Is(err, once.ErrScheduled) {
+		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, l.Name())
+	}
+	if errors.Is(err, once.ErrOther) {
+		err = cmp.Or(l.Err(), err)
+	}
+	return notNoted(l.Name(), err)
+}
+
+func notNoted(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("holdfast: the record of %s could not be updated: %w", name, err)
 }
 
 // LastRun returns the newest run of [Client.Once] or [Client.OnceEvery] for a name. Package
@@ -277,14 +243,15 @@ func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := c.lookOnce(ctx, name, k)
+	seen, err := c.book(name, k, 0).Inspect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if seen.Last == nil {
 		return nil, fmt.Errorf("%w: %s", ErrNeverRan, name)
 	}
-	return seen.Last, nil
+	run := Run(seen.Last.Run)
+	return &run, nil
 }
 
 // notDue asks what is to be told of a name that is held or rests. If Redis does
@@ -295,66 +262,22 @@ func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 		return err
 	}
 	e := &NotDueError{Name: held.Name, Running: !held.Cooldown, Owner: held.Owner, DueIn: held.Remaining}
-	if seen, err := c.lookOnce(ctx, held.Name, k); err == nil {
-		e.Last = seen.Last
-		if seen.Owner != "" { // it may have ended meanwhile: this is newer
-			e.Running, e.Owner, e.DueIn = seen.Running, seen.Owner, seen.DueIn
+	if seen, err := c.book(held.Name, k, 0).Inspect(ctx); err == nil {
+		now := notDue(held.Name, seen)
+		e.Last = now.Last
+		if now.Owner != "" { // it may have ended meanwhile: this is newer
+			e = now
 		}
 	}
 	return e
 }
 
-// lookOnce fills a NotDueError with what stands in Redis.
-func (c *core) lookOnce(ctx context.Context, name string, k *keyspace.Keys) (*NotDueError, error) {
-	reply, err := c.record(ctx, name, driver.Call{Script: script.OnceInspect, Keys: k.WithOnce(), Args: nil})
-	if err != nil {
-		return nil, err
+// notDue describes what Redis says of a name.
+func notDue(name string, s once.State) *NotDueError {
+	e := &NotDueError{Name: name, Running: s.Running, Owner: s.Owner, DueIn: s.DueIn}
+	if s.Last != nil {
+		run := Run(s.Last.Run)
+		e.Last = &run
 	}
-	return onceState(name, reply)
-}
-
-// onceState reads what once_look says of L and O.
-func onceState(name string, reply []string) (*NotDueError, error) {
-	e := &NotDueError{Name: name}
-	if len(reply) != 5 || reply[0] != "once" {
-		return nil, fmt.Errorf("holdfast: %s: %w", name, errRun)
-	}
-	if ms, err := strconv.ParseInt(reply[3], 10, 64); err == nil && ms > 0 {
-		e.DueIn = time.Duration(ms) * time.Millisecond
-	}
-	if id, ours := keyspace.ParseID(reply[2]); ours {
-		e.Running, e.Owner = true, id.Owner
-	} else {
-		e.Owner, _ = keyspace.CooldownOwner(reply[2])
-	}
-	e.Last = parseRun(reply[4])
-	return e, nil
-}
-
-// parseRun reads <token>.<began us>.<ended us>|<owner>|<outcome>, as
-// once_begin and once_end write it, or with .<tick us>.<period us>.<phase us>.<run> before
-// the first |, as once_lock does; nil if it is something else.
-func parseRun(record string) *Run {
-	head, rest, ok := strings.Cut(record, "|")
-	owner, outcome, also := strings.Cut(rest, "|")
-	part := strings.Split(head, ".")
-	if !ok || !also || len(part) != 3 && len(part) != 7 {
-		return nil
-	}
-	var figures [6]int64
-	for i, text := range part[:min(len(part), len(figures))] { // the seventh is no number
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 || n > wire.MaxToken {
-			return nil
-		}
-		figures[i] = n
-	}
-	r := &Run{Owner: keyspace.CleanOwner(owner), Token: figures[0], Began: time.UnixMicro(figures[1])}
-	if figures[2] > 0 {
-		r.Ended, r.Outcome = time.UnixMicro(figures[2]), cleanOutcome(outcome)
-	}
-	if len(part) == 7 {
-		r.Tick, r.every = time.UnixMicro(figures[3]), time.Duration(figures[4])*time.Microsecond
-	}
-	return r
+	return e
 }

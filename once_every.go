@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/once"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -74,11 +73,7 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	if err != nil {
 		return err
 	}
-	s := &start{c: c, name: name, keys: k, period: period, life: millis(max(2*period, 25*time.Hour))}
-	if !at.IsZero() {
-		us := period.Microseconds()
-		s.given = itoa((at.UnixMicro()%us + us) % us)
-	}
+	s := &start{c: c, name: name, keys: k, book: c.book(name, k, period), period: period, given: once.Phase(at, period)}
 	lease, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -93,12 +88,12 @@ type start struct {
 	c      *Client
 	name   string
 	keys   *keyspace.Keys
+	book   *once.Book
 	period time.Duration
 	given  string // phase that the caller gave, in us; empty: the one that is remembered, or from now on
 	phase  string // and the one that is asked for
 	tick   string // in us
 	run    string // tells its record from those of others
-	life   string // of the record, in ms
 }
 
 // errNotDueNow: between our look and our lock another has begun the tick, or has set a
@@ -128,38 +123,21 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 
 // look asks which tick is the nearest. It is an error if that can't begin.
 func (s *start) look(ctx context.Context) error {
-	reply, err := s.c.record(ctx, s.name, driver.Call{Script: script.OnceInspect, Keys: s.keys.WithOnce(), Args: []string{itoa(s.period.Microseconds()), s.given}})
+	t, err := s.book.Nearest(ctx, s.period, s.given)
 	if err != nil {
 		return err
 	}
-	if len(reply) != 8 {
-		return fmt.Errorf("holdfast: %s: %w", s.name, errRun)
-	}
-	e, err := onceState(s.name, reply[:5])
-	if err != nil {
-		return err
-	}
-	now, wrong := strconv.ParseInt(reply[1], 10, 64)
-	tick, alsoWrong := strconv.ParseInt(reply[6], 10, 64)
-	if wrong != nil || alsoWrong != nil {
-		return fmt.Errorf("holdfast: %s: %w", s.name, errRun)
-	}
-	switch last := e.Last; {
-	case reply[5] == "another" && last != nil:
-		return &ScheduleError{Name: s.name, Every: last.every, At: last.Tick, key: s.keys.WithOnce()[1]}
-	case reply[5] == "begun":
-		e.DueIn = time.Duration(tick-now)*time.Microsecond + s.period
-		e.TickBegun = last != nil && last.Tick.UnixMicro() == tick
-		if last != nil && last.Tick.UnixMicro() > tick { // the clock of Redis was put back
-			e.DueIn = last.Tick.Sub(time.UnixMicro(now)) + s.period
-		}
-		return e
-	case reply[2] != "": // it is run still, or locked by another
+	switch last := t.Last; {
+	case t.Another:
+		return &ScheduleError{Name: s.name, Every: last.Every, At: last.Tick, key: s.keys.WithOnce()[1]}
+	case t.Begun || t.Held: // held: it is run still, or locked by another
+		e := notDue(s.name, t.State)
+		e.TickBegun = t.Newest
 		return e
 	case last != nil && last.Ended.IsZero():
 		s.c.options.Logger.Warn("holdfast: the newest run has not ended, but its name is free: its process was killed, or it lost its lease", "name", s.name, "owner", last.Owner, "began", last.Began, "tick", last.Tick)
 	}
-	s.tick, s.phase = reply[6], reply[7]
+	s.tick, s.phase = t.Tick, t.Phase
 	return nil
 }
 
@@ -185,13 +163,13 @@ func (s *start) lock(ctx context.Context) (*Lease, error) {
 
 // args are those of once_lock, behind id and stride.
 func (s *start) args(l *line) []string {
-	return []string{l.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, l.owner(), s.life}
+	return []string{l.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, l.owner(), millis(s.book.Life)}
 }
 
 // neverBegan gives the tick back where nobody knows whether the lock that failed has begun it.
 func (s *start) neverBegan(ctx context.Context, err error) error {
 	if said, refused := wire.AsServerError(err); err != nil && (!refused || wire.Transient(said)) && !errors.Is(err, ErrClosed) {
-		_ = s.note(context.WithoutCancel(ctx), 0, didNotRun, true)
+		_ = s.note(context.WithoutCancel(ctx), 0, once.DidNotRun, true)
 	}
 	return err
 }
@@ -202,12 +180,5 @@ func (s *start) note(ctx context.Context, token int64, outcome string, again boo
 	if again {
 		back = itoa(s.period.Microseconds())
 	}
-	reply, err := s.c.record(ctx, s.name, driver.Call{Script: script.OnceEnd, Keys: s.keys.WithOnce(), Args: []string{itoa(token), outcome, s.life, s.run, back}})
-	if err == nil && (len(reply) == 0 || reply[0] != "noted") {
-		err = errors.New("the record belongs to another run")
-	}
-	if err != nil {
-		return fmt.Errorf("holdfast: the record of %s could not be updated: %w", s.name, err)
-	}
-	return nil
+	return notNoted(s.name, s.book.End(ctx, token, outcome, s.run, back))
 }
