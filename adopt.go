@@ -67,14 +67,5 @@ func (c *core) adopt(w *caller, x *exported.Hold, k *keyspace.Keys, who *candida
 
 // notAdopted: somebody else has adopted it, or it is over.
 func (l *line) notAdopted(a wire.Answer) {
-	lost := &LostError{Name: l.name, Cause: Gone, Reason: a.Reason}
-	switch {
-	case a.Word == "revoked":
-		lost.Cause = Revoked
-	case a.Word == "stolen":
-		lost.Cause = Stolen
-	case a.Holder != "":
-		lost.Cause = Taken
-	}
-	l.reject(lost)
+	l.reject(&LostError{Name: l.name, Cause: Cause(a.Ending()), Reason: a.Reason})
 }

@@ -1,6 +1,7 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -20,10 +21,7 @@ import (
 // the lease is over. After [ErrUnreachable], [ErrReplicas] or a [driver.ServerError], the
 // lease lasts until its deadline.
 func (l *Lease) EnsureHeld(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := l.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
 	if l.turn.line.fixed() {
@@ -43,10 +41,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 // a majority. Errors are those of EnsureHeld except [ErrReplicas]. An ErrLost ends the
 // lease.
 func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	if err := l.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return 0, err
 	}
 	return l.turn.check(ctx)
@@ -54,23 +49,28 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 
 func (u *turn) check(ctx context.Context) (time.Duration, error) {
 	l := u.line
-	c := l.c
+	r, err := u.ask(ctx, func(now clock.Instant) *request { return l.check(u.tenure, now) })
+	if err = u.told(ctx, err); err != nil {
+		return 0, err
+	}
+	return max(min(u.ends(), r.until).Sub(l.c.clock.Exact()), 0), nil
+}
+
+// ask sends a request about the tenure of a turn that has not ended, and waits for how it
+// goes.
+func (u *turn) ask(ctx context.Context, send func(now clock.Instant) *request) (*request, error) {
+	c := u.line.c
 	c.mu.Lock()
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
-		return 0, e.err
+		return nil, e.err
 	}
 	answered := make(chan error, 1)
-	r := l.check(u.tenure, now)
+	r := send(now)
 	r.asked = answered
 	c.unlock()
-
-	err := c.outcome(ctx, r, answered)
-	if err = u.told(ctx, err); err != nil {
-		return 0, err
-	}
-	return max(min(u.ends(), r.until).Sub(c.clock.Exact()), 0), nil
+	return r, c.outcome(ctx, r, answered)
 }
 
 // check asks whether a tenure has the name.
@@ -131,21 +131,9 @@ func (u *turn) ensure(ctx context.Context, tokens int64) error { return u.prolon
 // by itself so much more time.
 func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration) error {
 	l := u.line
-	c := l.c
-	c.mu.Lock()
-	now := c.clock.Exact()
-	if e := u.hasEnded(now); e != nil {
-		c.unlock()
-		return e.err
-	}
-	answered := make(chan error, 1)
-	r := l.renewApart(u.tenure, now, tokens, extends)
-	r.asked = answered
-	c.unlock()
-
-	err := c.outcome(ctx, r, answered)
-	if over := u.err(); over == nil && err == nil && r.acked < c.options.WaitReplicas {
-		return &ReplicasError{Name: l.name, Want: c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
+	r, err := u.ask(ctx, func(now clock.Instant) *request { return l.renewApart(u.tenure, now, tokens, extends) })
+	if want := l.c.options.WaitReplicas; u.err() == nil && err == nil && r.acked < want {
+		return &ReplicasError{Name: l.name, Want: want, Got: r.acked, Connected: r.connected}
 	}
 	return u.told(ctx, err)
 }

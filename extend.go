@@ -35,10 +35,7 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	case line.c.quorum != nil && ttl > line.ttl():
 		return notOnQuorum(line.name, "Extend by more than the ttl of the Mutex")
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := l.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
 	return l.turn.prolong(ctx, 0, ttl)

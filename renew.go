@@ -182,13 +182,7 @@ func (l *line) listenByRenewing(t *tenure, now clock.Instant) {
 
 // lose ends a tenure of which Redis knows nothing any more.
 func (l *line) lose(t *tenure, a wire.Answer, now clock.Instant) {
-	cause := Gone
-	switch {
-	case a.Word == "stolen":
-		cause = Stolen
-	case a.Holder != "":
-		cause = Taken
-	}
+	cause := Cause(a.Ending())
 	u := l.turn
 	l.turn = nil
 	l.c.end(t, now)

@@ -29,11 +29,11 @@ type State struct {
 
 // Why a hold is over, as an [Ended] has it.
 const (
-	Taken   = "taken"   // another holder has the name or has adopted the hold
-	Gone    = "gone"    // it expired or was released, or the key was deleted
+	Taken   = wire.Taken // another holder has the name or has adopted the hold
+	Gone    = wire.Gone  // it expired or was released, or the key was deleted
+	Revoked = wire.Revoked
+	Stolen  = wire.Stolen
 	Expired = "expired" // the time that remains is too short
-	Revoked = "revoked"
-	Stolen  = "stolen"
 )
 
 // Ended is the error for a hold that is over.
@@ -103,15 +103,8 @@ func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
 	}
 	switch a.Word {
 	case "stands":
-	case "revoked":
-		return nil, &Ended{Revoked, a.Reason}
-	case "stolen":
-		return nil, &Ended{Stolen, a.Reason}
-	case "lost", "adopted":
-		if a.Holder != "" {
-			return nil, &Ended{Taken, a.Reason}
-		}
-		return nil, &Ended{Gone, a.Reason}
+	case "revoked", "stolen", "lost", "adopted":
+		return nil, &Ended{a.Ending(), a.Reason}
 	default:
 		return nil, wire.Failure(c.Hold.Name, nil, fmt.Errorf("exported was answered %q", a.Word))
 	}

@@ -49,6 +49,25 @@ type Answer struct {
 	PollIn    time.Duration // queued, of a shared kind: when to poll
 }
 
+// What [Answer.Ending] returns.
+const (
+	Taken   = "taken"
+	Gone    = "gone"
+	Revoked = "revoked"
+	Stolen  = "stolen"
+)
+
+// Ending returns why a tenure is over, if the answer says that it is.
+func (a Answer) Ending() string {
+	switch {
+	case a.Word == Revoked || a.Word == Stolen:
+		return a.Word
+	case a.Holder != "":
+		return Taken
+	}
+	return Gone
+}
+
 // forms lists the fields behind each word, in order. A field in brackets may
 // be missing. What is one line of text is not here, see decodeLine.
 var forms = map[string]string{
