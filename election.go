@@ -266,7 +266,7 @@ func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Dura
 	c := e.client.core
 	if c.quorum != nil {
 		leader, err := c.quorum.leader(ctx, e.name, k)
-		return election.View{Leader: election.Leader(leader)}, err
+		return election.View{Leader: leader}, err
 	}
 	reply, err := c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})
 	if err != nil {

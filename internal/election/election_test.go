@@ -99,3 +99,24 @@ func TestPause(t *testing.T) {
 		}
 	}
 }
+
+// A quorum's leader is that of a majority, and so is its term.
+func TestAgreed(t *testing.T) {
+	a, other, b := Leader{Hash: "a", Term: 7}, Leader{Hash: "a", Term: 9}, Leader{Hash: "b", Term: 8}
+	for name, test := range map[string]struct {
+		all  []Leader
+		want Leader
+		ok   bool
+	}{
+		"all":                {[]Leader{a, a, a}, a, true},
+		"a majority":         {[]Leader{b, a, a}, a, true},
+		"of different terms": {[]Leader{a, other, b}, Leader{Hash: "a"}, true},
+		"without a term":     {[]Leader{{Hash: "a"}, {Hash: "a"}}, Leader{Hash: "a"}, true},
+		"no majority":        {[]Leader{a, b, {}}, Leader{}, false},
+		"nobody":             {[]Leader{{}, {}, {}}, Leader{}, false},
+	} {
+		if got, ok := Agreed(test.all, 2); got != test.want || ok != test.ok {
+			t.Errorf("%s: got %+v, %v, want %+v, %v", name, got, ok, test.want, test.ok)
+		}
+	}
+}

@@ -46,6 +46,6 @@ var yieldMutants = []mutant{
 		edits: []string{"m.TTL > MaxQuorumTTL {", "m.TTL > MaxTTL {"}},
 	{guard: "quorum term: none that was raised", file: "quorum_leader.go", name: "TestQuorumTerm",
 		edits: []string{"if given := keyspace.TokenOf(state.Value); given+tokensOfTurns-1 == state.Token {", "if given := keyspace.TokenOf(state.Value); given > 0 {"}},
-	{guard: "quorum term: a majority", file: "quorum_leader.go", name: "TestQuorumTerm",
-		edits: []string{"	if count(all, same) < q.need {\n\t\treturn 0\n\t}\n\treturn leader.Term", "	_ = same\n\treturn leader.Term"}},
+	{guard: "quorum term: a majority", file: "internal/election/quorum.go", name: "TestQuorumTerm",
+		edits: []string{"	if count(all, same) < need {\n\t\treturn 0\n\t}\n\treturn leader.Term", "	_ = same\n\treturn leader.Term"}},
 }
