@@ -248,7 +248,6 @@ var arrows = map[string][]string{
 	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                          // driver: its tests
 	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/tally", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/..."}, // its tests inspect
 	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details"},
-	"internal/tokens":       {"internal/tokens", "internal/wire"},                    // the most that one renewal may reserve
 	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
 	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},
 	"quorum":                {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},

@@ -164,7 +164,8 @@ func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State
 func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 	_, err = c.Look(ctx)
 	ended, over := errors.AsType[*Ended](err)
-	if err != nil && !(over && (ended.Cause == Revoked || ended.Cause == Expired)) {
+	standing := over && (ended.Cause == Revoked || ended.Cause == Expired)
+	if err != nil && !standing {
 		return false, err
 	}
 	args := []string{c.Hold.ID}
