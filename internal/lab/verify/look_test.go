@@ -47,14 +47,21 @@ type left struct {
 
 // lookScript lists the keys with a prefix: of each its name, its life in ms, whether
 // who is in it holds, and who that is. F and the like, which are meant to last, are not
-// looked into; nor is the L of a shared kind, which has its holders in H.
+// looked into; nor is the L of a shared kind, which has its holders in H. An entry of H
+// that is over counts as gone: H outlives its entries, and the next lock drops them.
 const lookScript = `
-local all = {}
+local all, t = {}, redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
   local kind, ids, holds = redis.call('TYPE', key).ok, {}, '0'
-  if string.find(key, '^holdfast/queue:') or string.find(key, '^holdfast/holders:') then
+  if string.find(key, '^holdfast/queue:') then
     ids = redis.call('ZRANGE', key, 0, -1)
-    if string.find(key, '^holdfast/holders:') then holds = '1' end
+  elseif string.find(key, '^holdfast/holders:') then
+    holds = '1'
+    local scores = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+    for i = 1, #scores, 2 do -- the expiry in microseconds, and a flag above it
+      if tonumber(scores[i + 1]) % 4503599627370496 > now then ids[#ids + 1] = scores[i] end
+    end
   elseif not string.find(key, '^holdfast/') then
     holds = '1'
     if kind == 'string' then ids = {redis.call('GET', key)} end
@@ -94,12 +101,12 @@ func keysLeft(p *place.Place, prefix string) ([]left, error) {
 }
 
 // All that is left of the names with a prefix is seen, with who is in it and whether
-// it has an end.
+// it has an end. A holder that is over is not left.
 func TestLookSeesWhatIsLeft(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	for _, command := range []string{
 		"SET v1:a c.1.200|m0 PX 100000", "ZADD holdfast/queue:{v1:a} 1 c.2.200|m1 2 c.3.200|m2", "SET holdfast/fence:{v1:a} 77 PX 100000",
-		"HSET v1:b kind semaphore", "ZADD holdfast/holders:{v1:b} 1 c.4.200.s1|m3", "SET v2:a c.9.200|m9",
+		"HSET v1:b kind semaphore", "ZADD holdfast/holders:{v1:b} 1 c.5.200.s1|m4 4400000000000000 c.4.200.s1|m3 8000000000000000 c.6.200.s1|m5", "SET v2:a c.9.200|m9",
 	} {
 		var args []any
 		for _, word := range strings.Fields(command) {
@@ -123,7 +130,7 @@ func TestLookSeesWhatIsLeft(t *testing.T) {
 	slices.SortFunc(found, func(a, b left) int { return strings.Compare(a.Key, b.Key) })
 	want := []left{
 		{Key: "holdfast/fence:{v1:a}", Life: time.Second},
-		{Key: "holdfast/holders:{v1:b}", Life: -time.Millisecond, Holds: true, IDs: []string{"c.4.200.s1|m3"}},
+		{Key: "holdfast/holders:{v1:b}", Life: -time.Millisecond, Holds: true, IDs: []string{"c.4.200.s1|m3", "c.6.200.s1|m5"}},
 		{Key: "holdfast/queue:{v1:a}", Life: -time.Millisecond, IDs: []string{"c.2.200|m1", "c.3.200|m2"}},
 		{Key: "v1:a", Life: time.Second, Holds: true, IDs: []string{"c.1.200|m0"}},
 		{Key: "v1:b", Life: -time.Millisecond, Holds: true},

@@ -89,6 +89,7 @@ func tell(parts ...[]history.Event) tale { return slices.Concat(parts...) }
 func TestCheckers(t *testing.T) {
 	two := tell(whole(a, 10, 50, 100), whole(b, 60, 90, 200))
 	killed := tell(whole(a, 10, 50, 100)[:2], []history.Event{{T: 30, Process: "A", What: history.Crash}})
+	died := tell(whole(a, 10, 50, 100)[:2], []history.Event{b.asked(20), {T: 150, Process: "A", What: history.Crash}, {T: 250, Process: "B", What: history.Crash}})
 	renewed := []history.Event{{T: 20, Process: "A", What: history.Renewed, Attempt: 1, Name: "x", Deadline: 220}}
 	part := func(w wish, weight int64) wish { w.weight, w.capacity = weight, 3; return w }
 	several := func(w wish, name string, at int64) history.Event {
@@ -178,6 +179,9 @@ func TestCheckers(t *testing.T) {
 		{"nor than what is left to the dead and a second", check.Idle, calm,
 			tell(killed, []history.Event{b.asked(20)}, whole(b, 1320, 1330, 200)[1:]),
 			tell(killed, []history.Event{b.asked(20)}, whole(b, 1340, 1350, 200)[1:])},
+		{"a waiter that dies may have had the name, unheard", check.Idle, calm,
+			tell(died, []history.Event{c.asked(290)}, whole(c, 1520, 1530, 200)[1:]),
+			tell(died, []history.Event{c.asked(290)}, whole(c, 1650, 1660, 200)[1:])},
 		{"what a process says of its own freeze is no standstill", check.Idle, calm,
 			tell(whole(a, 10, 50, 100), []history.Event{b.asked(20), {T: 900, Process: "C", What: history.Stall, Version: 500}}, whole(b, 1640, 1650, 200)[1:]),
 			tell(whole(a, 10, 50, 100), []history.Event{b.asked(20), {T: 400, Process: "C", What: history.Freeze}, {T: 900, Process: "C", What: history.Thaw}, {T: 900, Process: "C", What: history.Stall, Version: 500}}, whole(b, 1640, 1650, 200)[1:])},

@@ -55,6 +55,7 @@ func TestBelieved(t *testing.T) {
 		{"expired", tell(long, []history.Event{did(8, "set", "A", 200), did(300, "end", "-", 0)}), 1},
 		{"prolonged", tell(long, []history.Event{did(8, "set", "A", 200), did(105, "prolong", "-", 200), did(300, "end", "-", 0)}), 0},
 		{"a gap in what was seen", tell(long, []history.Event{did(8, "set", "A", 200), {T: 205, What: history.Gap, Deadline: 100}, did(300, "end", "-", 0)}), 0},
+		{"a gap, and nothing after it", tell(long, []history.Event{did(8, "set", "A", 200), {T: 205, What: history.Gap, Deadline: 100}}), 0},
 	} {
 		if got := check.Believed(test.tale.story(), rules); len(got) != test.found {
 			t.Errorf("%s: got %v, want %d", test.name, got, test.found)

@@ -91,8 +91,8 @@ func (l *Lease) String() string {
 	return fmt.Sprintf("%s attempt %d (%s %s, %d of %d) token %d, [%d, %d]", l.Process, l.Attempt, l.Kind, l.Mode, l.Weight, l.Capacity, l.Token, l.Granted, l.Until())
 }
 
-// forever is after all events.
-const forever = int64(1<<63 - 1)
+// forever is after all events, and leaves room for what is added to it.
+const forever = int64(1 << 62)
 
 // Read puts merged events in order.
 func Read(events []history.Event) *Story {

@@ -182,7 +182,7 @@ func (s *Story) doubts(name string, n *waiting.Name, r Rules) (all []waiting.Spa
 					last := max(l.Answered, l.Released)
 					touched = touched || l.Asked <= t && (l.Answered == 0 || l.Granted > 0 && l.Released == 0 || last > t-recent-int64(r.TTL)/2)
 				} else {
-					other = other || l.Capacity == 1 && l.Granted > 0 && l.Granted < t-around && s.left(l, r) > t+around
+					other = other || l.Capacity == 1 && l.Granted > 0 && l.Granted < t-around && min(s.left(l, r), l.Until()) > t+around
 				}
 			}
 			if touched && !other {
