@@ -1,14 +1,18 @@
 package mutants
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
 // TestTablesFit finds what a change of the code has left behind in the tables: a
-// text that is not there once, a test that is not there, a guard named twice.
+// text that is not there once, a mutant that is no Go, a test that is not there, a guard
+// named twice.
 func TestTablesFit(t *testing.T) {
 	root, err := rootDir()
 	if err != nil {
@@ -22,6 +26,10 @@ func TestTablesFit(t *testing.T) {
 		named[m.guard] = true
 		if _, err := m.overlay(root, dir); err != nil {
 			t.Errorf("%s: %v", m.guard, err)
+		} else if path.Ext(m.file) == ".go" {
+			if _, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, path.Base(m.file)), nil, parser.SkipObjectResolution); err != nil {
+				t.Errorf("%s: the mutant does not parse: %v", m.guard, err)
+			}
 		}
 		if tests[m.packageDir()] == "" {
 			tests[m.packageDir()] = sources(t, filepath.Join(root, m.packageDir()))

@@ -56,7 +56,7 @@ func NewWorld(seed uint64) *World {
 		rate:   1,
 	}
 	w.network = func(Step) Fate { return Fate{} }
-	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}, gone: map[string]bool{}, grants: map[string]bool{}}
+	w.Watch = Watch{world: w, names: map[string]*watched{}, ids: map[string]string{}, gone: map[string]time.Time{}, grants: map[string]bool{}}
 	store, err := embedded.Open(&embedded.Options{Now: w.serverTime})
 	if err != nil {
 		panic("sim: " + err.Error())

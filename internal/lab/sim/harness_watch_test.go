@@ -16,9 +16,9 @@ import (
 type Watch struct {
 	world      *World
 	names      map[string]*watched
-	ids        map[string]string // the name that an id is of
-	gone       map[string]bool   // ids for which cancel or unlock was sent
-	grants     map[string]bool   // that were pushed: in a Cluster a process may hear of one twice
+	ids        map[string]string    // the name that an id is of
+	gone       map[string]time.Time // when a cancel or unlock was sent for an id
+	grants     map[string]bool      // that were pushed: in a Cluster a process may hear of one twice
 	violations []string
 }
 
@@ -218,7 +218,8 @@ func (w *Watch) forgottenName(name string) {
 	n.lost, n.exclusive = time.Now(), 0
 }
 
-// sent: an id serves one tenure, and never after its cancel or unlock.
+// sent: an id serves one tenure, and never after its cancel or unlock. Of two calls that a
+// client sends at one moment, either may go out first, whichever it decided on first.
 func (w *Watch) sent(l *Link, kind, id string, args []string) {
 	if kind == multiLock {
 		for _, id := range args[:len(args)-1] {
@@ -233,19 +234,25 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 		return
 	}
 	switch {
-	case (kind == "lock" || kind == "shared_lock") && w.gone[id]:
+	case (kind == "lock" || kind == "shared_lock") && w.goneBefore(id):
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
 	case kind == "cancel" || kind == "unlock" || kind == "cooldown" || kind == "shared_unlock":
-		w.gone[id] = true
+		w.gone[id] = time.Now()
 		if kind == "shared_unlock" && len(args) > 2 {
 			for _, former := range args[2:] {
-				w.gone[former] = true
+				w.gone[former] = time.Now()
 			}
 		}
-		if fresh := gains(kind, args); (kind == "unlock" || kind == "cooldown") && w.gone[fresh] {
+		if fresh := gains(kind, args); (kind == "unlock" || kind == "cooldown") && w.goneBefore(fresh) {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
 	}
+}
+
+// goneBefore reports whether an id was given up at an earlier moment than this.
+func (w *Watch) goneBefore(id string) bool {
+	at, gone := w.gone[id]
+	return gone && at.Before(time.Now())
 }
 
 // before is called before the server runs a call.
