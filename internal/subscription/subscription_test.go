@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +38,7 @@ type server struct {
 	driver.Store
 	fails   []error
 	n       int
-	silent  bool
+	silent  atomic.Bool
 	message func(string)
 	ended   chan struct{}
 }
@@ -50,7 +51,7 @@ func (s *server) Subscribe(_ context.Context, _ string, message func(string)) (d
 	return s, nil
 }
 func (s *server) Ping(ctx context.Context) error {
-	if s.silent {
+	if s.silent.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -90,9 +91,9 @@ func TestKeep(t *testing.T) {
 		},
 		"silence": {
 			do: func(_ *subscription.Keeper, s *server) {
-				s.silent = true
+				s.silent.Store(true)
 				time.Sleep(10*time.Second + time.Millisecond)
-				s.silent = false
+				s.silent.Store(false)
 				time.Sleep(time.Second)
 			},
 			want: []string{"0s confirmed", "10s broke: context deadline exceeded", "10.02s confirmed"},
@@ -107,7 +108,7 @@ func TestKeep(t *testing.T) {
 		},
 		"a doubt while a ping hangs": {
 			do: func(k *subscription.Keeper, s *server) {
-				s.silent = true
+				s.silent.Store(true)
 				time.Sleep(6 * time.Second)
 				k.Reopen()
 				time.Sleep(time.Second)

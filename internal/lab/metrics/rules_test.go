@@ -1,10 +1,7 @@
 package metrics_test
 
 import (
-	"io/fs"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -80,20 +77,4 @@ func TestEveryRuleIsTested(t *testing.T) {
 			t.Errorf("%s: fires in a test: %v, is silent in one: %v; want both", rule.Alert, fires[rule.Alert], silent[rule.Alert])
 		}
 	}
-}
-
-// sourcesOfCommands are the Go files of the command, from its directory.
-func sourcesOfCommands(t *testing.T) (names []string) {
-	t.Helper()
-	dir := os.DirFS("../../../cmd/holdfast")
-	err := fs.WalkDir(dir, ".", func(name string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(name, ".go") {
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
 }
