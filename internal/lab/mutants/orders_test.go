@@ -39,7 +39,7 @@ var orderMutants = []mutant{
 		edits: []string{"_ = c.outcome(bounded, one.request, one.answered) // otherwise", "_, _ = one, bounded // otherwise"}},
 	{guard: "what the Client asks of many leases is waited for as of one", file: "revoke.go", pkg: ".", name: "TestConfirmWaitsOnce",
 		edits: []string{"context.WithTimeout(ctx, longest)", "context.WithTimeout(ctx, 1000*longest)"}},
-	{guard: "callers beside what was stolen ask anew", file: "revoke.go", name: "TestStealOfItsOwnWithWaiters",
+	{guard: "callers beside what was stolen ask anew", file: "revoke.go", name: "TestStealForOneselfFromOneself",
 		edits: []string{"Reason: reason}, now)\n\tt.line.step(now)", "Reason: reason}, now)"}},
 	{guard: "an order of a name that rests: nobody holds it", file: "revoke.go", name: "TestMinHoldOrders",
 		edits: []string{"case e.Cooldown:", "case false:"}},

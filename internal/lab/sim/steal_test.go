@@ -131,20 +131,22 @@ func TestStealForOneselfGivenUp(t *testing.T) {
 	})
 }
 
-// A Client steals from itself: the old lease is over before the new one is there, and its
-// own callers keep their places.
+// A Client steals from itself: the old lease is over before the new one is there, and the
+// callers that waited behind it get the name in their turn.
 func TestStealForOneselfFromOneself(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "revoked" || step.Kind == "renew" })
 		holder := s.lock(p0, "n")
 		other := s.waits(p1, "n")
+		behind := s.waits(p0, "n")
 		thief := s.takes(p0, p0.Client.Mutex("n"), s.hash(p0, "n"))
 		holder.over(time.Millisecond, holdfast.Stolen, reason)
 		holder.stops()
 		s.on(func(sim.Step, *sim.Fate) {})
 		thief.release()
 		s.soon("the other", other, 20*time.Millisecond).release()
+		s.soon("the caller behind the old lease", behind, 50*time.Millisecond).release()
 	})
 }
 
