@@ -7,10 +7,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
-// Bounds lends requests the context that ends their attempt. A context of its
-// own for each costs more than all else that is done for one, so those sent
-// within a sixteenth of an attempt share one and have that much less time.
-// The zero value is ready. It is not safe for concurrent use.
+// Bounds gives requests the context that ends their attempt. A context for each request would
+// cost more than the rest of the request. So requests sent within a sixteenth of an attempt
+// share one, and have up to that much less time. The zero value is ready. It is not safe for
+// concurrent use.
 type Bounds struct {
 	ctx    context.Context
 	cancel context.CancelFunc // never called: requests may be under way; it ends by its time

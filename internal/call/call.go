@@ -1,7 +1,7 @@
 // Package call runs scripts through a driver within bounds: one attempt ([Caller.Run]), the
 // same script until Redis has answered ([Caller.Until]), and many in pipelines ([Caller.Many]).
-// A [Caller] returns to its caller when the caller's context ends, although the driver may need
-// longer. It decides nothing about a lock.
+// These return when the context of the call ends, even if the driver needs longer. The package
+// decides nothing about a lock.
 package call
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// minForDriver is what a driver is given for a call, however soon its caller leaves.
-// At the end of a call's time rueidis closes the connection if nothing else is on it at
-// that moment, and all that this process holds is renewed on that connection: where the
-// server takes no new one, an inspection with a short deadline would cost leases.
+// minForDriver is the least time that a driver gets for a call, even if the caller leaves
+// sooner. When the time of a call ends, rueidis closes the connection if no other call is on
+// it. All leases of this process are renewed on that connection. If the server takes no new
+// one, an inspection with a short deadline would cost leases.
 const minForDriver = 2 * time.Second
 
 // Caller runs scripts on one store. Its fields do not change. Many is in many.go.
 type Caller struct {
 	Store driver.Store
-	Life  context.Context // a call that its caller has left ends with it
+	Life  context.Context // ends calls that their callers have left
 
 	// For Until.
 	Clock   *clock.Clock
 	Attempt time.Duration // bounds one attempt
-	Closed  func() error  // returned instead of one more attempt; nil: the end of Life does not matter
+	Closed  func() error  // an error ends the attempts; nil: the end of Life does not matter
 }
 
 // Run runs a script once, within limit. If the limit ends first, it returns
@@ -49,12 +49,11 @@ func (c *Caller) Run(ctx context.Context, limit time.Duration, call driver.Call)
 }
 
 // Until runs a script that stays right when it runs twice. While Redis does not answer, or
-// returns a transient error, it runs the script again, until the time end. It returns when the
+// returns a transient error, it runs the script again, until the time end. sent is when the
 // request was sent that Redis answered.
 //
-// A permanent error is explained, and ends the attempts. When they end without an answer, the
-// error is [wire.ErrUnreachable]. Both errors have the name. At the end of ctx it is the error
-// of ctx.
+// A permanent error ends the attempts. If they end without an answer, the error is
+// [wire.ErrUnreachable]. Both errors contain the name. If ctx ends, Until returns its error.
 func (c *Caller) Until(ctx context.Context, end clock.Instant, name string, call driver.Call) (reply []string, sent clock.Instant, err error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		sent = c.Clock.Exact()
@@ -80,7 +79,7 @@ func (c *Caller) Until(ctx context.Context, end clock.Instant, name string, call
 	}
 }
 
-// pause waits between two attempts. An error means that there is no other.
+// pause waits between two attempts. An error means that there is no next one.
 func (c *Caller) pause(ctx context.Context, wait time.Duration) error {
 	var closing <-chan struct{}
 	if c.Closed != nil {

@@ -50,7 +50,7 @@ func newCaller(t *testing.T, eval func(context.Context, driver.Call) ([]string, 
 	}, s
 }
 
-// A call returns when its caller leaves, and its driver has 2 s nevertheless.
+// A call returns when its context ends, and its driver has 2 s all the same.
 func TestRunLeavesTheDriverItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -75,7 +75,7 @@ func TestRunLeavesTheDriverItsTime(t *testing.T) {
 	})
 }
 
-// What its caller has left ends with the life of the Caller.
+// A call that its caller has left ends with Life.
 func TestRunEndsWithLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
@@ -99,7 +99,8 @@ func TestRunEndsWithLife(t *testing.T) {
 	})
 }
 
-// The end of the limit is no end of the caller's context, and one that has ended sends nothing.
+// The end of the limit is not reported as the end of the context. If the context has ended,
+// nothing is sent.
 func TestRunTellsTheLimitFromTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
@@ -184,8 +185,8 @@ func TestUntilEnds(t *testing.T) {
 	}
 }
 
-// One attempt that hangs is followed by another, also behind the end of a Client that has no
-// Closed.
+// After an attempt that hangs, there is another one, even after the end of Life if Closed is
+// nil.
 func TestUntilBoundsAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// PerPipeline is the most calls that travel together: more a driver does not take.
+	// PerPipeline is the most calls in one pipeline: a driver takes no more.
 	PerPipeline = 128
 	atOnce      = 4 // pipelines
 )

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Repeat runs calls in pipelines of bounded size, and again what was not answered or got a
-// transient error, until ctx ends. It returns nil when all were done, or the newest permanent
-// error. It returns when ctx ends, even if the driver does not.
+// Repeat runs calls in pipelines of bounded size. Until ctx ends, it repeats those that were
+// not answered or got a transient error. It returns nil when all are done, or the newest
+// permanent error. It returns when ctx ends, even if the driver does not.
 func Repeat(ctx context.Context, store driver.Store, calls []driver.Call) error {
 	done := make(chan error, 1)
 	go func() {
@@ -41,7 +41,7 @@ func Repeat(ctx context.Context, store driver.Store, calls []driver.Call) error 
 	}
 }
 
-// once returns the calls that have to be made again, and why.
+// once runs each call once. It returns those that must run again, and why.
 func once(ctx context.Context, store driver.Store, calls []driver.Call) (again []driver.Call, err error) {
 	for batch := range slices.Chunk(calls, PerPipeline) {
 		if ctx.Err() != nil {

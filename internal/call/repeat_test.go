@@ -56,7 +56,7 @@ func TestRepeatIsBounded(t *testing.T) {
 	})
 }
 
-// What a split slot refuses is repeated on the lock key alone.
+// A call that a split slot refuses is repeated on the lock key alone.
 func TestRepeatWhileASlotIsSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last *driver.Script

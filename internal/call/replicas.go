@@ -15,14 +15,14 @@ import (
 // longestWait bounds WAIT, which keeps a connection to itself.
 const longestWait = 2 * time.Second
 
-// Replicas runs renewals that replicas are to acknowledge. A renewal and its WAIT travel on
-// one connection: on another, WAIT speaks of other writes.
+// Replicas runs renewals that replicas must acknowledge. A renewal and its WAIT share a
+// connection: WAIT counts only the writes of its own connection.
 type Replicas struct {
 	Store driver.Store
 	Clock *clock.Clock
-	Want  int // how many are to acknowledge
+	Want  int // how many must acknowledge
 
-	enough atomic.Bool // the newest WAIT was answered by so many
+	enough atomic.Bool // Want replicas answered the newest WAIT
 }
 
 // Acknowledged is the result of a renewal.
@@ -68,14 +68,14 @@ func (p *Replicas) patience(n int, ends func(i int) clock.Instant) time.Duration
 	return WaitFor(left)
 }
 
-// WaitFor is how long WAIT may take: a third of the life that is left, so that
-// there is time to try again, and for a turn. Zero would be for ever.
+// WaitFor returns how long WAIT may take: a third of the time that is left, so that there is
+// time for another try and for a turn. It is never 0: WAIT would wait forever.
 func WaitFor(left time.Duration) time.Duration {
 	return max(min(longestWait, left/3).Truncate(time.Millisecond), time.Millisecond)
 }
 
-// connected is how many replicas the server has, or -1 where that is not worth
-// asking: WAIT for replicas that do not exist would take all its time.
+// connected returns how many replicas the server has, or -1 if that is not known. It asks only
+// where the answer helps: WAIT for replicas that do not exist would take all its time.
 func (p *Replicas) connected(ctx context.Context, call driver.Call) int {
 	if p.enough.Load() {
 		return -1

@@ -48,7 +48,7 @@ func split(err error) bool {
 	return ok && strings.HasPrefix(string(said), "TRYAGAIN")
 }
 
-// keyOnly returns the call that does to the lock key alone what a refused one was for.
+// keyOnly returns the call that does the work of a refused one on the lock key alone.
 func keyOnly(call driver.Call) (driver.Call, bool) {
 	switch call.Script {
 	case script.Unlock:

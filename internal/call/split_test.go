@@ -60,7 +60,7 @@ func TestEvalWhileASlotIsSplit(t *testing.T) {
 	}
 }
 
-// Another refusal is no reason for it.
+// After another error nothing is done to the lock key.
 func TestEvalRefused(t *testing.T) {
 	runs := 0
 	_, s := newCaller(t, func(context.Context, driver.Call) ([]string, error) {

@@ -1,5 +1,5 @@
-// Package details has what a Client stores in Redis about its process: the text
-// ([Stored]), and the [Note] that keeps it written.
+// Package details handles what a Client stores in Redis about its process: host, pid, user and
+// so on. [Stored] is the content, and [Parse] reads it. A [Note] writes and removes it.
 package details
 
 import (

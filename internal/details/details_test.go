@@ -27,7 +27,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// What one process stores another reads, cleaned.
+// A process reads what another one stores, and cleans it.
 func TestParse(t *testing.T) {
 	s := Stored{Process: Process{Host: "a\x1bb", PID: -1, User: strings.Repeat("x", 2*MaxField), Note: "n"}, Exported: []string{"h"}}
 	got, ok := Parse(s.Text())
@@ -64,7 +64,7 @@ func noteOn(t *testing.T, s *store, warn func(error)) *Note {
 	return NewNote(Process{User: "alice"}, "c", time.Second, caller, warn)
 }
 
-// Writes do not pile up: what comes while one waits for its turn is written by that.
+// Writes do not pile up: one that waits for its turn also writes what is added until then.
 func TestNoteIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{begin: make(chan struct{})}
@@ -84,7 +84,7 @@ func TestNoteIsWrittenOnce(t *testing.T) {
 	})
 }
 
-// The end leaves what is told of exported tenures, and nothing else.
+// Remove leaves the details only if tenures were exported.
 func TestRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for exports, want := range []string{"", `"exported":[`} {
@@ -109,7 +109,7 @@ func TestRemove(t *testing.T) {
 	})
 }
 
-// The first failure is told, once.
+// warn gets the first error only.
 func TestNoteWarnsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		warned := 0

@@ -17,22 +17,22 @@ const (
 	// Every is how often the details are written while a name is held or waited for.
 	Every = 20 * time.Minute
 
-	life        = time.Hour // how long they outlive that, beyond the TTL
+	life        = time.Hour // of the details after a write, beyond the TTL
 	removalWait = 250 * time.Millisecond
-	mostExports = 32 // exported tenures that a Client tells of, the newest
+	mostExports = 32 // exported tenures that are stored, the newest
 )
 
-// Note is what a Client tells of itself. Nothing waits for it, and nothing fails with it. A
-// nil Note tells nothing.
+// Note writes the details of a Client to Redis and removes them. No lock waits for that, or
+// fails with it. A nil Note does nothing.
 type Note struct {
 	caller *call.Caller
 	call   driver.Call // without its text
 	warn   func(error)
-	order  chan struct{} // of 1: what writes; what is older must not come last
+	order  chan struct{} // of 1: one writes at a time, so that an old text never comes last
 
 	mu     sync.Mutex // guards the rest; its owner's mutex may be held, and is never taken under it
 	about  Stored
-	due    bool // a write is on its way that will read about
+	due    bool // a write was asked for and has not read about
 	sent   bool // it was ever sent
 	warned bool
 }
@@ -46,8 +46,7 @@ func NewNote(p Process, client string, ttl time.Duration, caller *call.Caller, w
 	}
 }
 
-// Exported adds a tenure that is given away. The note tells of it for as long as the details
-// live, which is longer than the Client.
+// Exported adds an exported tenure to the details. They may outlive the Client.
 func (n *Note) Exported(id string) {
 	if n == nil {
 		return
@@ -58,8 +57,9 @@ func (n *Note) Exported(id string) {
 	n.about.Exported = n.about.Exported[max(0, len(n.about.Exported)-mostExports):]
 }
 
-// Wanted asks for a write, and reports whether Write is to be called. If not, the write that
-// is on its way is enough: a server that exports faster than Redis answers piles up no writes.
+// Wanted asks for a write, and reports whether the caller must call Write. If not, an earlier
+// write has not read the details yet. So a Client that exports faster than Redis answers piles
+// up no writes.
 func (n *Note) Wanted() bool {
 	if n == nil {
 		return false
@@ -74,7 +74,7 @@ func (n *Note) Wanted() bool {
 	return true
 }
 
-// Write tries once. The next time is Every later.
+// Write writes the details once, without retries. The next write is due after [Every].
 func (n *Note) Write() {
 	n.order <- struct{}{}
 	defer func() { <-n.order }()
@@ -107,8 +107,8 @@ func (n *Note) with(text string) driver.Call {
 	return call
 }
 
-// Remove removes the details, and closes what it returns when that is done or ctx has ended.
-// What was exported lives on, and so does what is told of it.
+// Remove removes the details, or keeps them until they expire if a tenure was exported. It
+// closes the channel that it returns when this is done or ctx has ended.
 func (n *Note) Remove(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	if n == nil {

@@ -44,8 +44,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// An observer tells each change once, an error once, and what follows an error always. It
-// goes back to no older value and to no missing term.
+// An observer reports each change once, an error once, and always the first result after it. It
+// does not go back to an older value or lose the term.
 func TestSight(t *testing.T) {
 	var s Sight
 	broken := errors.New("connection refused")

@@ -1,6 +1,7 @@
-// Package election has the decisions of an election that need no client: who leads by an
-// answer of Redis ([Decode]), whether an observer has seen that already ([Sight]), when it
-// looks again, and the call by which a leader announces its term ([Announcement]).
+// Package election has the parts of an election that need no Client. [Decode] reads the leader
+// from an answer of Redis. [Agreed] finds the leader of a majority of nodes. A [Sight] decides
+// what is news for an observer, and when it polls again. [Announcement] is the call by which a
+// leader announces its term.
 package election
 
 import (
@@ -27,13 +28,13 @@ type Leader struct {
 // None reports whether nobody leads.
 func (l Leader) None() bool { return l.Hash == "" }
 
-// View is a leader as one look at Redis saw it.
+// View is the leader that one poll of Redis saw.
 type View struct {
 	Leader
-	number int64 // of its value, among those that it has proclaimed; 0: it is the first
+	number int64 // how often it has proclaimed a value
 }
 
-// Holder describes the holder whose value the lock key has, for the Client with this id.
+// Holder describes the leader whose id is value. client is the id of the Client that asks.
 func Holder(client, value string, remaining time.Duration, term int64) Leader {
 	id, ours := keyspace.ParseID(value)
 	return Leader{
@@ -45,7 +46,7 @@ var errLeader = errors.New("leader: unexpected answer")
 
 const gone = -2 * time.Millisecond // what Redis says of a key that is not there
 
-// Decode reads the answer of the script leader, for the Client with this id.
+// Decode reads the answer of the script leader. client is the id of the Client that asks.
 func Decode(client string, reply []string) (View, error) {
 	if len(reply) != 7 || reply[0] != "leader" {
 		return View{}, errLeader
@@ -67,8 +68,8 @@ func Decode(client string, reply []string) (View, error) {
 	return v, nil
 }
 
-// Announcement makes the call that announces the term of an id. The value is the newest that
-// the leader has proclaimed, and number counts those. In a Cluster the channel is sharded.
+// Announcement returns the call that announces the term of an id. value is the newest that the
+// leader has proclaimed, and number counts them. In a Cluster the channel is sharded.
 func Announcement(k *keyspace.Keys, id string, token int64, sharded bool, number int64, value string) driver.Call {
 	kind := ""
 	if sharded {

@@ -1,7 +1,7 @@
 package election
 
-// Agreed returns the leader that so many nodes have, if there is one. Its Term is 0 if that
-// cannot be told.
+// Agreed returns the leader that at least need nodes name, if there is one. Its Term is 0 if
+// the nodes do not prove it.
 func Agreed(all []Leader, need int) (leader Leader, ok bool) {
 	for _, l := range all {
 		if !l.None() && count(all, func(o Leader) bool { return o.Hash == l.Hash }) >= need {
@@ -12,10 +12,10 @@ func Agreed(all []Leader, need int) (leader Leader, ok bool) {
 	return Leader{}, false
 }
 
-// termOf is the token with which a leader won, if that can be told. A node that gave it
-// less has reserved more by now, if it counts: raise has moved its F, and every renewal does.
-// So a majority that gave one token, and has reserved no more since, has among them one that
-// counts, and it counts for that token.
+// termOf returns the token with which a leader won, or 0 if it is not known. A node that gave a
+// lower token and counts has reserved more by now: raise has moved its fence key, and each
+// renewal does. So if a majority names one token, one of these nodes counts, and it counts for
+// that token.
 func termOf(leader Leader, all []Leader, need int) int64 {
 	same := func(o Leader) bool { return o.Hash == leader.Hash && o.Term > 0 && o.Term == leader.Term }
 	if count(all, same) < need {

@@ -2,21 +2,21 @@ package election
 
 import "time"
 
-// Sight is what an observer has told of an election. The zero Sight has told nothing.
+// Sight is what an observer has reported of an election. The zero Sight has reported nothing.
 type Sight struct {
 	leader View
-	told   bool          // leader was the last that was told
-	fails  time.Duration // until the next look, while the store fails; 0: it does not
+	told   bool          // leader was reported last
+	fails  time.Duration // until the next poll, while the store fails; 0: it does not
 }
 
-// Take notes what a look saw, and reports whether that is news.
+// Take notes the result of a poll, and reports whether it is news.
 func (s *Sight) Take(v View, err error) (news Leader, isNew bool) {
 	if err != nil {
 		isNew = s.fails == 0
 		s.told, s.fails = false, min(max(2*s.fails, 50*time.Millisecond), time.Second)
 		return Leader{}, isNew
 	}
-	if v.Hash == s.leader.Hash { // or the stored term was lost, or is older than it was
+	if v.Hash == s.leader.Hash { // what is stored may be lost, or older than it was
 		if v.Term == 0 {
 			v.Term = s.leader.Term
 		}
@@ -31,12 +31,12 @@ func (s *Sight) Take(v View, err error) (news Leader, isNew bool) {
 
 const (
 	lookAnyway = 15 * time.Second      // an announcement may be lost
-	lookAlone  = time.Second           // nobody would tell
+	lookAlone  = time.Second           // no announcement would come
 	lookBehind = 50 * time.Millisecond // the next leader, if there is one, looks first
 )
 
-// Pause returns how long an observer trusts to announcements. It hears them if subscribed.
-// A call of jitter returns a random part of a duration.
+// Pause returns how long an observer waits before it polls again. It gets announcements if it
+// is subscribed. jitter returns a random part of a duration.
 func (s *Sight) Pause(subscribed bool, jitter func(time.Duration) time.Duration) time.Duration {
 	leader := s.leader
 	switch {

@@ -1,6 +1,6 @@
-// Package exported knows the holds that Lease.Export gave away and that no process has
-// adopted: their texts ([Hold], [Parse]), and what the owner of a text can do with one
-// without a lease ([Calls]).
+// Package exported handles holds without a process: Lease.Export gave them away, and no Client
+// has adopted them. A [Hold] is the content of an exported text, which [Parse] reads. [Calls]
+// inspects, renews and releases a hold in Redis.
 package exported
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// State is a hold that stands in Redis.
+// State is the state of a hold that is not over.
 type State struct {
 	Owner     string        // label of the exporter
-	TTL       time.Duration // effect of each renewal
-	Remaining time.Duration // until the holder must stop; more than 0
+	TTL       time.Duration // of the exporter; a renewal sets it again
+	Remaining time.Duration // until the holder must stop; above 0
 	Waiting   int           // number of waiters
 }
 
-// Why a hold is over, as an [Ended] has it.
+// The causes of an [Ended].
 const (
 	Taken   = wire.Taken // another holder has the name or has adopted the hold
 	Gone    = wire.Gone  // it expired or was released, or the key was deleted
@@ -56,19 +56,19 @@ func (e *Unconfirmed) Error() string {
 	return fmt.Sprintf("%d of %d replicas acknowledged the renewal", e.Got, e.Want)
 }
 
-// Calls asks Redis about one hold.
+// Calls inspects, renews and releases one hold in Redis.
 type Calls struct {
 	Hold     Hold
 	Keys     *keyspace.Keys
 	Caller   *call.Caller
-	Patience time.Duration // how long each question is repeated
+	Patience time.Duration // how long each call is retried
 }
 
-// Look returns the state of the hold, and changes nothing.
+// Look returns the state of the hold. It changes nothing.
 func (c *Calls) Look(ctx context.Context) (*State, error) { return c.run(ctx, c.call()) }
 
-// Renew prolongs the hold by the TTL of the exporter. If replicas is not 0, so many replicas
-// must acknowledge that.
+// Renew prolongs the hold by the TTL of the exporter. If replicas is not 0, that number of
+// replicas must acknowledge the renewal.
 func (c *Calls) Renew(ctx context.Context, replicas int) (*State, error) {
 	state, err := c.run(ctx, c.call("renew"))
 	if err != nil || replicas == 0 {
@@ -95,7 +95,7 @@ func (c *Calls) until(ctx context.Context, end clock.Instant, call driver.Call) 
 	return c.Caller.Until(ctx, end, c.Hold.Name, call)
 }
 
-// read reads the script's answer. What it proves begins when it was sent.
+// read reads the answer of the script. Its times count from sent.
 func (c *Calls) read(reply []string, sent clock.Instant) (*State, error) {
 	a, err := wire.DecodeAnswer(reply)
 	if err != nil {
@@ -158,9 +158,8 @@ func (c *Calls) confirm(ctx context.Context, state *State, replicas int) (*State
 	return c.read(o.reply, sent)
 }
 
-// Release ends the hold and hands the name over to the next waiter. It reports whether it is
-// released. That is so also with the error for a hold that was revoked, or has little time
-// left.
+// Release ends the hold and hands the name over to the next waiter. released can be true beside
+// an error: the hold had been revoked or had little time left, and is released now.
 func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 	_, err = c.Look(ctx)
 	ended, over := errors.AsType[*Ended](err)
@@ -181,7 +180,7 @@ func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 		switch {
 		case unlockErr != nil:
 			return false, wire.Failure(c.Hold.Name, nil, unlockErr)
-		case a.Word == "not held" && err == nil: // it stood a moment ago
+		case a.Word == "not held" && err == nil: // Look saw it a moment ago
 			return false, c.overtaken(ctx)
 		case a.Word == "released" || a.Word == "not held":
 			return true, err
@@ -191,9 +190,8 @@ func (c *Calls) Release(ctx context.Context) (released bool, err error) {
 	}
 }
 
-// overtaken returns the error for a hold that stood a moment ago, and whose name another has
-// now because it adopted or stole it. Else an unlock has run twice, and was the first to end
-// the hold.
+// overtaken says why a hold is gone that Look saw a moment ago. It returns an error if another
+// Client has adopted or stolen it. Else unlock has run twice, and its first run ended the hold.
 func (c *Calls) overtaken(ctx context.Context) error {
 	reply, sent, err := c.until(ctx, c.end(), c.call())
 	if err != nil {

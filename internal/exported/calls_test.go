@@ -60,7 +60,7 @@ func causeOf(err error) string {
 	return ended.Cause
 }
 
-// What an answer proves begins when it was asked for, and each ending has its cause.
+// The times of an answer count from its request, and each ending has its cause.
 func TestLook(t *testing.T) {
 	for name, test := range map[string]struct {
 		reply     []string

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// Hold is an exported hold, as its text describes it. The text is a word that names the
-// form, and in base64 the prefix, the name, the id and two tokens, of an election the value
-// too, with a zero byte between them, and a checksum of these against what copying does.
+// Hold is the content of an exported text. The text begins with a word that names its form. In
+// base64 follow the prefix, the name, the id, two tokens and, for an election, the value, with
+// a zero byte between them. A checksum protects them against errors in copying.
 type Hold struct {
 	Prefix, Name, ID string
 	Token            int64 // of the lease that was exported
@@ -39,8 +39,8 @@ func (h Hold) Text() string {
 	return formWord + base64.RawURLEncoding.EncodeToString(data)
 }
 
-// Parse reads what Text returned. Spaces around it do not matter. Any other text is
-// [ErrText].
+// Parse reads a result of [Hold.Text]. It ignores spaces around the text. For any other text it
+// returns [ErrText].
 func Parse(text string) (Hold, error) {
 	coded, ok := strings.CutPrefix(strings.TrimSpace(text), formWord)
 	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)

@@ -1,5 +1,6 @@
-// Package guarded prepares the scripts of Lease.Eval: it puts the guard before them, which
-// checks in Redis that the lease is held there, and refuses what the guard could not protect.
+// Package guarded prepares the scripts of Lease.Eval. [Scripts] puts the guard before a script:
+// Lua that checks in Redis that the lease is held. [Check] refuses scripts and keys that the
+// guard cannot protect.
 package guarded
 
 import (
@@ -13,10 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// Scripts remembers the scripts that Lease.Eval was given, each behind
-// the guard and with its SHA, so that only the first use of one pays for that. A
-// program has a handful; one that writes a script for each call, which Redis
-// would remember for ever, must not fill its own memory too.
+// Scripts remembers the scripts of Lease.Eval, with guard and SHA, so that only the first use
+// of a script pays for these. A program has a handful. One that makes a new script for each
+// call fills the memory of Redis, so Scripts is bounded. The zero value is ready.
 type Scripts struct {
 	mu    sync.Mutex // guards the rest
 	known map[string]*driver.Script
@@ -43,8 +43,8 @@ func (g *Scripts) Of(source string) *driver.Script {
 	return s
 }
 
-// Check says what is wrong with what Eval was given. The keys of the lock are own; sharded:
-// the keys are spread over the nodes of a Cluster.
+// Check returns an error if Eval can't run source with these keys. own are the keys of the
+// lock. sharded: the keys are spread over the nodes of a Cluster.
 func Check(source string, own *keyspace.Keys, keys []string, sharded bool) error {
 	if strings.HasPrefix(source, "#!") {
 		return errors.New(`a script for Eval can't begin with "#!": holdfast puts code before it, so Redis would not read the flags`)

@@ -1,5 +1,6 @@
-// Package memory keeps values by key within bounds of number and time, so that what a process
-// remembers cannot grow without end. Nothing in it is safe for concurrent use.
+// Package memory has three maps that cannot grow without end. [For] forgets each value after a
+// time of its own. [Recent] forgets values that are not used. [Bounded] names the oldest value
+// when there are too many. None of them is safe for concurrent use.
 package memory
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 )
 
-// For remembers each value for a time of its own, and of too many forgets the oldest.
+// For remembers each value for a time of its own. At Limit values it forgets the oldest.
 type For[V any] struct {
 	Limit int // how many
 
@@ -22,7 +23,7 @@ type entry struct {
 	until clock.Instant
 }
 
-// Add remembers a value from now on, for life.
+// Add remembers the value of a key from now on, for life.
 func (m *For[V]) Add(key string, v V, now clock.Instant, life time.Duration) {
 	if m.known == nil {
 		m.known = make(map[string]V)
@@ -38,8 +39,8 @@ func (m *For[V]) Add(key string, v V, now clock.Instant, life time.Duration) {
 // Of returns the value of a key, or the zero value if it is not remembered.
 func (m *For[V]) Of(key string) V { return m.known[key] }
 
-// Recent remembers values that were used a short time ago: in the last one or two periods of
-// Age, and in each period of no more than Limit keys.
+// Recent remembers values that were used a short time ago. Time is cut into periods, which end
+// after Age or with Limit keys. Values of this period and of the last one are remembered.
 type Recent[V any] struct {
 	Age   time.Duration
 	Limit int
@@ -48,7 +49,8 @@ type Recent[V any] struct {
 	since        clock.Instant // when the newer ones began
 }
 
-// Of returns the value of a key, which is new if it is not remembered.
+// Of returns the value of a key. If there is none, it remembers and returns the result of
+// fresh.
 func (m *Recent[V]) Of(key string, now clock.Instant, fresh func() V) V {
 	if m.newer == nil || now.Sub(m.since) > m.Age || len(m.newer) == m.Limit {
 		m.older, m.newer, m.since = m.newer, make(map[string]V), now
@@ -63,10 +65,12 @@ func (m *Recent[V]) Of(key string, now clock.Instant, fresh func() V) V {
 	return v
 }
 
-// Len returns how many values are remembered. One of both periods counts twice.
+// Len returns how many values are remembered. A value that was used in both periods counts
+// twice.
 func (m *Recent[V]) Len() int { return len(m.newer) + len(m.older) }
 
-// Bounded remembers values until they are removed. It says which is the oldest of too many.
+// Bounded remembers values until they are removed. When there are too many, Add names the
+// oldest.
 type Bounded[V comparable] struct {
 	Limit int
 
@@ -74,14 +78,14 @@ type Bounded[V comparable] struct {
 	queue list.List // of those in at, in the order in which they were added
 }
 
-// member is what an element of the queue has.
+// member is an element of the queue.
 type member[V comparable] struct {
 	key   string
 	value V
 }
 
-// Add remembers a value of a key that has none. If there are too many now, it returns the oldest,
-// which the caller is to remove.
+// Add remembers the value of a key that has none. If there are more than Limit now, full is
+// true, and the caller must remove the oldest.
 func (m *Bounded[V]) Add(key string, v V) (oldest V, full bool) {
 	if m.at == nil {
 		m.at = make(map[string]*list.Element)
@@ -101,7 +105,7 @@ func (m *Bounded[V]) Of(key string) (v V) {
 	return v
 }
 
-// Remove forgets a value, if it is that of the key.
+// Remove forgets the value of a key, if it is v.
 func (m *Bounded[V]) Remove(key string, v V) {
 	if e := m.at[key]; e != nil && e.Value.(member[V]).value == v {
 		m.queue.Remove(e)

@@ -32,7 +32,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// What is used stays; what is not used is forgotten, and so is what there is no room for.
+// Values that are used stay. Others are forgotten, and so are the oldest if there is no room.
 func TestRecent(t *testing.T) {
 	const limit = 100
 	m := memory.Recent[*string]{Age: time.Minute, Limit: limit}

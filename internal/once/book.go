@@ -13,17 +13,17 @@ import (
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
-// DidNotRun is the outcome of a run that has begun on record only.
+// DidNotRun is the outcome of a run that was recorded and did not begin.
 const DidNotRun = "did not run"
 
 var (
-	// ErrScheduled means that the record is of a name with a schedule.
+	// ErrScheduled means that the record belongs to a schedule.
 	ErrScheduled = errors.New("the name has a schedule")
-	// ErrOther means that the record is of another run by now.
+	// ErrOther means that the record belongs to another run by now.
 	ErrOther = errors.New("the record belongs to another run")
 )
 
-// Book is the record of one name. Each call is repeated for as long as Patience.
+// Book reads and writes the record of one name. It retries each call for Patience.
 type Book struct {
 	Name     string
 	Keys     *keyspace.Keys
@@ -51,8 +51,8 @@ func (b *Book) Inspect(ctx context.Context) (State, error) {
 	return s, b.about(err)
 }
 
-// Nearest returns the nearest tick of a schedule of this period and phase. The phase "" is
-// the one that is remembered.
+// Nearest returns the nearest tick of a schedule of this period and phase. "" is the phase that
+// Redis remembers.
 func (b *Book) Nearest(ctx context.Context, period time.Duration, phase string) (Tick, error) {
 	reply, err := b.run(ctx, script.OnceInspect, strconv.FormatInt(period.Microseconds(), 10), phase)
 	if err != nil {
@@ -74,8 +74,8 @@ func (b *Book) Begin(ctx context.Context, token int64, owner string) error {
 	return b.note(ctx, script.OnceBegin, token, owner)
 }
 
-// End notes how a run ended. A run of a schedule is told from others by more arguments: its
-// mark, and how far its tick is given back.
+// End notes how a run ended. A run of a schedule has more arguments: its mark, and how far its
+// tick is given back.
 func (b *Book) End(ctx context.Context, token int64, outcome string, run ...string) error {
 	return b.note(ctx, script.OnceEnd, token, outcome, run...)
 }

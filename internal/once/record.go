@@ -1,6 +1,6 @@
-// Package once reads and writes the record of runs that Client.Once and Client.OnceEvery keep
-// in Redis: its form ([Record]), what the script inspect says of it ([State], [Tick]), and the
-// calls ([Book]).
+// Package once reads and writes the record of the newest run of a name, for Client.Once and
+// Client.OnceEvery. A [Book] makes the calls for one name. A [Record] is what Redis stores; a
+// [State] or a [Tick] is the answer of the script once/inspect.
 package once
 
 import (
@@ -71,7 +71,7 @@ func parse(record string) *Record {
 	return r
 }
 
-// Clean makes one line of bounded length of an outcome.
+// Clean turns an outcome into one line of bounded length.
 func Clean(outcome string) string {
 	outcome = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -112,7 +112,7 @@ func decodeState(reply []string) (s State, err error) {
 	return s, nil
 }
 
-// Tick is what Redis says of the tick of a schedule that is the nearest.
+// Tick is what Redis says of the nearest tick of a schedule.
 type Tick struct {
 	State
 	Tick, Phase string // in us, as the script that begins the tick takes them
@@ -123,7 +123,7 @@ type Tick struct {
 	Held    bool // somebody has the name
 }
 
-// decodeTick reads what inspect says when it is asked about a schedule of this period.
+// decodeTick reads the answer of once/inspect about a schedule of this period.
 func decodeTick(reply []string, period time.Duration) (Tick, error) {
 	if len(reply) != 8 {
 		return Tick{}, errAnswer
@@ -149,8 +149,8 @@ func decodeTick(reply []string, period time.Duration) (Tick, error) {
 	return t, nil
 }
 
-// Phase returns how far the ticks of a schedule are behind the whole periods since 1970, in
-// us: of the one that has a tick at this time, or "" if at is zero.
+// Phase returns how far the ticks of a schedule are behind the whole periods since 1970, in us.
+// The schedule has a tick at this time. If at is zero, Phase returns "".
 func Phase(at time.Time, period time.Duration) string {
 	if at.IsZero() {
 		return ""

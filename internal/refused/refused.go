@@ -15,8 +15,8 @@ func UnknownScript(err error) bool {
 	return ok && strings.HasPrefix(string(said), "NOSCRIPT")
 }
 
-// Redirected returns the address of the node to ask instead: MOVED or ASK, slot, host:port.
-// If asking, the slot is on its way there, and each command needs an ASKING before it.
+// Redirected returns the address of the node that a MOVED or ASK names. asking: it is ASK, so
+// the slot is moving there, and each command needs an ASKING before it.
 func Redirected(err error) (addr string, asking, ok bool) {
 	said, _ := errors.AsType[driver.ServerError](err)
 	words := strings.Fields(string(said))

@@ -1,6 +1,7 @@
 // Package subscription keeps one subscription to a channel alive: it subscribes, pings, and
-// subscribes again after a pause when the subscription has ended or is silent. It reports to a
-// [Listener] and decides nothing about a lock.
+// subscribes again after a pause when the subscription has ended or is silent. Make a [Keeper]
+// with [New], and run [Keeper.Keep] in a goroutine of its own. It reports to a [Listener] and
+// decides nothing about a lock.
 package subscription
 
 import (
@@ -15,24 +16,25 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// A Listener gets the reports of a [Keeper]. All but Pushed come from the goroutine of
-// [Keeper.Keep], in order; Pushed comes from the driver's and must not block for long.
+// A Listener gets the reports of a [Keeper]. [Keeper.Keep] calls all methods but Pushed, one
+// after the other. The driver calls Pushed, in a goroutine of its own: Pushed must not block
+// for long.
 type Listener interface {
 	// Began is called before each attempt to subscribe, and numbers it.
 	Began() (attempt int)
 	// Confirmed is called when the server has confirmed the newest attempt.
 	Confirmed()
-	// Broke is called when the newest attempt has failed or ended. It returns a random part
-	// of backoff, which is waited for beside half of it before the next attempt.
+	// Broke is called when the newest attempt has failed or ended. It returns a random part of
+	// backoff. Keep waits half of backoff and that part before the next attempt.
 	Broke(err error, backoff time.Duration) time.Duration
-	// Pushed is called for each message; an earlier attempt than the newest may still
-	// deliver some.
+	// Pushed is called for each message. An earlier attempt than the newest may still deliver
+	// some.
 	Pushed(attempt int, payload string)
 }
 
 const (
 	pingEvery   = 5 * time.Second
-	pingSilence = 5 * time.Second // beyond the 5 s: 10 s without a sign of life
+	pingSilence = 5 * time.Second // for the answer: 10 s in all
 
 	backoffLeast = 20 * time.Millisecond
 	backoffMost  = time.Second
@@ -52,8 +54,7 @@ type Keeper struct {
 	again    chan struct{}
 }
 
-// New returns the keeper of a subscription that is not opened yet. It ends with life at the
-// latest.
+// New returns a Keeper that has not subscribed yet. It closes when life ends, at the latest.
 func New(life context.Context, channel string, l Listener) *Keeper {
 	k := &Keeper{channel: channel, listener: l, again: make(chan struct{}, 1)}
 	k.ctx, k.cancel = context.WithCancel(life)
@@ -66,8 +67,8 @@ func (k *Keeper) Close() { k.cancel() }
 // Closed reports whether the subscription was closed, or its life has ended.
 func (k *Keeper) Closed() bool { return k.ctx.Err() != nil }
 
-// Reopen makes Keep subscribe again, for the server does not seem to know the subscription.
-// It does not block.
+// Reopen makes Keep subscribe again. It is for a server that seems not to know the
+// subscription. It does not block.
 func (k *Keeper) Reopen() {
 	select {
 	case k.again <- struct{}{}:
@@ -133,7 +134,7 @@ func (k *Keeper) ping(sub driver.Subscription) error {
 		return err
 	case <-sub.Done():
 		return errEnded
-	case <-k.again: // as another server said, while this one is silent
+	case <-k.again: // as another server said; this one is silent
 		return errUnknown
 	case <-ctx.Done():
 		return ctx.Err()

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/subscription"
 )
 
-// log is a Listener that writes down what it hears, and when.
+// log is a Listener that notes each report and its time.
 type log struct {
 	began    time.Time
 	attempts int

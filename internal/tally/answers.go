@@ -9,28 +9,28 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// Answers are what the nodes answered to one renewal, by their number.
+// Answers are the answers of the nodes to one renewal, by the number of the node.
 type Answers struct {
 	Of   []wire.Answer
-	Came int // answers and errors
+	Came int // how many answers and errors
 	errs []error
 }
 
-// NewAnswers returns those of n nodes, of which none has come.
+// NewAnswers returns the answers of n nodes that have not answered yet.
 func NewAnswers(n int) Answers { return Answers{Of: make([]wire.Answer, n), errs: make([]error, n)} }
 
-// Take notes one.
+// Take notes the answer or the error of node i.
 func (s *Answers) Take(i int, a wire.Answer, err error) {
 	s.Of[i], s.errs[i] = a, err
 	s.Came++
 }
 
-// Number is how many servers said the word.
+// Number returns how many servers answered with this word.
 func (s *Answers) Number(word string) int {
 	return majority.Distinct(len(s.Of), func(i int) (string, bool) { return s.Of[i].Run, s.Of[i].Word == word })
 }
 
-// Least is how long all nodes have the name of those that say that it is ours, and at most
+// Least returns for how long all nodes that say "ours" keep the name for us, and at most
 // longest.
 func (s *Answers) Least(longest time.Duration) time.Duration {
 	least := longest
@@ -42,7 +42,7 @@ func (s *Answers) Least(longest time.Duration) time.Duration {
 	return least
 }
 
-// Taker is who has the name instead, if anybody.
+// Taker returns the holder that has the name instead, or "".
 func (s *Answers) Taker() string {
 	for _, a := range s.Of {
 		if a.Word == "lost" && a.Holder != "" {
@@ -52,7 +52,7 @@ func (s *Answers) Taker() string {
 	return ""
 }
 
-// Denied is why each node did not renew. id is the quorum-id.
+// Denied returns why each node did not renew. id is the quorum-id.
 func (s *Answers) Denied(id string) []error {
 	errs := make([]error, len(s.Of))
 	for i, a := range s.Of {
@@ -64,8 +64,8 @@ func (s *Answers) Denied(id string) []error {
 	return errs
 }
 
-// denial is what keeps a node from voting, or nil if it has answered; final if
-// that will not pass by itself.
+// denial returns why a node did not vote, or nil if it has answered. final: the reason does not
+// pass by itself.
 func denial(id string, a wire.Answer, err error) (final bool, denied error) {
 	switch {
 	case err != nil:
@@ -78,14 +78,14 @@ func denial(id string, a wire.Answer, err error) (final bool, denied error) {
 	return false, nil
 }
 
-// sitsOut is a node that was restarted and gives no vote yet.
+// sitsOut is the error of a node that was restarted and does not vote yet.
 type sitsOut struct{ left time.Duration }
 
 func (e *sitsOut) Error() string {
 	return fmt.Sprintf("was restarted or joined a short time ago and votes in %v", e.left.Round(time.Second))
 }
 
-// sameServer is a node that is another one under a second address.
+// sameServer is the error of a node that is the same server as another node.
 type sameServer struct{ number int }
 
 func (e *sameServer) Error() string {

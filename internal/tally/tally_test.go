@@ -24,7 +24,7 @@ func held(by string, pttl time.Duration) wire.Answer {
 }
 
 // T is the largest token of the first majority. A node that gave a lower one counts when it has
-// answered raise, and one that gave a higher one later never.
+// answered raise. A node that gives a higher one later never counts.
 func TestTokenOfAMajority(t *testing.T) {
 	v := tally.New(5, 3)
 	for i, token := range []int64{100, 300} {

@@ -1,6 +1,7 @@
 // Package tally counts what the nodes of a quorum have answered: the votes of one try to win a
-// name ([Votes]), and the answers to one renewal ([Answers]). Two nodes with the same run are
-// one server, and count once. It asks nobody and knows no time. docs/quorum.md has the protocol.
+// name ([Votes]), and the answers to one renewal ([Answers]). Two nodes with the same run id
+// are one server, and count once. It does no I/O and reads no clock. docs/quorum.md has the
+// protocol, with T, the token of the majority.
 package tally
 
 import (
@@ -12,20 +13,19 @@ import (
 // Stand is where a node stands in one try.
 type Stand int
 
-// A node stands so:
 const (
-	Pending Stand = iota // lock is on its way
-	Granted              // L is ours there
-	Raising              // so it is, with a lower token than T; raise is on its way
-	Counts               // so it is, and the tokens from T on are reserved
-	Against              // L is another's, or it may not vote
-	Failed               // nobody knows
+	Pending Stand = iota // lock was sent, and is not answered
+	Granted              // the lock key is ours
+	Raising              // it is ours with a lower token than T; raise was sent
+	Counts               // it is ours, and the tokens from T on are reserved
+	Against              // the lock key is another's, or the node may not vote
+	Failed               // unknown: an error
 )
 
 // Vote is what is known of one node.
 type Vote struct {
 	Stand  Stand
-	Token  int64 // that it gave
+	Token  int64 // of its grant
 	Answer wire.Answer
 	Err    error
 }
@@ -37,11 +37,11 @@ type Votes struct {
 	Of    []Vote
 }
 
-// New returns the votes of n nodes that are asked now.
+// New returns the votes of n nodes that have not answered yet. need is a majority.
 func New(n, need int) Votes { return Votes{Need: need, Of: make([]Vote, n)} }
 
-// Take notes the answer of a node to lock. It returns the nodes that are to be asked to
-// reserve tokens from T on.
+// Take notes the answer of node i to lock. It returns the nodes to which raise must be sent:
+// they must reserve tokens from T on.
 func (v *Votes) Take(i int, a wire.Answer, err error) (raise []int) {
 	vote := &v.Of[i]
 	vote.Answer, vote.Err = a, err
@@ -60,8 +60,8 @@ func (v *Votes) Take(i int, a wire.Answer, err error) (raise []int) {
 	return nil
 }
 
-// granted counts a grant: T is the largest token of the first majority, and who
-// gave a lower one is asked to reserve from T.
+// granted counts a grant. T is the largest token of the first majority. A node that gave a
+// lower one must reserve from T.
 func (v *Votes) granted(i int) (raise []int) {
 	if v.Token > 0 {
 		return v.count(nil, i)
@@ -82,8 +82,8 @@ func (v *Votes) granted(i int) (raise []int) {
 	return raise
 }
 
-// count lets a node that granted count for T. One that gave a higher token can
-// not: it may have given T to another before.
+// count lets a node that granted count for T. A node that gave a higher token cannot count: it
+// may have given T to another client before.
 func (v *Votes) count(raise []int, i int) []int {
 	vote := &v.Of[i]
 	switch {
@@ -96,7 +96,7 @@ func (v *Votes) count(raise []int, i int) []int {
 	return raise
 }
 
-// Raised notes the answer of a node to raise.
+// Raised notes the answer of node i to raise.
 func (v *Votes) Raised(i int, a wire.Answer, err error) {
 	vote := &v.Of[i]
 	if err == nil && a.Word == "raised" {
@@ -110,7 +110,7 @@ func (v *Votes) Raised(i int, a wire.Answer, err error) {
 // Won reports whether a majority counts for T.
 func (v *Votes) Won() bool { return v.Token > 0 && v.Number(Counts) >= v.Need }
 
-// Number is how many servers stand so.
+// Number returns how many servers have one of these stands.
 func (v *Votes) Number(stands ...Stand) int {
 	return majority.Distinct(len(v.Of), func(i int) (string, bool) {
 		for _, s := range stands {
@@ -122,7 +122,7 @@ func (v *Votes) Number(stands ...Stand) int {
 	})
 }
 
-// Hopeful reports whether a majority can still be had. inTime reports whether the answer of a
+// Hopeful reports whether a majority is still possible. inTime reports whether the answer of a
 // node is still waited for.
 func (v *Votes) Hopeful(inTime func(i int) bool) bool {
 	may := v.Number(Granted, Raising, Counts)
@@ -143,9 +143,9 @@ func (v *Votes) Hopeful(inTime func(i int) bool) bool {
 	return may >= v.Need
 }
 
-// Plain reports whether it is known why no majority can be had: one other has it,
-// or nobody is left who may still say so. Errors come faster than answers: two
-// of five that are down do not make the name's holder unreachable.
+// Plain reports whether the reason is known why there can be no majority: another client has
+// one, or no node is left that may still name one. Errors come faster than answers: if two of
+// five nodes are down, the holder of the name is reachable all the same.
 func (v *Votes) Plain(inTime func(i int) bool) bool {
 	if _, most := v.Holder(); most >= v.Need {
 		return true
@@ -158,7 +158,8 @@ func (v *Votes) Plain(inTime func(i int) bool) bool {
 	return true
 }
 
-// Holder is the answer of a node that names who has most votes, and how many.
+// Holder returns an answer that names the holder with the most votes, and their number. held is
+// nil if no node names a holder.
 func (v *Votes) Holder() (held *wire.Answer, most int) {
 	for i := range v.Of {
 		a := &v.Of[i].Answer
@@ -177,8 +178,9 @@ func (v *Votes) Holder() (held *wire.Answer, most int) {
 	return held, most
 }
 
-// Denied is what keeps each node from voting, nil for one that has answered; how many that are,
-// and for how many of them it will not pass by itself. id is the quorum-id.
+// Denied returns for each node why it did not vote, or nil if it answered. down is the number
+// of errors, and refusing the number of those that do not pass by themselves. id is the
+// quorum-id.
 func (v *Votes) Denied(id string) (errs []error, down, refusing int) {
 	errs = make([]error, len(v.Of))
 	for i, vote := range v.Of {
@@ -197,8 +199,8 @@ func (v *Votes) Denied(id string) (errs []error, down, refusing int) {
 	return errs, down, refusing
 }
 
-// OnePlace reports whether the nodes that answered are fewer servers than a majority. Then it
-// notes in errs which of them are one.
+// OnePlace reports whether the nodes that answered are fewer servers than a majority. If so, it
+// notes in errs which nodes are the same server as an earlier one.
 func (v *Votes) OnePlace(errs []error) bool {
 	answered := func(i int) (string, bool) { return v.Of[i].Answer.Run, v.Of[i].Answer.Run != "" }
 	if majority.Distinct(len(v.Of), answered) >= v.Need {

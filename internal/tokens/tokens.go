@@ -1,5 +1,6 @@
 // Package tokens keeps the fencing tokens that Redis has reserved for one tenure, in blocks,
-// and gives them to its turns one by one. Tokens only rise. It does no I/O and has no lock.
+// and gives them to its turns one by one. Each token is higher than the one before. It does no
+// I/O, and is not safe for concurrent use.
 package tokens
 
 import "github.com/holdfast-go/holdfast/internal/wire"
@@ -7,8 +8,8 @@ import "github.com/holdfast-go/holdfast/internal/wire"
 // FirstBlock is how many tokens the first request of a tenure reserves.
 const FirstBlock = 64
 
-// Blocks are the tokens that a tenure may give to its turns: the block in use and one that
-// was reserved before that ran out. The zero value has none.
+// Blocks are the tokens that a tenure may give to its turns: the block in use, and a spare
+// block that was reserved in time. The zero value has no tokens.
 type Blocks struct {
 	next, end       int64 // in use: from next up to, not including, end
 	spare, spareEnd int64 // the block after it
@@ -16,11 +17,11 @@ type Blocks struct {
 	last            int64 // the highest that was reserved
 }
 
-// From returns size tokens that begin with base.
+// From returns Blocks with size tokens, the first of which is base.
 func From(base, size int64) Blocks { return Blocks{next: base, end: base + size} }
 
-// Add takes a block. What lies below a token that was used, or that stands
-// ready, is dropped.
+// Add takes a block. It drops tokens of the block below one that is used or ready, and the
+// whole block if there is a spare.
 func (b *Blocks) Add(base, size int64) {
 	end := base + size
 	b.size = max(b.size, size)
@@ -52,8 +53,8 @@ func (b *Blocks) Take() (token int64, ok bool) {
 	return b.next - 1, true
 }
 
-// Wanted is how many tokens the next renewal should reserve: none while there
-// are plenty, else twice as many as the last time.
+// Wanted returns how many tokens the next renewal should reserve: none while there are plenty,
+// else twice as many as the last time.
 func (b *Blocks) Wanted() int64 {
 	if b.spare < b.spareEnd || b.end-b.next > b.size/2 {
 		return 0
