@@ -120,7 +120,8 @@ func (a *router) pages(w http.ResponseWriter, r *http.Request) {
 	a.options.Pages.ServeHTTP(w, r)
 }
 
-// admit finds out the sender of a request, and whether it may do what needs the role.
+// admit identifies the sender of a request, and refuses it if the sender does not have the
+// role.
 func (a *router) admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, error) {
 	p := auth.Principal{Role: auth.Admin}
 	if a.options.Tokens != nil {
@@ -153,8 +154,8 @@ func secretOf(r *http.Request) string {
 	return strings.TrimSpace(secret)
 }
 
-// checkHost refuses, where there are no tokens, a name that is not known here: a web page could
-// give its own name our address, and then it is of the same origin.
+// checkHost refuses unknown host names if the server has no tokens. Else a web page could give
+// its own name our address, and would be of the same origin.
 func (a *router) checkHost(r *http.Request) error {
 	if a.options.Tokens != nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package auth knows the senders of requests to the server: the tokens of a file,
-// and the role that each of them has.
+// Package auth identifies the senders of requests to the server: it reads their tokens from a
+// file, and knows the role of each.
 package auth
 
 import (

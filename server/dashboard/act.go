@@ -20,7 +20,7 @@ const mostForm = 16 << 10
 
 // acts carries out what forms of a lock's page ask for, and leads back to it.
 type acts struct {
-	orders  *admin.Admin // nil: nothing can be ordered of a quorum
+	orders  *admin.Admin // nil on a quorum, which can neither revoke nor steal
 	options Options
 	board   *pages.Board
 }

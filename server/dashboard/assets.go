@@ -13,7 +13,7 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// media are the types of the files by their endings, and not what a machine's registry thinks.
+// media are the content types of files by ending, whatever the system's list of types says.
 var media = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",

@@ -19,8 +19,8 @@ type Options struct {
 	// Prefix limits the pages to names that begin with it. Default: none.
 	Prefix string
 
-	// TTL is the TTL of the locks, by which the page Redis judges the server.
-	// Default: holdfast.DefaultTTL.
+	// TTL is the TTL of your locks. The page Redis checks the server for this TTL. Default:
+	// holdfast.DefaultTTL.
 	TTL time.Duration
 
 	// ReadOnly removes the forms for Revoke and Steal, and refuses these

@@ -23,9 +23,8 @@ func secure(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin reports whether a form was sent by a page of ours; what another site sends was
-// refused before. Without a word of where it comes from it was not sent by a browser's form,
-// and programs have an API.
+// sameOrigin reports whether a page of ours sent a form. Those of other sites were refused
+// before. A browser always says where a form comes from. Programs do not, but they have an API.
 func sameOrigin(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "same-origin" || site == "" && r.Header.Get("Origin") != ""

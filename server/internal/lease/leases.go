@@ -1,4 +1,5 @@
-// Package lease takes leases for requests, and keeps up those that live by requests.
+// Package lease serves leases by request: a request takes a lease, and further ones renew,
+// show and release it by its text. Packages stream and terraform take leases by [Leases], too.
 package lease
 
 import (

@@ -1,4 +1,4 @@
-// Package locks answers what operators ask of names, and carries out what they order.
+// Package locks serves the requests of operators: list, show, revoke and steal.
 package locks
 
 import (

@@ -1,4 +1,4 @@
-// Package repeat answers a request that comes again as it was answered first.
+// Package repeat gives a repeated request the answer of the first one.
 package repeat
 
 import (

@@ -1,4 +1,4 @@
-// Package reply answers requests: with JSON, or with a problem as RFC 9457 has it.
+// Package reply writes answers: JSON, or a problem as in RFC 9457.
 package reply
 
 import (

@@ -1,4 +1,4 @@
-// Package request reads requests: bodies of JSON, and the values in them.
+// Package request reads JSON bodies of requests, and the values in them.
 package request
 
 import (

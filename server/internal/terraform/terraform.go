@@ -1,4 +1,5 @@
-// Package terraform is an http backend of Terraform, as far as locks go.
+// Package terraform serves the lock requests of Terraform's http backend. It stores no state
+// files.
 package terraform
 
 import (

@@ -54,7 +54,7 @@ func (a *App) Begin(cmd *cobra.Command) {
 	}
 }
 
-// Command is a command that runs work, and has no flags yet.
+// Command returns a command that runs work. It has no flags yet.
 func (a *App) Command(use, short string, args cobra.PositionalArgs, work func(ctx context.Context, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,

@@ -45,7 +45,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // Exit is an error that ends the process with code, see ExitError.
 func Exit(code int, err error) error { return &ExitError{code, err} }
 
-// CodeOf is the exit code that err carries; 0: none.
+// CodeOf returns the exit code that err carries, or 0.
 func CodeOf(err error) int {
 	if coded, ok := errors.AsType[*ExitError](err); ok {
 		return coded.Code

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// UntilSignal is ctx until ctrl-C or TERM.
+// UntilSignal returns a context that ends at ctrl-C or TERM.
 func UntilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 }
 
-// UntilUnread is ctx until such a signal, or until w has no reader any more: a command that prints rarely would
-// not notice. From then on a write to a closed pipe is an error, and does not end the
-// process; see unread.
+// UntilUnread returns a context that ends at ctrl-C or TERM, or when w has no reader any more:
+// a command that prints rarely would not notice. From then on, a write to a closed pipe is an
+// error and does not end the process.
 func UntilUnread(ctx context.Context, w io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := UntilSignal(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -1,5 +1,5 @@
-// Package connect turns the URL of the flags into a session: a Client and its store. What
-// goes wrong becomes an error with an exit code and with what to do.
+// Package connect turns the URL of the flags into a session: a Client and its store. Its errors
+// have an exit code and say what to do.
 package connect
 
 import (
@@ -80,7 +80,7 @@ func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (
 	return s, nil
 }
 
-// On does work that needs a session of its own, and nothing special of its Client.
+// On opens a session with default options, calls work, and closes the session.
 func On(ctx context.Context, a *cli.App, work func(*Session) error) error {
 	s, err := Open(ctx, a, holdfast.Options{})
 	if err != nil {
@@ -142,7 +142,7 @@ func OpenStoreWith(ctx context.Context, serverURL string, options *rueidisstore.
 func dialError(serverURL string, err error) error {
 	shown, why := cli.PublicURL(serverURL), err
 	if inner := errors.Unwrap(err); inner != nil {
-		why = inner // without which address it was: that is in the URL
+		why = inner // without the address, which is in the URL
 	}
 	text := cli.Redact(strings.TrimPrefix(why.Error(), "rueidisstore: "), serverURL)
 	_, answered := errors.AsType[driver.ServerError](err)
@@ -170,8 +170,8 @@ func dialError(serverURL string, err error) error {
 	return cli.Exit(cli.ExitUnreachable, fmt.Errorf("no answer from %s: %s%s%s", shown, text, hint, OtherServer))
 }
 
-// schemeError is what is wrong with the scheme of a URL, or nothing. Without a scheme the
-// URL is shown only if it is an address: else it may be a password.
+// schemeError says what is wrong with the scheme of a URL; empty: nothing. If a URL has no
+// scheme, the message contains it only if it is an address, because it may be a password.
 func schemeError(serverURL string) string {
 	scheme, _, found := strings.Cut(serverURL, "://")
 	switch {
@@ -187,17 +187,16 @@ func schemeError(serverURL string) string {
 	return "unknown scheme; want redis://, valkey://, unix://, sentinel:// or cluster://, or with TLS rediss:// and so on"
 }
 
-// OtherServer ends what is said of a server that does not answer, but where its
-// URL was an argument.
+// OtherServer is the end of a message about a server that does not answer, unless its URL was
+// an argument.
 const OtherServer = " (--redis or HOLDFAST_REDIS_URL selects another server, 'holdfast dev' starts one for tests)"
 
-// notReady reports whether an answer speaks of a state of the server that passes.
+// notReady reports whether an answer means that the server cannot serve for a while.
 func notReady(answer string) bool {
 	return cli.ContainsAny(answer, "LOADING", "MASTERDOWN", "CLUSTERDOWN", "BUSY", "TRYAGAIN", "READONLY", "max number of clients")
 }
 
-// misfit is a hint for an answer that shows another kind of server than the URL
-// says.
+// misfit is a hint for an answer that does not fit the kind of server in the URL.
 func misfit(answer string) string {
 	switch {
 	case strings.Contains(strings.ToUpper(answer), "'SENTINEL'"), strings.Contains(strings.ToUpper(answer), "`SENTINEL`"):
@@ -208,8 +207,8 @@ func misfit(answer string) string {
 	return ""
 }
 
-// KeepJournal writes the events of a Client to the journal, until after is called. It
-// reports only what the server refuses: an outage is reported by the lock.
+// KeepJournal writes the events of a Client to the journal until after is called. It reports
+// only what the server refuses: the lock reports outages.
 func KeepJournal(a *cli.App, store driver.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
 	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.Logger(a.Level())})})
 	tell := o.OnEvent

@@ -98,8 +98,8 @@ func Wrapped(text string, width int) []string {
 	return append(lines, line)
 }
 
-// widestColumn is where a cell that is longer moves only the rest of its own row: one
-// long name does not push all others off the screen.
+// widestColumn bounds the width of a column. A longer cell moves only the rest of its own row,
+// so one long name does not push all others off the screen.
 const widestColumn = 48
 
 // PrintTable prints rows as columns. The first row is the head.
@@ -112,8 +112,8 @@ func PrintTable(s Screen, rows [][]string) {
 	}
 }
 
-// Columns are rows with their cells as wide as the widest of their column, but no wider than
-// widest, by the room that they take on a screen.
+// Columns returns rows as lines. Each cell is as wide on the screen as the widest of its
+// column, but not wider than widest.
 func Columns(rows [][]string, widest int) []string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -304,8 +304,8 @@ return redis.call('HGET', KEYS[1], 'stock')`)
 
 const frozenWay = "frozen"
 
-// begin locks, reads the stock, and checks the lease for the last time. It sets what
-// finishes the purchase, which does not check the lease again.
+// begin locks, reads the stock, and checks the lease for the last time. It sets the function
+// that finishes the purchase, which does not check the lease again.
 func (b *buyer) begin(ctx context.Context, checked bool) error {
 	return b.attempts(func() error {
 		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)

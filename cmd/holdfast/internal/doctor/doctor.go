@@ -1,4 +1,4 @@
-// Package doctor is 'holdfast doctor': it tells people what a check of their server found.
+// Package doctor is 'holdfast doctor': it checks a server and prints the findings.
 package doctor
 
 import (

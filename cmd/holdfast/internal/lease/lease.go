@@ -1,4 +1,5 @@
-// Package lease is 'holdfast acquire', renew, check and release: leases without a process.
+// Package lease is 'holdfast acquire', renew, check and release. A lease of acquire needs no
+// process: a text renews, checks and releases it.
 package lease
 
 import (
@@ -254,8 +255,8 @@ func (o *acquireOptions) tells() *holdfast.Details {
 	return details
 }
 
-// acquireLease takes the name and prints what renews and releases it. What can't be
-// handed out is not kept.
+// acquireLease takes the name and prints the lease, by which scripts renew and release it. If
+// it cannot print the lease, it releases the name.
 func acquireLease(ctx context.Context, a *cli.App, o acquireOptions, name string) error {
 	if err := tryLeaseFile(o.file); err != nil {
 		return err

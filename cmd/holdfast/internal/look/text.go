@@ -93,7 +93,7 @@ func HolderText(state *admin.State, brief bool, known *diagnose.Options) string 
 	return text + renewsText(state, brief, known)
 }
 
-// renewsText says in few words how the holder does.
+// renewsText says in few words whether the holder renews in time.
 func renewsText(state *admin.State, brief bool, known *diagnose.Options) (text string) {
 	words := map[diagnose.Code]string{
 		diagnose.NoTTL: "without expiry", diagnose.Expiring: "does not renew any more",

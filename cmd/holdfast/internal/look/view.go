@@ -1,5 +1,5 @@
-// Package look reads the state of names and says it in words, as several commands do; and
-// so for entries of the journal.
+// Package look reads the state of names and puts it into words, for several commands. It does
+// the same for entries of the journal.
 package look
 
 import (

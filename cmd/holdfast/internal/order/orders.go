@@ -1,4 +1,4 @@
-// Package order is 'holdfast revoke', steal and resize: what operators change.
+// Package order is 'holdfast revoke', steal and resize, by which operators change locks.
 package order
 
 import (
@@ -45,7 +45,8 @@ func StealCommand(a *cli.App) *cobra.Command {
 	})
 }
 
-// give gives an order. notified: how many subscribers got it; nil: it was no message.
+// give revokes or steals a lease. notified is the number of subscribers that got the message;
+// nil: none is sent.
 type give func(ctx context.Context, client *connect.Session, name string, o Options) (notified *int, err error)
 
 func orderCommand(a *cli.App, verb, short string, give give) *cobra.Command {

@@ -217,7 +217,7 @@ func runTick(ctx context.Context, a *cli.App, client *connect.Session, name stri
 	return end, err, nil
 }
 
-// outcome is what is remembered of a run that ended so.
+// outcome returns the error that the record gets for a run that ended like this.
 func outcome(e guard.Ending) error {
 	switch {
 	case e.Err != nil:
@@ -255,8 +255,8 @@ func notBegun(a *cli.App, err error, o take.Options) error {
 	return take.HeldBy(said, "not due")
 }
 
-// FindCommand is the reason why a command cannot be run. It is called before the wait for
-// the lock.
+// FindCommand returns an error if a command cannot be run. It is called before the wait for the
+// lock.
 func FindCommand(command string) error {
 	_, err := exec.LookPath(command)
 	switch {
@@ -270,9 +270,8 @@ func FindCommand(command string) error {
 	return cli.Exit(cli.ExitNotExecutable, fmt.Errorf("cannot run %s: %w", command, errors.Unwrap(err)))
 }
 
-// Env is outer with what a command can know about its lease. What a lock
-// around this one has set comes first and so gives way: package exec keeps the
-// last of each name, and only that.
+// Env returns outer, with the variables that describe the lease to a command. Those of an outer
+// lock come first and so have no effect: package exec uses the last of each name.
 func Env(outer []string, owner string, lease *holdfast.Lease) []string {
 	return append(slices.Clip(outer),
 		"HOLDFAST_NAME="+lease.Name(),

@@ -1,4 +1,4 @@
-// Package scripts is 'holdfast script': it shows people the Lua that runs in their server.
+// Package scripts is 'holdfast script': it prints the Lua that runs in a server.
 package scripts
 
 import (

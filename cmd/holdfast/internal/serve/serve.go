@@ -35,7 +35,7 @@ import (
 
 const defaultServeAddress = "127.0.0.1:7420"
 
-// serveFlags are the flags of serve; pages.go makes the dashboard of them.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	listen, admin   string
 	tokens          string

@@ -1,4 +1,5 @@
-// Package show is 'holdfast ls', show, jobs and history: what was and is.
+// Package show is 'holdfast ls', show, jobs, history and watch: it prints the state of names
+// and what happened to them.
 package show
 
 import (

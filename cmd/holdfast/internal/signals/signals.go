@@ -1,4 +1,4 @@
-// Package signals catches those signals that end a wait or that a command gets.
+// Package signals catches the signals that end a wait or are passed on to a command.
 package signals
 
 import (

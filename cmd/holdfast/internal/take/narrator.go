@@ -105,7 +105,7 @@ func (n *Narrator) subscriptionBroken(err error) {
 	n.detail("the subscription broke (%s): polling until it is back", cli.Why(err))
 }
 
-// blip is how long Redis may be away without a word about it.
+// blip is how long an outage lasts before it is reported.
 const blip = time.Second
 
 // Outage reports once that Redis does not answer, and once that it answers again.
@@ -115,15 +115,15 @@ type Outage struct {
 	mu    sync.Mutex // guards the rest
 	since time.Time  // of the first failure since the last answer; zero: none
 	why   string
-	few   bool      // it is the replicas that do not
+	few   bool      // Redis answers, and too few replicas do
 	until time.Time // when a lease is lost, unless Redis answers; zero: none is held
 	said  bool
 	over  bool
 	timer *time.Timer
 }
 
-// Failed notes that Redis did not answer, or not as it should. What is held is
-// lost after left, if that is not 0.
+// Failed notes that Redis did not answer, or answered with an error. If left is not 0, the
+// lease is lost after left.
 func (o *Outage) Failed(err error, left time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,7 +131,7 @@ func (o *Outage) Failed(err error, left time.Duration) {
 	o.begin(left)
 }
 
-// Overdue notes that Redis has not answered for long, and why is not known yet.
+// Overdue notes that Redis has not answered for long, for an unknown reason.
 func (o *Outage) Overdue(left time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,7 +193,7 @@ func (o *Outage) End() {
 	o.forget()
 }
 
-// Again is the beginning of telling after an end.
+// Again begins the reports again after End.
 func (o *Outage) Again() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package take takes a name as the flags of run, elect and acquire say, and reports the
-// wait, outages and events; it also notes jobs in the journal.
+// Package take locks a name as the flags of run, elect and acquire say, and reports the wait,
+// outages and events. It also notes jobs in the journal.
 package take
 
 import (
@@ -142,7 +142,7 @@ func steal(ctx context.Context, a *cli.App, client *connect.Session, name string
 	return lease, err
 }
 
-// settling is how long a wait lasts before it is worth a word.
+// settling is how long a wait lasts before it is reported.
 const settling = 200 * time.Millisecond
 
 // ShowWait says on stderr that we wait: our place in the queue and the holder. On a

@@ -1,4 +1,4 @@
-// Package top is 'holdfast top': all names on the whole terminal.
+// Package top is 'holdfast top': it shows all names in the terminal and updates them.
 package top
 
 import (

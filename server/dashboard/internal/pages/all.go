@@ -16,7 +16,7 @@ var Pages = []Page{
 	Nowhere,
 }
 
-// Nowhere is for paths that are none.
+// Nowhere is the page for unknown paths.
 var Nowhere = Page{Path: "/", Name: "nowhere", Title: "No such page", content: func(v *visit) any {
 	v.status = http.StatusNotFound
 	return nil

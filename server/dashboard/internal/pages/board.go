@@ -1,4 +1,5 @@
-// Package pages makes the pages of the dashboard.
+// Package pages makes the pages of the dashboard. A [Board] serves each [Page] from the newest
+// picture of package seen, with a template.
 package pages
 
 import (

@@ -22,8 +22,8 @@ type lockPage struct {
 	Shared   bool           // several may hold it
 	Tenure   string         // which Revoke and Steal end; empty if Shared: then one of Holders is to be chosen
 	Timeline timeline
-	Did      string // what a form did before
-	Notified int    // how many it told
+	Did      string // what a form has just done
+	Notified int    // how many subscribers it notified
 	Refused  Refusal
 }
 

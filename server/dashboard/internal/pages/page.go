@@ -14,9 +14,9 @@ type Page struct {
 	Path    string // below the base, as a pattern
 	Name    string // of its template
 	Title   string // of the page that the navigation marks
-	Icon    string // in the navigation; empty: it does not stand there
+	Icon    string // in the navigation; empty: the page is not in it
 	Charts  bool
-	Look    bool // it is of what a look saw, and before the first says nothing
+	Look    bool // it shows the newest poll, and nothing before the first
 	content func(*visit) any
 }
 
@@ -26,15 +26,15 @@ type visit struct {
 	Page
 	Picture *seen.Picture
 	Title   string
-	Content any // what the page shows in its frame
+	Content any // for the template of the page
 	query   url.Values
 	status  int
 }
 
-// Filter is what was typed.
+// Filter is the text that the user typed.
 func (v *visit) Filter() string { return v.query.Get("q") }
 
-// fits reports whether the filter is in one of some texts.
+// fits reports whether one of the texts contains the filter.
 func (v *visit) fits(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return show.Contains(text, v.Filter()) })
 }

@@ -38,7 +38,7 @@ type processRow struct {
 	host  string
 }
 
-// held is a name, and how long one who holds it has it.
+// held is a name, and the time that its holder has left.
 type held struct {
 	Name string
 	Bar  *ttlBar

@@ -9,13 +9,13 @@ import (
 // pageSize bounds what a browser has to carry: 5,000 locks are fifty pages.
 const pageSize = 100
 
-// parts leads to the other parts of a long table.
+// parts has the links to the other parts of a long table.
 type parts struct {
 	From, To, Total int
 	Before, After   string // empty: none
 }
 
-// paged is the part of all that a visit asks for, and leads to the others.
+// paged returns the part of all that a visit asks for, and the links to the others.
 func paged[T any](v *visit, all []T) (*parts, []T) {
 	n, _ := strconv.Atoi(v.query.Get("page"))
 	n = max(1, min(n, (len(all)+pageSize-1)/pageSize))

@@ -22,11 +22,11 @@ const (
 	recentGap  = 15 * time.Second // two pictures farther apart than this tell nothing of what was between
 )
 
-// Past is what is Remembered of the past, bounded in every direction. The sampler's
-// mutex guards it.
+// Past is what is remembered of the past, bounded in every direction. The sampler's mutex
+// guards it.
 type Past struct {
-	Began   time.Time       // of what is told without a gap
-	Written bool            // there is a journal, and somebody writes it: that counts, and not what is seen
+	Began   time.Time       // from here on there is no gap
+	Written bool            // there is a journal with entries: it counts, and not what polls saw
 	Events  []journal.Entry // the oldest first
 	Holds   map[string][]Hold
 	waits   []wait

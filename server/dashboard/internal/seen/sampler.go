@@ -1,4 +1,5 @@
-// Package seen polls a store for all who watch, and remembers what it has seen.
+// Package seen polls a store once for all viewers, while there are any. A [Sampler] has the
+// newest [Picture] of all names, and remembers what changed: the [Past].
 package seen
 
 import (
@@ -11,24 +12,24 @@ import (
 	"github.com/holdfast-go/holdfast/journal"
 )
 
-// Interval is the time between two looks.
+// Interval is the time between two polls.
 const Interval = 500 * time.Millisecond
 
 const (
-	patience  = 10 * time.Second // for one look, or more if the last took long
-	stayAwake = time.Minute      // after the last one who watched
+	patience  = 10 * time.Second // for one poll, or more if the last took long
+	stayAwake = time.Minute      // after the last request of a viewer
 )
 
-// Sampler looks at Redis for all who watch. It sleeps when nobody does.
+// Sampler polls Redis for all viewers. It sleeps when there are none.
 type Sampler struct {
 	from    admin.Reader
 	prefix  string
 	journal Journal
 
 	mu      sync.Mutex // guards all below
-	current *Picture   // number 0 before the first look
+	current *Picture   // number 0 before the first poll
 	fresh   chan struct{}
-	wanted  time.Time // when somebody last asked
+	wanted  time.Time // when a viewer last asked
 	awake   bool
 	past    *Past
 }
@@ -39,12 +40,12 @@ type Picture struct {
 	Locks      []*Lock // sorted by name
 	ByName     map[string]*Lock
 	Unreadable int           // names that the server would not show
-	At         time.Time     // our clock, when the newest look that was answered ended
-	Took       time.Duration // that look
-	Err        error         // of a newer look, that was not answered
+	At         time.Time     // by our clock: the end of the newest poll that was answered
+	Took       time.Duration // by that poll
+	Err        error         // of a newer poll, which was not answered
 }
 
-// Journal is the record of the past, as the package dashboard has it.
+// Journal is the Journal of package dashboard.
 type Journal interface {
 	Recent(ctx context.Context, name string, limit int) ([]journal.Entry, error)
 	Follow(ctx context.Context) iter.Seq2[journal.Entry, error]
@@ -56,8 +57,8 @@ func NewSampler(from admin.Reader, prefix string, journal Journal) *Sampler {
 	return &Sampler{from: from, prefix: prefix, journal: journal, current: &Picture{ByName: map[string]*Lock{}}, fresh: make(chan struct{}), past: newPast()}
 }
 
-// Touch says that somebody watches, and returns the newest picture, one of nothing with
-// number 0 if there is none, and what is closed when a newer one is there.
+// Touch notes that there is a viewer. It returns the newest picture, which is empty and has the
+// number 0 before the first poll, and a channel that is closed when there is a newer one.
 func (s *Sampler) Touch() (*Picture, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +70,8 @@ func (s *Sampler) Touch() (*Picture, <-chan struct{}) {
 	return s.current, s.fresh
 }
 
-// Latest returns a picture that is fresh as far as Redis answers, and waits for it
-// if need be until ctx ends. Without any it is one of nothing, with number 0.
+// Latest returns a picture that is at most 2 s old, or one with an error. If there is none, it
+// waits for one until ctx ends.
 func (s *Sampler) Latest(ctx context.Context) *Picture {
 	asked := time.Now()
 	for {
@@ -86,7 +87,7 @@ func (s *Sampler) Latest(ctx context.Context) *Picture {
 	}
 }
 
-// run looks until nobody watches.
+// run polls while there are viewers.
 func (s *Sampler) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -107,8 +108,8 @@ func (s *Sampler) run() {
 	}
 }
 
-// show makes p the current picture; after an error the last one stays, with that. It returns
-// false when nobody wants more.
+// show makes p the current picture. If err is not nil, the last picture stays, with err. It
+// returns false if there are no more viewers.
 func (s *Sampler) show(p *Picture, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +127,8 @@ func (s *Sampler) show(p *Picture, err error) bool {
 	return s.awake
 }
 
-// follow takes in what the journal says, from now on and as long as anybody
-// watches. What is before that the pages ask for themselves.
+// follow takes in new entries of the journal while there are viewers. The pages read older
+// entries themselves.
 func (s *Sampler) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if written, err := s.journal.Recent(ctx, "", 1); err == nil && len(written) > 0 {
