@@ -32,7 +32,7 @@ func Browser(parent context.Context) (ctx context.Context, closeBrowser func(), 
 	return ctx, closeBrowser, nil
 }
 
-// Look is how a page is looked at.
+// Look is how a browser shows pages.
 type Look struct {
 	Width, Height int64
 	Scale         float64

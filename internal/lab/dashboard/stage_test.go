@@ -54,7 +54,7 @@ func NewStage(options *dashboard.Options, withJournal bool) (*Stage, error) {
 	return s, nil
 }
 
-// Client is a process's, as far as the lock is concerned, and writes no journal.
+// Client returns a Client such as another process has. It writes no journal.
 func (s *Stage) Client(owner string, ttl time.Duration) *holdfast.Client {
 	return s.client(s.Store, &holdfast.Options{Owner: owner, TTL: ttl})
 }
@@ -68,7 +68,8 @@ func (s *Stage) client(store driver.Store, options *holdfast.Options) *holdfast.
 	return client
 }
 
-// process is one of the shop's: host:pid, that tells of itself and writes the journal.
+// process returns the Client of a process of the shop. Its owner is host:pid, it has details,
+// and it writes the journal.
 func (s *Stage) process(owner, user, command string) (*holdfast.Client, *journal.Writer) {
 	return s.processOn(s.Store, owner, user, command, holdfast.DefaultTTL)
 }
@@ -86,7 +87,7 @@ func (s *Stage) processOn(store driver.Store, owner, user, command string, ttl t
 	}), writer
 }
 
-// Close sends all home.
+// Close ends the shop and its Clients.
 func (s *Stage) Close() {
 	s.cancel()
 	s.Server.CloseClientConnections()
@@ -193,7 +194,7 @@ func (s *Stage) job(owner, name string, lasts time.Duration, code int) {
 	})
 }
 
-// skip tries a job now and then that another runs.
+// skip now and then tries a job that another process runs.
 func (s *Stage) skip(owner, name string) {
 	client, writer := s.process(owner, "cron", "")
 	s.all.Go(func() {

@@ -47,7 +47,7 @@ func (l *Log) Pushed(at time.Duration, process, message string) {
 	l.add(at, "push %s %s %q", process, CanonicalPush(kind), rest)
 }
 
-// Ended notes what a caller was told.
+// Ended notes the result that a caller got.
 func (l *Log) Ended(at time.Duration, process, what string) {
 	l.add(at, "end %s %s", process, what)
 }

@@ -10,10 +10,10 @@ import (
 // Operation counts what a caller did.
 func (t *Tally) Operation(what string) { t.count(&t.Operations, what, 1) }
 
-// Fault counts one that happened.
+// Fault counts a fault that happened.
 func (t *Tally) Fault(what string) { t.count(&t.Faults, what, 1) }
 
-// State counts one that a client reached.
+// State counts a state that a client reached.
 func (t *Tally) State(what string) { t.count(&t.States, what, 1) }
 
 // Step counts something that travels, once under each word of its fate.

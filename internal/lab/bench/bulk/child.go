@@ -19,13 +19,13 @@ type order struct {
 	Number  int    // of this child
 	Name    string // what is locked, or what the names begin with
 	Leases  int
-	Read    bool // they are all of one name, as readers
+	Read    bool // all leases are of one name, for readers
 	Clients int
 	Callers int  // of each client
 	Shared  bool // all clients of the child on one connection, see hub
 }
 
-// job answers what its parent asks.
+// job answers a word of its parent.
 type job func(word string) (any, error)
 
 // start starts a child. One that has not ended by then is killed.
@@ -37,7 +37,7 @@ func start(o order, atMost time.Duration) (*child.Child, error) {
 	return c, c.Tell(o)
 }
 
-// children are told and heard together.
+// children get the same words, and answer side by side.
 type children []*child.Child
 
 func (all children) end() {

@@ -148,8 +148,8 @@ func slowest(raw rueidis.Client) (float64, error) {
 	return us / 1e3, err
 }
 
-// longestOf is the largest number in a field of the entries that a command answers, of
-// those that begin with one of the names, if there are any.
+// longestOf returns the largest number in a field of the entries of an answer. If there are
+// names, it looks only at entries that begin with one of them.
 func longestOf(raw rueidis.Client, command rueidis.Completed, field int, names ...string) (longest float64, err error) {
 	entries, err := raw.Do(context.Background(), command).ToArray()
 	if err != nil {

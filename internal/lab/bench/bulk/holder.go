@@ -43,8 +43,8 @@ func (h *holder) Close() {
 	h.raw.Close()
 }
 
-// queue is the labels of the waiters, in their order: what stands behind the bar of an
-// id.
+// queue returns the labels of the waiters in their order. The label of an id is the part behind
+// the bar.
 func (h *holder) queue(name string) ([]string, error) {
 	key := fmt.Sprintf("holdfast/queue:{%s%s}", holdfast.DefaultPrefix, name)
 	ids, err := h.raw.Do(context.Background(), h.raw.B().Zrange().Key(key).Min("0").Max("-1").Build()).AsStrSlice()
@@ -54,7 +54,7 @@ func (h *holder) queue(name string) ([]string, error) {
 	return ids, err
 }
 
-// channels is how many channels somebody listens to.
+// channels returns how many channels have subscribers.
 func (h *holder) channels() (int, error) {
 	found, err := h.raw.Do(context.Background(), h.raw.B().PubsubChannels().Pattern("holdfast/wake:*").Build()).AsStrSlice()
 	return len(found), err

@@ -68,7 +68,7 @@ func readers(server *redistest.Server, scale Scale, talk io.Writer) ([]report.Bu
 	return []report.BulkRow{f.Row("F5", "holdfast")}, nil
 }
 
-// holdLeases lets a child lock all its leases and hold them for so long.
+// holdLeases lets a child lock all its leases and hold them for some time.
 func holdLeases(server *redistest.Server, o order, hold time.Duration, talk io.Writer) (found leasesFound, err error) {
 	child, err := start(o, hold+2*time.Minute)
 	if err != nil {
@@ -94,7 +94,7 @@ func countKeys(server *redistest.Server) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// leasesFound is what a child tells of its leases.
+// leasesFound is what a child reports of its leases.
 type leasesFound struct {
 	Seconds    float64 // until it had all
 	Locked     float64 // heap then, more than before the first lease

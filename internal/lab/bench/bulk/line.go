@@ -82,8 +82,8 @@ func (j *lineJob) release(string) (any, error) {
 	return j.last.Sub(released), j.failed
 }
 
-// newPollJob is as many callers who wait by asking again and again: redsync, with
-// the delays that are its default, 50 to 250 ms. They wait until they are ended.
+// newPollJob makes callers that wait by polling: redsync with its default delays, 50 to 250 ms.
+// They wait until their process ends.
 func newPollJob(o order) (job, error) {
 	for range o.Clients {
 		client := redis.NewClient(&redis.Options{Addr: o.Addr})

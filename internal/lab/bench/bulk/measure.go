@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Scale is how much of a bulk workload is done.
+// Scale is the size of a bulk workload.
 type Scale int
 
 const (

@@ -31,7 +31,7 @@ type waitingCaller struct {
 	servedCaller
 }
 
-// servedCaller is what the parent hears of a caller.
+// servedCaller is what the parent learns of a caller.
 type servedCaller struct {
 	Client, Caller int
 	At, Until      int64 // when it was granted, and was about to give it back, ns since 1970
@@ -45,7 +45,7 @@ func (w *waitingCaller) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// apart is so long that a caller that is about to join the queue surely does.
+// apart is the time in which a caller that is about to join the queue has surely joined it.
 const apart = 4 * time.Millisecond
 
 func newQueueJob(o order) (job, error) {

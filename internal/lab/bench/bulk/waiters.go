@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// crowd is what waits for one name: so many clients in so many processes.
+// crowd is the waiters of one name: a number of clients in a number of processes.
 type crowd struct {
 	who       string
 	processes int
@@ -77,8 +77,8 @@ func (c crowd) start(server *redistest.Server, job, name string) (children, erro
 	return all, nil
 }
 
-// serve makes a crowd wait for a name, notes what that costs, unless f is nil, and lets
-// it go after that.
+// serve makes a crowd wait for a name and then releases the name. It notes in f what that
+// costs, unless f is nil.
 func (c crowd) serve(server *redistest.Server, f *report.BulkFigures) (service, error) {
 	const name = "bench:crowd"
 	all, err := c.start(server, "queue", name)
@@ -160,7 +160,7 @@ type service struct {
 	took      float64 // seconds from the release to the last one
 }
 
-// release lets them go.
+// release releases the name and measures how the crowd is served.
 func (c crowd) release(all children, holder *holder, order []string) (service, error) {
 	released := time.Now().UnixNano()
 	if err := holder.release(); err != nil {
@@ -196,8 +196,7 @@ func (c crowd) release(all children, holder *holder, order []string) (service, e
 // lastServed is the figure of the time.
 const lastServed = "last waiter served after the release"
 
-// judge says how a crowd was served, by the worst of several rounds, but for the time,
-// which is the median.
+// judge notes how a crowd was served: the worst of several rounds, and the median of the times.
 func (c crowd) judge(f *report.BulkFigures, rounds []service) {
 	worst := rounds[0]
 	var took []float64
@@ -213,8 +212,8 @@ func (c crowd) judge(f *report.BulkFigures, rounds []service) {
 	f.AtMost(1, lastServed, figures.Median(took), "s")
 }
 
-// inRounds is how fast a crowd is served, and limit-queue-token a crowd of that size,
-// in turn; first is how one was served that has waited long.
+// inRounds measures in turn how fast a crowd is served, and a crowd of limit-queue-token of the
+// same size. first is how a crowd was served that had waited long.
 func (c crowd) inRounds(server *redistest.Server, first service, rounds int, talk io.Writer) ([]report.BulkRow, error) {
 	c.wait = 100 * time.Millisecond
 	done := []service{first}
@@ -237,7 +236,7 @@ func (c crowd) inRounds(server *redistest.Server, first service, rounds int, tal
 	return []report.BulkRow{own.Row("B9", c.who+", served"), limit.Row("B9", "limit-queue-token, as many clients")}, nil
 }
 
-// least is how many seconds limit-queue-token takes to serve as many.
+// least returns in how many seconds limit-queue-token serves a crowd of this size.
 func (c crowd) least(server *redistest.Server) (float64, error) {
 	all, err := c.start(server, "line", "bench:least")
 	defer all.end()

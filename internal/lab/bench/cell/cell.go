@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-// Cell is one contender in one workload, once.
+// Cell is one run of one contender in one workload.
 type Cell struct {
 	Contender contend.Contender
 	Workload  contend.Workload // as this contender runs it

@@ -63,8 +63,8 @@ func Look(server *redistest.Server) (State, error) {
 	}, err
 }
 
-// PerSecond is how many of these commands clients sent in a second since. They must be
-// ones that no script of ours calls.
+// PerSecond returns how many of these commands clients have sent per second since. No script of
+// ours may call them.
 func (s State) PerSecond(since State, commands ...string) float64 {
 	var n int64
 	for _, c := range commands {
@@ -73,12 +73,12 @@ func (s State) PerSecond(since State, commands ...string) float64 {
 	return float64(n) / s.At.Sub(since.At).Seconds()
 }
 
-// Cores is the part of a core that the server used since.
+// Cores returns the part of a core that the server has used since.
 func (s State) Cores(since State) float64 {
 	return (s.CPU - since.CPU).Seconds() / s.At.Sub(since.At).Seconds()
 }
 
-// PerScript is what a script took on average since, in µs.
+// PerScript returns how long a script has taken on average since, in µs.
 func (s State) PerScript(since State) float64 {
 	n := s.Calls["evalsha"] - since.Calls["evalsha"]
 	if n == 0 {

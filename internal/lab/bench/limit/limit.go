@@ -79,7 +79,7 @@ type client interface {
 	run(ctx context.Context, s script, keys []string, args ...string) error
 }
 
-// script is one for either client library.
+// script is a script for both client libraries.
 type script struct {
 	rueidis *rueidis.Lua
 	goRedis *redis.Script

@@ -79,7 +79,7 @@ var leaseLimits = onBoth("limit-lease", "limit-token-rueidis with a deadline and
 
 var errOver = errors.New("the lease is over")
 
-// leaseMutex is one name.
+// leaseMutex is a minimal lock with a lease on one name.
 type leaseMutex struct {
 	client client
 	keys   []string

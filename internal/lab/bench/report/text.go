@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// PrintText is the report for a terminal: every row, and of the page what compares and
-// judges them.
+// PrintText prints the report for a terminal: every row, and the ratios and goals of the page.
 func PrintText(out io.Writer, r *Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	p := &printer{w: w}

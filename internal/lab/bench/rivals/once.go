@@ -70,8 +70,8 @@ var HoldfastMinHold = ofFamily("",
 		}}, nil
 	})
 
-// SetNX is what one does without a library: SET NX EX, and leave it. want is what
-// it is to say: nil, that it set the key; errNotDue, that it was there.
+// SetNX is what programs do without a library: SET NX EX, without a release. want is the
+// expected result: nil if it sets the key, or ErrNotDue if the key is there.
 func SetNX(want error) contend.Contender {
 	return contend.Contender{
 		Who: "set-nx-ex", Library: "rueidis",

@@ -39,7 +39,7 @@ type Fault struct {
 	Places  []place.Kind  // where it can happen; none: everywhere
 	Steps   []client.Step // at which it hits a client; none: it hits no client
 	Proxied bool          // clients must come by proxies
-	Loses   bool          // it may take data from Redis: only the fence is promised, see DESIGN §1
+	Loses   bool          // it may take data from Redis: only the fence is promised then
 
 	Once     bool          // it hits once in a history
 	TTL      time.Duration // of the clients, or half of that; 0: drawn

@@ -108,7 +108,7 @@ func atRandom(s *Scene) (string, func() error, error) {
 	return "everybody", func() error { return heal(lines) }, nil
 }
 
-// window is the longest claim window, see DESIGN section 4.
+// window is the longest claim window: see docs/protocol.md.
 const window = 2 * time.Second
 
 // machinesLost has members end together with their links: servers hear nothing of
