@@ -35,8 +35,8 @@ type core struct {
 	store   driver.Store   // nil on a quorum
 	quorum  *quorum        // nil on one master
 	calls   *call.Caller   // runs scripts for callers that wait for them
-	records *call.Caller   // the same, and goes on after Close; see record
-	acked   *call.Replicas // runs renewals that replicas are to acknowledge
+	records *call.Caller   // the same, and goes on after Close; see book
+	acked   *call.Replicas // runs renewals that replicas must acknowledge
 	options Options
 	clock   *clock.Clock
 	random  func() uint64
@@ -66,12 +66,12 @@ type core struct {
 	audiences  map[string]*audience     // of elections that are observed here, by L
 	tenures    map[string]*tenure       // by id: all that are not past
 	formerly   map[string]*tenure       // by the ids that they had before their part was made smaller
-	given      memory.For[*line]        // ids given up before they were granted, and whose they were
+	given      memory.For[*line]        // ids given up before they were granted
 	past       memory.For[*line]        // ids released or lost
 	rested     map[string]clock.Instant // past ids whose L is to rest, and until when
-	exported   memory.For[*line]        // ids that are somebody else's to end
+	exported   memory.For[*line]        // ids that another process ends
 	wake       *wake                    // the subscription; in Cluster each line has its own
-	bare       memory.Recent[*line]     // what is kept of the lines of shared kinds with ids that are remembered
+	bare       memory.Recent[*line]     // by key, for remembered ids of shared kinds: see line.bare
 	sizes      map[string]int64         // of semaphores: what was told as another size than stated
 	wakes      wakes                    // in Cluster those of the shared kinds, whose lines of a name share one
 	answered   clock.Instant            // when the newest answer came

@@ -56,8 +56,7 @@ func (u *turn) check(ctx context.Context) (time.Duration, error) {
 	return max(min(u.ends(), r.until).Sub(l.c.clock.Exact()), 0), nil
 }
 
-// ask sends a request about the tenure of a turn that has not ended, and waits for how it
-// goes.
+// ask sends a request about the tenure of a turn that has not ended, and waits for the result.
 func (u *turn) ask(ctx context.Context, send func(now clock.Instant) *request) (*request, error) {
 	c := u.line.c
 	c.mu.Lock()

@@ -75,14 +75,14 @@ func (c *Client) ReleaseExported(ctx context.Context, text string) error {
 	}
 	x := calls.Hold
 	released, err := calls.Release(ctx)
-	if released && x.Leads { // observers look in time if this is not heard
+	if released && x.Leads { // observers poll in time if they do not get this
 		announcement := election.Announcement(calls.Keys, x.ID, x.Token, c.store.Sharded(), 0, "")
 		_, _ = c.calls.Run(ctx, c.options.attempt(), announcement)
 	}
 	return exportedError(x, err)
 }
 
-// exportedCalls checks a text and what else can be checked here.
+// exportedCalls checks the text and the Client, and returns the calls for the hold.
 func (c *core) exportedCalls(ctx context.Context, text, what string) (*exported.Calls, error) {
 	x, k, err := c.readExport(text, what)
 	if err == nil {
@@ -104,9 +104,9 @@ func exportedHold(x exported.Hold, s *exported.State, err error) (*ExportedHold,
 	}, nil
 }
 
-// exportedError gives an error of package exported its public type.
+// exportedError turns an error of package exported into the public one.
 func exportedError(x exported.Hold, err error) error {
-	switch e := err.(type) { //nolint:errorlint // made there, never wrapped
+	switch e := err.(type) { //nolint:errorlint // never wrapped
 	case *exported.Ended:
 		return &LostError{Name: x.Name, Token: x.Token, Cause: Cause(e.Cause), Reason: e.Reason}
 	case *exported.Late:

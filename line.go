@@ -48,7 +48,7 @@ type line struct {
 	seen    lastSeen      // who has it, as far as is known
 	alone   bool          // it was not so simple that a crowd could have it
 	orphan  orphan
-	adopts  *exported.Hold // what its only tenure takes the place of; else nil
+	adopts  *exported.Hold // the hold that its only tenure takes over; else nil
 	takes   *taking        // whose name its only caller takes; else nil
 	starts  *start         // the tick of a schedule for which its only caller asks; else nil
 	toRenew []string       // keys
@@ -124,9 +124,9 @@ func (c *core) newLine(key, name string, k *keyspace.Keys, s *shared) *line {
 	return l
 }
 
-// bare is as much of a line as it takes to end an id of it. Ids are remembered by
-// the ten thousand, and in the shared kinds each had a line of its own: theirs
-// share the bare line of their name.
+// bare is the part of a line that the end of its ids needs. Ids are remembered by the ten
+// thousand. In the shared kinds each had a line of its own, so now those of one name share its
+// bare line.
 func (l *line) bare(now clock.Instant) *line {
 	if l.shared == nil {
 		return l

@@ -128,7 +128,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	}
 	book := c.book(name, lease.turn.line.keys, interval)
 	err = lease.noted(book.Begin(ctx, lease.Token(), c.options.Owner))
-	if err != nil { // f has not run, so nothing has to rest
+	if err != nil { // f has not run, so there is no cool-down
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
 			lease.noteThatItDidNotRun(context.WithoutCancel(ctx), book)
 		}
@@ -162,7 +162,7 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 		}
 	}()
 	if lost := l.Err(); lost != nil { // writing that took too long
-		outcome, again = once.DidNotRun, true // so nothing has to rest
+		outcome, again = once.DidNotRun, true // so there is no cool-down
 		return nil                            // the release says why
 	}
 	err = f(l.Context(ctx), l)
@@ -170,8 +170,8 @@ func (l *Lease) runOnce(ctx context.Context, f func(context.Context, *Lease) err
 	return err
 }
 
-// noteThatItDidNotRun follows a beginning that nobody answered. That may run yet, so it is
-// written once more first: behind it a late one writes nothing.
+// noteThatItDidNotRun corrects a record after a begin that was not answered. That begin may
+// still run, so it is sent again first: a late one then writes nothing.
 func (l *Lease) noteThatItDidNotRun(ctx context.Context, book *once.Book) {
 	if book.Begin(ctx, l.Token(), l.client.options.Owner) == nil {
 		_ = book.End(ctx, l.Token(), once.DidNotRun)
@@ -206,16 +206,16 @@ func (l *Lease) waive() {
 	l.turn.waive()
 }
 
-// book is the record of a name. It is asked for as long as Release would wait, also after
-// Close, which has ended the run that is noted.
+// book is the record of a name. It retries for as long as Release would wait, also after Close:
+// Close has ended the run that is recorded.
 func (c *core) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
 	return &once.Book{
 		Name: name, Keys: k, Caller: c.records, Patience: max(c.patienceToRelease(), time.Second), Life: once.LifeFor(interval),
 	}
 }
 
-// noted is the error of a run whose record could not be written. A token above ours in it
-// means that the lease is over.
+// noted returns the error of a run whose record could not be written. If the record belongs to
+// a newer run, the lease is over.
 func (l *Lease) noted(err error) error {
 	if errors.Is(err, once.ErrScheduled) {
 		return fmt.Errorf("%w: %s has a schedule, by OnceEvery", ErrSchedule, l.Name())

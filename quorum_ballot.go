@@ -85,7 +85,7 @@ func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) 
 	b.decide(now)
 }
 
-// raise asks a node that gave a lower token than T to reserve from T on.
+// raise asks a node that gave a lower token than T to reserve tokens from T on.
 func (b *ballot) raise(n *node, now clock.Instant) {
 	args := []string{b.t.id, itoa(b.votes.Of[n.number].Token), itoa(b.votes.Token)}
 	b.q.send(n, script.QuorumRaise, b.line, b.t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
@@ -98,7 +98,7 @@ func (b *ballot) raise(n *node, now clock.Instant) {
 
 // decide ends the ballot if it is decided.
 func (b *ballot) decide(now clock.Instant) {
-	// A node that has not answered in its time is waited for by nobody until it does.
+	// Nobody waits for a node that has not answered in its time.
 	inTime := func(i int) bool { return now < b.due(b.q.nodes[i]) }
 	switch {
 	case b.ended():

@@ -417,9 +417,9 @@ func (c *core) cancelID(id string, l *line, now clock.Instant) *errand {
 	return e
 }
 
-// maxCancels bounds the cancels that are not answered, as many ids as are
-// remembered: who locks many names while nobody answers gives up one after the other. Of
-// too many the oldest is dropped: its id expires by itself.
+// maxCancels bounds the cancels that are not answered: as many as ids are remembered. A caller
+// that locks many names while Redis is silent gives up one after the other. If there are too
+// many, the oldest cancel is dropped: its id expires by itself.
 const maxCancels = 1 << 16
 
 // moveLine does what is left of an unlock that fell back to L alone.

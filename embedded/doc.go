@@ -26,7 +26,7 @@
 // Clients also ends their subscriptions, so a test need not close the Store.
 //
 // [Store.Connect] returns a [Connection]: a store for one Client, which a test
-// can cut off. The example "Testing" loses a lease, a holder, and Redis.
+// can cut off. The example "Testing" simulates the loss of a lease, a holder, and Redis.
 // [Store.Listen] opens the Store to redis-cli and to other processes of the same
 // machine.
 package embedded

@@ -30,8 +30,9 @@ const (
 	longest = 100 * 365 * 24 * 3600 * 1000
 )
 
-// mini is miniredis with the time and the words of Redis. It lets one caller in at a
-// time: the gate of the Store is held. What becomes of single commands is in translate.go.
+// mini is miniredis with the time and the error messages of Redis. The gate of the Store must
+// be held: it lets in one caller at a time. translate.go has what is different for single
+// commands.
 type mini struct {
 	redis  *miniredis.Miniredis
 	server *server.Server
@@ -42,7 +43,7 @@ type mini struct {
 	direct bool // the command under way is for miniredis alone; see intercept
 }
 
-// newMini starts one that is empty.
+// newMini starts an empty server.
 func newMini(now time.Time) (*mini, error) {
 	m := &mini{redis: miniredis.NewMiniRedis(), runID: runID(), epoch: now.Add(-stepBack)}
 	// The only way to start miniredis without a listener is to dial it.
@@ -56,14 +57,14 @@ func newMini(now time.Time) (*mini, error) {
 	return m, nil
 }
 
-// runID is what INFO calls this run of the server: 40 random hex digits.
+// runID returns 40 random hex digits, by which INFO identifies this run of the server.
 func runID() string {
 	var id [20]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])
 }
 
-// run lets peer's command run at one instant, with everything that is over by then gone.
+// run runs a command of peer at one instant, after it has deleted all that expires by then.
 func (m *mini) run(now time.Time, peer *server.Peer, args []string) {
 	m.now = now
 	m.redis.SetTime(now)
@@ -72,9 +73,9 @@ func (m *mini) run(now time.Time, peer *server.Peer, args []string) {
 	peer.Flush()
 }
 
-// dispatch runs a command. A script's error is worded again on its way out: all
-// that begin as differently as "WRONGTYPE" and "ERR user_script:3: …" in Redis
-// begin as "ERR Error compiling script" in miniredis.
+// dispatch runs a command, and words the errors of scripts as Redis does. In miniredis they all
+// begin as "ERR Error compiling script", in Redis as differently as "WRONGTYPE" and "ERR
+// user_script:3: …".
 func (m *mini) dispatch(peer *server.Peer, args []string) {
 	switch strings.ToUpper(args[0]) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
@@ -94,29 +95,27 @@ func (m *mini) dispatch(peer *server.Peer, args []string) {
 	peer.WriteRaw(answer.String())
 }
 
-// forget takes a peer's channels away from miniredis, which ends its goroutines
-// for them.
+// forget ends the subscriptions of peer in miniredis, which ends the goroutines for them.
 func (m *mini) forget(peer *server.Peer) {
 	m.server.Dispatch(peer, []string{"UNSUBSCRIBE"})
 	m.server.Dispatch(peer, []string{"PUNSUBSCRIBE"})
 }
 
-// since is the current instant in milliseconds since the epoch, a started
-// millisecond not counted.
+// since returns the current instant in whole milliseconds since the epoch, rounded down.
 func (m *mini) since() int64 { return int64(m.now.Sub(m.epoch) / time.Millisecond) }
 
-// after is the deadline of what lives ttl milliseconds from now on. A started
-// millisecond is counted, so that nothing is over early.
+// after returns the deadline of a key that lives ttl milliseconds from now on. It is rounded
+// up, so that nothing expires early.
 func (m *mini) after(ttl int64) int64 {
 	return int64((m.now.Sub(m.epoch)+time.Millisecond-1)/time.Millisecond) + ttl
 }
 
-// remaining is how long something with that deadline still lives, in
-// milliseconds, never more than was asked for.
+// remaining returns the milliseconds until a deadline, and never more than the ttl that was
+// set.
 func (m *mini) remaining(deadline int64) int64 { return max(0, deadline-m.after(0)) }
 
-// expire deletes what is over. It runs before each command and never within
-// one: as in Redis, a script sees one instant.
+// expire deletes what has expired. It runs before each command and never within one: as in
+// Redis, a script sees one instant.
 func (m *mini) expire() {
 	now := m.since()
 	for {
@@ -128,9 +127,8 @@ func (m *mini) expire() {
 	}
 }
 
-// track looks up key's deadline after something may have changed it: notes it,
-// or deletes the key if that is over. ctx is the connection state of the command
-// under way.
+// track notes the deadline of key after something may have changed it, or deletes the key if it
+// has expired. ctx is the connection state of the command under way.
 func (m *mini) track(ctx any, key string) {
 	switch at, ok := m.deadline(ctx, key); {
 	case !ok:
@@ -141,14 +139,14 @@ func (m *mini) track(ctx any, key string) {
 	}
 }
 
-// deadline is key's, and false if it has none or is not there.
+// deadline returns the deadline of key; false: the key has none, or does not exist.
 func (m *mini) deadline(ctx any, key string) (int64, bool) {
 	reply, err := m.plain(ctx, "PTTL", key)
 	at, ok := reply.(int64)
 	return at, err == nil && ok && at >= 0
 }
 
-// plain asks miniredis itself, without translation.
+// plain runs a command in miniredis itself, without translation.
 func (m *mini) plain(ctx any, args ...string) (any, error) {
 	return ask(ctx, func(peer *server.Peer) error {
 		m.pass(peer, args...)
@@ -156,7 +154,7 @@ func (m *mini) plain(ctx any, args ...string) (any, error) {
 	})
 }
 
-// pass lets peer's command through to miniredis without translation.
+// pass passes a command of peer to miniredis without translation.
 func (m *mini) pass(peer *server.Peer, args ...string) {
 	m.direct = true
 	defer func() { m.direct = false }()

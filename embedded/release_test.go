@@ -36,7 +36,7 @@ func (s *repeating) Eval(ctx context.Context, call driver.Call) ([]string, error
 	return s.Store.Eval(ctx, call)
 }
 
-// deleted takes all keys of a store's names away, as a DEL does.
+// deleteAll deletes all keys of a store, as DEL does.
 var deleteAll = driver.NewScript("delete", `for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('DEL', k) end return 1`)
 
 func kinds(c *holdfast.Client) map[string]func(context.Context) (*holdfast.Lease, error) {

@@ -173,7 +173,7 @@ func (s *Store) Do(args ...string) (any, error) {
 	return ask(nil, func(peer *server.Peer) error { return s.run(peer, args) })
 }
 
-// run is the one way in: it lets peer's command run alone.
+// run runs a command of peer alone. All commands come this way.
 func (s *Store) run(peer *server.Peer, args []string) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -199,7 +199,7 @@ func (s *Store) Subscribe(ctx context.Context, channel string, message func(payl
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out := newOutbox(func() {}) // listen sees the end
+	out := newOutbox(func() {}) // listen notices the end
 	sub := &subscription{
 		store: s,
 		out:   out,
@@ -210,7 +210,7 @@ func (s *Store) Subscribe(ctx context.Context, channel string, message func(payl
 		return nil, err
 	}
 	s.gate.Lock()
-	if s.closed { // between the two: Close did not see it
+	if s.closed { // Close ran before the gate was taken again
 		s.mini.forget(sub.peer)
 		s.gate.Unlock()
 		return nil, ErrClosed

@@ -9,10 +9,10 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// intercept is miniredis' hook before every command, those that a script calls
-// included. It answers what has to do with time, refuses what would be wrong
-// here, mends how scores are written, and leaves the rest. True means answered. Inside a script
-// miniredis' own lock is held.
+// intercept is called by miniredis before every command, also before those that a script calls.
+// It answers commands that read or set times, refuses those that would be wrong here, and
+// corrects how scores are written. It returns false for all others. Inside a script, miniredis
+// holds its own lock.
 func (m *mini) intercept(peer *server.Peer, cmd string, args ...string) bool {
 	if m.direct {
 		return false
@@ -215,8 +215,8 @@ func (m *mini) info(peer *server.Peer) {
 		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")
 }
 
-// writeScores answers a command whose reply has scores, of RESP2 peers, in
-// Redis' way: a single one, or one after each member.
+// writeScores answers a command whose reply has scores as Redis does for RESP2: with a single
+// score, or with one after each member.
 func (m *mini) writeScores(peer *server.Peer, cmd string, args []string) bool {
 	single := cmd == "ZSCORE" || cmd == "ZINCRBY"
 	if peer.Resp3 || !single && cmd != "ZPOPMIN" && cmd != "ZPOPMAX" && !has(args, "WITHSCORES") {

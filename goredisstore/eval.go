@@ -230,8 +230,8 @@ func (s *Store) master(ctx context.Context, addr string) (found *redis.Client) {
 	return found
 }
 
-// evalWaitOn sends the calls by SHA, and if one is not known all by source: they
-// stay right when they run twice.
+// evalWaitOn sends the calls by SHA. If the server does not know one, it sends all by source:
+// they stay right when they run twice.
 func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if limit := node.Options().ReadTimeout; limit > 0 {
 		timeout = min(timeout, limit*2/3)
@@ -245,7 +245,7 @@ func evalWaitOn(ctx context.Context, node single, asking bool, calls []driver.Ca
 	return a
 }
 
-// pipelineWait is one pipeline, which the client writes to one connection, and repeats as a
+// pipelineWait sends one pipeline. The client writes it to one connection, and repeats it as a
 // whole.
 func pipelineWait(ctx context.Context, node single, asking bool, form func(context.Context, driver.Call) *redis.Cmd, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	if err := ctx.Err(); err != nil { // go-redis does not look before it sends

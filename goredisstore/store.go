@@ -140,8 +140,8 @@ func (s *Store) listen(ctx context.Context, node redis.Options, channel string, 
 	return s.pool.Subscribe(ctx, server, dial, channel, message)
 }
 
-// home gives the options of the client for the server where a channel lives,
-// without what a subscription has no use for.
+// home returns the client options for the server where a channel lives, without those that a
+// subscription does not need.
 func (s *Store) home(ctx context.Context, channel string) (redis.Options, error) {
 	var options redis.Options
 	if s.Sharded() {
@@ -160,8 +160,8 @@ func (s *Store) home(ctx context.Context, channel string) (redis.Options, error)
 	return options, nil
 }
 
-// moved is the address that a MOVED names, if err is one. Without a host it is
-// that of who said so.
+// moved returns the address in a MOVED error, or "". If the address has no host, the host is
+// that of from, which sent the error.
 func moved(err error, from string) string {
 	addr, asking, ok := refused.Redirected(err)
 	if !ok || asking {

@@ -221,7 +221,7 @@ func (a *auditor) take(e Entry) {
 	if e.Event != Granted && !e.Event.ends() || !a.judges(e.Name) {
 		return
 	}
-	if e.Event == Released && e.Cause == holdfast.Exported { // of nobody's belief: see givenBack of the command line
+	if e.Event == Released && e.Cause == holdfast.Exported { // no Client held it then: see givenBack in package show
 		return
 	}
 	if e.Kind != holdfast.KindMutex {

@@ -104,8 +104,8 @@ func (s *Store) evalWait(ctx context.Context, calls []driver.Call, replicas int,
 	return a
 }
 
-// evalWaitOn sends the calls by SHA, and if one is not known all by source: they
-// stay right when they run twice.
+// evalWaitOn sends the calls by SHA. If the server does not know one, it sends all by source:
+// they stay right when they run twice.
 func (s *Store) evalWaitOn(ctx context.Context, node rueidis.Client, asking bool, calls []driver.Call, replicas int, timeout time.Duration) acknowledged {
 	conn, release := node.Dedicate()
 	a := s.pipelineWait(ctx, conn, asking, s.bySHA, calls, replicas, timeout)

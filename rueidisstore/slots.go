@@ -17,7 +17,7 @@ const (
 	slotsFrom = 4
 )
 
-// slots is where the slots of a Cluster are. rueidis knows, and does not tell.
+// slots says where the slots of a Cluster are. rueidis knows it, and does not export it.
 type slots struct {
 	mu      sync.Mutex // guards the rest
 	ranges  []slotRange
@@ -30,8 +30,8 @@ type slotRange struct {
 	master   string
 }
 
-// look returns an answer that is not older than a second, if there is one in time, or
-// the last there was.
+// look returns an answer that is at most a second old, if there is one in time, or else the
+// last one.
 func (s *slots) look(ctx context.Context, client rueidis.Client) []slotRange {
 	s.mu.Lock()
 	defer s.mu.Unlock()

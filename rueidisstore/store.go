@@ -131,7 +131,7 @@ func (s *Store) listen(ctx context.Context, server string, node rueidis.Client, 
 	return s.pool.Subscribe(ctx, server, dial, channel, message)
 }
 
-// moved is the node that a MOVED names, if it is one we know.
+// moved returns the node that a MOVED error names, if we know it.
 func (s *Store) moved(err error) (rueidis.Client, string) {
 	addr, asking, ok := refused.Redirected(err)
 	if !ok || asking {
@@ -141,8 +141,8 @@ func (s *Store) moved(err error) (rueidis.Client, string) {
 	return s.client.Nodes()[addr], addr
 }
 
-// home is the client for the server where a channel lives, and its address, which is
-// empty if it is not known. rueidis finds the server by itself then.
+// home returns the client for the server where a channel lives, and the address of that server.
+// If the address is not known, it is empty, and rueidis finds the server itself.
 func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, addr string) {
 	if !s.Sharded() {
 		return s.master()
@@ -158,13 +158,13 @@ func (s *Store) home(ctx context.Context, channel string) (node rueidis.Client, 
 	return s.client, ""
 }
 
-// lookEvery is how often a subscription looks where the master is: a look at the
-// client's memory, which costs a microsecond.
+// lookEvery is how often a subscription checks where the master is. The check reads the memory
+// of the client and takes a microsecond.
 const lookEvery = 100 * time.Millisecond
 
-// master is the client for a subscription, and with Sentinel the address of the
-// master that it is bound to. A client with SendToReplicas does not tell which of
-// its two nodes that is, but goes there for a connection of one's own.
+// master returns the client for a subscription and, with Sentinel, the address of its master. A
+// client with SendToReplicas has two nodes and does not say which is the master, but a
+// dedicated connection goes there.
 func (s *Store) master() (client rueidis.Client, addr string) {
 	if s.client.Mode() == rueidis.ClientModeSentinel {
 		if nodes := s.client.Nodes(); len(nodes) == 1 {
@@ -176,9 +176,8 @@ func (s *Store) master() (client rueidis.Client, addr string) {
 	return s.client, ""
 }
 
-// follow ends a subscription when Sentinel has made another server the master:
-// the connection to one that froze does not end by itself, and nobody publishes
-// there any more.
+// follow ends a subscription when Sentinel has made another server the master. The connection
+// to a frozen master does not end by itself, and nobody publishes there any more.
 func (s *Store) follow(sub *channels.Subscription, addr string) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()

@@ -27,7 +27,7 @@ type waits struct {
 	of map[string]map[*wait]struct{}
 }
 
-// wait is one call that waits under a span, and what its last event said.
+// wait is one call that waits under a span, with its last event.
 type wait struct {
 	span     trace.Span
 	told     bool
@@ -35,7 +35,7 @@ type wait struct {
 	holder   string
 }
 
-// begin lets a span have the events of a name until done is called.
+// begin adds the events of a name to span until done is called.
 func (w *waits) begin(name string, span trace.Span) (done func()) {
 	one := &wait{span: span}
 	w.mu.Lock()

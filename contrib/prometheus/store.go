@@ -48,7 +48,8 @@ func (s *servers) counted(store driver.Store, label string) *counted {
 	}
 }
 
-// script is the label of a script: users may run any number of their own.
+// script returns the label of a script. The number of labels is bounded, because users may run
+// any number of scripts.
 func (s *servers) script(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

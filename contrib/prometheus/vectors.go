@@ -63,7 +63,7 @@ func (v *vectors) collectors() []prometheus.Collector {
 	}
 }
 
-// newClass begins the counters of a class.
+// newClass returns the counters of a class, which begin at 0.
 func (v *vectors) newClass(label string) *class {
 	c := &class{
 		label: label,

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// reach stops the tests if the server does not answer, so that they do not all say so.
+// reach ends the run if the server does not answer, so that not every test reports that.
 func reach(t *testing.T, s suite) {
 	call := driver.Call{Script: driver.NewScript("reach", "return 1"), Keys: []string{s.prefix + "reach"}}
 	_, err := s.open(t).Eval(within(t), call)

@@ -69,8 +69,8 @@ func election(t *testing.T, s suite) {
 	}
 }
 
-// observe wants an observer to be told of each change, in order: of a value that is
-// proclaimed, and of a term that goes on in another Client, too.
+// observe: an observer sees each change in order, also a proclaimed value, and a term that goes
+// on in another Client.
 func observe(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	ctx, cancel := context.WithCancel(within(t))

@@ -10,9 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// eval: a script of the user runs behind the guard, with its own keys and
-// arguments, answers as it is, and runs no more when the lease is over or the
-// name another's.
+// eval: a script of the user runs behind the guard, with its own keys and arguments, and its
+// answer is not changed. It does not run when the lease is over or another client has the name.
 func eval(t *testing.T, s suite) {
 	first, second := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, first.Mutex("eval"))

@@ -42,7 +42,8 @@ func exported(t *testing.T, s suite) {
 	release(t, next)
 }
 
-// apart: a lease with an owner and a ttl of its own is seen by them, waits in line, and outlives its ttl.
+// apart: a lease can have its own owner and TTL. Others see them, it waits in the queue, and it
+// outlives its TTL.
 func apart(t *testing.T, s suite) {
 	client, other := s.client(t, 0), s.client(t, 0)
 	first := lock(t, other.Mutex("apart"))

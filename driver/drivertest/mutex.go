@@ -193,8 +193,8 @@ func exclusion(t *testing.T, s suite) {
 	v.all.Wait()
 }
 
-// manyCallers: 100 callers ask at once, so that requests go out by EvalAll, those of two
-// processes that want the same names.
+// manyCallers: 100 callers in each of two processes ask at once for the same names, so that
+// requests go out by EvalAll.
 func manyCallers(t *testing.T, s suite) {
 	var names [100]visits
 	for range 2 {

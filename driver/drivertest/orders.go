@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 )
 
-// Revoke ends a lease and leaves the name with its tenure until Release.
+// revoke: a revoked lease ends, and the name stays with its tenure until Release.
 func revoke(t *testing.T, s suite) {
 	holder, operator := s.client(t, 6*time.Second), s.client(t, 0)
 	lease := lock(t, holder.Mutex("revoke"))
@@ -30,7 +30,7 @@ func revoke(t *testing.T, s suite) {
 	}
 }
 
-// Steal gives the name to the next in line, and the one who had it learns why.
+// steal: the next waiter gets the name, and the old holder learns why.
 func steal(t *testing.T, s suite) {
 	holder, waiter, operator := s.client(t, 6*time.Second), s.client(t, 0), s.client(t, 0)
 	lease := lock(t, holder.Mutex("steal"))
@@ -62,7 +62,7 @@ func steal(t *testing.T, s suite) {
 	stealForOneself(t, s)
 }
 
-// stealForOneself: the one who steals has the name, and not the next in line.
+// stealForOneself: the caller of Mutex.Steal gets the name, and not the next waiter.
 func stealForOneself(t *testing.T, s suite) {
 	holder, waiter, operator := s.client(t, 6*time.Second), s.client(t, 0), s.client(t, 0)
 	lease := lock(t, holder.Mutex("take"))
@@ -94,7 +94,7 @@ func stealForOneself(t *testing.T, s suite) {
 	}
 }
 
-// EnsureHeld tells, and a lease that is exported goes on in another process.
+// adopt: EnsureHeld confirms a lease, and an exported lease goes on in another process.
 func adopt(t *testing.T, s suite) {
 	exporter, adopter := s.client(t, 0), s.client(t, 0)
 	lease := lock(t, exporter.Mutex("adopt"))

@@ -94,7 +94,7 @@ func sharedOrder(t *testing.T, s suite, kind string, lock lockFunc) {
 	}
 }
 
-// sharedHeld: a try says who has it, and a release frees it at once.
+// sharedHeld: a try names the holder, and a release frees the name at once.
 func sharedHeld(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	name := kind + "-held"
@@ -123,8 +123,8 @@ func sharedHeld(t *testing.T, s suite, kind string, lock lockFunc) {
 	release(t, next)
 }
 
-// sharedExpiry: a renewed holder keeps it beyond its ttl; one whose entry is taken
-// away learns of that.
+// sharedExpiry: a holder that renews keeps the name beyond its TTL. A holder whose entry is
+// deleted learns of that.
 func sharedExpiry(t *testing.T, s suite, kind string, lock lockFunc) {
 	name := kind + "-kept"
 	lease := s.outlives(t, name, lock)
@@ -144,7 +144,7 @@ func sharedExpiry(t *testing.T, s suite, kind string, lock lockFunc) {
 	}
 }
 
-// sharedGivenUp: who gives up leaves the line.
+// sharedGivenUp: a waiter that gives up leaves the queue.
 func sharedGivenUp(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	name := kind + "-up"
@@ -167,7 +167,7 @@ func sharedGivenUp(t *testing.T, s suite, kind string, lock lockFunc) {
 	release(t, lease)
 }
 
-// sharedClose: a Client that ends gives back what it holds and waits for.
+// sharedClose: Close gives back what a Client holds, and ends its waits.
 func sharedClose(t *testing.T, s suite, kind string, lock lockFunc) {
 	a, b, c := s.client(t, 0), s.client(t, 0), s.client(t, 0)
 	name := kind + "-close"
@@ -285,7 +285,7 @@ func enter(t *testing.T, s suite, order chan<- string, who string, lock func(con
 	}
 }
 
-// kinds: a name that is used as two kinds is an error that names both.
+// kinds: to lock a name that has another kind is an error that names both kinds.
 func kinds(t *testing.T, s suite) {
 	a, b := s.client(t, 0), s.client(t, 0)
 	locks := map[string]func(c *holdfast.Client) (*holdfast.Lease, error){
@@ -311,7 +311,7 @@ func kinds(t *testing.T, s suite) {
 	}
 }
 
-// inspectShared: Inspect tells the holders and their parts.
+// inspectShared: Inspect shows the holders and their parts.
 func inspectShared(t *testing.T, s suite) {
 	c := s.client(t, 0)
 	sem := c.Semaphore("seen-permits", 5)

@@ -64,7 +64,7 @@ func release(t *testing.T, lease *holdfast.Lease) {
 	}
 }
 
-// waiting waits until n processes stand in line.
+// waiting waits until n processes are in the queue.
 func waiting(t *testing.T, c *holdfast.Client, name string, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("a queue of %d", n), func() bool {
@@ -85,7 +85,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// tenure is the hash of who holds a name.
+// tenure returns the hash of the holder of a name.
 func tenure(t *testing.T, c *holdfast.Client, name string) string {
 	t.Helper()
 	state, err := admin.Of(c).Inspect(within(t), name)

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 )
 
-// passing are errors of a server behind which a client library may send a call again, or
-// elsewhere.
+// passing are server errors after which a client library may send a call again, perhaps to
+// another server.
 var passing = []string{
 	"LOADING Redis is loading the dataset in memory",
 	"READONLY You can't write against a read only replica.",
