@@ -116,10 +116,11 @@ var ExitMeanings = []exitMeaning{
 }
 
 // ExitCodesIntro comes before the list.
-const ExitCodesIntro = `Each command ends with one of these codes. 64 to 78 are from sysexits.h, 124 is from
-timeout(1), 126 and higher are those of a shell. 'run' and 'elect' end with the code of
-their command unless holdfast has an error of its own. To find out where a code came
-from, use 'run --status-file': its field code_of says "command" or "holdfast".
+const ExitCodesIntro = `Each command ends with one of these codes. 64 to 78 are from sysexits.h, 124 is
+from timeout(1), 126 and higher are those of a shell. 'run' and 'elect' end with
+the code of their command unless holdfast has an error of its own. To find out
+where a code came from, use 'run --status-file': its field code_of says
+"command" or "holdfast".
 
 `
 

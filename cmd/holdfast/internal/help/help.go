@@ -14,15 +14,9 @@ import (
 // own would print the help of its parent.
 func helpCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND...]",
-		Short: "Show all flags and details of a command",
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			about, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return topics(about), cobra.ShellCompDirectiveNoFileComp
-		},
+		Use:               "help [COMMAND...]",
+		Short:             "Show all flags and details of a command",
+		ValidArgsFunction: completeTopic,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -34,15 +28,16 @@ func helpCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// topics are what help has a page for below cmd.
-func topics(cmd *cobra.Command) []string {
-	var names []string
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
-			names = append(names, sub.Name()+"\t"+sub.Short)
+// completeTopic completes a page of help, or of the manual.
+func completeTopic(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+		for _, sub := range about.Commands() {
+			if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+				names = append(names, sub.Name()+"\t"+sub.Short)
+			}
 		}
 	}
-	return names
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func noSuchTopic(about *cobra.Command, args, rest []string) error {
@@ -62,8 +57,8 @@ func noSuchTopic(about *cobra.Command, args, rest []string) error {
 }
 
 // texts has a file for each command, named by its path: what 'holdfast help COMMAND' says
-// of it, and its examples after the line EXAMPLES. A line {{state}} stands for
-// parts/state.txt, which several commands have in common.
+// of it, no wider than HelpWidth, and its examples after the line EXAMPLES. A line
+// {{state}} stands for parts/state.txt, which several commands have in common.
 //
 //go:embed text
 var texts embed.FS

@@ -1,6 +1,7 @@
 package help
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,33 +15,21 @@ import (
 // ManCommand is 'holdfast man'.
 func ManCommand(a *cli.App) *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{
-		Use:   "man [COMMAND...]",
-		Short: "Print a manual page, or write all of them",
-		Args: func(cmd *cobra.Command, args []string) error {
-			about, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return noSuchTopic(about, args, rest)
-			}
-			if dir != "" && len(args) > 0 {
-				return cli.Usagef("--dir writes the pages of all commands; leave out %q", strings.Join(args, " "))
-			}
-			return nil
-		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return helpCommand(a).ValidArgsFunction(cmd, args, typed)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if dir != "" {
-				return writeManPages(cmd.Root(), dir)
-			}
-			about, _, err := cmd.Root().Find(args)
-			if err == nil {
-				_, err = fmt.Fprint(a.Stdout, manPage(about))
-			}
-			return err
-		},
-	}
+	var cmd *cobra.Command
+	cmd = a.Command("man [COMMAND...]", "Print a manual page, or write all of them", nil, func(_ context.Context, args []string) error {
+		about, rest, err := cmd.Root().Find(args)
+		switch {
+		case err != nil || len(rest) > 0:
+			return noSuchTopic(about, args, rest)
+		case dir != "" && len(args) > 0:
+			return cli.Usagef("--dir writes the pages of all commands; leave out %q", strings.Join(args, " "))
+		case dir != "":
+			return writeManPages(cmd.Root(), dir)
+		}
+		_, err = fmt.Fprint(a.Stdout, manPage(about))
+		return err
+	})
+	cmd.ValidArgsFunction = completeTopic
 	cmd.Flags().StringVar(&dir, "dir", "", "write the pages of all commands to `DIR`")
 	return cmd
 }
@@ -82,7 +71,7 @@ func manPage(cmd *cobra.Command) string {
 	p.text(brief)
 	p.commands(cmd)
 	p.flags("OPTIONS", cmd.NonInheritedFlags())
-	p.text(reflowed(strings.TrimPrefix(cmd.Long, brief)))
+	p.text(strings.TrimPrefix(cmd.Long, brief))
 	p.flags("OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
 	if cmd.Runnable() && cmd.HasParent() && cmd.Name() != "help" {
 		p.section("ENVIRONMENT")

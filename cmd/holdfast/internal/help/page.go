@@ -41,7 +41,7 @@ func ShortHelp(cmd *cobra.Command) string {
 		return FullHelp(cmd)
 	}
 	var p helpPage
-	p.text(reflowed(firstParagraph(cmd.Long)))
+	p.text(firstParagraph(cmd.Long))
 	p.section("Usage:", "  "+usageLine(cmd))
 	p.section("Examples:", firstParagraph(cmd.Example))
 	p.text(commandList(cmd))
@@ -63,16 +63,16 @@ func ShortHelp(cmd *cobra.Command) string {
 // FullHelp is everything.
 func FullHelp(cmd *cobra.Command) string {
 	if !cmd.Runnable() {
-		return reflowed(cmd.Long) + "\n"
+		return cmd.Long + "\n"
 	}
 	var p helpPage
 	brief := firstParagraph(cmd.Long)
-	p.text(reflowed(brief))
+	p.text(brief)
 	p.section("USAGE", "  "+usageLine(cmd))
 	p.section("EXAMPLES", cmd.Example)
 	p.text(commandList(cmd))
 	p.section("FLAGS", usages(cmd.NonInheritedFlags()))
-	p.text(reflowed(strings.TrimPrefix(cmd.Long, brief)))
+	p.text(strings.TrimPrefix(cmd.Long, brief))
 	if cmd.HasParent() {
 		p.section("FLAGS OF ALL COMMANDS", usages(cmd.InheritedFlags()))
 		p.section("ENVIRONMENT", variablesHelp(cmd))
@@ -95,62 +95,6 @@ func (p *helpPage) text(block string) {
 		p.WriteString("\n")
 	}
 	p.WriteString(block + "\n")
-}
-
-// reflowed is text with its paragraphs as wide as a screen. Headings and indented lines
-// stay as they are.
-func reflowed(text string) string {
-	var out, paragraph []string
-	end := func() {
-		if len(paragraph) > 0 {
-			out = append(out, console.Wrapped(strings.Join(paragraph, " "), HelpWidth)...)
-			paragraph = nil
-		}
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || strings.HasPrefix(line, " ") || heading.MatchString(line) {
-			end()
-			out = append(out, line)
-		} else {
-			paragraph = append(paragraph, line)
-		}
-	}
-	end()
-	return strings.Join(hung(out), "\n")
-}
-
-// entry is a line of a list: a term, a gap, and what it means.
-var entry = regexp.MustCompile(`^( +\S.*?  +)\S`)
-
-// hung is lines with the entries of lists that are too wide wrapped, in the column of
-// their text.
-func hung(lines []string) []string {
-	var out []string
-	for i := 0; i < len(lines); i++ {
-		term := entry.FindStringSubmatch(lines[i])
-		if term == nil {
-			out = append(out, lines[i])
-			continue
-		}
-		margin := strings.Repeat(" ", len(term[1]))
-		text, wide, last := lines[i][len(term[1]):], len(lines[i]) > HelpWidth, i
-		for last+1 < len(lines) && strings.HasPrefix(lines[last+1], margin) && !strings.HasPrefix(lines[last+1], margin+" ") {
-			last++
-			text, wide = text+" "+lines[last][len(margin):], wide || len(lines[last]) > HelpWidth
-		}
-		if !wide {
-			out = append(out, lines[i])
-			continue
-		}
-		for n, part := range console.Wrapped(text, HelpWidth-len(margin)) {
-			if n > 0 {
-				term[1] = margin
-			}
-			out = append(out, term[1]+part)
-		}
-		i = last
-	}
-	return out
 }
 
 // section is a block under a title, or nothing where it is empty.
