@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -19,24 +20,22 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneName is for commands about one name.
-func OneName(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return Usagef("%s wants a NAME", cmd.CommandPath())
-	case 1:
+// Args is for commands that take from least to most arguments: what is wanted, in words.
+func Args(least, most int, wanted string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return Usagef("%s wants %s, got %s", cmd.CommandPath(), wanted, console.Several(len(args), "argument"))
+		}
 		return nil
 	}
-	return Usagef("%s wants one NAME, got %d; quote a name with spaces", cmd.CommandPath(), len(args))
 }
 
-// MaybeOne is for commands that can be limited to what begins with a text.
-func MaybeOne(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return Usagef("%s takes one PREFIX, got %d", cmd.CommandPath(), len(args))
-	}
-	return nil
-}
+var (
+	// OneName is for commands about one name.
+	OneName = Args(1, 1, "one NAME, in quotes if it has spaces")
+	// MaybeOne is for commands that can be limited to what begins with a text.
+	MaybeOne = Args(0, 1, "at most one PREFIX")
+)
 
 // NoSuchCommand is for the root, whose arguments are no command of ours.
 func NoSuchCommand(cmd *cobra.Command, args []string) error {

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
@@ -20,47 +19,26 @@ import (
 // shells are those that there are completions for.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-// plainScripts and describedScripts write the script of a shell.
-var (
-	plainScripts = map[string]func(root *cobra.Command, w io.Writer) error{
-		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, false) },
-		"zsh":        (*cobra.Command).GenZshCompletionNoDesc,
-		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, false) },
-		"powershell": (*cobra.Command).GenPowerShellCompletion,
-	}
-	describedScripts = map[string]func(root *cobra.Command, w io.Writer) error{
-		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
-		"zsh":        (*cobra.Command).GenZshCompletion,
-		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
-		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
-	}
-)
+// scripts write the script of a shell.
+var scripts = map[string]func(root *cobra.Command, w io.Writer) error{
+	"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+	"zsh":        (*cobra.Command).GenZshCompletion,
+	"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
+	"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
+}
 
 // Command is 'holdfast completion'.
 func Command(a *cli.App) *cobra.Command {
-	var plain bool
-	cmd := &cobra.Command{
-		Use:       "completion SHELL",
-		Short:     "Print a completion script for a shell",
-		ValidArgs: shells,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("completion wants one SHELL: %s", strings.Join(shells, ", "))
-			}
-			if !slices.Contains(shells, args[0]) {
-				return cli.Usagef("no completions for %q; want %s", args[0], strings.Join(shells, ", "))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			scripts := describedScripts
-			if plain {
-				scripts = plainScripts
-			}
-			return scripts[args[0]](cmd.Root(), a.Stdout)
-		},
-	}
-	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "complete without descriptions")
+	var cmd *cobra.Command
+	known := strings.Join(shells, ", ")
+	cmd = a.Command("completion SHELL", "Print a completion script for a shell", cli.Args(1, 1, "one SHELL: "+known), func(_ context.Context, args []string) error {
+		write, ok := scripts[args[0]]
+		if !ok {
+			return cli.Usagef("no completions for %q; want %s", args[0], known)
+		}
+		return write(cmd.Root(), a.Stdout)
+	})
+	cmd.ValidArgs = shells
 	return cmd
 }
 
@@ -69,19 +47,17 @@ const (
 	completionMost    = 500 // names; type a letter to see others
 )
 
-// completed is cobra's function for the completion of arguments.
-type completed = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
-
 // Register gives each command that is about names what completes them, and each
 // flag of a few words these.
 func Register(a *cli.App, root *cobra.Command) {
+	c := completer{a}
 	for _, cmd := range root.Commands() {
 		switch {
 		case cmd.ValidArgsFunction != nil || cmd.ValidArgs != nil || cmd.HasSubCommands():
 		case strings.Contains(cmd.Use, " NAME"):
-			cmd.ValidArgsFunction = completing(a, completeName)
+			cmd.ValidArgsFunction = c.name
 		case strings.Contains(cmd.Use, "[PREFIX]"):
-			cmd.ValidArgsFunction = completing(a, completePrefix)
+			cmd.ValidArgsFunction = c.prefix
 		case !strings.Contains(cmd.Use, " ") || strings.Contains(cmd.Use, "[LEASE]"):
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
@@ -92,7 +68,7 @@ func Register(a *cli.App, root *cobra.Command) {
 			}
 		}
 		if cmd.Flags().Lookup("tenure") != nil {
-			mustComplete(cmd, "tenure", completing(a, completeTenure))
+			mustComplete(cmd, "tenure", c.tenure)
 		}
 	}
 	mustComplete(root, "log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -101,38 +77,34 @@ func Register(a *cli.App, root *cobra.Command) {
 	}
 }
 
-// completing is a function of ours as cobra calls it.
-func completing(a *cli.App, with func(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)) completed {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return with(a, cmd, args, typed)
-	}
-}
-
-func mustComplete(cmd *cobra.Command, flag string, with completed) {
+func mustComplete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
 		panic("holdfast: " + err.Error())
 	}
 }
 
-// completeName completes the first argument; a command, or nothing, follows it.
-func completeName(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+// completer completes what only the server knows.
+type completer struct{ *cli.App }
+
+// name completes the first argument; a command, or nothing, follows it.
+func (c completer) name(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		if strings.Contains(cmd.Use, "COMMAND") {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return namesInUse(a, cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	return c.namesInUse(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-func completePrefix(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	names, then := completeName(a, cmd, args, typed)
+func (c completer) prefix(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, then := c.name(cmd, args, typed)
 	return names, then | cobra.ShellCompDirectiveNoSpace
 }
 
 // namesInUse are the names of the last day that begin with what was typed.
-func namesInUse(a *cli.App, cmd *cobra.Command, typed string) (names []string) {
-	silently(a, cmd, func(ctx context.Context, client *connect.Session) {
+func (c completer) namesInUse(cmd *cobra.Command, typed string) (names []string) {
+	c.silently(cmd, func(ctx context.Context, client *connect.Session) {
 		for name, err := range client.Admin.Names(ctx, typed) {
 			if err != nil || len(names) == completionMost {
 				return
@@ -146,10 +118,10 @@ func namesInUse(a *cli.App, cmd *cobra.Command, typed string) (names []string) {
 	return names
 }
 
-// completeTenure completes --tenure with the hash of the holder of NAME.
-func completeTenure(a *cli.App, cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
+// tenure completes --tenure with the hash of the holder of NAME.
+func (c completer) tenure(cmd *cobra.Command, args []string, _ string) (hashes []string, _ cobra.ShellCompDirective) {
 	if len(args) == 1 {
-		silently(a, cmd, func(ctx context.Context, client *connect.Session) {
+		c.silently(cmd, func(ctx context.Context, client *connect.Session) {
 			if state, err := client.Admin.Inspect(ctx, args[0]); err == nil && state.Holder != nil && state.Holder.Hash != "" {
 				hashes = append(hashes, state.Holder.Hash+"\t"+look.HolderText(state, false, nil))
 			}
@@ -160,20 +132,18 @@ func completeTenure(a *cli.App, cmd *cobra.Command, args []string, _ string) (ha
 
 // silently asks the server for what a shell would complete: soon, or not at all,
 // and without a word.
-func silently(a *cli.App, cmd *cobra.Command, ask func(context.Context, *connect.Session)) {
-	a.Quiet, a.Verbose, a.Stderr = true, false, io.Discard
-	a.Console = console.NewLines(io.Discard)
-	if a.FromEnvironment(cmd) != nil {
+func (c completer) silently(cmd *cobra.Command, ask func(context.Context, *connect.Session)) {
+	c.Quiet, c.Verbose, c.Stderr = true, false, io.Discard
+	c.Console = console.NewLines(io.Discard)
+	if c.FromEnvironment(cmd) != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
-	client, err := connect.Open(ctx, a, holdfast.Options{})
-	if err != nil {
-		return
-	}
-	defer client.Close()
-	ask(ctx, client)
+	_ = connect.On(ctx, c.App, func(client *connect.Session) error {
+		ask(ctx, client)
+		return nil
+	})
 }
 
 // oneWord reports whether every shell takes a name for one word and nothing more.

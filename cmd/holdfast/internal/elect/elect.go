@@ -34,26 +34,21 @@ type options struct {
 // Command is 'holdfast elect'.
 func Command(a *cli.App) *cobra.Command {
 	var o options
-	cmd := &cobra.Command{
-		Use:   "elect [flags] NAME -- COMMAND [ARG...]",
-		Short: "Keep one instance of a command running on many machines",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			given := cmd.Flags().Changed
-			if err := o.Check(given); err != nil {
-				return err
-			}
-			if o.observe {
-				return observeArgs(a, cmd, args)
-			}
-			if a.OnCommandLine(cmd, "output") {
-				return cli.Usagef("-o needs --observe")
-			}
-			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return cli.Usagef("want: holdfast elect NAME -- COMMAND [ARG...]")
-			}
-			return elect(cmd.Context(), a, o, args[0], args[1:])
-		},
-	}
+	var cmd *cobra.Command
+	cmd = a.Command("elect [flags] NAME -- COMMAND [ARG...]", "Keep one instance of a command running on many machines", nil, func(ctx context.Context, args []string) error {
+		if err := o.Check(cmd.Flags().Changed); err != nil {
+			return err
+		}
+		switch {
+		case o.observe:
+			return observeArgs(a, cmd, args)
+		case a.OnCommandLine(cmd, "output"):
+			return cli.Usagef("-o needs --observe")
+		case cmd.ArgsLenAtDash() != 1 || len(args) < 2:
+			return cli.Usagef("want: holdfast elect NAME -- COMMAND [ARG...]")
+		}
+		return elect(ctx, a, o, args[0], args[1:])
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&o.value, "value", "", "`TEXT` that others see of the leader, such as its address (default the owner)")
 	flags.BoolVar(&o.once, "once", false, "end after the first term, with the exit codes of run")

@@ -14,25 +14,15 @@ import (
 
 // ResizeCommand is 'holdfast resize'.
 func ResizeCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "resize NAME SIZE",
-		Short: "Change the number of permits of a semaphore",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return cli.Usagef("%s wants a NAME and a SIZE", cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			size, err := strconv.Atoi(args[1])
-			if err != nil || size < 1 || size > holdfast.MaxSize {
-				return cli.Usagef("SIZE is %s: it must be a whole number from 1 to %d", args[1], holdfast.MaxSize)
-			}
-			return connect.On(cmd.Context(), a, func(client *connect.Session) error {
-				return resize(cmd.Context(), a, client, args[0], size)
-			})
-		},
-	}
+	return a.Command("resize NAME SIZE", "Change the number of permits of a semaphore", cli.Args(2, 2, "a NAME and a SIZE"), func(ctx context.Context, args []string) error {
+		size, err := strconv.Atoi(args[1])
+		if err != nil || size < 1 || size > holdfast.MaxSize {
+			return cli.Usagef("SIZE is %s: it must be a whole number from 1 to %d", args[1], holdfast.MaxSize)
+		}
+		return connect.On(ctx, a, func(client *connect.Session) error {
+			return resize(ctx, a, client, args[0], size)
+		})
+	})
 }
 
 func resize(ctx context.Context, a *cli.App, client *connect.Session, name string, size int) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,31 +39,24 @@ func Command(a *cli.App) *cobra.Command {
 
 func quorumInitCommand(a *cli.App) *cobra.Command {
 	var atOnce bool
-	cmd := &cobra.Command{
-		Use:   "init NAME URL URL URL...",
-		Short: "Create a quorum of masters that are in none",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 4 {
-				return cli.Usagef("%s wants a NAME and three or more URLs", cmd.CommandPath())
-			}
-			if !quorumName.MatchString(args[0]) {
-				return cli.Usagef("quorum name %q: want at most 64 letters, digits, - and _", args[0])
-			}
-			return checkURLs(args[1:])
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			members, closeAll, err := members(cmd.Context(), a, args[1:], false)
-			if err != nil {
-				return err
-			}
-			defer closeAll()
-			id, err := quorum.Init(cmd.Context(), args[0], atOnce, members...)
-			if err != nil {
-				return err
-			}
-			return printQuorum(cmd.Context(), a, id, members, atOnce)
-		},
-	}
+	cmd := a.Command("init NAME URL URL URL...", "Create a quorum of masters that are in none", cli.Args(4, math.MaxInt, "a NAME and three or more URLs"), func(ctx context.Context, args []string) error {
+		if !quorumName.MatchString(args[0]) {
+			return cli.Usagef("quorum name %q: want at most 64 letters, digits, - and _", args[0])
+		}
+		if err := checkURLs(args[1:]); err != nil {
+			return err
+		}
+		members, closeAll, err := members(ctx, a, args[1:], false)
+		if err != nil {
+			return err
+		}
+		defer closeAll()
+		id, err := quorum.Init(ctx, args[0], atOnce, members...)
+		if err != nil {
+			return err
+		}
+		return printQuorum(ctx, a, id, members, atOnce)
+	})
 	cmd.Flags().BoolVar(&atOnce, "at-once", false, "let the nodes vote at once: they never had a lock")
 	a.OutputFlag(cmd)
 	return cmd
@@ -70,42 +64,32 @@ func quorumInitCommand(a *cli.App) *cobra.Command {
 
 func quorumReplaceCommand(a *cli.App) *cobra.Command {
 	var from, gone []string
-	cmd := &cobra.Command{
-		Use:   "replace --from URL... URL...",
-		Short: "Change the members of a quorum",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 3 || len(from) < 3 {
-				return cli.Usagef("%s wants three or more URLs with --from, and three or more as arguments", cmd.CommandPath())
+	cmd := a.Command("replace --from URL... URL...", "Change the members of a quorum", cli.Args(3, math.MaxInt, "three or more URLs, and as many with --from"), func(ctx context.Context, args []string) error {
+		for i, url := range gone {
+			gone[i] = cli.PublicURL(url)
+			if !slices.ContainsFunc(from, func(f string) bool { return cli.PublicURL(f) == gone[i] }) {
+				return cli.Usagef("--gone %s: it must be one of --from", gone[i])
 			}
-			for _, url := range gone {
-				if !slices.ContainsFunc(from, func(f string) bool { return cli.PublicURL(f) == cli.PublicURL(url) }) {
-					return cli.Usagef("--gone %s: it must be one of --from", cli.PublicURL(url))
-				}
-			}
-			return cmp.Or(checkURLs(from), checkURLs(args))
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			old, closeOld, err := members(ctx, a, from, true)
-			if err != nil {
-				return err
-			}
-			defer closeOld()
-			members, closeAll, err := members(ctx, a, args, false)
-			if err != nil {
-				return err
-			}
-			defer closeAll()
-			for i, url := range gone {
-				gone[i] = cli.PublicURL(url)
-			}
-			id, err := quorum.Replace(ctx, old, members, gone...)
-			if err != nil {
-				return err
-			}
-			return printQuorum(ctx, a, id, members, false)
-		},
-	}
+		}
+		if err := cmp.Or(checkURLs(from), checkURLs(args)); err != nil {
+			return err
+		}
+		old, closeOld, err := members(ctx, a, from, true)
+		if err != nil {
+			return err
+		}
+		defer closeOld()
+		members, closeAll, err := members(ctx, a, args, false)
+		if err != nil {
+			return err
+		}
+		defer closeAll()
+		id, err := quorum.Replace(ctx, old, members, gone...)
+		if err != nil {
+			return err
+		}
+		return printQuorum(ctx, a, id, members, false)
+	})
 	cmd.Flags().StringArrayVar(&from, "from", nil, "`URL` of a current member; repeat for each")
 	cmd.Flags().StringArrayVar(&gone, "gone", nil, "`URL` of --from that never comes back")
 	a.OutputFlag(cmd)
@@ -115,9 +99,9 @@ func quorumReplaceCommand(a *cli.App) *cobra.Command {
 // quorumName is what can name a quorum, as quorum.Init has it.
 var quorumName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// checkURLs returns an error if the number of servers is even, or one is given twice.
+// checkURLs returns an error if the number of servers is even or 1, or one is given twice.
 func checkURLs(urls []string) error {
-	if len(urls)%2 == 0 {
+	if len(urls)%2 == 0 || len(urls) < 3 {
 		return cli.Usagef("%d members: a quorum has an odd number, 3 or more (an even one tolerates no more failures than one fewer)", len(urls))
 	}
 	for i, url := range urls {
@@ -214,19 +198,9 @@ func printQuorum(ctx context.Context, a *cli.App, id string, members []quorum.Me
 }
 
 func quorumStatusCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "status URL...",
-		Short: "Show which nodes vote, and why the others do not",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cli.Usagef("%s wants the URLs of the nodes", cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return quorumStatus(cmd.Context(), a, args)
-		},
-	}
+	cmd := a.Command("status URL...", "Show which nodes vote, and why the others do not", cli.Args(1, math.MaxInt, "the URLs of the nodes"), func(ctx context.Context, args []string) error {
+		return quorumStatus(ctx, a, args)
+	})
 	a.OutputFlag(cmd)
 	return cmd
 }

@@ -31,28 +31,24 @@ import (
 // Command is 'holdfast run'.
 func Command(a *cli.App) *cobra.Command {
 	var o take.Options
-	cmd := &cobra.Command{
-		Use:   "run [flags] NAME -- COMMAND [ARG...]",
-		Short: "Run a command while holding a lock",
-
-		Annotations: map[string]string{help.MostUsed: "no-wait wait busy-code ttl max-hold min-hold every shared exclusive of"},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Guard != "" {
-				return guard.Main(o.Guard, args)
-			}
-			if err := o.Check(cmd.Flags().Changed); err != nil {
-				return err
-			}
-			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return cli.Usagef("want: holdfast run NAME -- COMMAND [ARG...]")
-			}
-			status, err := newStatusFile(o.Status, args[0])
-			if err != nil {
-				return err
-			}
-			return status.ended(a, runUnderLock(cmd.Context(), a, o, args[0], args[1:], status))
-		},
-	}
+	var cmd *cobra.Command
+	cmd = a.Command("run [flags] NAME -- COMMAND [ARG...]", "Run a command while holding a lock", nil, func(ctx context.Context, args []string) error {
+		if o.Guard != "" {
+			return guard.Main(o.Guard, args)
+		}
+		if err := o.Check(cmd.Flags().Changed); err != nil {
+			return err
+		}
+		if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+			return cli.Usagef("want: holdfast run NAME -- COMMAND [ARG...]")
+		}
+		status, err := newStatusFile(o.Status, args[0])
+		if err != nil {
+			return err
+		}
+		return status.ended(a, runUnderLock(ctx, a, o, args[0], args[1:], status))
+	})
+	cmd.Annotations = map[string]string{help.MostUsed: "no-wait wait busy-code ttl max-hold min-hold every shared exclusive of"}
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.NoWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
 	flags.DurationVarP(&o.Wait, "wait", "w", 0, "wait at most this long, then exit with 75")

@@ -2,6 +2,7 @@
 package scripts
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -13,18 +14,13 @@ import (
 
 // Command is 'holdfast script'.
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:               "script [NAME]",
-		Short:             "Print a Lua script that holdfast runs in Redis",
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return list(a)
-			}
-			return show(a, args[0])
-		},
-	}
+	cmd := a.Command("script [NAME]", "Print a Lua script that holdfast runs in Redis", cli.Args(0, 1, "at most one NAME"), func(_ context.Context, args []string) error {
+		if len(args) == 0 {
+			return list(a)
+		}
+		return show(a, args[0])
+	})
+	cmd.ValidArgsFunction = cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp)
 	a.OutputFlag(cmd)
 	return cmd
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/connect"
-	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/help"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/take"
 	holdfastprom "github.com/holdfast-go/holdfast/contrib/prometheus"
@@ -31,6 +30,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const defaultServeAddress = "127.0.0.1:7420"
@@ -49,18 +49,13 @@ type serveFlags struct {
 // Command is 'holdfast serve'.
 func Command(a *cli.App) *cobra.Command {
 	f := &serveFlags{}
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve locks over HTTP, with a dashboard",
-
-		Annotations: map[string]string{help.MostUsed: "listen tokens tls-cert tls-key host base-path read-only max-ttl max-wait grace"},
-		Args:        cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.tokensWereAsked = cmd.Flags().Changed("tokens")
-			return serve(cmd.Context(), a, f)
-		},
-	}
-	flags := cmd.Flags()
+	var flags *pflag.FlagSet
+	cmd := a.Command("serve", "Serve locks over HTTP, with a dashboard", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		f.tokensWereAsked = flags.Changed("tokens")
+		return serve(ctx, a, f)
+	})
+	cmd.Annotations = map[string]string{help.MostUsed: "listen tokens tls-cert tls-key host base-path read-only max-ttl max-wait grace"}
+	flags = cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultServeAddress, "`ADDRESS` to listen on; port 0 is any free one")
 	flags.StringVar(&f.tokens, "tokens", "", "`FILE` of tokens, see 'holdfast serve token'")
 	flags.StringVar(&f.cert, "tls-cert", "", "`FILE` of the certificate (PEM): serve HTTPS")
@@ -291,12 +286,9 @@ func serveAdmin(ctx context.Context, a *cli.App, address string) (end func(), er
 }
 
 func serveTokenCommand(a *cli.App) *cobra.Command {
-	return a.Command("token ROLE LABEL", "Create a token for 'holdfast serve --tokens'", roleAndLabel, func(_ context.Context, args []string) error {
-		role, ok := map[string]auth.Role{"viewer": auth.Viewer, "user": auth.User, "admin": auth.Admin}[args[0]]
-		if !ok {
-			return cli.Usagef("unknown role %q; want viewer, user or admin", args[0])
-		}
-		secret, line, err := auth.NewToken(role, args[1])
+	return a.Command("token ROLE LABEL", "Create a token for 'holdfast serve --tokens'", cli.Args(2, 2, "a ROLE and a LABEL, in quotes if it has spaces"), func(_ context.Context, args []string) error {
+		role := map[string]auth.Role{"viewer": auth.Viewer, "user": auth.User, "admin": auth.Admin}[args[0]]
+		secret, line, err := auth.NewToken(role, args[1]) // it refuses any other role
 		if err != nil {
 			return cli.Usagef("%v", err)
 		}
@@ -306,11 +298,4 @@ func serveTokenCommand(a *cli.App) *cobra.Command {
 		a.Complain("token (shown only now): " + secret)
 		return nil
 	})
-}
-
-func roleAndLabel(cmd *cobra.Command, args []string) error {
-	if len(args) != 2 {
-		return cli.Usagef("%s wants a ROLE and a LABEL, got %s; quote a label with spaces", cmd.CommandPath(), console.Several(len(args), "argument"))
-	}
-	return nil
 }
