@@ -1,4 +1,4 @@
-// Package view shows the state of a name to people and programs: as the JSON
+// Package view shows the state of a name, or of a lease, to people and programs: as the JSON
 // that the HTTP API and the commands have in common, whose fields are promised,
 // and as text without characters that a terminal or a browser would act on.
 package view
@@ -87,6 +87,29 @@ type Run struct {
 	Ended   *time.Time `json:"ended"`
 	Outcome string     `json:"outcome"`
 	Tick    *time.Time `json:"tick,omitempty"`
+}
+
+// Lease is a lease without a process, as POST /v1/leases and "holdfast acquire -o json" show
+// it. Text renews and releases it: it is shown only where the lease is new.
+type Lease struct {
+	Text        string     `json:"lease,omitempty"`
+	Name        string     `json:"name"`
+	Token       int64      `json:"token"`
+	Owner       string     `json:"owner"`
+	Hash        string     `json:"hash"`
+	TTLMS       int64      `json:"ttl_ms"`
+	RemainingMS int64      `json:"remaining_ms"`
+	Deadline    *time.Time `json:"deadline"`
+	Waiting     int        `json:"waiting"`
+}
+
+// NewLease shows a lease that stands, with its text or "".
+func NewLease(text string, h *holdfast.ExportedHold) Lease {
+	return Lease{
+		Text: text, Name: h.Name, Token: h.Token, Owner: h.Owner, Hash: h.Hash,
+		TTLMS: h.TTL.Milliseconds(), RemainingMS: h.Remaining.Milliseconds(),
+		Deadline: new(time.Now().Add(h.Remaining).UTC().Truncate(time.Millisecond)), Waiting: h.Waiting,
+	}
 }
 
 // NewState shows a state and what was found out about it. The last run is added

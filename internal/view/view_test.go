@@ -47,6 +47,20 @@ func TestState(t *testing.T) {
 	}
 }
 
+func TestLease(t *testing.T) {
+	before := time.Now()
+	l := view.NewLease("text", &holdfast.ExportedHold{Name: "a", Token: 64, Owner: "web-1:7", Hash: "0123456789", TTL: time.Minute, Remaining: 30 * time.Second, Waiting: 2})
+	if left := l.Deadline.Sub(before); left < 29*time.Second || left > time.Minute {
+		t.Errorf("the deadline is in %v, want 30s", left)
+	}
+	l.Deadline = nil
+	got, err := json.Marshal(l)
+	want := `{"lease":"text","name":"a","token":64,"owner":"web-1:7","hash":"0123456789","ttl_ms":60000,"remaining_ms":30000,"deadline":null,"waiting":2}`
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s, %v\nwant %s", got, err, want)
+	}
+}
+
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain, ä, 錠":    "plain, ä, 錠",

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/holdfast-go/holdfast"
+	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/auth"
 	"github.com/holdfast-go/holdfast/server/internal/limit"
 	"github.com/holdfast-go/holdfast/server/internal/repeat"
@@ -35,26 +35,6 @@ type ByRequest struct {
 // NewByRequest makes a ByRequest.
 func NewByRequest(l *Leases, waiting *limit.Gate, limits Limits, basePath string) *ByRequest {
 	return &ByRequest{l, waiting, limits, basePath, repeat.New(false)}
-}
-
-// leaseJSON is a lease by request as it is answered.
-type leaseJSON struct {
-	Lease     string    `json:"lease,omitempty"` // only where it is new
-	Name      string    `json:"name"`
-	Token     int64     `json:"token"`
-	Owner     string    `json:"owner"`
-	Hash      string    `json:"hash"`
-	TTLMS     int64     `json:"ttl_ms"`
-	Remaining int64     `json:"remaining_ms"`
-	Deadline  time.Time `json:"deadline"`
-	Waiting   int       `json:"waiting"`
-}
-
-func newLeaseJSON(text string, h *holdfast.ExportedHold) leaseJSON {
-	return leaseJSON{
-		Lease: text, Name: h.Name, Token: h.Token, Owner: h.Owner, Hash: h.Hash, TTLMS: h.TTL.Milliseconds(),
-		Remaining: h.Remaining.Milliseconds(), Deadline: time.Now().Add(h.Remaining).UTC().Truncate(time.Millisecond), Waiting: h.Waiting,
-	}
 }
 
 // Acquire answers a lease: 201, or 409 where the name is held for longer than the
@@ -90,7 +70,7 @@ func (b *ByRequest) Acquire(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Location", b.BasePath+"/v1/locks/"+url.PathEscape(hold.Name))
-	return reply.JSON(w, http.StatusCreated, newLeaseJSON(text, hold))
+	return reply.JSON(w, http.StatusCreated, view.NewLease(text, hold))
 }
 
 // grantOnce is Grant, at most once for a key.
@@ -125,7 +105,7 @@ func (b *ByRequest) hold(w http.ResponseWriter, r *http.Request, ask func(contex
 	if err != nil {
 		return err
 	}
-	return reply.JSON(w, http.StatusOK, newLeaseJSON("", hold))
+	return reply.JSON(w, http.StatusOK, view.NewLease("", hold))
 }
 
 // Release ends the lease: 204.

@@ -45,10 +45,10 @@ type aLease struct {
 // leaseCommand is a command that does something with one lease.
 func leaseCommand(a *cli.App, use, short string, with []connect.Beside, do func(context.Context, *connect.Session, aLease) error) (*cobra.Command, *leaseOptions) {
 	o := &leaseOptions{}
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: maybeLease,
-		RunE: func(cmd *cobra.Command, args []string) error { return onLease(a, cmd, *o, args, with, do) },
-	}
+	var cmd *cobra.Command
+	cmd = a.Command(use, short, cli.Args(0, 1, "at most one LEASE"), func(_ context.Context, args []string) error {
+		return onLease(a, cmd, *o, args, with, do)
+	})
 	cmd.Flags().StringVar(&o.file, "lease-file", "", "read the lease from `FILE`")
 	a.OutputFlag(cmd)
 	return cmd, o
@@ -81,13 +81,6 @@ func ReleaseCommand(a *cli.App) *cobra.Command {
 	})
 	take.JournalFlag(cmd.Flags(), &log.Silent)
 	return cmd
-}
-
-func maybeLease(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return cli.Usagef("%s takes one LEASE, and was given %d arguments", cmd.CommandPath(), len(args))
-	}
-	return nil
 }
 
 // onLease finds the lease, connects, and does it.
@@ -157,12 +150,12 @@ func tellHold(a *cli.App, hold *holdfast.ExportedHold, err error) error {
 	var lost *holdfast.LostError
 	switch {
 	case errors.As(err, &lost):
-		out := leaseJSON{Name: lost.Name, Token: lost.Token, Cause: string(lost.Cause), Reason: lost.Reason}
+		out := leaseJSON{Lease: view.Lease{Name: lost.Name, Token: lost.Token}, Cause: string(lost.Cause), Reason: lost.Reason}
 		return cmp.Or(a.PrintJSON(out), leaseOver(lost))
 	case err != nil:
 		return err
 	case a.Output == "json":
-		return console.PrintJSON(a.Stdout, newLeaseJSON("", hold))
+		return console.PrintJSON(a.Stdout, leaseJSON{Lease: view.NewLease("", hold), Held: true})
 	}
 	waiting := ""
 	if hold.Waiting > 0 {
@@ -220,17 +213,13 @@ type acquireOptions struct {
 // AcquireCommand is 'holdfast acquire'.
 func AcquireCommand(a *cli.App) *cobra.Command {
 	var o acquireOptions
-	cmd := &cobra.Command{
-		Use:   "acquire NAME",
-		Short: "Take a lock, print a lease, and end",
-		Args:  cli.OneName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.Check(cmd.Flags().Changed); err != nil {
-				return err
-			}
-			return acquireLease(cmd.Context(), a, o, args[0])
-		},
-	}
+	var cmd *cobra.Command
+	cmd = a.Command("acquire NAME", "Take a lock, print a lease, and end", cli.OneName, func(ctx context.Context, args []string) error {
+		if err := o.Check(cmd.Flags().Changed); err != nil {
+			return err
+		}
+		return acquireLease(ctx, a, o, args[0])
+	})
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.NoWait, "no-wait", "n", false, "do not wait: exit with 75 if the lock is held")
 	flags.DurationVarP(&o.Wait, "wait", "w", 0, "wait at most this long, then exit with 75")
@@ -313,7 +302,7 @@ func handOut(a *cli.App, o acquireOptions, text string, hold *holdfast.ExportedH
 	}
 	switch a.Output {
 	case "json":
-		return console.PrintJSON(a.Stdout, newLeaseJSON(text, hold))
+		return console.PrintJSON(a.Stdout, leaseJSON{Lease: view.NewLease(text, hold), Held: true})
 	case "env":
 		return printEnv(a, o, text, hold)
 	}
@@ -341,26 +330,10 @@ func printEnv(a *cli.App, o acquireOptions, text string, hold *holdfast.Exported
 
 // leaseJSON is what -o json prints of a lease without a process. Its names are promised.
 type leaseJSON struct {
-	Name        string     `json:"name"`
-	Held        bool       `json:"held"`
-	Lease       string     `json:"lease,omitempty"`
-	Token       int64      `json:"token"`
-	Owner       string     `json:"owner"`
-	Hash        string     `json:"hash"`
-	TTLMS       int64      `json:"ttl_ms"`
-	RemainingMS int64      `json:"remaining_ms"`
-	Deadline    *time.Time `json:"deadline"`
-	Waiting     int        `json:"waiting"`
-	Cause       string     `json:"cause"`
-	Reason      string     `json:"reason"`
-}
-
-func newLeaseJSON(text string, hold *holdfast.ExportedHold) leaseJSON {
-	return leaseJSON{
-		Name: hold.Name, Held: true, Lease: text, Token: hold.Token, Owner: hold.Owner, Hash: hold.Hash,
-		TTLMS: hold.TTL.Milliseconds(), RemainingMS: hold.Remaining.Milliseconds(),
-		Deadline: new(time.Now().Add(hold.Remaining).UTC()), Waiting: hold.Waiting,
-	}
+	view.Lease
+	Held   bool   `json:"held"`
+	Cause  string `json:"cause"`
+	Reason string `json:"reason"`
 }
 
 // leaseFileMode keeps other users from reading the lease, and so from ending it.
