@@ -42,7 +42,7 @@ import (
 //	ended STATUS STOPPED
 //
 // The last one comes when nothing is alive any more: STATUS as wait gives it,
-// STOPPED 1 if the guard made it end.
+// STOPPED true if the guard made it end.
 
 // lookEvery is how often a guard reads the clock. It does not rely on timers: they stop
 // while a machine is suspended.
@@ -92,7 +92,7 @@ func Main(pipes string, args []string) error {
 	}
 	g.leash = first.leash
 	if Now() >= g.leash.term { // we came to it late: a machine that slept, or has too much to do
-		g.report("ended 0 1\n")
+		g.report("ended 0 true\n")
 		return nil
 	}
 	if errno := g.start(args[1:]); errno != 0 {
@@ -101,7 +101,7 @@ func Main(pipes string, args []string) error {
 	}
 	g.report("started %d\n", g.pid)
 	g.watch()
-	g.report("ended %d %d\n", g.status, bit(g.stopped))
+	g.report("ended %d %t\n", g.status, g.stopped)
 	return nil
 }
 
@@ -232,11 +232,4 @@ func reapAll(each func(pid int, status syscall.WaitStatus)) (childless bool) {
 
 func (g *process) report(format string, args ...any) {
 	fmt.Fprintf(g.reports, format, args...) // no reader, no report
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

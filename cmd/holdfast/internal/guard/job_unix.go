@@ -91,15 +91,16 @@ func (j *Job) follow(reports *os.File, command string) {
 	lines := bufio.NewScanner(reports)
 	for lines.Scan() {
 		var verb string
-		var value, stopped int64
-		_, _ = fmt.Sscan(lines.Text(), &verb, &value, &stopped) // what is not there stays 0
+		var value int64
+		var stopped bool
+		_, _ = fmt.Sscan(lines.Text(), &verb, &value, &stopped) // what is not there stays zero
 		switch verb {
 		case "started":
 			j.pid.Store(value)
 		case "failed":
 			end = Ending{Err: startError(command, syscall.Errno(value))}
 		case "ended":
-			end = Ending{Code: codeOf(syscall.WaitStatus(value)), Stopped: stopped == 1}
+			end = Ending{Code: codeOf(syscall.WaitStatus(value)), Stopped: stopped}
 		}
 	}
 	reports.Close()
