@@ -72,12 +72,7 @@ func bench(ctx context.Context, a *cli.App, each time.Duration) (err error) {
 func removeBench(a *cli.App, b *benchmark) error {
 	ctx, cancel := context.WithTimeout(context.Background(), benchCleanup)
 	defer cancel()
-	store, err := connect.OpenStore(ctx, a.RedisURL)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	if err := connect.DeleteKeys(ctx, store, connect.KeysBeside(a.KeyPrefix()+b.name)); err != nil {
+	if err := connect.DeleteKeys(ctx, b.first.Store, connect.KeysBeside(a.KeyPrefix()+b.name)); err != nil {
 		return fmt.Errorf("the keys of %s could not be deleted, they expire within a day: %w", b.name, err)
 	}
 	return nil

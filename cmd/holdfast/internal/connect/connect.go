@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/cli"
 	"github.com/holdfast-go/holdfast/cmd/holdfast/internal/console"
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/journal"
 	"github.com/holdfast-go/holdfast/rueidisstore"
 )
 
@@ -45,7 +44,7 @@ type Beside func(*Session, *holdfast.Options) (after func())
 // 64 for a wrong URL, 69 for a server that does not answer, 77 for one that refuses us.
 func Open(ctx context.Context, a *cli.App, o holdfast.Options, with ...Beside) (*Session, error) {
 	began := time.Now()
-	store, err := OpenStore(ctx, a.RedisURL)
+	store, err := OpenStore(ctx, a.RedisURL, nil)
 	if err != nil {
 		return nil, a.NamingURL(err)
 	}
@@ -103,12 +102,7 @@ func newClient(store driver.Store, o *holdfast.Options) (client *holdfast.Client
 }
 
 // OpenStore dials serverURL and returns within ctx.
-func OpenStore(ctx context.Context, serverURL string) (*rueidisstore.Store, error) {
-	return OpenStoreWith(ctx, serverURL, nil)
-}
-
-// OpenStoreWith is OpenStore with options of the driver.
-func OpenStoreWith(ctx context.Context, serverURL string, options *rueidisstore.Options) (*rueidisstore.Store, error) {
+func OpenStore(ctx context.Context, serverURL string, options *rueidisstore.Options) (*rueidisstore.Store, error) {
 	type opened struct {
 		store *rueidisstore.Store
 		err   error
@@ -205,40 +199,4 @@ func misfit(answer string) string {
 		return ": the number at the end of the URL is the database; this server does not have it"
 	}
 	return ""
-}
-
-// KeepJournal writes the events of a Client to the journal until after is called. It reports
-// only what the server refuses: the lock reports outages.
-func KeepJournal(a *cli.App, store driver.Store, o *holdfast.Options) (w *journal.Writer, after func()) {
-	w = journal.NewWriter(store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{a.Logger(a.Level())})})
-	tell := o.OnEvent
-	o.OnEvent = func(e holdfast.Event) {
-		w.OnEvent(e)
-		if tell != nil {
-			tell(e)
-		}
-	}
-	return w, func() {
-		if err := w.Close(); err != nil {
-			a.Detail("%s", cli.Reason(err))
-		}
-	}
-}
-
-// refusal is the handler of a journal's Logger. It says in one sentence what the server
-// refuses, and what to do without.
-type refusal struct{ slog.Handler }
-
-func (h refusal) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level < slog.LevelWarn {
-		return h.Handler.Handle(ctx, r)
-	}
-	r.Attrs(func(attr slog.Attr) bool {
-		if err, ok := attr.Value.Any().(error); ok {
-			why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "holdfast: journal: "), ".")
-			r = slog.NewRecord(r.Time, r.Level, "the journal can't be written: "+why+"; --no-journal does without", r.PC)
-		}
-		return true
-	})
-	return h.Handler.Handle(ctx, r)
 }

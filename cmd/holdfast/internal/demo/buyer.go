@@ -30,13 +30,12 @@ type buyer struct {
 	store  *rueidisstore.Store
 	lock   *counter // what the locking sends
 	client *holdfast.Client
-	finish func(context.Context) (*visit, error) // the purchase that begin began
 }
 
 // newBuyer connects a buyer. Everything that is done once, such as connecting,
 // subscribing and loading scripts, is done here and not in the sale.
-func newBuyer(ctx context.Context, s *sale, number int) (customer, error) {
-	store, err := connect.OpenStoreWith(ctx, s.URL, unhurried)
+func newBuyer(ctx context.Context, s *sale, number int) (*buyer, error) {
+	store, err := connect.OpenStore(ctx, s.URL, unhurried)
 	if err != nil {
 		return nil, err
 	}
@@ -82,18 +81,6 @@ func harmless(err error) error {
 		return nil
 	}
 	return err
-}
-
-func (b *buyer) do(ctx context.Context, t task) (*visit, error) {
-	ctx, cancel := context.WithTimeout(ctx, playTimeout)
-	defer cancel()
-	switch {
-	case t.Begin:
-		return nil, b.begin(ctx, t.Checked)
-	case t.Finish:
-		return b.finish(ctx)
-	}
-	return b.visit(ctx, ways[t.Way], time.Unix(0, t.Opening))
 }
 
 // attempts tries again what ended with a lost lease.
@@ -256,24 +243,16 @@ func (c *commands) pollUntil(ctx context.Context, want, command, key string, arg
 // counter is a Store that counts what goes through it.
 type counter struct {
 	driver.Store
-	sent    atomic.Int64
-	stalled atomic.Bool // nothing arrives
-}
-
-func (c *counter) count(ctx context.Context, n int) {
-	c.sent.Add(int64(n))
-	if c.stalled.Load() {
-		<-ctx.Done()
-	}
+	sent atomic.Int64
 }
 
 func (c *counter) Eval(ctx context.Context, call driver.Call) ([]string, error) {
-	c.count(ctx, 1)
+	c.sent.Add(1)
 	return c.Store.Eval(ctx, call)
 }
 
 func (c *counter) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	c.count(ctx, len(calls))
+	c.sent.Add(int64(len(calls)))
 	return c.Store.EvalAll(ctx, calls)
 }
 
@@ -304,10 +283,10 @@ return redis.call('HGET', KEYS[1], 'stock')`)
 
 const frozenWay = "frozen"
 
-// begin locks, reads the stock, and checks the lease for the last time. It sets the function
-// that finishes the purchase, which does not check the lease again.
-func (b *buyer) begin(ctx context.Context, checked bool) error {
-	return b.attempts(func() error {
+// begin locks, reads the stock, and checks the lease for the last time. It returns the
+// function that finishes the purchase, which does not check the lease again.
+func (b *buyer) begin(ctx context.Context, checked bool) (finish func(context.Context) (bought bool, err error), err error) {
+	err = b.attempts(func() error {
 		lease, err := b.client.Mutex(frozenWay + ":lock").Lock(ctx)
 		if err != nil {
 			return err
@@ -317,67 +296,29 @@ func (b *buyer) begin(ctx context.Context, checked bool) error {
 			token = strconv.FormatInt(lease.Token(), 10)
 		}
 		left := goods.number(goods.eval(ctx, till, key, token))
-		b.finish = func(ctx context.Context) (*visit, error) {
+		finish = func(ctx context.Context) (bool, error) {
 			if left > 0 {
 				goods.eval(ctx, till, key, token, strconv.Itoa(left-1))
 			}
-			v := &visit{Bought: left > 0 && goods.err == nil}
+			bought := left > 0 && goods.err == nil
 			if refused, _ := errors.AsType[driver.ServerError](goods.err); strings.HasPrefix(string(refused), "STALE ") {
 				goods.err = nil
 			}
-			return v, errors.Join(goods.err, harmless(lease.Release()))
+			return bought, errors.Join(goods.err, harmless(lease.Release()))
 		}
 		if err := cmp.Or(goods.err, lease.Err()); err != nil {
 			return errors.Join(err, harmless(lease.Release()))
 		}
 		return nil
 	})
+	return finish, err
 }
 
-// freeze stalls a buyer that cannot be frozen, because it has no process of its own: nothing
-// that its Client sends arrives, so its lock ends as that of a frozen process does.
-func (b *buyer) freeze(stop bool) error {
-	b.lock.stalled.Store(stop)
-	return nil
-}
-
-// A buyer that is a process reads tasks as JSON from its stdin and answers on its stdout. The
-// first task has the sale and the number of the buyer. It ends when stdin ends, so it does
-// not outlive its parent.
-type answer struct {
-	Visit *visit `json:"visit,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
-// serveBuyer is the life of such a process.
-func serveBuyer(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
-	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
-	var t task
-	if err := in.Decode(&t); err != nil || t.Sale == nil {
-		return cli.Usagef("this command is for 'holdfast demo --processes' only")
-	}
-	serverURL := t.Sale.URL
-	b, failed := newBuyer(ctx, t.Sale, t.Buyer)
-	if failed == nil {
-		defer func() { err = errors.Join(err, b.leave()) }()
-	}
-	for v := (*visit)(nil); ; v, failed = b.do(ctx, t) {
-		reply := answer{Visit: v}
-		if failed != nil {
-			reply.Error = cli.Redact(failed.Error(), serverURL)
-		}
-		if err := out.Encode(reply); err != nil || b == nil {
-			return err
-		}
-		t = task{}
-		if err := in.Decode(&t); err != nil {
-			return nil //nolint:nilerr // the sender is gone
-		}
-	}
-}
-
-// buyerProcess is the other end of the pipes.
-type buyerProcess struct {
+// frozenBuyer is the buyer that is frozen, a process of its own. It reads the sale as JSON
+// from its stdin, and then for each purchase whether the till checks the token. It begins,
+// answers on its stdout, reads that once more, finishes, and answers whether it has bought.
+// It ends when stdin ends, so it does not outlive its parent.
+type frozenBuyer struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	in     *json.Encoder
@@ -385,65 +326,88 @@ type buyerProcess struct {
 	stderr bytes.Buffer // read only after Wait
 }
 
-// startBuyer starts this binary once more, as one buyer, and returns when that
-// is ready. The end of ctx kills it, even while it is asked for its visit.
-func startBuyer(ctx context.Context, s *sale, number int) (customer, error) {
+// serveFrozen is the life of such a process.
+func serveFrozen(ctx context.Context, stdin io.Reader, stdout io.Writer) (err error) {
+	in, out := json.NewDecoder(stdin), json.NewEncoder(stdout)
+	var s sale
+	if err := in.Decode(&s); err != nil {
+		return cli.Usagef("this command is for 'holdfast demo' only")
+	}
+	b, err := newBuyer(ctx, &s, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.leave()) }()
+	for checked := false; in.Decode(&checked) == nil; {
+		finish, err := b.begin(ctx, checked)
+		if err == nil {
+			err = out.Encode(false)
+		}
+		if err != nil || in.Decode(&checked) != nil {
+			return err
+		}
+		bought, err := finish(ctx)
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(bought); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startFrozen starts this binary once more, as that buyer.
+func startFrozen(s *sale) (*frozenBuyer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &buyerProcess{cmd: exec.Command(self, "demo", "buyer")}
-	p.cmd.Stderr = &p.stderr
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+	f := &frozenBuyer{cmd: exec.Command(self, "demo", "buyer")}
+	f.cmd.Stderr = &f.stderr
+	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	stdout, err := p.cmd.StdoutPipe()
+	stdout, err := f.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	p.in, p.out = json.NewEncoder(p.stdin), json.NewDecoder(stdout)
-	if err := p.cmd.Start(); err != nil {
+	f.in, f.out = json.NewEncoder(f.stdin), json.NewDecoder(stdout)
+	if err := f.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start a buyer: %w", err)
 	}
-	if _, err := p.do(ctx, task{Sale: s, Buyer: number}); err != nil {
-		return nil, errors.Join(err, p.leave())
+	if err := f.in.Encode(s); err != nil {
+		return nil, errors.Join(err, f.leave())
 	}
-	return p, nil
+	return f, nil
 }
 
-// do sends one task and reads the answer to it.
-func (p *buyerProcess) do(ctx context.Context, t task) (*visit, error) {
-	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+// half does one half of a purchase. The end of ctx kills the process.
+func (f *frozenBuyer) half(ctx context.Context, checked bool) (bought bool, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = f.cmd.Process.Kill() })
 	defer stop()
-	var reply answer
-	err := p.in.Encode(t)
-	if err == nil {
-		err = p.out.Decode(&reply)
+	if err = f.in.Encode(checked); err == nil {
+		err = f.out.Decode(&bought)
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("a buyer's process (pid %d) is gone: %w", p.cmd.Process.Pid, err)
-	case reply.Error != "":
-		return nil, errors.New(reply.Error)
+	if err != nil && ctx.Err() != nil {
+		return false, context.Cause(ctx)
 	}
-	return reply.Visit, nil
+	return bought, err
 }
 
 // freeze stops the process, or lets it go on.
-func (p *buyerProcess) freeze(stop bool) error { return p.cmd.Process.Signal(freezing[stop]) }
+func (f *frozenBuyer) freeze(stop bool) error { return f.cmd.Process.Signal(freezing[stop]) }
 
-// leave ends the process: politely, then not.
-func (p *buyerProcess) leave() error {
-	_ = p.stdin.Close()
-	impatience := time.AfterFunc(cleanTimeout, func() { _ = p.cmd.Process.Kill() })
+// leave ends the process: politely, then not. Its last words are the reason of what failed.
+func (f *frozenBuyer) leave() error {
+	_ = f.stdin.Close()
+	impatience := time.AfterFunc(cleanTimeout, func() { _ = f.cmd.Process.Kill() })
 	defer impatience.Stop()
-	err := p.cmd.Wait()
+	err := f.cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !exit.Exited() {
 		return nil // killed: by us, or by the same ctrl-C
 	}
-	if text := bytes.TrimSpace(p.stderr.Bytes()); err != nil && len(text) > 0 {
+	if text := bytes.TrimSpace(f.stderr.Bytes()); err != nil && len(text) > 0 {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	return err

@@ -3,7 +3,6 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,41 +22,28 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The largest sale worth a terminal and a minute.
-const (
-	maxBuyers    = 500
-	maxProcesses = 100
-)
+// maxBuyers is the largest sale worth a terminal and a minute.
+const maxBuyers = 500
 
 // Command is 'holdfast demo'.
 func Command(a *cli.App) *cobra.Command {
 	var stock, buyers int
-	processes := false
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Show what goes wrong without a lock",
-		Args:  cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			one, most := newBuyer, maxBuyers
-			if processes {
-				one, most = startBuyer, maxProcesses
-			}
-			switch {
-			case stock < 1:
-				return cli.Usagef("--stock must be at least 1, not %d", stock)
-			case buyers < 2 || buyers > most:
-				return cli.Usagef("--buyers must be 2 to %d, not %d", most, buyers)
-			}
-			return demo(cmd.Context(), a, &sale{Stock: stock, Buyers: buyers}, one, cmd.Flags().Changed("redis"))
-		},
-	}
+	var cmd *cobra.Command
+	cmd = a.Command("demo", "Show what goes wrong without a lock", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		switch {
+		case stock < 1:
+			return cli.Usagef("--stock must be at least 1, not %d", stock)
+		case buyers < 2 || buyers > maxBuyers:
+			return cli.Usagef("--buyers must be 2 to %d, not %d", maxBuyers, buyers)
+		}
+		return demo(ctx, a, &sale{Stock: stock, Buyers: buyers}, cmd.Flags().Changed("redis"))
+	})
 	cmd.Flags().IntVar(&stock, "stock", 20, "pieces in stock")
 	cmd.Flags().IntVar(&buyers, "buyers", 25, "buyers, each wants one piece")
-	cmd.Flags().BoolVar(&processes, "processes", false, "run each buyer as a process of its own")
 	a.OutputFlag(cmd)
 
-	buyer := a.Command("buyer", "Run one buyer of a demo, controlled by stdin", cli.NoArgs, func(ctx context.Context, _ []string) error {
-		return serveBuyer(ctx, a.Stdin, a.Stdout)
+	buyer := a.Command("buyer", "Run the buyer that is frozen, controlled by stdin", cli.NoArgs, func(ctx context.Context, _ []string) error {
+		return serveFrozen(ctx, a.Stdin, a.Stdout)
 	})
 	buyer.Hidden = true
 	a.Begin(buyer)
@@ -68,7 +54,7 @@ func Command(a *cli.App) *cobra.Command {
 // demo plays the sale every way, on the server the flags name or on one of its
 // own, and prints what happened. The environment does not choose the server:
 // a demonstration must not run on a production server by accident.
-func demo(ctx context.Context, a *cli.App, sale *sale, one hiring, onServer bool) error {
+func demo(ctx context.Context, a *cli.App, sale *sale, onServer bool) error {
 	ctx, stop := cli.UntilSignal(ctx)
 	defer stop()
 	sale.URL, sale.Prefix = a.RedisURL, "holdfast-demo:"+strings.ToLower(rand.Text()[:12])+":"
@@ -80,7 +66,7 @@ func demo(ctx context.Context, a *cli.App, sale *sale, one hiring, onServer bool
 		defer server.Close()
 		sale.URL = server.URL()
 	}
-	report, err := playAll(ctx, a, sale, one)
+	report, err := playAll(ctx, a, sale)
 	if ctx.Err() != nil {
 		a.Say("interrupted; the demo has removed its keys")
 		return cli.Exit(cli.ExitInterrupted, nil)
@@ -96,14 +82,14 @@ func demo(ctx context.Context, a *cli.App, sale *sale, one hiring, onServer bool
 }
 
 // playAll plays the sale once for each way, and cleans up also after an error.
-func playAll(ctx context.Context, a *cli.App, sale *sale, one hiring) (r *report, err error) {
-	store, err := connect.OpenStoreWith(ctx, sale.URL, unhurried)
+func playAll(ctx context.Context, a *cli.App, sale *sale) (r *report, err error) {
+	store, err := connect.OpenStore(ctx, sale.URL, unhurried)
 	if err != nil {
 		return nil, err
 	}
 	shop := &shop{sale, store}
 	defer func() { err = errors.Join(err, shop.close(ctx)) }()
-	buyers, err := hire(ctx, sale, one)
+	buyers, err := hire(ctx, sale)
 	if err != nil {
 		return nil, err
 	}
@@ -116,19 +102,14 @@ func playAll(ctx context.Context, a *cli.App, sale *sale, one hiring) (r *report
 	r = &report{Stock: sale.Stock, Buyers: sale.Buyers}
 	for i, way := range ways {
 		progress("holdfast: %d buyers, %d to sell: way %d of %d, %s", sale.Buyers, sale.Stock, i+1, len(ways), way.name)
-		result, err := shop.play(ctx, i, buyers)
+		result, err := shop.play(ctx, way, buyers)
 		if err != nil {
 			return nil, fmt.Errorf("the sale with way %s: %w", way.name, err)
 		}
 		r.Ways = append(r.Ways, result)
 	}
 	progress("holdfast: a holder is paused")
-	frozen, err := newFrozen(ctx, sale, 0)
-	if err == nil {
-		defer func() { err = errors.Join(err, frozen.freeze(false), frozen.leave()) }()
-		r.Frozen, err = shop.playFrozen(ctx, frozen, buyers[1])
-	}
-	if err != nil {
+	if r.Frozen, err = shop.playFrozen(ctx, buyers[1]); err != nil {
 		return nil, fmt.Errorf("the frozen holder: %w", err)
 	}
 	return r, nil
@@ -145,22 +126,19 @@ const (
 	pollInterval  = 50 * time.Millisecond
 	visitAttempts = 5 // of a buyer whose lease is lost before it has bought
 
-	openingDelay = 50 * time.Millisecond // so that the news of the opening time reach every process
-	playTimeout  = 2 * time.Minute       // for a sale that does not end
-	cleanTimeout = 5 * time.Second       // for what is done after ctrl-C
+	playTimeout  = 2 * time.Minute // for a sale that does not end
+	cleanTimeout = 5 * time.Second // for what is done after ctrl-C
 )
 
 // unhurried waits longer for an answer than a service would: buyers, shop and server
 // may share one busy machine. The locking has times of its own.
 var unhurried = &rueidisstore.Options{Adjust: func(o *rueidis.ClientOption) { o.ConnWriteTimeout = 30 * time.Second }}
 
-// sale is the data that all buyers share. A buyer that is a process of its own gets it as
-// JSON, by a pipe: URL may contain a password.
+// sale is the data that all buyers share. The process that is frozen gets it as JSON, by a
+// pipe: URL may contain a password.
 type sale struct {
-	URL    string `json:"url"`
-	Prefix string `json:"prefix"`
-	Stock  int    `json:"stock"`
-	Buyers int    `json:"buyers"`
+	URL, Prefix   string
+	Stock, Buyers int
 }
 
 // key is where the sale of one way keeps a thing in Redis.
@@ -189,34 +167,14 @@ func (s *sale) slowBuyers() (slow int) {
 	return slow
 }
 
-// customer is a buyer wherever it runs: in this process or in its own.
-type customer interface {
-	do(ctx context.Context, t task) (*visit, error)
-	freeze(stop bool) error // it does nothing until it is called with false
-	leave() error
-}
-
-// task is what a buyer is asked to do: to visit the shop after the opening, or one half of
-// the way "frozen".
-type task struct {
-	Sale    *sale `json:"sale,omitempty"` // of the first task of a process
-	Buyer   int   `json:"buyer,omitempty"`
-	Way     int   `json:"way,omitempty"`     // of ways
-	Opening int64 `json:"opening,omitempty"` // Unix time, ns
-	Begin   bool  `json:"begin,omitempty"`
-	Checked bool  `json:"checked,omitempty"` // at the till that checks the token
-	Finish  bool  `json:"finish,omitempty"`
-}
-
 // visit is what one buyer saw and did. Times count from the opening.
 type visit struct {
-	Arrived  time.Duration `json:"arrived"`
-	Entered  time.Duration `json:"entered"`
-	Left     time.Duration `json:"left"`
-	Met      bool          `json:"met"`      // another buyer was inside too
-	Bought   bool          `json:"bought"`   // false: nothing was left
-	Commands int64         `json:"commands"` // sent by the locking
-	Foreign  bool          `json:"foreign"`  // deleted a lock that was another buyer's
+	Arrived, Entered, Left time.Duration
+
+	Met      bool  // another buyer was inside too
+	Bought   bool  // false: nothing was left
+	Commands int64 // sent by the locking
+	Foreign  bool  // deleted a lock that was another buyer's
 }
 
 // shop is the side of the sale that sets out the stock and counts afterwards.
@@ -225,14 +183,11 @@ type shop struct {
 	store *rueidisstore.Store
 }
 
-// hiring makes one buyer ready: newBuyer or startBuyer.
-type hiring = func(context.Context, *sale, int) (customer, error)
-
 // hire makes the buyers of a sale ready, all at once.
-func hire(ctx context.Context, s *sale, one hiring) ([]customer, error) {
-	buyers := make([]customer, s.Buyers)
+func hire(ctx context.Context, s *sale) ([]*buyer, error) {
+	buyers := make([]*buyer, s.Buyers)
 	err := atOnce(ctx, s.Buyers, func(ctx context.Context, i int) (err error) {
-		buyers[i], err = one(ctx, s, i)
+		buyers[i], err = newBuyer(ctx, s, i)
 		return err
 	})
 	if err != nil {
@@ -242,28 +197,28 @@ func hire(ctx context.Context, s *sale, one hiring) ([]customer, error) {
 }
 
 // dismiss sends the buyers home. Those that were never hired are nil.
-func dismiss(buyers []customer) error {
-	buyers = slices.DeleteFunc(buyers, func(c customer) bool { return c == nil })
+func dismiss(buyers []*buyer) error {
+	buyers = slices.DeleteFunc(buyers, func(b *buyer) bool { return b == nil })
 	return atOnce(context.Background(), len(buyers), func(_ context.Context, i int) error { return buyers[i].leave() })
 }
 
 // play sets out the stock, opens, and returns when every buyer has left.
-func (s *shop) play(ctx context.Context, i int, buyers []customer) (*result, error) {
+func (s *shop) play(ctx context.Context, way way, buyers []*buyer) (*result, error) {
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
-	goods, way := commands{store: s.store}, ways[i].name
-	goods.do(ctx, "SET", s.sale.key(way, "stock"), strconv.Itoa(s.sale.Stock))
-	t := task{Way: i, Opening: time.Now().Add(openingDelay).UnixNano()}
+	goods, stock := commands{store: s.store}, s.sale.key(way.name, "stock")
+	goods.do(ctx, "SET", stock, strconv.Itoa(s.sale.Stock))
+	opening := time.Now()
 	visits := make([]*visit, len(buyers))
 	err := atOnce(ctx, len(buyers), func(ctx context.Context, i int) (err error) {
-		visits[i], err = buyers[i].do(ctx, t)
+		visits[i], err = buyers[i].visit(ctx, way, opening)
 		return err
 	})
 	if err != nil || goods.err != nil {
 		return nil, errors.Join(err, goods.err)
 	}
-	sold, left := goods.integer(ctx, "LLEN", s.sale.key(way, "sales")), goods.integer(ctx, "GET", s.sale.key(way, "stock"))
-	return newResult(s.sale, way, visits, sold, left), goods.err
+	sold, left := goods.integer(ctx, "LLEN", s.sale.key(way.name, "sales")), goods.integer(ctx, "GET", stock)
+	return newResult(s.sale, way.name, visits, sold, left), goods.err
 }
 
 // close deletes each key that the demo can have made. It names them, because a scan
@@ -299,10 +254,19 @@ func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 	return context.Cause(ctx)
 }
 
-// playFrozen plays both: frozen can be frozen, and next is the next buyer.
-func (s *shop) playFrozen(ctx context.Context, frozen, next customer) (results []frozenResult, err error) {
+// playFrozen plays both: next is the buyer that comes after the frozen one. Where no process
+// can be frozen it plays none.
+func (s *shop) playFrozen(ctx context.Context, next *buyer) (results []frozenResult, err error) {
+	if freezing == nil {
+		return []frozenResult{}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
+	frozen, err := startFrozen(s.sale)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, frozen.freeze(false), frozen.leave()) }()
 	for _, checked := range []bool{false, true} {
 		r, err := s.freezeOne(ctx, frozen, next, checked)
 		if err != nil {
@@ -313,28 +277,26 @@ func (s *shop) playFrozen(ctx context.Context, frozen, next customer) (results [
 	return results, nil
 }
 
-func (s *shop) freezeOne(ctx context.Context, frozen, next customer, checked bool) (r frozenResult, err error) {
+func (s *shop) freezeOne(ctx context.Context, frozen *frozenBuyer, next *buyer, checked bool) (r frozenResult, err error) {
 	key, goods := s.sale.tillKey(checked), commands{store: s.store}
 	goods.do(ctx, "HSET", key, "stock", "1")
-	err = goods.err
-	half := func(c customer, finish bool) (v *visit) { // up to the first error
-		if err == nil {
-			v, err = c.do(ctx, task{Begin: !finish, Checked: checked, Finish: finish})
-		}
-		return v
+	if _, err = frozen.half(ctx, checked); err != nil {
+		return r, errors.Join(goods.err, err)
 	}
-	half(frozen, false)
 	began := time.Now()
-	err = cmp.Or(err, frozen.freeze(true))
-	half(next, false) // it gets the lock when that of the frozen one has expired
-	half(next, true)
-	r.Froze = milliseconds(time.Since(began))
-	err = cmp.Or(err, frozen.freeze(false))
-	late := half(frozen, true)
-	if err != nil {
+	if err := frozen.freeze(true); err != nil {
 		return r, err
 	}
-	r.TokenChecked, r.Refused, r.Sold = checked, !late.Bought, goods.integer(ctx, "HGET", key, "sold")
+	finish, err := next.begin(ctx, checked) // it gets the lock when that of the frozen one has expired
+	if err == nil {
+		_, err = finish(ctx)
+	}
+	r.Froze = milliseconds(time.Since(began))
+	if err = errors.Join(err, frozen.freeze(false)); err != nil {
+		return r, err
+	}
+	late, err := frozen.half(ctx, checked)
+	r.TokenChecked, r.Refused, r.Sold = checked, !late, goods.integer(ctx, "HGET", key, "sold")
 	r.Oversold = max(0, r.Sold-1)
-	return r, goods.err
+	return r, errors.Join(err, goods.err)
 }

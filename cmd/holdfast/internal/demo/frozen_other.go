@@ -4,7 +4,5 @@ package demo
 
 import "os"
 
-// newFrozen connects a buyer that is stalled: no process can be frozen here.
-var newFrozen = newBuyer
-
+// freezing is nil: no process can be frozen here.
 var freezing map[bool]os.Signal

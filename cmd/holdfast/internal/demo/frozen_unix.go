@@ -7,8 +7,5 @@ import (
 	"syscall"
 )
 
-// newFrozen starts a buyer that is a process, and is frozen as one.
-var newFrozen = startBuyer
-
 // freezing are the signals that stop a process, and let it go on.
 var freezing = map[bool]os.Signal{true: syscall.SIGSTOP, false: syscall.SIGCONT}

@@ -151,6 +151,9 @@ func (r *report) print(s console.Screen, sale *sale) {
 
 // printFrozen says in words what happened.
 func printFrozen(s console.Screen, results []frozenResult) {
+	if len(results) == 0 {
+		return
+	}
 	s.Printf("\n%s\n", s.Paint(console.Bold, "frozen: a holder is paused after its last check and before its write"))
 	for _, r := range results {
 		till, late, colour := "accepts each write", "went through", console.Bad

@@ -1,7 +1,10 @@
 package take
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast"
@@ -21,13 +24,43 @@ type JobLog struct {
 	began  time.Time
 }
 
-// Open is for connect.
+// Open is for connect. It also writes the events of the Client to the journal until after is
+// called. It reports only what the server refuses: the lock reports outages.
 func (l *JobLog) Open(s *connect.Session, o *holdfast.Options) (after func()) {
 	if l.Silent {
 		return func() {}
 	}
-	l.writer, after = connect.KeepJournal(l.A, s.Store, o)
-	return after
+	l.writer = journal.NewWriter(s.Store, &journal.Options{Prefix: o.Prefix, Owner: o.Owner, Logger: slog.New(refusal{l.A.Logger(l.A.Level())})})
+	tell := o.OnEvent
+	o.OnEvent = func(e holdfast.Event) {
+		l.writer.OnEvent(e)
+		if tell != nil {
+			tell(e)
+		}
+	}
+	return func() {
+		if err := l.writer.Close(); err != nil {
+			l.A.Detail("%s", cli.Reason(err))
+		}
+	}
+}
+
+// refusal is the handler of a journal's Logger. It says in one sentence what the server
+// refuses, and what to do without.
+type refusal struct{ slog.Handler }
+
+func (h refusal) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return h.Handler.Handle(ctx, r)
+	}
+	r.Attrs(func(attr slog.Attr) bool {
+		if err, ok := attr.Value.Any().(error); ok {
+			why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "holdfast: journal: "), ".")
+			r = slog.NewRecord(r.Time, r.Level, "the journal can't be written: "+why+"; --no-journal does without", r.PC)
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
 }
 
 func (l *JobLog) note(e journal.Entry) {
