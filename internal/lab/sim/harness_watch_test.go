@@ -17,7 +17,7 @@ type Watch struct {
 	world      *World
 	names      map[string]*watched
 	ids        map[string]string    // the name that an id is of
-	gone       map[string]time.Time // when a cancel or unlock was sent for an id
+	gone       map[string]time.Time // when the first cancel or unlock was sent for an id
 	grants     map[string]bool      // that were pushed: in a Cluster a process may hear of one twice
 	violations []string
 }
@@ -237,15 +237,22 @@ func (w *Watch) sent(l *Link, kind, id string, args []string) {
 	case (kind == "lock" || kind == "shared_lock") && w.goneBefore(id):
 		w.broken("rule 1: %s locks again by %s, which it gave up", l.Owner, brief(id))
 	case kind == "cancel" || kind == "unlock" || kind == "cooldown" || kind == "shared_unlock":
-		w.gone[id] = time.Now()
+		w.goes(id)
 		if kind == "shared_unlock" && len(args) > 2 {
 			for _, former := range args[2:] {
-				w.gone[former] = time.Now()
+				w.goes(former)
 			}
 		}
-		if fresh := gains(kind, args); (kind == "unlock" || kind == "cooldown") && w.goneBefore(fresh) {
+		if fresh := gains(kind, args); (kind == "unlock" || kind == "cooldown") && (fresh == id || w.goneBefore(fresh)) {
 			w.broken("rule 1: %s queues %s again, which it gave up", l.Owner, brief(fresh))
 		}
+	}
+}
+
+// goes notes that an id is given up. The first time counts: cancels are repeated.
+func (w *Watch) goes(id string) {
+	if _, gone := w.gone[id]; !gone {
+		w.gone[id] = time.Now()
 	}
 }
 
