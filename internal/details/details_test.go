@@ -122,6 +122,35 @@ func TestNoteWarnsOnce(t *testing.T) {
 	})
 }
 
+// Behind the end nothing is written, and no failure is told.
+func TestNoteBehindTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := errors.New("closed")
+		s := &store{}
+		n := noteOn(t, s, nil)
+		n.caller.Closed = func() error { return closed }
+		if n.Wanted() {
+			n.Write()
+		}
+		if len(s.texts) != 0 {
+			t.Errorf("got %q behind the end, want nothing", s.texts)
+		}
+
+		s = &store{begin: make(chan struct{}), err: errors.New("connection refused")}
+		warned, over := 0, error(nil)
+		n = noteOn(t, s, func(error) { warned++ })
+		n.caller.Closed = func() error { return over }
+		go n.Write()
+		synctest.Wait()
+		over = closed
+		close(s.begin)
+		synctest.Wait()
+		if len(s.texts) != 1 || warned != 0 {
+			t.Errorf("%d writes, %d warnings, want one write and no warning", len(s.texts), warned)
+		}
+	})
+}
+
 func TestNoNote(t *testing.T) {
 	var n *Note
 	n.Exported("id")

@@ -8,4 +8,8 @@ var cliMutants = []mutant{
 		edits: []string{"	if n.due {", "	if false {"}},
 	{guard: "details: what came during a write is written", file: "internal/details/note.go", pkg: "./embedded", name: "TestDetailsDoNotPileUp",
 		edits: []string{"	n.due = false\n", ""}},
+	{guard: "details: nothing is written behind Close", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
+		edits: []string{"	if closed { ", "	if false { "}},
+	{guard: "details: nor is a failure told", file: "internal/details/note.go", pkg: "./internal/details", name: "TestNoteBehindTheEnd",
+		edits: []string{"err == nil || closed || n.warned", "err == nil || n.warned"}},
 }

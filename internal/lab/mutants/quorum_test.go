@@ -10,6 +10,8 @@ var quorumMutants = []mutant{
 		edits: []string{"case a.Word == \"granted\":\n\t\tb.q.undoOn", "case false:\n\t\tb.q.undoOn"}},
 	{guard: "quorum: the majority's token is written back", file: "internal/tally/votes.go", name: "TestQuorumRaisesTokens",
 		edits: []string{"case vote.Token == v.Token:", "case vote.Token <= v.Token:"}},
+	{guard: "quorum: a higher token never counts", file: "internal/tally/votes.go", pkg: "./internal/tally", name: "TestTokenOfAMajority",
+		edits: []string{"case vote.Token < v.Token:", "default:"}},
 	{guard: "quorum: raise counts only when answered", file: "internal/tally/votes.go", name: "TestQuorumRaiseMustBeAnswered",
 		edits: []string{"vote.Stand = Raising\n", "vote.Stand = Counts\n"}},
 	{guard: "quorum: raise only where L is still the vote", file: "internal/script/quorum/raise.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptRaise",

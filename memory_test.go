@@ -1,0 +1,49 @@
+package holdfast
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/memory"
+)
+
+// A Client remembers ids in bounds: so many, and of each until its time is over.
+func TestIDsAreRememberedInBounds(t *testing.T) {
+	c := newCore((&Options{}).withDefaults(), nil)
+	now, l := clock.Instant(0), &line{}
+	for what, of := range map[string]*memory.For[*line]{"given up": &c.given, "past": &c.past, "exported": &c.exported} {
+		of.Add("first", l, now, time.Hour)
+		for i := range 1 << 16 {
+			of.Add(fmt.Sprint(i), l, now, time.Hour)
+		}
+		if of.Of("first") != nil {
+			t.Errorf("%s: more than %d ids are remembered", what, 1<<16)
+		}
+	}
+}
+
+// Ids of a name share a line while the name is in use. Of a name that is not in use nothing
+// is kept, and never of more names than there is room for.
+func TestBareLinesAreForgotten(t *testing.T) {
+	c := newCore((&Options{}).withDefaults(), nil)
+	bare := func(name string, at time.Duration) *line {
+		return (&line{c: c, name: name, shared: &shared{}}).bare(clock.Instant(0).Add(at))
+	}
+	used, once := bare("used", 0), bare("once", 0)
+	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {
+		if bare("used", at) != used {
+			t.Fatalf("a name in use has another line after %v", at)
+		}
+	}
+	if bare("once", 5*time.Minute) == once {
+		t.Error("a name that was not used for minutes has its old line")
+	}
+	for i := range 3 << 10 {
+		bare(fmt.Sprint(i), 5*time.Minute)
+	}
+	if n := c.bare.Len(); n > 2<<10 {
+		t.Errorf("%d are kept, want %d at most", n, 2<<10)
+	}
+}
