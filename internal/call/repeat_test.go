@@ -66,7 +66,9 @@ func TestRepeatWhileASlotIsSplit(t *testing.T) {
 			}
 			return []string{"released"}, nil
 		})
-		err := call.Repeat(t.Context(), s, []driver.Call{{Script: script.Unlock, Keys: []string{"lock"}, Args: []string{"id"}}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := call.Repeat(ctx, s, []driver.Call{{Script: script.Unlock, Keys: []string{"lock"}, Args: []string{"id"}}})
 		if err != nil || last != script.UnlockKeyOnly {
 			t.Errorf("got %v, last %s", err, last.Name)
 		}
