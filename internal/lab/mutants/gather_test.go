@@ -61,7 +61,7 @@ var gatherMutants = []mutant{
 	{guard: "crowd: who was left alone has a script of his own", file: "crowd.go", pkg: ".", name: "TestLeftAloneByACrowd",
 		edits: []string{"if l.alone = true; g.wanted == nil || len(g.wanted) >= crowdWanted {", "if true {\n\t\tl = &line{name: \"\"}"}},
 	{guard: "crowd: no answer is no answer", file: "crowd.go", pkg: ".", name: "TestCrowdWithoutAnAnswer",
-		edits: []string{"\t\terr = cmp.Or(all.Err, err)\n", "\t\terr = nil\n"}},
+		edits: []string{"\t\terr = cmp.Or(all.Err, err)\n", "\t\terr = cmp.Or[error]()\n"}},
 	{guard: "crowd: the order of a line", file: "crowd.go", pkg: ".", name: "TestACrowdKeepsTheOrderOfALine",
 		edits: []string{"if apart[r.line] {", "if !g.inCrowd(r) {"}},
 	{guard: "crowd: a release that was not done is done again", file: "ask.go", pkg: ".", name: "TestLeftAloneByACrowd",
