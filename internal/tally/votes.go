@@ -13,6 +13,7 @@ import (
 // Stand is where a node stands in one try.
 type Stand int
 
+// Where a node can stand.
 const (
 	Pending Stand = iota // lock was sent, and is not answered
 	Granted              // the lock key is ours
