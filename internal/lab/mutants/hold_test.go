@@ -76,7 +76,7 @@ var holdMutants = []mutant{
 		edits: []string{"	if t.isOver(now) {", "	if now >= t.ends() {"}},
 	{guard: "most time: nor by a call of the holder", file: "hold.go", name: "TestMaxHoldIsNotRenewed",
 		edits: []string{"if u.line.turn == u && u.over(now) != \"\" {", "if u.line.turn == u && now >= u.tenure.ends() {"}},
-	{guard: "most time: nor after an order of the same Client", file: "revoke.go", name: "TestMaxHoldIsNotRenewed",
+	{guard: "most time: nor when the Client is to confirm it", file: "revoke.go", name: "TestMaxHoldIsNotRenewed",
 		edits: []string{"case !t.isOver(now):", "case now < t.ends():"}},
 	{guard: "most time: Err looks at the clock itself", file: "lease.go", name: "TestMaxHoldAfterASuspend",
 		edits: []string{"if cause := u.over(u.line.c.clock.Exact()); cause != \"\" {", "if cause := u.over(u.line.c.clock.Exact()); cause == Expired {"}},

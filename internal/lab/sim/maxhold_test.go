@@ -185,6 +185,11 @@ func TestMaxHoldIsNotRenewed(t *testing.T) {
 				h.s.t.Errorf("the text %q beside an error", text)
 			}
 		},
+		"Confirm": func(t *testing.T, _ stage, p, _ *sim.Link, _ hold) {
+			if err := p.Client.Confirm(t.Context(), "n"); err != nil {
+				t.Errorf("Confirm: %v", err)
+			}
+		},
 		"reconnect":         func(_ *testing.T, _ stage, p, _ *sim.Link, _ hold) { p.Cut() },
 		"revoked":           func(_ *testing.T, s stage, _, op *sim.Link, _ hold) { s.revoke(op, "n", reason) },
 		"revoked by itself": func(_ *testing.T, s stage, p, _ *sim.Link, _ hold) { s.revoke(p, "n", reason) },
