@@ -61,7 +61,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: it is done when enough replicas have it", file: "renew.go", name: "TestDowngradeIsAcknowledged",
 		edits: []string{"	slack := t.slack(now)\n	if r.res", "	slack := t.slack(now)\n	if err == nil {\n		l.kept()\n	}\n	if r.res"}},
 	{guard: "smaller: a former id is no ghost in doubt", file: "downgrade.go", name: "TestDowngradeIsNoGhost",
-		edits: []string{"	l.c.formerly[t.id] = t", "	l.c.past.add(t.id, l.bare(0), 0, time.Hour)"}},
+		edits: []string{"	l.c.formerly[t.id] = t", "	l.c.past.Add(t.id, l.bare(0), 0, time.Hour)"}},
 	{guard: "smaller: nor after it was done", file: "downgrade.go", name: "TestSmallerBackByAFailover",
 		edits: []string{"		close(l.shared.smaller.asked)\n", "		close(l.shared.smaller.asked)\n		l.formerIsPast(0)\n"}},
 	{guard: "smaller: nor while its lease has ended and is not released", file: "wake.go", name: "TestDowngradeOverIsLeftAlone",
