@@ -72,36 +72,7 @@ func handOver(t *testing.T, s suite) {
 	release(t, second)
 }
 
-func firstCome(t *testing.T, s suite) {
-	holder := s.client(t, 0)
-	lease := lock(t, holder.Mutex("line"))
-	const n = 5
-	order := make(chan int, n)
-	for i := range n {
-		c := s.client(t, 0)
-		go func() {
-			lease, err := c.Mutex("line").Lock(within(t))
-			if err != nil {
-				t.Error(err)
-			} else {
-				order <- i
-				_ = lease.Release()
-			}
-		}()
-		waiting(t, holder, "line", i+1)
-	}
-	release(t, lease)
-	for want := range n {
-		select {
-		case got := <-order:
-			if got != want {
-				t.Fatalf("served %d, want %d: first come, first served", got, want)
-			}
-		case <-time.After(patience):
-			t.Fatalf("caller %d was never served", want)
-		}
-	}
-}
+func firstCome(t *testing.T, s suite) { s.inOrder(t, "line", 5, mutex) }
 
 func turns(t *testing.T, s suite) {
 	m := s.client(t, 0).Mutex("turns")
@@ -112,32 +83,17 @@ func turns(t *testing.T, s suite) {
 	v.all.Wait()
 }
 
-func givenUp(t *testing.T, s suite) {
-	a, b := s.client(t, 0), s.client(t, 0)
-	lease := lock(t, a.Mutex("up"))
-	ctx, cancel := context.WithCancel(t.Context())
-	gone := make(chan error)
-	go func() {
-		_, err := b.Mutex("up").Lock(ctx)
-		gone <- err
-	}()
-	waiting(t, a, "up", 1)
-	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Fatalf("Lock: got %v, want context.Canceled", err)
+func givenUp(t *testing.T, s suite) { s.givenUp(t, "up", mutex) }
+
+// mutex locks a name as a Mutex.
+func mutex(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
+	if try {
+		return c.Mutex(name).TryLock(ctx)
 	}
-	waiting(t, a, "up", 0)
-	release(t, lease)
+	return c.Mutex(name).Lock(ctx)
 }
 
-func expiry(t *testing.T, s suite) {
-	release(t, s.outlives(t, "kept", func(ctx context.Context, c *holdfast.Client, name string, try bool) (*holdfast.Lease, error) {
-		if try {
-			return c.Mutex(name).TryLock(ctx)
-		}
-		return c.Mutex(name).Lock(ctx)
-	}))
-}
+func expiry(t *testing.T, s suite) { release(t, s.outlives(t, "kept", mutex)) }
 
 func lost(t *testing.T, s suite) {
 	store := s.open(t)
@@ -182,16 +138,7 @@ func closing(t *testing.T, s suite) {
 	release(t, next)
 }
 
-func exclusion(t *testing.T, s suite) {
-	var v visits
-	for range 4 {
-		m := s.client(t, 0).Mutex("all")
-		for range 4 {
-			v.begin(t, 25, func() (*holdfast.Lease, error) { return m.Lock(within(t)) })
-		}
-	}
-	v.all.Wait()
-}
+func exclusion(t *testing.T, s suite) { s.excludes(t, "all", 4, 25, mutex) }
 
 // manyCallers: 100 callers in each of two processes ask at once for the same names, so that
 // requests go out by EvalAll.

@@ -33,64 +33,16 @@ var alone = map[string]lockFunc{
 func runShared(t *testing.T, s suite) {
 	for kind, lock := range alone {
 		t.Run(kind, func(t *testing.T) {
-			t.Run("Exclusion", func(t *testing.T) { sharedExclusion(t, s, kind, lock) })
-			t.Run("Order", func(t *testing.T) { sharedOrder(t, s, kind, lock) })
+			t.Run("Exclusion", func(t *testing.T) { s.excludes(t, kind, 3, 10, lock) })
+			t.Run("Order", func(t *testing.T) { s.inOrder(t, kind+"-order", 4, lock) })
 			t.Run("HeldAndFreed", func(t *testing.T) { sharedHeld(t, s, kind, lock) })
 			t.Run("Expiry", func(t *testing.T) { sharedExpiry(t, s, kind, lock) })
-			t.Run("GivenUp", func(t *testing.T) { sharedGivenUp(t, s, kind, lock) })
+			t.Run("GivenUp", func(t *testing.T) { s.givenUp(t, kind+"-up", lock) })
 			t.Run("Close", func(t *testing.T) { sharedClose(t, s, kind, lock) })
 		})
 	}
 	for _, c := range []check{{"Semaphore", semaphore}, {"Readers", readers}, {"Kinds", kinds}, {"InspectShared", inspectShared}} {
 		c.run(t, s)
-	}
-}
-
-// sharedExclusion: never two inside, and tokens rise.
-func sharedExclusion(t *testing.T, s suite, name string, lock lockFunc) {
-	var v visits
-	for range 3 {
-		c := s.client(t, 0)
-		for range 3 {
-			v.begin(t, 10, func() (*holdfast.Lease, error) { return lock(within(t), c, name, false) })
-		}
-	}
-	v.all.Wait()
-}
-
-// sharedOrder: first come, first served.
-func sharedOrder(t *testing.T, s suite, kind string, lock lockFunc) {
-	name := kind + "-order"
-	holder := s.client(t, 0)
-	lease, err := lock(within(t), holder, name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const n = 4
-	order := make(chan int, n)
-	for i := range n {
-		c := s.client(t, 0)
-		go func() {
-			lease, err := lock(within(t), c, name, false)
-			if err != nil {
-				t.Error(err)
-			} else {
-				order <- i
-				_ = lease.Release()
-			}
-		}()
-		waiting(t, holder, name, i+1)
-	}
-	release(t, lease)
-	for want := range n {
-		select {
-		case got := <-order:
-			if got != want {
-				t.Fatalf("served %d, want %d: first come, first served", got, want)
-			}
-		case <-time.After(patience):
-			t.Fatalf("caller %d was never served", want)
-		}
 	}
 }
 
@@ -142,29 +94,6 @@ func sharedExpiry(t *testing.T, s suite, kind string, lock lockFunc) {
 	if err := lease.Release(); !errors.Is(err, holdfast.ErrLost) {
 		t.Fatalf("Release: got %v, want ErrLost", err)
 	}
-}
-
-// sharedGivenUp: a waiter that gives up leaves the queue.
-func sharedGivenUp(t *testing.T, s suite, kind string, lock lockFunc) {
-	a, b := s.client(t, 0), s.client(t, 0)
-	name := kind + "-up"
-	lease, err := lock(within(t), a, name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	gone := make(chan error)
-	go func() {
-		_, err := lock(ctx, b, name, false)
-		gone <- err
-	}()
-	waiting(t, a, name, 1)
-	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v, want context.Canceled", err)
-	}
-	waiting(t, a, name, 0)
-	release(t, lease)
 }
 
 // sharedClose: Close gives back what a Client holds, and ends its waits.

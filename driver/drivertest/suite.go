@@ -166,3 +166,75 @@ func (s suite) outlives(t *testing.T, name string, lock lockFunc) *holdfast.Leas
 	t.Fatal("no lease was kept for longer than its TTL")
 	return nil
 }
+
+// excludes wants that callers of n Clients, n of each, are never inside together, and that
+// tokens rise. Each locks and releases the name so many times.
+func (s suite) excludes(t *testing.T, name string, n, times int, lock lockFunc) {
+	t.Helper()
+	var v visits
+	for range n {
+		c := s.client(t, 0)
+		for range n {
+			v.begin(t, times, func() (*holdfast.Lease, error) { return lock(within(t), c, name, false) })
+		}
+	}
+	v.all.Wait()
+}
+
+// inOrder wants that n waiters, each of its own Client, are served first come, first served.
+func (s suite) inOrder(t *testing.T, name string, n int, lock lockFunc) {
+	t.Helper()
+	holder := s.client(t, 0)
+	lease, err := lock(within(t), holder, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := make(chan int, n)
+	for i := range n {
+		c := s.client(t, 0)
+		go func() {
+			lease, err := lock(within(t), c, name, false)
+			if err != nil {
+				t.Error(err)
+			} else {
+				order <- i
+				_ = lease.Release()
+			}
+		}()
+		waiting(t, holder, name, i+1)
+	}
+	release(t, lease)
+	for want := range n {
+		select {
+		case got := <-order:
+			if got != want {
+				t.Fatalf("served %d, want %d: first come, first served", got, want)
+			}
+		case <-time.After(patience):
+			t.Fatalf("caller %d was never served", want)
+		}
+	}
+}
+
+// givenUp wants that a waiter that gives up leaves the queue.
+func (s suite) givenUp(t *testing.T, name string, lock lockFunc) {
+	t.Helper()
+	a, b := s.client(t, 0), s.client(t, 0)
+	lease, err := lock(within(t), a, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := lock(ctx, b, name, false)
+		gone <- err
+	}()
+	waiting(t, a, name, 1)
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want context.Canceled", err)
+	}
+	waiting(t, a, name, 0)
+	release(t, lease)
+}
