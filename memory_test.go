@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/memory"
 )
 
-// A Client remembers ids in bounds: so many, and of each until its time is over.
+// A Client remembers a bounded number of ids, and each id for a bounded time.
 func TestIDsAreRememberedInBounds(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	now, l := clock.Instant(0), &line{}

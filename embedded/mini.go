@@ -15,9 +15,8 @@ import (
 
 // Miniredis keeps a remaining time for each key and makes time pass by walking
 // over all of them: at 10,000 keys that is 2 ms per command. Here its time never
-// passes. What it is told to keep as remaining time is the deadline instead, in
-// milliseconds since the epoch, so that a copy, a rename or a delete carries it
-// correctly; the commands that set or read one are translated on their way in
+// passes. It is given the deadline as remaining time, in milliseconds since the epoch,
+// so a copy, a rename or a delete carries it correctly. The commands that set or read one are translated on their way in
 // and out (translate.go), and a heap knows which key is over next.
 
 const (

@@ -122,7 +122,7 @@ func TestNoteWarnsOnce(t *testing.T) {
 	})
 }
 
-// Behind the end nothing is written, and no failure is told.
+// After Close a Note writes nothing, and does not warn of a failure.
 func TestNoteBehindTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed := errors.New("closed")

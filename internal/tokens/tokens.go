@@ -17,7 +17,7 @@ type Blocks struct {
 	last            int64 // the highest that was reserved
 }
 
-// From returns Blocks with size tokens, the first of which is base.
+// From returns Blocks with size tokens. The first is base.
 func From(base, size int64) Blocks { return Blocks{next: base, end: base + size} }
 
 // Add takes a block. It drops tokens of the block below one that is used or ready, and the

@@ -111,8 +111,8 @@ func (m *measurement) leases(ctx context.Context, n int, ttl time.Duration) (end
 	return l.close, nil
 }
 
-// dashboards prints what so many open dashboards cost beside the leases: first only told
-// of newer pictures, then each fetching its page as well.
+// dashboards prints the cost of n open dashboards beside the leases: first while they only
+// hear of newer pictures, then while each also fetches its page.
 func (m *measurement) dashboards(ctx context.Context, n, leases int) error {
 	d := newDashboards(m.url, n)
 	defer d.close()
@@ -157,7 +157,7 @@ func (m *measurement) dashboards(ctx context.Context, n, leases int) error {
 	if failed := d.failed.Load(); failed > 0 {
 		return fmt.Errorf("%d dashboards broke", failed)
 	}
-	// A SCAN asks for 512 of the keys, some of which are empty places.
+	// A SCAN asks for 512 places of the key table. Some of them are empty.
 	if most := (surveys + 3) * (float64(10*leases)/512 + 3); float64(scans) > most {
 		return fmt.Errorf("%d SCAN for %.1f looks: not one look for all", scans, surveys)
 	}
