@@ -256,7 +256,7 @@ var arrows = map[string][]string{
 	"contrib":               {"", "admin/...", "quorum", "driver", "fence", "embedded", "contrib/..."},
 	"rueidisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "internal/refused", "rueidisstore"},
 	"goredisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/refused", "goredisstore"},
-	"embedded":              {"", "admin/...", "quorum", "driver/...", "fence", "journal", "embedded", "embedded/internal/..."},
+	"embedded":              {"", "admin/...", "quorum", "driver/...", "internal/refused", "fence", "journal", "embedded", "embedded/internal/..."},
 	"server":                {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal"},
 	"cmd/holdfast":          {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
 	"internal/lab":          {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/refused"
 )
 
 // ErrClosed is the error of every method after Close.
@@ -92,7 +93,7 @@ func (s *Store) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 		return nil, err
 	}
 	reply, err := s.eval("EVALSHA", call.Script.SHA, call)
-	if refused, ok := errors.AsType[driver.ServerError](err); ok && strings.HasPrefix(string(refused), "NOSCRIPT") {
+	if refused.UnknownScript(err) {
 		reply, err = s.eval("EVAL", call.Script.Source, call)
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ func (m *mini) intercept(peer *server.Peer, cmd string, args ...string) bool {
 	if m.direct {
 		return false
 	}
-	if reason, ok := refused[cmd]; ok {
+	if reason, ok := unsupported[cmd]; ok {
 		peer.WriteError(reason)
 		return true
 	}
@@ -54,9 +54,9 @@ const (
 	oneDatabase = "ERR the embedded store has one database"
 )
 
-// refused are the commands that miniredis knows and that would be wrong here.
+// unsupported are the commands that miniredis knows and that would be wrong here.
 // The answer to CLUSTER is that of a Redis without it: clients look for it.
-var refused = map[string]string{
+var unsupported = map[string]string{
 	"BLPOP": blocking, "BRPOP": blocking, "BRPOPLPUSH": blocking, "BLMOVE": blocking, "BLMPOP": blocking,
 	"BZPOPMIN": blocking, "BZPOPMAX": blocking, "BZMPOP": blocking,
 	"MULTI": transaction, "WATCH": transaction,
