@@ -38,15 +38,7 @@ func TestGapBeginsWithTheLastLine(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	file := filepath.Join(t.TempDir(), "witness.jsonl")
-	notes, err := history.NewWriter(file, "witness")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop, err := watchServer(listener.Addr().String(), "v1:", notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, notes, stop := watched(t, listener)
 	var set, gap history.Event
 	for end := time.Now().Add(20 * time.Second); gap.What == ""; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -102,15 +94,7 @@ func TestGapAtTheEnd(t *testing.T) {
 			}()
 		}
 	}()
-	file := filepath.Join(t.TempDir(), "witness.jsonl")
-	notes, err := history.NewWriter(file, "witness")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop, err := watchServer(listener.Addr().String(), "v1:", notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, notes, stop := watched(t, listener)
 	stop()
 	if err := notes.Close(); err != nil {
 		t.Fatal(err)
@@ -122,4 +106,19 @@ func TestGapAtTheEnd(t *testing.T) {
 	if len(events) != 1 || events[0].What != history.Gap {
 		t.Errorf("got %+v, want a gap", events)
 	}
+}
+
+// watched begins to watch a server, and returns where the events go.
+func watched(t *testing.T, server net.Listener) (file string, notes *history.Writer, stop func()) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "witness.jsonl")
+	notes, err := history.NewWriter(file, "witness")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, err = watchServer(server.Addr().String(), "v1:", notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, notes, stop
 }
