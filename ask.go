@@ -219,7 +219,7 @@ const (
 func (l *line) lookAgain(a wire.Answer, lonely bool, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
-	if a.PTTL < 0 && a.PTTL != gone {
+	if a.PTTL < 0 && a.PTTL != wire.NoKey {
 		foreign = true
 		l.orphaned(a, now)
 	} else {
@@ -248,9 +248,6 @@ func (c *core) refusedToPublish(said string, now clock.Instant) {
 	}
 	c.muteUntil = now.Add(time.Minute)
 }
-
-// gone is what PTTL says of a key that is not there.
-const gone = -2 * time.Millisecond
 
 // poll is how long a waiter waits where no push is to be relied on.
 func (l *line) poll(position int64) time.Duration {

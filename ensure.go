@@ -178,7 +178,7 @@ func (l *line) renewApart(t *tenure, now clock.Instant, tokens int64, extends ti
 	args, least := l.renewArgs(t, now, tokens)
 	if extends > least {
 		least = extends
-		args[2] = millis(least)
+		args[2] = wire.Millis(least)
 	}
 	r := &request{
 		call: l.call(script.Renew, args), least: least,

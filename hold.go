@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].
@@ -101,7 +102,7 @@ func (t *tenure) gone() clock.Instant { return max(t.expiry, t.minHold.stays) }
 // each try.
 func (l *line) parting(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
 	if rests > now {
-		return script.Cooldown, []string{id, millis(rests.Sub(now)), l.owner(), l.shard, fresh}
+		return script.Cooldown, []string{id, wire.Millis(rests.Sub(now)), l.owner(), l.shard, fresh}
 	}
 	return script.Unlock, l.unlockArgs(id, fresh)
 }
@@ -259,9 +260,4 @@ func (u *turn) hasEnded(now clock.Instant) *ending {
 		u.line.expire(now)
 	}
 	return u.ended.Load()
-}
-
-// millis is a duration for Redis, rounded up.
-func millis(d time.Duration) string {
-	return itoa((d + time.Millisecond - 1).Milliseconds())
 }

@@ -163,7 +163,7 @@ func (s *start) lock(ctx context.Context) (*Lease, error) {
 
 // args are those of once_lock, behind id and stride.
 func (s *start) args(l *line) []string {
-	return []string{l.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, l.owner(), millis(s.book.Life)}
+	return []string{l.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, l.owner(), wire.Millis(s.book.Life)}
 }
 
 // neverBegan gives the tick back where nobody knows whether the lock that failed has begun it.

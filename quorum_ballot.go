@@ -54,7 +54,7 @@ func (q *quorum) ask(l *line, now clock.Instant) {
 	l.asking = &request{line: l, tenure: t, sent: now}
 	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.seen+1)), q.id, "0"}
 	if l.callers.waits() {
-		args[3] = millis(q.afterPoll())
+		args[3] = wire.Millis(q.afterPoll())
 	}
 	for _, n := range q.nodes {
 		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {

@@ -43,7 +43,9 @@ func (q *quorum) afterPoll() time.Duration { return pauseMost + pauseLeast + q.t
 
 // unlockArgs are those of the unlock of an id that held the name: this Client is surely back so
 // long after the end of a mark that it was told of.
-func (q *quorum) unlockArgs(id string) []string { return []string{id, millis(spread + q.twoTrips())} }
+func (q *quorum) unlockArgs(id string) []string {
+	return []string{id, wire.Millis(spread + q.twoTrips())}
+}
 
 // twoTrips is twice the usual round trip to the slowest node that is not silent.
 func (q *quorum) twoTrips() time.Duration {

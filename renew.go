@@ -76,7 +76,7 @@ func (l *line) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []str
 		args = append(args, itoa(wanted))
 	}
 	if least > 0 {
-		args = append(args, millis(least))
+		args = append(args, wire.Millis(least))
 	}
 	return args, least
 }

@@ -44,8 +44,6 @@ func Holder(client, value string, remaining time.Duration, term int64) Leader {
 
 var errLeader = errors.New("leader: unexpected answer")
 
-const gone = -2 * time.Millisecond // what Redis says of a key that is not there
-
 // Decode reads the answer of the script leader. client is the id of the Client that asks.
 func Decode(client string, reply []string) (View, error) {
 	if len(reply) != 7 || reply[0] != "leader" {
@@ -58,7 +56,7 @@ func Decode(client string, reply []string) (View, error) {
 		return View{}, errLeader
 	}
 	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond
-	if remaining == gone || keyspace.IsCooldown(reply[2]) {
+	if remaining == wire.NoKey || keyspace.IsCooldown(reply[2]) {
 		return View{}, nil
 	}
 	v := View{Leader: Holder(client, reply[2], remaining, term), number: number}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // DidNotRun is the outcome of a run that was recorded and did not begin.
@@ -81,8 +82,7 @@ func (b *Book) End(ctx context.Context, token int64, outcome string, run ...stri
 }
 
 func (b *Book) note(ctx context.Context, s *driver.Script, token int64, what string, run ...string) error {
-	life := strconv.FormatInt((b.Life + time.Millisecond - 1).Milliseconds(), 10)
-	reply, err := b.run(ctx, s, append([]string{strconv.FormatInt(token, 10), what, life}, run...)...)
+	reply, err := b.run(ctx, s, append([]string{strconv.FormatInt(token, 10), what, wire.Millis(b.Life)}, run...)...)
 	switch {
 	case err != nil:
 		return err

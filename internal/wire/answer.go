@@ -22,6 +22,14 @@ const (
 	maxReason = 200                               // in bytes
 )
 
+// NoKey is the PTTL of a key that does not exist.
+const NoKey = -2 * time.Millisecond
+
+// Millis returns a duration as an argument of a script: in milliseconds, rounded up.
+func Millis(d time.Duration) string {
+	return strconv.FormatInt((d + time.Millisecond - 1).Milliseconds(), 10)
+}
+
 // CleanReason makes the reason of a revocation safe to read, and at most 200 bytes long.
 func CleanReason(s string) string { return keyspace.Clean(s, maxReason) }
 

@@ -71,7 +71,7 @@ var electionMutants = []mutant{
 	{guard: "election: values are not changed", file: "election.go", name: "TestCandidateValues",
 		edits: []string{"case keyspace.CleanOwner(value) != value:", "case false:"}},
 	{guard: "election: what MinHold leaves is nobody", file: "internal/election/leader.go", name: "TestLeaderThatIsNone",
-		edits: []string{"remaining == gone || keyspace.IsCooldown(reply[2])", "remaining == gone"}},
+		edits: []string{"remaining == wire.NoKey || keyspace.IsCooldown(reply[2])", "remaining == wire.NoKey"}},
 	{guard: "election: Lead campaigns again after a loss", file: "lead.go", name: "TestLead",
 		edits: []string{"lost = true", "err = released"}},
 	{guard: "election: Lead outlives an outage", file: "lead.go", name: "TestLeadGoesOn",

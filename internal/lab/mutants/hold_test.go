@@ -23,7 +23,7 @@ var holdMutants = []mutant{
 	{guard: "least time: own callers rest, too", file: "line.go", name: "TestMinHoldOwnCallers",
 		edits: []string{"	case t.rests(now):\n		l.depart(now)\n", ""}},
 	{guard: "least time: what is left is reckoned for each try", file: "hold.go", name: "TestMinHoldLostAnswer",
-		edits: []string{"millis(rests.Sub(now)), l.o", "millis(rests.Sub(l.tenure.minHold.until.Add(-20*time.Second))), l.o"}},
+		edits: []string{"wire.Millis(rests.Sub(now)), l.o", "wire.Millis(rests.Sub(l.tenure.minHold.until.Add(-20*time.Second))), l.o"}},
 	{guard: "least time: a rest that runs again changes nothing", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldDoubledRelease",
 		edits: []string{"if holder ~= id then", "if holder ~= id and false then"}},
 	{guard: "least time: the fresh id is queued", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldRests",
