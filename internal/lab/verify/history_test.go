@@ -177,6 +177,9 @@ func (r *run) happen() error {
 	if shape := r.cell.Fault.Shape; shape != nil {
 		length = max(length, shape.Length*3/2)
 	}
+	if r.cell.Fault.Calm {
+		defer r.pulse()() // what a busy disk does to the servers is no matter of order either
+	}
 	if err := r.strikes(length*2/3 + time.Duration(r.random.Int64N(int64(length*2/3)))); err != nil {
 		return err
 	}
@@ -184,7 +187,9 @@ func (r *run) happen() error {
 		return err
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
-	defer r.pulse()()
+	if !r.cell.Fault.Calm {
+		defer r.pulse()()
+	}
 	c.Settle(r.ttl + time.Second + time.Duration(r.callers)*250*time.Millisecond + r.slack) // so that who waits in vain is seen to
 	if err := c.Finish(); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
 )
 
-// pulse asks all servers again and again, now that nothing is done to them any
-// more, and notes when one did not answer for a while: because of a busy disk, or
-// since it did not run. What comes late then is not the fault of the lock.
+// pulse asks all servers again and again while nothing is done to them, and notes when one
+// did not answer for a while: because of a busy disk, or since it did not run. What comes
+// late then is not the fault of the lock.
 func (r *run) pulse() (stop func()) {
 	done := make(chan struct{})
 	var asking sync.WaitGroup
