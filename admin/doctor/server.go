@@ -116,7 +116,7 @@ func judgePersistence(s server) Result {
 	if !ok {
 		return unsaid("persistence", "whether it keeps its data")
 	}
-	check := Result{Name: "persistence", State: OK, Finding: "append-only file", Consequence: "a crash of the server's machine loses the writes that were not synced, with appendfsync everysec the last second"}
+	check := Result{Name: "persistence", State: OK, Finding: "append-only file", Consequence: "a crash of the server's machine loses the writes that were not synced, with appendfsync everysec the last second; a killed server loses up to two seconds if its disk is busy"}
 	switch {
 	case aof == "1" && s.info["aof_last_write_status"] == "err":
 		check.State = Fail

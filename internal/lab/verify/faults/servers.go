@@ -29,7 +29,7 @@ var ofServers = []Fault{
 	},
 	{
 		Name: "server-restarted", Places: durable,
-		Strike: killed(func(s *redistest.Server) error { return s.Restart(false) }),
+		Strike: written(killed(func(s *redistest.Server) error { return s.Restart(false) })),
 		Lasts:  briefly,
 	},
 	{
@@ -94,6 +94,20 @@ var ofServers = []Fault{
 			return server.Addr(), func() error { _, err := server.Do("REPLICAOF", "NO", "ONE"); return err }, err
 		},
 	},
+}
+
+// written strikes a server that has written to its file what it has answered. With appendfsync
+// everysec Redis keeps writes back for up to two seconds while a sync is under way, and a
+// kill loses those.
+func written(strike func(s *Scene) (string, func() error, error)) func(s *Scene) (string, func() error, error) {
+	return func(s *Scene) (string, func() error, error) {
+		if s.Place.Kind == place.AOFLazy {
+			if _, err := s.Place.Servers[0].Do("CONFIG", "SET", "appendfsync", "no"); err != nil {
+				return "", nil, err
+			}
+		}
+		return strike(s)
+	}
 }
 
 // briefly is as long as a restart may take, or the pause between two blows.
