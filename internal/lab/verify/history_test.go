@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ type run struct {
 	moved   bool          // another server is a master now
 	peer    client.Peer
 	silent  time.Duration // for so long TCP was silent when all was well again
+	healed  *atomic.Bool  // nothing is done to the servers
 }
 
 // Outcome is what a history was.
@@ -119,7 +121,7 @@ func (r *run) files() []string {
 	if r.crew == nil {
 		return nil
 	}
-	return append(r.crew.Files(), r.witnessFile())
+	return append(r.crew.Files(), r.witnessFile(), r.pulseFile())
 }
 
 // record lets the history happen and returns it.
@@ -152,8 +154,14 @@ func (r *run) record() ([]history.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	rest, err := r.pulse()
+	if err != nil {
+		stop()
+		return nil, err
+	}
 	c, err := crew.Start(r.dir, members, r.settings())
 	if err != nil {
+		rest()
 		stop()
 		return nil, err
 	}
@@ -161,6 +169,7 @@ func (r *run) record() ([]history.Event, error) {
 	defer c.End()
 	before := masters(r.place)
 	err = r.happen()
+	rest()
 	stop()
 	split := r.place.Kind == place.Sentinel && len(before) > 1 // a failover had just begun by itself
 	r.moved = split || !slices.Equal(before, masters(r.place))
@@ -177,9 +186,6 @@ func (r *run) happen() error {
 	if shape := r.cell.Fault.Shape; shape != nil {
 		length = max(length, shape.Length*3/2)
 	}
-	if r.cell.Fault.Calm {
-		defer r.pulse()() // what a busy disk does to the servers is no matter of order either
-	}
 	if err := r.strikes(length*2/3 + time.Duration(r.random.Int64N(int64(length*2/3)))); err != nil {
 		return err
 	}
@@ -187,9 +193,7 @@ func (r *run) happen() error {
 		return err
 	}
 	c.Notes.Note(history.Event{What: history.Healed})
-	if !r.cell.Fault.Calm {
-		defer r.pulse()()
-	}
+	r.healed.Store(true)
 	c.Settle(r.ttl + time.Second + time.Duration(r.callers)*250*time.Millisecond + r.slack) // so that who waits in vain is seen to
 	if err := c.Finish(); err != nil {
 		return err
@@ -220,6 +224,8 @@ func (r *run) watch() (stop func(), err error) {
 	}
 	return func() { unwatch(); _ = notes.Close() }, nil
 }
+
+func (r *run) pulseFile() string { return filepath.Join(r.dir, "pulse.jsonl") }
 
 func (r *run) witnessFile() string { return filepath.Join(r.dir, "witness.jsonl") }
 

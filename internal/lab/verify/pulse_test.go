@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/lab/verify/history"
@@ -14,13 +15,21 @@ import (
 // pulse asks all servers again and again while nothing is done to them, and notes when one
 // did not answer for a while: because of a busy disk, or since it did not run. What comes
 // late then is not the fault of the lock.
-func (r *run) pulse() (stop func()) {
+func (r *run) pulse() (rest func(), err error) {
+	notes, err := history.NewWriter(r.pulseFile(), "pulse")
+	if err != nil {
+		return nil, err
+	}
+	r.healed = new(atomic.Bool)
+	r.healed.Store(r.cell.Fault.Calm)
 	done := make(chan struct{})
 	var asking sync.WaitGroup
 	for _, server := range r.place.Servers {
 		asking.Go(func() {
 			for {
-				r.feel(server.Addr(), done)
+				if r.healed.Load() {
+					feel(server.Addr(), notes, done)
+				}
 				select {
 				case <-done:
 					return
@@ -32,11 +41,12 @@ func (r *run) pulse() (stop func()) {
 	return func() {
 		close(done)
 		asking.Wait()
-	}
+		_ = notes.Close()
+	}, nil
 }
 
 // feel asks one server until it breaks off or done is closed.
-func (r *run) feel(addr string, done <-chan struct{}) {
+func feel(addr string, notes *history.Writer, done <-chan struct{}) {
 	const late, patience = 50 * time.Millisecond, 10 * time.Second
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -52,7 +62,7 @@ func (r *run) feel(addr string, done <-chan struct{}) {
 		}
 		now := history.Now()
 		if silent := now - asked; silent > int64(late) {
-			r.crew.Notes.Note(history.Event{T: now, What: history.Stall, Process: addr, Version: silent})
+			notes.Note(history.Event{T: now, What: history.Stall, Process: addr, Version: silent})
 		}
 		if err != nil {
 			return
