@@ -244,7 +244,7 @@ func (l *line) lookAgain(a wire.Answer, lonely bool, now clock.Instant) time.Dur
 // here poll for a while, and people are told once.
 func (c *core) refusedToPublish(said string, now clock.Instant) {
 	if now >= c.muteUntil {
-		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/wake:*", "error", said)
+		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
 	}
 	c.muteUntil = now.Add(time.Minute)
 }

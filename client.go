@@ -117,7 +117,7 @@ func New(store driver.Store, options *Options) *Client {
 	c := newCore(v, store)
 	c.store = store
 	if !store.Sharded() {
-		c.wake = newWake(c, keyspace.WakeChannel(c.client, ""))
+		c.wake = newWake(c, keyspace.PushChannel(c.client, ""))
 	}
 	return c.start()
 }

@@ -115,7 +115,7 @@ func (c *core) newLine(key, name string, k *keyspace.Keys, s *shared) *line {
 		if s != nil {
 			l.wake = c.wakes.of(c, l.shard)
 		} else {
-			l.wake = newWake(c, keyspace.WakeChannel(c.client, l.shard))
+			l.wake = newWake(c, keyspace.PushChannel(c.client, l.shard))
 		}
 		l.wake.join(l)
 	}

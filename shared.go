@@ -144,7 +144,7 @@ func (w *wakes) of(c *core, suffix string) *wake {
 	}
 	s := (*w)[suffix]
 	if s == nil {
-		s = newWake(c, keyspace.WakeChannel(c.client, suffix))
+		s = newWake(c, keyspace.PushChannel(c.client, suffix))
 		(*w)[suffix] = s
 	}
 	return s

@@ -252,7 +252,7 @@ func (w *wake) Pushed(attempt int, payload string) {
 			base: m.Base, size: m.Size, waiting: m.Waiting,
 			start: t.pushStart(m.Server, w.since, now), life: m.Window, heard: true, pushed: true,
 		}, now)
-	case "next", "near":
+	case "head", "front":
 		if t.phase <= queued {
 			t.line.nextIn(t, m, now)
 		}
@@ -282,13 +282,13 @@ func (l *line) nextIn(t *tenure, m wire.Push, now clock.Instant) {
 		return
 	}
 	longest := 15 * time.Second
-	if m.Kind == "near" {
+	if m.Kind == "front" {
 		longest += nearFront * lookEach
 	}
 	t.next = now.Add(min(m.Window, longest) + 2*time.Millisecond + l.c.jitter(10*time.Millisecond))
 	if l.tenure == t && t.phase == queued && l.asking == nil {
 		l.askAt = min(l.askAt, t.next) // a foreign holder is looked at sooner
-		if m.Kind == "next" {
+		if m.Kind == "head" {
 			l.seen.position = 0
 		}
 		l.arm(now)

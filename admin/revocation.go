@@ -90,7 +90,7 @@ func (r *revocation) run(ctx context.Context, c driver.Call) (notified int, err 
 			return 0, refused(r.name, err)
 		}
 		switch answer.Word {
-		case "told", "taken":
+		case "notified", "taken":
 			return int(answer.Notified), nil
 		case "not held":
 			var h *Holder

@@ -51,7 +51,7 @@ func TestRevokeRefuses(t *testing.T) {
 func TestRevoke(t *testing.T) {
 	f := scripted(map[*driver.Script]any{
 		script.Inspect: state(id, 7),
-		script.Revoke:  []string{"told", "2", ""},
+		script.Revoke:  []string{"notified", "2", ""},
 		script.Steal:   []string{"taken", ""},
 	})
 	a := admin.New(f, nil)
@@ -84,7 +84,7 @@ func TestRevokeOfAnother(t *testing.T) {
 		"free":        {seen: free, want: holdfast.TenureError{Free: true}},
 		"another":     {seen: state(other, 7), want: holdfast.TenureError{Owner: "you:2", Hash: keyspace.HashID(other), Remaining: 9 * time.Second}},
 		"foreign":     {seen: state("redlock", 0), want: holdfast.TenureError{Hash: keyspace.HashID("redlock"), Foreign: true, Remaining: 9 * time.Second}},
-		"a cool-down": {seen: state("rest|me:1", 7), want: holdfast.TenureError{Owner: "me:1", Cooldown: true, Remaining: 9 * time.Second}},
+		"a cool-down": {seen: state("cooldown|me:1", 7), want: holdfast.TenureError{Owner: "me:1", Cooldown: true, Remaining: 9 * time.Second}},
 		"free now":    {seen: state(id, 7), answer: []string{"not held", "", "1"}, want: holdfast.TenureError{Free: true}},
 		"another now": {seen: state(id, 7), answer: []string{"not held", other, "1"}, want: holdfast.TenureError{Owner: "you:2", Hash: keyspace.HashID(other)}},
 	} {
@@ -138,7 +138,7 @@ func TestRevokeBehindAThousand(t *testing.T) {
 		case call.Script == script.SharedInspect:
 			return shared(1001, first), nil
 		case call.Script == script.SharedRevoke:
-			return []string{"told", "1", ""}, nil
+			return []string{"notified", "1", ""}, nil
 		}
 		return []string{"taken", ""}, nil
 	}}

@@ -70,7 +70,7 @@ func TestNewState(t *testing.T) {
 			want: State{Kind: holdfast.KindMutex, Holder: &Holder{Foreign: true, Hash: keyspace.HashID("redlock-1"), Remaining: -time.Millisecond}},
 		},
 		"a cool-down": {
-			wire: wire.State{Value: "rest|me:1", Held: true, PTTL: time.Second},
+			wire: wire.State{Value: "cooldown|me:1", Held: true, PTTL: time.Second},
 			want: State{Kind: holdfast.KindMutex, Holder: &Holder{Cooldown: true, Owner: "me:1", Remaining: time.Second}},
 		},
 		"a mutex where a semaphore was": {
@@ -96,7 +96,7 @@ func TestNewState(t *testing.T) {
 			}},
 		},
 		"readers and a holder that no id names": {
-			wire: wire.State{Kind: "rwmutex", Holding: 2, Holders: []wire.HolderState{{ID: reads, Remaining: time.Second}, {ID: "rest|x"}}},
+			wire: wire.State{Kind: "rwmutex", Holding: 2, Holders: []wire.HolderState{{ID: reads, Remaining: time.Second}, {ID: "cooldown|x"}}},
 			want: State{Kind: holdfast.KindRWMutex, Holding: 2, Holders: []Holder{
 				*tenure(reads, func(h *Holder) { h.Remaining, h.Part = time.Second, Part{Reads: true} }),
 				{Owner: "x"},

@@ -180,7 +180,7 @@ func TestSurveyOrdersOfOthers(t *testing.T) {
 	store := open(t)
 	a := clientOf(t, store, holdfast.Options{Owner: "a"})
 	lock(t, a.Mutex("x"))
-	runLua(t, store, "return redis.call('SET', 'holdfast/revoked:{holdfast:x}', ARGV[1])", "revoked aaaa.bbbb.15000|a|"+strings.Repeat("gone ", 20))
+	runLua(t, store, "return redis.call('SET', 'holdfast/revocation:{holdfast:x}', ARGV[1])", "revoked aaaa.bbbb.15000|a|"+strings.Repeat("gone ", 20))
 	runLua(t, store, "return redis.call('SET', 'holdfast/term:{holdfast:x}', '7 0 |aaaa.bbbb.15000|a')")
 	s := surveyed(t, a, "x held-healthy")
 	if n := s.Names[0]; n.Holder.Revoked != "" || n.Term != 0 {

@@ -312,8 +312,8 @@ func TestCheckOfRights(t *testing.T) {
 		{false, nil, doctor.OK, "all required rights", ""},
 		{true, nil, doctor.Unknown, "cannot list", ""},
 		{false, []string{"scan"}, doctor.Warn, "missing: +scan", "ACL SETUSER"},
-		{false, []string{"publish", "scan"}, doctor.Warn, "+publish +scan, or the channels &holdfast/wake:*", "ACL SETUSER"},
-		{false, []string{"subscribe"}, doctor.Fail, "the channels &holdfast/wake:*", "ACL SETUSER"},
+		{false, []string{"publish", "scan"}, doctor.Warn, "+publish +scan, or the channels &holdfast/push:*", "ACL SETUSER"},
+		{false, []string{"subscribe"}, doctor.Fail, "the channels &holdfast/push:*", "ACL SETUSER"},
 		{false, []string{"zadd", "scan"}, doctor.Fail, "+zadd +scan", "ACL SETUSER"},
 	} {
 		all, _ := checked(t, &server{info: fit, noRights: test.noRights, lacking: test.lacking}, 0)

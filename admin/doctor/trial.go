@@ -34,7 +34,7 @@ func newTrial(d *doctor, n int) *trial {
 	if d.caller.Store.Sharded() {
 		t.shard = t.keys.ShardSuffix()
 	}
-	t.channel = keyspace.WakeChannel(t.client, t.shard)
+	t.channel = keyspace.PushChannel(t.client, t.shard)
 	return t
 }
 

@@ -146,7 +146,7 @@ func TestShown(t *testing.T) {
 		},
 		"hostile_rest": func(s stage) {
 			s.do(s.T, "SET", "holdfast/fence:{holdfast:job}", "5")
-			s.do(s.T, "SET", "holdfast:job", "rest|"+evil, "PX", "600000")
+			s.do(s.T, "SET", "holdfast:job", "cooldown|"+evil, "PX", "600000")
 		},
 		"hostile_kind": func(s stage) {
 			s.do(s.T, "SET", "holdfast/fence:{holdfast:job}", "5")

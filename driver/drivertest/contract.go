@@ -126,7 +126,7 @@ func scan(t *testing.T, s suite) {
 func subscribe(t *testing.T, s suite) {
 	const count = 300
 	store := s.open(t)
-	channel := "holdfast/wake:{" + s.prefix + "subscribe}"
+	channel := "holdfast/push:{" + s.prefix + "subscribe}"
 	got := make(chan string, 2*count)
 	sub, err := store.Subscribe(within(t), channel, func(payload string) { got <- payload })
 	if err != nil {

@@ -28,7 +28,7 @@ func TestDecode(t *testing.T) {
 		"proclaimed":        {reply: reply("d.n.15000|o", "12000", "77", "2", "v"), want: Leader{Value: "v", Term: 77, Remaining: 12 * time.Second}},
 		"another library's": {reply: reply("x", "-1", "0", "0", ""), want: Leader{Foreign: true, Remaining: -time.Millisecond}},
 		"nobody":            {reply: reply("", "-2", "0", "0", "")},
-		"cool-down":         {reply: reply("rest|o", "12000", "0", "0", "")},
+		"cool-down":         {reply: reply("cooldown|o", "12000", "0", "0", "")},
 		"short":             {reply: []string{"leader"}, bad: true},
 		"no number":         {reply: reply("c.n.15000|o", "x", "77", "0", ""), bad: true},
 		"too large":         {reply: reply("c.n.15000|o", "12000", "9007199254740993", "0", ""), bad: true},

@@ -124,7 +124,7 @@ func HashClient(client string) string {
 }
 
 // cooldown begins the value that MinHold leaves in the lock key. The owner follows.
-const cooldown = "rest|"
+const cooldown = "cooldown|"
 
 // IsCooldown reports whether the value of a lock key says that the name is in cool-down.
 func IsCooldown(value string) bool { return strings.HasPrefix(value, cooldown) }

@@ -13,7 +13,7 @@ func TestParseID(t *testing.T) {
 	for value, want := range map[string]ID{
 		"c-1.n_2.15000|host:1": mutex, "c-1.n_2.15000.s3|host:1": semaphore,
 		"c.n.1|": {Client: "c", TTL: time.Millisecond}, "c.n.1|a|b\n": {Client: "c", TTL: time.Millisecond, Owner: "a_b"},
-		"": {}, "rest|x": {}, "c.n.15000": {}, "c.n|o": {}, "c.n.0|o": {}, "c.n.+5|o": {}, "c.n.5.6|o": {}, "c.n.5.s|o": {},
+		"": {}, "cooldown|x": {}, "c.n.15000": {}, "c.n|o": {}, "c.n.0|o": {}, "c.n.+5|o": {}, "c.n.5.6|o": {}, "c.n.5.s|o": {},
 		"c.n.5.s0|o": {}, "c.n.5.s+1|o": {}, "c.n.5.x1|o": {}, "c.n.5.|o": {}, "c.n.5.s1.s1|o": {}, ".n.5|o": {}, "c.ä.5|o": {},
 		"c.n.4294967296|o": {}, "c.n.5.s4294967296|o": {},
 	} {
@@ -51,7 +51,7 @@ func TestHashesShowNoID(t *testing.T) {
 }
 
 func TestCooldown(t *testing.T) {
-	for value, want := range map[string]string{"rest|host:1": "host:1", "rest|a|b": "a_b", "rest": "none", "c.n.5|rest|": "none", "": "none"} {
+	for value, want := range map[string]string{"cooldown|host:1": "host:1", "cooldown|a|b": "a_b", "cooldown": "none", "c.n.5|cooldown|": "none", "": "none"} {
 		got, ok := CooldownOwner(value)
 		if !ok {
 			got = "none"
@@ -83,7 +83,7 @@ func TestTokenBehindAnID(t *testing.T) {
 
 func FuzzIDs(f *testing.F) {
 	f.Add("abc.def.15000|host:1")
-	f.Add("rest|x")
+	f.Add("cooldown|x")
 	f.Add("abc.def.15000.s3|host:1")
 	f.Add("abc.def.15000.w1073741824|host:1")
 	f.Add("..|")

@@ -21,25 +21,25 @@ import (
 const Reserved = "holdfast/"
 
 const (
-	fencePrefix      = Reserved + "fence:"
-	queuePrefix      = Reserved + "queue:"
-	holdersPrefix    = Reserved + "holders:"
-	sizePrefix       = Reserved + "size:"
-	revocationPrefix = Reserved + "revoked:"
-	revokedOfPrefix  = Reserved + "revoked/" // and client, nonce, shard suffix
-	writtenPrefix    = Reserved + "written:"
-	oncePrefix       = Reserved + "once:"
-	wantedPrefix     = Reserved + "wanted:"
-	termPrefix       = Reserved + "term" // and the shard suffix
-	clientPrefix     = Reserved + "client:"
-	wakePrefix       = Reserved + "wake:"
+	fencePrefix        = Reserved + "fence:"
+	queuePrefix        = Reserved + "queue:"
+	holdersPrefix      = Reserved + "holders:"
+	sizePrefix         = Reserved + "size:"
+	revocationPrefix   = Reserved + "revocation:"
+	revocationOfPrefix = Reserved + "revocation/" // and client, nonce, shard suffix
+	writtenPrefix      = Reserved + "written:"
+	oncePrefix         = Reserved + "once:"
+	wantedPrefix       = Reserved + "wanted:"
+	termPrefix         = Reserved + "term" // and the shard suffix
+	clientPrefix       = Reserved + "client:"
+	pushPrefix         = Reserved + "push:"
 )
 
 const (
 	// Fences matches the fence keys of all names, see [NameOfFence].
 	Fences = fencePrefix + "*"
 	// Channels matches all channels.
-	Channels = wakePrefix + "*"
+	Channels = pushPrefix + "*"
 	// Marker is the key in which a node of a quorum stores the quorum-id for which it
 	// votes.
 	Marker = Reserved + "marker"
@@ -107,7 +107,7 @@ func (k *Keys) Revocation() string { return revocationPrefix + beside(k.Lock()) 
 func (k *Keys) RevocationOf(id string) string {
 	client, rest, _ := strings.Cut(id, ".")
 	nonce, _, _ := strings.Cut(rest, ".")
-	return revokedOfPrefix + client + "." + nonce + k.ShardSuffix()
+	return revocationOfPrefix + client + "." + nonce + k.ShardSuffix()
 }
 
 // Written is the key in which guarded scripts note the token that wrote last.
@@ -153,10 +153,10 @@ func (k *Keys) WithOnce() []string { return []string{k.Lock(), oncePrefix + besi
 func (k *Keys) ShardSuffix() string { return ":" + beside(k.Lock()) }
 
 // ElectionChannel is the channel on which an election is announced.
-func (k *Keys) ElectionChannel() string { return wakePrefix + "election" + k.ShardSuffix() }
+func (k *Keys) ElectionChannel() string { return pushPrefix + "election" + k.ShardSuffix() }
 
-// WakeChannel is the channel on which a Client is notified, with the shard suffix of one name, or with "" for all where channels are not sharded.
-func WakeChannel(client, shardSuffix string) string { return wakePrefix + client + shardSuffix }
+// PushChannel is the channel on which a Client is notified, with the shard suffix of one name, or with "" for all where channels are not sharded.
+func PushChannel(client, shardSuffix string) string { return pushPrefix + client + shardSuffix }
 
 // Details is the key of the process details of a Client. It belongs to no name.
 func Details(client string) string { return clientPrefix + client }

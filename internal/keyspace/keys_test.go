@@ -12,16 +12,16 @@ func TestKeys(t *testing.T) {
 			t.Errorf("keys of %s: got %q, want %q", lock, got, want)
 		}
 		for got, want := range map[string]string{
-			k.Revocation():                    "holdfast/revoked:" + beside,
-			k.RevocationOf("c.n.5|o"):         "holdfast/revoked/c.n:" + beside,
+			k.Revocation():                    "holdfast/revocation:" + beside,
+			k.RevocationOf("c.n.5|o"):         "holdfast/revocation/c.n:" + beside,
 			k.Written():                       "holdfast/written:" + beside,
 			k.Wanted():                        "holdfast/wanted:" + beside,
 			k.Size():                          "holdfast/size:" + beside,
 			k.WithHolders()[3]:                "holdfast/holders:" + beside,
 			k.WithTerm()[1]:                   "holdfast/term:" + beside,
 			k.WithOnce()[1]:                   "holdfast/once:" + beside,
-			k.ElectionChannel():               "holdfast/wake:election:" + beside,
-			WakeChannel("c", k.ShardSuffix()): "holdfast/wake:c:" + beside,
+			k.ElectionChannel():               "holdfast/push:election:" + beside,
+			PushChannel("c", k.ShardSuffix()): "holdfast/push:c:" + beside,
 		} {
 			if got != want {
 				t.Errorf("beside %s: got %q, want %q", lock, got, want)
@@ -101,7 +101,7 @@ func FuzzNames(f *testing.F) {
 			return
 		}
 		want := Slot(ka.Lock())
-		for _, key := range append(everyKey(ka), ka.ElectionChannel(), WakeChannel("client", ka.ShardSuffix())) {
+		for _, key := range append(everyKey(ka), ka.ElectionChannel(), PushChannel("client", ka.ShardSuffix())) {
 			if got := Slot(key); got != want {
 				t.Fatalf("%q is in slot %d, its lock %q in %d", key, got, ka.Lock(), want)
 			}

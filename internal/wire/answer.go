@@ -92,7 +92,7 @@ var forms = map[string]string{
 	"adopted":   "holder server",
 	"revoked":   "reason",
 	"stolen":    "reason",
-	"told":      "told refused",
+	"notified":  "notified refused",
 	"stands":    "pttl waiting server",
 	"taken":     "refused",
 	"ours":      "pttl [run]",
@@ -263,7 +263,7 @@ func (a *Answer) set(field, value string) error {
 		a.Server = n
 	case "pttl":
 		a.PTTL = time.Duration(min(n, maxPTTL)) * time.Millisecond
-	case "told":
+	case "notified":
 		a.Notified = n
 	case "capacity":
 		a.Capacity = n

@@ -30,7 +30,7 @@ func TestExplain(t *testing.T) {
 		"NOPERM this user has no permissions to run the 'evalsha' command or its subcommand":     "+evalsha",
 		"NOPERM this user has no permissions to access one of the keys used as arguments":        "~holdfast:n and ~holdfast/*",
 		"NOPERM No permissions to access a key":                                                  "~holdfast:n and ~holdfast/*",
-		"NOPERM this user has no permissions to access one of the channels used as arguments":    "&holdfast/wake:*",
+		"NOPERM this user has no permissions to access one of the channels used as arguments":    "&holdfast/push:*",
 		"ERR Error running script: Write commands not allowed after non deterministic commands.": "needs Redis 5 or newer",
 		"ERR unknown command 'EVALSHA'":                                                          "needs Redis 5 or newer",
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                      "uses the key holdfast:n",

@@ -44,7 +44,7 @@ func DecodePush(payload string) (Push, error) {
 	switch kind {
 	case "grant":
 		figures = []*int64{&last, &m.Size, &m.Waiting, &seconds, &micros, &life}
-	case "next", "near":
+	case "head", "front":
 		figures = []*int64{&life}
 	case "missed", "recall", "revoked":
 	default:

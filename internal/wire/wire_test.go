@@ -37,7 +37,7 @@ func TestStrangeAnswers(t *testing.T) {
 	for _, reply := range [][]string{
 		nil, {""}, {"unheard of"}, {"held", "h"}, {"held", "h", "x", "1", "7"},
 		{"granted 73 0 0 1 1"}, {"granted 73 5000 0 1 1"}, {"granted 1 64 0 1 1"}, {"granted 9007199254740993 1 0 1 1"},
-		{"granted 12345678901234567 1 0 1 1"}, {"granted 73 64 -1 1 1"}, {"queued 1 0 1 1 5 1 1 0 9 h"}, {"told", "-1", ""},
+		{"granted 12345678901234567 1 0 1 1"}, {"granted 73 64 -1 1 1"}, {"queued 1 0 1 1 5 1 1 0 9 h"}, {"notified", "-1", ""},
 	} {
 		if got, err := wire.DecodeAnswer(reply); err == nil {
 			t.Errorf("%q: got %+v, want an error", reply, got)
@@ -49,8 +49,8 @@ func TestPushes(t *testing.T) {
 	const id = "c.n.15000|o w"
 	for payload, want := range map[string]wire.Push{
 		"grant 100 64 2 1 5 2000 " + id: {Kind: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: wire.ClaimWindow},
-		"next -1 " + id:                 {Kind: "next", ID: id, Base: 1, Window: -time.Millisecond},
-		"near 300 " + id:                {Kind: "near", ID: id, Base: 1, Window: 300 * time.Millisecond},
+		"head -1 " + id:                 {Kind: "head", ID: id, Base: 1, Window: -time.Millisecond},
+		"front 300 " + id:               {Kind: "front", ID: id, Base: 1, Window: 300 * time.Millisecond},
 		"missed " + id:                  {Kind: "missed", ID: id, Base: 1},
 		"recall " + id:                  {Kind: "recall", ID: id, Base: 1},
 		"revoked " + id:                 {Kind: "revoked", ID: id, Base: 1},
@@ -60,7 +60,7 @@ func TestPushes(t *testing.T) {
 		}
 	}
 	for _, payload := range []string{
-		"", "grant", "stolen " + id, "recall no id", "next " + id,
+		"", "grant", "stolen " + id, "recall no id", "head " + id,
 		"grant 100 64 2 1 5 2001 " + id, "grant 100 64 2 1 5 0 " + id, "grant 100 0 2 1 5 2000 " + id,
 		"grant 100 5000 2 1 5 2000 " + id, "grant 10 64 2 1 5 2000 " + id, "grant 100 64 -2 1 5 2000 " + id,
 	} {
@@ -87,7 +87,7 @@ func FuzzAnswers(f *testing.F) {
 
 func FuzzPushes(f *testing.F) {
 	f.Add("grant 100 64 0 1 5 2000 c.n.15000|o")
-	f.Add("next -1 c.n.15000|o")
+	f.Add("head -1 c.n.15000|o")
 	f.Add("recall c.n.15000|o w")
 	f.Add("revoked c.n.15000|o")
 	f.Fuzz(func(t *testing.T, payload string) {

@@ -159,7 +159,7 @@ func TestFullMemoryRests(t *testing.T) {
 	if err := lease.Release(); err != nil {
 		t.Errorf("Release: %v", err)
 	}
-	if got := server.MustDo(t, "GET", labtest.KeyL("n")); got != "rest|a" {
+	if got := server.MustDo(t, "GET", labtest.KeyL("n")); got != "cooldown|a" {
 		t.Errorf("L is %q, want that it rests", got)
 	}
 	queueLength(t, server, "n", "2")

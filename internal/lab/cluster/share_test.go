@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/lab/redistest"
 )
 
-func channelOf(name string) string { return "holdfast/wake:test:{" + labtest.KeyL(name) + "}" }
+func channelOf(name string) string { return "holdfast/push:test:{" + labtest.KeyL(name) + "}" }
 
 // heard is a subscription and what it got.
 type heard struct {

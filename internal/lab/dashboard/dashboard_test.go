@@ -159,7 +159,7 @@ func lock(t *testing.T, client *holdfast.Client, name string) *holdfast.Lease {
 // a second after it got the name: an order before that is not heard at once.
 func listens(t *testing.T, s *Stage, name string) {
 	t.Helper()
-	const source = `return redis.call('PUBSUB', 'NUMSUB', 'holdfast/wake:' .. string.match(redis.call('GET', KEYS[1]), '^([%w_-]+)%.'))`
+	const source = `return redis.call('PUBSUB', 'NUMSUB', 'holdfast/push:' .. string.match(redis.call('GET', KEYS[1]), '^([%w_-]+)%.'))`
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
 	call := driver.Call{
 		Script: &driver.Script{Name: "listens", Source: source, SHA: hex.EncodeToString(sum[:])},

@@ -29,7 +29,7 @@ var holdMutants = []mutant{
 	{guard: "least time: the fresh id is queued", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldRests",
 		edits: []string{"  redis.call('ZADD', queue, 'NX', score, fresh)\n", "  redis.call('ZADD', queue, 'NX', score, 'x.y.1000|z')\n"}},
 	{guard: "least time: the head is told", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldHeadIsTold",
-		edits: []string{"  publish(chosen, 'next '", "  local _ = (chosen and 'next '"}},
+		edits: []string{"  publish(chosen, 'head '", "  local _ = (chosen and 'head '"}},
 	{guard: "least time: no cancel frees the name", file: "request.go", name: "TestMinHoldLateGrant",
 		edits: []string{"if rests := c.restsUntil(id); rests > now {", "if rests := c.restsUntil(id); rests > now && false {"}},
 	{guard: "least time: nor of an id that is past", file: "hold.go", name: "TestMinHoldGhost",

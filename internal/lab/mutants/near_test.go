@@ -28,5 +28,5 @@ var nearMutants = []mutant{
 	{guard: "near: shared: who gave up behind the head counts", file: "internal/script/shared/unlock.lua", name: "TestNearAfterOthersGaveUp",
 		edits: []string{"if rank and rank < 16 then", "if false then"}},
 	{guard: "near: it is heard", file: "wake.go", name: "TestNearAfterTurns",
-		edits: []string{"case \"next\", \"near\":", "case \"next\":"}},
+		edits: []string{"case \"head\", \"front\":", "case \"head\":"}},
 }

@@ -3,7 +3,7 @@ package mutants
 // sharedOrderMutants are the guards of docs/adr/0031.
 var sharedOrderMutants = []mutant{
 	{guard: "shared orders: each holder has a key", file: "internal/keyspace/keys.go", name: "TestSharedOrdersMeanOne",
-		edits: []string{"revokedOfPrefix + client + \".\" + nonce + k", "revokedOfPrefix + (client + nonce)[:0] + k"}},
+		edits: []string{"revocationOfPrefix + client + \".\" + nonce + k", "revocationOfPrefix + (client + nonce)[:0] + k"}},
 	{guard: "shared orders: a renewal is told that it was revoked", file: "internal/script/shared/renew.lua", name: "TestSharedRevoke",
 		edits: []string{"\nif ending == 'revoked' then", "\nif false then"}},
 	{guard: "shared orders: and that it was stolen from", file: "internal/script/shared/renew.lua", name: "TestSharedSteal",

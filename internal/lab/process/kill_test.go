@@ -78,10 +78,10 @@ func TestProcessWaiterKilled(t *testing.T) {
 func listening(t *testing.T, server *redistest.Server, name string, want ...string) {
 	t.Helper()
 	labtest.Eventually(t, "the server knows who listens", func() bool {
-		channels := strings.Fields(server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/wake:*"))
+		channels := strings.Fields(server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/push:*"))
 		var got []string
 		for id := range strings.Lines(server.MustDo(t, "ZRANGE", labtest.KeyQ(name), 0, -1)) {
-			if client, _, _ := strings.Cut(id, "."); slices.Contains(channels, "holdfast/wake:"+client) {
+			if client, _, _ := strings.Cut(id, "."); slices.Contains(channels, "holdfast/push:"+client) {
 				got = append(got, labtest.OwnerOf(strings.TrimSpace(id)))
 			}
 		}
@@ -95,7 +95,7 @@ func holderListens(t *testing.T, server *redistest.Server, name string) {
 	t.Helper()
 	client, _, _ := strings.Cut(server.MustDo(t, "GET", labtest.KeyL(name)), ".")
 	labtest.Eventually(t, "the holder listens", func() bool {
-		return server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/wake:"+client) != ""
+		return server.MustDo(t, "PUBSUB", "CHANNELS", "holdfast/push:"+client) != ""
 	})
 }
 

@@ -37,7 +37,7 @@ func TestClientWithoutTheRightToSubscribe(t *testing.T) {
 			other := labtest.Open(t, url, holdfast.Options{Owner: "B", TTL: labtest.Long})
 			err := labtest.Asking(t.Context(), other.Mutex("n")).Answer(t).Err
 			said, ok := errors.AsType[driver.ServerError](err)
-			if !ok || !strings.HasPrefix(string(said), "NOPERM ") || !strings.Contains(err.Error(), "holdfast/wake:*") {
+			if !ok || !strings.HasPrefix(string(said), "NOPERM ") || !strings.Contains(err.Error(), "holdfast/push:*") {
 				t.Errorf("Lock: got %v, want the server's NOPERM and the channels", err)
 			}
 			labtest.GiveBack(t, lease)
@@ -84,7 +84,7 @@ func TestClientWithoutTheRightToPublish(t *testing.T) {
 			labtest.GiveBack(t, lease)
 			labtest.NothingLeftSoon(t, server, name)
 			said := books[0].String() + books[1].String()
-			if !strings.Contains(said, "holdfast/wake:*") || !strings.Contains(said, "NOPERM") && !strings.Contains(said, "The user executing the script can't") {
+			if !strings.Contains(said, "holdfast/push:*") || !strings.Contains(said, "NOPERM") && !strings.Contains(said, "The user executing the script can't") {
 				t.Errorf("log: got %q, want it to name the missing right, and the server's word", said)
 			}
 			if got := strings.Count(said, "\n"); got > 10 {

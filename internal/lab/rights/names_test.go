@@ -27,7 +27,7 @@ func TestRightsOfSomeNames(t *testing.T) {
 		t.Fatal("docs/guide/08-operating.md does not say what a user of some names needs")
 	}
 	book := &labtest.Logbook{}
-	server, url := limited(t, string(found[1])+" &holdfast/wake:* +@all")
+	server, url := limited(t, string(found[1])+" &holdfast/push:* +@all")
 	client := labtest.Open(t, url, holdfast.Options{Owner: "A", TTL: 3 * time.Second, Logger: book.Logger(), Details: &holdfast.Details{User: "alice"}})
 	lease := labtest.Take(t, client, "web:1")
 	time.Sleep(7 * time.Second)

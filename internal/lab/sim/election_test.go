@@ -179,7 +179,7 @@ func TestIdleObserverIsCheap(t *testing.T) {
 // All announcements are lost. An observer sees what lasts all the same.
 func TestLostAnnouncement(t *testing.T) {
 	play(t, func(_ *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "look" })
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "changed" })
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p0, p1)
 		d := s.observes(p2)

@@ -156,7 +156,7 @@ func (s stage) noneOf(labels ...string) {
 	lock, _, queue := sim.Keys("n")
 	there := fmt.Sprint(s.Do("ZRANGE", queue, "0", "-1"), s.Do("ZRANGE", sim.KeyH("n"), "0", "-1"))
 	if s.Do("TYPE", lock) == "string" {
-		if value := fmt.Sprint(s.Do("GET", lock)); !strings.HasPrefix(value, "rest|") {
+		if value := fmt.Sprint(s.Do("GET", lock)); !strings.HasPrefix(value, "cooldown|") {
 			there += " " + value + " "
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Step is one thing that is about to travel.
 type Step struct {
 	Process int
-	Kind    string // a script's name, "subscribe", or a push: "grant", "next", "recall"
+	Kind    string // a script's name, "subscribe", or a push: "grant", "head", "recall"
 	Push    bool
 	ID      string // the id it speaks of
 	Args    []string

@@ -209,8 +209,8 @@ func TestMinHoldClose(t *testing.T) {
 			t.Error(err)
 		}
 		lock, _, _ := sim.Keys("n")
-		if got := s.Do("GET", lock); got != "rest|p0" {
-			t.Errorf("L is %v; want rest|p0", got)
+		if got := s.Do("GET", lock); got != "cooldown|p0" {
+			t.Errorf("L is %v; want cooldown|p0", got)
 		}
 		s.rested(s.waits(p1, "n"), first.held.Got, time.Minute).release()
 	})
@@ -268,7 +268,7 @@ func TestMinHoldOutlastsTheFence(t *testing.T) {
 			t.Errorf("resting: F lives for %d ms; want a week", left)
 		}
 		lock, _, _ := sim.Keys("n")
-		if got := s.Do("GET", lock).(string); !strings.HasPrefix(got, "rest|") {
+		if got := s.Do("GET", lock).(string); !strings.HasPrefix(got, "cooldown|") {
 			t.Errorf("L is %q; want that it rests", got)
 		}
 	})

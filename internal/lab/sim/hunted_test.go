@@ -212,7 +212,7 @@ func TestForgedGrantIsShort(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		s.Guard(func() {
 			client, _, _ := strings.Cut(id, ".")
-			s.Do("PUBLISH", "holdfast/wake:"+client, "grant 9000000000063 64 0 "+itoa(time.Now().Unix())+" 0 3600000 "+id)
+			s.Do("PUBLISH", "holdfast/push:"+client, "grant 9000000000063 64 0 "+itoa(time.Now().Unix())+" 0 3600000 "+id)
 		})
 		if err := <-got; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Lock = %v; want the push dropped", err)

@@ -74,7 +74,7 @@ func TestLeaderThatIsNone(t *testing.T) {
 		if leader, err := p1.Client.Election("n").Leader(t.Context()); err != nil || !leader.Foreign || leader.None() || leader.Remaining >= 0 {
 			t.Errorf("Leader = %+v, %v; want a foreign one without end", leader, err)
 		}
-		s.Do("SET", lock, "rest|p0", "PX", "10000")
+		s.Do("SET", lock, "cooldown|p0", "PX", "10000")
 		if leader, err := p1.Client.Election("n").Leader(t.Context()); err != nil || leader != (holdfast.Leader{}) {
 			t.Errorf("Leader = %+v, %v; want nobody, the zero Leader", leader, err)
 		}

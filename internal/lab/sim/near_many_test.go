@@ -66,7 +66,7 @@ func TestNearWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
 		id := func(i int) string { return fmt.Sprintf("c.n%d.15000.s1|x", i) }
 		var mu sync.Mutex
 		var told []string // guarded by mu
-		sub, err := s.process("p0", 15*time.Second).Subscribe(t.Context(), "holdfast/wake:c", func(push string) {
+		sub, err := s.process("p0", 15*time.Second).Subscribe(t.Context(), "holdfast/push:c", func(push string) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, push)
@@ -83,7 +83,7 @@ func TestNearWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
 		time.Sleep(time.Second)
 		mu.Lock()
 		defer mu.Unlock()
-		near := slices.DeleteFunc(told, func(push string) bool { return !strings.HasPrefix(push, "near ") })
+		near := slices.DeleteFunc(told, func(push string) bool { return !strings.HasPrefix(push, "front ") })
 		if len(near) != 1 || !strings.HasSuffix(near[0], " "+id(17)) {
 			t.Errorf("told: %q; want %s alone", near, id(17))
 		}

@@ -257,7 +257,7 @@ func TestFalseRevoke(t *testing.T) {
 		lock, _, _ := sim.Keys("n")
 		id := s.Do("GET", lock).(string)
 		client, _, _ := strings.Cut(id, ".")
-		if heard := s.Do("PUBLISH", "holdfast/wake:"+client, "revoked "+id); heard != int64(1) {
+		if heard := s.Do("PUBLISH", "holdfast/push:"+client, "revoked "+id); heard != int64(1) {
 			t.Fatalf("%v heard the false push; want 1", heard)
 		}
 		time.Sleep(time.Second)

@@ -181,8 +181,8 @@ func TestForeignIDIsNotCancelled(t *testing.T) {
 		s.lock(p0, "n").release()
 		twin := ""
 		s.Guard(func() { twin = client + ".AAAAAAAAAAA.15000|twin" })
-		for _, push := range []string{"recall " + twin, "next 100 " + twin, "grant 64 64 0 0 1 2000 " + twin} {
-			s.Do("PUBLISH", "holdfast/wake:"+strings.SplitN(twin, ".", 2)[0], push)
+		for _, push := range []string{"recall " + twin, "head 100 " + twin, "grant 64 64 0 0 1 2000 " + twin} {
+			s.Do("PUBLISH", "holdfast/push:"+strings.SplitN(twin, ".", 2)[0], push)
 		}
 		time.Sleep(time.Second)
 	})

@@ -61,7 +61,7 @@ func TestEarlyRecall(t *testing.T) {
 // own look at its place in line finds a dead holder.
 func TestLostNext(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
-		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Push && step.Kind == "next" })
+		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Push && step.Kind == "head" })
 		p0, p1, p2 := s.process("p0", 5*time.Second), s.process("p1", 5*time.Second), s.process("p2", 5*time.Second)
 		holder := s.lock(p0, "n")
 		second := s.waits(p1, "n")

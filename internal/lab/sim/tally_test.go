@@ -23,7 +23,7 @@ var (
 		"revoke", "steal", "adopt", "election_leader", "election_announce", "once_begin", "once_end", "once_inspect", "guarded",
 		"quorum_lock", "quorum_unlock", "quorum_renew", "quorum_raise",
 	}
-	pushes     = []string{"grant", "next", "recall"}
+	pushes     = []string{"grant", "head", "recall"}
 	operations = []string{
 		"Lock: done", "Lock: given up", "TryLock: done", "TryLock: held", "Release: done", "MinHold", "MaxHold", "Release: lost, max hold",
 		"Acquire: done", "RLock: done", "write Lock: done", "Multi: done", "Multi: held", "Campaign: done", "Leader: done", "Once: done",

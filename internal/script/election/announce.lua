@@ -21,5 +21,5 @@ elseif same and tonumber(newest) > tonumber(number) then -- a later value is not
 else
   redis.call('SET', term, record, 'PX', '90000000')
 end
-local sent = redis.pcall(s == '' and 'PUBLISH' or 'SPUBLISH', channel, 'look')
+local sent = redis.pcall(s == '' and 'PUBLISH' or 'SPUBLISH', channel, 'changed')
 return {'announced', us, type(sent) == 'table' and sent.err or '', holder or ''}

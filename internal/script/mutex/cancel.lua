@@ -41,7 +41,7 @@ else
   if chosen then -- else the queue is empty
     -- include part/notify_front.lua
     notify_front(left, remaining)
-    publish(chosen, string.format('next %.0f ', remaining))
+    publish(chosen, string.format('head %.0f ', remaining))
   end
 end
 return {'cancelled', us, refused}

@@ -7,7 +7,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, left, suffix, fresh = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
-local value = 'rest|' .. ARGV[3]
+local value = 'cooldown|' .. ARGV[3]
 
 -- include part/read_holder.lua
 if holder ~= id then
@@ -40,7 +40,7 @@ if #dead > 0 then redis.call('ZREM', queue, unpack(dead)) end
 if chosen then
   -- include part/notify_front.lua
   notify_front(#dead, tonumber(left))
-  publish(chosen, 'next ' .. left .. ' ')
+  publish(chosen, 'head ' .. left .. ' ')
 end
 if fresh == '' then return 'released ' .. refused end
 local holder, px, rank, inserted, poll = value, left, redis.call('ZRANK', queue, fresh) or 0, '1', '0'

@@ -24,7 +24,7 @@ local waiters = redis.call('ZRANGE', queue, 0, tonumber(ARGV[1]) - 1, 'WITHSCORE
 for i = 1, #waiters, 2 do
   local client = string.match(waiters[i], '^([%w_-]+)%.')
   local n = client and redis.call('PUBSUB', ARGV[2] == '' and 'NUMSUB' or 'SHARDNUMSUB',
-    'holdfast/wake:' .. client .. ARGV[2])[2] or 0
+    'holdfast/push:' .. client .. ARGV[2])[2] or 0
   answer[#answer + 1] = waiters[i]
   answer[#answer + 1] = waiters[i + 1]
   answer[#answer + 1] = n

@@ -11,7 +11,7 @@ local lock, id = KEYS[1], ARGV[1]
 if holder == id then
   if ARGV[2] then
     redis.call('PEXPIRE', lock, ARGV[2]) -- first: full memory never refuses this
-    redis.call('SET', lock, 'rest|' .. ARGV[3], 'PX', ARGV[2])
+    redis.call('SET', lock, 'cooldown|' .. ARGV[3], 'PX', ARGV[2])
   else
     redis.call('DEL', lock)
   end

@@ -34,7 +34,7 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
     end
     for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
     if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
-      publish(following, 'next ' .. px .. ' ')
+      publish(following, 'head ' .. px .. ' ')
     end
     if chosen ~= mine then
       publish(chosen, 'grant ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. px .. ' ')

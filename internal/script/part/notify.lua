@@ -10,7 +10,7 @@ local channels = {}
 local function channel(id)
   if not channels[id] then
     local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+    channels[id] = client and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -20,7 +20,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))

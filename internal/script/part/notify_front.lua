@@ -8,6 +8,6 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end

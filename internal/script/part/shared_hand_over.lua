@@ -44,7 +44,7 @@ local function hand_over(plan, mine, leaving, capacity)
   local notified = tonumber(seen[4] or 0)
   if first and plan.first and (plan.first == mine or plan.first ~= seen[3]) then
     notified = us
-    redis.call('HSET', lock, 'head', plan.first, 'heard', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
+    redis.call('HSET', lock, 'head', plan.first, 'notified', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
     -- Again: if the clock steps back within a script, the lock key may have expired and been created again.
     redis.call('PEXPIRE', lock, string.format('%.0f', math.ceil((latest - us) / 1000)))
   end
@@ -67,10 +67,10 @@ local function hand_over(plan, mine, leaving, capacity)
   end
   for _, id in ipairs(plan.missed) do publish(id, 'missed ') end
   for _, id in ipairs(plan.never) do
-    if id ~= mine then publish(id, 'next 0 ') end
+    if id ~= mine then publish(id, 'head 0 ') end
   end
   if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
-    publish(plan.first, string.format('next %d ', plan.more and 0 or math.min(left, 667)))
+    publish(plan.first, string.format('head %d ', plan.more and 0 or math.min(left, 667)))
   end
   return token, first, left, notified
 end

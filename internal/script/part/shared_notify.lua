@@ -5,7 +5,7 @@ local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
   local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/wake:' .. client .. suffix or ''
+  return client and 'holdfast/push:' .. client .. suffix or ''
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i

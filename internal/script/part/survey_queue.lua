@@ -10,7 +10,7 @@ local dead, chosen, following, more = {}, nil, nil, false
 local listening, second
 local missed, lapsed
 if not holder and pushed then
-  lapsed = 'holdfast/wake:' .. string.match(pushed, '[^ ]*$') .. suffix
+  lapsed = 'holdfast/push:' .. string.match(pushed, '[^ ]*$') .. suffix
   if lapsed == channel(id) then lapsed = nil end -- it lives
 end
 local ids, from, n = redis.call('ZRANGE', queue, '0', '1'), 2, 2 -- most often these are all it takes

@@ -31,6 +31,6 @@ for i = 1, #waiters, 2 do
   answer[#answer + 1] = waiters[i]
   answer[#answer + 1] = waiters[i + 1]
   answer[#answer + 1] = client and redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB',
-    'holdfast/wake:' .. client .. suffix)[2] or 0
+    'holdfast/push:' .. client .. suffix)[2] or 0
 end
 return answer

@@ -1,7 +1,7 @@
 -- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
 -- ARGV id, shard suffix, reason
--- answers told (listeners, what the server said when it refused to publish), not held (holder, time)
+-- answers notified (listeners, what the server said when it refused to publish), not held (holder, time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, holders, revocation = KEYS[1], KEYS[2], KEYS[3]
@@ -17,4 +17,4 @@ end
 local ttl = ttl_of(id)
 redis.call('PEXPIRE', revocation, ttl) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', revocation, 'revoked|' .. reason, 'PX', ttl)
-return {'told', publish(id, 'revoked '), refused}
+return {'notified', publish(id, 'revoked '), refused}

@@ -56,6 +56,6 @@ func (h *holder) queue(name string) ([]string, error) {
 
 // channels returns how many channels have subscribers.
 func (h *holder) channels() (int, error) {
-	found, err := h.raw.Do(context.Background(), h.raw.B().PubsubChannels().Pattern("holdfast/wake:*").Build()).AsStrSlice()
+	found, err := h.raw.Do(context.Background(), h.raw.B().PubsubChannels().Pattern("holdfast/push:*").Build()).AsStrSlice()
 	return len(found), err
 }

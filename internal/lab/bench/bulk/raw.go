@@ -43,7 +43,7 @@ func (r *rawLocks) listen() error {
 	wake, _ := r.client.Dedicate()
 	r.wake = wake
 	wake.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {}})
-	return wake.Do(context.Background(), wake.B().Subscribe().Channel("holdfast/wake:"+r.owner).Build()).Error()
+	return wake.Do(context.Background(), wake.B().Subscribe().Channel("holdfast/push:"+r.owner).Build()).Error()
 }
 
 func (r *rawLocks) Close() {

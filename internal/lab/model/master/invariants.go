@@ -67,7 +67,7 @@ var phases = [...]string{none: "nothing", asked: "asked", queued: "queued", hold
 
 var kinds = [...]string{lockReq: "lock", unlockReq: "unlock", cancelReq: "cancel", renewReq: "renew", subscribeReq: "subscribe",
 	lockAns: "lock answered", unlockAns: "unlock answered", cancelAns: "cancel answered", renewAns: "renew answered",
-	subscribeAns: "subscribed", grantPush: "grant", nextPush: "next", recallPush: "recall"}
+	subscribeAns: "subscribed", grantPush: "grant", nextPush: "head", recallPush: "recall"}
 
 var words = [...]string{noWord: "", grantedWord: " granted", heldWord: " held", queuedWord: " queued", releasedWord: " released",
 	notHeldWord: " not held", cancelledWord: "", renewedWord: " renewed", lostWord: " lost"}

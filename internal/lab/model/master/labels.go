@@ -104,7 +104,7 @@ var labels = [noteCount]string{
 	unlockNotHeld: "unlock runs: not held", unlockMovesLine: "unlock runs: not held, L empty and handed over",
 	cancelRemoved: "cancel runs: taken out of Q", cancelEndsHolder: "cancel runs: L was id", cancelTellsHead: "cancel runs: the head is gone, the next one told",
 	cancelFree: "cancel runs: L is empty", cancelNothing: "cancel runs: nothing to do", renewRenewed: "renew runs: renewed", renewLost: "renew runs: lost",
-	handOver: "hand-over", skipDead: "dead taken out of Q", sendNext: "next published", sendRecall: "recall published", unheard: "a push reaches nobody",
+	handOver: "hand-over", skipDead: "dead taken out of Q", sendNext: "head published", sendRecall: "recall published", unheard: "a push reaches nobody",
 	expired: "L expires", subscribed: "subscribe runs",
 
 	callerComes: "a caller comes", callerGivesUp: "a caller gives up", asksByTry: "lock (try) sent", asksAndWaits: "lock (wait) sent", asksAgain: "lock sent again",
@@ -115,7 +115,7 @@ var labels = [noteCount]string{
 	unlockAgain: "unlock sent again", departed: "unlock is answered", goneBeforeAnswer: "unlock unanswered until L must be gone",
 	deadline: "deadline without a turn", deadlineInTurn: "deadline in a turn: the lease is lost", renews: "renew sent", renewed: "renewed is heard",
 	learnsOfLoss: "lost is heard", recallHeard: "recall is heard", recallEarly: "recall is heard before the grant", recallByCount: "somebody waits, says a grant or renewal",
-	nextHeard: "next is heard", cancelAgain: "cancel or unlock sent again", errandDone: "cancel or unlock is answered", confirmed: "the subscription is confirmed",
+	nextHeard: "head arrives", cancelAgain: "cancel or unlock sent again", errandDone: "cancel or unlock is answered", confirmed: "the subscription is confirmed",
 	noticesBreak: "the process sees its subscription broken", subscribesAgain: "subscribe sent again",
 	topsUp: "renew sent before a turn", givesUpID: "the id is given up",
 }

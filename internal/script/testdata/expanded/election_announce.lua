@@ -1,4 +1,4 @@
--- election_announce, SHA d93c1754d5ced64c15db3bb72ac2b068aa501a36, of the text behind the empty line
+-- election_announce, SHA f56becd617b80abd7140590cee50ba327352b471, of the text behind the empty line
 
 -- election_announce: notes the term of an election's leader and its proclaimed value, and notifies the
 -- observers; or notifies them that nobody leads any more.
@@ -23,5 +23,5 @@ elseif same and tonumber(newest) > tonumber(number) then -- a later value is not
 else
   redis.call('SET', term, record, 'PX', '90000000')
 end
-local sent = redis.pcall(s == '' and 'PUBLISH' or 'SPUBLISH', channel, 'look')
+local sent = redis.pcall(s == '' and 'PUBLISH' or 'SPUBLISH', channel, 'changed')
 return {'announced', us, type(sent) == 'table' and sent.err or '', holder or ''}

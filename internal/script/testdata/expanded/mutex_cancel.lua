@@ -1,4 +1,4 @@
--- cancel, SHA 482f8922b20ea44c1f346774e48f14780049f4dc, of the text behind the empty line
+-- cancel, SHA 48322a1f81658113bdf9e4e95fbae300299f762c, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -30,7 +30,7 @@ local channels = {}
 local function channel(id)
   if not channels[id] then
     local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+    channels[id] = client and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -40,7 +40,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -80,7 +80,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
     notify_front(1, redis.call('PTTL', lock))
@@ -119,7 +119,7 @@ local dead, chosen, following, more = {}, nil, nil, false
 local listening, second
 local missed, lapsed
 if not holder and pushed then
-  lapsed = 'holdfast/wake:' .. string.match(pushed, '[^ ]*$') .. suffix
+  lapsed = 'holdfast/push:' .. string.match(pushed, '[^ ]*$') .. suffix
   if lapsed == channel(id) then lapsed = nil end -- it lives
 end
 local ids, from, n = redis.call('ZRANGE', queue, '0', '1'), 2, 2 -- most often these are all it takes
@@ -183,7 +183,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
     notify_front(gone, math.max(0, redis.call('PTTL', lock)))
@@ -237,14 +237,14 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
       notify_front(gone, tonumber(px))
     end
     for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
     if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
-      publish(following, 'next ' .. px .. ' ')
+      publish(following, 'head ' .. px .. ' ')
     end
     if chosen ~= mine then
       publish(chosen, 'grant ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. px .. ' ')
@@ -268,11 +268,11 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
     notify_front(left, remaining)
-    publish(chosen, string.format('next %.0f ', remaining))
+    publish(chosen, string.format('head %.0f ', remaining))
   end
 end
 return {'cancelled', us, refused}

@@ -1,4 +1,4 @@
--- cooldown, SHA 11bcb7010295eb7859623e2741363edf35c5e3a3, of the text behind the empty line
+-- cooldown, SHA 453d741f0eada27e53baee9c03096f35b82e9cd6, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -9,7 +9,7 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 local id, left, suffix, fresh = ARGV[1], ARGV[2], ARGV[4], ARGV[5]
-local value = 'rest|' .. ARGV[3]
+local value = 'cooldown|' .. ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
@@ -36,7 +36,7 @@ local channels = {}
 local function channel(id)
   if not channels[id] then
     local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+    channels[id] = client and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -46,7 +46,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -85,7 +85,7 @@ local dead, chosen, following, more = {}, nil, nil, false
 local listening, second
 local missed, lapsed
 if not holder and pushed then
-  lapsed = 'holdfast/wake:' .. string.match(pushed, '[^ ]*$') .. suffix
+  lapsed = 'holdfast/push:' .. string.match(pushed, '[^ ]*$') .. suffix
   if lapsed == channel(id) then lapsed = nil end -- it lives
 end
 local ids, from, n = redis.call('ZRANGE', queue, '0', '1'), 2, 2 -- most often these are all it takes
@@ -148,7 +148,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
     notify_front(gone, math.max(0, redis.call('PTTL', lock)))
@@ -189,11 +189,11 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
   notify_front(#dead, tonumber(left))
-  publish(chosen, 'next ' .. left .. ' ')
+  publish(chosen, 'head ' .. left .. ' ')
 end
 if fresh == '' then return 'released ' .. refused end
 local holder, px, rank, inserted, poll = value, left, redis.call('ZRANK', queue, fresh) or 0, '1', '0'

@@ -1,4 +1,4 @@
--- inspect, SHA 732acb6708355eda52079c8ac15f4a55c3d8f3b2, of the text behind the empty line
+-- inspect, SHA 583b925f1b9ca690e7b99d96cd543d78b84a06b4, of the text behind the empty line
 
 -- inspect: reads the state of one name. Writes nothing.
 -- KEYS lock fence queue [revocation term [size]]
@@ -40,7 +40,7 @@ local waiters = redis.call('ZRANGE', queue, 0, tonumber(ARGV[1]) - 1, 'WITHSCORE
 for i = 1, #waiters, 2 do
   local client = string.match(waiters[i], '^([%w_-]+)%.')
   local n = client and redis.call('PUBSUB', ARGV[2] == '' and 'NUMSUB' or 'SHARDNUMSUB',
-    'holdfast/wake:' .. client .. ARGV[2])[2] or 0
+    'holdfast/push:' .. client .. ARGV[2])[2] or 0
   answer[#answer + 1] = waiters[i]
   answer[#answer + 1] = waiters[i + 1]
   answer[#answer + 1] = n

@@ -1,4 +1,4 @@
--- lock, SHA 49bd5f48d84caf3f24554631a3ca3caea045af86, of the text behind the empty line
+-- lock, SHA 6110e833fd79f90ea4c0b54d88c62d5c97c0b681, of the text behind the empty line
 
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
@@ -87,7 +87,7 @@ local channels = {}
 local function channel(id)
   if not channels[id] then
     local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+    channels[id] = client and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -97,7 +97,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -141,7 +141,7 @@ local dead, chosen, following, more = {}, nil, nil, false
 local listening, second
 local missed, lapsed
 if not holder and pushed then
-  lapsed = 'holdfast/wake:' .. string.match(pushed, '[^ ]*$') .. suffix
+  lapsed = 'holdfast/push:' .. string.match(pushed, '[^ ]*$') .. suffix
   if lapsed == channel(id) then lapsed = nil end -- it lives
 end
 local ids, from, n = redis.call('ZRANGE', queue, '0', '1'), 2, 2 -- most often these are all it takes
@@ -211,7 +211,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
     notify_front(gone, math.max(0, redis.call('PTTL', lock)))
@@ -260,7 +260,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
     notify_front(gone, math.max(0, redis.call('PTTL', lock)))
@@ -320,14 +320,14 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
       notify_front(gone, tonumber(px))
     end
     for i = 1, missed and #missed or 0 do publish(missed[i], 'missed ') end
     if following and following ~= mine then -- before the grant: Redis writes to clients in the opposite order
-      publish(following, 'next ' .. px .. ' ')
+      publish(following, 'head ' .. px .. ' ')
     end
     if chosen ~= mine then
       publish(chosen, 'grant ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. px .. ' ')

@@ -1,9 +1,9 @@
--- revoke, SHA 68ab565635fcd8e1ea44658d63c2f85e851c49fd, of the text behind the empty line
+-- revoke, SHA 7c4c9cd95fe87202a6b639aca5349ee90a38ecc5, of the text behind the empty line
 
 -- revoke: asks the holder to stop. Its next renewal hears of it, and a push asks it to renew now.
 -- KEYS lock revocation
 -- ARGV id, shard suffix, reason
--- answers told (listeners, what the server said when it refused to publish), not held (holder, time)
+-- answers notified (listeners, what the server said when it refused to publish), not held (holder, time)
 redis.call('TIME')
 local lock, revocation = KEYS[1], KEYS[2]
 local id, suffix, reason = ARGV[1], ARGV[2], ARGV[3]
@@ -23,7 +23,7 @@ local channels = {}
 local function channel(id)
   if not channels[id] then
     local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+    channels[id] = client and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -33,7 +33,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -64,4 +64,4 @@ local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
 local revocation_ttl = string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))
 redis.call('PEXPIRE', revocation, revocation_ttl) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', revocation, 'revoked ' .. id .. '|' .. reason, 'PX', revocation_ttl)
-return {'told', publish(id, 'revoked '), refused}
+return {'notified', publish(id, 'revoked '), refused}

@@ -1,4 +1,4 @@
--- take, SHA 3384e4e35c6c0597913d5e871721b2d2a32a9dff, of the text behind the empty line
+-- take, SHA c2dde845df41633dddd704c6430e7c3c06783971, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -50,7 +50,7 @@ local channels = {}
 local function channel(id)
   if not channels[id] then
     local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+|')
-    channels[id] = client and 'holdfast/wake:' .. client .. suffix
+    channels[id] = client and 'holdfast/push:' .. client .. suffix
   end
   return channels[id]
 end
@@ -60,7 +60,7 @@ end
 local function listeners(ids, more)
   local names = {}
   for i, id in ipairs(ids) do
-    names[i] = channel(id) or 'holdfast/wake:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
+    names[i] = channel(id) or 'holdfast/push:' .. (string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+%.%a%d+|') or '') .. suffix
   end
   if more ~= '' then names[#names + 1] = channel(more) end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
@@ -125,7 +125,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
   notify_front(16, tonumber(ttl)) -- the new ttl may be shorter than the one they know

@@ -1,4 +1,4 @@
--- unlock_key_only, SHA 2e1bfed7e7bd62ff37b52875268e95814cb80c59, of the text behind the empty line
+-- unlock_key_only, SHA 40a60c035c6c9a8839c383de0e360718cd6bb903, of the text behind the empty line
 
 -- unlock_key_only: unlock of the lock key alone, for when the keys of a name can't be reached together.
 -- It hands nothing over: unlock has to follow in any case.
@@ -20,7 +20,7 @@ end
 if holder == id then
   if ARGV[2] then
     redis.call('PEXPIRE', lock, ARGV[2]) -- first: full memory never refuses this
-    redis.call('SET', lock, 'rest|' .. ARGV[3], 'PX', ARGV[2])
+    redis.call('SET', lock, 'cooldown|' .. ARGV[3], 'PX', ARGV[2])
   else
     redis.call('DEL', lock)
   end

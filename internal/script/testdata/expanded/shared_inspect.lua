@@ -1,4 +1,4 @@
--- shared_inspect, SHA f8bac30b1cd35988fd8d13cf01803830d03f3c36, of the text behind the empty line
+-- shared_inspect, SHA a05b9c380d7c77e544259a17e29e16ff2bf4a6e0, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -31,11 +31,11 @@ local kind = redis.call('HMGET', lock, 'kind')[1] or ''
 -- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
-local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'heard'), nil, nil
+local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
   local value = redis.call('GET', lock)
-  if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^rest|') then
+  if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
     foreign = value
@@ -83,6 +83,6 @@ for i = 1, #waiters, 2 do
   answer[#answer + 1] = waiters[i]
   answer[#answer + 1] = waiters[i + 1]
   answer[#answer + 1] = client and redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB',
-    'holdfast/wake:' .. client .. suffix)[2] or 0
+    'holdfast/push:' .. client .. suffix)[2] or 0
 end
 return answer

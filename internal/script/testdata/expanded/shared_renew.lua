@@ -1,4 +1,4 @@
--- shared_renew, SHA 0b7a3c4614def8baac7e717f6b7f55be1c4b3d20, of the text behind the empty line
+-- shared_renew, SHA 7534f8a9397d743c819dc748f7ecb78f8e27454f, of the text behind the empty line
 
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
 -- holder or the lock key. If the part was made smaller, it replaces the former id or removes what
@@ -89,11 +89,11 @@ local kind = kind_of(id)
 -- gives: seen, what the lock key says: kind, capacity, head, when the head was notified; other, the kind
 --   if it is another; foreign, the lock key's value if another program set it; light and heavy, how
 --   many hold; below, how many stand in the holders key before the heavy ones that hold
-local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'heard'), nil, nil
+local seen, other, foreign = redis.pcall('HMGET', lock, 'kind', 'capacity', 'head', 'notified'), nil, nil
 if seen.err then
   if not string.find(seen.err, 'WRONGTYPE', 1, true) then return seen end
   local value = redis.call('GET', lock)
-  if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^rest|') then
+  if string.find(value, '^[%w_-]+%.[%w_-]+%.%d+|') or string.find(value, '^cooldown|') then
     other = 'mutex'
   else
     foreign = value
@@ -120,7 +120,7 @@ local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
   local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/wake:' .. client .. suffix or ''
+  return client and 'holdfast/push:' .. client .. suffix or ''
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
@@ -148,7 +148,7 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
 if other or not seen[1] then -- the lock key knows nothing of us
@@ -332,7 +332,7 @@ end
   local notified = tonumber(seen[4] or 0)
   if first and plan.first and (plan.first == mine or plan.first ~= seen[3]) then
     notified = us
-    redis.call('HSET', lock, 'head', plan.first, 'heard', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
+    redis.call('HSET', lock, 'head', plan.first, 'notified', string.format('%.0f', us), 'kind', kind, 'capacity', string.format('%.0f', capacity))
     -- Again: if the clock steps back within a script, the lock key may have expired and been created again.
     redis.call('PEXPIRE', lock, string.format('%.0f', math.ceil((latest - us) / 1000)))
   end
@@ -360,10 +360,10 @@ end
   end
   for _, id in ipairs(plan.missed) do publish(id, 'missed ') end
   for _, id in ipairs(plan.never) do
-    if id ~= mine then publish(id, 'next 0 ') end
+    if id ~= mine then publish(id, 'head 0 ') end
   end
   if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
-    publish(plan.first, string.format('next %d ', plan.more and 0 or math.min(left, 667)))
+    publish(plan.first, string.format('head %d ', plan.more and 0 or math.min(left, 667)))
   end
   return token, first, left, notified
 end

@@ -1,9 +1,9 @@
--- shared_revoke, SHA 0bebd793f4b6aee23829e44abdb24216afaa0a63, of the text behind the empty line
+-- shared_revoke, SHA 55b1a3a36e1ab63ab06bd01ff509a735b5648939, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
 -- ARGV id, shard suffix, reason
--- answers told (listeners, what the server said when it refused to publish), not held (holder, time)
+-- answers notified (listeners, what the server said when it refused to publish), not held (holder, time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, holders, revocation = KEYS[1], KEYS[2], KEYS[3]
@@ -37,7 +37,7 @@ local refused = '' -- what the server said when it refused to publish
 
 local function channel(id)
   local client = string.match(id, '^([%w_-]+)%.[%w_-]+%.%d+[.|]')
-  return client and 'holdfast/wake:' .. client .. suffix or ''
+  return client and 'holdfast/push:' .. client .. suffix or ''
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
@@ -65,10 +65,10 @@ local function notify_front(gone, remaining)
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
   for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
     local to = channel(id)
-    if to and to ~= '' then publish(id, string.format('near %.0f ', remaining + 50 * (from + i - 1))) end
+    if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
 end
 local ttl = ttl_of(id)
 redis.call('PEXPIRE', revocation, ttl) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', revocation, 'revoked|' .. reason, 'PX', ttl)
-return {'told', publish(id, 'revoked '), refused}
+return {'notified', publish(id, 'revoked '), refused}
