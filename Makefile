@@ -17,7 +17,7 @@ UNRACED  = $(filter $(addprefix $(LAB)/,bench bench/% many model model/% verify)
 
 # Half of the simulation, in time. It runs in two halves, so that both processors have work;
 # TestCoverage counts what the stories reach, so it stands on their side.
-SIMHALF  = Stories|Coverage|Crowds|Apart
+SIMHALF  = Stories|Coverage|ManyWaiters|Dedicated
 
 # Else every program that is built with the race detector takes a second to end.
 export GORACE ?= atexit_sleep_ms=0

@@ -32,40 +32,40 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := c.newCaller(false)
-	defer w.free(c.core)
-	var who *candidate
+	w := c.newWaiter(false)
+	defer w.recycle(c.core)
+	var cand *candidate
 	if x.Leads {
-		who = newCandidate(x.Value)
+		cand = newCandidate(x.Value)
 	}
-	if err := c.adopt(w, &x, k, who); err != nil {
+	if err := c.adopt(w, &x, k, cand); err != nil {
 		return nil, err
 	}
 	lease, err := w.await(ctx, c)
 	if err == nil && x.Leads {
-		who.elected(ctx, lease)
+		cand.elected(ctx, lease)
 	}
 	return lease, err
 }
 
 // adopt sets out to adopt, in a line of its own: callers of this process that
 // wait for the name stand in Q, where they were.
-func (c *core) adopt(w *caller, x *exported.Hold, k *keyspace.Keys, who *candidate) error {
+func (c *core) adopt(w *waiter, x *exported.Hold, k *keyspace.Keys, cand *candidate) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
 		return ErrClosed
 	}
 	now := c.clock.Now()
-	l := c.newLine(x.Name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.Name, k, nil) // no name has a zero byte
-	l.adopts, l.candidate = x, who
-	l.tenure = c.newTenure(l)
-	l.admit(w, now)
-	l.step(now)
+	n := c.newName(x.Name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.Name, k, nil) // no name has a zero byte
+	n.adopting, n.candidate = x, cand
+	n.tenure = c.newTenure(n)
+	n.admit(w, now)
+	n.step(now)
 	return nil
 }
 
 // notAdopted: somebody else has adopted it, or it is over.
-func (l *line) notAdopted(a wire.Answer) {
-	l.reject(&LostError{Name: l.name, Cause: Cause(a.Ending()), Reason: a.Reason})
+func (n *localName) notAdopted(a wire.Answer) {
+	n.reject(&LostError{Name: n.name, Cause: Cause(a.Ending()), Reason: a.Reason})
 }

@@ -13,277 +13,277 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-var strideText = itoa(tokens.FirstBlock)
+var blockText = itoa(tokens.FirstBlock)
 
-const asleep = time.Second // a poll that is this late shows that the process was frozen
+const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
 
 // ask sends the first lock for an id, or the first that waits.
-func (l *line) ask(now clock.Instant) {
-	if q := l.c.quorum; q != nil {
-		q.ask(l, now)
+func (n *localName) ask(now clock.Instant) {
+	if q := n.c.quorum; q != nil {
+		q.ask(n, now)
 		return
 	}
 	switch {
-	case l.asking != nil || now < l.askAt:
-	case l.bundle != nil:
-		l.bundle.ask(now)
-	case l.tenure.tried && !l.wake.up && !l.wake.refused:
-		l.wake.want() // and step again when it is confirmed
+	case n.asking != nil || now < n.askAt:
+	case n.group != nil:
+		n.group.ask(now)
+	case n.tenure.foundHeld && !n.sub.confirmed && !n.sub.failed:
+		n.sub.open() // and step again when it is confirmed
 	default:
-		l.sendLock(now)
+		n.sendLock(now)
 	}
 }
 
 // sendLock asks Redis for the name. It joins the line only while our
 // subscription is confirmed: a waiter that nobody can call is a dead one.
-func (l *line) sendLock(now clock.Instant) {
-	t := l.tenure
-	s, args := script.Lock, []string{t.id, strideText}
-	if l.shared != nil {
-		args[1] = itoa(l.shared.capacity)
+func (n *localName) sendLock(now clock.Instant) {
+	t := n.tenure
+	s, args := script.Lock, []string{t.id, blockText}
+	if n.shared != nil {
+		args[1] = itoa(n.shared.capacity)
 	}
-	if x := l.adopts; x != nil {
+	if x := n.adopting; x != nil {
 		s, args = script.Adopt, append(args, x.ID, itoa(x.Last))
-	} else if x := l.takes; x != nil {
-		s, args = script.Take, append(args, x.args(l)...)
-	} else if x := l.starts; x != nil {
-		s, args = script.OnceLock, append(args, x.args(l)...)
-	} else if l.callers.waits() && l.wake.up {
-		t.waits = true
-		args = append(args, "wait", itoa(t.score), l.shard) // if it is not in the queue any more, it comes back to its place
-	} else if l.shard != "" || l.shared != nil {
-		args = append(args, "try", "0", l.shard)
+	} else if x := n.stealing; x != nil {
+		s, args = script.Take, append(args, x.args(n)...)
+	} else if x := n.onceEvery; x != nil {
+		s, args = script.OnceLock, append(args, x.args(n)...)
+	} else if n.waiters.anyBlocking() && n.sub.confirmed {
+		t.sentWait = true
+		args = append(args, "wait", itoa(t.arrival), n.shard) // if it is not in the queue any more, it comes back to its place
+	} else if n.shard != "" || n.shared != nil {
+		args = append(args, "try", "0", n.shard)
 	}
-	if t.first == 0 {
-		t.first = now
+	if t.firstSent == 0 {
+		t.firstSent = now
 	}
-	l.askAt = 0
-	t.open++
-	l.asking = l.c.send(s, l, t, now, args, (*request).lockAnswered)
+	n.askAt = 0
+	t.openLocks++
+	n.asking = n.c.send(s, n, t, now, args, (*request).lockAnswered)
 }
 
 // overdue: lock was not answered in time.
-func (l *line) overdue(r *request, now clock.Instant) {
-	if l.c.quorum != nil {
-		l.ballot.decide(now)
+func (n *localName) overdue(r *request, now clock.Instant) {
+	if n.c.quorum != nil {
+		n.ballot.decide(now)
 		return
 	}
-	l.asking = nil
-	l.failed(wire.ErrNoAnswer, r.sent, now)
+	n.asking = nil
+	n.failed(wire.ErrNoAnswer, r.sent, now)
 }
 
 func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
-	l, t := r.line, r.tenure
-	defer l.c.saidGoodbye(t.id)
+	n, t := r.local, r.tenure
+	defer n.c.removalProgress(t.id)
 	if err == nil {
-		t.open--
+		t.openLocks--
 	}
-	l.sized(a)
-	if r.overtaken() {
-		l.lockOvertaken(t, err, now)
+	n.noteSize(a)
+	if r.outdated() {
+		n.outdatedLock(t, err, now)
 		return
 	}
-	newest := l.asking == r
+	newest := n.asking == r
 	if newest {
-		l.asking = nil
+		n.asking = nil
 	}
-	asking := l.tenure == t && t.phase <= queued
-	ended := t.phase == leaving || t.phase == past // it may have run after the unlock or the cancel
+	asking := n.tenure == t && t.phase <= queued
+	ended := t.phase == releasing || t.phase == past // it may have run after the unlock or the cancel
 	switch {
 	case err != nil:
 		_, refused := wire.AsServerError(err)
-		t.lost = t.lost || wire.MayStillRun(err)
-		l.refusedUnwritten(t, err)
+		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
+		n.refusedUnwritten(t, err)
 		if newest && asking {
-			if together := refused && l.unbundle(); !together || wire.Transient(err) { // else it may be about another name
-				l.failed(err, r.sent, now)
+			if together := refused && n.leaveGroup(); !together || wire.Transient(err) { // else it may be about another name
+				n.failed(err, r.sent, now)
 			}
-			l.step(now)
+			n.step(now)
 		} else if ended && !refused {
-			l.c.cancelFor(t, now)
+			n.c.cancelTenure(t, now)
 		}
 		return
 	case a.Word == "granted":
-		l.lockGranted(r, a, now)
+		n.lockGranted(r, a, now)
 		return
 	case ended && (a.Word == "queued" || a.Word == "again"):
-		l.c.cancelID(t.id, l, now)
+		n.c.cancelID(t.id, n, now)
 		return
 	case !asking:
 		return
 	}
-	l.failing = 0
-	l.c.ghost(a.Holder, now) // a failover brought it back
+	n.failingSince = 0
+	n.c.cancelStaleID(a.Holder, now) // a failover brought it back
 	if a.Word == "passed" {
-		l.unbundle()
+		n.leaveGroup()
 	}
-	l.bundle = nil
+	n.group = nil
 	switch a.Word {
 	case "passed": // who else stands here asks for this name alone
 	case "held":
-		l.refused(a, now)
+		n.refusedTry(a, now)
 	case "queued":
-		l.queued(t, a, r.sent, now)
+		n.queued(t, a, r.sent, now)
 	case "again":
-		l.sendLock(now)
+		n.sendLock(now)
 	case "not due":
-		l.tellTries(func() error { return errNotDueNow })
+		n.answerTries(func() error { return errNoLongerDue })
 	case "lost", "revoked", "stolen":
-		l.notAdopted(a)
+		n.notAdopted(a)
 	case "not held":
-		l.notTaken(a)
+		n.notStolen(a)
 	case "other kind":
-		l.otherKind(a)
+		n.otherKind(a)
 	case "too many":
-		l.tooMany(a)
+		n.tooMany(a)
 	default:
-		l.failed(fmt.Errorf("lock was answered %q", a.Word), r.sent, now)
+		n.failed(fmt.Errorf("lock was answered %q", a.Word), r.sent, now)
 	}
-	l.step(now)
+	n.step(now)
 }
 
-func (l *line) lockGranted(r *request, a wire.Answer, now clock.Instant) {
-	if x := l.takes; x != nil && l.c.tenures[x.id] != nil { // it was our own
-		l.c.tenures[x.id].stolen(x.reason, now)
+func (n *localName) lockGranted(r *request, a wire.Answer, now clock.Instant) {
+	if x := n.stealing; x != nil && n.c.tenures[x.id] != nil { // it was our own
+		n.c.tenures[x.id].stolen(x.reason, now)
 	}
-	l.c.granted(r.tenure, grant{
+	n.c.granted(r.tenure, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
-		start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
+		start: r.sent, ttl: n.ttl(), recallSure: n.sub.confirmedBefore(r.sent),
 	}, now)
 }
 
 // refusedUnwritten: Redis refused a lock before its first write. If that was all that was
 // ever asked for the id, Redis does not know it and nothing is to be cancelled.
-func (l *line) refusedUnwritten(t *tenure, err error) {
+func (n *localName) refusedUnwritten(t *tenure, err error) {
 	if !wire.Unwritten(err) {
 		return
 	}
-	t.open--
-	if t.open == 0 && !t.lost && t.late == 0 && t.score == 0 && l.fresh != t {
-		t.waits = false
+	t.openLocks--
+	if t.openLocks == 0 && !t.mayRunLate && t.lateGrantAt == 0 && t.arrival == 0 && n.fresh != t {
+		t.sentWait = false
 	}
 }
 
-// refused: a lock that does not wait found the name held.
-func (l *line) refused(a wire.Answer, now clock.Instant) {
-	l.tenure.tried = true
-	l.seen = seenIn(a, now)
-	l.rejectTries(now)
-	if l.tenure.phase == queued || l.wake.refused && !l.wake.up { // while the subscription is broken
-		l.wake.want()
-		l.askAt = now.Add(l.poll(0))
+// refusedTry: a lock that does not wait found the name held.
+func (n *localName) refusedTry(a wire.Answer, now clock.Instant) {
+	n.tenure.foundHeld = true
+	n.seen = seenIn(a, now)
+	n.rejectTries(now)
+	if n.tenure.phase == queued || n.sub.failed && !n.sub.confirmed { // while the subscription is broken
+		n.sub.open()
+		n.askAt = now.Add(n.pollInterval(0))
 	}
 }
 
 // queued notes a place in the line and when to look again.
-func (l *line) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
-	moved := a.Inserted && t.listed && !t.missed
-	anew := a.Inserted && !t.listed
-	t.phase, t.listed, t.score, t.late = queued, true, a.Score, 0
-	l.seen = seenIn(a, now)
-	if l.wake.heardSince(sent) && sent >= t.pair.sent {
-		t.pair = exchange{sent: sent, server: a.Server}
+func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
+	moved := a.Inserted && t.inQueue && !t.requeue
+	joined := a.Inserted && !t.inQueue
+	t.phase, t.inQueue, t.arrival, t.lateGrantAt = queued, true, a.Score, 0
+	n.seen = seenIn(a, now)
+	if n.sub.confirmedBefore(sent) && sent >= t.clockPair.sent {
+		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
-	l.rejectTries(now)
-	l.c.showDetails(now)
-	lonely := !a.Listening || moved
-	if lonely && l.wake.heardSince(sent) {
-		l.wake.doubt(now)
+	n.rejectTries(now)
+	n.c.showDetails(now)
+	notListening := !a.Listening || moved
+	if notListening && n.sub.confirmedBefore(sent) {
+		n.sub.resubscribe(now)
 	}
-	l.askAt = now.Add(l.lookAgain(a, lonely, now))
-	if t.next > now {
-		l.askAt = min(l.askAt, t.next)
+	n.askAt = now.Add(n.nextPoll(a, notListening, now))
+	if t.pollBy > now {
+		n.askAt = min(n.askAt, t.pollBy)
 	}
-	if t.missed || l.wake.up && !l.wake.heardSince(sent) { // the answer may be older than that push, or than the subscription
-		t.missed, t.listed, l.askAt = false, false, now
+	if t.requeue || n.sub.confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
+		t.requeue, t.inQueue, n.askAt = false, false, now
 	}
-	l.c.emit(Queued{Name: l.name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: anew})
+	n.c.emit(Queued{Name: n.name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
 // each waiter in front of it: all of them may be dead. So very many do not ask at once,
 // and the scripts of n waiters grow with the logarithm of n. See docs/protocol.md.
 const (
-	lookEach    = 50 * time.Millisecond
-	lookLongest = 10 * time.Minute
+	pollPerWaiter = 50 * time.Millisecond
+	longestPoll   = 10 * time.Minute
 
 	// The holder may hand over to a frozen process, and tell a second frozen one when to
 	// look. So those near the front look within a claim window and most of the second
 	// for which a free name may be idle.
-	lookNear = wire.ClaimWindow + 900*time.Millisecond
+	frontPoll = wire.ClaimWindow + 900*time.Millisecond
 )
 
-// lookAgain is how long a waiter trusts to pushes before it asks again by itself: until the
-// holder's expiry, and lookEach longer for each waiter in front. A foreign holder and an
+// nextPoll is how long a waiter trusts to pushes before it asks again by itself: until the
+// holder's expiry, and pollPerWaiter longer for each waiter in front. A foreign holder and an
 // expiry that never comes send no push: they are polled.
-func (l *line) lookAgain(a wire.Answer, lonely bool, now clock.Instant) time.Duration {
+func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
 	if a.PTTL < 0 && a.PTTL != wire.NoKey {
 		foreign = true
-		l.orphaned(a, now)
+		n.orphaned(a, now)
 	} else {
-		l.orphan = orphan{}
+		n.orphan = orphan{}
 	}
-	if foreign || lonely || !l.wake.up || now < l.c.muteUntil {
-		return l.poll(a.Position)
+	if foreign || notListening || !n.sub.confirmed || now < n.c.noPushUntil {
+		return n.pollInterval(a.Position)
 	}
 	switch {
-	case l.shared != nil:
+	case n.shared != nil:
 		a.PTTL = a.PollIn
 	case a.PollIn > 0: // it has just handed over, and looks as the head does
 		a.Position = 0
-	case a.Position > 1 && a.Position < nearFront: // the hand-over notifies the waiter at 1
-		a.PTTL = min(a.PTTL, lookNear)
+	case a.Position > 1 && a.Position < frontSize: // the hand-over notifies the waiter at 1
+		a.PTTL = min(a.PTTL, frontPoll)
 	}
-	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(lookLongest/lookEach)))*lookEach
-	return min(wait+2*time.Millisecond+l.c.jitter(10*time.Millisecond), lookLongest)
+	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter
+	return min(wait+2*time.Millisecond+n.c.jitter(10*time.Millisecond), longestPoll)
 }
 
 // refusedToPublish: who hands a name over may not tell anybody, so all waiters
 // here poll for a while, and people are told once.
 func (c *core) refusedToPublish(said string, now clock.Instant) {
-	if now >= c.muteUntil {
+	if now >= c.noPushUntil {
 		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
 	}
-	c.muteUntil = now.Add(time.Minute)
+	c.noPushUntil = now.Add(time.Minute)
 }
 
-// poll is how long a waiter waits where no push is to be relied on.
-func (l *line) poll(position int64) time.Duration {
+// pollInterval is how long a waiter waits where no push is to be relied on.
+func (n *localName) pollInterval(position int64) time.Duration {
 	const longest = 250 * time.Millisecond
-	k := time.Duration(min(position, int64(lookLongest/longest))) + 1
-	return k * (100*time.Millisecond + l.c.jitter(longest-100*time.Millisecond))
+	k := time.Duration(min(position, int64(longestPoll/longest))) + 1
+	return k * (100*time.Millisecond + n.c.jitter(longest-100*time.Millisecond))
 }
 
 // failed notes that a request for the name was not answered or refused, and
 // sends the callers home when that lasts, or when it will not pass.
-func (l *line) failed(err error, since, now clock.Instant) {
+func (n *localName) failed(err error, since, now clock.Instant) {
 	err = wire.WithoutContext(err)
-	if l.failing == 0 {
-		l.failing, l.backoff = since, 10*time.Millisecond
+	if n.failingSince == 0 {
+		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	l.slept(since.Add(l.c.options.attempt()), now)
-	l.trouble = err
+	n.excludeSleep(since.Add(n.c.options.attempt()), now)
+	n.lastErr = err
 	if !wire.Transient(err) {
-		l.failing = 0
-		l.reject(wire.Failure(l.name, nil, err))
+		n.failingSince = 0
+		n.reject(wire.Failure(n.name, nil, err))
 		return
 	}
-	if now >= l.failing.Add(l.c.options.patience()) {
-		l.failing = 0
-		l.reject(wire.Failure(l.name, ErrUnreachable, err))
+	if now >= n.failingSince.Add(n.c.options.patience()) {
+		n.failingSince = 0
+		n.reject(wire.Failure(n.name, ErrUnreachable, err))
 		return
 	}
-	l.askAt = now.Add(l.backoff/2 + l.c.jitter(l.backoff))
-	l.backoff = min(2*l.backoff, time.Second)
+	n.askAt = now.Add(n.backoff/2 + n.c.jitter(n.backoff))
+	n.backoff = min(2*n.backoff, time.Second)
 }
 
-// slept: something was due at that moment. When it happens much later this process was
+// excludeSleep: something was due at that moment. When it happens much later this process was
 // frozen, or its machine slept. That time does not count as one in which Redis failed.
-func (l *line) slept(due, now clock.Instant) {
-	if late := now.Sub(due); l.failing > 0 && late >= asleep {
-		l.failing = l.failing.Add(late)
+func (n *localName) excludeSleep(due, now clock.Instant) {
+	if late := now.Sub(due); n.failingSince > 0 && late >= frozenAfter {
+		n.failingSince = n.failingSince.Add(late)
 	}
 }
 
@@ -292,67 +292,67 @@ type grant struct {
 	base, size int64
 	waiting    int64
 	start      clock.Instant // of the life
-	life       time.Duration
-	heard      bool // a recall that follows it can't go unheard
+	ttl        time.Duration
+	recallSure bool // a recall that follows it can't go unheard
 	pushed     bool // it came by the subscription
 }
 
 // granted begins a tenure with the first grant that is heard of its id. Later
 // ones only prolong it; what has ended is never revived, but ended again.
 func (c *core) granted(t *tenure, g grant, now clock.Instant) {
-	l := t.line
+	n := t.local
 	t.tokens.Reserved(g.base, g.size)
 	switch t.phase {
 	case asked, queued:
-		if l.fresh == t { // the unlock that queued it has run
-			l.departed(nil, now)
+		if n.fresh == t { // the unlock that queued it has run
+			n.released(nil, now)
 		}
-		l.begin(t, g, now)
+		n.begin(t, g, now)
 	case holding:
 		if now < t.ends() {
 			if c.options.WaitReplicas == 0 { // else only renewals count
-				t.hold(g.start, g.life, c.jitter)
+				t.prolong(g.start, g.ttl, c.jitter)
 				t.tokens.Add(g.base, g.size)
 			}
-			t.heard = t.heard || g.heard
+			t.recallSure = t.recallSure || g.recallSure
 			if g.waiting > 0 {
-				l.recalled(t)
+				n.recalled(t)
 			}
 		}
-	case leaving, past:
-		c.cancelID(t.id, l, now)
+	case releasing, past:
+		c.cancelID(t.id, n, now)
 		return
 	case over:
 		return
 	}
-	l.step(now)
+	n.step(now)
 }
 
-func (l *line) begin(t *tenure, g grant, now clock.Instant) {
-	l.asking, l.askAt, l.failing, l.bundle = nil, 0, 0, nil
-	if now >= clock.Deadline(g.start, g.life) {
-		t.waits = true // L may bear it: who gives it up must cancel
-		if l.lateAgain(t, g, now) {
-			l.tooSlow(now, now.Sub(g.start))
+func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
+	n.asking, n.askAt, n.failingSince, n.group = nil, 0, 0, nil
+	if now >= clock.Deadline(g.start, g.ttl) {
+		t.sentWait = true // L may bear it: who gives it up must cancel
+		if n.lateAgain(t, g, now) {
+			n.tooSlow(now, now.Sub(g.start))
 			return
 		}
-		t.listed = false // a new place has a reason: it was granted
-		l.sendLock(now)  // it is ours there: the same id again prolongs it
+		t.inQueue = false // a new place has a reason: it was granted
+		n.sendLock(now)   // it is ours there: the same id again prolongs it
 		return
 	}
-	t.become(holding)
-	t.heard, t.pushed = g.heard, g.pushed
-	t.fenced = g.start
-	t.minHold.lives = g.start.Add(g.life)
-	t.hold(g.start, g.life, l.c.jitter)
-	if t.doubted > 0 {
+	t.setPhase(holding)
+	t.recallSure, t.pushed = g.recallSure, g.pushed
+	t.fenceRenewedAt = g.start
+	t.minHold.confirmedUntil = g.start.Add(g.ttl)
+	t.prolong(g.start, g.ttl, n.c.jitter)
+	if t.verifySince > 0 {
 		t.renewAt = now
 	}
-	if t.sure = l.c.options.WaitReplicas == 0; t.sure {
+	if t.confirmed = n.c.options.WaitReplicas == 0; t.confirmed {
 		t.tokens.Add(g.base, g.size)
 	}
-	if g.waiting > 0 || t.recall {
-		l.recalled(t)
+	if g.waiting > 0 || t.earlyRecall {
+		n.recalled(t)
 	}
 }
 
@@ -360,86 +360,86 @@ func (l *line) begin(t *tenure, g grant, now clock.Instant) {
 // short for the network: this one is the answer to the request that followed the last
 // one that was late. A pause of the process makes a grant late, too, but not the next
 // one as soon as it asks again. A push says nothing of how long a round trip takes.
-func (l *line) lateAgain(t *tenure, g grant, now clock.Instant) bool {
-	follows := t.late > 0 && now.Sub(t.late) <= l.c.options.retryWindow()
-	t.late = now
+func (n *localName) lateAgain(t *tenure, g grant, now clock.Instant) bool {
+	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.c.options.retryWindow()
+	t.lateGrantAt = now
 	return follows && !g.pushed
 }
 
-// departed ends the tenure that was left, and goes on with the fresh id.
-func (l *line) departed(err error, now clock.Instant) {
-	t, fresh := l.tenure, l.fresh
-	l.fresh, l.unlocking, l.askAt, l.failing = nil, nil, 0, 0
-	l.c.end(t, now)
-	l.c.saidGoodbye(t.id)
-	l.tell(err)
-	l.tenure = fresh
+// released ends the tenure that was left, and goes on with the fresh id.
+func (n *localName) released(err error, now clock.Instant) {
+	t, fresh := n.tenure, n.fresh
+	n.fresh, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
+	n.c.end(t, now)
+	n.c.removalProgress(t.id)
+	n.finishRelease(err)
+	n.tenure = fresh
 }
 
-// tell answers the call of Release that waits for the unlock.
-func (l *line) tell(err error) {
-	if l.told != nil {
-		l.told <- outcome{err: err}
-		l.told = nil
+// finishRelease answers the call of Release that waits for the unlock.
+func (n *localName) finishRelease(err error) {
+	if n.releaseDone != nil {
+		n.releaseDone <- outcome{err: err}
+		n.releaseDone = nil
 	}
 }
 
 func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
-	l, t := r.line, r.tenure
-	if l.unlocking != r || l.tenure != t || t.phase != leaving {
+	n, t := r.local, r.tenure
+	if n.unlocking != r || n.tenure != t || t.phase != releasing {
 		return // an earlier one was answered, or it was too late
 	}
-	l.unlocking = nil
-	fresh := l.fresh
+	n.unlocking = nil
+	fresh := n.fresh
 	switch {
 	case err != nil:
 		if !wire.Transient(err) {
-			l.tell(wire.Failure(l.name, ErrUnknown, err))
+			n.finishRelease(wire.Failure(n.name, ErrUnknown, err))
 		}
-		l.failedLeaving(err, r.sent, now)
-		l.arm(now)
+		n.unlockFailed(err, r.sent, now)
+		n.arm(now)
 		return
 	case a.Word == "again":
-		if l.shared == nil {
+		if n.shared == nil {
 			t.unlocks-- // it has released nothing; shared_unlock has
 		}
-		l.sendUnlock(now)
-		l.arm(now)
+		n.sendUnlock(now)
+		n.arm(now)
 		return
 	}
 	// "not held" counts as released where the first of two runs may have done
 	// that, or where L may have expired on the way.
 	t.minHold.until = 0 // L rests, or is not ours
-	l.departed(l.wasGone(t, a), now)
+	n.released(n.lossAtUnlock(t, a), now)
 	if a.Word == "dropped" { // the line has yet to move
-		l.c.moveLine(t.id, l, now)
+		n.c.handOverAfterSplit(t.id, n, now)
 	}
 	if a.Word == "not held" && a.Holder == "" && r.call.Script == script.Cooldown { // which moves no line
-		l.c.moveLine(t.id, l, now)
+		n.c.handOverAfterSplit(t.id, n, now)
 	}
 	switch {
 	case fresh == nil:
 	case a.Word == "granted":
-		l.c.granted(fresh, grant{
+		n.c.granted(fresh, grant{
 			base: a.Base, size: a.Size, waiting: a.Waiting,
-			start: r.sent, life: l.ttl(), heard: l.wake.heardSince(r.sent),
+			start: r.sent, ttl: n.ttl(), recallSure: n.sub.confirmedBefore(r.sent),
 		}, now)
 		return
 	case a.Word == "queued":
-		l.queued(fresh, a, r.sent, now)
+		n.queued(fresh, a, r.sent, now)
 	}
-	l.step(now)
+	n.step(now)
 }
 
-// wasGone is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
-func (l *line) wasGone(t *tenure, a wire.Answer) error {
-	if a.Word != "not held" || t.unlocks > 1 || !l.c.unrepeated() || l.c.clock.Exact() >= t.ends() {
+// lossAtUnlock is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
+func (n *localName) lossAtUnlock(t *tenure, a wire.Answer) error {
+	if a.Word != "not held" || t.unlocks > 1 || !n.c.unrepeated() || n.c.clock.Exact() >= t.ends() {
 		return nil
 	}
 	if a.Holder != "" {
-		return &LostError{Name: l.name, Cause: Taken}
+		return &LostError{Name: n.name, Cause: Taken}
 	}
-	return &LostError{Name: l.name, Cause: Gone}
+	return &LostError{Name: n.name, Cause: Gone}
 }
 
 // unrepeated reports whether the store can promise that each call runs at most once.
@@ -448,34 +448,34 @@ func (c *core) unrepeated() bool {
 	return ok && s.SendsOnce()
 }
 
-func (l *line) failedLeaving(err error, since, now clock.Instant) {
-	if l.failing == 0 {
-		l.failing, l.backoff = since, 10*time.Millisecond
+func (n *localName) unlockFailed(err error, since, now clock.Instant) {
+	if n.failingSince == 0 {
+		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	l.slept(since.Add(l.c.options.attempt()), now)
-	l.trouble = err
-	l.askAt = now.Add(l.backoff/2 + l.c.jitter(l.backoff))
-	l.backoff = min(2*l.backoff, time.Second)
+	n.excludeSleep(since.Add(n.c.options.attempt()), now)
+	n.lastErr = err
+	n.askAt = now.Add(n.backoff/2 + n.c.jitter(n.backoff))
+	n.backoff = min(2*n.backoff, time.Second)
 }
 
-// tickLeaving repeats an unlock that is not answered, until L must be over by
+// tickReleasing repeats an unlock that is not answered, until L must be over by
 // itself.
-func (l *line) tickLeaving(now clock.Instant) {
-	if r := l.unlocking; r != nil && now >= r.sent.Add(r.attempt) {
-		l.unlocking = nil
-		l.failedLeaving(wire.ErrNoAnswer, r.sent, now)
+func (n *localName) tickReleasing(now clock.Instant) {
+	if r := n.unlocking; r != nil && now >= r.sent.Add(r.attempt) {
+		n.unlocking = nil
+		n.unlockFailed(wire.ErrNoAnswer, r.sent, now)
 	}
-	if l.told != nil && now >= l.tellBy {
-		l.tell(wire.Failure(l.name, ErrUnknown, cmp.Or(l.trouble, wire.ErrNoAnswer)))
+	if n.releaseDone != nil && now >= n.releaseDeadline {
+		n.finishRelease(wire.Failure(n.name, ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
 	}
-	if l.failing > 0 && now >= l.failing.Add(l.c.options.patience()) {
-		l.reject(wire.Failure(l.name, ErrUnreachable, l.trouble))
+	if n.failingSince > 0 && now >= n.failingSince.Add(n.c.options.patience()) {
+		n.reject(wire.Failure(n.name, ErrUnreachable, n.lastErr))
 	}
 	switch {
-	case now >= l.tenure.gone():
-		l.departed(wire.Failure(l.name, ErrUnknown, cmp.Or(l.trouble, wire.ErrNoAnswer)), now)
-	case l.unlocking == nil && now >= l.askAt:
-		l.sendUnlock(now)
+	case now >= n.tenure.goneBy():
+		n.released(wire.Failure(n.name, ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
+	case n.unlocking == nil && now >= n.askAt:
+		n.sendUnlock(now)
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *silent) giveUp(t *testing.T, client *holdfast.Client, meanwhile func())
 
 // An id is cancelled by one errand. A lock that may have run after the cancel makes
 // it cancel once more, whatever becomes of the first.
-func TestOneErrandForACancel(t *testing.T) {
+func TestOneCleanupForACancel(t *testing.T) {
 	for _, test := range []struct {
 		what          string
 		first, second error

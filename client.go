@@ -32,67 +32,67 @@ type Client struct {
 // what has to happen outside is noted in outbox, gathering, renewals and after, and
 // begins when unlock releases it.
 type core struct {
-	store   driver.Store   // nil on a quorum
-	quorum  *quorum        // nil on one master
-	calls   *call.Caller   // runs scripts for callers that wait for them
-	records *call.Caller   // the same, and goes on after Close; see book
-	acked   *call.Replicas // runs renewals that replicas must acknowledge
-	options Options
-	clock   *clock.Clock
-	random  func() uint64
-	client  string // our part of every id
-	idHead  string
-	idTail  string
-	details *details.Note // nil without Options.Details
+	store        driver.Store   // nil on a quorum
+	quorum       *quorum        // nil on one master
+	calls        *call.Caller   // runs scripts for callers that wait for them
+	recordCalls  *call.Caller   // the same, and goes on after Close; see book
+	replicaCalls *call.Replicas // runs renewals that replicas must acknowledge
+	options      Options
+	clock        *clock.Clock
+	random       func() uint64
+	client       string // our part of every id
+	idHead       string
+	idTail       string
+	details      *details.Note // nil without Options.Details
 
-	ctx     context.Context // ends with the Client
-	cancel  context.CancelFunc
-	stopped <-chan struct{}
-	events  chan Event    // nil without OnEvent
-	told    chan struct{} // closed when OnEvent was told all; nil without it
-	callers sync.Pool     // of *caller
-	work    chan *request // to workers that are idle
-	idle    atomic.Int32  // how many those are
-	guarded guarded.Scripts
+	ctx        context.Context // ends with the Client
+	cancel     context.CancelFunc
+	stopped    <-chan struct{}
+	events     chan Event    // nil without OnEvent
+	eventsDone chan struct{} // closed when OnEvent was told all; nil without it
+	waiterPool sync.Pool     // of *caller
+	work       chan *request // to workers that are idle
+	idle       atomic.Int32  // how many those are
+	guarded    guarded.Scripts
 
-	turnstile  sync.Mutex // in front of mu, for the subscriptions
-	mu         sync.Mutex
-	closed     bool
-	gone       chan struct{} // made by Close, and closed when all of it is done
-	left       error         // what it returns
-	schedule   clock.Schedule
-	lines      map[string]*line         // by name; a candidate, an adopter and an acquisition of a shared kind have one each
-	shared     int64                    // the newest number of such an acquisition
-	audiences  map[string]*audience     // of elections that are observed here, by L
-	tenures    map[string]*tenure       // by id: all that are not past
-	formerly   map[string]*tenure       // by the ids that they had before their part was made smaller
-	given      memory.For[*line]        // ids given up before they were granted
-	past       memory.For[*line]        // ids released or lost
-	rested     map[string]clock.Instant // past ids whose L is to rest, and until when
-	exported   memory.For[*line]        // ids that another process ends
-	wake       *wake                    // the subscription; in Cluster each line has its own
-	bare       memory.Recent[*line]     // by key, for remembered ids of shared kinds: see line.bare
-	sizes      map[string]int64         // of semaphores: what was told as another size than stated
-	wakes      wakes                    // in Cluster those of the shared kinds, whose lines of a name share one
-	answered   clock.Instant            // when the newest answer came
-	troubled   bool                     // a request failed in the network since the last answer
-	cleared    clock.Instant            // when that was last over: what was sent before may never be answered
-	renewedAll clock.Instant            // when all that is held was last renewed
-	muteUntil  clock.Instant            // until when nothing is expected to be pushed
-	inflight   int                      // requests that have not come back
-	described  bool                     // Options.Details were written less than details.Every ago
-	errands    map[*errand]struct{}
-	cancels    memory.Bounded[*errand] // those that cancel an id, one for each
-	goodbyes   map[string]*goodbye     // by id
-	late       []chore                 // what undoes lock requests that came back after Close
-	missed     int                     // events dropped
+	turnstile      sync.Mutex // in front of mu, for the subscriptions
+	mu             sync.Mutex
+	closed         bool
+	closeDone      chan struct{} // made by Close, and closed when all of it is done
+	closeErr       error         // what it returns
+	schedule       clock.Schedule
+	names          map[string]*localName     // by name; a candidate, an adopter and an acquisition of a shared kind have one each
+	lastShared     int64                     // the newest number of such an acquisition
+	observerGroups map[string]*observerGroup // of elections that are observed here, by L
+	tenures        map[string]*tenure        // by id: all that are not past
+	byFormerID     map[string]*tenure        // by the ids that they had before their part was made smaller
+	givenUpIDs     memory.For[*localName]    // ids given up before they were granted
+	endedIDs       memory.For[*localName]    // ids released or lost
+	minHolds       map[string]clock.Instant  // past ids whose L is to rest, and until when
+	exportedIDs    memory.For[*localName]    // ids that another process ends
+	sub            *subscriber               // the subscription; in Cluster each line has its own
+	remembered     memory.Recent[*localName] // by key, for remembered ids of shared kinds: see localName.remembered
+	reportedSizes  map[string]int64          // of semaphores: what was told as another size than stated
+	sharedSubs     sharedSubs                // in Cluster those of the shared kinds, whose lines of a name share one
+	lastAnswer     clock.Instant             // when the newest answer came
+	netFailed      bool                      // a request failed in the network since the last answer
+	netFailureOver clock.Instant             // when that was last over: what was sent before may never be answered
+	renewedAllAt   clock.Instant             // when all that is held was last renewed
+	noPushUntil    clock.Instant             // until when nothing is expected to be pushed
+	inflight       int                       // requests that have not come back
+	detailsWritten bool                      // Options.Details were written less than details.Every ago
+	cleanups       map[*cleanup]struct{}
+	cancels        memory.Bounded[*cleanup] // those that cancel an id, one for each
+	removals       map[string]*idRemoval    // by id
+	lateCleanups   []cleanupCall            // what undoes lock requests that came back after Close
+	droppedEvents  int                      // events dropped
 
-	bounds    call.Bounds
-	outbox    []*request // to send
-	gathering gathering  // of those, what waits to travel together
-	renewals  []*request // to send in pipelines, in this order
-	pipelines int        // under way
-	after     []func()   // to run
+	bounds      call.Bounds
+	outbox      []*request // to send
+	batcher     batcher    // of those, what waits to travel together
+	renewals    []*request // to send in pipelines, in this order
+	pipelines   int        // under way
+	afterUnlock []func()   // to run
 }
 
 // New returns a Client that locks names in store. It does not connect: the first call
@@ -117,7 +117,7 @@ func New(store driver.Store, options *Options) *Client {
 	c := newCore(v, store)
 	c.store = store
 	if !store.Sharded() {
-		c.wake = newWake(c, keyspace.PushChannel(c.client, ""))
+		c.sub = newSubscriber(c, keyspace.PushChannel(c.client, ""))
 	}
 	return c.start()
 }
@@ -133,44 +133,44 @@ func newCore(options Options, carrier driver.Store) *core {
 		lent.Random = rand.Uint64 // seeded by the system, ChaCha8: not to be guessed
 	}
 	c := &core{
-		options:  options,
-		clock:    clock.New(lent.Now),
-		random:   lent.Random,
-		schedule: clock.NewSchedule(),
-		work:     make(chan *request),
-		lines:    make(map[string]*line),
-		tenures:  make(map[string]*tenure),
-		formerly: make(map[string]*tenure),
-		errands:  make(map[*errand]struct{}),
-		rested:   make(map[string]clock.Instant),
-		goodbyes: make(map[string]*goodbye),
-		given:    memory.For[*line]{Limit: 1 << 16},
-		past:     memory.For[*line]{Limit: 1 << 12},
-		exported: memory.For[*line]{Limit: 1 << 12},
-		bare:     memory.Recent[*line]{Age: time.Minute, Limit: 1 << 10},
-		cancels:  memory.Bounded[*errand]{Limit: maxCancels},
+		options:     options,
+		clock:       clock.New(lent.Now),
+		random:      lent.Random,
+		schedule:    clock.NewSchedule(),
+		work:        make(chan *request),
+		names:       make(map[string]*localName),
+		tenures:     make(map[string]*tenure),
+		byFormerID:  make(map[string]*tenure),
+		cleanups:    make(map[*cleanup]struct{}),
+		minHolds:    make(map[string]clock.Instant),
+		removals:    make(map[string]*idRemoval),
+		givenUpIDs:  memory.For[*localName]{Limit: 1 << 16},
+		endedIDs:    memory.For[*localName]{Limit: 1 << 12},
+		exportedIDs: memory.For[*localName]{Limit: 1 << 12},
+		remembered:  memory.Recent[*localName]{Age: time.Minute, Limit: 1 << 10},
+		cancels:     memory.Bounded[*cleanup]{Limit: maxCancels},
 
-		renewedAll: -clock.Instant(time.Hour),
-		answered:   -clock.Instant(time.Hour),
+		renewedAllAt: -clock.Instant(time.Hour),
+		lastAnswer:   -clock.Instant(time.Hour),
 	}
 	c.client = keyspace.NewClientID(c.random)
 	c.idHead = c.client + "."
 	c.idTail = keyspace.Tail(c.options.TTL, c.options.Owner)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
-	c.gathering.timer = c.gatheringTimer(&c.gathering)
+	c.batcher.timer = c.batcherTimer(&c.batcher)
 	return c
 }
 
 // start sets a core going.
 func (c *core) start() *Client {
 	if c.options.OnEvent != nil {
-		c.events, c.told = make(chan Event, 1024), make(chan struct{})
+		c.events, c.eventsDone = make(chan Event, 1024), make(chan struct{})
 		go func() {
-			defer close(c.told)
-			tell(c.options.OnEvent, c.events, c.stopped)
+			defer close(c.eventsDone)
+			deliverEvents(c.options.OnEvent, c.events, c.stopped)
 			c.mu.Lock()
-			missed := c.missed
+			missed := c.droppedEvents
 			c.mu.Unlock()
 			if missed > 0 {
 				c.options.OnEvent(Dropped{missed})
@@ -178,8 +178,8 @@ func (c *core) start() *Client {
 		}()
 	}
 	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.attempt(), Closed: c.wasClosed}
-	c.records = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
-	c.acked = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
+	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
+	c.replicaCalls = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
 	c.details = c.noteOfDetails()
 	go c.run()
 
@@ -206,7 +206,7 @@ func (c *Client) Store() driver.Store { return c.store }
 
 // unlock releases the mutex and begins what was noted under it.
 func (c *core) unlock() {
-	for _, f := range c.leave() {
+	for _, f := range c.unlockAndSend() {
 		f()
 	}
 }
@@ -216,29 +216,29 @@ func (c *core) unlock() {
 // waking two of them costs more than all else. Only while the store answers: a
 // driver bounds what it does on a connection that it has, but perhaps not the
 // making of one.
-func (c *core) unlockAndPerform(patient bool, r *request, now clock.Instant) {
+func (c *core) unlockAndPerform(blocking bool, r *request, now clock.Instant) {
 	n := len(c.outbox)
-	if !patient || r == nil || n == 0 || c.outbox[n-1] != r || c.troubled || now.Sub(c.answered) > time.Second {
+	if !blocking || r == nil || n == 0 || c.outbox[n-1] != r || c.netFailed || now.Sub(c.lastAnswer) > time.Second {
 		c.unlock()
 		return
 	}
 	c.outbox = c.outbox[:n-1]
 	c.inflight++
-	wait := c.gathers(r)
+	wait := c.delay(r)
 	c.unlock()
 	if !wait {
 		c.perform(r)
 	}
 }
 
-// leave releases the mutex, sends what is to be sent, and returns what is to
+// unlockAndSend releases the mutex, sends what is to be sent, and returns what is to
 // be run.
-func (c *core) leave() (after []func()) {
-	c.leaveGathered(gatherFrom)
+func (c *core) unlockAndSend() (after []func()) {
+	c.sendDelayed(delayFrom)
 	c.inflight += len(c.outbox)
 	for i, r := range c.outbox { // handing them out is no I/O, and the slice serves again
 		c.outbox[i] = nil
-		if c.gathers(r) {
+		if c.delay(r) {
 			continue
 		}
 		select {
@@ -248,15 +248,15 @@ func (c *core) leave() (after []func()) {
 		}
 	}
 	c.outbox = c.outbox[:0]
-	after, c.after = c.after, nil
-	c.leaveRenewals()
+	after, c.afterUnlock = c.afterUnlock, nil
+	c.sendRenewals()
 	c.mu.Unlock()
 	return after
 }
 
-// leaveRenewals sends as many of the renewals as may be under way. Their lives
+// sendRenewals sends as many of the renewals as may be under way. Their lives
 // begin now.
-func (c *core) leaveRenewals() {
+func (c *core) sendRenewals() {
 	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
 		n := min(c.batch(), len(c.renewals))
 		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool {
@@ -270,8 +270,8 @@ func (c *core) leaveRenewals() {
 		c.inflight += len(batch)
 		now := c.clock.Now()
 		for _, r := range batch {
-			r.sent, r.waits = now, false
-			r.tenure.expiry = max(r.tenure.expiry, now.Add(r.line.ttl()))
+			r.sent, r.unsent = now, false
+			r.tenure.expiry = max(r.tenure.expiry, now.Add(r.local.ttl()))
 			r.tenure.minHold.sent(r, now)
 			r.tenure.reserves(r)
 		}
@@ -325,7 +325,7 @@ func (c *core) run() {
 			t.Fire(now)
 		}
 		c.schedule.Rest(now)
-		if after := c.leave(); len(after) > 0 {
+		if after := c.unlockAndSend(); len(after) > 0 {
 			go func() { // contexts end here, which may take long
 				for _, f := range after {
 					f()
@@ -346,30 +346,30 @@ func (c *core) jitter(d time.Duration) time.Duration {
 // warn logs outside the mutex and outside the loop: the handler is the user's
 // code.
 func (c *core) warn(message string, about ...any) {
-	c.after = append(c.after, func() { go c.options.Logger.Warn(message, about...) })
+	c.afterUnlock = append(c.afterUnlock, func() { go c.options.Logger.Warn(message, about...) })
 }
 
 func (c *core) emit(e Event) {
 	if c.events == nil {
 		return
 	}
-	if c.missed > 0 {
+	if c.droppedEvents > 0 {
 		select {
-		case c.events <- Dropped{c.missed}:
-			c.missed = 0
+		case c.events <- Dropped{c.droppedEvents}:
+			c.droppedEvents = 0
 		default:
-			c.missed++
+			c.droppedEvents++
 			return
 		}
 	}
 	select {
 	case c.events <- e:
 	default:
-		c.missed++
+		c.droppedEvents++
 	}
 }
 
-func tell(f func(Event), events <-chan Event, stopped <-chan struct{}) {
+func deliverEvents(f func(Event), events <-chan Event, stopped <-chan struct{}) {
 	for {
 		select {
 		case e := <-events:

@@ -77,42 +77,42 @@ func (c *core) close() error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		<-c.gone
-		return c.left
+		<-c.closeDone
+		return c.closeErr
 	}
-	c.closed, c.gone = true, make(chan struct{})
+	c.closed, c.closeDone = true, make(chan struct{})
 	err := c.shutDown()
 	if err != nil {
-		c.left = wire.Failure("close", ErrUnknown, err)
+		c.closeErr = wire.Failure("close", ErrUnknown, err)
 	}
-	close(c.gone) // before OnEvent is waited for, which may call Close
-	c.awaitTold()
+	close(c.closeDone) // before OnEvent is waited for, which may call Close
+	c.awaitEvents()
 	if err != nil {
 		c.options.Logger.Warn("holdfast: closed without an answer from the store; names that this client may still hold stay locked until their ttl ends", slog.Any("error", err))
 	}
-	return c.left
+	return c.closeErr
 }
 
 // shutDown is called with the mutex held, and releases it.
 func (c *core) shutDown() error {
-	c.dropGathered() // or it would leave after what undoes it
+	c.dropDelayed() // or it would leave after what undoes it
 	now := c.clock.Now()
-	var calls, echoes []chore
-	for _, l := range c.lines {
-		calls = append(calls, l.shut()...)
+	var calls, repeats []cleanupCall
+	for _, n := range c.names {
+		calls = append(calls, n.endAll()...)
 	}
 	for _, t := range c.tenures {
 		if t.phase == over { // its lease was not released yet
-			calls = append(calls, c.ends(t.id, t.line, script.Unlock, nil)...)
+			calls = append(calls, c.endCalls(t.id, t.local, script.Unlock, nil)...)
 		}
 	}
-	calls = append(calls, c.owed()...)
-	for e := range c.errands {
-		e.bringUpToDate(now)
-		if e.heard {
-			echoes = append(echoes, chore{e.call, e.node})
+	calls = append(calls, c.owedCalls()...)
+	for e := range c.cleanups {
+		e.updateCooldown(now)
+		if e.confirmed {
+			repeats = append(repeats, cleanupCall{e.call, e.node})
 		} else { // its answer may not come in time
-			calls = append(calls, chore{e.call, e.node})
+			calls = append(calls, cleanupCall{e.call, e.node})
 		}
 	}
 	c.unlock()
@@ -120,128 +120,128 @@ func (c *core) shutDown() error {
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
 	defer cancel()
 	away := c.details.Remove(ctx)
-	err := c.undo(ctx, calls)
-	if later := c.undo(ctx, c.settle(ctx)); err == nil {
+	err := c.runCleanups(ctx, calls)
+	if later := c.runCleanups(ctx, c.awaitInflight(ctx)); err == nil {
 		err = later
 	}
 	if err == nil {
 		err = ctx.Err() // something was still on its way
 	}
-	c.repeat(ctx, echoes)
+	c.repeatCancels(ctx, repeats)
 	<-away
 	c.cancel()
 	return err
 }
 
-// repeat sends once more what was answered before, in a quarter of a second. It is owed to
+// repeatCancels sends once more what was answered before, in a quarter of a second. It is owed to
 // nobody: whether it was done does not matter.
-func (c *core) repeat(ctx context.Context, echoes []chore) {
-	if len(echoes) > 0 {
+func (c *core) repeatCancels(ctx context.Context, repeats []cleanupCall) {
+	if len(repeats) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, 250*time.Millisecond)
 		defer cancel()
-		_ = c.undo(ctx, echoes)
+		_ = c.runCleanups(ctx, repeats)
 	}
 }
 
-// awaitTold waits until OnEvent was told what happened, so that who writes it
+// awaitEvents waits until OnEvent was told what happened, so that who writes it
 // down has all of it when Close returns. A second at most: it is the user's code.
-func (c *core) awaitTold() {
-	if c.told == nil {
+func (c *core) awaitEvents() {
+	if c.eventsDone == nil {
 		return
 	}
 	t := time.NewTimer(time.Second)
 	defer t.Stop()
 	select {
-	case <-c.told:
+	case <-c.eventsDone:
 	case <-t.C:
 	}
 }
 
-// shut ends all of a line and returns what undoes it in Redis.
-func (l *line) shut() (calls []chore) {
-	now := l.c.clock.Now()
-	l.reject(ErrClosed)
-	if u := l.turn; u != nil {
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: Closed}, now)
+// endAll ends all of a line and returns what undoes it in Redis.
+func (n *localName) endAll() (calls []cleanupCall) {
+	now := n.c.clock.Now()
+	n.reject(ErrClosed)
+	if u := n.turn; u != nil {
+		u.finish(&LostError{Name: n.name, Token: u.token, Cause: Closed}, now)
 	}
-	l.tell(wire.Failure(l.name, ErrUnknown, ErrClosed))
-	for _, t := range []*tenure{l.tenure, l.fresh} {
+	n.finishRelease(wire.Failure(n.name, ErrUnknown, ErrClosed))
+	for _, t := range []*tenure{n.tenure, n.fresh} {
 		if t == nil {
 			continue
 		}
 		switch {
 		case t.phase >= holding:
-			calls = append(calls, l.c.ends(t.id, l, script.Unlock, nil)...)
-		case t.first > 0:
-			calls = append(calls, l.c.ends(t.id, l, script.Cancel, nil)...)
+			calls = append(calls, n.c.endCalls(t.id, n, script.Unlock, nil)...)
+		case t.firstSent > 0:
+			calls = append(calls, n.c.endCalls(t.id, n, script.Cancel, nil)...)
 		}
 	}
-	if u := l.turn; u != nil && l.candidate != nil && l.c.quorum == nil {
-		calls = append(calls, chore{l.announcement(u), nil})
+	if u := n.turn; u != nil && n.candidate != nil && n.c.quorum == nil {
+		calls = append(calls, cleanupCall{n.announcement(u), nil})
 	}
 	return calls
 }
 
-// chore is a call that Close makes.
-type chore struct {
+// cleanupCall is a call that Close makes.
+type cleanupCall struct {
 	call driver.Call
 	node *node // of a quorum; nil on one master
 }
 
-// ends are the calls that end an id: one, by that script, or on a quorum one for
+// endCalls are the calls that end an id: one, by that script, or on a quorum one for
 // each node or for the one that is meant.
-func (c *core) ends(id string, l *line, s *driver.Script, only *node) (calls []chore) {
+func (c *core) endCalls(id string, local *localName, s *driver.Script, only *node) (calls []cleanupCall) {
 	switch {
 	case c.quorum != nil:
 		for _, n := range c.quorum.nodes {
 			if only == nil || only == n {
-				calls = append(calls, chore{driver.Call{Script: script.QuorumUnlock, Keys: l.onNodes().leave[:], Args: []string{id}}, n})
+				calls = append(calls, cleanupCall{driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: []string{id}}, n})
 			}
 		}
-	case c.restsUntil(id) > 0:
-		s, args := l.parting(id, "", c.restsUntil(id), c.clock.Now())
-		calls = append(calls, chore{driver.Call{Script: s, Keys: l.keys[:], Args: args}, nil})
+	case c.minHoldEnd(id) > 0:
+		s, args := local.endScript(id, "", c.minHoldEnd(id), c.clock.Now())
+		calls = append(calls, cleanupCall{driver.Call{Script: s, Keys: local.keys[:], Args: args}, nil})
 	case s == script.Unlock:
-		calls = append(calls, chore{l.call(s, l.unlockArgs(id, "")), nil})
+		calls = append(calls, cleanupCall{local.callFor(s, local.unlockArgs(id, "")), nil})
 	default:
-		calls = append(calls, chore{l.call(s, []string{id, l.shard}), nil})
+		calls = append(calls, cleanupCall{local.callFor(s, []string{id, local.shard}), nil})
 	}
 	return calls
 }
 
-// owed is what silent nodes of a quorum may yet hear of.
-func (c *core) owed() (calls []chore) {
+// owedCalls is what silent nodes of a quorum may yet hear of.
+func (c *core) owedCalls() (calls []cleanupCall) {
 	if c.quorum == nil {
 		return nil
 	}
 	for _, n := range c.quorum.nodes {
-		for id, l := range n.owed {
-			calls = append(calls, c.ends(id, l, script.Unlock, n)...)
+		for id, local := range n.owed {
+			calls = append(calls, c.endCalls(id, local, script.Unlock, n)...)
 		}
 	}
 	return calls
 }
 
-// undo makes the calls; see undoAll for a quorum.
-func (c *core) undo(ctx context.Context, chores []chore) error {
+// runCleanups makes the calls; see runCleanups for a quorum.
+func (c *core) runCleanups(ctx context.Context, cleanups []cleanupCall) error {
 	if c.quorum != nil {
-		return c.quorum.undoAll(ctx, chores)
+		return c.quorum.runCleanups(ctx, cleanups)
 	}
-	calls := make([]driver.Call, len(chores))
-	for i := range chores {
-		calls[i] = chores[i].call
+	calls := make([]driver.Call, len(cleanups))
+	for i := range cleanups {
+		calls[i] = cleanups[i].call
 	}
 	return call.Repeat(ctx, c.store, calls)
 }
 
-// settle waits until the requests under way have come back, or ctx ends, and
+// awaitInflight waits until the requests under way have come back, or ctx ends, and
 // returns what undoes those among them that may have run after what undid them.
-func (c *core) settle(ctx context.Context) []chore {
+func (c *core) awaitInflight(ctx context.Context) []cleanupCall {
 	for began := c.clock.Now(); ; {
 		c.mu.Lock()
-		busy, late := c.inflight, c.late
+		busy, late := c.inflight, c.lateCleanups
 		if c.quorum != nil {
-			busy = c.quorum.busy(c.clock.Now().Sub(began))
+			busy = c.quorum.awaited(c.clock.Now().Sub(began))
 		}
 		c.mu.Unlock()
 		if busy == 0 || ctx.Err() != nil {

@@ -51,14 +51,14 @@ func (c *core) noteOfDetails() *details.Note {
 
 // showDetails is called with each grant and each place in a queue.
 func (c *core) showDetails(now clock.Instant) {
-	if c.details == nil || c.described || c.closed {
+	if c.details == nil || c.detailsWritten || c.closed {
 		return
 	}
-	c.described = true
+	c.detailsWritten = true
 	c.writeDetails()
 	c.later(now.Add(details.Every), func(now clock.Instant) {
-		c.described = false
-		if len(c.lines) > 0 {
+		c.detailsWritten = false
+		if len(c.names) > 0 {
 			c.showDetails(now)
 		}
 	})
@@ -66,6 +66,6 @@ func (c *core) showDetails(now clock.Instant) {
 
 func (c *core) writeDetails() {
 	if c.details.Wanted() {
-		c.after = append(c.after, func() { go c.details.Write() })
+		c.afterUnlock = append(c.afterUnlock, func() { go c.details.Write() })
 	}
 }

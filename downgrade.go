@@ -22,7 +22,7 @@ import (
 // again. Other errors: [ErrLost] with its cause, [ErrReleased], and an error for a
 // lease that is not of an RWMutex.
 func (l *Lease) Downgrade() error {
-	return l.turn.keep("Downgrade", keyspace.Reader, 1)
+	return l.turn.shrink("Downgrade", keyspace.Reader, 1)
 }
 
 // Keep releases all but n permits of a lease of a [Semaphore]. Waiters get the permits
@@ -36,46 +36,46 @@ func (l *Lease) Keep(n int) error {
 	if n < 1 {
 		return fmt.Errorf("%w: a lease of %s can't keep %d", ErrSize, l.Name(), n)
 	}
-	return l.turn.keep("Keep", keyspace.Permits, int64(n))
+	return l.turn.shrink("Keep", keyspace.Permits, int64(n))
 }
 
-// smaller is what a line of a shared kind knows of a part that was made smaller. From
+// shrunk is what a line of a shared kind knows of a part that was made smaller. From
 // then on the tenure has another id, which takes the place of the former one in Redis.
 // The renewal and the unlock that name both are right before and after that.
 // See docs/shared.md.
-type smaller struct {
-	former []string      // the ids before, in order
-	asked  chan struct{} // closed when Redis has replaced them; nil: it has, or nothing is asked
-	failed error         // how the newest try failed
+type shrunk struct {
+	formerIDs []string      // the ids before, in order
+	replaced  chan struct{} // closed when Redis has replaced them; nil: it has, or nothing is asked
+	lastErr   error         // how the newest try failed
 }
 
-// keep makes the part of a turn smaller, and waits until Redis has done so.
-func (u *turn) keep(what string, letter byte, weight int64) error {
-	l := u.line
-	c := l.c
+// shrink makes the part of a turn smaller, and waits until Redis has done so.
+func (u *turn) shrink(what string, letter byte, weight int64) error {
+	n := u.local
+	c := n.c
 	c.mu.Lock()
-	if l.kind() != kindOf(letter) {
+	if n.kind() != kindOf(letter) {
 		defer c.unlock()
-		return wire.Failure(l.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(l.kind(), 0)))
+		return wire.Failure(n.name, nil, fmt.Errorf("%s works for %s, not for %s", what, described(kindOf(letter), 0), described(n.kind(), 0)))
 	}
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		c.unlock()
 		return e.err
 	}
-	s := l.shared
+	s := n.shared
 	if weight < s.weight {
-		l.keep(letter, weight)
+		n.replaceID(letter, weight)
 	}
-	if s.smaller.asked == nil {
+	if s.shrunk.replaced == nil {
 		c.unlock()
 		return nil
 	}
 	t := u.tenure
-	t.renewal = l.renewApart(t, now, 0, 0)
-	t.renewAt = min(t.renewAt, now.Add(min(t.life/6, 500*time.Millisecond)))
-	l.arm(now)
-	done, ended := s.smaller.asked, u.whenDone()
+	t.renewal = n.renewNow(t, now, 0, 0)
+	t.renewAt = min(t.renewAt, now.Add(min(t.ttl/6, 500*time.Millisecond)))
+	n.arm(now)
+	done, ended := s.shrunk.replaced, u.whenDone()
 	c.unlock()
 
 	late := time.NewTimer(c.patienceToRelease())
@@ -90,95 +90,95 @@ func (u *turn) keep(what string, letter byte, weight int64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return wire.Failure(l.name, ErrUnknown, cmp.Or(s.smaller.failed, wire.ErrNoAnswer))
+	return wire.Failure(n.name, ErrUnknown, cmp.Or(s.shrunk.lastErr, wire.ErrNoAnswer))
 }
 
-// keep gives the tenure another id, of a smaller weight. The nonce stays: an order by
+// replaceID gives the tenure another id, of a smaller weight. The nonce stays: an order by
 // Revoke or Steal is kept under it.
-func (l *line) keep(letter byte, weight int64) {
-	s, t := l.shared, l.tenure
+func (n *localName) replaceID(letter byte, weight int64) {
+	s, t := n.shared, n.tenure
 	head := t.id[:len(t.id)-len(s.tail)]
 	s.letter, s.weight = letter, weight
-	s.tail = l.c.tailOf(s)
-	s.smaller.former = append(s.smaller.former, t.id)
-	s.smaller.failed = nil
-	if s.smaller.asked == nil {
-		s.smaller.asked = make(chan struct{})
+	s.tail = n.c.tailOf(s)
+	s.shrunk.formerIDs = append(s.shrunk.formerIDs, t.id)
+	s.shrunk.lastErr = nil
+	if s.shrunk.replaced == nil {
+		s.shrunk.replaced = make(chan struct{})
 	}
-	delete(l.c.tenures, t.id)
-	l.c.formerly[t.id] = t // no past one yet: that would be cancelled when heard of
+	delete(n.c.tenures, t.id)
+	n.c.byFormerID[t.id] = t // no past one yet: that would be cancelled when heard of
 	t.id = head + s.tail
-	l.c.tenures[t.id] = t
+	n.c.tenures[t.id] = t
 }
 
-// kept: Redis has replaced the former ids.
-func (l *line) kept() {
-	if l.shared != nil && l.shared.smaller.asked != nil {
-		close(l.shared.smaller.asked)
-		l.shared.smaller.asked = nil
+// idReplaced: Redis has replaced the former ids.
+func (n *localName) idReplaced() {
+	if n.shared != nil && n.shared.shrunk.replaced != nil {
+		close(n.shared.shrunk.replaced)
+		n.shared.shrunk.replaced = nil
 	}
 }
 
-// formerIsPast: the tenure has ended, so its former ids are only remembered.
-func (l *line) formerIsPast(now clock.Instant) {
-	if l.shared == nil {
+// formerIDsEnded: the tenure has ended, so its former ids are only remembered.
+func (n *localName) formerIDsEnded(now clock.Instant) {
+	if n.shared == nil {
 		return
 	}
-	l.shared.smaller.asked = nil
-	for _, id := range l.shared.smaller.former {
-		delete(l.c.formerly, id)
-		l.c.past.Add(id, l.bare(now), now, l.ttl()+time.Minute)
+	n.shared.shrunk.replaced = nil
+	for _, id := range n.shared.shrunk.formerIDs {
+		delete(n.c.byFormerID, id)
+		n.c.endedIDs.Add(id, n.remembered(now), now, n.ttl()+time.Minute)
 	}
 }
 
-// formerStands: Redis knows a former id of a tenure. A late lock has brought it there, or
+// formerIDSeen: Redis knows a former id of a tenure. A late lock has brought it there, or
 // a failover, and then it may be the very part that is held. So it is not cancelled
 // before the tenure has ended: a renewal replaces it, or takes it out.
-func (l *line) formerStands(t *tenure, now clock.Instant) {
+func (n *localName) formerIDSeen(t *tenure, now clock.Instant) {
 	switch {
 	case t.phase != holding || t.isOver(now):
-		t.lost = true
+		t.mayRunLate = true
 	case t.renewal != nil && now < t.renewal.sent.Add(50*time.Millisecond):
 		t.renewAt = min(t.renewAt, t.renewal.sent.Add(50*time.Millisecond))
-		l.arm(now)
+		n.arm(now)
 	case t.failures == 0: // else it is soon renewed
-		l.renew(t, now)
-		l.arm(now)
+		n.renew(t, now)
+		n.arm(now)
 	}
 }
 
-// lockedAs is the id that the locks of a tenure bore.
-func (l *line) lockedAs(t *tenure) string {
-	if l.shared.wasLarger() {
-		return l.shared.smaller.former[0]
+// lockID is the id that the locks of a tenure bore.
+func (n *localName) lockID(t *tenure) string {
+	if n.shared.isShrunk() {
+		return n.shared.shrunk.formerIDs[0]
 	}
 	return t.id
 }
 
-// overtaken: a request was answered that bore a former id, and may have run when that was
+// outdated: a request was answered that bore a former id, and may have run when that was
 // replaced already. A renewal then says nothing; a lock has left something behind.
-func (r *request) overtaken() bool {
-	return r.line.shared.wasLarger() && r.call.Args[0] != r.tenure.id
+func (r *request) outdated() bool {
+	return r.local.shared.isShrunk() && r.call.Args[0] != r.tenure.id
 }
 
-// lockOvertaken undoes what a lock of a former id may have left.
-func (l *line) lockOvertaken(t *tenure, err error, now clock.Instant) {
+// outdatedLock undoes what a lock of a former id may have left.
+func (n *localName) outdatedLock(t *tenure, err error, now clock.Instant) {
 	if _, refused := wire.AsServerError(err); refused {
 		return
 	}
 	if t.phase == past {
-		t.lost = t.lost || wire.MayStillRun(err)
-		l.c.cancelFor(t, now)
+		t.mayRunLate = t.mayRunLate || wire.MayStillRun(err)
+		n.c.cancelTenure(t, now)
 		return
 	}
-	t.lost = true // its end cancels it, if no renewal does before
-	l.formerStands(t, now)
+	t.mayRunLate = true // its end cancels it, if no renewal does before
+	n.formerIDSeen(t, now)
 }
 
-// wasLarger reports whether the part was made smaller.
-func (s *shared) wasLarger() bool { return s != nil && len(s.smaller.former) > 0 }
+// isShrunk reports whether the part was made smaller.
+func (s *shared) isShrunk() bool { return s != nil && len(s.shrunk.formerIDs) > 0 }
 
-// withFormer adds the former ids to the arguments of a renewal or an unlock.
-func (s *shared) withFormer(args []string, suffix string) []string {
-	return slices.Concat(args, []string{suffix}, s.smaller.former)
+// withFormerIDs adds the former ids to the arguments of a renewal or an unlock.
+func (s *shared) withFormerIDs(args []string, suffix string) []string {
+	return slices.Concat(args, []string{suffix}, s.shrunk.formerIDs)
 }

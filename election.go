@@ -94,13 +94,13 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	if err := checkValue(value); err != nil {
 		return nil, err
 	}
-	who := newCandidate(value)
-	m := &Mutex{client: e.client, name: e.name, candidate: who, MaxHold: e.MaxHold, Grace: e.Grace}
+	cand := newCandidate(value)
+	m := &Mutex{client: e.client, name: e.name, candidate: cand, MaxHold: e.MaxHold, Grace: e.Grace}
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	who.elected(ctx, lease)
+	cand.elected(ctx, lease)
 	return lease, nil
 }
 
@@ -108,43 +108,43 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 // and an id: turns share a tenure, whose id bears one value, and who observes
 // tells terms apart by the id.
 type candidate struct {
-	number int64
-	value  string      // in its ids
-	again  clock.Timer // for the next announcement of the same term
+	number           int64
+	value            string      // in its ids
+	nextAnnouncement clock.Timer // for the next announcement of the same term
 
 	proclaims  int64  // counts what it has proclaimed
 	proclaimed string // the newest of these
 }
 
 func newCandidate(value string) *candidate {
-	return &candidate{number: candidates.Add(1), value: value}
+	return &candidate{number: candidateCount.Add(1), value: value}
 }
 
 // newest is what it proclaimed last, or campaigned with.
-func (who *candidate) newest() string {
-	if who.proclaims > 0 {
-		return who.proclaimed
+func (cand *candidate) newest() string {
+	if cand.proclaims > 0 {
+		return cand.proclaimed
 	}
-	return who.value
+	return cand.value
 }
 
-// candidates counts the calls of Campaign, and of Adopt for a term.
-var candidates atomic.Int64
+// candidateCount counts the calls of Campaign, and of Adopt for a term.
+var candidateCount atomic.Int64
 
-// key is what core.lines knows a line by. No name has a control character.
-func (who *candidate) key(name string) string {
-	if who == nil {
+// key is what core.names knows a line by. No name has a control character.
+func (cand *candidate) key(name string) string {
+	if cand == nil {
 		return name
 	}
-	return name + "\x00candidate" + strconv.FormatInt(who.number, 36)
+	return name + "\x00candidate" + strconv.FormatInt(cand.number, 36)
 }
 
 // tail is what the ids of a line end with.
-func (who *candidate) tail(c *core) string {
-	if who == nil {
+func (cand *candidate) tail(c *core) string {
+	if cand == nil {
 		return c.idTail
 	}
-	return keyspace.Tail(c.options.TTL, who.value)
+	return keyspace.Tail(c.options.TTL, cand.value)
 }
 
 // announceEvery is how often a term is announced: a failover may lose T.
@@ -155,23 +155,23 @@ const announceEvery = 5 * time.Minute
 const announceWait = 250 * time.Millisecond
 
 // elected announces a term, now and again.
-func (who *candidate) elected(ctx context.Context, lease *Lease) {
+func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 	u := lease.turn
-	l := u.line
-	c := l.c
+	n := u.local
+	c := n.c
 	if c.quorum != nil {
 		return
 	}
 	c.mu.Lock()
 	now := c.clock.Now()
-	announced := l.announce(u, now)
-	who.again = clock.Timer{Fire: func(now clock.Instant) {
+	announced := n.announce(u, now)
+	cand.nextAnnouncement = clock.Timer{Fire: func(now clock.Instant) {
 		if !c.closed && u.ended.Load() == nil {
-			l.announce(u, now)
-			c.schedule.Set(&who.again, now.Add(announceEvery), now)
+			n.announce(u, now)
+			c.schedule.Set(&cand.nextAnnouncement, now.Add(announceEvery), now)
 		}
 	}}
-	c.schedule.Set(&who.again, now.Add(announceEvery), now)
+	c.schedule.Set(&cand.nextAnnouncement, now.Add(announceEvery), now)
 	c.unlock()
 	t := time.NewTimer(announceWait)
 	defer t.Stop()
@@ -185,27 +185,27 @@ func (who *candidate) elected(ctx context.Context, lease *Lease) {
 
 // resigned tells who observes that a term is over, unless somebody leads since
 // and says so himself.
-func (who *candidate) resigned(lease *Lease) {
-	if who == nil {
+func (cand *candidate) resigned(lease *Lease) {
+	if cand == nil {
 		return
 	}
 	u := lease.turn
-	c := u.line.c
+	c := u.local.c
 	c.mu.Lock()
 	defer c.unlock()
-	if who.again.Fire != nil {
-		c.schedule.Stop(&who.again)
+	if cand.nextAnnouncement.Fire != nil {
+		c.schedule.Stop(&cand.nextAnnouncement)
 	}
 	if !c.closed && c.quorum == nil {
-		u.line.announce(u, c.clock.Now())
+		u.local.announce(u, c.clock.Now())
 	}
 }
 
-// gaveBack tells the observers that the name is free after Grace, without a Release. Before
+// releasedAfterGrace tells the observers that the name is free after Grace, without a Release. Before
 // Redis has answered that, it would say that this candidate leads.
-func (who *candidate) gaveBack(u *turn) {
-	c := u.line.c
-	if who == nil || c.quorum != nil {
+func (cand *candidate) releasedAfterGrace(u *turn) {
+	c := u.local.c
+	if cand == nil || c.quorum != nil {
 		return
 	}
 	go func(given <-chan struct{}) {
@@ -217,20 +217,20 @@ func (who *candidate) gaveBack(u *turn) {
 		c.mu.Lock()
 		defer c.unlock()
 		if !c.closed {
-			u.line.announce(u, c.clock.Now())
+			u.local.announce(u, c.clock.Now())
 		}
-	}(u.freed)
+	}(u.releaseDone)
 }
 
 // announce is an errand: whether it is heard or not, observers look by
 // themselves in time.
-func (l *line) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
-	return l.c.begin(&errand{call: l.announcement(u), line: l, until: now.Add(l.c.options.TTL)}, now).ended()
+func (n *localName) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
+	return n.c.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.c.options.TTL)}, now).whenDone()
 }
 
-func (l *line) announcement(u *turn) driver.Call {
-	who := l.candidate
-	return election.Announcement(l.keys, u.tenure.id, u.token, l.shard != "", who.proclaims, who.proclaimed)
+func (n *localName) announcement(u *turn) driver.Call {
+	cand := n.candidate
+	return election.Announcement(n.keys, u.tenure.id, u.token, n.shard != "", cand.proclaims, cand.proclaimed)
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means

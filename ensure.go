@@ -24,7 +24,7 @@ func (l *Lease) EnsureHeld(ctx context.Context) error {
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
 	}
-	if l.turn.line.fixed() {
+	if l.turn.local.noRenew() {
 		_, err := l.turn.check(ctx)
 		return err
 	}
@@ -48,17 +48,17 @@ func (l *Lease) CheckHeld(ctx context.Context) (time.Duration, error) {
 }
 
 func (u *turn) check(ctx context.Context) (time.Duration, error) {
-	l := u.line
-	r, err := u.ask(ctx, func(now clock.Instant) *request { return l.check(u.tenure, now) })
-	if err = u.told(ctx, err); err != nil {
+	n := u.local
+	r, err := u.ask(ctx, func(now clock.Instant) *request { return n.check(u.tenure, now) })
+	if err = u.heldError(ctx, err); err != nil {
 		return 0, err
 	}
-	return max(min(u.ends(), r.until).Sub(l.c.clock.Exact()), 0), nil
+	return max(min(u.ends(), r.heldUntil).Sub(n.c.clock.Exact()), 0), nil
 }
 
 // ask sends a request about the tenure of a turn that has not ended, and waits for the result.
 func (u *turn) ask(ctx context.Context, send func(now clock.Instant) *request) (*request, error) {
-	c := u.line.c
+	c := u.local.c
 	c.mu.Lock()
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
@@ -67,59 +67,59 @@ func (u *turn) ask(ctx context.Context, send func(now clock.Instant) *request) (
 	}
 	answered := make(chan error, 1)
 	r := send(now)
-	r.asked = answered
+	r.result = answered
 	c.unlock()
-	return r, c.outcome(ctx, r, answered)
+	return r, c.awaitResult(ctx, r, answered)
 }
 
 // check asks whether a tenure has the name.
-func (l *line) check(t *tenure, now clock.Instant) *request {
-	attempt := l.patienceToRenew(t, now)
-	if q := l.c.quorum; q != nil {
-		return q.check(l, t, now, attempt)
+func (n *localName) check(t *tenure, now clock.Instant) *request {
+	attempt := n.patienceToRenew(t, now)
+	if q := n.c.quorum; q != nil {
+		return q.check(n, t, now, attempt)
 	}
 	args := []string{t.id}
-	if l.shared.wasLarger() {
-		args = append(args, l.shared.smaller.former...)
+	if n.shared.isShrunk() {
+		args = append(args, n.shared.shrunk.formerIDs...)
 	}
-	r := l.c.send(script.Held, l, t, now, args, (*request).checkAnswered)
+	r := n.c.send(script.Held, n, t, now, args, (*request).checkAnswered)
 	r.attempt, r.ctx = attempt, nil
 	return r
 }
 
 func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
-	l, t := r.line, r.tenure
+	n, t := r.local, r.tenure
 	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
 	if renews {
 		t.renewal = nil
 	}
-	if r.overtaken() && err == nil && a.Word != "ours" {
+	if r.outdated() && err == nil && a.Word != "ours" {
 		err = wire.ErrNoAnswer // the id that it bore has been replaced
 	}
 	if t.phase == holding {
 		switch {
 		case err == nil && a.Word == "ours":
-			t.isOurs(r.sent)
-			l.restUnlessAsked(t)
-			r.until = clock.Never
+			t.confirmHeld(r.sent)
+			n.stopRenewing(t)
+			r.heldUntil = clock.Never
 			if a.PTTL >= 0 { // else somebody took the expiry away
-				r.until = clock.Deadline(r.sent, a.PTTL)
+				r.heldUntil = clock.Deadline(r.sent, a.PTTL)
 			}
 		case err == nil && (a.Word == "lost" || a.Word == "stolen"):
-			l.lose(t, a, now)
+			n.lose(t, a, now)
 		case err == nil && a.Word == "revoked":
-			l.retire(Revoked, a.Reason, now)
+			n.retire(Revoked, a.Reason, now)
 		case err == nil:
 			err = fmt.Errorf("held was answered %q", a.Word)
 		}
 		if renews && err != nil && t.phase == holding {
 			t.failures++
-			l.tryAgain(t, now)
+			n.retryRenewal(t, now)
 		}
-		l.step(now)
+		n.step(now)
 	}
-	if r.asked != nil {
-		r.asked <- err
+	if r.result != nil {
+		r.result <- err
 	}
 }
 
@@ -129,16 +129,16 @@ func (u *turn) ensure(ctx context.Context, tokens int64) error { return u.prolon
 // prolong asks Redis once, to reserve at least so many tokens, and for a lease that is not renewed
 // by itself so much more time.
 func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration) error {
-	l := u.line
-	r, err := u.ask(ctx, func(now clock.Instant) *request { return l.renewApart(u.tenure, now, tokens, extends) })
-	if want := l.c.options.WaitReplicas; u.err() == nil && err == nil && r.acked < want {
-		return &ReplicasError{Name: l.name, Want: want, Got: r.acked, Connected: r.connected}
+	n := u.local
+	r, err := u.ask(ctx, func(now clock.Instant) *request { return n.renewNow(u.tenure, now, tokens, extends) })
+	if want := n.c.options.WaitReplicas; u.err() == nil && err == nil && r.acked < want {
+		return &ReplicasError{Name: n.name, Want: want, Got: r.acked, Connected: r.connected}
 	}
-	return u.told(ctx, err)
+	return u.heldError(ctx, err)
 }
 
-// told is what a caller hears that has asked Redis whether the lease is still held.
-func (u *turn) told(ctx context.Context, err error) error {
+// heldError is what a caller hears that has asked Redis whether the lease is still held.
+func (u *turn) heldError(ctx context.Context, err error) error {
 	said, refused := wire.AsServerError(err)
 	switch over := u.err(); {
 	case over != nil:
@@ -146,13 +146,13 @@ func (u *turn) told(ctx context.Context, err error) error {
 	case err == nil || err == ctx.Err(): //nolint:errorlint // that very one
 		return err
 	case refused && !wire.Transient(said):
-		return wire.Failure(u.line.name, nil, err)
+		return wire.Failure(u.local.name, nil, err)
 	}
-	return wire.Failure(u.line.name, ErrUnreachable, err)
+	return wire.Failure(u.local.name, ErrUnreachable, err)
 }
 
-// outcome waits for how a renewal goes, which answered is told.
-func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) error {
+// awaitResult waits for how a renewal goes, which answered is told.
+func (c *core) awaitResult(ctx context.Context, r *request, answered <-chan error) error {
 	late := time.NewTimer(r.attempt) // a driver may not heed its context
 	defer late.Stop()
 	select {
@@ -166,26 +166,26 @@ func (c *core) outcome(ctx context.Context, r *request, answered <-chan error) e
 	return wire.ErrNoAnswer
 }
 
-// renewApart sends a renewal that waits for no other; on a quorum as any.
-func (l *line) renewApart(t *tenure, now clock.Instant, tokens int64, extends time.Duration) *request {
-	attempt := l.patienceToRenew(t, now)
-	t.expiry = max(t.expiry, now.Add(l.ttl()))
-	if q := l.c.quorum; q != nil {
-		r := q.renew(l, t, now, attempt)
-		r.extends = extends
+// renewNow sends a renewal that waits for no other; on a quorum as any.
+func (n *localName) renewNow(t *tenure, now clock.Instant, tokens int64, extends time.Duration) *request {
+	attempt := n.patienceToRenew(t, now)
+	t.expiry = max(t.expiry, now.Add(n.ttl()))
+	if q := n.c.quorum; q != nil {
+		r := q.renew(n, t, now, attempt)
+		r.extendBy = extends
 		return r
 	}
-	args, least := l.renewArgs(t, now, tokens)
-	if extends > least {
-		least = extends
-		args[2] = wire.Millis(least)
+	args, minTTL := n.renewArgs(t, now, tokens)
+	if extends > minTTL {
+		minTTL = extends
+		args[2] = wire.Millis(minTTL)
 	}
 	r := &request{
-		call: l.call(script.Renew, args), least: least,
-		line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered, extends: extends,
+		call: n.callFor(script.Renew, args), minTTL: minTTL,
+		local: n, tenure: t, sent: now, attempt: attempt, onAnswer: (*request).renewAnswered, extendBy: extends,
 	}
 	t.minHold.sent(r, now)
 	t.reserves(r)
-	l.c.outbox = append(l.c.outbox, r)
+	n.c.outbox = append(n.c.outbox, r)
 	return r
 }

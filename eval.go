@@ -61,22 +61,22 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c, u, line := l.client.core, l.turn, l.turn.line
+	c, u, n := l.client.core, l.turn, l.turn.local
 	if c.quorum != nil {
-		return nil, notOnQuorum(line.name, "Lease.Eval (package fence checks the token where you write)")
+		return nil, notOnQuorum(n.name, "Lease.Eval (package fence checks the token where you write)")
 	}
-	if line.shared != nil {
-		return nil, errNotShared(line.name, "Lease.Eval")
+	if n.shared != nil {
+		return nil, errNotShared(n.name, "Lease.Eval")
 	}
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if err := guarded.Check(script, line.keys, keys, c.store.Sharded()); err != nil {
-		return nil, fmt.Errorf("holdfast: %s: %w", line.name, err)
+	if err := guarded.Check(script, n.keys, keys, c.store.Sharded()); err != nil {
+		return nil, fmt.Errorf("holdfast: %s: %w", n.name, err)
 	}
 	call := driver.Call{
 		Script: c.guarded.Of(script),
-		Keys:   append([]string{line.keys.Lock(), line.keys.Written()}, keys...),
+		Keys:   append([]string{n.keys.Lock(), n.keys.Written()}, keys...),
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
 	}
 	reply, err := c.calls.Run(ctx, c.options.patience(), call)
@@ -89,7 +89,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, wire.Failure(line.name, ErrUnreachable, err)
+	return nil, wire.Failure(n.name, ErrUnreachable, err)
 }
 
 // evalRefused tells the guard's words from those of the script and the server.
@@ -101,7 +101,7 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 		newest, _ := strconv.ParseInt(about, 10, 64)
 		return &StaleError{Name: l.Name(), Token: u.token, Newest: newest}
 	case verdict == "lost: gone" || verdict == "lost: taken":
-		l.doubt()
+		l.renewAfterRefusal()
 		if err := l.Err(); err != nil {
 			return err
 		}
@@ -110,17 +110,17 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 	return said
 }
 
-// doubt renews now: Redis has just said that the name is not ours, and if that
+// renewAfterRefusal renews now: Redis has just said that the name is not ours, and if that
 // is so the renewal ends the lease.
-func (l *Lease) doubt() {
+func (l *Lease) renewAfterRefusal() {
 	u := l.turn
-	c, t := u.line.c, u.tenure
+	c, t := u.local.c, u.tenure
 	c.mu.Lock()
 	defer c.unlock()
-	if c.closed || t.phase != holding || u.line.tenure != t {
+	if c.closed || t.phase != holding || u.local.tenure != t {
 		return
 	}
 	now := c.clock.Now()
-	u.line.renew(t, now) // also where one is under way: it may have run before that
-	u.line.arm(now)
+	u.local.renew(t, now) // also where one is under way: it may have run before that
+	u.local.arm(now)
 }

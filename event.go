@@ -40,13 +40,13 @@ const (
 )
 
 // source is how the newest turn's caller came to know.
-func (l *line) source(w *caller) Source {
+func (n *localName) source(w *waiter) Source {
 	switch {
-	case l.tenure.turns > 1:
+	case n.tenure.turns > 1:
 		return SourceTurn
-	case l.tenure.pushed:
+	case n.tenure.pushed:
 		return SourcePush
-	case l.seen.known && l.seen.at >= w.since:
+	case n.seen.known && n.seen.at >= w.since:
 		return SourcePoll
 	}
 	return SourceAnswer

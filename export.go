@@ -33,19 +33,19 @@ func (l *Lease) Export() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	u := l.turn
-	c := u.line.c
+	c := u.local.c
 	switch {
 	case c.quorum != nil:
 		return "", notOnQuorum(l.Name(), "Export")
-	case u.line.shared != nil:
+	case u.local.shared != nil:
 		return "", errNotShared(l.Name(), "Export")
-	case u.line.fixed():
+	case u.local.noRenew():
 		return "", wire.Failure(l.Name(), nil, errors.New("Export does not work for a lease with Mutex.NoRenew: the adopter would renew it"))
 	case l.released:
 		return "", l.Err()
 	}
 	c.mu.Lock()
-	err := u.shared()
+	err := u.checkUnshared()
 	c.mu.Unlock()
 	if err != nil {
 		return "", err
@@ -56,17 +56,17 @@ func (l *Lease) Export() (string, error) {
 	}
 	l.released = true // and result is nil
 	x := exported.Hold{Prefix: c.options.Prefix, Name: l.Name(), ID: u.tenure.id, Token: u.token, Last: last}
-	if who := u.line.candidate; who != nil {
+	if cand := u.local.candidate; cand != nil {
 		c.mu.Lock() // who proclaims nothing any more
-		x.Leads, x.Value = true, who.newest()
+		x.Leads, x.Value = true, cand.newest()
 		c.mu.Unlock()
 	}
 	return x.Text(), nil
 }
 
-func (u *turn) shared() error {
+func (u *turn) checkUnshared() error {
 	if u.shares > 1 {
-		return wire.Failure(u.line.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
+		return wire.Failure(u.local.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
 	}
 	return nil
 }
@@ -81,20 +81,20 @@ func (c *core) giveAway(u *turn) (last int64, err error) {
 		if last, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
 			return last, err
 		}
-		u.settle()
+		u.awaitReservations()
 	}
-	return 0, wire.Failure(u.line.name, ErrUnreachable, err)
+	return 0, wire.Failure(u.local.name, ErrUnreachable, err)
 }
 
 var errReserving = errors.New("a renewal that reserves tokens has no answer yet: try again")
 
-// settle waits until no renewal that reserves tokens is under way, for as long as one may
+// awaitReservations waits until no renewal that reserves tokens is under way, for as long as one may
 // take.
-func (u *turn) settle() {
-	c := u.line.c
+func (u *turn) awaitReservations() {
+	c := u.local.c
 	for late := time.Now().Add(longestRenewal); time.Now().Before(late); {
 		c.mu.Lock()
-		settled := c.closed || u.tenure.strides == 0 || u.ended.Load() != nil
+		settled := c.closed || u.tenure.reservations == 0 || u.ended.Load() != nil
 		c.mu.Unlock()
 		if settled {
 			return // Export asks again
@@ -110,37 +110,37 @@ func (u *turn) settle() {
 func (t *tenure) reserves(r *request) {
 	if args := r.call.Args; len(args) > 1 && args[1] != "0" {
 		r.reserving = true
-		t.strides++
+		t.reservations++
 	}
 }
 
 // export ends a turn and forgets its tenure: nobody here may end that any more. last is
 // the highest token that the tenure has reserved.
 func (c *core) export(u *turn) (last int64, err error) {
-	l, t := u.line, u.tenure
+	n, t := u.local, u.tenure
 	c.mu.Lock()
 	defer c.unlock()
 	now := c.clock.Exact()
 	if e := u.hasEnded(now); e != nil {
 		return 0, e.err
 	}
-	if err := u.shared(); err != nil {
+	if err := u.checkUnshared(); err != nil {
 		return 0, err
 	}
-	if t.rests(now) {
-		return 0, wire.Failure(l.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
+	if t.inMinHold(now) {
+		return 0, wire.Failure(n.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
 	}
-	if t.strides > 0 {
+	if t.reservations > 0 {
 		return 0, errReserving
 	}
-	c.exported.Add(t.id, l, now, l.ttl()+time.Minute)
+	c.exportedIDs.Add(t.id, n, now, n.ttl()+time.Minute)
 	c.details.Exported(t.id)
 	c.writeDetails()
 	delete(c.tenures, t.id)
-	t.become(over)
-	l.turn, l.tenure, l.lingers = nil, nil, 0
-	u.finish(&LostError{Name: l.name, Token: u.token, Cause: Exported}, now)
-	l.step(now)
+	t.setPhase(over)
+	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
+	u.finish(&LostError{Name: n.name, Token: u.token, Cause: Exported}, now)
+	n.step(now)
 	return t.tokens.Last(), nil
 }
 

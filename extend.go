@@ -26,14 +26,14 @@ import (
 // error for a lease without NoRenew, and on a quorum for a ttl longer than the TTL of
 // the Mutex.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
-	line := l.turn.line
+	n := l.turn.local
 	switch {
 	case ttl < MinTTL || ttl > MaxTTL:
 		panic(fmt.Sprintf("holdfast: Extend by %v: it must be from %v to %v", ttl, MinTTL, MaxTTL))
-	case !line.fixed():
-		return wire.Failure(line.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
-	case line.c.quorum != nil && ttl > line.ttl():
-		return notOnQuorum(line.name, "Extend by more than the ttl of the Mutex")
+	case !n.noRenew():
+		return wire.Failure(n.name, nil, errors.New("Extend works only for a lease with Mutex.NoRenew: this lease is renewed automatically"))
+	case n.c.quorum != nil && ttl > n.ttl():
+		return notOnQuorum(n.name, "Extend by more than the ttl of the Mutex")
 	}
 	if err := cmp.Or(ctx.Err(), l.Err()); err != nil {
 		return err
@@ -41,58 +41,58 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.turn.prolong(ctx, 0, ttl)
 }
 
-// fixed: nothing but Extend prolongs a turn of this line, see Mutex.NoRenew. In the place
+// noRenew: nothing but Extend prolongs a turn of this line, see Mutex.NoRenew. In the place
 // of a renewal it asks.
-func (l *line) fixed() bool { return l.apart != nil && l.apart.fixed }
+func (n *localName) noRenew() bool { return n.dedicated != nil && n.dedicated.noRenew }
 
-// unrenewed reports whether a turn has the name that is not renewed. Before it begins the tenure is
+// heldWithoutRenewal reports whether a turn has the name that is not renewed. Before it begins the tenure is
 // renewed as others are.
-func (l *line) unrenewed() bool { return l.fixed() && l.turn != nil }
+func (n *localName) heldWithoutRenewal() bool { return n.noRenew() && n.turn != nil }
 
-// restUnlessAsked: a turn that is not renewed needs no next renewal.
-func (l *line) restUnlessAsked(t *tenure) {
-	if l.unrenewed() && t.failures == 0 && t.doubted == 0 {
+// stopRenewing: a turn that is not renewed needs no next renewal.
+func (n *localName) stopRenewing(t *tenure) {
+	if n.heldWithoutRenewal() && t.failures == 0 && t.verifySince == 0 {
 		t.renewAt = clock.Never
 	}
 }
 
-// isOurs notes that Redis said so, to what was sent then. What was sent before the newest
+// confirmHeld notes that Redis said so, to what was sent then. What was sent before the newest
 // doubt does not end that.
-func (t *tenure) isOurs(sent clock.Instant) {
-	if sent >= t.doubted {
-		t.failures, t.doubted = 0, 0
+func (t *tenure) confirmHeld(sent clock.Instant) {
+	if sent >= t.verifySince {
+		t.failures, t.verifySince = 0, 0
 	}
 }
 
-// pause is the longest time between two tries to renew, or to ask: a turn that is not renewed
+// renewInterval is the longest time between two tries to renew, or to ask: a turn that is not renewed
 // may have a long life, and what is doubted of it is asked again soon.
-func (l *line) pause(t *tenure) time.Duration {
-	if l.unrenewed() {
-		return min(t.life/6, longestRenewal)
+func (n *localName) renewInterval(t *tenure) time.Duration {
+	if n.heldWithoutRenewal() {
+		return min(t.ttl/6, longestRenewal)
 	}
-	return t.life / 6
+	return t.ttl / 6
 }
 
 // prolonged notes what an answered renewal gives the holder.
-func (l *line) prolonged(r *request) {
+func (n *localName) prolonged(r *request) {
 	t := r.tenure
 	switch {
-	case !l.fixed():
-		t.hold(r.sent, l.ttl(), l.c.jitter)
-	case l.turn == nil || r.extends > 0:
+	case !n.noRenew():
+		t.prolong(r.sent, n.ttl(), n.c.jitter)
+	case n.turn == nil || r.extendBy > 0:
 		again := t.renewAt
-		t.hold(r.sent, cmp.Or(r.extends, l.ttl()), l.c.jitter)
+		t.prolong(r.sent, cmp.Or(r.extendBy, n.ttl()), n.c.jitter)
 		t.renewAt = min(t.renewAt, again)
-		t.isOurs(r.sent)
+		t.confirmHeld(r.sent)
 	}
 }
 
-// asksApart asks at once whether a tenure is still ours: by a renewal, unless it has none.
-func (l *line) asksApart(t *tenure, now clock.Instant) *request {
-	if l.unrenewed() {
-		l.renew(t, now)
-		l.arm(now)
+// checkNow asks at once whether a tenure is still ours: by a renewal, unless it has none.
+func (n *localName) checkNow(t *tenure, now clock.Instant) *request {
+	if n.heldWithoutRenewal() {
+		n.renew(t, now)
+		n.arm(now)
 		return t.renewal
 	}
-	return l.renewApart(t, now, 0, 0)
+	return n.renewNow(t, now, 0, 0)
 }

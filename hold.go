@@ -18,7 +18,7 @@ const MaxMinHold = 31 * 24 * time.Hour
 // checkHold panics where MinHold and MaxHold are mistakes of the program.
 func (m *Mutex) checkHold() error {
 	if m.Owner != "" || m.TTL != 0 {
-		if err := m.checkApart(); err != nil {
+		if err := m.checkDedicated(); err != nil {
 			return err
 		}
 	}
@@ -47,192 +47,192 @@ func checkGrace(name string, grace, ttl time.Duration) {
 // So a turn that asks for one is given only after Redis has set such a life, and
 // only in a tenure of which nothing is under way that could shorten it.
 type minHold struct {
-	until clock.Instant   // before this nobody else is to get the name; 0: no turn asked for that
-	asked []clock.Instant // until when by each who asked for it
-	lives clock.Instant   // until then L lives, as Redis confirmed last
-	stays clock.Instant   // by when L is surely gone, as far as least lives go
-	plain bool            // a renewal by the ttl alone was sent: however late, it cuts L to that
+	until          clock.Instant   // before this nobody else is to get the name; 0: no turn asked for that
+	asks           []clock.Instant // until when by each who asked for it
+	confirmedUntil clock.Instant   // until then L lives, as Redis confirmed last
+	goneBy         clock.Instant   // by when L is surely gone, as far as least lives go
+	plainRenewal   bool            // a renewal by the ttl alone was sent: however late, it cuts L to that
 }
 
 // sent notes a renewal that goes out.
 func (h *minHold) sent(r *request, now clock.Instant) {
-	h.plain = h.plain || r.least == 0
-	h.stays = max(h.stays, now.Add(r.least))
+	h.plainRenewal = h.plainRenewal || r.minTTL == 0
+	h.goneBy = max(h.goneBy, now.Add(r.minTTL))
 }
 
-// secured notes until when L lives after a renewal. A least life counts from its
+// renewed notes until when L lives after a renewal. A least life counts from its
 // answer: what it lacks is less than a round trip, and the next renewal gives it.
-func (h *minHold) secured(r *request, ttl time.Duration, now clock.Instant) {
-	h.lives = max(r.sent.Add(ttl), now.Add(r.least))
+func (h *minHold) renewed(r *request, ttl time.Duration, now clock.Instant) {
+	h.confirmedUntil = max(r.sent.Add(ttl), now.Add(r.minTTL))
 }
 
-// secure renews before a turn that asks for a least time of holding.
-func (l *line) secure(t *tenure, now clock.Instant) {
-	t.sure = false
-	l.confirm(t, now)
+// renewForMinHold renews before a turn that asks for a least time of holding.
+func (n *localName) renewForMinHold(t *tenure, now clock.Instant) {
+	t.confirmed = false
+	n.confirm(t, now)
 }
 
-// least is how long L has to live, whatever the ttl: until the least time of
+// requiredTTL is how long L has to live, whatever the ttl: until the least time of
 // holding has passed, or as long as the turn will ask that is about to be given.
-func (l *line) least(t *tenure, now clock.Instant) time.Duration {
-	if l.fixed() { // so that one that comes late cuts nothing that Extend gave
-		return max(l.ttl(), l.leastHold(t, now))
+func (n *localName) requiredTTL(t *tenure, now clock.Instant) time.Duration {
+	if n.noRenew() { // so that one that comes late cuts nothing that Extend gave
+		return max(n.ttl(), n.requiredHold(t, now))
 	}
-	return l.leastHold(t, now)
+	return n.requiredHold(t, now)
 }
 
-func (l *line) leastHold(t *tenure, now clock.Instant) time.Duration {
-	if t.rests(now) {
+func (n *localName) requiredHold(t *tenure, now clock.Instant) time.Duration {
+	if t.inMinHold(now) {
 		return t.minHold.until.Sub(now)
 	}
-	if w := l.callers.first; l.turn == nil && w != nil && !t.minHold.plain {
-		return w.least
+	if w := n.waiters.first; n.turn == nil && w != nil && !t.minHold.plainRenewal {
+		return w.minHold
 	}
 	return 0
 }
 
-// rests reports whether nobody else may get the name yet.
-func (t *tenure) rests(now clock.Instant) bool { return t.minHold.until > now }
+// inMinHold reports whether nobody else may get the name yet.
+func (t *tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > now }
 
-// gone is by when L is surely gone, unless it is renewed.
-func (t *tenure) gone() clock.Instant { return max(t.expiry, t.minHold.stays) }
+// goneBy is by when L is surely gone, unless it is renewed.
+func (t *tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
 
-// parting is what ends a tenure in Redis: while its least time of holding is not
+// endScript is what ends a tenure in Redis: while its least time of holding is not
 // over L is made to rest, which is given as a duration that is reckoned anew for
 // each try.
-func (l *line) parting(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
+func (n *localName) endScript(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
 	if rests > now {
-		return script.Cooldown, []string{id, wire.Millis(rests.Sub(now)), l.owner(), l.shard, fresh}
+		return script.Cooldown, []string{id, wire.Millis(rests.Sub(now)), n.owner(), n.shard, fresh}
 	}
-	return script.Unlock, l.unlockArgs(id, fresh)
+	return script.Unlock, n.unlockArgs(id, fresh)
 }
 
 // expire ends a tenure whose deadline, or whose turn's MaxHold, has passed.
-func (l *line) expire(now clock.Instant) {
+func (n *localName) expire(now clock.Instant) {
 	cause := Expired
-	if l.turn != nil {
-		cause = cmp.Or(l.turn.over(now), Expired)
+	if n.turn != nil {
+		cause = cmp.Or(n.turn.over(now), Expired)
 	}
-	l.retire(cause, "", now)
+	n.retire(cause, "", now)
 }
 
 // retire ends a tenure whose holder has to stop. Its L is left alone until the
 // lease is released, after MaxHold until Grace has passed: the rest of its life is for
 // work that is stopping.
 // Without a lease nobody works, and it goes at once.
-func (l *line) retire(cause Cause, reason string, now clock.Instant) {
-	t, u := l.tenure, l.turn
-	l.turn = nil
+func (n *localName) retire(cause Cause, reason string, now clock.Instant) {
+	t, u := n.tenure, n.turn
+	n.turn = nil
 	if u == nil {
-		l.c.end(t, now)
-		l.leaveBehind(t, now)
+		n.c.end(t, now)
+		n.cleanUp(t, now)
 	} else {
-		t.become(over)
-		l.tenure, l.lingers = nil, 0
-		l.c.later(t.gone().Add(l.ttl()), func(now clock.Instant) { l.c.end(t, now) })
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: reason}, now)
+		t.setPhase(over)
+		n.tenure, n.lingerUntil = nil, 0
+		n.c.later(t.goneBy().Add(n.ttl()), func(now clock.Instant) { n.c.end(t, now) })
+		u.finish(&LostError{Name: n.name, Token: u.token, Cause: cause, Reason: reason}, now)
 		switch {
 		case cause == MaxHold:
-			l.freeLater(u, u.grace, now)
-		case cause == Revoked && l.fixed(): // nor did the question cut what Extend gave
-			l.freeLater(u, l.ttl(), now)
-		case cause == Expired && l.fixed(): // L may live on, see Extend
-			l.free(u, now)
+			n.releaseEndedLater(u, u.grace, now)
+		case cause == Revoked && n.noRenew(): // nor did the question cut what Extend gave
+			n.releaseEndedLater(u, n.ttl(), now)
+		case cause == Expired && n.noRenew(): // L may live on, see Extend
+			n.releaseEnded(u, now)
 		}
 	}
-	l.step(now)
+	n.step(now)
 }
 
-// freeLater gives the name back after a while, unless Release does before.
-func (l *line) freeLater(u *turn, after time.Duration, now clock.Instant) {
-	l.c.later(now.Add(after), func(now clock.Instant) {
+// releaseEndedLater gives the name back after a while, unless Release does before.
+func (n *localName) releaseEndedLater(u *turn, after time.Duration, now clock.Instant) {
+	n.c.later(now.Add(after), func(now clock.Instant) {
 		if u.tenure.phase == over {
-			l.free(u, now)
-			l.candidate.gaveBack(u)
+			n.releaseEnded(u, now)
+			n.candidate.releasedAfterGrace(u)
 		}
 	})
 }
 
-// free gives the name back whose lease has ended before.
-func (l *line) free(u *turn, now clock.Instant) {
-	l.c.end(u.tenure, now)
-	u.freed = l.leaveBehind(u.tenure, now)
+// releaseEnded gives the name back whose lease has ended before.
+func (n *localName) releaseEnded(u *turn, now clock.Instant) {
+	n.c.end(u.tenure, now)
+	u.releaseDone = n.cleanUp(u.tenure, now)
 }
 
-// leaveBehind ends, in the background, what a tenure has left in Redis. What it returns
+// cleanUp ends, in the background, what a tenure has left in Redis. What it returns
 // is closed when that is done.
-func (l *line) leaveBehind(t *tenure, now clock.Instant) <-chan struct{} {
-	if t.rests(now) {
-		return l.c.rest(t.id, l, now, t.minHold.until).ended()
+func (n *localName) cleanUp(t *tenure, now clock.Instant) <-chan struct{} {
+	if t.inMinHold(now) {
+		return n.c.coolDown(t.id, n, now, t.minHold.until).whenDone()
 	}
-	if q := l.c.quorum; q != nil {
-		return q.undo(t.id, l, true, now, t.gone())
+	if q := n.c.quorum; q != nil {
+		return q.cleanUp(t.id, n, true, now, t.goneBy())
 	}
-	return l.c.errand(script.Unlock, l, now, t.gone(), l.unlockArgs(t.id, "")).ended()
+	return n.c.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).whenDone()
 }
 
-// rest makes L rest where an id still holds it.
-func (c *core) rest(id string, l *line, now, until clock.Instant) *errand {
-	return c.begin(&errand{call: driver.Call{Script: script.Cooldown, Keys: l.keys[:], Args: []string{id}}, line: l, rests: until, until: until.Add(l.ttl())}, now)
+// coolDown makes L rest where an id still holds it.
+func (c *core) coolDown(id string, n *localName, now, until clock.Instant) *cleanup {
+	return c.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.ttl())}, now)
 }
 
-// restsUntil is when the least time of holding of an id is over; 0: it has none,
+// minHoldEnd is when the least time of holding of an id is over; 0: it has none,
 // or L is known to rest.
-func (c *core) restsUntil(id string) clock.Instant {
+func (c *core) minHoldEnd(id string) clock.Instant {
 	if t := c.tenures[id]; t != nil {
 		return t.minHold.until
 	}
-	return c.rested[id]
+	return c.minHolds[id]
 }
 
-// remembersRest keeps in mind of a past id that its L must not be given away
+// rememberMinHold keeps in mind of a past id that its L must not be given away
 // before: no cancel may do that.
-func (c *core) remembersRest(t *tenure, now clock.Instant) {
-	if t.rests(now) {
-		c.rested[t.id] = t.minHold.until
-		c.later(t.minHold.until, func(clock.Instant) { delete(c.rested, t.id) })
+func (c *core) rememberMinHold(t *tenure, now clock.Instant) {
+	if t.inMinHold(now) {
+		c.minHolds[t.id] = t.minHold.until
+		c.later(t.minHold.until, func(clock.Instant) { delete(c.minHolds, t.id) })
 	}
 }
 
-// bound notes how long a turn has to last, and may.
-func (u *turn) bound(w *caller, now clock.Instant) {
-	if w.least > 0 {
-		u.tenure.minHold.ask(now.Add(w.least))
+// setHoldLimits notes how long a turn has to last, and may.
+func (u *turn) setHoldLimits(w *waiter, now clock.Instant) {
+	if w.minHold > 0 {
+		u.tenure.minHold.require(now.Add(w.minHold))
 	}
-	if w.most > 0 {
-		u.until, u.grace = now.Add(w.most), cmp.Or(w.grace, 2*time.Second)
+	if w.maxHold > 0 {
+		u.until, u.grace = now.Add(w.maxHold), cmp.Or(w.grace, 2*time.Second)
 	}
-	u.line.restUnlessAsked(u.tenure)
+	u.local.stopRenewing(u.tenure)
 }
 
-// holdLonger is bound for one who shares a turn: the longest counts.
-func (u *turn) holdLonger(least time.Duration) {
-	if least > 0 {
-		u.tenure.minHold.ask(u.since.Add(least))
+// requireMinHold is bound for one who shares a turn: the longest counts.
+func (u *turn) requireMinHold(minHold time.Duration) {
+	if minHold > 0 {
+		u.tenure.minHold.require(u.since.Add(minHold))
 	}
 }
 
-// holdNoLonger takes that back for one who got no lease after all.
-func (u *turn) holdNoLonger(least time.Duration) {
+// dropMinHold takes that back for one who got no lease after all.
+func (u *turn) dropMinHold(minHold time.Duration) {
 	h := &u.tenure.minHold
-	if i := slices.Index(h.asked, u.since.Add(least)); i >= 0 {
-		h.asked = slices.Delete(h.asked, i, i+1)
+	if i := slices.Index(h.asks, u.since.Add(minHold)); i >= 0 {
+		h.asks = slices.Delete(h.asks, i, i+1)
 		h.until = 0
-		for _, until := range h.asked {
+		for _, until := range h.asks {
 			h.until = max(h.until, until)
 		}
 	}
 }
 
-// ask: nobody else is to get the name before that.
-func (h *minHold) ask(until clock.Instant) {
-	h.asked = append(h.asked, until)
+// require: nobody else is to get the name before that.
+func (h *minHold) require(until clock.Instant) {
+	h.asks = append(h.asks, until)
 	h.until = max(h.until, until)
 }
 
 // waive lets the name go to the next at once, for what was to be done under it
 // was not.
-func (u *turn) waive() { u.tenure.minHold.until, u.tenure.minHold.asked = 0, nil }
+func (u *turn) waive() { u.tenure.minHold.until, u.tenure.minHold.asks = 0, nil }
 
 // ends is the holder's own deadline.
 func (u *turn) ends() clock.Instant {
@@ -256,8 +256,8 @@ func (u *turn) over(now clock.Instant) Cause {
 // hasEnded is how a turn ended; nil: it goes on. What is over ends now, if that was not
 // noticed before.
 func (u *turn) hasEnded(now clock.Instant) *ending {
-	if u.line.turn == u && u.over(now) != "" {
-		u.line.expire(now)
+	if u.local.turn == u && u.over(now) != "" {
+		u.local.expire(now)
 	}
 	return u.ended.Load()
 }

@@ -59,28 +59,28 @@ func described(kind Kind, size int) string {
 }
 
 // kind is what the name is asked for as.
-func (l *line) kind() Kind {
-	if l.shared == nil {
+func (n *localName) kind() Kind {
+	if n.shared == nil {
 		return KindMutex
 	}
-	return kindOf(l.shared.letter)
+	return kindOf(n.shared.letter)
 }
 
 // otherKind: the name is in use as something else. Nobody here can have it.
-func (l *line) otherKind(a wire.Answer) {
-	l.standsNowhere()
-	e := &KindError{Name: l.name, Kind: KindMutex}
-	if s := l.shared; s != nil {
+func (n *localName) otherKind(a wire.Answer) {
+	n.notInRedis()
+	e := &KindError{Name: n.name, Kind: KindMutex}
+	if s := n.shared; s != nil {
 		e.Kind, e.Size = kindOf(s.letter), s.size()
 	}
 	e.usedAs(a)
-	l.reject(e)
+	n.reject(e)
 }
 
-// standsNowhere: nothing of the tenure that was refused stands in Redis.
-func (l *line) standsNowhere() {
-	if l.tenure.phase == asked && l.tenure.open == 0 {
-		l.tenure.waits = false
+// notInRedis: nothing of the tenure that was refused stands in Redis.
+func (n *localName) notInRedis() {
+	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
+		n.tenure.sentWait = false
 	}
 }
 

@@ -40,7 +40,7 @@ func Lead(ctx context.Context, election *Election, value string, f func(ctx cont
 			if lost, err := term(ctx, lease, f); !lost {
 				return err
 			}
-		case ctx.Err() != nil || !worthAnother(err):
+		case ctx.Err() != nil || !worthRetry(err):
 			return err
 		default:
 			election.client.options.Logger.Warn("holdfast: cannot campaign; trying again", "name", election.name, "error", err)
@@ -54,8 +54,8 @@ func Lead(ctx context.Context, election *Election, value string, f func(ctx cont
 
 const leadBackoff = 100 * time.Millisecond
 
-// worthAnother tells an error of Campaign that may be gone at the next try.
-func worthAnother(err error) bool {
+// worthRetry tells an error of Campaign that may be gone at the next try.
+func worthRetry(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTooSlow) || errors.Is(err, ErrReplicas)
 }
 

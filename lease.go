@@ -31,26 +31,26 @@ type Lease struct {
 // and a program that drops both is noticed. A channel can keep nothing alive, so
 // the turn keeps the Client from when somebody has asked for one.
 type turn struct {
-	line   *line
-	tenure *tenure
-	token  int64
-	since  clock.Instant
-	until  clock.Instant   // by MaxHold; 0: without end
-	grace  time.Duration   // how long L is kept for work that is stopping by then
-	freed  <-chan struct{} // closed when it was given back after that; nil: it was not yet
-	shares int
-	ended  atomic.Pointer[ending]
+	local       *localName
+	tenure      *tenure
+	token       int64
+	since       clock.Instant
+	until       clock.Instant   // by MaxHold; 0: without end
+	grace       time.Duration   // how long L is kept for work that is stopping by then
+	releaseDone <-chan struct{} // closed when it was given back after that; nil: it was not yet
+	shares      int
+	ended       atomic.Pointer[ending]
 
-	done    chan struct{} // made when somebody asks
-	waited  *Client       // of that channel; nil: none was asked for
-	derived map[*derivation]struct{}
+	done        chan struct{} // made when somebody asks
+	keepsClient *Client       // of that channel; nil: none was asked for
+	derived     map[*derivation]struct{}
 }
 
 type ending struct{ err error }
 
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
 
-var givenBack = &ending{ErrReleased} // how most turns end
+var releasedEnding = &ending{ErrReleased} // how most turns end
 
 // finish ends a turn, once. The contexts end outside the mutex.
 func (u *turn) finish(err error, now clock.Instant) {
@@ -58,44 +58,44 @@ func (u *turn) finish(err error, now clock.Instant) {
 		return
 	}
 	if err == ErrReleased { //nolint:errorlint // made here, never wrapped
-		u.ended.Store(givenBack)
+		u.ended.Store(releasedEnding)
 	} else {
 		u.ended.Store(&ending{err})
 	}
 	if u.done != nil {
 		close(u.done)
 	}
-	u.waited = nil
-	c := u.line.c
+	u.keepsClient = nil
+	c := u.local.c
 	if len(u.derived) > 0 {
 		derived := u.derived
 		u.derived = nil
-		c.after = append(c.after, func() {
+		c.afterUnlock = append(c.afterUnlock, func() {
 			for d := range derived {
 				d.cancel(err)
 			}
 		})
 	}
 	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-		u.tellLost(lost, now)
+		u.emitLost(lost, now)
 	} else if c.events != nil {
-		c.emit(Released{Name: u.line.name, Token: u.token, Held: now.Sub(u.since), Kind: u.line.kind(), At: time.Now()})
+		c.emit(Released{Name: u.local.name, Token: u.token, Held: now.Sub(u.since), Kind: u.local.kind(), At: time.Now()})
 	}
 }
 
-// tellLost tells of a loss. It ended at its deadline, however late that was noticed.
-func (u *turn) tellLost(lost *LostError, now clock.Instant) {
-	if c := u.line.c; c.events != nil {
+// emitLost tells of a loss. It ended at its deadline, however late that was noticed.
+func (u *turn) emitLost(lost *LostError, now clock.Instant) {
+	if c := u.local.c; c.events != nil {
 		ended := min(now, u.ends())
 		c.emit(Lost{
 			Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason,
-			Held: ended.Sub(u.since), Kind: u.line.kind(), At: time.Now().Add(ended.Sub(c.clock.Now())),
+			Held: ended.Sub(u.since), Kind: u.local.kind(), At: time.Now().Add(ended.Sub(c.clock.Now())),
 		})
 	}
 }
 
 // Name returns the locked name.
-func (l *Lease) Name() string { return l.turn.line.name }
+func (l *Lease) Name() string { return l.turn.local.name }
 
 // Token returns the fencing token: unique among all leases of the name and greater than
 // the token of every earlier lease. Pass it to the resource, which must refuse a token
@@ -118,8 +118,8 @@ func (u *turn) err() error {
 	if e := u.ended.Load(); e != nil {
 		return e.err
 	}
-	if cause := u.over(u.line.c.clock.Exact()); cause != "" {
-		return &LostError{Name: u.line.name, Token: u.token, Cause: cause}
+	if cause := u.over(u.local.c.clock.Exact()); cause != "" {
+		return &LostError{Name: u.local.name, Token: u.token, Cause: cause}
 	}
 	return nil
 }
@@ -130,11 +130,11 @@ func (u *turn) err() error {
 // leases end. A call of Done prevents this until the lease ends: without a Release, the
 // lease is then renewed until the program ends.
 func (l *Lease) Done() <-chan struct{} {
-	c := l.turn.line.c
+	c := l.turn.local.c
 	c.mu.Lock()
 	defer c.unlock()
 	if l.turn.ended.Load() == nil {
-		l.turn.waited = l.client
+		l.turn.keepsClient = l.client
 	}
 	return l.turn.whenDone()
 }
@@ -157,7 +157,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
 	}
-	return l.turn.ends().Sub(l.turn.line.c.clock.Exact())
+	return l.turn.ends().Sub(l.turn.local.c.clock.Exact())
 }
 
 // Deadline returns the deadline of the holder in wall-clock time, for display. Every
@@ -177,7 +177,7 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 // the context's Done, the Client stays open until the context ends.
 func (l *Lease) Context(parent context.Context) context.Context {
 	u := l.turn
-	c := u.line.c
+	c := u.local.c
 	under := parent
 	if p, ok := parent.(*leaseContext); ok {
 		under = p.Context // p would keep its Client alive for as long as this turn lasts
@@ -244,7 +244,7 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 		if !ok {
 			return nil
 		}
-		if l := nearest.turn.line; l.c == c && l.name == name {
+		if n := nearest.turn.local; n.c == c && n.name == name {
 			return nearest.turn
 		}
 		ctx = nearest.parent
@@ -274,9 +274,9 @@ func (l *Lease) Release() error {
 	defer l.mu.Unlock()
 	if !l.released {
 		l.released = true
-		l.result = l.turn.line.c.release(l)
+		l.result = l.turn.local.c.release(l)
 		if l.turn.ended.Load() != nil { // else others share it, see Mutex.Reentrant
-			l.turn.line.candidate.resigned(l)
+			l.turn.local.candidate.resigned(l)
 		}
 	}
 	return l.result
@@ -284,21 +284,21 @@ func (l *Lease) Release() error {
 
 func (c *core) release(lease *Lease) error {
 	u := lease.turn
-	l := u.line
+	n := u.local
 	c.mu.Lock()
 	lease.returned.Store(true)
 	u.shares--
 	now := c.clock.Now()
 	if e := u.hasEnded(now); e != nil {
 		if u.tenure.phase == over && u.shares == 0 {
-			l.free(u, now)
+			n.releaseEnded(u, now)
 		}
 		var given <-chan struct{}
 		if now < u.tenure.ends() {
-			given = u.freed
+			given = u.releaseDone
 		}
 		c.unlock()
-		c.awaitEnd(given)
+		c.awaitRelease(given)
 		return e.err
 	}
 	if u.shares > 0 {
@@ -306,32 +306,32 @@ func (c *core) release(lease *Lease) error {
 		return nil
 	}
 	u.finish(ErrReleased, now)
-	l.turn = nil
-	l.step(now)
-	if u.tenure.phase != leaving {
+	n.turn = nil
+	n.step(now)
+	if u.tenure.phase != releasing {
 		c.unlock()
 		return nil
 	}
-	told := c.newCaller(false) // for its channel
-	l.told = told.ready
-	l.arm(now)
-	c.unlockAndPerform(true, l.unlocking, now)
+	done := c.newWaiter(false) // for its channel
+	n.releaseDone = done.ready
+	n.arm(now)
+	c.unlockAndPerform(true, n.unlocking, now)
 	select {
-	case o := <-told.ready:
-		told.free(c)
+	case o := <-done.ready:
+		done.recycle(c)
 		if lost, ok := o.err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
 			lost.Token = u.token
 		}
 		return o.err
 	case <-c.stopped:
-		return wire.Failure(l.name, ErrUnknown, ErrClosed)
+		return wire.Failure(n.name, ErrUnknown, ErrClosed)
 	}
 }
 
-// awaitEnd waits until a name is given back whose lease was over by MaxHold or a
+// awaitRelease waits until a name is given back whose lease was over by MaxHold or a
 // Revoke: who is told that it was released may end the process, and nobody else would
 // give it back before its ttl ends. A lease that expired has no such life left.
-func (c *core) awaitEnd(given <-chan struct{}) {
+func (c *core) awaitRelease(given <-chan struct{}) {
 	if given == nil {
 		return
 	}

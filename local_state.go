@@ -12,24 +12,24 @@ type LocalState struct {
 func (c *Client) LocalState() []LocalState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]LocalState, 0, len(c.lines))
-	at := make(map[string]int, len(c.lines)) // candidates and shared kinds have several lines of a name
-	for _, l := range c.lines {
+	all := make([]LocalState, 0, len(c.names))
+	at := make(map[string]int, len(c.names)) // candidates and shared kinds have several lines of a name
+	for _, n := range c.names {
 		held := 0
-		if u := l.turn; u != nil && u.ended.Load() == nil {
+		if u := n.turn; u != nil && u.ended.Load() == nil {
 			held = 1
 		}
-		if held+l.callers.n == 0 {
+		if held+n.waiters.n == 0 {
 			continue
 		}
-		i, known := at[l.name]
+		i, known := at[n.name]
 		if !known {
 			i = len(all)
-			at[l.name] = i
-			all = append(all, LocalState{Name: l.name})
+			at[n.name] = i
+			all = append(all, LocalState{Name: n.name})
 		}
 		all[i].Held += held
-		all[i].Waiting += l.callers.n
+		all[i].Waiting += n.waiters.n
 	}
 	return all
 }

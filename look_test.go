@@ -27,10 +27,10 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{15 * time.Second, true, 130},
 	} {
 		c := newCore((&Options{TTL: way.ttl}).withDefaults(), nil)
-		l := &line{c: c, wake: &wake{c: c, up: true}}
-		holder := keyspace.NewID(c.idHead, c.random, l.tail())
+		local := &localName{c: c, sub: &subscriber{c: c, confirmed: true}}
+		holder := keyspace.NewID(c.idHead, c.random, local.tail())
 		if way.shared {
-			l.shared = &shared{}
+			local.shared = &shared{}
 		}
 		var rate float64
 		for k := range int64(n) {
@@ -45,7 +45,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 				if !way.shared {
 					look = 0 // it has not handed over
 				}
-				sleeps += l.lookAgain(wire.Answer{Word: "queued", Holder: holder, PTTL: left, PollIn: look, Position: k}, false, 1).Seconds()
+				sleeps += local.nextPoll(wire.Answer{Word: "queued", Holder: holder, PTTL: left, PollIn: look, Position: k}, false, 1).Seconds()
 			}
 			rate += steps / sleeps
 		}
@@ -60,16 +60,16 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 // Where no push comes they poll, and that is bounded, too.
 func TestManyWaitersPollSeldom(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
-	l := &line{c: c, wake: &wake{c: c}}
+	n := &localName{c: c, sub: &subscriber{c: c}}
 	var rate float64
 	for k := range int64(10_000) {
-		if d, most := l.poll(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {
+		if d, most := n.pollInterval(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {
 			t.Fatalf("place %d polls after %v; want %v at most", k, d, most)
 		}
 		var sleeps time.Duration
 		const steps = 8
 		for range steps {
-			sleeps += l.poll(k)
+			sleeps += n.pollInterval(k)
 		}
 		rate += steps / sleeps.Seconds()
 	}

@@ -12,11 +12,11 @@ import (
 // A Client remembers a bounded number of ids, and each id for a bounded time.
 func TestIDsAreRememberedInBounds(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
-	now, l := clock.Instant(0), &line{}
-	for what, of := range map[string]*memory.For[*line]{"given up": &c.given, "past": &c.past, "exported": &c.exported} {
-		of.Add("first", l, now, time.Hour)
+	now, n := clock.Instant(0), &localName{}
+	for what, of := range map[string]*memory.For[*localName]{"given up": &c.givenUpIDs, "past": &c.endedIDs, "exported": &c.exportedIDs} {
+		of.Add("first", n, now, time.Hour)
 		for i := range 1 << 16 {
-			of.Add(fmt.Sprint(i), l, now, time.Hour)
+			of.Add(fmt.Sprint(i), n, now, time.Hour)
 		}
 		if of.Of("first") != nil {
 			t.Errorf("%s: more than %d ids are remembered", what, 1<<16)
@@ -26,10 +26,10 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 
 // Ids of a name share a line while the name is in use. Of a name that is not in use nothing
 // is kept, and never of more names than there is room for.
-func TestBareLinesAreForgotten(t *testing.T) {
+func TestRememberedNamesAreForgotten(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
-	bare := func(name string, at time.Duration) *line {
-		return (&line{c: c, name: name, shared: &shared{}}).bare(clock.Instant(0).Add(at))
+	bare := func(name string, at time.Duration) *localName {
+		return (&localName{c: c, name: name, shared: &shared{}}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {
@@ -43,7 +43,7 @@ func TestBareLinesAreForgotten(t *testing.T) {
 	for i := range 3 << 10 {
 		bare(fmt.Sprint(i), 5*time.Minute)
 	}
-	if n := c.bare.Len(); n > 2<<10 {
+	if n := c.remembered.Len(); n > 2<<10 {
 		t.Errorf("%d are kept, want %d at most", n, 2<<10)
 	}
 }

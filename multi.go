@@ -87,7 +87,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 			under = lease.Context(under)
 		}
 	}
-	for names := range slices.Chunk(m.names, mostBundled) {
+	for names := range slices.Chunk(m.names, maxGroup) {
 		leases, err := m.atOnce(under, all, names, try)
 		switch {
 		case err == nil:
@@ -98,7 +98,7 @@ func (m *Multi) inOrder(ctx context.Context, try bool) (*MultiLease, error) {
 		}
 		for _, name := range names {
 			mutex := m.client.Mutex(name)
-			mutex.left = &all.left
+			mutex.removals = &all.removals
 			lease, err := mutex.acquire(under, try)
 			if err != nil {
 				return nil, all.giveUp(ctx, under, m.client.core, err)
@@ -126,9 +126,9 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 		case o = <-w.ready:
 		case <-done:
 			turn, gone := c.abandon(w)
-			o, all.left = outcome{turn: turn, err: ctx.Err()}, append(all.left, gone)
+			o, all.removals = outcome{turn: turn, err: ctx.Err()}, append(all.removals, gone)
 		}
-		w.free(c)
+		w.recycle(c)
 		if o.turn != nil {
 			got.leases = append(got.leases, &Lease{turn: o.turn, client: m.client})
 		}
@@ -149,7 +149,7 @@ func (l *MultiLease) giveUp(ctx, under context.Context, c *core, err error) erro
 	lost := l.lost()
 	l.giveBack(l, err)
 	if under.Err() != nil {
-		c.awaitGone(l.left...)
+		c.awaitRemovals(l.removals...)
 	}
 	switch own := ctx.Err(); {
 	case own == nil && lost != nil:
@@ -198,9 +198,9 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, lease *Multi
 // MultiLease is one caller's hold of several names. It is over when the lease of any
 // name is over. The other names stay held until Release.
 type MultiLease struct {
-	leases []*Lease   // in the order of the names
-	left   []*goodbye // of an attempt that goes no further
-	over   context.Context
+	leases   []*Lease     // in the order of the names
+	removals []*idRemoval // of an attempt that goes no further
+	over     context.Context
 
 	mu       sync.Mutex // guards the rest, and makes a second Release wait for the first
 	released bool
@@ -266,11 +266,11 @@ func (l *MultiLease) Done() <-chan struct{} { return l.over.Done() }
 
 // Remaining returns the shortest remaining time of all names. See [Lease.Remaining].
 func (l *MultiLease) Remaining() time.Duration {
-	least := time.Duration(1<<63 - 1)
+	shortest := time.Duration(1<<63 - 1)
 	for _, lease := range l.leases {
-		least = min(least, lease.Remaining())
+		shortest = min(shortest, lease.Remaining())
 	}
-	return least
+	return shortest
 }
 
 // Deadline returns the earliest deadline of all names. See [Lease.Deadline].
@@ -322,6 +322,6 @@ func (l *MultiLease) giveBack(got *MultiLease, err error) {
 	case errors.Is(err, ErrHeld):
 		_ = got.release() // what is not answered is repeated in the background
 	case len(got.leases) > 0:
-		l.left = append(l.left, inBackground(got.release))
+		l.removals = append(l.removals, inBackground(got.release))
 	}
 }

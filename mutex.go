@@ -61,8 +61,8 @@ type Mutex struct {
 
 	client    *Client
 	name      string
-	left      *[]*goodbye // of a Multi, which waits for all of them together
-	candidate *candidate  // of an Election; else nil
+	removals  *[]*idRemoval // of a Multi, which waits for all of them together
+	candidate *candidate    // of an Election; else nil
 }
 
 // Mutex returns the lock of a name. Lock returns [ErrName] if the name cannot be a key.
@@ -104,9 +104,9 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || held.err() == nil) {
 		return m.again(ctx, held, try)
 	}
-	w := c.newCaller(try)
-	w.least, w.most, w.grace, w.left = m.MinHold, m.MaxHold, m.Grace, m.left
-	defer w.free(c)
+	w := c.newWaiter(try)
+	w.minHold, w.maxHold, w.grace, w.removals = m.MinHold, m.MaxHold, m.Grace, m.removals
+	defer w.recycle(c)
 	if err := c.enter(m, w, ctx.Done() == nil); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
 	switch {
 	case err != nil:
 		return nil, underEnded(err)
-	case m.Reentrant && u.line.shared == nil:
+	case m.Reentrant && u.local.shared == nil:
 	case try:
 		return nil, u.held()
 	default:
@@ -149,7 +149,7 @@ func underEnded(cause error) error {
 func (m *Mutex) unshare(lease *Lease) {
 	c := m.client.core
 	c.mu.Lock()
-	lease.turn.holdNoLonger(m.MinHold)
+	lease.turn.dropMinHold(m.MinHold)
 	c.mu.Unlock()
 	_ = lease.Release() // the others have theirs
 }
@@ -163,8 +163,8 @@ func (m *Mutex) share(u *turn) (lease *Lease, sure bool, err error) {
 		return nil, false, e.err
 	}
 	u.shares++
-	u.holdLonger(m.MinHold)
-	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.Add(m.MinHold) <= u.tenure.minHold.lives, nil
+	u.requireMinHold(m.MinHold)
+	return &Lease{turn: u, client: m.client}, m.MinHold == 0 || u.since.Add(m.MinHold) <= u.tenure.minHold.confirmedUntil, nil
 }
 
 // Locker is a lock for [Do].

@@ -10,11 +10,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// audience is those who observe one election here, and the one subscription
+// observerGroup is those who observe one election here, and the one subscription
 // that they share. Guarded by the core's mutex.
-type audience struct {
-	wake  *wake
-	seats map[chan struct{}]struct{}
+type observerGroup struct {
+	sub      *subscriber
+	channels map[chan struct{}]struct{}
 }
 
 // Observe yields the leader at once and then after each change, in order and never the
@@ -43,8 +43,8 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			yield(Leader{}, err)
 			return
 		}
-		seat := make(chan struct{}, 1)
-		defer c.attend(k, seat)()
+		changed := make(chan struct{}, 1)
+		defer c.observe(k, changed)()
 		var seen election.Sight
 		for {
 			view, err := e.leader(ctx, k, c.options.attempt())
@@ -54,7 +54,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 			if news, isNew := seen.Take(view, err); isNew && !yield(Leader(news), err) {
 				return
 			}
-			if ended := c.await(ctx, seat, c.pause(k, &seen)); ended != nil {
+			if ended := c.awaitChange(ctx, changed, c.observePause(k, &seen)); ended != nil {
 				if ctx.Err() == nil {
 					yield(Leader{}, ended)
 				}
@@ -64,22 +64,22 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	}
 }
 
-// pause is how long an observer trusts to announcements.
-func (c *core) pause(k *keyspace.Keys, seen *election.Sight) time.Duration {
+// observePause is how long an observer trusts to announcements.
+func (c *core) observePause(k *keyspace.Keys, seen *election.Sight) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.audiences[k.Lock()]
-	return seen.Pause(a != nil && a.wake.up, c.jitter)
+	a := c.observerGroups[k.Lock()]
+	return seen.Pause(a != nil && a.sub.confirmed, c.jitter)
 }
 
-// await returns after a while, or when something was announced; with ErrClosed
+// awaitChange returns after a while, or when something was announced; with ErrClosed
 // or ctx's error when there is nothing more to wait for.
-func (c *core) await(ctx context.Context, seat <-chan struct{}, pause time.Duration) error {
+func (c *core) awaitChange(ctx context.Context, changed <-chan struct{}, pause time.Duration) error {
 	t := time.NewTimer(pause)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-seat:
+	case <-changed:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-c.stopped:
@@ -88,49 +88,49 @@ func (c *core) await(ctx context.Context, seat <-chan struct{}, pause time.Durat
 	return nil
 }
 
-// attend has a seat poked whenever an election may have changed, until leave is
+// observe has a seat poked whenever an election may have changed, until leave is
 // called. On a quorum nobody announces.
-func (c *core) attend(k *keyspace.Keys, seat chan struct{}) (leave func()) {
+func (c *core) observe(k *keyspace.Keys, changed chan struct{}) (leave func()) {
 	if c.quorum != nil {
 		return func() {}
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	a := c.audiences[k.Lock()]
+	a := c.observerGroups[k.Lock()]
 	if a == nil {
-		a = &audience{seats: make(map[chan struct{}]struct{})}
-		a.wake = newWake(c, k.ElectionChannel())
-		a.wake.poke = a.poke
-		if c.audiences == nil {
-			c.audiences = make(map[string]*audience)
+		a = &observerGroup{channels: make(map[chan struct{}]struct{})}
+		a.sub = newSubscriber(c, k.ElectionChannel())
+		a.sub.notify = a.notify
+		if c.observerGroups == nil {
+			c.observerGroups = make(map[string]*observerGroup)
 		}
-		c.audiences[k.Lock()] = a
-		a.wake.want()
+		c.observerGroups[k.Lock()] = a
+		a.sub.open()
 	}
-	a.seats[seat] = struct{}{}
+	a.channels[changed] = struct{}{}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if delete(a.seats, seat); len(a.seats) == 0 {
-			a.wake.keeper.Close()
-			delete(c.audiences, k.Lock())
+		if delete(a.channels, changed); len(a.channels) == 0 {
+			a.sub.keeper.Close()
+			delete(c.observerGroups, k.Lock())
 		}
 	}
 }
 
-func (a *audience) poke() {
-	for seat := range a.seats {
+func (a *observerGroup) notify() {
+	for changed := range a.channels {
 		select {
-		case seat <- struct{}{}:
+		case changed <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// heard is a message of an election's channel: there is something to look at.
+// announced is a message of an election's channel: there is something to look at.
 // What it says does not matter, anybody may publish there.
-func (w *wake) heard() {
-	w.c.mu.Lock()
-	defer w.c.unlock()
-	w.poke()
+func (s *subscriber) announced() {
+	s.c.mu.Lock()
+	defer s.c.unlock()
+	s.notify()
 }

@@ -126,7 +126,7 @@ func (c *Client) Once(ctx context.Context, name string, interval time.Duration, 
 	if err != nil {
 		return err
 	}
-	book := c.book(name, lease.turn.line.keys, interval)
+	book := c.book(name, lease.turn.local.keys, interval)
 	err = lease.noted(book.Begin(ctx, lease.Token(), c.options.Owner))
 	if err != nil { // f has not run, so there is no cool-down
 		if said, refused := wire.AsServerError(err); !refused || wire.Transient(said) { // the record may say that it began
@@ -200,7 +200,7 @@ func causeOf(err error) Cause {
 
 // waive gives up what MinHold asks for.
 func (l *Lease) waive() {
-	c := l.turn.line.c
+	c := l.turn.local.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.turn.waive()
@@ -210,7 +210,7 @@ func (l *Lease) waive() {
 // Close has ended the run that is recorded.
 func (c *core) book(name string, k *keyspace.Keys, interval time.Duration) *once.Book {
 	return &once.Book{
-		Name: name, Keys: k, Caller: c.records, Patience: max(c.patienceToRelease(), time.Second), Life: once.LifeFor(interval),
+		Name: name, Keys: k, Caller: c.recordCalls, Patience: max(c.patienceToRelease(), time.Second), Life: once.LifeFor(interval),
 	}
 }
 

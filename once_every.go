@@ -73,7 +73,7 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	if err != nil {
 		return err
 	}
-	s := &start{c: c, name: name, keys: k, book: c.book(name, k, period), period: period, given: once.Phase(at, period)}
+	s := &onceEveryCall{c: c, name: name, keys: k, book: c.book(name, k, period), period: period, given: once.Phase(at, period)}
 	lease, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func (c *Client) OnceEvery(ctx context.Context, name string, period time.Duratio
 	})
 }
 
-// start is one call of OnceEvery.
-type start struct {
+// onceEveryCall is one call of OnceEvery.
+type onceEveryCall struct {
 	c      *Client
 	name   string
 	keys   *keyspace.Keys
@@ -96,19 +96,19 @@ type start struct {
 	run    string // tells its record from those of others
 }
 
-// errNotDueNow: between our look and our lock another has begun the tick, or has set a
+// errNoLongerDue: between our look and our lock another has begun the tick, or has set a
 // schedule, or the tick is over.
-var errNotDueNow = errors.New("holdfast: not due any more")
+var errNoLongerDue = errors.New("holdfast: not due any more")
 
 // begin begins the nearest tick, or says why not. A lock that finds that another
 // was quicker is followed by a look that says who.
-func (s *start) begin(ctx context.Context) (*Lease, error) {
+func (s *onceEveryCall) begin(ctx context.Context) (*Lease, error) {
 	for tries := 1; ; tries++ {
-		if err := s.look(ctx); err != nil {
+		if err := s.findTick(ctx); err != nil {
 			return nil, err
 		}
 		lease, err := s.lock(ctx)
-		quicker := errors.Is(err, errNotDueNow) || errors.Is(err, ErrHeld)
+		quicker := errors.Is(err, errNoLongerDue) || errors.Is(err, ErrHeld)
 		if held, ok := errors.AsType[*HeldError](err); ok && tries == 3 {
 			return nil, &NotDueError{Name: s.name, Running: !held.Cooldown, Owner: held.Owner, DueIn: held.Remaining}
 		}
@@ -116,13 +116,13 @@ func (s *start) begin(ctx context.Context) (*Lease, error) {
 			return nil, &NotDueError{Name: s.name}
 		}
 		if !quicker {
-			return lease, s.neverBegan(ctx, err)
+			return lease, s.returnTick(ctx, err)
 		}
 	}
 }
 
-// look asks which tick is the nearest. It is an error if that can't begin.
-func (s *start) look(ctx context.Context) error {
+// findTick asks which tick is the nearest. It is an error if that can't begin.
+func (s *onceEveryCall) findTick(ctx context.Context) error {
 	t, err := s.book.Nearest(ctx, s.period, s.given)
 	if err != nil {
 		return err
@@ -142,10 +142,10 @@ func (s *start) look(ctx context.Context) error {
 }
 
 // lock takes the name for the tick, in a line of its own.
-func (s *start) lock(ctx context.Context) (*Lease, error) {
+func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	c := s.c.core
-	w := c.newCaller(true)
-	defer w.free(c)
+	w := c.newWaiter(true)
+	defer w.recycle(c)
 	c.mu.Lock()
 	if c.closed {
 		c.unlock()
@@ -153,21 +153,21 @@ func (s *start) lock(ctx context.Context) (*Lease, error) {
 	}
 	now := c.clock.Now()
 	s.run = strconv.FormatUint(c.random(), 36)
-	l := c.newLine(s.name+"\x00tick"+s.run, s.name, s.keys, nil) // no name has a zero byte
-	l.starts = s
-	l.admit(w, now)
-	l.step(now)
+	n := c.newName(s.name+"\x00tick"+s.run, s.name, s.keys, nil) // no name has a zero byte
+	n.onceEvery = s
+	n.admit(w, now)
+	n.step(now)
 	c.unlock()
 	return w.await(ctx, s.c)
 }
 
 // args are those of once_lock, behind id and stride.
-func (s *start) args(l *line) []string {
-	return []string{l.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, l.owner(), wire.Millis(s.book.Life)}
+func (s *onceEveryCall) args(n *localName) []string {
+	return []string{n.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, n.owner(), wire.Millis(s.book.Life)}
 }
 
-// neverBegan gives the tick back where nobody knows whether the lock that failed has begun it.
-func (s *start) neverBegan(ctx context.Context, err error) error {
+// returnTick gives the tick back where nobody knows whether the lock that failed has begun it.
+func (s *onceEveryCall) returnTick(ctx context.Context, err error) error {
 	if said, refused := wire.AsServerError(err); err != nil && (!refused || wire.Transient(said)) && !errors.Is(err, ErrClosed) {
 		_ = s.note(context.WithoutCancel(ctx), 0, once.DidNotRun, true)
 	}
@@ -175,7 +175,7 @@ func (s *start) neverBegan(ctx context.Context, err error) error {
 }
 
 // note writes down how the run ended; again: its tick is given back.
-func (s *start) note(ctx context.Context, token int64, outcome string, again bool) error {
+func (s *onceEveryCall) note(ctx context.Context, token int64, outcome string, again bool) error {
 	back := "0"
 	if again {
 		back = itoa(s.period.Microseconds())

@@ -24,12 +24,12 @@ import (
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	u := l.turn
-	c, who := u.line.c, u.line.candidate
+	c, cand := u.local.c, u.local.candidate
 	value = cmp.Or(value, c.options.Owner)
 	switch {
 	case c.quorum != nil:
 		return notOnQuorum(l.Name(), "Proclaim")
-	case who == nil:
+	case cand == nil:
 		return wire.Failure(l.Name(), nil, errors.New("Proclaim is for the lease of an Election"))
 	}
 	if err := cmp.Or(checkValue(value), ctx.Err()); err != nil {
@@ -40,16 +40,16 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 		c.mu.Unlock()
 		return e.err
 	}
-	who.proclaims++
-	who.proclaimed = value
-	call := u.line.announcement(u)
+	cand.proclaims++
+	cand.proclaimed = value
+	call := u.local.announcement(u)
 	c.mu.Unlock()
 	err := c.proclaim(ctx, u, call)
 	if err != nil {
 		c.mu.Lock()
 		defer c.unlock()
 		if !c.closed && u.ended.Load() == nil {
-			u.line.announce(u, c.clock.Now())
+			u.local.announce(u, c.clock.Now())
 		}
 	}
 	return err
@@ -59,14 +59,14 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
 	until := c.clock.Now().Add(c.options.patience())
 	for {
-		reply, _, err := c.calls.Until(ctx, until, u.line.name, call)
+		reply, _, err := c.calls.Until(ctx, until, u.local.name, call)
 		if err != nil {
 			return err
 		}
 		a, err := wire.DecodeAnswer(reply)
 		switch {
 		case err != nil:
-			return wire.Failure(u.line.name, nil, err)
+			return wire.Failure(u.local.name, nil, err)
 		case a.Holder == u.tenure.id:
 			return nil
 		}

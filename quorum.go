@@ -75,11 +75,11 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 	c := newCore(v, stores[0])
 	q.c, c.quorum = c, q
 	for _, n := range q.nodes {
-		n.gathering.timer = c.gatheringTimer(&n.gathering)
+		n.batcher.timer = c.batcherTimer(&n.batcher)
 	}
 	// Nothing is pushed: no line waits for a subscription, none is opened.
-	c.wake = newWake(c, "")
-	c.wake.wanted, c.wake.up, c.wake.whole = true, true, -clock.Instant(time.Hour)
+	c.sub = newSubscriber(c, "")
+	c.sub.wanted, c.sub.confirmed, c.sub.confirmedAt = true, true, -clock.Instant(time.Hour)
 	front := &QuorumClient{c.start()}
 	front.client.front = front
 	return front
@@ -143,11 +143,11 @@ func (q *QuorumClient) Close() error { return q.client.Close() }
 // and who must have answered differs. docs/quorum.md has the protocol. Guarded
 // by the core's mutex.
 type quorum struct {
-	c     *core
-	id    string
-	need  int // a majority
-	nodes []*node
-	seen  int64 // newest token heard of
+	c           *core
+	id          string
+	need        int // a majority
+	nodes       []*node
+	newestToken int64 // newest token heard of
 
 	yields map[string]clock.Instant // by name: until when it is left to a waiter elsewhere
 }
@@ -155,28 +155,28 @@ type quorum struct {
 // node is one master of a quorum. Guarded by the core's mutex, but for the
 // atomics.
 type node struct {
-	number   int
-	store    driver.Store
-	usual    time.Duration // round trip, lately; 0: not known
-	inflight int           // requests that have not come back
-	spoke    clock.Instant // when it last answered, or was first asked of what it owes
+	number     int
+	store      driver.Store
+	usualTrip  time.Duration // round trip, lately; 0: not known
+	inflight   int           // requests that have not come back
+	lastAnswer clock.Instant // when it last answered, or was first asked of what it owes
 
-	gathering gathering
-	ghosts    map[string]bool  // ids that are being ended here, for they were seen
-	owed      map[string]*line // ids of lost ballots that it may yet hear of: it was silent
+	batcher  batcher
+	staleIDs map[string]bool       // ids that are being ended here, for they were seen
+	owed     map[string]*localName // ids of lost ballots that it may yet hear of: it was silent
 
-	silent atomic.Bool  // it did not answer in time: nobody waits for it until it does
-	busy   atomic.Int64 // calls in the driver
+	silent    atomic.Bool  // it did not answer in time: nobody waits for it until it does
+	openCalls atomic.Int64 // calls in the driver
 }
 
-// crowd is how many calls may hang in one driver before more are not begun.
-const crowd = 64
+// maxHanging is how many calls may hang in one driver before more are not begun.
+const maxHanging = 64
 
 var errSilent = errors.New("the node does not answer")
 
 // eval runs a call. A node that hangs must not gather goroutines.
 func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
-	defer n.busy.Add(-1)
+	defer n.openCalls.Add(-1)
 	if n.hangs() {
 		return nil, errSilent
 	}
@@ -185,7 +185,7 @@ func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
 
 // evalAll is eval for calls that travel together.
 func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result {
-	defer n.busy.Add(-1)
+	defer n.openCalls.Add(-1)
 	if n.hangs() {
 		return slices.Repeat([]driver.Result{{Err: errSilent}}, len(calls))
 	}
@@ -194,84 +194,84 @@ func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result
 
 // hangs reports whether so many calls hang in the driver that one more is not begun. It
 // counts one more.
-func (n *node) hangs() bool { return n.busy.Add(1) > crowd && n.silent.Load() }
+func (n *node) hangs() bool { return n.openCalls.Add(1) > maxHanging && n.silent.Load() }
 
 // owes notes an id that may have to be taken off it.
-func (n *node) owes(id string, l *line) {
+func (n *node) owes(id string, local *localName) {
 	if n.owed == nil {
-		n.owed = map[string]*line{}
+		n.owed = map[string]*localName{}
 	}
-	n.owed[id] = l
+	n.owed[id] = local
 }
 
-// heard notes how a request to the node went.
-func (n *node) heard(r *request, err error, now clock.Instant) {
+// returned notes how a request to the node went.
+func (n *node) returned(r *request, err error, now clock.Instant) {
 	n.inflight--
 	if _, refused := wire.AsServerError(err); err != nil && !refused {
 		n.silent.Store(true)
 		return
 	}
 	n.silent.Store(false)
-	n.spoke = now
+	n.lastAnswer = now
 	took := now.Sub(r.sent)
-	if n.usual == 0 {
-		n.usual = took
+	if n.usualTrip == 0 {
+		n.usualTrip = took
 	}
-	n.usual += (took - n.usual) / 8
+	n.usualTrip += (took - n.usualTrip) / 8
 }
 
 // patience is how long a decision waits for the node: a few times its usual
 // round trip. Whether a lock is won never depends on it, only when a try is
 // given up.
 func (n *node) patience(o *Options) time.Duration {
-	if n.usual == 0 {
+	if n.usualTrip == 0 {
 		return min(o.attempt(), 500*time.Millisecond)
 	}
-	return min(4*n.usual+25*time.Millisecond, o.attempt())
+	return min(4*n.usualTrip+25*time.Millisecond, o.attempt())
 }
 
 // nodeKeys are the keys of a name on each node, as scripts want them.
 type nodeKeys struct {
-	lock  [4]string // L, F, M and wanted; most scripts take fewer
-	leave [2]string // L and wanted
+	lock   [4]string // L, F, M and wanted; most scripts take fewer
+	unlock [2]string // L and wanted
 }
 
-func (l *line) onNodes() *nodeKeys {
-	if l.nodeKeys == nil {
-		lock, wanted := l.keys.Lock(), l.keys.Wanted()
-		l.nodeKeys = &nodeKeys{[4]string{lock, l.keys.Fence(), keyspace.Marker, wanted}, [2]string{lock, wanted}}
+func (n *localName) onNodes() *nodeKeys {
+	if n.nodeKeys == nil {
+		lock, wanted := n.keys.Lock(), n.keys.Wanted()
+		n.nodeKeys = &nodeKeys{[4]string{lock, n.keys.Fence(), keyspace.Marker, wanted}, [2]string{lock, wanted}}
 	}
-	return l.nodeKeys
+	return n.nodeKeys
 }
 
 // send notes a request to one node; see core.send.
-func (q *quorum) send(n *node, s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
-	keys := l.onNodes().lock[:3]
+func (q *quorum) send(n *node, s *driver.Script, local *localName, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
+	keys := local.onNodes().lock[:3]
 	switch s {
 	case script.QuorumLock:
-		keys = l.nodeKeys.lock[:]
+		keys = local.nodeKeys.lock[:]
 	case script.QuorumRaise:
 		keys = keys[:2]
 	case script.QuorumUnlock:
-		keys = l.nodeKeys.leave[:]
+		keys = local.nodeKeys.unlock[:]
 	}
 	r := &request{
-		call: driver.Call{Script: s, Keys: keys, Args: args}, line: l, tenure: t, node: n,
-		sent: now, attempt: q.c.options.attempt(), answered: answered,
+		call: driver.Call{Script: s, Keys: keys, Args: args}, local: local, tenure: t, node: n,
+		sent: now, attempt: q.c.options.attempt(), onAnswer: answered,
 	}
 	if n.inflight == 0 {
-		n.spoke = max(n.spoke, now) // it owes nothing from before
+		n.lastAnswer = max(n.lastAnswer, now) // it owes nothing from before
 	}
-	if n.inflight++; n.inflight > crowd && now.Sub(n.spoke) > n.patience(&q.c.options) {
+	if n.inflight++; n.inflight > maxHanging && now.Sub(n.lastAnswer) > n.patience(&q.c.options) {
 		n.silent.Store(true)
 	}
 	q.c.outbox = append(q.c.outbox, r)
 	return r
 }
 
-// busy reports whether so many nodes owe answers that the rest is no majority, or some
+// awaited reports whether so many nodes owe answers that the rest is no majority, or some
 // do that have been waited for less than their patience.
-func (q *quorum) busy(waited time.Duration) int {
+func (q *quorum) awaited(waited time.Duration) int {
 	quiet, slow := 0, 0
 	for _, n := range q.nodes {
 		switch {
@@ -284,40 +284,40 @@ func (q *quorum) busy(waited time.Duration) int {
 	return max(slow, q.need-quiet)
 }
 
-// undo takes an id off all nodes, in the background, until it has expired; held: the name
+// cleanUp takes an id off all nodes, in the background, until it has expired; held: the name
 // was ours by it. What it returns is closed when that has ended on a majority: done, or
 // refused for good.
-func (q *quorum) undo(id string, l *line, held bool, now, until clock.Instant) <-chan struct{} {
-	until = min(until, now.Add(l.ttl())) // there is no Q in which it could stand longer
-	u := &undoing{open: q.need, done: make(chan struct{})}
+func (q *quorum) cleanUp(id string, local *localName, held bool, now, until clock.Instant) <-chan struct{} {
+	until = min(until, now.Add(local.ttl())) // there is no Q in which it could stand longer
+	u := &cleanupGroup{open: q.need, done: make(chan struct{})}
 	args := []string{id}
 	if held {
 		args = q.unlockArgs(id)
 	}
 	for _, n := range q.nodes {
-		q.unlockOn(n, args, l, now, until).of = u
+		q.unlockOn(n, args, local, now, until).group = u
 	}
 	return u.done
 }
 
-// undoOn takes an id that was not the holder's off one node.
-func (q *quorum) undoOn(n *node, id string, l *line, now, until clock.Instant) {
-	q.unlockOn(n, []string{id}, l, now, until)
+// cleanUpOn takes an id that was not the holder's off one node.
+func (q *quorum) cleanUpOn(n *node, id string, local *localName, now, until clock.Instant) {
+	q.unlockOn(n, []string{id}, local, now, until)
 }
 
-func (q *quorum) unlockOn(n *node, args []string, l *line, now, until clock.Instant) *errand {
-	return q.c.begin(&errand{call: driver.Call{Script: script.QuorumUnlock, Keys: l.onNodes().leave[:], Args: args}, line: l, node: n, until: until}, now)
+func (q *quorum) unlockOn(n *node, args []string, local *localName, now, until clock.Instant) *cleanup {
+	return q.c.startCleanup(&cleanup{call: driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: args}, local: local, node: n, until: until}, now)
 }
 
-// ghost is core.ghost for one node: others need not have it.
-func (q *quorum) ghost(n *node, id string, now clock.Instant) {
-	l := q.c.lineOf(id)
-	if l == nil || n.ghosts[id] {
+// cancelStaleID is core.cancelStaleID for one node: others need not have it.
+func (q *quorum) cancelStaleID(n *node, id string, now clock.Instant) {
+	local := q.c.nameOfID(id)
+	if local == nil || n.staleIDs[id] {
 		return
 	}
-	if n.ghosts == nil {
-		n.ghosts = map[string]bool{}
+	if n.staleIDs == nil {
+		n.staleIDs = map[string]bool{}
 	}
-	n.ghosts[id] = true
-	q.undoOn(n, id, l, now, now.Add(l.ttl()))
+	n.staleIDs[id] = true
+	q.cleanUpOn(n, id, local, now, now.Add(local.ttl()))
 }

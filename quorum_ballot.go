@@ -16,48 +16,48 @@ import (
 // majority can be had any more, and then undone on every node.
 type ballot struct {
 	q     *quorum
-	line  *line
+	local *localName
 	t     *tenure
 	sent  clock.Instant // before any node was asked: the start of the lease
 	votes tally.Votes
 	over  bool
 }
 
-// contest is how the tries of a line went.
-type contest struct {
+// ballotHistory is how the tries of a line went.
+type ballotHistory struct {
 	splits int           // in a row, where nobody was seen to hold a majority
 	late   clock.Instant // when the newest was won with too little life left; 0: none
 }
 
-// tokensOfTurns is what each node reserves for a tenure: as many callers have a
+// tokensPerTenure is what each node reserves for a tenure: as many callers have a
 // turn at most.
-const tokensOfTurns = 64
+const tokensPerTenure = 64
 
 // maxSplits is after how many split votes a TryLock says held.
 const maxSplits = 8
 
 // ask begins a try. An id serves one try: a late release of it would else undo a
 // later one.
-func (q *quorum) ask(l *line, now clock.Instant) {
-	if l.asking != nil || now < l.askAt {
+func (q *quorum) ask(local *localName, now clock.Instant) {
+	if local.asking != nil || now < local.askAt {
 		return
 	}
-	if l.tenure.first != 0 {
-		q.c.end(l.tenure, now)
-		l.tenure = q.c.newTenure(l)
+	if local.tenure.firstSent != 0 {
+		q.c.end(local.tenure, now)
+		local.tenure = q.c.newTenure(local)
 	}
-	t := l.tenure
-	t.first, t.open = now, 1
-	l.askAt = 0
-	b := &ballot{q: q, line: l, t: t, sent: now, votes: tally.New(len(q.nodes), q.need)}
-	l.ballot = b
-	l.asking = &request{line: l, tenure: t, sent: now}
-	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.seen+1)), q.id, "0"}
-	if l.callers.waits() {
+	t := local.tenure
+	t.firstSent, t.openLocks = now, 1
+	local.askAt = 0
+	b := &ballot{q: q, local: local, t: t, sent: now, votes: tally.New(len(q.nodes), q.need)}
+	local.ballot = b
+	local.asking = &request{local: local, tenure: t, sent: now}
+	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.newestToken+1)), q.id, "0"}
+	if local.waiters.anyBlocking() {
 		args[3] = wire.Millis(q.afterPoll())
 	}
 	for _, n := range q.nodes {
-		q.send(n, script.QuorumLock, l, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
+		q.send(n, script.QuorumLock, local, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 			b.answered(n, a, err, now)
 		})
 	}
@@ -68,19 +68,19 @@ func (q *quorum) ask(l *line, now clock.Instant) {
 func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) {
 	q := b.q
 	if err == nil && a.Word == "granted" {
-		q.seen = max(q.seen, a.Base+tokensOfTurns-1)
+		q.newestToken = max(q.newestToken, a.Base+tokensPerTenure-1)
 	}
 	if b.ended() {
-		b.late(n, a, err, now)
+		b.lateAnswer(n, a, err, now)
 		return
 	}
 	for _, i := range b.votes.Take(n.number, a, err) {
 		b.raise(q.nodes[i], now)
 	}
 	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == "held" && token > 0 {
-		q.seen = max(q.seen, token+tokensOfTurns-1)
-		q.ghost(n, keyspace.WithoutToken(a.Holder), now)
-		q.wants(b.line, keyspace.WithoutToken(a.Holder), now)
+		q.newestToken = max(q.newestToken, token+tokensPerTenure-1)
+		q.cancelStaleID(n, keyspace.WithoutToken(a.Holder), now)
+		q.noteWanted(b.local, keyspace.WithoutToken(a.Holder), now)
 	}
 	b.decide(now)
 }
@@ -88,7 +88,7 @@ func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) 
 // raise asks a node that gave a lower token than T to reserve tokens from T on.
 func (b *ballot) raise(n *node, now clock.Instant) {
 	args := []string{b.t.id, itoa(b.votes.Of[n.number].Token), itoa(b.votes.Token)}
-	b.q.send(n, script.QuorumRaise, b.line, b.t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
+	b.q.send(n, script.QuorumRaise, b.local, b.t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 		if !b.ended() {
 			b.votes.Raised(n.number, a, err)
 			b.decide(now)
@@ -108,7 +108,7 @@ func (b *ballot) decide(now clock.Instant) {
 		b.lost(now)
 	default:
 		b.await(now)
-		b.line.arm(now)
+		b.local.arm(now)
 	}
 }
 
@@ -141,7 +141,7 @@ func (b *ballot) await(now clock.Instant) {
 			}
 		}
 	}
-	b.line.asking.attempt = when.Sub(b.sent)
+	b.local.asking.attempt = when.Sub(b.sent)
 }
 
 // ended reports whether the ballot was decided, or its callers gave up.
@@ -153,8 +153,8 @@ func (b *ballot) ended() bool {
 // close ends the ballot, won or lost.
 func (b *ballot) close(now clock.Instant) {
 	b.over = true
-	b.t.open = 0
-	b.line.asking, b.line.ballot = nil, nil
+	b.t.openLocks = 0
+	b.local.asking, b.local.ballot = nil, nil
 	for i, v := range b.votes.Of {
 		if n := b.q.nodes[i]; v.Stand == tally.Pending && now >= b.sent.Add(n.patience(&b.q.c.options)) {
 			n.silent.Store(true)
@@ -164,110 +164,110 @@ func (b *ballot) close(now clock.Instant) {
 
 // won begins the tenure, unless too little of its life is left.
 func (b *ballot) won(now clock.Instant) {
-	l, t, c := b.line, b.t, b.q.c
-	life := l.ttl()
+	n, t, c := b.local, b.t, b.q.c
+	ttl := n.ttl()
 	b.close(now)
-	if left := clock.Deadline(b.sent, life).Sub(now); left < life/3 {
-		b.undo(now)
-		follows := l.contest.late > 0 && now.Sub(l.contest.late) <= c.options.retryWindow()
-		if l.contest.late = now; follows {
-			l.contest.late = 0
-			l.tooSlow(now, now.Sub(b.sent))
+	if left := clock.Deadline(b.sent, ttl).Sub(now); left < ttl/3 {
+		b.cleanUp(now)
+		follows := n.ballots.late > 0 && now.Sub(n.ballots.late) <= c.options.retryWindow()
+		if n.ballots.late = now; follows {
+			n.ballots.late = 0
+			n.tooSlow(now, now.Sub(b.sent))
 			return
 		}
-		b.again(now)
+		b.retry(now)
 		return
 	}
-	l.contest = contest{}
-	b.q.seen = max(b.q.seen, b.votes.Token+tokensOfTurns-1)
-	t.token = b.votes.Token
-	t.tokens = tokens.From(b.votes.Token, tokensOfTurns)
+	n.ballots = ballotHistory{}
+	b.q.newestToken = max(b.q.newestToken, b.votes.Token+tokensPerTenure-1)
+	t.quorumToken = b.votes.Token
+	t.tokens = tokens.From(b.votes.Token, tokensPerTenure)
 	// Nobody can recall it: it serves who stands in line now, and goes.
-	t.until = max(1, l.numbers)
-	if w := l.callers.first; w != nil {
-		t.until = min(t.until, w.number+tokensOfTurns-1)
+	t.servesUpTo = max(1, n.admitted)
+	if w := n.waiters.first; w != nil {
+		t.servesUpTo = min(t.servesUpTo, w.number+tokensPerTenure-1)
 	}
-	c.granted(t, grant{base: b.votes.Token, start: b.sent, life: life, heard: true}, now)
+	c.granted(t, grant{base: b.votes.Token, start: b.sent, ttl: ttl, recallSure: true}, now)
 }
 
 // lost undoes the ballot and decides what its answers mean for the callers.
 func (b *ballot) lost(now clock.Instant) {
-	l, q := b.line, b.q
+	n, q := b.local, b.q
 	b.close(now)
-	b.undo(now)
+	b.cleanUp(now)
 	errs, down, refusing := b.votes.Denied(q.id)
 	denied := &QuorumError{Need: q.need, Nodes: errs}
 	spare := len(errs) - q.need
 	switch {
 	case refusing > spare:
-		l.failing = 0
-		l.reject(wire.Failure(l.name, ErrQuorum, denied))
+		n.failingSince = 0
+		n.reject(wire.Failure(n.name, ErrQuorum, denied))
 	case down > spare || b.votes.OnePlace(errs):
-		l.failed(denied, b.sent, now)
+		n.failed(denied, b.sent, now)
 	default:
 		b.contested(now)
 		return
 	}
-	l.contest = contest{}
-	b.again(now)
+	n.ballots = ballotHistory{}
+	b.retry(now)
 }
 
 // contested: others have votes, or all.
 func (b *ballot) contested(now clock.Instant) {
-	l, q := b.line, b.q
-	l.failing = 0
-	holder, most := b.votes.Holder()
+	n, q := b.local, b.q
+	n.failingSince = 0
+	holder, votes := b.votes.Holder()
 	if holder != nil {
-		l.seen = seenIn(*holder, now)
-		l.seen.holder = keyspace.WithoutToken(holder.Holder)
-		l.c.emit(Queued{Name: l.name, Holder: labelOf(l.seen.holder), Remaining: holder.PTTL})
+		n.seen = seenIn(*holder, now)
+		n.seen.holder = keyspace.WithoutToken(holder.Holder)
+		n.c.emit(Queued{Name: n.name, Holder: labelOf(n.seen.holder), Remaining: holder.PTTL})
 	}
-	if most >= q.need {
-		l.contest.splits = 0
-		l.rejectTries(now)
-		l.askAt = now.Add(q.pause())
+	if votes >= q.need {
+		n.ballots.splits = 0
+		n.rejectTries(now)
+		n.askAt = now.Add(q.pause())
 		if holder.PTTL >= 0 {
-			l.askAt = min(l.askAt, now.Add(holder.PTTL+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
+			n.askAt = min(n.askAt, now.Add(holder.PTTL+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
 		}
 	} else {
 		// The votes are split. Who comes back first, alone, wins: spread over
 		// more and more round trips.
-		l.contest.splits++
-		if l.contest.splits >= maxSplits {
-			l.rejectTries(now)
+		n.ballots.splits++
+		if n.ballots.splits >= maxSplits {
+			n.rejectTries(now)
 		}
 		trip := max(2*time.Millisecond, min(now.Sub(b.sent), 100*time.Millisecond))
-		spread := min(trip<<min(l.contest.splits, 6), l.ttl()/2)
-		l.askAt = now.Add(q.c.jitter(spread))
+		spread := min(trip<<min(n.ballots.splits, 6), n.ttl()/2)
+		n.askAt = now.Add(q.c.jitter(spread))
 	}
-	b.again(now)
+	b.retry(now)
 }
 
-// undo takes the id off every node that may have it. Of one that is silent it is not known
+// cleanUp takes the id off every node that may have it. Of one that is silent it is not known
 // whether it was asked at all before that has come back, see late.
-func (b *ballot) undo(now clock.Instant) {
+func (b *ballot) cleanUp(now clock.Instant) {
 	for i, v := range b.votes.Of {
 		if n := b.q.nodes[i]; v.Stand == tally.Pending && n.silent.Load() {
-			n.owes(b.t.id, b.line)
+			n.owes(b.t.id, b.local)
 			continue
 		}
 		sent := v.Token > 0 || v.Err != errSilent //nolint:errorlint // made here; what was not sent may be a raise
 		if v.Stand != tally.Against && sent {
-			b.q.undoOn(b.q.nodes[i], b.t.id, b.line, now, now.Add(b.line.ttl()))
+			b.q.cleanUpOn(b.q.nodes[i], b.t.id, b.local, now, now.Add(b.local.ttl()))
 		}
 	}
 }
 
-// again puts a fresh id in the place of this one, and goes on.
-func (b *ballot) again(now clock.Instant) {
-	l := b.line
+// retry puts a fresh id in the place of this one, and goes on.
+func (b *ballot) retry(now clock.Instant) {
+	n := b.local
 	b.q.c.end(b.t, now)
-	l.step(now)
+	n.step(now)
 }
 
-// late takes an answer that came when all was decided. A tenure that holds is
+// lateAnswer takes an answer that came when all was decided. A tenure that holds is
 // glad of one more node; else it is undone.
-func (b *ballot) late(n *node, a wire.Answer, err error, now clock.Instant) {
+func (b *ballot) lateAnswer(n *node, a wire.Answer, err error, now clock.Instant) {
 	holds := b.t.phase == holding || b.t.phase == over
 	_, refused := wire.AsServerError(err)
 	owed := n.owed[b.t.id] != nil
@@ -275,10 +275,10 @@ func (b *ballot) late(n *node, a wire.Answer, err error, now clock.Instant) {
 	switch {
 	case holds || refused || err == errSilent: //nolint:errorlint // made here: it was not asked
 	case err != nil && owed: // it may still run
-		b.q.undoOn(n, b.t.id, b.line, now, now.Add(b.line.ttl()))
+		b.q.cleanUpOn(n, b.t.id, b.local, now, now.Add(b.local.ttl()))
 	case err != nil: // once more, besides what is repeated since
-		b.q.undoOn(n, b.t.id, b.line, now, now)
+		b.q.cleanUpOn(n, b.t.id, b.local, now, now)
 	case a.Word == "granted":
-		b.q.undoOn(n, b.t.id, b.line, now, now.Add(b.line.ttl()))
+		b.q.cleanUpOn(n, b.t.id, b.local, now, now.Add(b.local.ttl()))
 	}
 }

@@ -28,7 +28,7 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys) 
 			return election.Leader{}, err
 		}
 		leader := election.Holder(q.c.client, keyspace.WithoutToken(state.Value), state.PTTL, 0)
-		if given := keyspace.TokenOf(state.Value); given+tokensOfTurns-1 == state.Token {
+		if given := keyspace.TokenOf(state.Value); given+tokensPerTenure-1 == state.Token {
 			leader.Term = given
 		}
 		return leader, nil

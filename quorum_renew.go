@@ -17,34 +17,34 @@ import (
 
 // renewal is one renewal of a tenure, asked of every node.
 type renewal struct {
-	q       *quorum
-	r       *request // stands for all of them
-	answers tally.Answers
-	decided bool
-	held    bool // a majority has it
-	looks   bool // nothing is prolonged
+	q         *quorum
+	r         *request // stands for all of them
+	answers   tally.Answers
+	decided   bool
+	held      bool // a majority has it
+	checkOnly bool // nothing is prolonged
 }
 
 // renew asks every node to prolong a tenure. The deadline moves when a majority
 // did, counted from before the first was asked.
-func (q *quorum) renew(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
+func (q *quorum) renew(n *localName, t *tenure, now clock.Instant, attempt time.Duration) *request {
 	p := &renewal{q: q, answers: tally.NewAnswers(len(q.nodes))}
-	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).renewAnswered}
-	p.ask(script.QuorumRenew, []string{t.id, itoa(t.token), q.id})
+	p.r = &request{local: n, tenure: t, sent: now, attempt: attempt, onAnswer: (*request).renewAnswered}
+	p.ask(script.QuorumRenew, []string{t.id, itoa(t.quorumToken), q.id})
 	return p.r
 }
 
 // check asks every node whether a tenure has the name, and prolongs nothing.
-func (q *quorum) check(l *line, t *tenure, now clock.Instant, attempt time.Duration) *request {
-	p := &renewal{q: q, answers: tally.NewAnswers(len(q.nodes)), looks: true}
-	p.r = &request{line: l, tenure: t, sent: now, attempt: attempt, answered: (*request).checkAnswered}
+func (q *quorum) check(n *localName, t *tenure, now clock.Instant, attempt time.Duration) *request {
+	p := &renewal{q: q, answers: tally.NewAnswers(len(q.nodes)), checkOnly: true}
+	p.r = &request{local: n, tenure: t, sent: now, attempt: attempt, onAnswer: (*request).checkAnswered}
 	p.ask(script.QuorumHeld, []string{t.id, q.id})
 	return p.r
 }
 
 func (p *renewal) ask(s *driver.Script, args []string) {
 	for _, n := range p.q.nodes {
-		p.q.send(n, s, p.r.line, p.r.tenure, p.r.sent, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
+		p.q.send(n, s, p.r.local, p.r.tenure, p.r.sent, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
 			p.answered(n, a, err, now)
 		}).attempt = p.r.attempt
 	}
@@ -61,41 +61,41 @@ func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant)
 	}
 	spare := len(p.q.nodes) - p.q.need
 	switch {
-	case p.looks && p.answers.Number("ours") >= p.q.need:
+	case p.checkOnly && p.answers.Number("ours") >= p.q.need:
 		p.decided = true
-		p.r.answered(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Least(p.q.c.options.TTL + MaxQuorumTTL)}, nil, now)
+		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Least(p.q.c.options.TTL + MaxQuorumTTL)}, nil, now)
 	case p.answers.Number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
-		p.r.answered(p.r, wire.Answer{Word: "renewed"}, nil, now)
+		p.r.onAnswer(p.r, wire.Answer{Word: "renewed"}, nil, now)
 		for _, n := range p.q.nodes {
 			p.repair(n, now)
 		}
 	case p.answers.Number("lost") > spare:
 		p.decided = true
-		p.r.answered(p.r, wire.Answer{Word: "lost", Holder: p.answers.Taker()}, nil, now)
+		p.r.onAnswer(p.r, wire.Answer{Word: "lost", Holder: p.answers.Taker()}, nil, now)
 	case p.answers.Came == len(p.q.nodes):
 		p.decided = true
-		p.r.answered(p.r, wire.Answer{}, &QuorumError{Need: p.q.need, Nodes: p.answers.Denied(p.q.id)}, now)
+		p.r.onAnswer(p.r, wire.Answer{}, &QuorumError{Need: p.q.need, Nodes: p.answers.Denied(p.q.id)}, now)
 	}
 }
 
 // repair gives the lock to a node that lacks it, while the majority has it.
 func (p *renewal) repair(n *node, now clock.Instant) {
-	q, l, t := p.q, p.r.line, p.r.tenure
+	q, local, t := p.q, p.r.local, p.r.tenure
 	if a := p.answers.Of[n.number]; a.Word != "lost" || a.Holder != "" || t.phase != holding || t.isOver(now) {
 		return
 	}
 	p.answers.Of[n.number].Word = "" // once
-	q.send(n, script.QuorumRepair, l, t, now, []string{t.id, itoa(t.token), q.id}, func(_ *request, _ wire.Answer, err error, now clock.Instant) {
+	q.send(n, script.QuorumRepair, local, t, now, []string{t.id, itoa(t.quorumToken), q.id}, func(_ *request, _ wire.Answer, err error, now clock.Instant) {
 		_, refused := wire.AsServerError(err)
 		if !refused && t.phase != holding && t.phase != over { // it came too late
-			q.undoOn(n, t.id, l, now, now.Add(l.ttl()))
+			q.cleanUpOn(n, t.id, local, now, now.Add(local.ttl()))
 		}
 	})
 }
 
-// farewell is the end of a tenure: which nodes have answered unlock.
-type farewell struct {
+// nodeReleases is the end of a tenure: which nodes have answered unlock.
+type nodeReleases struct {
 	runs []string
 	done []bool
 	owed []bool // of the newest round: to whom it may not have come
@@ -103,16 +103,16 @@ type farewell struct {
 	err  error
 }
 
-// leave sends unlock to the nodes that have not answered it yet. The name is
+// release sends unlock to the nodes that have not answered it yet. The name is
 // released when a majority has; the rest is repeated in the background.
-func (q *quorum) leave(l *line, now clock.Instant) {
-	t := l.tenure
-	if t.leaving == nil {
-		t.leaving = &farewell{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes)), owed: make([]bool, len(q.nodes))}
+func (q *quorum) release(local *localName, now clock.Instant) {
+	t := local.tenure
+	if t.nodeReleases == nil {
+		t.nodeReleases = &nodeReleases{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes)), owed: make([]bool, len(q.nodes))}
 	}
-	f := t.leaving
-	round := &request{line: l, tenure: t, sent: now, attempt: q.c.options.attempt()}
-	l.unlocking, l.askAt, f.open, f.err = round, 0, 0, nil
+	f := t.nodeReleases
+	round := &request{local: local, tenure: t, sent: now, attempt: q.c.options.attempt()}
+	local.unlocking, local.askAt, f.open, f.err = round, 0, 0, nil
 	args := q.unlockArgs(t.id)
 	for i, n := range q.nodes {
 		if f.done[i] {
@@ -120,64 +120,64 @@ func (q *quorum) leave(l *line, now clock.Instant) {
 		}
 		f.open++
 		f.owed[i] = false
-		q.send(n, script.QuorumUnlock, l, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
-			q.left(n, round, a, err, now)
+		q.send(n, script.QuorumUnlock, local, t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
+			q.released(n, round, a, err, now)
 		})
 	}
 }
 
-// left takes a node's answer to unlock. "not held" counts as released.
-func (q *quorum) left(n *node, round *request, a wire.Answer, err error, now clock.Instant) {
-	l, t := round.line, round.tenure
-	f := t.leaving
+// released takes a node's answer to unlock. "not held" counts as released.
+func (q *quorum) released(n *node, round *request, a wire.Answer, err error, now clock.Instant) {
+	local, t := round.local, round.tenure
+	f := t.nodeReleases
 	if err == nil {
 		f.done[n.number], f.runs[n.number] = true, a.Run
-		q.yield(l, a, now)
+		q.yield(local, a, now)
 	}
-	if l.tenure != t || t.phase != leaving { // the others have sufficed
+	if local.tenure != t || t.phase != releasing { // the others have sufficed
 		f.owed[n.number] = err != nil && wire.Transient(err)
 		q.owe(t, now)
 		return
 	}
-	if err != nil && l.unlocking == round {
+	if err != nil && local.unlocking == round {
 		f.err, f.owed[n.number] = err, wire.Transient(err)
 	}
 	if majority.Distinct(len(f.done), func(i int) (string, bool) { return f.runs[i], f.done[i] }) >= q.need || !slices.Contains(f.done, false) {
-		l.departed(nil, now)
+		local.released(nil, now)
 		q.owe(t, now)
-		l.askAt = q.yields[l.name]
-		l.step(now)
+		local.askAt = q.yields[local.name]
+		local.step(now)
 		return
 	}
-	if l.unlocking != round {
+	if local.unlocking != round {
 		return
 	}
 	if f.open--; f.open > 0 {
 		return
 	}
-	l.unlocking = nil
+	local.unlocking = nil
 	if !wire.Transient(f.err) {
-		l.tell(wire.Failure(l.name, ErrUnknown, f.err))
+		local.finishRelease(wire.Failure(local.name, ErrUnknown, f.err))
 	}
-	l.failedLeaving(cmp.Or(f.err, wire.ErrNoAnswer), round.sent, now)
-	l.arm(now)
+	local.unlockFailed(cmp.Or(f.err, wire.ErrNoAnswer), round.sent, now)
+	local.arm(now)
 }
 
 // owe repeats unlock, in the background, on the nodes that were left owed it.
 func (q *quorum) owe(t *tenure, now clock.Instant) {
-	f := t.leaving
+	f := t.nodeReleases
 	for i, n := range q.nodes {
 		if f.owed[i] && !f.done[i] && now < t.expiry {
-			q.undoOn(n, t.id, t.line, now, t.expiry)
+			q.cleanUpOn(n, t.id, t.local, now, t.expiry)
 		}
 		f.owed[i] = false
 	}
 }
 
-// undoAll makes what Close has to do on each node, side by side. It returns when a
+// runCleanups makes what Close has to do on each node, side by side. It returns when a
 // majority has and the others had their time for it, or ctx ends: what stays behind on
 // a minority would keep the name from a quorum that lacks another node, for a ttl.
-func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
+func (q *quorum) runCleanups(ctx context.Context, cleanups []cleanupCall) error {
 	type outcome struct {
 		node *node
 		err  error
@@ -185,7 +185,7 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 	done := make(chan outcome, len(q.nodes))
 	for _, n := range q.nodes {
 		var calls []driver.Call
-		for _, c := range chores {
+		for _, c := range cleanups {
 			if c.node == n {
 				calls = append(calls, c.call)
 			}
@@ -212,7 +212,7 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 			return nil
 		}
 		if good >= q.need && over == nil {
-			over = time.After(q.grace(open))
+			over = time.After(q.closeGrace(open))
 		}
 	}
 	if good >= q.need {
@@ -221,14 +221,14 @@ func (q *quorum) undoAll(ctx context.Context, chores []chore) error {
 	return err
 }
 
-// grace is how long Close waits for these nodes when a majority has confirmed: as
+// closeGrace is how long Close waits for these nodes when a majority has confirmed: as
 // long as a ballot would. For a node that is silent it has 20 ms: enough to send what that
 // node is owed, because what is not sent when Close returns is never sent.
-func (q *quorum) grace(nodes map[*node]bool) (longest time.Duration) {
+func (q *quorum) closeGrace(nodes map[*node]bool) (longest time.Duration) {
 	q.c.mu.Lock()
 	defer q.c.mu.Unlock()
 	for n := range nodes {
-		patience := longestGoodbye
+		patience := longestRemoval
 		if !n.silent.Load() {
 			patience = n.patience(&q.c.options)
 		}

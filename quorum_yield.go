@@ -13,12 +13,12 @@ import (
 // wanted for as long as it takes to come back; the release is told how long that still
 // is, and puts a mark behind that one, for the process comes back as well. A name that
 // nobody wants costs its holder no pause. A mark is a hint: lost, late or doubled it makes
-// a caller wait for less, or for comesBackMost more, once.
+// a caller wait for less, or for maxComeBack more, once.
 
 // The pause of a waiter between two polls.
 const (
-	pauseLeast = 25 * time.Millisecond
-	pauseMost  = 100 * time.Millisecond
+	minPause = 25 * time.Millisecond
+	maxPause = 100 * time.Millisecond
 )
 
 // spread is a random pause behind a mark.
@@ -26,20 +26,20 @@ const spread = 10 * time.Millisecond
 
 // pause is how long a waiter that found the name held waits before it polls again.
 func (q *quorum) pause() time.Duration {
-	return pauseLeast + q.c.jitter(pauseMost-pauseLeast)
+	return minPause + q.c.jitter(maxPause-minPause)
 }
 
 // A poll's round trip, as far as marks count on it. The answers of the slowest node that
 // is not silent may have to be waited for.
 const (
-	tripUnknown   = 50 * time.Millisecond
-	tripMost      = 250 * time.Millisecond
-	comesBackMost = pauseMost + pauseLeast + 2*tripMost
+	tripUnknown = 50 * time.Millisecond
+	maxTrip     = 250 * time.Millisecond
+	maxComeBack = maxPause + minPause + 2*maxTrip
 )
 
 // afterPoll is the time within which the poll that follows one which is sent now reaches
 // the nodes: what is left of this one's round trip, the pause, and the way there.
-func (q *quorum) afterPoll() time.Duration { return pauseMost + pauseLeast + q.twoTrips() }
+func (q *quorum) afterPoll() time.Duration { return maxPause + minPause + q.twoTrips() }
 
 // unlockArgs are those of the unlock of an id that held the name: this Client is surely back so
 // long after the end of a mark that it was told of.
@@ -53,33 +53,33 @@ func (q *quorum) twoTrips() time.Duration {
 	for _, n := range q.nodes {
 		switch {
 		case n.silent.Load():
-		case n.usual == 0:
+		case n.usualTrip == 0:
 			slowest = max(slowest, tripUnknown)
 		default:
-			slowest = max(slowest, n.usual)
+			slowest = max(slowest, n.usualTrip)
 		}
 	}
-	return 2 * min(slowest, tripMost)
+	return 2 * min(slowest, maxTrip)
 }
 
 // yield notes that a waiter elsewhere comes for a name that was given back here.
-func (q *quorum) yield(l *line, a wire.Answer, now clock.Instant) {
+func (q *quorum) yield(n *localName, a wire.Answer, now clock.Instant) {
 	if a.PTTL <= 0 {
 		return
 	}
-	q.leaveUntil(l.name, now.Add(min(a.PTTL, comesBackMost)))
+	q.yieldName(n.name, now.Add(min(a.PTTL, maxComeBack)))
 }
 
-// wants does for a holder of this Client what the mark does for those of others: a Client does
+// noteWanted does for a holder of this Client what the mark does for those of others: a Client does
 // not pause for its own.
-func (q *quorum) wants(l *line, holder string, now clock.Instant) {
-	if t := q.c.tenures[holder]; t != nil && t.line != l && l.callers.waits() {
-		t.wanted = now.Add(q.afterPoll())
+func (q *quorum) noteWanted(n *localName, holder string, now clock.Instant) {
+	if t := q.c.tenures[holder]; t != nil && t.local != n && n.waiters.anyBlocking() {
+		t.wantedUntil = now.Add(q.afterPoll())
 	}
 }
 
-// leaveUntil lets nobody here ask for a name who does not already.
-func (q *quorum) leaveUntil(name string, until clock.Instant) {
+// yieldName lets nobody here ask for a name who does not already.
+func (q *quorum) yieldName(name string, until clock.Instant) {
 	until = until.Add(q.c.jitter(spread)) // others, too, may have paused for this mark
 	if until <= q.yields[name] {
 		return

@@ -14,48 +14,48 @@ import (
 // renew sends a renewal, whatever is in flight. The next is due a sixth of the
 // life later, so that two may fail before the deadline; and one that is not
 // answered has failed before it, too. What is over is renewed no more: the next step ends it.
-func (l *line) renew(t *tenure, now clock.Instant) {
+func (n *localName) renew(t *tenure, now clock.Instant) {
 	if t.isOver(now) {
 		return
 	}
-	pause := l.pause(t)
-	next := together(now.Add(pause-l.c.jitter(pause/10)), t.life)
-	if t.renewal != nil && t.renewal.waits {
+	pause := n.renewInterval(t)
+	next := alignRenewal(now.Add(pause-n.c.jitter(pause/10)), t.ttl)
+	if t.renewal != nil && t.renewal.unsent {
 		t.renewAt = next // it has yet to be sent
 		return
 	}
-	attempt := l.patienceToRenew(t, now)
+	attempt := n.patienceToRenew(t, now)
 	t.renewAt = next
-	if l.fixed() {
-		t.doubted = now
+	if n.noRenew() {
+		t.verifySince = now
 	}
-	if l.unrenewed() {
-		t.renewal = l.check(t, now)
+	if n.heldWithoutRenewal() {
+		t.renewal = n.check(t, now)
 		return
 	}
-	if q := l.c.quorum; q != nil {
-		t.renewal = q.renew(l, t, now, attempt)
+	if q := n.c.quorum; q != nil {
+		t.renewal = q.renew(n, t, now, attempt)
 	} else {
-		t.renewal = l.renewHere(t, now)
+		t.renewal = n.renewOnMaster(t, now)
 		t.renewal.attempt = attempt
 	}
-	t.expiry = max(t.expiry, now.Add(l.ttl()))
+	t.expiry = max(t.expiry, now.Add(n.ttl()))
 	t.minHold.sent(t.renewal, now)
 }
 
 // patienceToRenew is how long one renewal may take.
-func (l *line) patienceToRenew(t *tenure, now clock.Instant) time.Duration {
-	return min(max(min(t.ends().Sub(now), t.life/2), 50*time.Millisecond), longestRenewal)
+func (n *localName) patienceToRenew(t *tenure, now clock.Instant) time.Duration {
+	return min(max(min(t.ends().Sub(now), t.ttl/2), 50*time.Millisecond), longestRenewal)
 }
 
 const longestRenewal = 3 * time.Second
 
-// renewHere is renew on one master.
-func (l *line) renewHere(t *tenure, now clock.Instant) *request {
-	args, least := l.renewArgs(t, now, 0)
-	r := l.c.send(script.Renew, l, t, now, args, (*request).renewAnswered)
-	r.least = least
-	if !r.waits {
+// renewOnMaster is renew on one master.
+func (n *localName) renewOnMaster(t *tenure, now clock.Instant) *request {
+	args, minTTL := n.renewArgs(t, now, 0)
+	r := n.c.send(script.Renew, n, t, now, args, (*request).renewAnswered)
+	r.minTTL = minTTL
+	if !r.unsent {
 		t.reserves(r)
 	}
 	return r
@@ -63,28 +63,28 @@ func (l *line) renewHere(t *tenure, now clock.Instant) *request {
 
 // renewArgs are the arguments of a renewal that reserves at least so many tokens, and the
 // least life among them.
-func (l *line) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, least time.Duration) {
+func (n *localName) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
 	args = []string{t.id}
-	wanted, least := max(t.tokens.Wanted(), tokens), l.least(t, now)
-	if l.shared != nil && t.turns > 0 {
+	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
+	if n.shared != nil && t.turns > 0 {
 		wanted = 0 // it has one turn
 	}
-	if l.shared.wasLarger() {
-		return l.shared.withFormer(append(args, "0"), l.shard), 0
+	if n.shared.isShrunk() {
+		return n.shared.withFormerIDs(append(args, "0"), n.shard), 0
 	}
-	if wanted > 0 || least > 0 || now >= t.fenced.Add(fenceEvery) {
+	if wanted > 0 || minTTL > 0 || now >= t.fenceRenewedAt.Add(fenceEvery) {
 		args = append(args, itoa(wanted))
 	}
-	if least > 0 {
-		args = append(args, wire.Millis(least))
+	if minTTL > 0 {
+		args = append(args, wire.Millis(minTTL))
 	}
-	return args, least
+	return args, minTTL
 }
 
 // renewSoon renews ahead of time, unless that is under way or has just failed.
-func (l *line) renewSoon(t *tenure, now clock.Instant) {
+func (n *localName) renewSoon(t *tenure, now clock.Instant) {
 	if t.renewal == nil && (t.failures == 0 || now >= t.renewAt) {
-		l.renew(t, now)
+		n.renew(t, now)
 	}
 }
 
@@ -93,137 +93,137 @@ func (l *line) renewSoon(t *tenure, now clock.Instant) {
 const fenceEvery = time.Hour
 
 func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
-	l, t := r.line, r.tenure
+	n, t := r.local, r.tenure
 	slack := t.slack(now)
 	if r.reserving {
-		t.strides--
+		t.reservations--
 	}
 	t.tokens.Reserved(a.Base, a.Size)
-	if r.overtaken() && err == nil && a.Word != "renewed" && a.Word != "kept" {
+	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // the id that it bore has been replaced
 	}
-	if r.asked != nil {
-		defer func() { r.asked <- err }()
+	if r.result != nil {
+		defer func() { r.result <- err }()
 	}
 	if t.renewal == r {
 		t.renewal = nil
 	}
-	if t.phase != holding || r.overtaken() {
+	if t.phase != holding || r.outdated() {
 		return // it has ended meanwhile, or has another id: harmless
 	}
 	switch {
 	case now >= t.ends(): // never revived
-	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.acked < l.c.options.WaitReplicas:
-		l.tooFew(r, a, now)
+	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.acked < n.c.options.WaitReplicas:
+		n.tooFewReplicas(r, a, now)
 	case err == nil && a.Word == "renewed":
-		l.prolonged(r)
-		t.minHold.secured(r, l.ttl(), now)
+		n.prolonged(r)
+		t.minHold.renewed(r, n.ttl(), now)
 		t.tokens.Add(a.Base, a.Size)
-		l.acknowledged(t, r)
-		l.kept()
+		n.acknowledged(t, r)
+		n.idReplaced()
 		if len(r.call.Args) > 1 {
-			t.fenced = r.sent
+			t.fenceRenewedAt = r.sent
 		}
-		if l.wake.heardSince(r.sent) {
-			t.heard = true
-		} else if l.wake.up { // a recall may have gone unheard since it ran
+		if n.sub.confirmedBefore(r.sent) {
+			t.recallSure = true
+		} else if n.sub.confirmed { // a recall may have gone unheard since it ran
 			t.renewAt = min(t.renewAt, now)
 		}
 		if a.Waiting > 0 {
-			l.recalled(t)
+			n.recalled(t)
 		}
-		l.listenByRenewing(t, now)
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
+		n.renewForRecalls(t, now)
+		n.c.emit(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && a.Word == "kept":
-		l.prolonged(r)
-		t.minHold.secured(r, l.ttl(), now)
-		l.acknowledged(t, r)
+		n.prolonged(r)
+		t.minHold.renewed(r, n.ttl(), now)
+		n.acknowledged(t, r)
 		t.failures = 1 // it must learn soon who waits, but not in a busy loop
-		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+l.c.jitter(50*time.Millisecond)))
-		l.c.emit(Renewed{Name: l.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
+		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.c.jitter(50*time.Millisecond)))
+		n.c.emit(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
-		l.lose(t, a, now)
+		n.lose(t, a, now)
 	case err == nil && a.Word == "revoked":
-		l.retire(Revoked, a.Reason, now)
+		n.retire(Revoked, a.Reason, now)
 	default:
 		if err == nil {
 			err = fmt.Errorf("renew was answered %q", a.Word)
 		}
-		l.renewFailed(t, err, now)
-		if !t.sure {
-			l.confirmFailed(err, r.sent, now)
+		n.renewFailed(t, err, now)
+		if !t.confirmed {
+			n.confirmFailed(err, r.sent, now)
 		}
 	}
-	l.restUnlessAsked(t)
-	l.step(now)
+	n.stopRenewing(t)
+	n.step(now)
 }
 
-func (l *line) renewFailed(t *tenure, err error, now clock.Instant) {
-	if t.failures++; l.shared.wasLarger() {
-		l.shared.smaller.failed = err
+func (n *localName) renewFailed(t *tenure, err error, now clock.Instant) {
+	if t.failures++; n.shared.isShrunk() {
+		n.shared.shrunk.lastErr = err
 	}
-	l.tryAgain(t, now)
-	l.c.emit(RenewFailed{Name: l.name, Err: err, Remaining: t.ends().Sub(now), Slack: t.slack(now)})
+	n.retryRenewal(t, now)
+	n.c.emit(RenewFailed{Name: n.name, Err: err, Remaining: t.ends().Sub(now), Slack: t.slack(now)})
 }
 
-// tryAgain makes what failed be sent again, the sooner the less often it failed.
-func (l *line) tryAgain(t *tenure, now clock.Instant) {
-	backoff := min(5*time.Millisecond<<min(t.failures, 20), l.pause(t))
-	t.renewAt = min(t.renewAt, now.Add(backoff/2+l.c.jitter(backoff)))
+// retryRenewal makes what failed be sent again, the sooner the less often it failed.
+func (n *localName) retryRenewal(t *tenure, now clock.Instant) {
+	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
+	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.c.jitter(backoff)))
 }
 
-// listenByRenewing asks Redis once a second who waits, while a recall would go
+// renewForRecalls asks Redis once a second who waits, while a recall would go
 // unheard and callers here go on.
-func (l *line) listenByRenewing(t *tenure, now clock.Instant) {
-	if l.wake.wanted && !l.wake.up && (l.callers.n > 0 || l.lingers > 0) {
-		t.renewAt = min(t.renewAt, now.Add(time.Second/2+l.c.jitter(time.Second/2)))
+func (n *localName) renewForRecalls(t *tenure, now clock.Instant) {
+	if n.sub.wanted && !n.sub.confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
+		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.c.jitter(time.Second/2)))
 	}
 }
 
 // lose ends a tenure of which Redis knows nothing any more.
-func (l *line) lose(t *tenure, a wire.Answer, now clock.Instant) {
+func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 	cause := Cause(a.Ending())
-	u := l.turn
-	l.turn = nil
-	l.c.end(t, now)
-	if l.c.quorum == nil {
-		l.c.ghost(a.Holder, now)
+	u := n.turn
+	n.turn = nil
+	n.c.end(t, now)
+	if n.c.quorum == nil {
+		n.c.cancelStaleID(a.Holder, now)
 	}
 	if cause != Stolen {
-		l.c.renewAllSoon(now) // it may not be alone
+		n.c.renewAllSoon(now) // it may not be alone
 	}
-	if q := l.c.quorum; q != nil {
-		q.undo(t.id, l, true, now, t.expiry) // a minority still has it
+	if q := n.c.quorum; q != nil {
+		q.cleanUp(t.id, n, true, now, t.expiry) // a minority still has it
 	}
-	if l.shared.wasLarger() { // one of its ids was stolen, another may stand
-		l.leaveBehind(t, now)
+	if n.shared.isShrunk() { // one of its ids was stolen, another may stand
+		n.cleanUp(t, now)
 	}
 	if u != nil {
-		u.finish(&LostError{Name: l.name, Token: u.token, Cause: cause, Reason: a.Reason}, now)
+		u.finish(&LostError{Name: n.name, Token: u.token, Cause: cause, Reason: a.Reason}, now)
 	}
 }
 
-// watches is when a holder opens the subscription that it has no other use for:
+// subscribeAt is when a holder opens the subscription that it has no other use for:
 // its end tells that another server may be the master, long before a renewal
 // would. Brief leases open none, nor do those of a Cluster, where each name would
 // need its own.
-func (l *line) watches(t *tenure) clock.Instant {
-	if l.wake.wanted || l.shard != "" {
+func (n *localName) subscribeAt(t *tenure) clock.Instant {
+	if n.sub.wanted || n.shard != "" {
 		return clock.Never
 	}
-	return t.expiry.Add(time.Second - t.life)
+	return t.expiry.Add(time.Second - t.ttl)
 }
 
 // renewAllSoon calls renewAll at once, or where that has just been done, soon:
 // half of the servers of a Cluster may answer and the other half not, again and
 // again.
 func (c *core) renewAllSoon(now clock.Instant) {
-	if c.renewedAll > now {
+	if c.renewedAllAt > now {
 		return // it is going to be
 	}
-	apart := max(500*time.Millisecond, time.Duration(len(c.lines))*100*time.Microsecond) // a tenth of Redis at most
-	c.renewedAll = max(now, c.renewedAll.Add(min(apart, c.options.TTL/6)))
-	c.later(c.renewedAll, c.renewAll)
+	interval := max(500*time.Millisecond, time.Duration(len(c.names))*100*time.Microsecond) // a tenth of Redis at most
+	c.renewedAllAt = max(now, c.renewedAllAt.Add(min(interval, c.options.TTL/6)))
+	c.later(c.renewedAllAt, c.renewAll)
 }
 
 // renewAll renews whatever is held, nearest deadline first: after a reconnect
@@ -232,10 +232,10 @@ func (c *core) renewAll(now clock.Instant) {
 	if c.closed {
 		return
 	}
-	c.renewedAll = now
+	c.renewedAllAt = now
 	var held []*tenure
-	for _, l := range c.lines {
-		if t := l.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.sent < c.cleared) {
+	for _, n := range c.names {
+		if t := n.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.sent < c.netFailureOver) {
 			held = append(held, t)
 		}
 	}
@@ -243,8 +243,8 @@ func (c *core) renewAll(now clock.Instant) {
 		return cmp.Or(cmp.Compare(a.ends(), b.ends()), cmp.Compare(a.id, b.id))
 	})
 	for _, t := range held {
-		t.line.renew(t, now)
-		t.line.arm(now)
+		t.local.renew(t, now)
+		t.local.arm(now)
 	}
 }
 
@@ -256,29 +256,29 @@ type orphan struct {
 
 // orphaned gives a key without expiry one, when asked for and after it was seen
 // unchanged for long enough.
-func (l *line) orphaned(a wire.Answer, now clock.Instant) {
-	patience := l.c.options.RepairOrphans
+func (n *localName) orphaned(a wire.Answer, now clock.Instant) {
+	patience := n.c.options.RepairOrphans
 	if patience == 0 {
 		return
 	}
-	if l.orphan.value != a.Holder || l.orphan.since == 0 {
-		l.orphan = orphan{a.Holder, now}
+	if n.orphan.value != a.Holder || n.orphan.since == 0 {
+		n.orphan = orphan{a.Holder, now}
 		return
 	}
-	if now.Sub(l.orphan.since) < patience {
+	if now.Sub(n.orphan.since) < patience {
 		return
 	}
-	l.orphan = orphan{}
-	l.c.send(script.Repair, l, nil, now, []string{a.Holder, itoa(l.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
+	n.orphan = orphan{}
+	n.c.send(script.Repair, n, nil, now, []string{a.Holder, itoa(n.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
 }
 
 func (r *request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
-	l := r.line
+	n := r.local
 	switch {
 	case err != nil:
-		l.c.warn("holdfast: could not give the orphaned key an expiry", "name", l.name, "error", err)
+		n.c.warn("holdfast: could not give the orphaned key an expiry", "name", n.name, "error", err)
 	case a.Word == "repaired":
-		l.c.warn("holdfast: gave a key without an expiry one", "name", l.name, "ttl", l.c.options.TTL)
-		l.c.emit(Repaired{Name: l.name})
+		n.c.warn("holdfast: gave a key without an expiry one", "name", n.name, "ttl", n.c.options.TTL)
+		n.c.emit(Repaired{Name: n.name})
 	}
 }

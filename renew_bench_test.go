@@ -10,7 +10,7 @@ import (
 // out in parts, as pipelines end.
 func BenchmarkRenewAll(b *testing.B) {
 	c := newCore((&Options{TTL: 15 * time.Second}).withDefaults(), nil)
-	c.wake = newWake(c, "holdfast/push:none")
+	c.sub = newSubscriber(c, "holdfast/push:none")
 	c.pipelines = pipelines // so that nothing is sent
 	held := make([]*tenure, 10_000)
 	for i := range held {
@@ -19,10 +19,10 @@ func BenchmarkRenewAll(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		l := c.newLine(name, name, k, nil)
-		l.tenure = c.newTenure(l)
-		l.tenure.phase, l.tenure.sure, l.tenure.fenced = holding, true, c.clock.Now()
-		held[i] = l.tenure
+		local := c.newName(name, name, k, nil)
+		local.tenure = c.newTenure(local)
+		local.tenure.phase, local.tenure.confirmed, local.tenure.fenceRenewedAt = holding, true, c.clock.Now()
+		held[i] = local.tenure
 	}
 	least := time.Hour
 	for b.Loop() {
@@ -31,7 +31,7 @@ func BenchmarkRenewAll(b *testing.B) {
 		c.renewals = nil
 		for _, t := range held {
 			t.renewal = nil
-			t.hold(now, 15*time.Second, c.jitter)
+			t.prolong(now, 15*time.Second, c.jitter)
 		}
 		b.StartTimer()
 		began := time.Now()

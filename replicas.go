@@ -15,64 +15,64 @@ import (
 // other writes. See docs/protocol.md.
 
 // confirm renews a tenure that was granted, before anybody here gets a turn.
-func (l *line) confirm(t *tenure, now clock.Instant) {
-	patience := l.c.options.patience()
-	if now >= l.unsure.Add(2*patience) {
-		l.unsure = 0 // it failed before a long wait in line
+func (n *localName) confirm(t *tenure, now clock.Instant) {
+	patience := n.c.options.patience()
+	if now >= n.unconfirmedSince.Add(2*patience) {
+		n.unconfirmedSince = 0 // it failed before a long wait in line
 	}
 	switch {
-	case l.callers.n == 0:
-		l.depart(now)
-	case l.unsure > 0 && now >= l.unsure.Add(patience):
-		l.unconfirmed(wire.Failure(l.name, ErrUnreachable, l.trouble), now)
+	case n.waiters.n == 0:
+		n.sendRelease(now)
+	case n.unconfirmedSince > 0 && now >= n.unconfirmedSince.Add(patience):
+		n.giveBackUnconfirmed(wire.Failure(n.name, ErrUnreachable, n.lastErr), now)
 	default:
-		l.renewSoon(t, now)
+		n.renewSoon(t, now)
 	}
 }
 
-// unconfirmed gives a grant back, and sends the callers home.
-func (l *line) unconfirmed(err error, now clock.Instant) {
-	l.unsure = 0
-	l.reject(err)
-	l.depart(now)
+// giveBackUnconfirmed gives a grant back, and sends the callers home.
+func (n *localName) giveBackUnconfirmed(err error, now clock.Instant) {
+	n.unconfirmedSince = 0
+	n.reject(err)
+	n.sendRelease(now)
 }
 
 // confirmFailed: nobody knows whether the replicas have the grant.
-func (l *line) confirmFailed(err error, since, now clock.Instant) {
-	if l.unsure == 0 {
-		l.unsure = since
+func (n *localName) confirmFailed(err error, since, now clock.Instant) {
+	if n.unconfirmedSince == 0 {
+		n.unconfirmedSince = since
 	}
-	l.trouble = err
+	n.lastErr = err
 	if !wire.Transient(err) {
-		l.unconfirmed(wire.Failure(l.name, nil, err), now)
+		n.giveBackUnconfirmed(wire.Failure(n.name, nil, err), now)
 	}
 }
 
 // acknowledged notes that enough replicas have what was renewed.
-func (l *line) acknowledged(t *tenure, r *request) {
+func (n *localName) acknowledged(t *tenure, r *request) {
 	t.replicas.Store(int32(r.acked))
-	t.sure, l.unsure = true, 0
+	t.confirmed, n.unconfirmedSince = true, 0
 }
 
-// tooFew: the master renewed, and too few replicas have it. A grant is given
+// tooFewReplicas: the master renewed, and too few replicas have it. A grant is given
 // back; what is held is renewed again until its deadline, and never undone.
-func (l *line) tooFew(r *request, a wire.Answer, now clock.Instant) {
+func (n *localName) tooFewReplicas(r *request, a wire.Answer, now clock.Instant) {
 	t := r.tenure
-	err := &ReplicasError{Name: l.name, Want: l.c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
+	err := &ReplicasError{Name: n.name, Want: n.c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
 	if a.Waiting > 0 {
-		l.recalled(t)
+		n.recalled(t)
 	}
-	if !t.sure {
-		l.unconfirmed(err, now)
+	if !t.confirmed {
+		n.giveBackUnconfirmed(err, now)
 		return
 	}
-	l.renewFailed(t, err, now)
+	n.renewFailed(t, err, now)
 }
 
 // evalAcknowledged sends renewals in one pipeline with WAIT at its end.
 func (c *core) evalAcknowledged(ctx context.Context, requests []*request, calls []driver.Call) []driver.Result {
 	results := make([]driver.Result, len(requests))
-	for i, a := range c.acked.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
+	for i, a := range c.replicaCalls.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
 		requests[i].acked, requests[i].connected = a.Acked, a.Connected
 		results[i] = a.Result
 	}

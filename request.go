@@ -17,21 +17,21 @@ import (
 // request only carries what it was about.
 type request struct {
 	call      driver.Call
-	line      *line
+	local     *localName
 	tenure    *tenure       // whose id it speaks of
-	least     time.Duration // a renewal: how long L is to live, beyond the ttl
+	minTTL    time.Duration // a renewal: how long L is to live, beyond the ttl
 	node      *node         // of a quorum; nil on one master
 	sent      clock.Instant // read before it was sent: what the answer proves begins here
 	attempt   time.Duration
 	ctx       context.Context // bounds the attempt; nil: perform makes one
-	waits     bool            // a renewal that no pipeline has taken yet
+	unsent    bool            // a renewal that no pipeline has taken yet
 	reserving bool            // counted among the strides of its tenure
-	whole     bool            // it does not fall back to L alone
-	extends   time.Duration   // a renewal by Lease.Extend; else 0
-	until     clock.Instant   // a question whether the name is ours: until when Redis says so; 0: as long as we know
-	asked     chan<- error    // of a renewal: who wants to know how it went; nil: nobody
-	answered  func(r *request, a wire.Answer, err error, now clock.Instant)
-	carries   []*request // locks of several names that travel as this one; see bundle
+	wholeOnly bool            // it does not fall back to L alone
+	extendBy  time.Duration   // a renewal by Lease.Extend; else 0
+	heldUntil clock.Instant   // a question whether the name is ours: until when Redis says so; 0: as long as we know
+	result    chan<- error    // of a renewal: who wants to know how it went; nil: nobody
+	onAnswer  func(r *request, a wire.Answer, err error, now clock.Instant)
+	parts     []*request // locks of several names that travel as this one; see bundle
 
 	acked, connected int // replicas: of a renewal with WaitReplicas
 }
@@ -63,8 +63,8 @@ func (c *core) perform(r *request) {
 	}
 	reply, err := c.eval(ctx, r)
 	c.mu.Lock()
-	c.back(r)
-	c.came(r, reply, err)
+	c.returned(r)
+	c.deliver(r, reply, err)
 	c.unlock()
 }
 
@@ -72,10 +72,10 @@ func (c *core) perform(r *request) {
 // several times on the way into a client library, which costs more than to keep
 // a few.
 func (c *core) worker(r *request) {
-	const most = 16 // idle
+	const maxIdle = 16 // idle
 	for {
 		c.perform(r)
-		if c.idle.Add(1) > most {
+		if c.idle.Add(1) > maxIdle {
 			c.idle.Add(-1)
 			return
 		}
@@ -92,7 +92,7 @@ func (c *core) eval(ctx context.Context, r *request) ([]string, error) {
 	switch {
 	case r.node != nil:
 		return r.node.eval(ctx, r.call)
-	case r.whole:
+	case r.wholeOnly:
 		return c.store.Eval(ctx, r.call)
 	}
 	return call.Eval(ctx, c.store, r.call)
@@ -109,7 +109,7 @@ func (c *core) performAll(requests []*request, underWay *int) {
 	c.mu.Lock()
 	*underWay--
 	for i, r := range requests {
-		c.arrived(r, results[i].Reply, results[i].Err)
+		c.handleAnswer(r, results[i].Reply, results[i].Err)
 	}
 	c.unlock()
 }
@@ -135,7 +135,7 @@ func pipelined(requests []*request) (calls []driver.Call, attempt time.Duration)
 	return calls, attempt
 }
 
-func (c *core) arrived(r *request, reply []string, err error) {
+func (c *core) handleAnswer(r *request, reply []string, err error) {
 	c.inflight--
 	now := c.clock.Now()
 	if renews(r.call.Script) || r.node != nil {
@@ -146,14 +146,14 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		a, err = wire.DecodeAnswer(reply)
 	}
 	if r.node != nil {
-		r.node.heard(r, err, now)
+		r.node.returned(r, err, now)
 	}
 	if c.closed {
-		switch id := r.asksFor(); {
-		case id != "" && c.exported.Of(id) == nil: // it may have run after its cancel
-			c.late = append(c.late, c.ends(id, r.line, script.Cancel, r.node)...)
+		switch id := r.lockedID(); {
+		case id != "" && c.exportedIDs.Of(id) == nil: // it may have run after its cancel
+			c.lateCleanups = append(c.lateCleanups, c.endCalls(id, r.local, script.Cancel, r.node)...)
 		case r.call.Script == script.QuorumUnlock && err != nil && wire.Transient(err): // others have sufficed
-			c.late = append(c.late, chore{r.call, r.node})
+			c.lateCleanups = append(c.lateCleanups, cleanupCall{r.call, r.node})
 		}
 		return
 	}
@@ -162,26 +162,26 @@ func (c *core) arrived(r *request, reply []string, err error) {
 		err = wire.Explain(said, r.call.Keys[0])
 	}
 	if err == nil {
-		c.answered = now
+		c.lastAnswer = now
 	}
 	if r.node != nil {
 		// A quorum has nodes that fail and nodes that answer all the time.
 	} else if err != nil && wire.MayHaveMoved(err) {
-		c.troubled = true
-	} else if c.troubled {
+		c.netFailed = true
+	} else if c.netFailed {
 		// The store answers again, perhaps another server than before: what
 		// it does not know of us we want to hear now.
-		c.troubled, c.cleared = false, now
+		c.netFailed, c.netFailureOver = false, now
 		c.renewAllSoon(now)
 	}
 	if a.Refused != "" {
 		c.refusedToPublish(a.Refused, now)
 	}
-	r.answered(r, a, err, now)
+	r.onAnswer(r, a, err, now)
 }
 
-// asksFor is the id that a request may have brought into L or Q, if any.
-func (r *request) asksFor() string {
+// lockedID is the id that a request may have brought into L or Q, if any.
+func (r *request) lockedID() string {
 	switch r.call.Script {
 	case script.Lock, script.SharedLock, script.QuorumLock, script.QuorumRepair, script.Adopt, script.Take, script.OnceLock:
 		return r.call.Args[0]
@@ -197,55 +197,55 @@ func (r *request) asksFor() string {
 
 // unlockArgs leaves out what unlock takes for granted: each costs Redis more
 // than a look at a key does.
-func (l *line) unlockArgs(id, fresh string) []string {
+func (n *localName) unlockArgs(id, fresh string) []string {
 	switch {
 	case fresh != "":
-		return []string{id, l.shard, fresh, strideText}
-	case l.shared.wasLarger():
-		return l.shared.withFormer([]string{id}, l.shard)
-	case l.shard != "":
-		return []string{id, l.shard}
+		return []string{id, n.shard, fresh, blockText}
+	case n.shared.isShrunk():
+		return n.shared.withFormerIDs([]string{id}, n.shard)
+	case n.shard != "":
+		return []string{id, n.shard}
 	}
 	return []string{id}
 }
 
 // keysFor are the keys of a script that speaks of this name.
-func (l *line) keysFor(s *driver.Script, args []string) []string {
+func (n *localName) keysFor(s *driver.Script, args []string) []string {
 	switch {
 	case s == script.Adopt || s == script.Take:
-		return l.keys.WithRevocation()
+		return n.keys.WithRevocation()
 	case s == script.Held:
-		return []string{l.keys.Lock(), l.keys.Revocation()}
+		return []string{n.keys.Lock(), n.keys.Revocation()}
 	case s == script.OnceLock:
-		return append(l.keys[:], l.keys.WithOnce()[1])
+		return append(n.keys[:], n.keys.WithOnce()[1])
 	case s != script.Renew:
-		return l.keys[:]
-	case l.toRenew == nil: // it comes often, and is asked again and again
-		l.toRenew = l.keys.ToRenew()
+		return n.keys[:]
+	case n.renewKeys == nil: // it comes often, and is asked again and again
+		n.renewKeys = n.keys.ToRenew()
 	}
 	if len(args) > 1 {
-		return l.toRenew
+		return n.renewKeys
 	}
-	return l.toRenew[:3]
+	return n.renewKeys[:3]
 }
 
 // send notes a request; it goes out when the mutex is released. It is sent
 // after now was read, so now is a safe start for what it will prove.
-func (c *core) send(s *driver.Script, l *line, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
+func (c *core) send(s *driver.Script, n *localName, t *tenure, now clock.Instant, args []string, answered func(*request, wire.Answer, error, clock.Instant)) *request {
 	r := &request{
-		call:     l.call(s, args),
-		line:     l,
+		call:     n.callFor(s, args),
+		local:    n,
 		tenure:   t,
 		sent:     now,
 		attempt:  c.options.attempt(),
-		answered: answered,
+		onAnswer: answered,
 	}
 	switch {
 	case s != script.Renew:
 		r.ctx = c.bounds.Attempt(c.ctx, now, r.attempt)
 		c.outbox = append(c.outbox, r)
-	case t.sure:
-		r.waits = true
+	case t.confirmed:
+		r.unsent = true
 		c.renewals = append(c.renewals, r)
 	default: // a caller waits for it: it has a WAIT of its own
 		c.outbox = append(c.outbox, r)
@@ -253,49 +253,49 @@ func (c *core) send(s *driver.Script, l *line, t *tenure, now clock.Instant, arg
 	return r
 }
 
-// errand is a script that only cleans up. It is sent again and again until it
+// cleanup is a script that only cleans up. It is sent again and again until it
 // was answered, or until has passed and the keys have expired by themselves.
-type errand struct {
-	c      *core
-	call   driver.Call
-	line   *line
-	node   *node // of a quorum; nil on one master
-	until  clock.Instant
-	rests  clock.Instant // until when L is to rest; 0: it is not
-	wait   time.Duration // before the next try
-	timer  clock.Timer   // of the next try
-	asking *request      // the newest: a lock may have run after one before it
-	whole  bool          // L alone is done
-	echo   time.Duration // until it is sent once more though it was answered; 0: it is not
-	heard  bool          // it was answered, and is sent once more for that alone
-	of     *undoing      // what it is a part of; nil: nobody waits
+type cleanup struct {
+	c           *core
+	call        driver.Call
+	local       *localName
+	node        *node // of a quorum; nil on one master
+	until       clock.Instant
+	coolUntil   clock.Instant // until when L is to rest; 0: it is not
+	wait        time.Duration // before the next try
+	timer       clock.Timer   // of the next try
+	asking      *request      // the newest: a lock may have run after one before it
+	lockKeyOnly bool          // L alone is done
+	repeatAfter time.Duration // until it is sent once more though it was answered; 0: it is not
+	confirmed   bool          // it was answered, and is sent once more for that alone
+	group       *cleanupGroup // what it is a part of; nil: nobody waits
 }
 
-// errand ends an id: the first of args. On a quorum that is done on each node, and
+// cleanUp ends an id: the first of args. On a quorum that is done on each node, and
 // nil is returned.
-func (c *core) errand(s *driver.Script, l *line, now, until clock.Instant, args []string) *errand {
+func (c *core) cleanUp(s *driver.Script, n *localName, now, until clock.Instant, args []string) *cleanup {
 	if c.quorum != nil {
-		c.quorum.undo(args[0], l, false, now, until)
+		c.quorum.cleanUp(args[0], n, false, now, until)
 		return nil
 	}
-	return c.begin(&errand{call: l.call(s, args), line: l, until: until}, now)
+	return c.startCleanup(&cleanup{call: n.callFor(s, args), local: n, until: until}, now)
 }
 
-func (c *core) begin(e *errand, now clock.Instant) *errand {
+func (c *core) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 	e.c, e.wait = c, 10*time.Millisecond
 	e.timer = clock.Timer{Fire: e.send}
-	c.errands[e] = struct{}{}
+	c.cleanups[e] = struct{}{}
 	e.send(now)
 	return e
 }
 
-// undoing is errands that do one thing, one on each node of a quorum, and who waits for it.
-type undoing struct {
+// cleanupGroup is errands that do one thing, one on each node of a quorum, and who waits for it.
+type cleanupGroup struct {
 	open int           // when as many more have ended it is done
 	done chan struct{} // closed then
 }
 
-func (u *undoing) oneLess() {
+func (u *cleanupGroup) oneDone() {
 	if u == nil {
 		return
 	}
@@ -304,36 +304,36 @@ func (u *undoing) oneLess() {
 	}
 }
 
-// ended is closed when a new errand has ended.
-func (e *errand) ended() <-chan struct{} {
-	e.of = &undoing{1, make(chan struct{})}
-	return e.of.done
+// whenDone is closed when a new errand has ended.
+func (e *cleanup) whenDone() <-chan struct{} {
+	e.group = &cleanupGroup{1, make(chan struct{})}
+	return e.group.done
 }
 
-func (e *errand) send(now clock.Instant) {
+func (e *cleanup) send(now clock.Instant) {
 	if e.c.closed {
 		return
 	}
 	e.c.schedule.Stop(&e.timer)
-	e.bringUpToDate(now)
+	e.updateCooldown(now)
 	if e.node != nil {
-		e.asking = e.c.quorum.send(e.node, e.call.Script, e.line, nil, now, e.call.Args, e.answered)
+		e.asking = e.c.quorum.send(e.node, e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
 	} else {
-		e.asking = e.c.send(e.call.Script, e.line, nil, now, e.call.Args, e.answered)
-		e.asking.call.Keys, e.asking.whole = e.call.Keys, e.whole
+		e.asking = e.c.send(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
+		e.asking.call.Keys, e.asking.wholeOnly = e.call.Keys, e.lockKeyOnly
 	}
 }
 
-// bringUpToDate reckons anew for how long L is to rest.
-func (e *errand) bringUpToDate(now clock.Instant) {
-	if e.rests > 0 {
-		e.call.Script, e.call.Args = e.line.parting(e.call.Args[0], "", e.rests, now)
+// updateCooldown reckons anew for how long L is to rest.
+func (e *cleanup) updateCooldown(now clock.Instant) {
+	if e.coolUntil > 0 {
+		e.call.Script, e.call.Args = e.local.endScript(e.call.Args[0], "", e.coolUntil, now)
 	}
 }
 
-func (e *errand) answered(r *request, a wire.Answer, err error, now clock.Instant) {
+func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.Instant) {
 	if e.node != nil && err == nil {
-		e.c.quorum.yield(e.line, a, now)
+		e.c.quorum.yield(e.local, a, now)
 	}
 	switch {
 	case e.asking != r: // it was sent once more, or is dropped
@@ -342,72 +342,72 @@ func (e *errand) answered(r *request, a wire.Answer, err error, now clock.Instan
 		e.send(now)
 		return
 	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
-		e.whole = e.whole || err == nil
+		e.lockKeyOnly = e.lockKeyOnly || err == nil
 		// However many there are after an outage, some hundred go out per second.
-		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.errands))*2*time.Millisecond)
+		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.c.cleanups))*2*time.Millisecond)
 		e.c.schedule.Set(&e.timer, now.Add(e.wait/2+e.c.jitter(e.wait)), now)
 		return
-	case err == nil && e.echo > 0:
+	case err == nil && e.repeatAfter > 0:
 		c := e.c
-		e.heard = true
-		c.saidGoodbye(e.call.Args[0])
-		c.schedule.Set(&e.timer, now.Add(e.echo+time.Duration(len(c.errands))*2*time.Millisecond), now)
-		if e.echo *= 2; e.echo > lastEcho {
-			e.echo = 0
+		e.confirmed = true
+		c.removalProgress(e.call.Args[0])
+		c.schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
+		if e.repeatAfter *= 2; e.repeatAfter > longestRepeat {
+			e.repeatAfter = 0
 		}
 		return
 	case err != nil && (e.node == nil || !wire.Transient(err)): // of a quorum some may be down for long
-		e.c.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.line.name, "script", e.call.Script.Name, "error", err)
+		e.c.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.name, "script", e.call.Script.Name, "error", err)
 	}
 	e.end()
 }
 
 // end takes an errand off the list, done or not.
-func (e *errand) end() {
-	delete(e.c.errands, e)
+func (e *cleanup) end() {
+	delete(e.c.cleanups, e)
 	e.asking = nil
 	e.c.schedule.Stop(&e.timer)
 	e.c.cancels.Remove(e.call.Args[0], e)
-	e.of.oneLess()
-	e.c.saidGoodbye(e.call.Args[0])
+	e.group.oneDone()
+	e.c.removalProgress(e.call.Args[0])
 	if e.node != nil {
-		delete(e.node.ghosts, e.call.Args[0])
+		delete(e.node.staleIDs, e.call.Args[0])
 	}
 }
 
-// queueLife is how long Q outlives its last lock, see mutex/lock.lua: it holds ids for
+// queueTTL is how long Q outlives its last lock, see mutex/lock.lua: it holds ids for
 // longer than L does.
-const queueLife = 30 * time.Minute
+const queueTTL = 30 * time.Minute
 
-// lastEcho is the longest pause before a cancel goes out again though it was answered:
+// longestRepeat is the longest pause before a cancel goes out again though it was answered:
 // two minutes in all, in which TCP has caught up with a silence of one.
-const lastEcho = 64 * time.Second
+const longestRepeat = 64 * time.Second
 
-// cancelFor is cancelID for a tenure that was given up, or is over. Where a lock of it was not
+// cancelTenure is cancelID for a tenure that was given up, or is over. Where a lock of it was not
 // answered in time the cancel goes out again and again though it is answered: TCP may
 // bring that lock later, by a connection which the client library has long closed, so
 // that nothing is heard of it.
-func (c *core) cancelFor(t *tenure, now clock.Instant) {
-	if e := c.cancelID(t.line.lockedAs(t), t.line, now); e != nil && t.lost {
-		e.echo = time.Second
+func (c *core) cancelTenure(t *tenure, now clock.Instant) {
+	if e := c.cancelID(t.local.lockID(t), t.local, now); e != nil && t.mayRunLate {
+		e.repeatAfter = time.Second
 	}
 }
 
 // cancelID ends an id of ours that we neither hold nor wait for. The errand is nil on a
 // quorum.
-func (c *core) cancelID(id string, l *line, now clock.Instant) *errand {
+func (c *core) cancelID(id string, n *localName, now clock.Instant) *cleanup {
 	if t := c.tenures[id]; t != nil {
 		t.unlocks++ // it may release what an unlock then finds gone
 	}
-	if rests := c.restsUntil(id); rests > now {
-		return c.rest(id, l, now, rests)
+	if rests := c.minHoldEnd(id); rests > now {
+		return c.coolDown(id, n, now, rests)
 	}
 	if e := c.cancels.Of(id); e != nil { // a lock may have run after it
-		e.until, e.heard = now.Add(queueLife), false
+		e.until, e.confirmed = now.Add(queueTTL), false
 		e.send(now)
 		return e
 	}
-	e := c.errand(script.Cancel, l, now, now.Add(queueLife), []string{id, l.shard})
+	e := c.cleanUp(script.Cancel, n, now, now.Add(queueTTL), []string{id, n.shard})
 	if e == nil { // of a quorum, where L expires within a minute
 		return nil
 	}
@@ -422,11 +422,11 @@ func (c *core) cancelID(id string, l *line, now clock.Instant) *errand {
 // many, the oldest cancel is dropped: its id expires by itself.
 const maxCancels = 1 << 16
 
-// moveLine does what is left of an unlock that fell back to L alone.
-func (c *core) moveLine(id string, l *line, now clock.Instant) {
-	c.begin(&errand{
-		call: l.call(script.Unlock, l.unlockArgs(id, "")), line: l,
-		until: now.Add(l.ttl()), whole: true,
+// handOverAfterSplit does what is left of an unlock that fell back to L alone.
+func (c *core) handOverAfterSplit(id string, n *localName, now clock.Instant) {
+	c.startCleanup(&cleanup{
+		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
+		until: now.Add(n.ttl()), lockKeyOnly: true,
 	}, now)
 }
 

@@ -76,7 +76,7 @@ func (c *Client) Confirm(ctx context.Context, name string) error {
 	bounded, cancel := context.WithTimeout(ctx, longest) // they were all sent at once
 	defer cancel()
 	for _, one := range asked {
-		_ = c.outcome(bounded, one.request, one.answered) // otherwise the next renewal notices it
+		_ = c.awaitResult(bounded, one.request, one.answered) // otherwise the next renewal notices it
 	}
 	if c.isClosed() {
 		return ErrClosed
@@ -101,7 +101,7 @@ func (c *core) askAbout(name string) (all []confirmation) {
 	now := c.clock.Exact()
 	var those []*tenure
 	for _, t := range c.tenures {
-		if t.line.name == name {
+		if t.local.name == name {
 			those = append(those, t)
 		}
 	}
@@ -109,11 +109,11 @@ func (c *core) askAbout(name string) (all []confirmation) {
 	for _, t := range those {
 		switch {
 		case t.phase != holding:
-			t.doubted = now
+			t.verifySince = now
 		case !t.isOver(now):
-			r := t.line.asksApart(t, now)
+			r := t.local.checkNow(t, now)
 			answered := make(chan error, 1)
-			r.asked = answered
+			r.result = answered
 			all = append(all, confirmation{r, answered})
 		}
 	}
@@ -123,22 +123,22 @@ func (c *core) askAbout(name string) (all []confirmation) {
 // stolen: Redis has said that nobody has the name by this id any more.
 func (t *tenure) stolen(reason string, now clock.Instant) {
 	if t.phase != holding {
-		t.doubted = now
+		t.verifySince = now
 		return
 	}
-	t.line.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
-	t.line.step(now)
+	t.local.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
+	t.local.step(now)
 }
 
-// ordered: a push says that something was ordered of a tenure of ours. Anybody
+// revocationPushed: a push says that something was ordered of a tenure of ours. Anybody
 // may publish, so Redis is asked, by a renewal that is sent after it.
-func (l *line) ordered(t *tenure, now clock.Instant) {
+func (n *localName) revocationPushed(t *tenure, now clock.Instant) {
 	if t.phase != holding {
-		t.doubted = now
+		t.verifySince = now
 		return
 	}
-	l.renew(t, now)
-	l.step(now)
+	n.renew(t, now)
+	n.step(now)
 }
 
 // Revoked reports whether a revocation or a steal ended the lease, and returns the given

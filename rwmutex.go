@@ -75,7 +75,7 @@ type readers struct{ m *RWMutex }
 func (r readers) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
 func (m *RWMutex) acquire(ctx context.Context, letter byte, try bool) (*Lease, error) {
-	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, most: m.MaxHold, grace: m.Grace}
+	s := shared{letter: letter, weight: 1, capacity: wholeCapacity, maxHold: m.MaxHold, grace: m.Grace}
 	if letter == keyspace.Writer {
 		s.weight = wholeCapacity
 	}

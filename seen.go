@@ -28,17 +28,17 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 }
 
 // held is what a TryLock is told, from what is known here.
-func (l *line) held(now clock.Instant) error {
-	e := &HeldError{Name: l.name, Waiters: l.callers.n}
-	if t := l.tenure; t != nil && t.phase >= holding {
-		e.Owner, e.Remaining = l.owner(), max(0, t.ends().Sub(now))
-		if l.turn == nil && t.rests(now) {
+func (n *localName) held(now clock.Instant) error {
+	e := &HeldError{Name: n.name, Waiters: n.waiters.n}
+	if t := n.tenure; t != nil && t.phase >= holding {
+		e.Owner, e.Remaining = n.owner(), max(0, t.ends().Sub(now))
+		if n.turn == nil && t.inMinHold(now) {
 			e.Cooldown, e.Remaining = true, t.minHold.until.Sub(now)
 		}
 		return e
 	}
-	if l.seen.known {
-		return l.heldBy(now)
+	if n.seen.known {
+		return n.heldBy(now)
 	}
 	return e
 }
@@ -46,22 +46,22 @@ func (l *line) held(now clock.Instant) error {
 // held is what a try under the turn's own lease gets: it waits for nobody, so it
 // is no deadlock.
 func (u *turn) held() error {
-	c := u.line.c
+	c := u.local.c
 	c.mu.Lock()
 	defer c.unlock()
-	return u.line.held(c.clock.Now())
+	return u.local.held(c.clock.Now())
 }
 
-func (l *line) heldBy(now clock.Instant) error {
-	e := &HeldError{Name: l.name, Waiters: int(l.seen.waiting), Remaining: l.seen.pttl}
-	if id, ours := keyspace.ParseID(l.seen.holder); ours {
+func (n *localName) heldBy(now clock.Instant) error {
+	e := &HeldError{Name: n.name, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
+	if id, ours := keyspace.ParseID(n.seen.holder); ours {
 		e.Owner = id.Owner
-	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(l.seen.holder); !e.Cooldown {
+	} else if e.Owner, e.Cooldown = keyspace.CooldownOwner(n.seen.holder); !e.Cooldown {
 		e.Foreign = true
 	}
-	if l.seen.queued {
-		e.Waiters = int(l.seen.position)
-		e.Remaining = max(0, l.seen.pttl-now.Sub(l.seen.at))
+	if n.seen.queued {
+		e.Waiters = int(n.seen.position)
+		e.Remaining = max(0, n.seen.pttl-now.Sub(n.seen.at))
 	}
 	return e
 }

@@ -95,7 +95,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, try bool) (*Lease, error
 	if n < 1 || n > MaxSize {
 		return nil, tooMany(s.name, int64(n), size)
 	}
-	return shared{letter: keyspace.Permits, weight: int64(n), capacity: size, most: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
+	return shared{letter: keyspace.Permits, weight: int64(n), capacity: size, maxHold: s.MaxHold, grace: s.Grace}.acquire(ctx, s.client, s.name, try)
 }
 
 // Permits returns a [Locker] for [Do] that acquires n permits.
@@ -150,25 +150,25 @@ func tooMany(name string, n, size int64) error {
 }
 
 // tooMany: the caller asks for more permits than there are.
-func (l *line) tooMany(a wire.Answer) {
-	l.standsNowhere()
-	l.reject(tooMany(l.name, l.shared.weight, a.Capacity))
+func (n *localName) tooMany(a wire.Answer) {
+	n.notInRedis()
+	n.reject(tooMany(n.name, n.shared.weight, a.Capacity))
 }
 
 // maxSizes bounds for how many names a Client remembers which size it has told.
 const maxSizes = 1024
 
-// sized tells, once for each size of a name, that another one counts than was stated.
-func (l *line) sized(a wire.Answer) {
-	c := l.c
-	if l.shared == nil || a.Capacity == 0 || l.shared.letter != keyspace.Permits || a.Capacity == l.shared.capacity || c.sizes[l.name] == a.Capacity ||
+// noteSize tells, once for each size of a name, that another one counts than was stated.
+func (n *localName) noteSize(a wire.Answer) {
+	c := n.c
+	if n.shared == nil || a.Capacity == 0 || n.shared.letter != keyspace.Permits || a.Capacity == n.shared.capacity || c.reportedSizes[n.name] == a.Capacity ||
 		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
 		return
 	}
-	if c.sizes == nil || len(c.sizes) >= maxSizes {
-		c.sizes = map[string]int64{}
+	if c.reportedSizes == nil || len(c.reportedSizes) >= maxSizes {
+		c.reportedSizes = map[string]int64{}
 	}
-	c.sizes[l.name] = a.Capacity
-	c.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", l.name, "asked", l.shared.capacity, "actual", a.Capacity)
-	c.emit(SizeMismatch{Name: l.name, Asked: int(l.shared.capacity), Actual: int(a.Capacity)})
+	c.reportedSizes[n.name] = a.Capacity
+	c.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.name, "asked", n.shared.capacity, "actual", a.Capacity)
+	c.emit(SizeMismatch{Name: n.name, Asked: int(n.shared.capacity), Actual: int(a.Capacity)})
 }

@@ -22,16 +22,16 @@ import (
 
 // shared is what a line of a shared kind asks for.
 type shared struct {
-	letter   byte
-	weight   int64
-	capacity int64
-	keys     []string      // L F Q H, and of a semaphore the size key
-	tail     string        // of its id
-	renews   string        // the id that renewed is for
-	renewed  []string      // the keys of its renewals
-	most     time.Duration // MaxHold
-	grace    time.Duration // Grace
-	smaller  smaller
+	letter      byte
+	weight      int64
+	capacity    int64
+	keys        []string      // L F Q H, and of a semaphore the size key
+	tail        string        // of its id
+	renewalID   string        // the id that renewed is for
+	renewalKeys []string      // the keys of its renewals
+	maxHold     time.Duration // MaxHold
+	grace       time.Duration // Grace
+	shrunk      shrunk
 }
 
 // wholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
@@ -57,17 +57,17 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.most < 0 {
-		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.most))
+	if s.maxHold < 0 {
+		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.maxHold))
 	}
 	c := client.core
 	checkGrace(name, s.grace, c.options.TTL)
 	if held := c.heldUnder(ctx, name); held != nil && held.err() == nil && !try { // a try waits for nobody
 		return nil, ErrDeadlock
 	}
-	w := c.newCaller(try)
-	w.most, w.grace = s.most, s.grace
-	defer w.free(c)
+	w := c.newWaiter(try)
+	w.maxHold, w.grace = s.maxHold, s.grace
+	defer w.recycle(c)
 	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 }
 
 // enterShared makes a line for one caller and sets it going.
-func (c *core) enterShared(name string, s *shared, w *caller, patient bool) error {
+func (c *core) enterShared(name string, s *shared, w *waiter, blocking bool) error {
 	k, err := keysOf(c.options.Prefix, name)
 	if err != nil {
 		return err
@@ -91,11 +91,11 @@ func (c *core) enterShared(name string, s *shared, w *caller, patient bool) erro
 		return ErrClosed
 	}
 	now := c.clock.Now()
-	c.shared++
-	l := c.newLine(name+"\x00shared"+strconv.FormatInt(c.shared, 36), name, k, s) // no name has a control character
-	l.admit(w, now)
-	l.step(now)
-	c.unlockAndPerform(patient, l.asking, now)
+	c.lastShared++
+	n := c.newName(name+"\x00shared"+strconv.FormatInt(c.lastShared, 36), name, k, s) // no name has a control character
+	n.admit(w, now)
+	n.step(now)
+	c.unlockAndPerform(blocking, n.asking, now)
 	return nil
 }
 
@@ -104,59 +104,59 @@ func (c *core) tailOf(s *shared) string {
 	return keyspace.SharedTail(c.options.TTL, s.letter, s.weight, c.options.Owner)
 }
 
-// call is a run of a script on a name: of the one that does this for its kind.
-func (l *line) call(s *driver.Script, args []string) driver.Call {
-	if l.shared == nil {
-		return driver.Call{Script: s, Keys: l.keysFor(s, args), Args: args}
+// callFor is a run of a script on a name: of the one that does this for its kind.
+func (n *localName) callFor(s *driver.Script, args []string) driver.Call {
+	if n.shared == nil {
+		return driver.Call{Script: s, Keys: n.keysFor(s, args), Args: args}
 	}
 	switch s {
 	case script.Lock:
-		return driver.Call{Script: script.SharedLock, Keys: l.shared.keys, Args: args}
+		return driver.Call{Script: script.SharedLock, Keys: n.shared.keys, Args: args}
 	case script.Unlock, script.Cancel:
 		s = script.SharedUnlock
 	case script.Held:
-		return driver.Call{Script: script.SharedHeld, Keys: []string{l.shared.keys[3], l.keys.Lock(), l.keys.RevocationOf(args[0])}, Args: args}
+		return driver.Call{Script: script.SharedHeld, Keys: []string{n.shared.keys[3], n.keys.Lock(), n.keys.RevocationOf(args[0])}, Args: args}
 	case script.Renew:
-		return driver.Call{Script: script.SharedRenew, Keys: l.shared.toRenew(l.keys, args[0]), Args: args}
+		return driver.Call{Script: script.SharedRenew, Keys: n.shared.renewKeys(n.keys, args[0]), Args: args}
 	}
-	return driver.Call{Script: s, Keys: l.shared.keys[:4], Args: args}
+	return driver.Call{Script: s, Keys: n.shared.keys[:4], Args: args}
 }
 
-// toRenew are the keys of a renewal, which comes often.
-func (s *shared) toRenew(k *keyspace.Keys, id string) []string {
-	if s.renews != id {
-		s.renews, s.renewed = id, slices.Concat(s.keys[:4], []string{k.RevocationOf(id)})
+// renewKeys are the keys of a renewal, which comes often.
+func (s *shared) renewKeys(k *keyspace.Keys, id string) []string {
+	if s.renewalID != id {
+		s.renewalID, s.renewalKeys = id, slices.Concat(s.keys[:4], []string{k.RevocationOf(id)})
 	}
-	return s.renewed
+	return s.renewalKeys
 }
 
 // renews tells the scripts that prolong a tenure.
 func renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
 
-// wakes are the subscriptions of the shared kinds in a Cluster, by the suffix of
+// sharedSubs are the subscriptions of the shared kinds in a Cluster, by the suffix of
 // their channel. The lines of one name share one, which ends with the last of
 // them. Guarded by the core's mutex.
-type wakes map[string]*wake
+type sharedSubs map[string]*subscriber
 
-func (w *wakes) of(c *core, suffix string) *wake {
-	if *w == nil {
-		*w = wakes{}
+func (all *sharedSubs) of(c *core, suffix string) *subscriber {
+	if *all == nil {
+		*all = sharedSubs{}
 	}
-	s := (*w)[suffix]
+	s := (*all)[suffix]
 	if s == nil {
-		s = newWake(c, keyspace.PushChannel(c.client, suffix))
-		(*w)[suffix] = s
+		s = newSubscriber(c, keyspace.PushChannel(c.client, suffix))
+		(*all)[suffix] = s
 	}
 	return s
 }
 
-// leave takes a line that ends out of those that share its subscription.
-func (w wakes) leave(l *line) {
-	if l.shard == "" {
+// remove takes a line that ends out of those that share its subscription.
+func (all sharedSubs) remove(n *localName) {
+	if n.shard == "" {
 		return
 	}
-	l.wake.part(l)
-	if l.shared != nil && l.wake.first == nil {
-		delete(w, l.shard)
+	n.sub.remove(n)
+	if n.shared != nil && n.sub.first == nil {
+		delete(all, n.shard)
 	}
 }

@@ -53,7 +53,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 
 // Whatever is held is counted, and nothing else.
 func TestWhatIsHeldIsCounted(t *testing.T) {
-	c := &core{past: memory.For[*line]{Limit: 9}, given: memory.For[*line]{Limit: 9}, tenures: map[string]*tenure{}, rested: map[string]clock.Instant{}}
+	c := &core{endedIDs: memory.For[*localName]{Limit: 9}, givenUpIDs: memory.For[*localName]{Limit: 9}, tenures: map[string]*tenure{}, minHolds: map[string]clock.Instant{}}
 	held := func(about string, want int) {
 		t.Helper()
 		if got := c.schedule.Held; got != want {
@@ -61,12 +61,12 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 		}
 	}
 	tenure := func(id string, p phase) *tenure {
-		t := &tenure{id: id, line: &line{c: c}}
-		t.become(p)
+		t := &tenure{id: id, local: &localName{c: c}}
+		t.setPhase(p)
 		return t
 	}
 	first, second, third := tenure("1", holding), tenure("2", holding), tenure("3", queued)
-	first.become(leaving)
+	first.setPhase(releasing)
 	held("one is leaving", 1)
 	c.end(first, 0)
 	held("it has left", 1)

@@ -31,66 +31,66 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 		return nil, err
 	}
 	c := m.client.core
-	o, err := c.newTaking(ctx, m.name, tenure, reason)
+	o, err := c.newStealing(ctx, m.name, tenure, reason)
 	if err != nil {
 		return nil, err
 	}
-	w := c.newCaller(false)
-	w.least, w.most, w.grace = m.MinHold, m.MaxHold, m.Grace
-	defer w.free(c)
-	if err := c.take(m, w, o); err != nil {
+	w := c.newWaiter(false)
+	w.minHold, w.maxHold, w.grace = m.MinHold, m.MaxHold, m.Grace
+	defer w.recycle(c)
+	if err := c.sendSteal(m, w, o); err != nil {
 		return nil, err
 	}
 	return w.await(ctx, m.client)
 }
 
-// take sets out to take a name, in a line of its own: callers of this process that wait
+// sendSteal sets out to take a name, in a line of its own: callers of this process that wait
 // for the name stand in Q, where they were.
-func (c *core) take(m *Mutex, w *caller, o *taking) error {
+func (c *core) sendSteal(m *Mutex, w *waiter, o *stealing) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
 		return ErrClosed
 	}
 	now := c.clock.Now()
-	l := c.newLine(m.name+"\x00steal"+strconv.FormatUint(c.random(), 36), m.name, o.keys, nil) // no name has a zero byte
-	l.apart, l.takes = m.apartness(), o
-	l.tenure = c.newTenure(l)
-	l.admit(w, now)
-	l.step(now)
+	n := c.newName(m.name+"\x00steal"+strconv.FormatUint(c.random(), 36), m.name, o.keys, nil) // no name has a zero byte
+	n.dedicated, n.stealing = m.dedicatedTenure(), o
+	n.tenure = c.newTenure(n)
+	n.admit(w, now)
+	n.step(now)
 	return nil
 }
 
 // args are what take needs beside the id and the stride.
-func (o *taking) args(l *line) []string { return []string{l.shard, o.id, o.reason} }
+func (o *stealing) args(n *localName) []string { return []string{n.shard, o.id, o.reason} }
 
-var errMayHaveTaken = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
+var errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
 	"now the name is free or has another holder")
 
-// notTaken: another holds the name by now, or nobody. It may have been taken in between, by
+// notStolen: another holds the name by now, or nobody. It may have been taken in between, by
 // a run that was not answered in time.
-func (l *line) notTaken(a wire.Answer) {
-	if t := l.tenure; t.open > 0 || t.late > 0 {
-		l.reject(wire.Failure(l.name, ErrUnreachable, errMayHaveTaken))
+func (n *localName) notStolen(a wire.Answer) {
+	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
+		n.reject(wire.Failure(n.name, ErrUnreachable, errMayHaveStolen))
 		return
 	}
 	var tenure string
-	if x := l.takes; x != nil { // no other lock is answered so
+	if x := n.stealing; x != nil { // no other lock is answered so
 		tenure = x.tenure
 	}
-	l.standsNowhere()
-	l.reject(tenureError(l.name, tenure, a.Holder, a.Holder != ""))
+	n.notInRedis()
+	n.reject(tenureError(n.name, tenure, a.Holder, a.Holder != ""))
 }
 
-// taking is a tenure that Mutex.Steal ends, and why.
-type taking struct {
+// stealing is a tenure that Mutex.Steal ends, and why.
+type stealing struct {
 	tenure, reason string
 	keys           *keyspace.Keys
 	id             string // of the tenure
 }
 
-// newTaking checks the arguments and finds the id of the tenure.
-func (c *core) newTaking(ctx context.Context, name, tenure, reason string) (*taking, error) {
+// newStealing checks the arguments and finds the id of the tenure.
+func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*stealing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -128,5 +128,5 @@ func (c *core) newTaking(ctx context.Context, name, tenure, reason string) (*tak
 		e.Remaining = state.PTTL
 		return nil, e
 	}
-	return &taking{tenure, reason, k, id}, nil
+	return &stealing{tenure, reason, k, id}, nil
 }

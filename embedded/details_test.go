@@ -153,7 +153,7 @@ func TestDetailsComeInOrder(t *testing.T) {
 
 // Of what was exported nobody is told that it renews, or that it should have, also after
 // its Client has gone; who adopts it renews it.
-func TestExportedIsTold(t *testing.T) {
+func TestExportedIsReported(t *testing.T) {
 	store := open(t)
 	a := clientOf(t, store, holdfast.Options{Owner: "a", TTL: 10 * time.Second, Details: &holdfast.Details{User: "alice"}})
 	b := clientOf(t, store, holdfast.Options{Owner: "b"})

@@ -110,7 +110,7 @@ func TestGateEnter(t *testing.T) {
 
 // Requests that wait at a resource are let in when those inside have left, however many
 // others are remembered before it has noticed.
-func TestGateRemembersWhoWaits(t *testing.T) {
+func TestGateRemembersWaiters(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the waiter notices late
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestGateRemembersWhoWaits(t *testing.T) {
 }
 
 // A wait that was given up keeps no resource.
-func TestGateForgetsWhoGaveUp(t *testing.T) {
+func TestGateForgetsAbandonedWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := &fence.Gate{Limit: 1}
 		leave, err := gate.Enter(t.Context(), "r", 1)

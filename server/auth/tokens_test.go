@@ -23,7 +23,7 @@ func soon(t *testing.T, what string, f func() bool) {
 }
 
 // A token that is taken out of the file is no more; a file with a mistake changes nothing.
-func TestTokensAreReadAnew(t *testing.T) {
+func TestTokensAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines, secrets []string
 		for _, role := range []auth.Role{auth.Viewer, auth.Admin} {

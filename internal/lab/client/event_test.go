@@ -168,7 +168,7 @@ func TestEventsOfLoss(t *testing.T) {
 }
 
 // A subscription that breaks and comes back is told.
-func TestEventsOfWake(t *testing.T) {
+func TestEventsOfSubscription(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	j := &labtest.Journal{}
 	client := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: labtest.Long, OnEvent: j.Note})

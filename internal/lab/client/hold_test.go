@@ -131,7 +131,7 @@ func tickOn(t *testing.T, first, second *holdfast.Client, name string) {
 
 // Full memory does not keep a name from resting, nor a run from being written down
 // as ended; none begins.
-func TestFullMemoryRests(t *testing.T) {
+func TestFullMemoryCoolsDown(t *testing.T) {
 	t.Parallel()
 	server, client := fullServer(t)
 	a, b := client(holdfast.Options{Owner: "a"}), client(holdfast.Options{Owner: "b"})

@@ -123,7 +123,7 @@ func TestFullMemoryWaitsAndRenews(t *testing.T) {
 
 // Many who want new names do not keep from full memory those who release theirs, though
 // their requests travel together.
-func TestFullMemoryCrowd(t *testing.T) {
+func TestFullMemoryBatch(t *testing.T) {
 	server, client := fullServer(t)
 	c := client(holdfast.Options{TTL: 10 * time.Second})
 	var leases []*holdfast.Lease

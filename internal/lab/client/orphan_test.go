@@ -84,7 +84,7 @@ func TestClientLeavesAChangingKey(t *testing.T) {
 
 // A key that had an expiry in between was not an orphan all the time: the count
 // begins anew. (Many an old client has one value for all.)
-func TestClientCountsAnOrphanAnew(t *testing.T) {
+func TestClientCountsAnOrphanAgain(t *testing.T) {
 	t.Parallel()
 	const name, repair = "interrupted", 2 * time.Second
 	server := redistest.Start(t, redistest.Options{})
@@ -122,7 +122,7 @@ func TestClientLeavesAForeignExpiry(t *testing.T) {
 }
 
 // A foreign key that lives for centuries is a holder like another.
-func TestForeignLifeOfCenturies(t *testing.T) {
+func TestForeignTTLOfCenturies(t *testing.T) {
 	const name = "centuries"
 	server := redistest.Start(t, redistest.Options{})
 	server.MustDo(t, "SET", labtest.KeyL(name), "x", "PX", 500_000_000_000_000)

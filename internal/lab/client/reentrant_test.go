@@ -18,7 +18,7 @@ type key struct{}
 
 // Locking a name under the context of its own lease is an error at once, however
 // far the context is derived; it is none for another name or another Client.
-func TestDeadlockIsTold(t *testing.T) {
+func TestDeadlockIsReported(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	a := labtest.Open(t, server.URL(), holdfast.Options{Owner: "A", TTL: labtest.Long})
 	b := labtest.Open(t, server.URL(), holdfast.Options{Owner: "B", TTL: labtest.Long})

@@ -100,7 +100,7 @@ func outlast(t *testing.T, d labtest.Library, nodes labtest.Cluster) {
 // All keys of a name have moved, but its slot has not: who waits still listens at
 // the old server, and nobody counts it at the new one, where the name is held and
 // given back. It notices that, asks by itself, and gets the name when it can.
-func TestUnheardAtTheTarget(t *testing.T) {
+func TestUnnoticedAtTheTarget(t *testing.T) {
 	t.Parallel()
 	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
 	t.Run("move", func(t *testing.T) {

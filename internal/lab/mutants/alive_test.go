@@ -15,9 +15,9 @@ var aliveMutants = []mutant{
 	{guard: "alive: what is dropped in a bubble is not closed from outside", file: "close.go", pkg: ".", name: "TestClientDroppedInABubble",
 		edits: []string{"if !clock.InBubble() {", "if true || clock.InBubble() {", "go c.close() // nobody is left to return its error to; it logs", "c.closed = true // a close would end the program"}},
 	{guard: "alive: Done keeps it", file: "lease.go", pkg: "./internal/lab/client", name: "TestDoneKeepsItsClient",
-		edits: []string{"l.turn.waited = l.client", "_ = l"}},
+		edits: []string{"l.turn.keepsClient = l.client", "_ = l"}},
 	{guard: "alive: until the lease ends", file: "lease.go", pkg: "./internal/lab/client", name: "TestDoneKeepsItsClient",
-		edits: []string{"	u.waited = nil\n", ""}},
+		edits: []string{"\tu.keepsClient = nil\n", ""}},
 	{guard: "alive: locking several names does not", file: "multi.go", pkg: "./internal/lab/client", name: "TestLeaseDroppedWithItsClient",
 		edits: []string{"defer func() { done() }()", "_ = done"}},
 }

@@ -8,7 +8,7 @@ var apiMutants = []mutant{
 		edits: []string{"if ending == 'adopted' then", "if ending == 'adopted' then ending = nil elseif false then"}},
 	{guard: "exported: another's name is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedIsKept",
 		edits: []string{"if holder ~= id then return {'lost', holder or '', us} end", ""}},
-	{guard: "exported: a ghost is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedGhost",
+	{guard: "exported: a ghost is not prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedStaleID",
 		edits: []string{"if newest_token > tonumber(ARGV[2]) then", "if false then"}},
 	{guard: "exported: the fence is prolonged", file: "internal/script/mutex/exported.lua", name: "TestExportedKeepsTheFence",
 		edits: []string{"  -- include part/reserve_tokens.lua\n", ""}},
@@ -28,10 +28,10 @@ var apiMutants = []mutant{
 		edits: []string{"ended.Cause == Revoked || ", ""}},
 	{guard: "exported: a renewal waits for replicas", file: "internal/exported/calls.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| replicas == 0 {", "|| true {"}},
-	{guard: "apart: a deadline by its own ttl", file: "apart.go", name: "TestApart",
-		edits: []string{"		return l.apart.ttl\n	}\n	return l.c.options.TTL", "	}\n	return l.c.options.TTL"}},
-	{guard: "apart: a line of its own", file: "line.go", name: "TestApartInLine",
-		edits: []string{"		key = apart.key(m.name)\n", ""}},
+	{guard: "apart: a deadline by its own ttl", file: "dedicated.go", name: "TestDedicated",
+		edits: []string{"\t\treturn n.dedicated.ttl\n\t}\n\treturn n.c.options.TTL", "\t}\n\treturn n.c.options.TTL"}},
+	{guard: "apart: a line of its own", file: "local_name.go", name: "TestDedicatedInQueue",
+		edits: []string{"\t\tkey = own.key(m.name)\n", ""}},
 }
 
 // serverMutants are the guards of the HTTP API.
@@ -72,7 +72,7 @@ var serverMutants = []mutant{
 		edits: []string{"a.guard.Check(r); err != nil {", "a.guard.Check(r); err != nil && false {"}},
 	{guard: "http: read-only changes nothing", file: "server/route.go", pkg: "./server", name: "TestReadOnly",
 		edits: []string{"case act.changes && a.options.ReadOnly:", "case false:"}},
-	{guard: "http: a mistake in the tokens shuts nobody out", file: "server/auth/tokens.go", pkg: "./server/auth", name: "TestTokensAreReadAnew",
+	{guard: "http: a mistake in the tokens shuts nobody out", file: "server/auth/tokens.go", pkg: "./server/auth", name: "TestTokensAreReadAgain",
 		edits: []string{"		return fmt.Errorf(\"%s: %w\", t.path, err)\n", "		t.list = nil\n		return fmt.Errorf(\"%s: %w\", t.path, err)\n"}},
 	{guard: "http: a key comes with one body", file: "server/internal/repeat/repeat.go", pkg: "./server", name: "TestIdempotencyKey",
 		edits: []string{"v.body != body {", "false {"}},

@@ -61,7 +61,7 @@ var journalMutants = []mutant{
 	{guard: "journal: an expired lease ended at its deadline", file: "lease.go", pkg: "./internal/lab/journaled", name: "TestJournalOfAFrozenHolder",
 		edits: []string{"ended := min(now, u.ends())", "ended := now"}},
 	{guard: "journal: Close has told all", file: "close.go", pkg: "./internal/lab/journaled", name: "TestCloseTellsAll",
-		edits: []string{"	c.awaitTold()\n", ""}},
+		edits: []string{"\tc.awaitEvents()\n", ""}},
 	{guard: "journal: a lost end is told", file: "journal/follow.go", pkg: "./internal/lab/journaled", name: "TestFollowOverALostEnd",
 		edits: []string{"if p.newest.less(f.last) && !f.behind {", "if false {"}},
 	{guard: "journal: a job's note counts once", file: "internal/script/job/note.lua", pkg: "./internal/lab/journaled", name: "TestJobNotesTwice",

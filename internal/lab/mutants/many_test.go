@@ -2,17 +2,17 @@ package mutants
 
 // manyMutants are about many names in one Client.
 var manyMutants = []mutant{
-	{guard: "many: a subscription looks at its own lines", file: "wake.go", pkg: ".", name: "TestSubscriptionLooksAtItsOwnLines",
+	{guard: "many: a subscription looks at its own lines", file: "subscriber.go", pkg: ".", name: "TestSubscriptionVisitsItsOwnNames",
 		edits: []string{
-			"		for l := w.first; l != nil; {\n",
-			"		for _, l := range w.c.lines {\n			if l.wake == w && !yield(l) {\n				return\n			}\n		}\n		for l := (*line)(nil); l != nil; {\n",
+			"\t\tfor n := s.first; n != nil; {\n",
+			"\t\tfor _, n := range s.c.names {\n\t\t\tif n.sub == s && !yield(n) {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t\tfor n := (*localName)(nil); n != nil; {\n",
 		}},
-	{guard: "many: of broken subscriptions one at a time asks for the mutex", file: "wake.go", pkg: ".", name: "TestManyBrokenSubscriptionsLetCallersPass",
-		edits: []string{"	w.c.turnstile.Lock()\n", "", "	w.c.turnstile.Unlock()\n", ""}},
-	{guard: "many: a subscription ends with its last line", file: "wake.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastLine",
-		edits: []string{"	if w.first == nil {\n		w.keeper.Close()", "	if false {\n		w.keeper.Close()"}},
-	{guard: "many: and not before", file: "wake.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastLine",
-		edits: []string{"	if w.first == nil {\n		w.keeper.Close()", "	if true {\n		w.keeper.Close()"}},
+	{guard: "many: of broken subscriptions one at a time asks for the mutex", file: "subscriber.go", pkg: ".", name: "TestManyBrokenSubscriptionsLetCallersPass",
+		edits: []string{"\ts.c.turnstile.Lock()\n", "", "\ts.c.turnstile.Unlock()\n", ""}},
+	{guard: "many: a subscription ends with its last line", file: "subscriber.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
+		edits: []string{"\tif s.first == nil {\n\t\ts.keeper.Close()", "\tif false {\n\t\ts.keeper.Close()"}},
+	{guard: "many: and not before", file: "subscriber.go", pkg: ".", name: "TestSubscriptionEndsWithItsLastName",
+		edits: []string{"\tif s.first == nil {\n\t\ts.keeper.Close()", "\tif true {\n\t\ts.keeper.Close()"}},
 	{guard: "channels: nothing from before the own confirmation", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestNothingBeforeTheConfirmation",
 		edits: []string{"s == nil || !s.on || s.sub == nil {", "s == nil || s.sub == nil {"}},
 	{guard: "channels: a listener keeps nobody else waiting", file: "internal/channels/link.go", pkg: "./internal/channels", name: "TestSlowListener",

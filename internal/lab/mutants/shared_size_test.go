@@ -27,7 +27,7 @@ var sizeMutants = []mutant{
 	{guard: "size: no permits are refused", file: "semaphore.go", name: "TestSharedTooMany",
 		edits: []string{"n < 1 || n > MaxSize", "false"}},
 	{guard: "size: another one is told", file: "ask.go", name: "TestSharedSizeIsKept",
-		edits: []string{"	l.sized(a)\n", ""}},
+		edits: []string{"\tn.noteSize(a)\n", ""}},
 	{guard: "size: and told once", file: "semaphore.go", name: "TestSharedSizeIsKept",
-		edits: []string{" || c.sizes[l.name] == a.Capacity", ""}},
+		edits: []string{" || c.reportedSizes[n.name] == a.Capacity", ""}},
 }

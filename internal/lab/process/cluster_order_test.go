@@ -59,7 +59,7 @@ func TestClusterMovesKeepTheOrder(t *testing.T) {
 
 // Who stands in line when the slot moves keeps its place: eight Clients with
 // both drivers are served in the order in which they came.
-func TestClusterLineMoves(t *testing.T) {
+func TestClusterQueueMoves(t *testing.T) {
 	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
 	for round := range 3 {
 		name := fmt.Sprint("line", round)

@@ -226,7 +226,7 @@ func TestExportedIsNotCancelled(t *testing.T) {
 
 // The exporter hears of the id that it gave away, as the holder that its callers
 // wait for: it leaves it alone.
-func TestExportedIsNoGhost(t *testing.T) {
+func TestExportedIsNoStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0)
@@ -402,7 +402,7 @@ func (s stage) wantGhost(name string) {
 
 // A late duplicate of the exporter's lock makes the exported id the holder once
 // more, when who adopted has released: nobody adopts that ghost.
-func TestAdoptedGhost(t *testing.T) {
+func TestAdoptedStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
 		s.locksAgain(2 * time.Second)
@@ -420,7 +420,7 @@ func TestAdoptedGhost(t *testing.T) {
 
 // The same when somebody had ordered who adopted to stop: R says that then, and not
 // what was adopted.
-func TestAdoptedGhostBehindAnOrder(t *testing.T) {
+func TestAdoptedStaleIDBehindAnOrder(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second), s.process("p2", 3*time.Second)
 		s.locksAgain(2 * time.Second)

@@ -71,7 +71,7 @@ func TestCheckHeld(t *testing.T) {
 }
 
 // Somebody has cut the life of the key: CheckHeld says how long it is ours.
-func TestCheckHeldOfACutLife(t *testing.T) {
+func TestCheckHeldOfACutTTL(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		holder, err := s.process("p0", 15*time.Second).Client.Mutex("n").Lock(t.Context())
 		if err != nil {

@@ -319,7 +319,7 @@ func TestLeaderIsCutOff(t *testing.T) {
 
 // The subscription of an observer breaks, and a change is announced before it is
 // back. It is asked for at once then.
-func TestObserverSubscribesAnew(t *testing.T) {
+func TestObserverSubscribesAgain(t *testing.T) {
 	play(t, func(_ *testing.T, s stage) {
 		slow := false
 		s.on(func(step sim.Step, f *sim.Fate) {

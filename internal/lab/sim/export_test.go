@@ -59,7 +59,7 @@ func TestExportAsksRedis(t *testing.T) {
 
 // A renewal that reserves tokens is under way when the lease is exported, and slower than
 // what Export asks: it waits for that, or nobody could adopt.
-func TestExportBehindAStride(t *testing.T) {
+func TestExportBehindATokenBlock(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
 		p1 := s.process("p1", 15*time.Second)
@@ -83,7 +83,7 @@ func TestExportBehindAStride(t *testing.T) {
 
 // A look of a waiter arrives when it has been given the name: the second grant of one id,
 // which only renewals count beside with WaitReplicas. Export knows of it all the same.
-func TestExportKnowsAllStrides(t *testing.T) {
+func TestExportKnowsAllTokenBlocks(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.Replicate(1)
 		options := holdfast.Options{TTL: 3 * time.Second, WaitReplicas: 1}
@@ -171,7 +171,7 @@ func TestExportBehindEnsureHeld(t *testing.T) {
 
 // A renewal that reserves tokens runs behind a later one, and nobody hears of it. Export's
 // own tells of what it has reserved.
-func TestExportBehindAnUnansweredStride(t *testing.T) {
+func TestExportBehindAnUnansweredTokenBlock(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.Process("p0", holdfast.Options{TTL: 15 * time.Second, Linger: time.Minute}, 1)
 		p1 := s.process("p1", 15*time.Second)

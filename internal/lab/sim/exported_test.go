@@ -155,7 +155,7 @@ func TestExportedThatWasAdopted(t *testing.T) {
 
 // A ghost of an exported id, after somebody else had the name, is no hold: its
 // token is too low.
-func TestExportedGhost(t *testing.T) {
+func TestExportedStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 3*time.Second), s.process("p1", 3*time.Second)
 		s.locksAgain(4 * time.Second)

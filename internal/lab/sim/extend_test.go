@@ -297,7 +297,7 @@ func TestNoRenewWithMaxHoldAndMinHold(t *testing.T) {
 }
 
 // A revocation that nobody heard of is kept as long as the lease may last, not for a ttl alone.
-func TestNoRenewRevokedUnheard(t *testing.T) {
+func TestNoRenewRevokedUnnoticed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Kind == "revoked" })

@@ -119,7 +119,7 @@ func TestForgottenWhileThePingHangs(t *testing.T) {
 
 // A failover brings back what was released just before: whoever is told that it
 // holds the name under an id of its own past gives that back.
-func TestOwnGhostAfterAFailover(t *testing.T) {
+func TestOwnStaleIDAfterAFailover(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("web-7:123", 15*time.Second), s.process("p1", 15*time.Second) // as owners are called
 		lock, _, _ := sim.Keys("n")

@@ -165,7 +165,7 @@ func TestGraceAfterAPause(t *testing.T) {
 }
 
 // Both: the name is in cool-down for what is left of MinHold when Grace is over.
-func TestGraceThenRest(t *testing.T) {
+func TestGraceThenCoolDown(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)
 		s.subscribe(p1)

@@ -38,7 +38,7 @@ func TestForgottenWhenItQueuesAgain(t *testing.T) {
 }
 
 // Who asks for a free name is there, whether the server knows its subscription or not.
-func TestWhoAsksNeedsNoListener(t *testing.T) {
+func TestAskingNeedsNoListener(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 5*time.Second), s.process("p1", 15*time.Second)
 		s.lock(p0, "n")
@@ -70,7 +70,7 @@ func TestReleaseQueuesAndCounts(t *testing.T) {
 
 // Who gives up while nobody has the name does not get it by that, though its process
 // listens.
-func TestWhoGivesUpGetsNothing(t *testing.T) {
+func TestGivingUpGetsNothing(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.lock(p0, "n")
@@ -122,7 +122,7 @@ func TestFiveHundredDeadAtATime(t *testing.T) {
 }
 
 // What a release tells of the place that its process has in line.
-func TestPlaceOfWhoIsQueuedAgain(t *testing.T) {
+func TestPlaceAfterQueueingAgain(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		var mu sync.Mutex
 		var places []int
@@ -154,7 +154,7 @@ func TestPlaceOfWhoIsQueuedAgain(t *testing.T) {
 
 // Who is queued again by a release that lets the name rest is heard, and has no reason
 // to subscribe anew.
-func TestRestDoubtsNobody(t *testing.T) {
+func TestCoolDownIsNoSilence(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0, p1)

@@ -241,7 +241,7 @@ func TestMinHoldFailover(t *testing.T) {
 }
 
 // finds its own old id there, and does not end that.
-func TestMinHoldGhost(t *testing.T) {
+func TestMinHoldStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 3*time.Second)
 		s.subscribe(p0)

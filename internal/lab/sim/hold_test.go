@@ -49,7 +49,7 @@ func (s stage) rested(next <-chan hold, began time.Time, d time.Duration) hold {
 
 // A quick holder: its name rests, for other processes and for callers of its own,
 // whoever asks how, and is said to.
-func TestMinHoldRests(t *testing.T) {
+func TestMinHoldCoolsDown(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p0, p1)
@@ -96,7 +96,7 @@ func TestMinHoldOrders(t *testing.T) {
 
 // The own callers rest, too, and one who asks for a least time gets a tenure of
 // its own, behind a turn that did not.
-func TestMinHoldOwnCallers(t *testing.T) {
+func TestMinHoldOwnWaiters(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		s.subscribe(p0)
@@ -328,7 +328,7 @@ func (c *endingContext) Done() <-chan struct{} {
 
 // The head is told how long the name rests: it does not wait for the end of the ttl
 // that it had seen.
-func TestMinHoldHeadIsTold(t *testing.T) {
+func TestMinHoldHeadIsNotified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p1)

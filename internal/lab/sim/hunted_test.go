@@ -63,7 +63,7 @@ func TestAnswerOlderThanTheSubscription(t *testing.T) {
 }
 
 // A new head behind a foreign holder goes on polling.
-func TestNextDoesNotEndPolling(t *testing.T) {
+func TestHeadDoesNotEndPolling(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		lock, _, _ := sim.Keys("n")
 		s.Do("SET", lock, "theirs", "PX", "30000")

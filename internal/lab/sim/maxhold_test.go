@@ -220,7 +220,7 @@ func TestMaxHoldIsNotRenewed(t *testing.T) {
 }
 
 // Both: the lease ends, and the name rests for what is left.
-func TestMaxHoldThenRest(t *testing.T) {
+func TestMaxHoldThenCoolDown(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 6*time.Second), s.process("p1", 6*time.Second)
 		s.subscribe(p1)

@@ -334,7 +334,7 @@ func TestMultiJoined(t *testing.T) {
 
 // Once all are granted each line is on its own: another caller of one of them asks
 // for that alone when it was lost.
-func TestMultiLineIsOnItsOwn(t *testing.T) {
+func TestMultiNameIsOnItsOwn(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 3*time.Second)
 		m, err := s.multi(p0, time.Minute, "a", "b")

@@ -94,7 +94,7 @@ func TestRevoke(t *testing.T) {
 
 // Revoke: a holder that can't be told, since the push is lost, or it has never
 // subscribed, hears of it by its next renewal.
-func TestRevokeUnheard(t *testing.T) {
+func TestRevokeUnnoticed(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		play(t, func(t *testing.T, s stage) {
 			p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
@@ -302,7 +302,7 @@ func TestSteal(t *testing.T) {
 }
 
 // Steal: a holder that can't be told learns of it, and why, by its next renewal.
-func TestStealUnheard(t *testing.T) {
+func TestStealUnnoticed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, op := s.process("p0", 15*time.Second), s.process("op", 15*time.Second)
 		holder := s.lock(p0, "n")

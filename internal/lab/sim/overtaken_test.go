@@ -12,7 +12,7 @@ import (
 )
 
 // next overtakes the answer that says "queued": the look it asks for is lost.
-func TestNextOvertakesTheAnswer(t *testing.T) {
+func TestHeadOvertakesTheAnswer(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p0, p1, p2)
@@ -101,7 +101,7 @@ func TestCloseAfterARefusal(t *testing.T) {
 }
 
 // A grant that was sent after SUBSCRIBE was, but ran before that did.
-func TestHeardBeforeSubscribed(t *testing.T) {
+func TestPushedBeforeSubscribed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Minute), s.process("p1", time.Minute)
 		s.subscribe(p1)

@@ -12,7 +12,7 @@ import (
 
 // A lock that runs behind the release of its own id is a ghost on that node. Who made it
 // ends it when it sees it: with one more node down it would keep the name for a ttl.
-func TestQuorumEndsItsGhosts(t *testing.T) {
+func TestQuorumEndsItsStaleIDs(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 15*time.Second, 1, 0, 1, 2)
 		var locks atomic.Int64
@@ -155,7 +155,7 @@ func TestQuorumCloseBehindRelease(t *testing.T) {
 
 // A ghost that can't be ended is tried to be where it is, and once at a time, however often
 // it is seen.
-func TestQuorumGhostIsEndedOnce(t *testing.T) {
+func TestQuorumStaleIDIsEndedOnce(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p := r.join(id, 60*time.Second, 1, 0, 1, 2)
 		var seen, there, elsewhere atomic.Int64

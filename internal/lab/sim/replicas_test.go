@@ -318,7 +318,7 @@ func TestGrantThatCanNotBeConfirmed(t *testing.T) {
 
 // A master that wakes up and finds itself replaced becomes a replica between a
 // renewal and its WAIT: that passes.
-func TestGrantConfirmedByWhoIsMasterNoMore(t *testing.T) {
+func TestGrantConfirmedByAFormerMaster(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.Replicate(2)
 		p0 := s.copied("p0", 15*time.Second)

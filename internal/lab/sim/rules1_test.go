@@ -33,7 +33,7 @@ func TestSubscribesBeforeWaiting(t *testing.T) {
 }
 
 // Rule 1: while no recall can be heard, a tenure serves one turn only.
-func TestNoSecondTurnUnheard(t *testing.T) {
+func TestNoSecondTurnUnnoticed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Process == 0 && step.Kind == "subscribe" })
 		stop := s.keepsBusy(s.process("p0", 15*time.Second), "n", 200*time.Millisecond)
@@ -45,7 +45,7 @@ func TestNoSecondTurnUnheard(t *testing.T) {
 
 // Rule 2: a grant that is heard of twice, by push and by answer, late and again,
 // neither gives a token twice nor revives what has ended.
-func TestGrantHeardTwice(t *testing.T) {
+func TestGrantArrivesTwice(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) {
 			if step.Kind == "grant" {
@@ -140,7 +140,7 @@ func TestLateLockWhileLeaving(t *testing.T) {
 
 // Rule 3: a late duplicate of a lock leaves a ghost in the line. It ends as soon
 // as anything is heard of it.
-func TestGhostEndsWhenHeardOf(t *testing.T) {
+func TestStaleIDEndsWhenSeen(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p1, p2)

@@ -59,7 +59,7 @@ func TestEarlyRecall(t *testing.T) {
 
 // Rule 6: a new head is told until when it must wait; where that is lost, its
 // own look at its place in line finds a dead holder.
-func TestLostNext(t *testing.T) {
+func TestLostHead(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Push && step.Kind == "head" })
 		p0, p1, p2 := s.process("p0", 5*time.Second), s.process("p1", 5*time.Second), s.process("p2", 5*time.Second)
@@ -102,7 +102,7 @@ func TestPlaceIsKept(t *testing.T) {
 
 // Rule 6: what was pushed while the subscription was down is asked for when it
 // is up again.
-func TestAsksAgainWhenSubscribedAnew(t *testing.T) {
+func TestAsksAgainWhenSubscribedAgain(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		away := false
 		s.on(func(step sim.Step, f *sim.Fate) { f.LoseOut = step.Push && away })
@@ -165,7 +165,7 @@ func TestForgottenAtOnce(t *testing.T) {
 }
 
 // Rule 7: what an answer says of the subscription before counts no more.
-func TestOlderAnswerIsNoDoubt(t *testing.T) {
+func TestOlderAnswerDoesNotResubscribe(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		holder := s.lock(p0, "n")
@@ -269,7 +269,7 @@ func TestSlowNowAndThenIsNotTooSlow(t *testing.T) {
 }
 
 // Rule 8: a turn is not given with less than a third of the life left.
-func TestTurnHasAThirdOfTheLife(t *testing.T) {
+func TestTurnHasAThirdOfTheTTL(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) {
 			if step.Kind == "lock" {
@@ -315,7 +315,7 @@ func TestSlotOnTheMove(t *testing.T) {
 
 // Rule 9: an unlock that fell back to L alone has not moved the line. It is done
 // when the keys are together again.
-func TestLineMovesWhenASlotHasMoved(t *testing.T) {
+func TestQueueMovesWhenASlotHasMoved(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		moving := false
 		s.on(func(step sim.Step, f *sim.Fate) {

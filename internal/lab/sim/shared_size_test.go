@@ -315,7 +315,7 @@ func TestSharedTakenByAForeigner(t *testing.T) {
 }
 
 // L alone that is deleted costs nobody anything: H says who holds.
-func TestSharedLAloneIsDeleted(t *testing.T) {
+func TestSharedLockKeyAloneIsDeleted(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", time.Second), s.process("p1", time.Second)
 		lock, _, _ := sim.Keys("n")

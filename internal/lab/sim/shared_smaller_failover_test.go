@@ -156,7 +156,7 @@ func TestDowngradeOverIsLeftAlone(t *testing.T) {
 }
 
 // What is heard of a former id costs no more renewals than any that fail.
-func TestSmallerHeardOfOften(t *testing.T) {
+func TestSmallerIDArrivesOften(t *testing.T) {
 	for name, fail := range map[string]func(f *sim.Fate){
 		"refused": func(f *sim.Fate) { f.Refuse = "OOM command not allowed when used memory > 'maxmemory'." },
 		"lost":    func(f *sim.Fate) { f.LoseOut = true },
@@ -228,7 +228,7 @@ func TestDowngradeClearsQ(t *testing.T) {
 
 // A reader finds a former id in front of it and tells its Client, which takes it out. Then the reader
 // comes in.
-func TestDowngradeGhostInFront(t *testing.T) {
+func TestDowngradeStaleIDInFront(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0)

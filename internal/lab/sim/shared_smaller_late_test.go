@@ -62,7 +62,7 @@ func TestDowngradeBehindARenewal(t *testing.T) {
 
 // While nobody knows whether it was replaced, a try of the same Client is told that the
 // former id holds the name. That is no ghost.
-func TestDowngradeIsNoGhost(t *testing.T) {
+func TestDowngradeIsNoStaleID(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		holder := s.take(p0, "n", write)
@@ -141,7 +141,7 @@ func TestDowngradeLateLock(t *testing.T) {
 }
 
 // Nothing is heard of such a lock: it costs no more than a silent writer does.
-func TestDowngradeLateLockUnheard(t *testing.T) {
+func TestDowngradeLateLockUnnoticed(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1, p2 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second), s.process("p2", 15*time.Second)
 		s.subscribe(p0)
@@ -293,7 +293,7 @@ func TestDowngradeIsAcknowledged(t *testing.T) {
 }
 
 // While Redis has not replaced the former id yet, CheckHeld finds that one.
-func TestDowngradeCheckedInDoubt(t *testing.T) {
+func TestDowngradeCheckedUnverified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		holder := s.take(p0, "n", write)

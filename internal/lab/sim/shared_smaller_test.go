@@ -190,7 +190,7 @@ func TestDowngradeUnanswered(t *testing.T) {
 }
 
 // A release in doubt leaves nothing, whether it was done, or comes later, or never.
-func TestDowngradeReleasedInDoubt(t *testing.T) {
+func TestDowngradeReleasedUnverified(t *testing.T) {
 	for name, fate := range map[string]sim.Fate{
 		"done":  {LoseBack: true},
 		"later": {LoseOut: true, Again: 4 * time.Second},
@@ -283,7 +283,7 @@ func TestKeepLockArrivesWhileHeld(t *testing.T) {
 
 // A lock of the former id is answered in doubt: it may still be the holder, and is not
 // cancelled.
-func TestDowngradeLateLockInDoubt(t *testing.T) {
+func TestDowngradeLateLockUnverified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		s.subscribe(p0)
@@ -315,7 +315,7 @@ func TestDowngradeLateLockInDoubt(t *testing.T) {
 
 // A former id in Q is granted by push when the part is given back: it is known, and ended at
 // once, whether the release is answered by then or not.
-func TestDowngradeGhostEnds(t *testing.T) {
+func TestDowngradeStaleIDEnds(t *testing.T) {
 	for name, answered := range map[string]bool{"answered": true, "not answered": false} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(t *testing.T, s stage) {
@@ -355,7 +355,7 @@ func TestDowngradeGhostEnds(t *testing.T) {
 }
 
 // A Client that is closed in doubt leaves nothing either.
-func TestDowngradeClosedInDoubt(t *testing.T) {
+func TestDowngradeClosedUnverified(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		holder := s.take(p0, "n", write)

@@ -190,7 +190,7 @@ func TestClaimWindow(t *testing.T) {
 }
 
 // A fresh stride on a repeat: a lock that ran twice reserved tokens twice.
-func TestFreshStrideOnARepeat(t *testing.T) {
+func TestFreshTokenBlockOnARepeat(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		s.on(func(step sim.Step, f *sim.Fate) { f.Twice = step.Kind == "lock" })
 		p0 := s.process("p0", 15*time.Second)

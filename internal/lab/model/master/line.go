@@ -1,6 +1,6 @@
 package master
 
-// life is what is known of an id's start: what line.go's functions of the same
+// life is what is known of an id's start: what local_name.go's functions of the same
 // names do follows, for process p.
 
 func (w *world) proc(p int) *Proc { return &w.P[p] }

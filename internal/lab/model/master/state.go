@@ -1,7 +1,7 @@
 // Package master is a model of the protocol on one master: the scripts lock,
 // unlock, cancel and renew with their hand-over, as internal/script/*.lua has
-// them, and of each process the line of one name, as line.go, ask.go, renew.go
-// and wake.go have it. docs/protocol.md is what it checks; each function says
+// them, and of each process the line of one name, as local_name.go, ask.go, renew.go
+// and subscriber.go have it. docs/protocol.md is what it checks; each function says
 // which script or rule it is. spec/README.md says what it leaves out.
 //
 // Time goes in ticks of the server's clock. All times are kept as what is left
@@ -41,7 +41,7 @@ const (
 	leaving
 )
 
-// What a process knows of its subscription, as in wake.go.
+// What a process knows of its subscription, as in subscriber.go.
 const (
 	unwanted uint8 = iota
 	opening

@@ -54,10 +54,10 @@ func (s *distant) sentAlone(t *testing.T, ids map[string]bool) {
 }
 
 // What gathers is one script.
-func TestCrowdIsOneScript(t *testing.T) {
+func TestBatchIsOneScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		crowd(t, client, 100)
+		manyCalls(t, client, 100)
 		for _, kinds := range store.kinds() {
 			if !slices.Equal(kinds, []string{"lock_batch"}) && len(kinds) >= 4 {
 				t.Errorf("a pipeline of %v, want one crowd", kinds)
@@ -70,10 +70,10 @@ func TestCrowdIsOneScript(t *testing.T) {
 }
 
 // Three are no crowd.
-func TestThreeAreNoCrowd(t *testing.T) {
+func TestThreeAreNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		crowd(t, client, 19)
+		manyCalls(t, client, 19)
 		if got := store.kinds()[0]; !slices.Equal(got, []string{"lock", "lock", "lock"}) {
 			t.Errorf("three were sent as %v, want by themselves", got)
 		}
@@ -82,11 +82,11 @@ func TestThreeAreNoCrowd(t *testing.T) {
 
 // Whoever is left alone is asked for by a script of its own at once, and gets the
 // answer to that.
-func TestLeftAloneByACrowd(t *testing.T) {
+func TestContendedNamesAreNotBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		left := map[string]bool{}
-		store.crowd = func(call driver.Call) driver.Result {
+		store.batch = func(call driver.Call) driver.Result {
 			all := served(call)
 			for i := range all.Reply {
 				if i%3 == 0 {
@@ -96,7 +96,7 @@ func TestLeftAloneByACrowd(t *testing.T) {
 			}
 			return all
 		}
-		crowd(t, client, 80) // fails where somebody gets nothing
+		manyCalls(t, client, 80) // fails where somebody gets nothing
 		if len(left) == 0 {
 			t.Fatal("nobody was left alone")
 		}
@@ -109,7 +109,7 @@ func TestWantedNamesAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		asked := 0
-		store.crowd = func(call driver.Call) driver.Result {
+		store.batch = func(call driver.Call) driver.Result {
 			all := served(call)
 			for i := range all.Reply {
 				all.Reply[i] = "again"
@@ -117,15 +117,15 @@ func TestWantedNamesAreRemembered(t *testing.T) {
 			asked += len(all.Reply)
 			return all
 		}
-		crowd(t, client, 40)
+		manyCalls(t, client, 40)
 		once := asked
-		crowd(t, client, 40) // other names may be in a crowd now: those that were not the first time
+		manyCalls(t, client, 40) // other names may be in a crowd now: those that were not the first time
 		if again := asked - once; once < 20 || again > 40-once {
 			t.Errorf("a crowd was asked for %d names, and for %d behind that, want %d at most", once, again, 40-once)
 		}
 		time.Sleep(time.Minute)
 		before := asked
-		crowd(t, client, 40)
+		manyCalls(t, client, 40)
 		if asked == before {
 			t.Error("a minute later no name was in a crowd, want them tried again")
 		}
@@ -134,21 +134,21 @@ func TestWantedNamesAreRemembered(t *testing.T) {
 
 // A server that refuses it, as it may where a right is missing, has everybody ask by
 // himself, and is not asked again for a minute.
-func TestCrowdIsRefused(t *testing.T) {
+func TestBatchIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		store.crowd = func(driver.Call) driver.Result {
+		store.batch = func(driver.Call) driver.Result {
 			return driver.Result{Err: driver.ServerError("NOPERM User app has no permissions to run the 'mget' command")}
 		}
-		crowd(t, client, 30)
+		manyCalls(t, client, 30)
 		refused := store.count("lock_batch")
-		crowd(t, client, 30)
+		manyCalls(t, client, 30)
 		if got := store.count("lock_batch"); refused == 0 || got != refused {
 			t.Errorf("%d crowds after %d were refused, want none for a minute", got-refused, refused)
 		}
 		time.Sleep(time.Minute)
-		store.crowd = nil
-		crowd(t, client, 30)
+		store.batch = nil
+		manyCalls(t, client, 30)
 		if got := store.count("lock_batch"); got == refused {
 			t.Error("no crowd after a minute, want one again")
 		}
@@ -157,7 +157,7 @@ func TestCrowdIsRefused(t *testing.T) {
 
 // Nobody knows whether a crowd ran that was not answered: nothing is sent anew in its
 // name, and each asks again by itself, with the same id.
-func TestCrowdWithoutAnAnswer(t *testing.T) {
+func TestBatchWithoutAnAnswer(t *testing.T) {
 	for name, broken := range map[string]driver.Result{
 		"an error": {Err: errors.New("connection reset")}, "an answer too short": {Reply: []string{"granted 3527400000000063 64 0 1763700000 0"}},
 	} {
@@ -165,14 +165,14 @@ func TestCrowdWithoutAnAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, client := far(t, holdfast.Options{})
 				var first driver.Call
-				store.crowd = func(call driver.Call) driver.Result {
+				store.batch = func(call driver.Call) driver.Result {
 					if first.Script == nil {
 						first = call
 						return broken
 					}
 					return served(call)
 				}
-				crowd(t, client, 30)
+				manyCalls(t, client, 30)
 				if len(first.Keys) != 3*14 {
 					t.Fatalf("the first crowd had %d keys, want those of 14", len(first.Keys))
 				}
@@ -188,11 +188,11 @@ func TestCrowdWithoutAnAnswer(t *testing.T) {
 
 // The requests of one line keep their order: a lock that was given up while it gathered
 // stays in front of its cancel.
-func TestACrowdKeepsTheOrderOfALine(t *testing.T) {
+func TestBatchKeepsTheOrderOfAName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		var others sync.WaitGroup
-		others.Go(func() { crowd(t, client, 16+8) })
+		others.Go(func() { manyCalls(t, client, 16+8) })
 		defer others.Wait()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -213,17 +213,17 @@ func TestACrowdKeepsTheOrderOfALine(t *testing.T) {
 
 // The release of a name that is known to be wanted is no matter for a crowd, which could
 // not hand it over.
-func TestRecalledIsNoCrowd(t *testing.T) {
+func TestRecalledIsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		store.crowd = func(call driver.Call) driver.Result {
+		store.batch = func(call driver.Call) driver.Result {
 			all := served(call)
 			for i, word := range all.Reply { // two wait behind each
 				all.Reply[i] = strings.Replace(word, " 64 0 ", " 64 2 ", 1)
 			}
 			return all
 		}
-		crowd(t, client, 30)
+		manyCalls(t, client, 30)
 		if got := store.count("unlock"); got < 10 {
 			t.Errorf("%d names that are waited for were released by scripts of their own, want all that a crowd had locked", got)
 		}

@@ -24,7 +24,7 @@ const away = 100 * time.Millisecond // from sending to the answer
 type distant struct {
 	began   time.Time
 	sharded bool
-	crowd   func(driver.Call) driver.Result // what it answers to a crowd; nil: everybody gets what he asks for
+	batch   func(driver.Call) driver.Result // what it answers to a crowd; nil: everybody gets what he asks for
 	run     string                          // of a quorum's node
 
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ type distant struct {
 type sent struct {
 	scripts  int // a crowd is as many as it does the work of
 	renewals int // of these
-	crowds   int // of these calls
+	batches  int // of these calls
 	kinds    []string
 	ids      []string // that those outside of crowds are about
 	after    time.Duration
@@ -54,7 +54,7 @@ func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 		case "renew":
 			noted.renewals++
 		case "lock_batch":
-			noted.crowds++
+			noted.batches++
 			noted.scripts += len(call.Keys)/3 - 1
 		}
 		if noted.scripts++; call.Script.Name != "lock_batch" && len(call.Args) > 0 {
@@ -75,8 +75,8 @@ func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 				results[i].Reply = append(results[i].Reply, "granted 3527400000000063 64 0 1763700000 0")
 			}
 		case "lock_batch":
-			if results[i] = served(call); s.crowd != nil {
-				results[i] = s.crowd(call)
+			if results[i] = served(call); s.batch != nil {
+				results[i] = s.batch(call)
 			}
 		case "renew":
 			results[i].Reply = []string{"renewed 3527400000000127 64 0 1763700000 0"}
@@ -155,11 +155,11 @@ type mutexes interface {
 	Close() error
 }
 
-// crowd lets so many callers lock a name each, all at once, and release it.
-func crowd(t *testing.T, client mutexes, n int) { crowdOver(t, client, n, 0) }
+// manyCalls lets so many callers lock a name each, all at once, and release it.
+func manyCalls(t *testing.T, client mutexes, n int) { manyCallsOver(t, client, n, 0) }
 
-// crowdOver is a crowd of which one begins after the other, over so long.
-func crowdOver(t *testing.T, client mutexes, n int, span time.Duration) {
+// manyCallsOver is a crowd of which one begins after the other, over so long.
+func manyCallsOver(t *testing.T, client mutexes, n int, span time.Duration) {
 	var all sync.WaitGroup
 	for i := range n {
 		ctx := context.Background()
@@ -196,10 +196,10 @@ func (s *distant) client(t *testing.T, options holdfast.Options) *holdfast.Clien
 
 // Sixteen requests travel alone and at once. Those that come then leave a millisecond
 // later at the latest, though nothing has come back, in pipelines of 64.
-func TestRequestsGather(t *testing.T) {
+func TestRequestsAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
-		crowd(t, client, 100)
+		manyCalls(t, client, 100)
 		if alone, pipelines := store.until(0); alone != 16 || len(pipelines) != 0 {
 			t.Errorf("at once left %d alone and pipelines of %v, want 16 and none", alone, pipelines)
 		}
@@ -211,11 +211,11 @@ func TestRequestsGather(t *testing.T) {
 
 // Those that wait leave as soon as something is back: here the first answers, half a
 // millisecond after they had begun to wait.
-func TestGatheredLeaveWithAnAnswer(t *testing.T) {
+func TestDelayedLeaveWithAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		var more sync.WaitGroup
-		more.Go(func() { crowd(t, client, 16) })
+		more.Go(func() { manyCalls(t, client, 16) })
 		time.Sleep(away - time.Millisecond/2)
 		for i := range 30 {
 			more.Go(func() { _, _ = client.Mutex(fmt.Sprint("more:", i)).Lock(context.Background()) })
@@ -232,10 +232,10 @@ func TestFewRequestsTravelAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		for range 5 {
-			crowd(t, client, 50)
+			manyCalls(t, client, 50)
 		}
 		alone, pipelines := store.until(time.Hour)
-		crowd(t, client, 16)
+		manyCalls(t, client, 16)
 		later, more := store.until(time.Hour)
 		if later-alone != 32 || len(more) != len(pipelines) {
 			t.Errorf("16 locks and releases made %d calls and %d pipelines, want 32 and none", later-alone, len(more)-len(pipelines))
@@ -248,7 +248,7 @@ func TestMultiTravelsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{})
 		var others sync.WaitGroup
-		others.Go(func() { crowd(t, client, 20) })
+		others.Go(func() { manyCalls(t, client, 20) })
 		defer others.Wait()
 		synctest.Wait()
 		lease, err := client.Multi("x", "y", "z").Lock(context.Background())
@@ -265,10 +265,10 @@ func TestMultiTravelsAlone(t *testing.T) {
 }
 
 // In a Cluster nothing waits for others: they may be on a server that hangs.
-func TestNothingGathersInACluster(t *testing.T) {
+func TestNothingIsDelayedInACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &distant{began: time.Now(), sharded: true}
-		crowd(t, store.client(t, holdfast.Options{}), 100)
+		manyCalls(t, store.client(t, holdfast.Options{}), 100)
 		if alone, pipelines := store.until(0); alone != 100 || len(pipelines) != 0 {
 			t.Errorf("at once left %d alone and pipelines of %v, want 100 and none", alone, pipelines)
 		}
@@ -277,7 +277,7 @@ func TestNothingGathersInACluster(t *testing.T) {
 
 // A renewal that somebody waits for does not wait for others, nor share the time of an
 // attempt with them.
-func TestNoRenewalGathers(t *testing.T) {
+func TestNoRenewalIsDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{TTL: time.Minute})
 		lease, err := client.Mutex("held").Lock(context.Background())
@@ -285,7 +285,7 @@ func TestNoRenewalGathers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var others sync.WaitGroup
-		others.Go(func() { crowd(t, client, 20) })
+		others.Go(func() { manyCalls(t, client, 20) })
 		synctest.Wait()
 		if err := lease.EnsureHeld(context.Background()); err != nil {
 			t.Error(err)
@@ -302,10 +302,10 @@ func TestNoRenewalGathers(t *testing.T) {
 }
 
 // Neither does one that replicas are to acknowledge.
-func TestGatheredAndReplicas(t *testing.T) {
+func TestDelayedAndReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, client := far(t, holdfast.Options{WaitReplicas: 1, TTL: time.Minute})
-		crowdOver(t, client, 500, 5*away)
+		manyCallsOver(t, client, 500, 5*away)
 		store.mu.Lock()
 		defer store.mu.Unlock()
 		renewals := 0

@@ -33,10 +33,10 @@ func farNodes() (nodes []*distant, stores []driver.Store) {
 
 // On a quorum requests wait for others to the same node: sixteen travel to each alone and
 // at once, those that come then in pipelines.
-func TestQuorumRequestsGather(t *testing.T) {
+func TestQuorumRequestsAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
-		crowd(t, quorumOf(t, holdfast.QuorumOptions{}, stores...), 100)
+		manyCalls(t, quorumOf(t, holdfast.QuorumOptions{}, stores...), 100)
 		for i, node := range nodes {
 			if alone, pipelines := node.until(0); alone != 16 || len(pipelines) != 0 {
 				t.Errorf("to node %d left %d alone at once and pipelines of %v, want 16 and none", i+1, alone, pipelines)
@@ -50,12 +50,12 @@ func TestQuorumRequestsGather(t *testing.T) {
 
 // Those that wait for a node leave as soon as something of it is back; with them leaves
 // what the answers of the others have brought on at that moment.
-func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
+func TestQuorumDelayedLeaveWithAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
 		client := quorumOf(t, holdfast.QuorumOptions{}, stores...)
 		var more sync.WaitGroup
-		more.Go(func() { crowd(t, client, 16) })
+		more.Go(func() { manyCalls(t, client, 16) })
 		time.Sleep(away - time.Millisecond/2)
 		for i := range 30 {
 			more.Go(func() { _, _ = client.Mutex(fmt.Sprint("more:", i)).Lock(context.Background()) })
@@ -70,7 +70,7 @@ func TestQuorumGatheredLeaveWithAnAnswer(t *testing.T) {
 }
 
 // Renewals on a quorum have no pipelines of their own, so they wait for others, too.
-func TestQuorumRenewalsGather(t *testing.T) {
+func TestQuorumRenewalsAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes, stores := farNodes()
 		client := quorumOf(t, holdfast.QuorumOptions{TTL: 9 * time.Second}, stores...)
@@ -123,7 +123,7 @@ func (s *deaf) EvalAll(ctx context.Context, calls []driver.Call) []driver.Result
 
 // A node that hangs costs those who lock nothing, and however many they are, no more
 // calls hang in it than may.
-func TestQuorumGathersNothingInANodeThatHangs(t *testing.T) {
+func TestQuorumDelaysNothingForANodeThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, stores := farNodes()
 		silent := &deaf{}
@@ -134,7 +134,7 @@ func TestQuorumGathersNothingInANodeThatHangs(t *testing.T) {
 		}
 		began := time.Now()
 		for range 20 {
-			crowd(t, client, 500)
+			manyCalls(t, client, 500)
 		}
 		if took := time.Since(began); took > 20*(4*away) {
 			t.Errorf("20 rounds of lock and release took %v, with a way of %v to nodes that answer", took, away)
@@ -146,7 +146,7 @@ func TestQuorumGathersNothingInANodeThatHangs(t *testing.T) {
 }
 
 // What waits when Close begins is never sent: it would come after what undoes it.
-func TestCloseDropsWhatGathered(t *testing.T) {
+func TestCloseDropsWhatIsDelayed(t *testing.T) {
 	for _, quorum := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			nodes, stores := farNodes()

@@ -78,7 +78,7 @@ var ofNow = regexp.MustCompile(`\b3\d{15}\b`)
 // Whatever a crowd says of a name, lock and unlock say the same of it; what they
 // would do for a name that nobody else wants it does, and of any other it changes
 // nothing.
-func TestCrowdIsLockAndUnlock(t *testing.T) {
+func TestBatchIsLockAndUnlock(t *testing.T) {
 	t.Parallel()
 	servers := [2]*redistest.Server{redistest.Start(t, redistest.Options{}), redistest.Start(t, redistest.Options{})}
 	crowded, apart := servers[0], servers[1]
@@ -154,7 +154,7 @@ func near(t *testing.T, a, b string) bool {
 }
 
 // A name that stands twice in a crowd is one's only, and is ended once.
-func TestCrowdWithANameTwice(t *testing.T) {
+func TestBatchWithANameTwice(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	crowd := func(args ...any) string {

@@ -16,7 +16,7 @@ var ofCrowds = flag.Uint64("sim.crowds", 6, "how many crowds to play of each kin
 
 // A free name is idle for no longer than L1 says and nobody is overtaken, however many wait
 // for it, in processes of which some die, freeze or come later, and when the queue is lost.
-func TestCrowds(t *testing.T) {
+func TestManyWaiters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
@@ -31,7 +31,7 @@ func TestCrowds(t *testing.T) {
 }
 
 // So it is with 50 and 200 Clients that wait in five processes, of which four die.
-func TestCrowdsOfTheDead(t *testing.T) {
+func TestManyWaitersOfTheDead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
@@ -48,7 +48,7 @@ func TestCrowdsOfTheDead(t *testing.T) {
 }
 
 // And with 60 that wait while the server loses all it has.
-func TestCrowdsAfterALoss(t *testing.T) {
+func TestManyWaitersAfterALoss(t *testing.T) {
 	oneThread(t)
 	playCrowd(t, func() *sim.Crowd {
 		c := sim.NewCrowd(1, sim.WantMutex)
@@ -59,7 +59,7 @@ func TestCrowdsAfterALoss(t *testing.T) {
 }
 
 // And with ten waiters in a process that is frozen.
-func TestCrowdsBesideTheFrozen(t *testing.T) {
+func TestManyWaitersBesideTheFrozen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
@@ -78,7 +78,7 @@ func TestCrowdsBesideTheFrozen(t *testing.T) {
 
 // The checkers see what is wrong: requests that take seconds leave a free name idle, and a
 // process whose requests take so long is overtaken.
-func TestCrowdsControl(t *testing.T) {
+func TestManyWaitersControl(t *testing.T) {
 	oneThread(t)
 	for what, tamper := range map[string]func(step sim.Step, f *sim.Fate){
 		" is idle from ": func(step sim.Step, f *sim.Fate) {

@@ -14,7 +14,7 @@ import (
 
 // While a slot moves, a hand-over that empties a line of many dead tells the living
 // one behind them all the same: a script may not look at what it has emptied.
-func TestHandOverEmptiesALineThatMoves(t *testing.T) {
+func TestHandOverEmptiesAQueueThatMoves(t *testing.T) {
 	t.Parallel()
 	nodes := labtest.Cluster(redistest.Cluster(t, 3, 0))
 	for i, client := range nodes.Clients(t, 0, "A", "B")[:2] {

@@ -27,13 +27,13 @@ func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &line{c: c, name: "x", keys: k}
-	b := &ballot{q: q, line: l, t: c.newTenure(l), votes: tally.Votes{Of: []tally.Vote{
+	n := &localName{c: c, name: "x", keys: k}
+	b := &ballot{q: q, local: n, t: c.newTenure(n), votes: tally.Votes{Of: []tally.Vote{
 		{Stand: tally.Failed, Token: 1000, Err: errSilent},
 		{Stand: tally.Failed, Err: errSilent},
 		{Stand: tally.Against},
 	}}}
-	b.undo(c.clock.Now())
+	b.cleanUp(c.clock.Now())
 	for _, r := range c.outbox {
 		if r.node.number != 0 {
 			t.Errorf("node %d was sent unlock, but not lock", r.node.number+1)
@@ -61,11 +61,11 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for err, want := range map[error]bool{errSilent: false, wire.ErrNoAnswer: true} {
-		c.outbox, c.errands = nil, map[*errand]struct{}{}
-		l := &line{c: c, name: "x", keys: k}
-		b := &ballot{q: q, line: l, t: c.newTenure(l), over: true, votes: tally.Votes{Of: []tally.Vote{{Stand: tally.Against}, {Stand: tally.Against}, {Stand: tally.Pending}}}}
+		c.outbox, c.cleanups = nil, map[*cleanup]struct{}{}
+		n := &localName{c: c, name: "x", keys: k}
+		b := &ballot{q: q, local: n, t: c.newTenure(n), over: true, votes: tally.Votes{Of: []tally.Vote{{Stand: tally.Against}, {Stand: tally.Against}, {Stand: tally.Pending}}}}
 		now := c.clock.Now()
-		b.undo(now)
+		b.cleanUp(now)
 		if len(c.outbox) > 0 {
 			t.Errorf("%d requests to a node of which nobody knows whether it was asked, want none yet", len(c.outbox))
 		}
@@ -73,7 +73,7 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 		if owes := len(c.outbox) == 1; owes != want {
 			t.Errorf("behind %v: sent unlock %v, want %v", err, owes, want)
 		}
-		for e := range c.errands {
+		for e := range c.cleanups {
 			if e.until.Sub(now) < time.Second {
 				t.Errorf("behind %v: sent unlock for %v, want a ttl", err, e.until.Sub(now))
 			}
@@ -83,20 +83,20 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 
 // An unlock that was to travel with others when Close began may be the last of a lease that was
 // released: it is sent.
-func TestQuorumCloseSendsGatheredUnlocks(t *testing.T) {
+func TestQuorumCloseSendsDelayedUnlocks(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	defer c.cancel()
 	n := &node{inflight: 2}
 	c.quorum = &quorum{c: c, need: 1, nodes: []*node{n}}
 	c.inflight = 2
-	n.gathering.timer = clock.Timer{}
-	n.gathering.requests = []*request{
+	n.batcher.timer = clock.Timer{}
+	n.batcher.requests = []*request{
 		{call: driver.Call{Script: script.QuorumLock, Args: []string{"one"}}, node: n},
 		{call: driver.Call{Script: script.QuorumUnlock, Args: []string{"two"}}, node: n},
 	}
-	c.dropGathered()
-	if c.inflight != 0 || n.inflight != 0 || len(c.late) != 1 || c.late[0].call.Args[0] != "two" || c.late[0].node != n {
-		t.Errorf("late: %v, under way %d and %d; want the unlock to be sent, and none under way", c.late, c.inflight, n.inflight)
+	c.dropDelayed()
+	if c.inflight != 0 || n.inflight != 0 || len(c.lateCleanups) != 1 || c.lateCleanups[0].call.Args[0] != "two" || c.lateCleanups[0].node != n {
+		t.Errorf("late: %v, under way %d and %d; want the unlock to be sent, and none under way", c.lateCleanups, c.inflight, n.inflight)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 		silent.silent.Store(true)
 		silent.store = store
 		ctx, cancel := context.WithCancel(t.Context())
-		err := q.undoAll(ctx, []chore{{driver.Call{Script: script.QuorumUnlock}, silent}})
+		err := q.runCleanups(ctx, []cleanupCall{{driver.Call{Script: script.QuorumUnlock}, silent}})
 		cancel() // as Close does
 		c.cancel()
 		synctest.Wait()

@@ -18,18 +18,18 @@ import (
 // happen to a lock and its answer is known how to deal with. See
 // docs/protocol.md.
 
-// bundle is the lines of several names that ask by one script. They are new:
+// group is the lines of several names that ask by one script. They are new:
 // nobody here held these names or wanted them. A line leaves it with the first
 // answer, or when nobody wants its name any more. Guarded by the core's mutex.
-type bundle struct {
+type group struct {
 	c      *core
-	lines  []*line
+	names  []*localName
 	asking *request // the newest that was sent
 }
 
-// mostBundled bounds the names of one script: with so many it keeps a server for
+// maxGroup bounds the names of one script: with so many it keeps a server for
 // less than 2 ms.
-const mostBundled = 100
+const maxGroup = 100
 
 // errOneByOne: the names can't be asked for at once.
 var errOneByOne = errors.New("holdfast: these names must be asked for one by one")
@@ -37,7 +37,7 @@ var errOneByOne = errors.New("holdfast: these names must be asked for one by one
 // enterAll puts a caller that does not wait into the line of each name, and asks
 // for all of them at once. It is errOneByOne where that can't be; nothing was
 // asked then. A try hears from here that a name is in use in this process.
-func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
+func (c *core) enterAll(names []string, try, blocking bool) ([]*waiter, error) {
 	together := c.quorum == nil && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
 	for i, name := range names {
@@ -54,19 +54,19 @@ func (c *core) enterAll(names []string, try, patient bool) ([]*caller, error) {
 		c.unlock()
 		return nil, cmp.Or(err, errOneByOne)
 	}
-	b := &bundle{c: c}
-	callers := make([]*caller, len(names))
+	g := &group{c: c}
+	callers := make([]*waiter, len(names))
 	for i, name := range names {
-		l, w := c.newLine(name, name, all[i], nil), c.newCaller(true)
-		l.admit(w, now)
-		l.tenure, l.bundle = c.newTenure(l), b
-		b.lines, callers[i] = append(b.lines, l), w
+		n, w := c.newName(name, name, all[i], nil), c.newWaiter(true)
+		n.admit(w, now)
+		n.tenure, n.group = c.newTenure(n), g
+		g.names, callers[i] = append(g.names, n), w
 	}
-	b.ask(now)
-	for _, l := range b.lines {
-		l.arm(now)
+	g.ask(now)
+	for _, n := range g.names {
+		n.arm(now)
 	}
-	c.unlockAndPerform(patient, b.asking, now)
+	c.unlockAndPerform(blocking, g.asking, now)
 	return callers, nil
 }
 
@@ -76,11 +76,11 @@ func (c *core) unused(names []string, try bool, now clock.Instant) (err error) {
 		return ErrClosed
 	}
 	for _, name := range names {
-		l := c.lines[name]
-		if l != nil && try && l.busy() {
-			return l.held(now)
+		n := c.names[name]
+		if n != nil && try && n.busy() {
+			return n.held(now)
 		}
-		if l != nil {
+		if n != nil {
 			err = errOneByOne
 		}
 	}
@@ -89,43 +89,43 @@ func (c *core) unused(names []string, try bool, now clock.Instant) (err error) {
 
 // ask sends the script for all lines that are still in the bundle: the first
 // time, or once more, with the same ids.
-func (b *bundle) ask(now clock.Instant) {
+func (g *group) ask(now clock.Instant) {
 	call := driver.Call{Script: script.MultiLock}
 	var carried []*request
-	for _, l := range b.lines {
-		if l.bundle != b {
+	for _, n := range g.names {
+		if n.group != g {
 			continue
 		}
-		t := l.tenure
+		t := n.tenure
 		r := &request{
-			call: l.call(script.Lock, []string{t.id, strideText}), line: l, tenure: t,
-			sent: now, attempt: b.c.options.attempt(), answered: (*request).lockAnswered,
+			call: n.callFor(script.Lock, []string{t.id, blockText}), local: n, tenure: t,
+			sent: now, attempt: g.c.options.attempt(), onAnswer: (*request).lockAnswered,
 		}
-		if t.first == 0 {
-			t.first = now
+		if t.firstSent == 0 {
+			t.firstSent = now
 		}
-		l.askAt = 0
-		t.open++
-		l.asking = r
+		n.askAt = 0
+		t.openLocks++
+		n.asking = r
 		call.Keys, call.Args = append(call.Keys, r.call.Keys...), append(call.Args, t.id)
 		carried = append(carried, r)
 	}
-	call.Args = append(call.Args, strideText)
+	call.Args = append(call.Args, blockText)
 	attempt := carried[0].attempt
-	b.asking = &request{call: call, carries: carried, sent: now, attempt: attempt, ctx: b.c.bounds.Attempt(b.c.ctx, now, attempt)}
-	b.c.outbox = append(b.c.outbox, b.asking)
-	b.c.inflight += len(carried) - 1 // all of them come back
+	g.asking = &request{call: call, parts: carried, sent: now, attempt: attempt, ctx: g.c.bounds.Attempt(g.c.ctx, now, attempt)}
+	g.c.outbox = append(g.c.outbox, g.asking)
+	g.c.inflight += len(carried) - 1 // all of them come back
 }
 
-// came hands the answer of a request to those that it carries.
-func (c *core) came(r *request, reply []string, err error) {
-	if len(r.carries) == 0 {
-		c.arrived(r, reply, err)
+// deliver hands the answer of a request to those that it carries.
+func (c *core) deliver(r *request, reply []string, err error) {
+	if len(r.parts) == 0 {
+		c.handleAnswer(r, reply, err)
 		return
 	}
-	for i, carried := range r.carries {
-		share, wrong := shareOf(reply, i, len(r.carries))
-		c.arrived(carried, share, cmp.Or(err, wrong))
+	for i, carried := range r.parts {
+		share, wrong := shareOf(reply, i, len(r.parts))
+		c.handleAnswer(carried, share, cmp.Or(err, wrong))
 	}
 }
 
@@ -144,13 +144,13 @@ func shareOf(reply []string, i, n int) ([]string, error) {
 	return nil, fmt.Errorf("an answer of %d elements for %d names", len(reply), n)
 }
 
-// unbundle makes a line go on without the others, if it is in a bundle. Who
+// leaveGroup makes a line go on without the others, if it is in a bundle. Who
 // wanted all names at once has to ask one by one.
-func (l *line) unbundle() bool {
-	if l.bundle == nil {
+func (n *localName) leaveGroup() bool {
+	if n.group == nil {
 		return false
 	}
-	l.bundle = nil
-	l.tellTries(func() error { return errOneByOne })
+	n.group = nil
+	n.answerTries(func() error { return errOneByOne })
 	return true
 }

@@ -12,7 +12,7 @@ import (
 
 // A lease with an owner and a ttl of its own is seen by that name, renewed in time, over for
 // its holder before it is on the nodes, and free that long after its process has gone.
-func TestQuorumApart(t *testing.T) {
+func TestQuorumDedicated(t *testing.T) {
 	for _, ttl := range []time.Duration{2 * time.Second, time.Minute} {
 		assemble(t, func(t *testing.T, r *republic, id string) {
 			a, b := r.join(id, 15*time.Second, 1, 0, 1, 2), r.join(id, 15*time.Second, 1, 0, 1, 2)
@@ -52,7 +52,7 @@ func TestQuorumApart(t *testing.T) {
 
 // A vote for such a lease is undone for as long as it lives, not for the ttl of its Client;
 // and it is no longer than a restarted node sits out.
-func TestQuorumApartIsUndone(t *testing.T) {
+func TestQuorumDedicatedIsUndone(t *testing.T) {
 	assemble(t, func(t *testing.T, r *republic, id string) {
 		p, holder := r.join(id, time.Second, 1, 0, 1, 2), r.join(id, 15*time.Second, 1, 0, 1, 2)
 		r.cut([2]int{1, 2})

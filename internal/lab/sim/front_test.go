@@ -72,7 +72,7 @@ const (
 	farther = 180 // 9 s
 )
 
-func TestNearAfterTurns(t *testing.T) {
+func TestFrontAfterTurns(t *testing.T) {
 	crowds(t, func(c *crowd) {
 		first := c.soon("the first", c.wait(c.newLink()), time.Second)
 		c.join(far + 2)
@@ -86,7 +86,7 @@ func TestNearAfterTurns(t *testing.T) {
 	})
 }
 
-func TestNearAfterOthersGaveUp(t *testing.T) {
+func TestFrontAfterOthersGaveUp(t *testing.T) {
 	crowds(t, func(c *crowd) {
 		c.soon("the holder", c.wait(c.newLink()), time.Second)
 		c.join(1) // the head
@@ -99,7 +99,7 @@ func TestNearAfterOthersGaveUp(t *testing.T) {
 	})
 }
 
-func TestNearAfterTheHeadGaveUp(t *testing.T) {
+func TestFrontAfterTheHeadGaveUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
@@ -114,7 +114,7 @@ func TestNearAfterTheHeadGaveUp(t *testing.T) {
 	})
 }
 
-func TestNearWhileItRests(t *testing.T) {
+func TestFrontWhileCoolingDown(t *testing.T) {
 	play(t, func(_ *testing.T, s stage) {
 		c := &crowd{stage: s}
 		holder := s.keeps(c.newLink(), "n", 8*time.Second)

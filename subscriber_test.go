@@ -14,7 +14,7 @@ import (
 
 // listened is a core in a Cluster with so many names, each with one line of a mutex or
 // two of a semaphore.
-func listened(t *testing.T, names int, s *shared) (c *core, all []*line) {
+func listened(t *testing.T, names int, s *shared) (c *core, all []*localName) {
 	t.Helper()
 	c = newCore((&Options{}).withDefaults(), nil)
 	t.Cleanup(c.cancel)
@@ -24,9 +24,9 @@ func listened(t *testing.T, names int, s *shared) (c *core, all []*line) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, c.newLine(name, name, k, s))
+		all = append(all, c.newName(name, name, k, s))
 		if s != nil {
-			all = append(all, c.newLine(name+"\x00", name, k, s))
+			all = append(all, c.newName(name+"\x00", name, k, s))
 		}
 	}
 	return c, all
@@ -34,28 +34,28 @@ func listened(t *testing.T, names int, s *shared) (c *core, all []*line) {
 
 // A subscription that begins, is confirmed or breaks looks at the lines of its own name
 // only: thousands may break at once, and each holds the Client's mutex meanwhile.
-func TestSubscriptionLooksAtItsOwnLines(t *testing.T) {
+func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 	for what, s := range map[string]*shared{"mutexes": nil, "semaphores": {letter: keyspace.Permits}} {
 		t.Run(what, func(t *testing.T) {
 			const names = 100
 			c, all := listened(t, names, s)
-			for key := range c.lines {
-				c.lines[key] = nil // who looks at it panics
+			for key := range c.names {
+				c.names[key] = nil // who looks at it panics
 			}
 			defer func() {
 				if recover() != nil {
 					t.Error("it looks at the lines of other names")
 				}
 			}()
-			for _, l := range all {
+			for _, n := range all {
 				visits := 0
-				for own := range l.wake.lines() {
-					if visits++; own.name != l.name {
-						t.Errorf("%s is told of the subscription of %s", own.name, l.name)
+				for own := range n.sub.names() {
+					if visits++; own.name != n.name {
+						t.Errorf("%s is told of the subscription of %s", own.name, n.name)
 					}
 				}
 				if want := len(all) / names; visits != want {
-					t.Fatalf("%s: %d lines are told of its subscription, want %d", l.name, visits, want)
+					t.Fatalf("%s: %d lines are told of its subscription, want %d", n.name, visits, want)
 				}
 			}
 		})
@@ -63,23 +63,23 @@ func TestSubscriptionLooksAtItsOwnLines(t *testing.T) {
 }
 
 // The lines of one name share a subscription, which ends with the last of them.
-func TestSubscriptionEndsWithItsLastLine(t *testing.T) {
+func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 	c, all := listened(t, 1, &shared{letter: keyspace.Permits})
 	first, last := all[0], all[1]
-	if first.wake != last.wake {
+	if first.sub != last.sub {
 		t.Fatal("two lines of one name have two subscriptions")
 	}
 	first.forget(1)
-	if first.wake.keeper.Closed() || len(c.wakes) != 1 {
+	if first.sub.keeper.Closed() || len(c.sharedSubs) != 1 {
 		t.Error("a subscription ended while somebody listened")
 	}
-	for l := range last.wake.lines() {
-		if l != last {
+	for n := range last.sub.names() {
+		if n != last {
 			t.Error("a line that is forgotten is told of its subscription")
 		}
 	}
 	last.forget(2)
-	if !last.wake.keeper.Closed() || len(c.wakes) != 0 {
+	if !last.sub.keeper.Closed() || len(c.sharedSubs) != 0 {
 		t.Error("a subscription outlives those who listened")
 	}
 }
@@ -106,12 +106,12 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	c.store = store
 	defer c.cancel()
-	wakes := make([]*wake, n)
+	wakes := make([]*subscriber, n)
 	up := func() (up int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for _, w := range wakes {
-			if w.up {
+		for _, s := range wakes {
+			if s.confirmed {
 				up++
 			}
 		}
@@ -119,8 +119,8 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	}
 	c.mu.Lock()
 	for i := range wakes {
-		wakes[i] = newWake(c, fmt.Sprint(i))
-		wakes[i].want()
+		wakes[i] = newSubscriber(c, fmt.Sprint(i))
+		wakes[i].open()
 	}
 	c.unlock()
 	sooner(t, "all are confirmed", func() bool { return up() == n })

@@ -14,7 +14,7 @@ import (
 
 // Five hundred dead leave a line by a run of a script that gives the name to nobody:
 // who comes near by that is told, too, and looks in time when those before it die.
-func TestNearBehindManyDead(t *testing.T) {
+func TestFrontBehindManyDead(t *testing.T) {
 	crowds(t, func(c *crowd) {
 		first := c.soon("the first", c.wait(c.newLink()), time.Second)
 		if doomed := c.newLink(); c.part.Size > 0 {
@@ -60,7 +60,7 @@ func TestGivenUpWhileTheFenceIsDamaged(t *testing.T) {
 
 // One run grants to the head and ends one who gave up far behind: who comes near by
 // both is told, and not the one who left.
-func TestNearWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
+func TestFrontWhenTheHeadIsGrantedAndOneGaveUp(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		lock, fence, queue := sim.Keys("n")
 		id := func(i int) string { return fmt.Sprintf("c.n%d.15000.s1|x", i) }

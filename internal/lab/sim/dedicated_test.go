@@ -38,7 +38,7 @@ func (s stage) owner(l *sim.Link, name string) string {
 // A lease with an owner and a ttl of its own, longer or shorter than its Client's,
 // by an answer or a push: it is seen by that name, renewed in time, over for its
 // holder before it is in Redis, and free that long after the crash of its process.
-func TestApart(t *testing.T) {
+func TestDedicated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes long")
 	}
@@ -75,7 +75,7 @@ func TestApart(t *testing.T) {
 
 // Callers of one process with owners of their own stand in line as processes do, and
 // none shares another's tenure.
-func TestApartInLine(t *testing.T) {
+func TestDedicatedInQueue(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		first := s.apart(p0, "n", "a", 0)
@@ -114,7 +114,7 @@ func TestApartInLine(t *testing.T) {
 
 // What is exported keeps its owner and ttl, and a lock by another ttl is lost when its
 // time is over, though its Client's would be longer.
-func TestApartIsExported(t *testing.T) {
+func TestDedicatedIsExported(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0, p1 := s.process("p0", 15*time.Second), s.process("p1", 15*time.Second)
 		text := s.apart(p0, "n", "curl", 2*time.Second).export()
@@ -132,7 +132,7 @@ func TestApartIsExported(t *testing.T) {
 }
 
 // A ttl out of range is a mistake of the program.
-func TestApartOutOfRange(t *testing.T) {
+func TestDedicatedOutOfRange(t *testing.T) {
 	play(t, func(t *testing.T, s stage) {
 		p0 := s.process("p0", 15*time.Second)
 		for _, ttl := range []time.Duration{-1, time.Millisecond, holdfast.MaxTTL + 1, holdfast.MinTTL + 1} {

@@ -1,0 +1,132 @@
+package holdfast
+
+import (
+	"math"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/script"
+)
+
+// A request travels alone while few are under way: nothing is faster. With many under
+// way the client library and the server have enough to do, and one pipeline costs
+// them a fraction of what its requests cost one by one. So who comes then waits until
+// fewer are, a millisecond at most, and travels with whoever else waits.
+
+// batcher is the requests to one server that wait for each other: of a Client of one
+// master all, of a quorum those to a node. Guarded by the core's mutex.
+type batcher struct {
+	underWay    int // requests and pipelines of them that have not come back
+	requests    []*request
+	timer       clock.Timer     // sends them when nothing comes back
+	singleUntil clock.Instant   // until then each has a script of its own
+	contended   map[string]bool // names that were left alone by a crowd
+	forgetAt    clock.Instant   // when these are forgotten
+}
+
+const (
+	delayFrom    = 16               // so many under way are enough
+	longestDelay = time.Millisecond // at most
+	maxTogether  = 64               // travel together
+)
+
+// batcherOf is where a request may wait for others; nil: nowhere. In a Cluster a
+// pipeline is as slow as its slowest server; a renewal goes by its own rules, see send
+// and renewNow, on one master; and one for several names is many already.
+func (c *core) batcherOf(r *request) *batcher {
+	switch {
+	case r.node != nil:
+		return &r.node.batcher
+	case c.store.Sharded() || renews(r.call.Script) || len(r.parts) > 0:
+		return nil
+	}
+	return &c.batcher
+}
+
+// delay makes a request wait for others, if enough are under way. Else it is to go
+// now.
+func (c *core) delay(r *request) bool {
+	b := c.batcherOf(r)
+	if b == nil {
+		return false
+	}
+	if b.underWay < delayFrom { // nobody waits then, see leave
+		b.underWay++
+		return false
+	}
+	if b.requests = append(b.requests, r); len(b.requests) == 1 {
+		now := c.clock.Now()
+		c.schedule.Set(&b.timer, now.Add(longestDelay), now)
+	}
+	return true
+}
+
+// returned notes that a request which travelled alone has come back.
+func (c *core) returned(r *request) {
+	if b := c.batcherOf(r); b != nil {
+		b.underWay--
+	}
+}
+
+// sendDelayed sends those that wait for a server while fewer than so many are under way
+// to it.
+func (c *core) sendDelayed(underWay int) {
+	if c.quorum == nil {
+		c.sendBatches(&c.batcher, underWay)
+		return
+	}
+	for _, n := range c.quorum.nodes {
+		c.sendBatches(&n.batcher, underWay)
+	}
+}
+
+// batcherTimer sends what has waited long enough.
+func (c *core) batcherTimer(b *batcher) clock.Timer {
+	return clock.Timer{Fire: func(clock.Instant) { c.sendBatches(b, math.MaxInt) }}
+}
+
+func (c *core) sendBatches(b *batcher, underWay int) {
+	for len(b.requests) > 0 && b.underWay < underWay {
+		n := min(maxTogether, len(b.requests))
+		all := b.requests[:n:n]
+		if b.requests = b.requests[n:]; len(b.requests) == 0 {
+			b.requests = nil
+			c.schedule.Stop(&b.timer)
+		}
+		b.underWay++
+		var crowd, rest []*request
+		if now := c.clock.Now(); c.quorum == nil && now >= b.singleUntil {
+			crowd, rest = b.splitBatch(all, now)
+		}
+		if len(crowd) >= batchFrom {
+			go c.performBatch(crowd, rest)
+		} else {
+			go c.performAll(all, &b.underWay)
+		}
+	}
+}
+
+// dropDelayed forgets what waits: it was never sent. Of a quorum an unlock may be all that is
+// left of a lease that was released, since others have sufficed.
+func (c *core) dropDelayed() {
+	c.batcher.drop(c)
+	if c.quorum == nil {
+		return
+	}
+	for _, n := range c.quorum.nodes {
+		for _, r := range n.batcher.requests {
+			if r.call.Script == script.QuorumUnlock {
+				c.lateCleanups = append(c.lateCleanups, cleanupCall{r.call, n})
+			}
+		}
+		n.inflight -= n.batcher.drop(c)
+	}
+}
+
+func (b *batcher) drop(c *core) (dropped int) {
+	dropped = len(b.requests)
+	b.requests = nil
+	c.inflight -= dropped
+	c.schedule.Stop(&b.timer)
+	return dropped
+}

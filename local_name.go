@@ -1,0 +1,487 @@
+package holdfast
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/exported"
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+)
+
+// localName is one name in this process: the callers that want it, in order, and
+// the one tenure by which the process asks for it, holds it or leaves it.
+//
+//	          caller              granted                  nobody left, or recalled
+//	nothing ----------> asked ------------------> holding --------------------------> leaving
+//	   ^                  | held: wake, lock again   |  ^                               |
+//	   |                  | queued                   |  | granted (pushed or answered)  | released
+//	   |                  v                          |  |                               |
+//	   |               queued -----------------------|--+<------- a fresh id is queued -+
+//	   |                  | all callers gave up      |                                  |
+//	   +------- cancel ---+              lost, over: a new id if callers are left       |
+//	   +--------------------------------------------------------------------------------+
+//
+// Whatever happens (a caller, an answer, a push, the clock) changes the facts
+// below and then calls step, which alone decides what is to be done next.
+type localName struct {
+	c         *core
+	key       string // by which core.names knows it: the name, but for a candidate's, an adopter's, one apart and those of a shared kind
+	name      string
+	keys      *keyspace.Keys
+	shard     string // what sharded channels of this name end with; else empty
+	sub       *subscriber
+	nextOnSub *localName // of those that share wake; nil where all do
+	prevOnSub *localName
+
+	waiters     localWaiters
+	admitted    int64         // callers that ever stood here
+	tenure      *tenure       // nil: nothing asked
+	turn        *turn         // who has it now; nil while none, or lingering
+	lingerUntil clock.Instant // until when an idle tenure is kept; 0: not idle
+
+	asking           *request      // lock in flight
+	askAt            clock.Instant // when to send lock again; 0: now
+	failingSince     clock.Instant // since when requests fail; 0: they do not
+	lastErr          error         // how the newest failed
+	backoff          time.Duration
+	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
+	seen             lastSeen      // who has it, as far as is known
+	notBatched       bool          // it was not so simple that a crowd could have it
+	orphan           orphan
+	adopting         *exported.Hold // the hold that its only tenure takes over; else nil
+	stealing         *stealing      // whose name its only caller takes; else nil
+	onceEvery        *onceEveryCall // the tick of a schedule for which its only caller asks; else nil
+	renewKeys        []string       // keys
+
+	unlocking       *request      // unlock in flight
+	fresh           *tenure       // the id that it queues again, or nil
+	releaseDone     chan outcome  // tells the one who released
+	releaseDeadline clock.Instant // when the one who released is told that nobody knows
+	ballot          *ballot       // on a quorum: the try in flight
+	nodeKeys        *nodeKeys     // on a quorum; nil until they are needed
+	ballots         ballotHistory
+	shared          *shared // of a shared kind; nil for a mutex
+
+	candidate *candidate // nil: of callers that lock the name as a Mutex
+	dedicated *dedicated // nil: with owner and ttl of the Client
+	group     *group     // with whose lines it asks by one script; else nil
+
+	timer clock.Timer
+}
+
+// enter puts a caller into the line of its name. A patient caller, whose wait
+// nothing but an answer ends, may be made to send its request itself.
+func (c *core) enter(m *Mutex, w *waiter, blocking bool) error {
+	c.mu.Lock()
+	if c.closed {
+		c.unlock()
+		return ErrClosed
+	}
+	now := c.clock.Now()
+	key, own := m.candidate.key(m.name), m.dedicatedTenure()
+	if own != nil {
+		key = own.key(m.name)
+	}
+	n := c.names[key]
+	if n == nil {
+		k, err := keysOf(c.options.Prefix, m.name)
+		if err != nil {
+			c.unlock()
+			return err
+		}
+		n = c.newName(key, m.name, k, nil)
+		n.candidate, n.dedicated, n.askAt = m.candidate, own, c.quorum.yieldsUntil(m.name)
+	} else if w.try && n.busy() {
+		defer c.unlock()
+		return n.held(now)
+	}
+	n.admit(w, now)
+	if n.turn != nil || n.waiters.n > 1 {
+		n.sub.open() // before a second turn is given
+	}
+	if t := n.tenure; t != nil && t.phase == holding {
+		n.renewForRecalls(t, now)
+	}
+	n.step(now)
+	c.unlockAndPerform(blocking, n.asking, now)
+	return nil
+}
+
+// newName makes a line, of a shared kind if s is one.
+func (c *core) newName(key, name string, k *keyspace.Keys, s *shared) *localName {
+	n := &localName{c: c, key: key, name: name, keys: k, sub: c.sub, shared: s}
+	if n.sub == nil {
+		n.shard = k.ShardSuffix()
+		if s != nil {
+			n.sub = c.sharedSubs.of(c, n.shard)
+		} else {
+			n.sub = newSubscriber(c, keyspace.PushChannel(c.client, n.shard))
+		}
+		n.sub.add(n)
+	}
+	n.timer = clock.Timer{Fire: n.tick}
+	c.names[key] = n
+	return n
+}
+
+// remembered is the part of a line that the end of its ids needs. Ids are remembered by the ten
+// thousand. In the shared kinds each had a line of its own, so now those of one name share its
+// bare line.
+func (n *localName) remembered(now clock.Instant) *localName {
+	if n.shared == nil {
+		return n
+	}
+	return n.c.remembered.Of(n.name, now, func() *localName {
+		return &localName{c: n.c, name: n.name, keys: n.keys, shard: n.shard, shared: &shared{keys: n.shared.keys}}
+	})
+}
+
+// busy: a TryLock need not ask Redis, the name is in use or wanted here.
+func (n *localName) busy() bool {
+	if n.waiters.n > 0 || n.turn != nil {
+		return true
+	}
+	return n.tenure != nil && n.tenure.phase < holding
+}
+
+// abandon takes a caller out that does not want to wait any longer. It returns
+// the turn that the caller was given in the same moment, if any, else what is left
+// of this call in Redis; nil: nothing, or on a quorum what is undone in the background.
+func (c *core) abandon(w *waiter) (*turn, *idRemoval) {
+	c.mu.Lock()
+	defer c.unlock()
+	select {
+	case o := <-w.ready:
+		if o.turn != nil {
+			o.turn.waive() // nothing was done under it
+		}
+		return o.turn, nil
+	default:
+	}
+	if !w.listed {
+		return nil, nil
+	}
+	n := w.local
+	t := n.tenure
+	n.waiters.remove(w)
+	n.step(c.clock.Now())
+	switch {
+	case c.quorum != nil || n.waiters.n > 0 || t == nil:
+	case t.phase == past:
+		return nil, c.newRemoval(t)
+	case t.phase == releasing && n.fresh != nil: // its unlock queues another
+		return nil, c.newRemoval(n.fresh)
+	case t.phase == releasing: // it was not confirmed yet
+		return nil, c.newRemoval(t)
+	}
+	return nil, nil
+}
+
+// step does what is to be done now.
+func (n *localName) step(now clock.Instant) {
+	if n.c.closed {
+		return
+	}
+	t := n.tenure
+	if n.waiters.n == 0 && (t == nil || t.phase < holding) {
+		n.forget(now)
+		return
+	}
+	if t == nil {
+		t = n.c.newTenure(n)
+		n.tenure = t
+	}
+	switch t.phase {
+	case asked:
+		n.ask(now)
+	case holding:
+		n.serve(now)
+	}
+	n.arm(now)
+}
+
+// forget ends a line that nobody wants. A tenure that was asked for is given up.
+func (n *localName) forget(now clock.Instant) {
+	if t := n.tenure; t != nil {
+		n.giveUp(t, now)
+	}
+	n.c.schedule.Stop(&n.timer)
+	n.c.schedule.Relax(now)
+	if n.c.names[n.key] == n {
+		delete(n.c.names, n.key)
+		n.c.sharedSubs.remove(n)
+	}
+}
+
+// giveUp ends a tenure before it was granted: its id is cancelled, now and
+// whenever something is heard of it again.
+func (n *localName) giveUp(t *tenure, now clock.Instant) {
+	n.c.end(t, now)
+	n.asking, n.askAt, n.group = nil, 0, nil
+	if t.mayBeInRedis() {
+		n.c.cancelTenure(t, now)
+	}
+}
+
+func (c *core) newTenure(n *localName) *tenure {
+	t := &tenure{id: keyspace.NewID(c.idHead, c.random, n.tail()), local: n}
+	c.tenures[t.id] = t
+	return t
+}
+
+// end makes a tenure past: from now on its id is only remembered.
+func (c *core) end(t *tenure, now clock.Instant) {
+	if t.phase == past {
+		return
+	}
+	if t.phase < holding && t.mayBeInRedis() {
+		c.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+queueTTL)
+	} else {
+		c.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+time.Minute)
+	}
+	t.local.formerIDsEnded(now)
+	c.rememberMinHold(t, now)
+	delete(c.tenures, t.id)
+	held := t.phase >= holding
+	t.setPhase(past)
+	if t.wantedUntil > now {
+		c.quorum.yieldName(t.local.name, t.wantedUntil)
+	}
+	if held && t.mayRunLate && c.quorum == nil { // an earlier lock may yet come
+		c.cancelTenure(t, now)
+	}
+	if n := t.local; n.tenure == t {
+		n.tenure, n.lingerUntil = nil, 0
+	}
+}
+
+// serve gives the name to the next caller, or decides to let it go.
+func (n *localName) serve(now clock.Instant) {
+	t := n.tenure
+	if t.isOver(now) {
+		n.expire(now)
+		return
+	}
+	if !t.confirmed {
+		n.confirm(t, now)
+		return
+	}
+	if n.turn != nil {
+		return
+	}
+	w := n.waiters.first
+	switch {
+	case t.inMinHold(now):
+		n.sendRelease(now)
+	case w == nil && t.servesUpTo == 0 && n.lingering(now):
+	case w == nil, // nobody wants it
+		t.servesUpTo > 0 && w.number > t.servesUpTo, // it was recalled, and who stood here then is served
+		w.minHold > 0 && t.minHold.plainRenewal,     // it has to have a tenure of its own
+		t.turns > 0 && !t.recallSure:                // a recall may have gone unheard: ask Redis again
+		n.sendRelease(now)
+	case w.minHold > 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,
+		n.noRenew() && t.ttl < n.ttl(): // a push gave it a claim window
+		n.renewForMinHold(t, now)
+	case t.ends().Sub(now) < t.ttl/3:
+		n.topUp(now)
+	default:
+		n.giveTurn(w, now)
+	}
+}
+
+// lingering reports whether an idle tenure is to be kept.
+func (n *localName) lingering(now clock.Instant) bool {
+	if n.c.options.Linger <= 0 || n.adopting != nil || n.stealing != nil || n.onceEvery != nil || n.candidate != nil || n.dedicated != nil || n.shared != nil {
+		return false
+	}
+	if n.lingerUntil == 0 {
+		n.tenure.toppedUp = false
+		n.lingerUntil = now.Add(n.c.options.Linger)
+		n.sub.open() // or a recall would go unheard
+		n.renewForRecalls(n.tenure, now)
+	}
+	return now < n.lingerUntil
+}
+
+// topUp renews before the next turn, once: a caller must not get a lease that
+// is nearly over.
+func (n *localName) topUp(now clock.Instant) {
+	t := n.tenure
+	switch {
+	case t.renewal != nil:
+	case t.toppedUp && t.failures == 0:
+		n.tooSlow(now, now.Sub(t.ends().Add(-t.ttl)))
+	default:
+		t.toppedUp = true
+		n.renewSoon(t, now)
+	}
+}
+
+// giveTurn makes a caller the holder: a turn, with the next token.
+func (n *localName) giveTurn(w *waiter, now clock.Instant) {
+	t := n.tenure
+	token, ok := t.tokens.Take()
+	if !ok || t.turns > 0 && t.tokens.Wanted() > 0 {
+		n.renewSoon(t, now)
+	}
+	if !ok {
+		return // the renewal's answer will come here again
+	}
+	n.waiters.remove(w)
+	t.turns++
+	t.toppedUp = false
+	n.lingerUntil = 0
+	n.turn = &turn{local: n, tenure: t, token: token, since: now, shares: 1}
+	n.turn.setHoldLimits(w, now)
+	n.c.showDetails(now)
+	if n.c.events != nil {
+		n.c.emit(Granted{Name: n.name, Token: token, Waited: now.Sub(w.since), Kind: n.kind(), At: time.Now(), Source: n.source(w)})
+	}
+	w.ready <- outcome{turn: n.turn}
+}
+
+// recalled fixes the line: who stands in it now is still served, then the name
+// goes to the process that waits.
+func (n *localName) recalled(t *tenure) {
+	if t.servesUpTo == 0 && n.shared == nil {
+		t.servesUpTo = max(1, n.admitted)
+		n.c.emit(Recalled{Name: n.name})
+	}
+}
+
+// sendRelease sends unlock. When callers are left, a fresh id of this process is
+// queued again by the same script.
+func (n *localName) sendRelease(now clock.Instant) {
+	t := n.tenure
+	t.setPhase(releasing)
+	n.lingerUntil = 0
+	n.fresh = nil
+	if n.waiters.anyBlocking() && n.sub.confirmed && n.c.quorum == nil {
+		n.fresh = n.c.newTenure(n)
+		n.fresh.firstSent, n.fresh.sentWait = now, true
+	}
+	n.releaseDeadline = now.Add(n.c.patienceToRelease())
+	n.sendUnlock(now)
+}
+
+func (n *localName) sendUnlock(now clock.Instant) {
+	if q := n.c.quorum; q != nil {
+		q.release(n, now)
+		return
+	}
+	id := ""
+	if n.fresh != nil {
+		id = n.fresh.id
+	}
+	s, args := n.endScript(n.tenure.id, id, n.tenure.minHold.until, now)
+	n.tenure.unlocks++
+	n.unlocking = n.c.send(s, n, n.tenure, now, args, (*request).unlockAnswered)
+	n.askAt = 0
+}
+
+// tooSlow ends an attempt whose grants arrive when they are over.
+func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
+	err := &TooSlowError{Name: n.name, TTL: n.ttl(), RoundTrip: roundTrip}
+	n.reject(err)
+	if n.tenure.phase == holding {
+		n.sendRelease(now)
+		return
+	}
+	n.forget(now)
+}
+
+// reject sends all callers home.
+func (n *localName) reject(err error) {
+	for w := n.waiters.first; w != nil; w = n.waiters.first {
+		n.waiters.remove(w)
+		w.ready <- outcome{err: err}
+	}
+}
+
+// tick is the line's timer.
+func (n *localName) tick(now clock.Instant) {
+	if n.c.closed {
+		return
+	}
+	t := n.tenure
+	if t == nil {
+		n.step(now)
+		return
+	}
+	if r := n.asking; (r == nil || r.sent == now) && n.unlocking == nil { // now: another line of its bundle has just asked
+		n.excludeSleep(n.timer.When(), now)
+	}
+	switch t.phase {
+	case asked, queued:
+		if r := n.asking; r != nil && now >= r.sent.Add(r.attempt) {
+			n.overdue(r, now)
+		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.c.options.patience()) {
+			n.failed(n.lastErr, now, now)
+		}
+		if n.tenure == t && t.phase == queued && n.asking == nil && now >= n.askAt && n.waiters.n > 0 {
+			if n.askAt > 0 && now >= n.askAt.Add(frozenAfter) {
+				t.inQueue = false // this process was frozen: that it lost its place has a reason
+			}
+			n.sendLock(now)
+		}
+	case holding:
+		if now >= n.subscribeAt(t) {
+			n.sub.open()
+		}
+		if now >= t.renewAt {
+			n.renew(t, now)
+		}
+	case releasing:
+		n.tickReleasing(now)
+	}
+	n.step(now)
+}
+
+// arm sets the timer to the earliest moment at which something is to be done.
+func (n *localName) arm(now clock.Instant) {
+	t := n.tenure
+	if t == nil || n.c.names[n.key] != n {
+		return
+	}
+	when := clock.Never
+	at := func(i clock.Instant) { when = min(when, i) }
+	switch t.phase {
+	case asked, queued:
+		if n.asking != nil {
+			at(n.asking.sent.Add(n.asking.attempt))
+		} else if t.phase == queued || n.askAt > now {
+			at(n.askAt)
+		}
+		if n.failingSince > 0 {
+			at(n.failingSince.Add(n.c.options.patience()))
+		}
+	case holding:
+		at(t.ends())
+		at(t.renewAt)
+		at(n.subscribeAt(t))
+		if u := n.turn; u != nil && u.until > 0 {
+			at(u.until)
+		}
+		if n.lingerUntil > 0 && n.waiters.n == 0 {
+			at(n.lingerUntil)
+		}
+	case releasing:
+		at(t.goneBy())
+		if n.releaseDone != nil {
+			at(n.releaseDeadline)
+		}
+		if n.failingSince > 0 && n.waiters.n > 0 {
+			at(n.failingSince.Add(n.c.options.patience()))
+		}
+		if n.unlocking != nil {
+			at(n.unlocking.sent.Add(n.unlocking.attempt))
+		} else {
+			at(n.askAt)
+		}
+	}
+	if when == clock.Never {
+		n.c.schedule.Stop(&n.timer)
+		return
+	}
+	n.c.schedule.Set(&n.timer, max(when, now), now)
+}
