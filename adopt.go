@@ -48,8 +48,8 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 	return lease, err
 }
 
-// adopt sets out to adopt, in a line of its own: callers of this process that
-// wait for the name stand in Q, where they were.
+// adopt sets out to adopt, under a key of its own: callers of this process that
+// wait for the name keep their places in the queue.
 func (c *core) adopt(w *waiter, x *exported.Hold, k *keyspace.Keys, cand *candidate) error {
 	c.mu.Lock()
 	defer c.unlock()

@@ -34,8 +34,8 @@ func (n *localName) ask(now clock.Instant) {
 	}
 }
 
-// sendLock asks Redis for the name. It joins the line only while our
-// subscription is confirmed: a waiter that nobody can call is a dead one.
+// sendLock asks Redis for the name. It joins the queue only while our
+// subscription is confirmed: a waiter without a listener counts as dead.
 func (n *localName) sendLock(now clock.Instant) {
 	t := n.tenure
 	s, args := script.Lock, []string{t.id, blockText}
@@ -119,7 +119,7 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	n.group = nil
 	switch a.Word {
-	case "passed": // who else stands here asks for this name alone
+	case "passed": // the other local waiters ask for this name alone
 	case "held":
 		n.refusedTry(a, now)
 	case "queued":
@@ -175,7 +175,7 @@ func (n *localName) refusedTry(a wire.Answer, now clock.Instant) {
 	}
 }
 
-// queued notes a place in the line and when to look again.
+// queued notes a place in the queue and when to poll again.
 func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 	moved := a.Inserted && t.inQueue && !t.requeue
 	joined := a.Inserted && !t.inQueue
@@ -207,8 +207,8 @@ const (
 	pollPerWaiter = 50 * time.Millisecond
 	longestPoll   = 10 * time.Minute
 
-	// The holder may hand over to a frozen process, and tell a second frozen one when to
-	// look. So those near the front look within a claim window and most of the second
+	// The holder may hand over to a frozen process, and notify a second frozen one of when
+	// to poll. So waiters near the front poll within a claim window and most of the second
 	// for which a free name may be idle.
 	frontPoll = wire.ClaimWindow + 900*time.Millisecond
 )
@@ -231,7 +231,7 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 	switch {
 	case n.shared != nil:
 		a.PTTL = a.PollIn
-	case a.PollIn > 0: // it has just handed over, and looks as the head does
+	case a.PollIn > 0: // it has just handed over, and polls as the head does
 		a.Position = 0
 	case a.Position > 1 && a.Position < frontSize: // the hand-over notifies the waiter at 1
 		a.PTTL = min(a.PTTL, frontPoll)
@@ -240,8 +240,8 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 	return min(wait+2*time.Millisecond+n.c.jitter(10*time.Millisecond), longestPoll)
 }
 
-// refusedToPublish: who hands a name over may not tell anybody, so all waiters
-// here poll for a while, and people are told once.
+// refusedToPublish: the server refuses pushes, so all waiters here poll for a while.
+// One warning is logged.
 func (c *core) refusedToPublish(said string, now clock.Instant) {
 	if now >= c.noPushUntil {
 		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
@@ -257,7 +257,7 @@ func (n *localName) pollInterval(position int64) time.Duration {
 }
 
 // failed notes that a request for the name was not answered or refused, and
-// sends the callers home when that lasts, or when it will not pass.
+// rejects the waiters when that lasts, or when the error is permanent.
 func (n *localName) failed(err error, since, now clock.Instant) {
 	err = wire.WithoutContext(err)
 	if n.failingSince == 0 {
@@ -291,14 +291,14 @@ func (n *localName) excludeSleep(due, now clock.Instant) {
 type grant struct {
 	base, size int64
 	waiting    int64
-	start      clock.Instant // of the life
+	start      clock.Instant // of the ttl
 	ttl        time.Duration
-	recallSure bool // a recall that follows it can't go unheard
+	recallSure bool // no recall that follows it can be missed
 	pushed     bool // it came by the subscription
 }
 
-// granted begins a tenure with the first grant that is heard of its id. Later
-// ones only prolong it; what has ended is never revived, but ended again.
+// granted begins a tenure with the first grant of its id. Later grants only prolong
+// it. A tenure that has ended is never revived: its id is cancelled again.
 func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 	n := t.local
 	t.tokens.Reserved(g.base, g.size)
@@ -331,7 +331,7 @@ func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 	n.asking, n.askAt, n.failingSince, n.group = nil, 0, 0, nil
 	if now >= clock.Deadline(g.start, g.ttl) {
-		t.sentWait = true // L may bear it: who gives it up must cancel
+		t.sentWait = true // the lock key may have this id: giving it up needs a cancel
 		if n.lateAgain(t, g, now) {
 			n.tooSlow(now, now.Sub(g.start))
 			return
@@ -356,7 +356,7 @@ func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 	}
 }
 
-// lateAgain notes that a grant was over when it came, and tells whether the ttl is too
+// lateAgain notes that a grant was over when it came, and reports whether the ttl is too
 // short for the network: this one is the answer to the request that followed the last
 // one that was late. A pause of the process makes a grant late, too, but not the next
 // one as soon as it asks again. A push says nothing of how long a round trip takes.
@@ -408,13 +408,13 @@ func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 		return
 	}
 	// "not held" counts as released where the first of two runs may have done
-	// that, or where L may have expired on the way.
-	t.minHold.until = 0 // L rests, or is not ours
+	// that, or where the lock key may have expired on the way.
+	t.minHold.until = 0 // the lock key cools down, or is not ours
 	n.released(n.lossAtUnlock(t, a), now)
-	if a.Word == "dropped" { // the line has yet to move
+	if a.Word == "dropped" { // the queue has yet to be handed over
 		n.c.handOverAfterSplit(t.id, n, now)
 	}
-	if a.Word == "not held" && a.Holder == "" && r.call.Script == script.Cooldown { // which moves no line
+	if a.Word == "not held" && a.Holder == "" && r.call.Script == script.Cooldown { // which hands nothing over
 		n.c.handOverAfterSplit(t.id, n, now)
 	}
 	switch {
@@ -458,8 +458,8 @@ func (n *localName) unlockFailed(err error, since, now clock.Instant) {
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
-// tickReleasing repeats an unlock that is not answered, until L must be over by
-// itself.
+// tickReleasing repeats an unlock that is not answered, until the lock key must have
+// expired.
 func (n *localName) tickReleasing(now clock.Instant) {
 	if r := n.unlocking; r != nil && now >= r.sent.Add(r.attempt) {
 		n.unlocking = nil

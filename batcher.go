@@ -10,8 +10,8 @@ import (
 
 // A request travels alone while few are under way: nothing is faster. With many under
 // way the client library and the server have enough to do, and one pipeline costs
-// them a fraction of what its requests cost one by one. So who comes then waits until
-// fewer are, a millisecond at most, and travels with whoever else waits.
+// them a fraction of what its requests cost one by one. So a request that comes then
+// waits until fewer are, a millisecond at most, and travels with the others that wait.
 
 // batcher is the requests to one server that wait for each other: of a Client of one
 // master all, of a quorum those to a node. Guarded by the core's mutex.
@@ -20,12 +20,12 @@ type batcher struct {
 	requests    []*request
 	timer       clock.Timer     // sends them when nothing comes back
 	singleUntil clock.Instant   // until then each has a script of its own
-	contended   map[string]bool // names that were left alone by a crowd
+	contended   map[string]bool // names that lock_batch left to a script of their own
 	forgetAt    clock.Instant   // when these are forgotten
 }
 
 const (
-	delayFrom    = 16               // so many under way are enough
+	delayFrom    = 16               // enough are under way
 	longestDelay = time.Millisecond // at most
 	maxTogether  = 64               // travel together
 )
@@ -43,14 +43,14 @@ func (c *core) batcherOf(r *request) *batcher {
 	return &c.batcher
 }
 
-// delay makes a request wait for others, if enough are under way. Else it is to go
+// delay makes a request wait for others, if enough are under way. Else it is sent
 // now.
 func (c *core) delay(r *request) bool {
 	b := c.batcherOf(r)
 	if b == nil {
 		return false
 	}
-	if b.underWay < delayFrom { // nobody waits then, see leave
+	if b.underWay < delayFrom { // nothing waits then, see unlockAndSend
 		b.underWay++
 		return false
 	}
@@ -68,7 +68,7 @@ func (c *core) returned(r *request) {
 	}
 }
 
-// sendDelayed sends those that wait for a server while fewer than so many are under way
+// sendDelayed sends the requests that wait for a server while fewer than underWay are under way
 // to it.
 func (c *core) sendDelayed(underWay int) {
 	if c.quorum == nil {
@@ -94,12 +94,12 @@ func (c *core) sendBatches(b *batcher, underWay int) {
 			c.schedule.Stop(&b.timer)
 		}
 		b.underWay++
-		var crowd, rest []*request
+		var batch, rest []*request
 		if now := c.clock.Now(); c.quorum == nil && now >= b.singleUntil {
-			crowd, rest = b.splitBatch(all, now)
+			batch, rest = b.splitBatch(all, now)
 		}
-		if len(crowd) >= batchFrom {
-			go c.performBatch(crowd, rest)
+		if len(batch) >= batchFrom {
+			go c.performBatch(batch, rest)
 		} else {
 			go c.performAll(all, &b.underWay)
 		}

@@ -29,7 +29,7 @@ type Client struct {
 
 // core is the state behind a Client. Everything that changes is guarded by one
 // mutex, which is never held across I/O and never while code of the user runs:
-// what has to happen outside is noted in outbox, gathering, renewals and after, and
+// what has to happen outside is noted in outbox, batcher, renewals and afterUnlock, and
 // begins when unlock releases it.
 type core struct {
 	store        driver.Store   // nil on a quorum
@@ -49,7 +49,7 @@ type core struct {
 	cancel     context.CancelFunc
 	stopped    <-chan struct{}
 	events     chan Event    // nil without OnEvent
-	eventsDone chan struct{} // closed when OnEvent was told all; nil without it
+	eventsDone chan struct{} // closed when OnEvent got all events; nil without it
 	waiterPool sync.Pool     // of *caller
 	work       chan *request // to workers that are idle
 	idle       atomic.Int32  // how many those are
@@ -61,19 +61,19 @@ type core struct {
 	closeDone      chan struct{} // made by Close, and closed when all of it is done
 	closeErr       error         // what it returns
 	schedule       clock.Schedule
-	names          map[string]*localName     // by name; a candidate, an adopter and an acquisition of a shared kind have one each
+	names          map[string]*localName     // by key: the name, or more for a candidate, an adopter and an acquisition of a shared kind
 	lastShared     int64                     // the newest number of such an acquisition
-	observerGroups map[string]*observerGroup // of elections that are observed here, by L
+	observerGroups map[string]*observerGroup // of elections that are observed here, by lock key
 	tenures        map[string]*tenure        // by id: all that are not past
 	byFormerID     map[string]*tenure        // by the ids that they had before their part was made smaller
 	givenUpIDs     memory.For[*localName]    // ids given up before they were granted
 	endedIDs       memory.For[*localName]    // ids released or lost
-	minHolds       map[string]clock.Instant  // past ids whose L is to rest, and until when
+	minHolds       map[string]clock.Instant  // ended ids whose min hold is not over, and until when
 	exportedIDs    memory.For[*localName]    // ids that another process ends
-	sub            *subscriber               // the subscription; in Cluster each line has its own
+	sub            *subscriber               // the subscription; in a Cluster each name has its own
 	remembered     memory.Recent[*localName] // by key, for remembered ids of shared kinds: see localName.remembered
-	reportedSizes  map[string]int64          // of semaphores: what was told as another size than stated
-	sharedSubs     sharedSubs                // in Cluster those of the shared kinds, whose lines of a name share one
+	reportedSizes  map[string]int64          // of semaphores: actual sizes that were reported as different
+	sharedSubs     sharedSubs                // in a Cluster those of the shared kinds: the acquisitions of a name share one
 	lastAnswer     clock.Instant             // when the newest answer came
 	netFailed      bool                      // a request failed in the network since the last answer
 	netFailureOver clock.Instant             // when that was last over: what was sent before may never be answered
@@ -211,8 +211,8 @@ func (c *core) unlock() {
 	}
 }
 
-// unlockAndPerform is unlock, and for who is patient sends the request, if it is
-// new, from this very goroutine, which would but wait for the answer of another:
+// unlockAndPerform is unlock. If the call blocks and the request is new, it also sends the
+// request from this very goroutine, which would only wait for the answer of another:
 // waking two of them costs more than all else. Only while the store answers: a
 // driver bounds what it does on a connection that it has, but perhaps not the
 // making of one.
@@ -260,7 +260,7 @@ func (c *core) sendRenewals() {
 	for c.pipelines < pipelines && len(c.renewals) > 0 && !c.closed {
 		n := min(c.batch(), len(c.renewals))
 		batch := slices.DeleteFunc(c.renewals[:n:n], func(r *request) bool {
-			return r.tenure.phase != holding // L is to end: it is left to who stops, or was given away
+			return r.tenure.phase != holding // the lock key is to end: by the caller that stops, or by an adopter
 		})
 		c.renewals = c.renewals[n:]
 		if len(batch) == 0 {
@@ -375,7 +375,7 @@ func deliverEvents(f func(Event), events <-chan Event, stopped <-chan struct{}) 
 		case e := <-events:
 			f(e)
 		case <-stopped:
-			for { // what was noted before the end is still told
+			for { // what was noted before the end is still delivered
 				select {
 				case e := <-events:
 					f(e)

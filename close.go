@@ -95,7 +95,7 @@ func (c *core) close() error {
 
 // shutDown is called with the mutex held, and releases it.
 func (c *core) shutDown() error {
-	c.dropDelayed() // or it would leave after what undoes it
+	c.dropDelayed() // or it would be sent after its cleanup
 	now := c.clock.Now()
 	var calls, repeats []cleanupCall
 	for _, n := range c.names {
@@ -143,8 +143,8 @@ func (c *core) repeatCancels(ctx context.Context, repeats []cleanupCall) {
 	}
 }
 
-// awaitEvents waits until OnEvent was told what happened, so that who writes it
-// down has all of it when Close returns. A second at most: it is the user's code.
+// awaitEvents waits until OnEvent has all events, so that a program that writes them
+// down is complete when Close returns. A second at most: it is the user's code.
 func (c *core) awaitEvents() {
 	if c.eventsDone == nil {
 		return
@@ -157,7 +157,7 @@ func (c *core) awaitEvents() {
 	}
 }
 
-// endAll ends all of a line and returns what undoes it in Redis.
+// endAll ends all of a local name and returns the calls that clean up in Redis.
 func (n *localName) endAll() (calls []cleanupCall) {
 	now := n.c.clock.Now()
 	n.reject(ErrClosed)
@@ -209,7 +209,7 @@ func (c *core) endCalls(id string, local *localName, s *driver.Script, only *nod
 	return calls
 }
 
-// owedCalls is what silent nodes of a quorum may yet hear of.
+// owedCalls are the cleanups for silent nodes of a quorum.
 func (c *core) owedCalls() (calls []cleanupCall) {
 	if c.quorum == nil {
 		return nil
@@ -235,7 +235,7 @@ func (c *core) runCleanups(ctx context.Context, cleanups []cleanupCall) error {
 }
 
 // awaitInflight waits until the requests under way have come back, or ctx ends, and
-// returns what undoes those among them that may have run after what undid them.
+// returns the cleanups for those that may have run after their cleanup.
 func (c *core) awaitInflight(ctx context.Context) []cleanupCall {
 	for began := c.clock.Now(); ; {
 		c.mu.Lock()

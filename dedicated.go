@@ -10,8 +10,8 @@ import (
 )
 
 // dedicated is one acquisition by a Mutex that has an owner or a ttl of its own. It is
-// a line of its own, as a candidate is: an id bears one owner and one ttl, and the
-// turns of a line share an id.
+// a local name of its own, as a candidate is: an id has one owner and one ttl, and the
+// turns of a local name share an id.
 type dedicated struct {
 	number  int64
 	owner   string
@@ -48,12 +48,12 @@ func (m *Mutex) checkDedicated() error {
 	return nil
 }
 
-// key is by what core.names knows its line. No name has a control character.
+// key is its key in core.names. No name has a control character.
 func (a *dedicated) key(name string) string {
 	return name + "\x00apart" + strconv.FormatInt(a.number, 36)
 }
 
-// ttl is how long L lives after each grant and renewal of this line.
+// ttl is how long the lock key lives after each grant and renewal.
 func (n *localName) ttl() time.Duration {
 	if n.dedicated != nil {
 		return n.dedicated.ttl

@@ -39,7 +39,7 @@ func (l *Lease) Keep(n int) error {
 	return l.turn.shrink("Keep", keyspace.Permits, int64(n))
 }
 
-// shrunk is what a line of a shared kind knows of a part that was made smaller. From
+// shrunk is what an acquisition of a shared kind knows of a part that was made smaller. From
 // then on the tenure has another id, which takes the place of the former one in Redis.
 // The renewal and the unlock that name both are right before and after that.
 // See docs/shared.md.
@@ -93,8 +93,8 @@ func (u *turn) shrink(what string, letter byte, weight int64) error {
 	return wire.Failure(n.name, ErrUnknown, cmp.Or(s.shrunk.lastErr, wire.ErrNoAnswer))
 }
 
-// replaceID gives the tenure another id, of a smaller weight. The nonce stays: an order by
-// Revoke or Steal is kept under it.
+// replaceID gives the tenure another id, of a smaller weight. The nonce stays: a revocation
+// by Revoke or Steal is stored under it.
 func (n *localName) replaceID(letter byte, weight int64) {
 	s, t := n.shared, n.tenure
 	head := t.id[:len(t.id)-len(s.tail)]
@@ -106,7 +106,7 @@ func (n *localName) replaceID(letter byte, weight int64) {
 		s.shrunk.replaced = make(chan struct{})
 	}
 	delete(n.c.tenures, t.id)
-	n.c.byFormerID[t.id] = t // no past one yet: that would be cancelled when heard of
+	n.c.byFormerID[t.id] = t // not in endedIDs yet: that would cancel it when Redis shows it
 	t.id = head + s.tail
 	n.c.tenures[t.id] = t
 }

@@ -104,9 +104,9 @@ func (e *Election) Campaign(ctx context.Context, value string) (*Lease, error) {
 	return lease, nil
 }
 
-// candidate is one call of Campaign. It has a line of its own, and so a tenure
-// and an id: turns share a tenure, whose id bears one value, and who observes
-// tells terms apart by the id.
+// candidate is one call of Campaign. It has a local name of its own, and so a
+// tenure and an id: turns share a tenure, whose id has one value, and observers
+// distinguish terms by the id.
 type candidate struct {
 	number           int64
 	value            string      // in its ids
@@ -131,7 +131,7 @@ func (cand *candidate) newest() string {
 // candidateCount counts the calls of Campaign, and of Adopt for a term.
 var candidateCount atomic.Int64
 
-// key is what core.names knows a line by. No name has a control character.
+// key is the key of a local name in core.names. No name has a control character.
 func (cand *candidate) key(name string) string {
 	if cand == nil {
 		return name
@@ -139,7 +139,7 @@ func (cand *candidate) key(name string) string {
 	return name + "\x00candidate" + strconv.FormatInt(cand.number, 36)
 }
 
-// tail is what the ids of a line end with.
+// tail is what the ids of a local name end with.
 func (cand *candidate) tail(c *core) string {
 	if cand == nil {
 		return c.idTail
@@ -147,7 +147,7 @@ func (cand *candidate) tail(c *core) string {
 	return keyspace.Tail(c.options.TTL, cand.value)
 }
 
-// announceEvery is how often a term is announced: a failover may lose T.
+// announceEvery is how often a term is announced: a failover may lose the term key.
 const announceEvery = 5 * time.Minute
 
 // announceWait is how long a leader waits until its term is known to others. It
@@ -183,8 +183,8 @@ func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 	}
 }
 
-// resigned tells who observes that a term is over, unless somebody leads since
-// and says so himself.
+// resigned notifies observers that a term is over, unless a new leader has announced
+// its own.
 func (cand *candidate) resigned(lease *Lease) {
 	if cand == nil {
 		return
@@ -201,8 +201,8 @@ func (cand *candidate) resigned(lease *Lease) {
 	}
 }
 
-// releasedAfterGrace tells the observers that the name is free after Grace, without a Release. Before
-// Redis has answered that, it would say that this candidate leads.
+// releasedAfterGrace notifies the observers that the name is free after Grace, without a
+// Release. Before Redis has answered, it would say that this candidate leads.
 func (cand *candidate) releasedAfterGrace(u *turn) {
 	c := u.local.c
 	if cand == nil || c.quorum != nil {
@@ -222,8 +222,8 @@ func (cand *candidate) releasedAfterGrace(u *turn) {
 	}(u.releaseDone)
 }
 
-// announce is an errand: whether it is heard or not, observers look by
-// themselves in time.
+// announce starts a cleanup. If observers miss it, they notice the change when they
+// poll.
 func (n *localName) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
 	return n.c.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.c.options.TTL)}, now).whenDone()
 }

@@ -102,7 +102,7 @@ func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 			t.confirmHeld(r.sent)
 			n.stopRenewing(t)
 			r.heldUntil = clock.Never
-			if a.PTTL >= 0 { // else somebody took the expiry away
+			if a.PTTL >= 0 { // else another client removed the expiry
 				r.heldUntil = clock.Deadline(r.sent, a.PTTL)
 			}
 		case err == nil && (a.Word == "lost" || a.Word == "stolen"):
@@ -123,11 +123,11 @@ func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 }
 
-// ensure reserves at least so many tokens.
+// ensure renews and reserves at least that number of tokens.
 func (u *turn) ensure(ctx context.Context, tokens int64) error { return u.prolong(ctx, tokens, 0) }
 
-// prolong asks Redis once, to reserve at least so many tokens, and for a lease that is not renewed
-// by itself so much more time.
+// prolong asks Redis once, to reserve at least that number of tokens, and to prolong a
+// lease that is not renewed by itself.
 func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration) error {
 	n := u.local
 	r, err := u.ask(ctx, func(now clock.Instant) *request { return n.renewNow(u.tenure, now, tokens, extends) })
@@ -137,7 +137,7 @@ func (u *turn) prolong(ctx context.Context, tokens int64, extends time.Duration)
 	return u.heldError(ctx, err)
 }
 
-// heldError is what a caller hears that has asked Redis whether the lease is still held.
+// heldError is the error of a call that has asked Redis whether the lease is still held.
 func (u *turn) heldError(ctx context.Context, err error) error {
 	said, refused := wire.AsServerError(err)
 	switch over := u.err(); {
@@ -151,7 +151,7 @@ func (u *turn) heldError(ctx context.Context, err error) error {
 	return wire.Failure(u.local.name, ErrUnreachable, err)
 }
 
-// awaitResult waits for how a renewal goes, which answered is told.
+// awaitResult waits for the result of a renewal.
 func (c *core) awaitResult(ctx context.Context, r *request, answered <-chan error) error {
 	late := time.NewTimer(r.attempt) // a driver may not heed its context
 	defer late.Stop()

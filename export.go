@@ -57,7 +57,7 @@ func (l *Lease) Export() (string, error) {
 	l.released = true // and result is nil
 	x := exported.Hold{Prefix: c.options.Prefix, Name: l.Name(), ID: u.tenure.id, Token: u.token, Last: last}
 	if cand := u.local.candidate; cand != nil {
-		c.mu.Lock() // who proclaims nothing any more
+		c.mu.Lock() // it proclaims nothing any more
 		x.Leads, x.Value = true, cand.newest()
 		c.mu.Unlock()
 	}
@@ -72,7 +72,7 @@ func (u *turn) checkUnshared() error {
 }
 
 // giveAway asks Redis once, and then exports; again where a renewal that reserves tokens
-// has set out meanwhile: what it reserves nobody knows before its answer.
+// has set out meanwhile: what it reserves is unknown before its answer.
 func (c *core) giveAway(u *turn) (last int64, err error) {
 	for range 4 {
 		if err := u.ensure(context.Background(), 1); err != nil { // a token tells of all that ran before it

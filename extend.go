@@ -41,8 +41,8 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.turn.prolong(ctx, 0, ttl)
 }
 
-// noRenew: nothing but Extend prolongs a turn of this line, see Mutex.NoRenew. In the place
-// of a renewal it asks.
+// noRenew: only Extend prolongs a turn of this name, see Mutex.NoRenew. Instead of renewing
+// it asks Redis.
 func (n *localName) noRenew() bool { return n.dedicated != nil && n.dedicated.noRenew }
 
 // heldWithoutRenewal reports whether a turn has the name that is not renewed. Before it begins the tenure is
@@ -56,8 +56,8 @@ func (n *localName) stopRenewing(t *tenure) {
 	}
 }
 
-// confirmHeld notes that Redis said so, to what was sent then. What was sent before the newest
-// doubt does not end that.
+// confirmHeld notes that Redis said so, to what was sent then. An answer to what was sent
+// before verifySince proves nothing.
 func (t *tenure) confirmHeld(sent clock.Instant) {
 	if sent >= t.verifySince {
 		t.failures, t.verifySince = 0, 0
@@ -65,7 +65,7 @@ func (t *tenure) confirmHeld(sent clock.Instant) {
 }
 
 // renewInterval is the longest time between two tries to renew, or to ask: a turn that is not renewed
-// may have a long life, and what is doubted of it is asked again soon.
+// may have a long ttl, and a question about it is repeated soon.
 func (n *localName) renewInterval(t *tenure) time.Duration {
 	if n.heldWithoutRenewal() {
 		return min(t.ttl/6, longestRenewal)

@@ -13,30 +13,30 @@ import (
 )
 
 // A Multi asks for up to 100 names by one script first, which grants all of them
-// or none. To each name's line that is a lock of its own which does not wait,
-// with an id of its own: only the way there and back is shared. So whatever can
-// happen to a lock and its answer is known how to deal with. See
+// or none. For each name that is a lock of its own that does not wait,
+// with an id of its own: only the way there and back is shared. So each name handles
+// every answer as it does after a single lock. See
 // docs/protocol.md.
 
-// group is the lines of several names that ask by one script. They are new:
-// nobody here held these names or wanted them. A line leaves it with the first
-// answer, or when nobody wants its name any more. Guarded by the core's mutex.
+// group is several names that ask by one script. They are new: nobody here held these
+// names or wanted them. A name leaves the group with the first answer, or when nobody
+// wants it any more. Guarded by the core's mutex.
 type group struct {
 	c      *core
 	names  []*localName
 	asking *request // the newest that was sent
 }
 
-// maxGroup bounds the names of one script: with so many it keeps a server for
+// maxGroup bounds the names of one script: with 100 it keeps a server for
 // less than 2 ms.
 const maxGroup = 100
 
 // errOneByOne: the names can't be asked for at once.
 var errOneByOne = errors.New("holdfast: these names must be asked for one by one")
 
-// enterAll puts a caller that does not wait into the line of each name, and asks
-// for all of them at once. It is errOneByOne where that can't be; nothing was
-// asked then. A try hears from here that a name is in use in this process.
+// enterAll puts a caller that does not wait into the local queue of each name, and
+// asks for all of them at once. Where that can't be, it returns errOneByOne and has asked
+// nothing. A try fails here if a name is in use in this process.
 func (c *core) enterAll(names []string, try, blocking bool) ([]*waiter, error) {
 	together := c.quorum == nil && len(names) > 1
 	all := make([]*keyspace.Keys, len(names))
@@ -87,7 +87,7 @@ func (c *core) unused(names []string, try bool, now clock.Instant) (err error) {
 	return err
 }
 
-// ask sends the script for all lines that are still in the bundle: the first
+// ask sends the script for all names that are still in the group: the first
 // time, or once more, with the same ids.
 func (g *group) ask(now clock.Instant) {
 	call := driver.Call{Script: script.MultiLock}
@@ -144,8 +144,8 @@ func shareOf(reply []string, i, n int) ([]string, error) {
 	return nil, fmt.Errorf("an answer of %d elements for %d names", len(reply), n)
 }
 
-// leaveGroup makes a line go on without the others, if it is in a bundle. Who
-// wanted all names at once has to ask one by one.
+// leaveGroup makes a name go on without the others, if it is in a group. A caller
+// that wanted all names at once has to ask one by one.
 func (n *localName) leaveGroup() bool {
 	if n.group == nil {
 		return false

@@ -42,16 +42,16 @@ func checkGrace(name string, grace, ttl time.Duration) {
 	}
 }
 
-// minHold is what a tenure knows of Mutex.MinHold. The life of L must not end
-// before the least time of holding has passed, or a crash would cut that short.
-// So a turn that asks for one is given only after Redis has set such a life, and
-// only in a tenure of which nothing is under way that could shorten it.
+// minHold is what a tenure knows of Mutex.MinHold. The lock key must not expire before
+// MinHold has passed, or a crash would cut it short. So a turn that asks for a MinHold
+// is given only after Redis has set such a ttl, and only if no request of the tenure is
+// under way that could shorten it.
 type minHold struct {
-	until          clock.Instant   // before this nobody else is to get the name; 0: no turn asked for that
-	asks           []clock.Instant // until when by each who asked for it
-	confirmedUntil clock.Instant   // until then L lives, as Redis confirmed last
-	goneBy         clock.Instant   // by when L is surely gone, as far as least lives go
-	plainRenewal   bool            // a renewal by the ttl alone was sent: however late, it cuts L to that
+	until          clock.Instant   // before this no other client may get the name; 0: no turn asked for a MinHold
+	asks           []clock.Instant // the end of each MinHold that a lease asked for
+	confirmedUntil clock.Instant   // the lock key lives until then, as Redis confirmed last
+	goneBy         clock.Instant   // by when the lock key has surely expired, as far as minTTL goes
+	plainRenewal   bool            // a renewal by the ttl alone was sent: if it arrives late, it shortens the lock key's ttl to that
 }
 
 // sent notes a renewal that goes out.
@@ -60,20 +60,20 @@ func (h *minHold) sent(r *request, now clock.Instant) {
 	h.goneBy = max(h.goneBy, now.Add(r.minTTL))
 }
 
-// renewed notes until when L lives after a renewal. A least life counts from its
+// renewed notes until when the lock key lives after a renewal. A minTTL counts from the
 // answer: what it lacks is less than a round trip, and the next renewal gives it.
 func (h *minHold) renewed(r *request, ttl time.Duration, now clock.Instant) {
 	h.confirmedUntil = max(r.sent.Add(ttl), now.Add(r.minTTL))
 }
 
-// renewForMinHold renews before a turn that asks for a least time of holding.
+// renewForMinHold renews before a turn that asks for a MinHold.
 func (n *localName) renewForMinHold(t *tenure, now clock.Instant) {
 	t.confirmed = false
 	n.confirm(t, now)
 }
 
-// requiredTTL is how long L has to live, whatever the ttl: until the least time of
-// holding has passed, or as long as the turn will ask that is about to be given.
+// requiredTTL is how long the lock key has to live, if that is longer than the ttl: until
+// MinHold has passed, or as long as the next turn will ask for.
 func (n *localName) requiredTTL(t *tenure, now clock.Instant) time.Duration {
 	if n.noRenew() { // so that one that comes late cuts nothing that Extend gave
 		return max(n.ttl(), n.requiredHold(t, now))
@@ -91,15 +91,14 @@ func (n *localName) requiredHold(t *tenure, now clock.Instant) time.Duration {
 	return 0
 }
 
-// inMinHold reports whether nobody else may get the name yet.
+// inMinHold reports whether no other client may get the name yet.
 func (t *tenure) inMinHold(now clock.Instant) bool { return t.minHold.until > now }
 
-// goneBy is by when L is surely gone, unless it is renewed.
+// goneBy is by when the lock key has surely expired, unless it is renewed.
 func (t *tenure) goneBy() clock.Instant { return max(t.expiry, t.minHold.goneBy) }
 
-// endScript is what ends a tenure in Redis: while its least time of holding is not
-// over L is made to rest, which is given as a duration that is reckoned anew for
-// each try.
+// endScript is what ends a tenure in Redis: before its MinHold is over by the
+// script cooldown, whose duration is computed again for each try.
 func (n *localName) endScript(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
 	if rests > now {
 		return script.Cooldown, []string{id, wire.Millis(rests.Sub(now)), n.owner(), n.shard, fresh}
@@ -116,10 +115,9 @@ func (n *localName) expire(now clock.Instant) {
 	n.retire(cause, "", now)
 }
 
-// retire ends a tenure whose holder has to stop. Its L is left alone until the
-// lease is released, after MaxHold until Grace has passed: the rest of its life is for
-// work that is stopping.
-// Without a lease nobody works, and it goes at once.
+// retire ends a tenure whose holder has to stop. Its lock key is kept until the lease
+// is released, after MaxHold until Grace has passed: that time is for work that is
+// stopping. Without a lease it is released at once.
 func (n *localName) retire(cause Cause, reason string, now clock.Instant) {
 	t, u := n.tenure, n.turn
 	n.turn = nil
@@ -136,7 +134,7 @@ func (n *localName) retire(cause Cause, reason string, now clock.Instant) {
 			n.releaseEndedLater(u, u.grace, now)
 		case cause == Revoked && n.noRenew(): // nor did the question cut what Extend gave
 			n.releaseEndedLater(u, n.ttl(), now)
-		case cause == Expired && n.noRenew(): // L may live on, see Extend
+		case cause == Expired && n.noRenew(): // the lock key may live on, see Extend
 			n.releaseEnded(u, now)
 		}
 	}
@@ -171,13 +169,13 @@ func (n *localName) cleanUp(t *tenure, now clock.Instant) <-chan struct{} {
 	return n.c.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).whenDone()
 }
 
-// coolDown makes L rest where an id still holds it.
+// coolDown starts the cool-down of a name that an id still holds.
 func (c *core) coolDown(id string, n *localName, now, until clock.Instant) *cleanup {
 	return c.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.ttl())}, now)
 }
 
-// minHoldEnd is when the least time of holding of an id is over; 0: it has none,
-// or L is known to rest.
+// minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
+// begun.
 func (c *core) minHoldEnd(id string) clock.Instant {
 	if t := c.tenures[id]; t != nil {
 		return t.minHold.until
@@ -185,8 +183,8 @@ func (c *core) minHoldEnd(id string) clock.Instant {
 	return c.minHolds[id]
 }
 
-// rememberMinHold keeps in mind of a past id that its L must not be given away
-// before: no cancel may do that.
+// rememberMinHold remembers the MinHold of an ended id: until then no cancel may give the
+// name away.
 func (c *core) rememberMinHold(t *tenure, now clock.Instant) {
 	if t.inMinHold(now) {
 		c.minHolds[t.id] = t.minHold.until
@@ -205,14 +203,14 @@ func (u *turn) setHoldLimits(w *waiter, now clock.Instant) {
 	u.local.stopRenewing(u.tenure)
 }
 
-// requireMinHold is bound for one who shares a turn: the longest counts.
+// requireMinHold adds the MinHold of a lease that shares a turn: the longest counts.
 func (u *turn) requireMinHold(minHold time.Duration) {
 	if minHold > 0 {
 		u.tenure.minHold.require(u.since.Add(minHold))
 	}
 }
 
-// dropMinHold takes that back for one who got no lease after all.
+// dropMinHold takes that back if the call got no lease after all.
 func (u *turn) dropMinHold(minHold time.Duration) {
 	h := &u.tenure.minHold
 	if i := slices.Index(h.asks, u.since.Add(minHold)); i >= 0 {
@@ -224,14 +222,13 @@ func (u *turn) dropMinHold(minHold time.Duration) {
 	}
 }
 
-// require: nobody else is to get the name before that.
+// require: no other client may get the name before that.
 func (h *minHold) require(until clock.Instant) {
 	h.asks = append(h.asks, until)
 	h.until = max(h.until, until)
 }
 
-// waive lets the name go to the next at once, for what was to be done under it
-// was not.
+// waive drops the MinHold: the work that it was for was not done.
 func (u *turn) waive() { u.tenure.minHold.until, u.tenure.minHold.asks = 0, nil }
 
 // ends is the holder's own deadline.
@@ -242,7 +239,7 @@ func (u *turn) ends() clock.Instant {
 	return u.tenure.ends()
 }
 
-// over is why a turn that nobody released has ended; empty: it has not.
+// over is why a turn has ended without a release; empty: it has not.
 func (u *turn) over(now clock.Instant) Cause {
 	switch {
 	case now < u.ends():

@@ -16,7 +16,8 @@ import (
 
 // The laws of language: how a text reads that a user may see. Users read
 // Markdown, the doc comments of public packages, help, messages, pages and
-// alerts. Comments inside the code are not looked at.
+// alerts. All comments of the client's code are read as well: in the root, in
+// internal/ and in the scripts, but not in the lab.
 
 const (
 	longestSentence = 25     // words, in a doc comment
@@ -67,6 +68,14 @@ var badHabits = habits([][2]string{
 	{`\b(hears?|heard)\b`, `"is notified", "learns"`},
 })
 
+// badInCode are private words that comments of code must not bring back.
+var badInCode = habits([][2]string{
+	{`\b(undoing|goodbyes?|audiences?|farewells?)\b`, "a cleanup, a removal, the observers"},
+	{`\b(?-i:[LQF]) (is|has|may|must|rests|lives|alone)\b`, "the lock key, the queue, the fence key"},
+	{`\b(nobody|somebody) (here )?is behind\b`, "an id that the process has given up"},
+	{`\b(sends?|sent) (all |the )?(callers|waiters) home\b`, "rejects the waiters"},
+})
+
 // badInMessages are bad in messages and help alone, where room is short.
 var badInMessages = habits([][2]string{
 	{`\b(nobody|somebody|anybody)\b`, "name the holder, the waiter, the client"},
@@ -80,6 +89,7 @@ type passage struct {
 	where   string // file and line
 	text    string // without code, white space made one blank
 	message bool
+	code    bool // a comment that only readers of the code see
 }
 
 func TestWords(t *testing.T) {
@@ -87,6 +97,8 @@ func TestWords(t *testing.T) {
 		wrong := badHabits
 		if r.message {
 			wrong = slices.Concat(badHabits, badInMessages)
+		} else if r.code {
+			wrong = slices.Concat(badHabits, badInCode)
 		}
 		for _, h := range wrong {
 			for _, at := range h.pattern.FindAllStringIndex(r.text, -1) {
@@ -149,6 +161,8 @@ func passages(t *testing.T) []passage {
 			all = append(all, paragraphs(name, withoutTags(read(t, name)))...)
 		case strings.HasPrefix(name, "server/dashboard/") && path.Ext(name) == ".js":
 			all = append(all, quoted(name, read(t, name))...)
+		case path.Ext(name) == ".lua" && !strings.Contains(name, "/testdata/"):
+			all = append(all, luaComments(name, read(t, name))...)
 		case strings.HasPrefix(name, helpDir):
 			for _, p := range paragraphs(name, read(t, name)) {
 				p.message = true
@@ -160,13 +174,45 @@ func passages(t *testing.T) []passage {
 		}
 	})
 	for _, s := range sources(t) {
-		if s.test() || strings.HasPrefix(s.path, "internal/") {
+		if s.test() {
+			continue
+		}
+		internal := strings.HasPrefix(s.path, "internal/")
+		if (internal || s.dir() == ".") && !strings.HasPrefix(s.path, labDir) {
+			for _, g := range s.ast.Comments {
+				all = append(all, passage{where: s.at(g), text: prose(g), code: true})
+			}
+		}
+		if internal {
 			continue
 		}
 		if isPublic(s.dir()) {
 			all = append(all, docComments(s)...)
 		}
 		all = append(all, messages(s)...)
+	}
+	return all
+}
+
+// luaComments are the comments of a script: each line or run of lines, without what
+// a script answers, which are words on the wire.
+func luaComments(name, text string) []passage {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		before, comment, found := strings.Cut(strings.TrimSuffix(l, "\n"), "--")
+		switch {
+		case !found, strings.HasPrefix(comment, " include"):
+		case strings.HasPrefix(comment, " answers"), strings.HasPrefix(comment, "   "): // words on the wire
+		case strings.TrimSpace(before) != "":
+			b.WriteString("- " + comment) // a passage of its own
+		default:
+			b.WriteString(comment)
+		}
+		b.WriteString("\n")
+	}
+	all := paragraphs(name, b.String())
+	for i := range all {
+		all[i].code = true
 	}
 	return all
 }
@@ -205,7 +251,7 @@ func paragraphs(name, text string) []passage {
 	var words []string
 	flush := func() {
 		if len(words) > 0 {
-			all = append(all, passage{fmt.Sprintf("%s:%d", name, begun), strings.Join(words, " "), false})
+			all = append(all, passage{where: fmt.Sprintf("%s:%d", name, begun), text: strings.Join(words, " ")})
 		}
 		words = nil
 	}
@@ -229,7 +275,7 @@ func quoted(name, text string) []passage {
 	var all []passage
 	for _, at := range jsString.FindAllStringIndex(text, -1) {
 		line := 1 + strings.Count(text[:at[0]], "\n")
-		all = append(all, passage{fmt.Sprintf("%s:%d", name, line), oneLine(text[at[0]+1 : at[1]-1]), false})
+		all = append(all, passage{where: fmt.Sprintf("%s:%d", name, line), text: oneLine(text[at[0]+1 : at[1]-1])})
 	}
 	return all
 }
@@ -263,7 +309,7 @@ func messages(s source) []passage {
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
 			if n.Kind == token.STRING && err == nil && !tags[n] && text != "" {
-				all = append(all, passage{s.at(n), oneLine(inlineCode.ReplaceAllString(text, "CODE")), true})
+				all = append(all, passage{where: s.at(n), text: oneLine(inlineCode.ReplaceAllString(text, "CODE")), message: true})
 			}
 		}
 		return true
@@ -277,7 +323,7 @@ func docComments(s source) []passage {
 	add := func(groups ...*ast.CommentGroup) {
 		for _, g := range groups {
 			if g != nil {
-				all = append(all, passage{s.at(g), prose(g), false})
+				all = append(all, passage{where: s.at(g), text: prose(g)})
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type Lease struct {
 }
 
 // turn is what the leases of a reentrant holder share. Guarded by the core's
-// mutex, but for ended. It does not know its leases: they keep the Client alive,
+// mutex, except ended. It does not know its leases: they keep the Client alive,
 // and a program that drops both is noticed. A channel can keep nothing alive, so
 // the turn keeps the Client from when somebody has asked for one.
 type turn struct {
@@ -36,7 +36,7 @@ type turn struct {
 	token       int64
 	since       clock.Instant
 	until       clock.Instant   // by MaxHold; 0: without end
-	grace       time.Duration   // how long L is kept for work that is stopping by then
+	grace       time.Duration   // how long the lock key is kept for work that is stopping by then
 	releaseDone <-chan struct{} // closed when it was given back after that; nil: it was not yet
 	shares      int
 	ended       atomic.Pointer[ending]
@@ -83,7 +83,7 @@ func (u *turn) finish(err error, now clock.Instant) {
 	}
 }
 
-// emitLost tells of a loss. It ended at its deadline, however late that was noticed.
+// emitLost emits the loss. The lease ended at its deadline, however late that was noticed.
 func (u *turn) emitLost(lost *LostError, now clock.Instant) {
 	if c := u.local.c; c.events != nil {
 		ended := min(now, u.ends())
@@ -329,8 +329,8 @@ func (c *core) release(lease *Lease) error {
 }
 
 // awaitRelease waits until a name is given back whose lease was over by MaxHold or a
-// Revoke: who is told that it was released may end the process, and nobody else would
-// give it back before its ttl ends. A lease that expired has no such life left.
+// Revoke: after Release the program may end the process, and nobody else would give the
+// name back before its ttl ends. A lease that expired has no such life left.
 func (c *core) awaitRelease(given <-chan struct{}) {
 	if given == nil {
 		return

@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// localName is one name in this process: the callers that want it, in order, and
-// the one tenure by which the process asks for it, holds it or leaves it.
+// localName is one name in this process: the local waiters, in order, and the one tenure
+// by which the process asks for it, holds it or leaves it.
 //
 //	          caller              granted                  nobody left, or recalled
 //	nothing ----------> asked ------------------> holding --------------------------> leaving
-//	   ^                  | held: wake, lock again   |  ^                               |
+//	   ^                  | held: subscribe, lock again   |  ^                               |
 //	   |                  | queued                   |  | granted (pushed or answered)  | released
 //	   |                  v                          |  |                               |
 //	   |               queued -----------------------|--+<------- a fresh id is queued -+
@@ -21,22 +21,22 @@ import (
 //	   +------- cancel ---+              lost, over: a new id if callers are left       |
 //	   +--------------------------------------------------------------------------------+
 //
-// Whatever happens (a caller, an answer, a push, the clock) changes the facts
-// below and then calls step, which alone decides what is to be done next.
+// Each input (a caller, an answer, a push, the clock) changes the facts below and then
+// calls step, which alone decides what is to be done next.
 type localName struct {
 	c         *core
-	key       string // by which core.names knows it: the name, but for a candidate's, an adopter's, one apart and those of a shared kind
+	key       string // in core.names: the name, or more for a candidate, an adopter, a dedicated tenure and a shared kind
 	name      string
 	keys      *keyspace.Keys
 	shard     string // what sharded channels of this name end with; else empty
 	sub       *subscriber
-	nextOnSub *localName // of those that share wake; nil where all do
+	nextOnSub *localName // of those that share sub; nil where all do
 	prevOnSub *localName
 
 	waiters     localWaiters
-	admitted    int64         // callers that ever stood here
+	admitted    int64         // waiters so far: numbers the next one
 	tenure      *tenure       // nil: nothing asked
-	turn        *turn         // who has it now; nil while none, or lingering
+	turn        *turn         // the lease that is out; nil if none is, or while lingering
 	lingerUntil clock.Instant // until when an idle tenure is kept; 0: not idle
 
 	asking           *request      // lock in flight
@@ -45,18 +45,18 @@ type localName struct {
 	lastErr          error         // how the newest failed
 	backoff          time.Duration
 	unconfirmedSince clock.Instant // since when a grant can't be confirmed; 0: it can, or there is none
-	seen             lastSeen      // who has it, as far as is known
-	notBatched       bool          // it was not so simple that a crowd could have it
+	seen             lastSeen      // the holder, as far as is known
+	notBatched       bool          // lock_batch answered again
 	orphan           orphan
-	adopting         *exported.Hold // the hold that its only tenure takes over; else nil
-	stealing         *stealing      // whose name its only caller takes; else nil
-	onceEvery        *onceEveryCall // the tick of a schedule for which its only caller asks; else nil
+	adopting         *exported.Hold // the hold that its only tenure adopts; else nil
+	stealing         *stealing      // the tenure that its only waiter steals from; else nil
+	onceEvery        *onceEveryCall // the call of OnceEvery of its only waiter; else nil
 	renewKeys        []string       // keys
 
 	unlocking       *request      // unlock in flight
 	fresh           *tenure       // the id that it queues again, or nil
-	releaseDone     chan outcome  // tells the one who released
-	releaseDeadline clock.Instant // when the one who released is told that nobody knows
+	releaseDone     chan outcome  // takes the outcome for Release
+	releaseDeadline clock.Instant // until when Release waits for the answer
 	ballot          *ballot       // on a quorum: the try in flight
 	nodeKeys        *nodeKeys     // on a quorum; nil until they are needed
 	ballots         ballotHistory
@@ -64,13 +64,13 @@ type localName struct {
 
 	candidate *candidate // nil: of callers that lock the name as a Mutex
 	dedicated *dedicated // nil: with owner and ttl of the Client
-	group     *group     // with whose lines it asks by one script; else nil
+	group     *group     // the names that ask with it by one script; else nil
 
 	timer clock.Timer
 }
 
-// enter puts a caller into the line of its name. A patient caller, whose wait
-// nothing but an answer ends, may be made to send its request itself.
+// enter puts a waiter into the local queue of its name. If the call blocks until its
+// answer, the caller may send the request itself.
 func (c *core) enter(m *Mutex, w *waiter, blocking bool) error {
 	c.mu.Lock()
 	if c.closed {
@@ -107,7 +107,7 @@ func (c *core) enter(m *Mutex, w *waiter, blocking bool) error {
 	return nil
 }
 
-// newName makes a line, of a shared kind if s is one.
+// newName makes a local name, of a shared kind if s is one.
 func (c *core) newName(key, name string, k *keyspace.Keys, s *shared) *localName {
 	n := &localName{c: c, key: key, name: name, keys: k, sub: c.sub, shared: s}
 	if n.sub == nil {
@@ -124,9 +124,9 @@ func (c *core) newName(key, name string, k *keyspace.Keys, s *shared) *localName
 	return n
 }
 
-// remembered is the part of a line that the end of its ids needs. Ids are remembered by the ten
-// thousand. In the shared kinds each had a line of its own, so now those of one name share its
-// bare line.
+// remembered is the part of a local name that the cleanup of its ids needs. Ids are remembered
+// by the ten thousand. In the shared kinds each id had a local name of its own, so now those
+// of one name share one.
 func (n *localName) remembered(now clock.Instant) *localName {
 	if n.shared == nil {
 		return n
@@ -144,7 +144,7 @@ func (n *localName) busy() bool {
 	return n.tenure != nil && n.tenure.phase < holding
 }
 
-// abandon takes a caller out that does not want to wait any longer. It returns
+// abandon removes a waiter whose call does not wait any longer. It returns
 // the turn that the caller was given in the same moment, if any, else what is left
 // of this call in Redis; nil: nothing, or on a quorum what is undone in the background.
 func (c *core) abandon(w *waiter) (*turn, *idRemoval) {
@@ -200,7 +200,7 @@ func (n *localName) step(now clock.Instant) {
 	n.arm(now)
 }
 
-// forget ends a line that nobody wants. A tenure that was asked for is given up.
+// forget ends a local name that nobody wants. A tenure that was asked for is given up.
 func (n *localName) forget(now clock.Instant) {
 	if t := n.tenure; t != nil {
 		n.giveUp(t, now)
@@ -214,7 +214,7 @@ func (n *localName) forget(now clock.Instant) {
 }
 
 // giveUp ends a tenure before it was granted: its id is cancelled, now and
-// whenever something is heard of it again.
+// each time that Redis shows it again.
 func (n *localName) giveUp(t *tenure, now clock.Instant) {
 	n.c.end(t, now)
 	n.asking, n.askAt, n.group = nil, 0, nil
@@ -275,9 +275,9 @@ func (n *localName) serve(now clock.Instant) {
 		n.sendRelease(now)
 	case w == nil && t.servesUpTo == 0 && n.lingering(now):
 	case w == nil, // nobody wants it
-		t.servesUpTo > 0 && w.number > t.servesUpTo, // it was recalled, and who stood here then is served
+		t.servesUpTo > 0 && w.number > t.servesUpTo, // it was recalled, and the waiters of then are served
 		w.minHold > 0 && t.minHold.plainRenewal,     // it has to have a tenure of its own
-		t.turns > 0 && !t.recallSure:                // a recall may have gone unheard: ask Redis again
+		t.turns > 0 && !t.recallSure:                // a recall may have been missed: ask Redis again
 		n.sendRelease(now)
 	case w.minHold > 0 && now.Add(w.minHold) > t.minHold.confirmedUntil,
 		n.noRenew() && t.ttl < n.ttl(): // a push gave it a claim window
@@ -297,7 +297,7 @@ func (n *localName) lingering(now clock.Instant) bool {
 	if n.lingerUntil == 0 {
 		n.tenure.toppedUp = false
 		n.lingerUntil = now.Add(n.c.options.Linger)
-		n.sub.open() // or a recall would go unheard
+		n.sub.open() // or a recall would be missed
 		n.renewForRecalls(n.tenure, now)
 	}
 	return now < n.lingerUntil
@@ -340,7 +340,7 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 	w.ready <- outcome{turn: n.turn}
 }
 
-// recalled fixes the line: who stands in it now is still served, then the name
+// recalled closes the turns: the present local waiters are still served, then the name
 // goes to the process that waits.
 func (n *localName) recalled(t *tenure) {
 	if t.servesUpTo == 0 && n.shared == nil {
@@ -390,7 +390,7 @@ func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
 	n.forget(now)
 }
 
-// reject sends all callers home.
+// reject ends all waiting calls with an error.
 func (n *localName) reject(err error) {
 	for w := n.waiters.first; w != nil; w = n.waiters.first {
 		n.waiters.remove(w)
@@ -398,7 +398,7 @@ func (n *localName) reject(err error) {
 	}
 }
 
-// tick is the line's timer.
+// tick is the timer of the local name.
 func (n *localName) tick(now clock.Instant) {
 	if n.c.closed {
 		return
@@ -408,7 +408,7 @@ func (n *localName) tick(now clock.Instant) {
 		n.step(now)
 		return
 	}
-	if r := n.asking; (r == nil || r.sent == now) && n.unlocking == nil { // now: another line of its bundle has just asked
+	if r := n.asking; (r == nil || r.sent == now) && n.unlocking == nil { // now: another name of its group has just asked
 		n.excludeSleep(n.timer.When(), now)
 	}
 	switch t.phase {

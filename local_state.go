@@ -13,7 +13,7 @@ func (c *Client) LocalState() []LocalState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]LocalState, 0, len(c.names))
-	at := make(map[string]int, len(c.names)) // candidates and shared kinds have several lines of a name
+	at := make(map[string]int, len(c.names)) // candidates and shared kinds have several local names for one name
 	for _, n := range c.names {
 		held := 0
 		if u := n.turn; u != nil && u.ended.Load() == nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// What gathers is mostly about names that nobody else wants. One script does all of
-// that, for less than half of what as many scripts cost the server. Of a name that is not
-// so simple it says "again", and has done nothing: then a script of its own is sent.
+// Requests that wait for each other are mostly about names that nobody else wants. One
+// script does all of them, for less than half of what as many scripts cost the server. For
+// a name that is not so simple it answers "again" and does nothing: then a script for that
+// name is sent.
 
 const (
 	batchFrom    = 4           // fewer are not worth it
@@ -31,14 +32,14 @@ func (b *batcher) canBatch(r *request) bool {
 	case r.local.notBatched || b.contended[r.local.name] || r.local.seen.known || r.tenure != nil && r.tenure.servesUpTo > 0: // recalled: somebody waits
 		return false
 	case r.call.Script == script.Lock:
-		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in line, if it has one
+		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in the queue, if it has one
 	}
 	return r.call.Script == script.Unlock && len(r.call.Args) == 1
 }
 
-// splitBatch parts what one script may do from the rest. Requests of one line keep their
-// order, so they are of the rest if one is.
-func (b *batcher) splitBatch(all []*request, now clock.Instant) (crowd, rest []*request) {
+// splitBatch separates what one script may do from the rest. Requests of one name keep
+// their order, so all of them are in the rest if one is.
+func (b *batcher) splitBatch(all []*request, now clock.Instant) (batch, rest []*request) {
 	if now >= b.forgetAt {
 		b.contended = nil
 	}
@@ -52,10 +53,10 @@ func (b *batcher) splitBatch(all []*request, now clock.Instant) (crowd, rest []*
 		if single[r.local] {
 			rest = append(rest, r)
 		} else {
-			crowd = append(crowd, r)
+			batch = append(batch, r)
 		}
 	}
-	return crowd, rest
+	return batch, rest
 }
 
 // noteContended notes that others want a name.
@@ -82,7 +83,7 @@ func batchCall(batch []*request) driver.Call {
 	return call
 }
 
-// performBatch sends a batch of which one script may do a part. It is one of what is
+// performBatch sends requests; one script does the batch among them. It counts as one request
 // under way.
 func (c *core) performBatch(batch, rest []*request) {
 	calls, attempt := pipelined(slices.Concat(batch, rest))

@@ -144,7 +144,7 @@ func (m *Multi) atOnce(ctx context.Context, all *MultiLease, names []string, try
 }
 
 // giveUp gives back what an attempt has got, and says why it goes no further: one of those
-// was lost, or err, which is told as the caller's own where its ctx has ended.
+// was lost, or err. If the caller's ctx has ended, it is that error.
 func (l *MultiLease) giveUp(ctx, under context.Context, c *core, err error) error {
 	lost := l.lost()
 	l.giveBack(l, err)

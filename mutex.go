@@ -125,11 +125,11 @@ func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
 	default:
 		return nil, ErrDeadlock
 	}
-	lease, sure, err := m.share(u)
+	lease, confirmed, err := m.share(u)
 	if err != nil {
 		return nil, underEnded(err)
 	}
-	if sure {
+	if confirmed {
 		return lease, nil
 	}
 	if err := u.ensure(ctx, 0); err != nil { // or the least time would end with the process
@@ -154,8 +154,8 @@ func (m *Mutex) unshare(lease *Lease) {
 	_ = lease.Release() // the others have theirs
 }
 
-// share adds a lease to a turn; sure: L lives for the least time that it asks for.
-func (m *Mutex) share(u *turn) (lease *Lease, sure bool, err error) {
+// share adds a lease to a turn; confirmed: the lock key lives for its MinHold.
+func (m *Mutex) share(u *turn) (lease *Lease, confirmed bool, err error) {
 	c := m.client.core
 	c.mu.Lock()
 	defer c.unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
-// observerGroup is those who observe one election here, and the one subscription
-// that they share. Guarded by the core's mutex.
+// observerGroup is the observers of one election in this Client, and the one
+// subscription that they share. Guarded by the core's mutex.
 type observerGroup struct {
 	sub      *subscriber
 	channels map[chan struct{}]struct{}
@@ -88,7 +88,7 @@ func (c *core) awaitChange(ctx context.Context, changed <-chan struct{}, pause t
 	return nil
 }
 
-// observe has a seat poked whenever an election may have changed, until leave is
+// observe notifies a channel each time that an election may have changed, until leave is
 // called. On a quorum nobody announces.
 func (c *core) observe(k *keyspace.Keys, changed chan struct{}) (leave func()) {
 	if c.quorum != nil {
@@ -127,8 +127,8 @@ func (a *observerGroup) notify() {
 	}
 }
 
-// announced is a message of an election's channel: there is something to look at.
-// What it says does not matter, anybody may publish there.
+// announced takes a message of an election's channel: something may have changed. Its text
+// does not matter, because anybody may publish there.
 func (s *subscriber) announced() {
 	s.c.mu.Lock()
 	defer s.c.unlock()

@@ -254,8 +254,8 @@ func (c *Client) LastRun(ctx context.Context, name string) (*Run, error) {
 	return &run, nil
 }
 
-// notDue asks what is to be told of a name that is held or rests. If Redis does
-// not say, what the refusal said has to do.
+// notDue asks Redis about a name that is held or in cool-down. If Redis does not
+// answer, the refusal has to do.
 func (c *Client) notDue(ctx context.Context, held *HeldError) error {
 	k, err := keysOf(c.options.Prefix, held.Name)
 	if err != nil {

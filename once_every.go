@@ -100,8 +100,8 @@ type onceEveryCall struct {
 // schedule, or the tick is over.
 var errNoLongerDue = errors.New("holdfast: not due any more")
 
-// begin begins the nearest tick, or says why not. A lock that finds that another
-// was quicker is followed by a look that says who.
+// begin begins the nearest tick, or says why not. If another call was quicker, it asks
+// Redis once more which one.
 func (s *onceEveryCall) begin(ctx context.Context) (*Lease, error) {
 	for tries := 1; ; tries++ {
 		if err := s.findTick(ctx); err != nil {
@@ -141,7 +141,7 @@ func (s *onceEveryCall) findTick(ctx context.Context) error {
 	return nil
 }
 
-// lock takes the name for the tick, in a line of its own.
+// lock takes the name for the tick, under a key of its own.
 func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	c := s.c.core
 	w := c.newWaiter(true)
@@ -161,7 +161,7 @@ func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	return w.await(ctx, s.c)
 }
 
-// args are those of once_lock, behind id and stride.
+// args are those of once_lock, behind id and token block.
 func (s *onceEveryCall) args(n *localName) []string {
 	return []string{n.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, n.owner(), wire.Millis(s.book.Life)}
 }

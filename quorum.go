@@ -77,7 +77,7 @@ func NewQuorum(id string, options *QuorumOptions, stores ...driver.Store) *Quoru
 	for _, n := range q.nodes {
 		n.batcher.timer = c.batcherTimer(&n.batcher)
 	}
-	// Nothing is pushed: no line waits for a subscription, none is opened.
+	// Nothing is pushed: no name waits for a subscription, none is opened.
 	c.sub = newSubscriber(c, "")
 	c.sub.wanted, c.sub.confirmed, c.sub.confirmedAt = true, true, -clock.Instant(time.Hour)
 	front := &QuorumClient{c.start()}
@@ -138,21 +138,21 @@ func (q *QuorumClient) Stores() []driver.Store {
 // Close ends the client, see [Client.Close].
 func (q *QuorumClient) Close() error { return q.client.Close() }
 
-// quorum is how a tenure is won, renewed and ended on several masters. Lines,
-// turns, deadlines and the schedule are those of one master; only what is asked
-// and who must have answered differs. docs/quorum.md has the protocol. Guarded
+// quorum is how a tenure is won, renewed and ended on several masters. Local
+// names, turns, deadlines and the schedule are those of one master; only the requests and
+// the nodes that must answer differ. docs/quorum.md has the protocol. Guarded
 // by the core's mutex.
 type quorum struct {
 	c           *core
 	id          string
 	need        int // a majority
 	nodes       []*node
-	newestToken int64 // newest token heard of
+	newestToken int64 // newest token seen
 
 	yields map[string]clock.Instant // by name: until when it is left to a waiter elsewhere
 }
 
-// node is one master of a quorum. Guarded by the core's mutex, but for the
+// node is one master of a quorum. Guarded by the core's mutex, except the
 // atomics.
 type node struct {
 	number     int
@@ -162,19 +162,19 @@ type node struct {
 	lastAnswer clock.Instant // when it last answered, or was first asked of what it owes
 
 	batcher  batcher
-	staleIDs map[string]bool       // ids that are being ended here, for they were seen
-	owed     map[string]*localName // ids of lost ballots that it may yet hear of: it was silent
+	staleIDs map[string]bool       // ids that are being ended here, because they were seen
+	owed     map[string]*localName // ids of lost ballots that may yet reach it: it was silent
 
 	silent    atomic.Bool  // it did not answer in time: nobody waits for it until it does
 	openCalls atomic.Int64 // calls in the driver
 }
 
-// maxHanging is how many calls may hang in one driver before more are not begun.
+// maxHanging is how many calls may hang in one driver: then no more are begun.
 const maxHanging = 64
 
 var errSilent = errors.New("the node does not answer")
 
-// eval runs a call. A node that hangs must not gather goroutines.
+// eval runs a call. A node that hangs must not collect goroutines.
 func (n *node) eval(ctx context.Context, call driver.Call) ([]string, error) {
 	defer n.openCalls.Add(-1)
 	if n.hangs() {
@@ -192,8 +192,8 @@ func (n *node) evalAll(ctx context.Context, calls []driver.Call) []driver.Result
 	return n.store.EvalAll(ctx, calls)
 }
 
-// hangs reports whether so many calls hang in the driver that one more is not begun. It
-// counts one more.
+// hangs counts one more call in the driver, and reports whether too many hang there to
+// begin it.
 func (n *node) hangs() bool { return n.openCalls.Add(1) > maxHanging && n.silent.Load() }
 
 // owes notes an id that may have to be taken off it.
@@ -204,7 +204,7 @@ func (n *node) owes(id string, local *localName) {
 	n.owed[id] = local
 }
 
-// returned notes how a request to the node went.
+// returned notes the result of a request to the node.
 func (n *node) returned(r *request, err error, now clock.Instant) {
 	n.inflight--
 	if _, refused := wire.AsServerError(err); err != nil && !refused {
@@ -232,8 +232,8 @@ func (n *node) patience(o *Options) time.Duration {
 
 // nodeKeys are the keys of a name on each node, as scripts want them.
 type nodeKeys struct {
-	lock   [4]string // L, F, M and wanted; most scripts take fewer
-	unlock [2]string // L and wanted
+	lock   [4]string // lock, fence, marker and wanted; most scripts take fewer
+	unlock [2]string // lock and wanted
 }
 
 func (n *localName) onNodes() *nodeKeys {
@@ -269,8 +269,8 @@ func (q *quorum) send(n *node, s *driver.Script, local *localName, t *tenure, no
 	return r
 }
 
-// awaited reports whether so many nodes owe answers that the rest is no majority, or some
-// do that have been waited for less than their patience.
+// awaited is how many answers Close still waits for: until a majority owes none, and each node
+// that owes one had its patience.
 func (q *quorum) awaited(waited time.Duration) int {
 	quiet, slow := 0, 0
 	for _, n := range q.nodes {
@@ -288,7 +288,7 @@ func (q *quorum) awaited(waited time.Duration) int {
 // was ours by it. What it returns is closed when that has ended on a majority: done, or
 // refused for good.
 func (q *quorum) cleanUp(id string, local *localName, held bool, now, until clock.Instant) <-chan struct{} {
-	until = min(until, now.Add(local.ttl())) // there is no Q in which it could stand longer
+	until = min(until, now.Add(local.ttl())) // there is no queue in which it could stand longer
 	u := &cleanupGroup{open: q.need, done: make(chan struct{})}
 	args := []string{id}
 	if held {
@@ -309,7 +309,7 @@ func (q *quorum) unlockOn(n *node, args []string, local *localName, now, until c
 	return q.c.startCleanup(&cleanup{call: driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: args}, local: local, node: n, until: until}, now)
 }
 
-// cancelStaleID is core.cancelStaleID for one node: others need not have it.
+// cancelStaleID is core.cancelStaleID for one node: others need not have the id.
 func (q *quorum) cancelStaleID(n *node, id string, now clock.Instant) {
 	local := q.c.nameOfID(id)
 	if local == nil || n.staleIDs[id] {

@@ -23,10 +23,10 @@ type ballot struct {
 	over  bool
 }
 
-// ballotHistory is how the tries of a line went.
+// ballotHistory is how the ballots of a local name went.
 type ballotHistory struct {
 	splits int           // in a row, where nobody was seen to hold a majority
-	late   clock.Instant // when the newest was won with too little life left; 0: none
+	late   clock.Instant // when the newest was won with too little ttl left; 0: none
 }
 
 // tokensPerTenure is what each node reserves for a tenure: as many callers have a
@@ -85,7 +85,7 @@ func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) 
 	b.decide(now)
 }
 
-// raise asks a node that gave a lower token than T to reserve tokens from T on.
+// raise asks a node that gave a lower token than the ballot's to reserve tokens from there.
 func (b *ballot) raise(n *node, now clock.Instant) {
 	args := []string{b.t.id, itoa(b.votes.Of[n.number].Token), itoa(b.votes.Token)}
 	b.q.send(n, script.QuorumRaise, b.local, b.t, now, args, func(_ *request, a wire.Answer, err error, now clock.Instant) {
@@ -131,7 +131,7 @@ func (b *ballot) due(n *node) clock.Instant {
 	return b.sent.Add(n.patience(o))
 }
 
-// await sets when to look whether the ballot is still hopeful.
+// await sets when to check whether the ballot is still hopeful.
 func (b *ballot) await(now clock.Instant) {
 	when := b.sent.Add(b.q.c.options.attempt())
 	for i, v := range b.votes.Of {
@@ -162,7 +162,7 @@ func (b *ballot) close(now clock.Instant) {
 	}
 }
 
-// won begins the tenure, unless too little of its life is left.
+// won begins the tenure, unless too little of its ttl is left.
 func (b *ballot) won(now clock.Instant) {
 	n, t, c := b.local, b.t, b.q.c
 	ttl := n.ttl()
@@ -182,7 +182,7 @@ func (b *ballot) won(now clock.Instant) {
 	b.q.newestToken = max(b.q.newestToken, b.votes.Token+tokensPerTenure-1)
 	t.quorumToken = b.votes.Token
 	t.tokens = tokens.From(b.votes.Token, tokensPerTenure)
-	// Nobody can recall it: it serves who stands in line now, and goes.
+	// Nobody can recall it: it serves the present local waiters, and goes.
 	t.servesUpTo = max(1, n.admitted)
 	if w := n.waiters.first; w != nil {
 		t.servesUpTo = min(t.servesUpTo, w.number+tokensPerTenure-1)
@@ -230,8 +230,8 @@ func (b *ballot) contested(now clock.Instant) {
 			n.askAt = min(n.askAt, now.Add(holder.PTTL+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
 		}
 	} else {
-		// The votes are split. Who comes back first, alone, wins: spread over
-		// more and more round trips.
+		// The votes are split. The first client that comes back alone wins: spread
+		// over more and more round trips.
 		n.ballots.splits++
 		if n.ballots.splits >= maxSplits {
 			n.rejectTries(now)
@@ -265,8 +265,8 @@ func (b *ballot) retry(now clock.Instant) {
 	n.step(now)
 }
 
-// lateAnswer takes an answer that came when all was decided. A tenure that holds is
-// glad of one more node; else it is undone.
+// lateAnswer takes an answer that came when all was decided. A tenure that holds
+// keeps one more node; else the vote is taken back.
 func (b *ballot) lateAnswer(n *node, a wire.Answer, err error, now clock.Instant) {
 	holds := b.t.phase == holding || b.t.phase == over
 	_, refused := wire.AsServerError(err)
@@ -276,7 +276,7 @@ func (b *ballot) lateAnswer(n *node, a wire.Answer, err error, now clock.Instant
 	case holds || refused || err == errSilent: //nolint:errorlint // made here: it was not asked
 	case err != nil && owed: // it may still run
 		b.q.cleanUpOn(n, b.t.id, b.local, now, now.Add(b.local.ttl()))
-	case err != nil: // once more, besides what is repeated since
+	case err != nil: // once more, also if it is repeated
 		b.q.cleanUpOn(n, b.t.id, b.local, now, now)
 	case a.Word == "granted":
 		b.q.cleanUpOn(n, b.t.id, b.local, now, now.Add(b.local.ttl()))

@@ -98,7 +98,7 @@ func (p *renewal) repair(n *node, now clock.Instant) {
 type nodeReleases struct {
 	runs []string
 	done []bool
-	owed []bool // of the newest round: to whom it may not have come
+	owed []bool // of the newest round: nodes that it may not have reached
 	open int    // requests of the newest round that have not come back
 	err  error
 }

@@ -10,7 +10,7 @@ import (
 // On a quorum nobody hands a name over: a waiter polls. So a process that has released a
 // name has to leave it alone until the waiters of other processes have polled once, or it
 // would take it again before they come. A waiter that finds the name held marks it as
-// wanted for as long as it takes to come back; the release is told how long that still
+// wanted for as long as it takes to come back; the release learns how long that still
 // is, and puts a mark behind that one, for the process comes back as well. A name that
 // nobody wants costs its holder no pause. A mark is a hint: lost, late or doubled it makes
 // a caller wait for less, or for maxComeBack more, once.
@@ -41,8 +41,8 @@ const (
 // the nodes: what is left of this one's round trip, the pause, and the way there.
 func (q *quorum) afterPoll() time.Duration { return maxPause + minPause + q.twoTrips() }
 
-// unlockArgs are those of the unlock of an id that held the name: this Client is surely back so
-// long after the end of a mark that it was told of.
+// unlockArgs are those of the unlock of an id that held the name: this Client surely polls
+// that long after the end of a mark that it learned of.
 func (q *quorum) unlockArgs(id string) []string {
 	return []string{id, wire.Millis(spread + q.twoTrips())}
 }
@@ -78,7 +78,7 @@ func (q *quorum) noteWanted(n *localName, holder string, now clock.Instant) {
 	}
 }
 
-// yieldName lets nobody here ask for a name who does not already.
+// yieldName lets no new waiter of this Client ask for a name before until.
 func (q *quorum) yieldName(name string, until clock.Instant) {
 	until = until.Add(q.c.jitter(spread)) // others, too, may have paused for this mark
 	if until <= q.yields[name] {

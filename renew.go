@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// renew sends a renewal, whatever is in flight. The next is due a sixth of the
+// renew sends a renewal, also if one is in flight. The next is due a sixth of the
 // life later, so that two may fail before the deadline; and one that is not
 // answered has failed before it, too. What is over is renewed no more: the next step ends it.
 func (n *localName) renew(t *tenure, now clock.Instant) {
@@ -61,8 +61,8 @@ func (n *localName) renewOnMaster(t *tenure, now clock.Instant) *request {
 	return r
 }
 
-// renewArgs are the arguments of a renewal that reserves at least so many tokens, and the
-// least life among them.
+// renewArgs are the arguments of a renewal that reserves at least that number of tokens, and
+// the minTTL among them.
 func (n *localName) renewArgs(t *tenure, now clock.Instant, tokens int64) (args []string, minTTL time.Duration) {
 	args = []string{t.id}
 	wanted, minTTL := max(t.tokens.Wanted(), tokens), n.requiredTTL(t, now)
@@ -88,7 +88,7 @@ func (n *localName) renewSoon(t *tenure, now clock.Instant) {
 	}
 }
 
-// fenceEvery is how often a renewal prolongs F too, which lives that much longer
+// fenceEvery is how often a renewal prolongs the fence key too, which lives that much longer
 // than it must.
 const fenceEvery = time.Hour
 
@@ -100,7 +100,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	t.tokens.Reserved(a.Base, a.Size)
 	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
-		err = wire.ErrNoAnswer // the id that it bore has been replaced
+		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	if r.result != nil {
 		defer func() { r.result <- err }()
@@ -126,7 +126,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		}
 		if n.sub.confirmedBefore(r.sent) {
 			t.recallSure = true
-		} else if n.sub.confirmed { // a recall may have gone unheard since it ran
+		} else if n.sub.confirmed { // a recall may have been missed since it ran
 			t.renewAt = min(t.renewAt, now)
 		}
 		if a.Waiting > 0 {
@@ -138,7 +138,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 		n.prolonged(r)
 		t.minHold.renewed(r, n.ttl(), now)
 		n.acknowledged(t, r)
-		t.failures = 1 // it must learn soon who waits, but not in a busy loop
+		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
 		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.c.jitter(50*time.Millisecond)))
 		n.c.emit(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
 	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
@@ -172,15 +172,15 @@ func (n *localName) retryRenewal(t *tenure, now clock.Instant) {
 	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.c.jitter(backoff)))
 }
 
-// renewForRecalls asks Redis once a second who waits, while a recall would go
-// unheard and callers here go on.
+// renewForRecalls asks Redis once a second whether another client waits, while a recall
+// would be missed and callers here go on.
 func (n *localName) renewForRecalls(t *tenure, now clock.Instant) {
 	if n.sub.wanted && !n.sub.confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
 		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.c.jitter(time.Second/2)))
 	}
 }
 
-// lose ends a tenure of which Redis knows nothing any more.
+// lose ends a tenure that Redis does not know any more.
 func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 	cause := Cause(a.Ending())
 	u := n.turn
@@ -204,7 +204,7 @@ func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 }
 
 // subscribeAt is when a holder opens the subscription that it has no other use for:
-// its end tells that another server may be the master, long before a renewal
+// its end shows that another server may be the master, long before a renewal
 // would. Brief leases open none, nor do those of a Cluster, where each name would
 // need its own.
 func (n *localName) subscribeAt(t *tenure) clock.Instant {
@@ -226,7 +226,7 @@ func (c *core) renewAllSoon(now clock.Instant) {
 	c.later(c.renewedAllAt, c.renewAll)
 }
 
-// renewAll renews whatever is held, nearest deadline first: after a reconnect
+// renewAll renews all that is held, nearest deadline first: after a reconnect
 // it may be another server that answers, or one that lost its data.
 func (c *core) renewAll(now clock.Instant) {
 	if c.closed {

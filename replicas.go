@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// With Options.WaitReplicas a failover must not undo what a caller was told. So
+// With Options.WaitReplicas a failover must not undo the answer that a caller got. So
 // a grant gives nothing until a renewal of it was acknowledged by enough
 // replicas, and a renewal prolongs nothing, and gives no tokens, unless it was.
 // The renewal and its WAIT travel on one connection: on another, WAIT speaks of
@@ -18,7 +18,7 @@ import (
 func (n *localName) confirm(t *tenure, now clock.Instant) {
 	patience := n.c.options.patience()
 	if now >= n.unconfirmedSince.Add(2*patience) {
-		n.unconfirmedSince = 0 // it failed before a long wait in line
+		n.unconfirmedSince = 0 // it failed before a long wait in the queue
 	}
 	switch {
 	case n.waiters.n == 0:
@@ -30,14 +30,14 @@ func (n *localName) confirm(t *tenure, now clock.Instant) {
 	}
 }
 
-// giveBackUnconfirmed gives a grant back, and sends the callers home.
+// giveBackUnconfirmed gives a grant back, and rejects the waiters.
 func (n *localName) giveBackUnconfirmed(err error, now clock.Instant) {
 	n.unconfirmedSince = 0
 	n.reject(err)
 	n.sendRelease(now)
 }
 
-// confirmFailed: nobody knows whether the replicas have the grant.
+// confirmFailed: it is unknown whether the replicas have the grant.
 func (n *localName) confirmFailed(err error, since, now clock.Instant) {
 	if n.unconfirmedSince == 0 {
 		n.unconfirmedSince = since

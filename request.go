@@ -12,33 +12,32 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// request is one run of a script on its way. Whatever comes back, an answer
-// after seconds, twice or never, the state decides what it still means; the
-// request only carries what it was about.
+// request is one run of a script on its way. An answer may come after seconds, twice or
+// never: the state decides what it still means. The request only has what it was about.
 type request struct {
 	call      driver.Call
 	local     *localName
 	tenure    *tenure       // whose id it speaks of
-	minTTL    time.Duration // a renewal: how long L is to live, beyond the ttl
+	minTTL    time.Duration // of a renewal: how long the lock key has to live, beyond the ttl
 	node      *node         // of a quorum; nil on one master
 	sent      clock.Instant // read before it was sent: what the answer proves begins here
 	attempt   time.Duration
 	ctx       context.Context // bounds the attempt; nil: perform makes one
 	unsent    bool            // a renewal that no pipeline has taken yet
-	reserving bool            // counted among the strides of its tenure
-	wholeOnly bool            // it does not fall back to L alone
+	reserving bool            // counted among the reservations of its tenure
+	wholeOnly bool            // it does not fall back to the lock key only
 	extendBy  time.Duration   // a renewal by Lease.Extend; else 0
-	heldUntil clock.Instant   // a question whether the name is ours: until when Redis says so; 0: as long as we know
-	result    chan<- error    // of a renewal: who wants to know how it went; nil: nobody
+	heldUntil clock.Instant   // of a check: until when the name is ours, as Redis says; 0: no answer yet
+	result    chan<- error    // of a renewal: takes its result; nil: nobody waits for it
 	onAnswer  func(r *request, a wire.Answer, err error, now clock.Instant)
-	parts     []*request // locks of several names that travel as this one; see bundle
+	parts     []*request // locks of several names that travel as this one; see group
 
 	acked, connected int // replicas: of a renewal with WaitReplicas
 }
 
-// pipelines bounds how many are under way. What a server is too slow for must
-// wait here, where it is sent late: else it is sent again when it was given up,
-// the server works off both, and in the end none is in time.
+// pipelines bounds how many are under way. Requests that a server is too slow
+// for must wait here. Otherwise they are given up and sent again, the server executes both,
+// and in the end none is in time.
 const pipelines = 128
 
 // batch is how many calls do travel together: in a Cluster WAIT is for one
@@ -103,7 +102,7 @@ func (c *core) acknowledges(r *request) bool {
 	return c.options.WaitReplicas > 0 && renews(r.call.Script)
 }
 
-// performAll sends requests in one pipeline, which is one of so many under way.
+// performAll sends requests in one pipeline, and counts it in underWay.
 func (c *core) performAll(requests []*request, underWay *int) {
 	results := c.evalAll(requests)
 	c.mu.Lock()
@@ -169,8 +168,8 @@ func (c *core) handleAnswer(r *request, reply []string, err error) {
 	} else if err != nil && wire.MayHaveMoved(err) {
 		c.netFailed = true
 	} else if c.netFailed {
-		// The store answers again, perhaps another server than before: what
-		// it does not know of us we want to hear now.
+		// The store answers again, perhaps another server than before: a renewal
+		// shows now what it does not know of us.
 		c.netFailed, c.netFailureOver = false, now
 		c.renewAllSoon(now)
 	}
@@ -180,7 +179,7 @@ func (c *core) handleAnswer(r *request, reply []string, err error) {
 	r.onAnswer(r, a, err, now)
 }
 
-// lockedID is the id that a request may have brought into L or Q, if any.
+// lockedID is the id that a request may have put into the lock key or the queue, if any.
 func (r *request) lockedID() string {
 	switch r.call.Script {
 	case script.Lock, script.SharedLock, script.QuorumLock, script.QuorumRepair, script.Adopt, script.Take, script.OnceLock:
@@ -253,26 +252,26 @@ func (c *core) send(s *driver.Script, n *localName, t *tenure, now clock.Instant
 	return r
 }
 
-// cleanup is a script that only cleans up. It is sent again and again until it
-// was answered, or until has passed and the keys have expired by themselves.
+// cleanup is a script that only removes state that the client no longer owns. It is
+// repeated until Redis answers, or until the keys have expired by themselves.
 type cleanup struct {
 	c           *core
 	call        driver.Call
 	local       *localName
 	node        *node // of a quorum; nil on one master
 	until       clock.Instant
-	coolUntil   clock.Instant // until when L is to rest; 0: it is not
+	coolUntil   clock.Instant // until when the name cools down; 0: it does not
 	wait        time.Duration // before the next try
 	timer       clock.Timer   // of the next try
 	asking      *request      // the newest: a lock may have run after one before it
-	lockKeyOnly bool          // L alone is done
-	repeatAfter time.Duration // until it is sent once more though it was answered; 0: it is not
-	confirmed   bool          // it was answered, and is sent once more for that alone
-	group       *cleanupGroup // what it is a part of; nil: nobody waits
+	lockKeyOnly bool          // the lock key is done, not the queue
+	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
+	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
+	group       *cleanupGroup // the cleanups that it is part of; nil: nobody waits
 }
 
-// cleanUp ends an id: the first of args. On a quorum that is done on each node, and
-// nil is returned.
+// cleanUp starts a script that ends an id: the first of args. On a quorum that is done on
+// each node, and nil is returned.
 func (c *core) cleanUp(s *driver.Script, n *localName, now, until clock.Instant, args []string) *cleanup {
 	if c.quorum != nil {
 		c.quorum.cleanUp(args[0], n, false, now, until)
@@ -289,9 +288,10 @@ func (c *core) startCleanup(e *cleanup, now clock.Instant) *cleanup {
 	return e
 }
 
-// cleanupGroup is errands that do one thing, one on each node of a quorum, and who waits for it.
+// cleanupGroup is cleanups that do one thing, one on each node of a quorum, and the channel of
+// the calls that wait for it.
 type cleanupGroup struct {
-	open int           // when as many more have ended it is done
+	open int           // how many more have to end
 	done chan struct{} // closed then
 }
 
@@ -304,7 +304,7 @@ func (u *cleanupGroup) oneDone() {
 	}
 }
 
-// whenDone is closed when a new errand has ended.
+// whenDone returns a channel that is closed when a new cleanup has ended.
 func (e *cleanup) whenDone() <-chan struct{} {
 	e.group = &cleanupGroup{1, make(chan struct{})}
 	return e.group.done
@@ -324,7 +324,7 @@ func (e *cleanup) send(now clock.Instant) {
 	}
 }
 
-// updateCooldown reckons anew for how long L is to rest.
+// updateCooldown computes again how long the cool-down lasts.
 func (e *cleanup) updateCooldown(now clock.Instant) {
 	if e.coolUntil > 0 {
 		e.call.Script, e.call.Args = e.local.endScript(e.call.Args[0], "", e.coolUntil, now)
@@ -362,7 +362,7 @@ func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.I
 	e.end()
 }
 
-// end takes an errand off the list, done or not.
+// end takes a cleanup off the list, done or not.
 func (e *cleanup) end() {
 	delete(e.c.cleanups, e)
 	e.asking = nil
@@ -375,8 +375,8 @@ func (e *cleanup) end() {
 	}
 }
 
-// queueTTL is how long Q outlives its last lock, see mutex/lock.lua: it holds ids for
-// longer than L does.
+// queueTTL is how long the queue outlives its last lock, see mutex/lock.lua: it stores ids
+// for longer than the lock key does.
 const queueTTL = 30 * time.Minute
 
 // longestRepeat is the longest pause before a cancel goes out again though it was answered:
@@ -386,14 +386,14 @@ const longestRepeat = 64 * time.Second
 // cancelTenure is cancelID for a tenure that was given up, or is over. Where a lock of it was not
 // answered in time the cancel goes out again and again though it is answered: TCP may
 // bring that lock later, by a connection which the client library has long closed, so
-// that nothing is heard of it.
+// that its answer never comes.
 func (c *core) cancelTenure(t *tenure, now clock.Instant) {
 	if e := c.cancelID(t.local.lockID(t), t.local, now); e != nil && t.mayRunLate {
 		e.repeatAfter = time.Second
 	}
 }
 
-// cancelID ends an id of ours that we neither hold nor wait for. The errand is nil on a
+// cancelID ends an id of ours that we neither hold nor wait for. The cleanup is nil on a
 // quorum.
 func (c *core) cancelID(id string, n *localName, now clock.Instant) *cleanup {
 	if t := c.tenures[id]; t != nil {
@@ -408,7 +408,7 @@ func (c *core) cancelID(id string, n *localName, now clock.Instant) *cleanup {
 		return e
 	}
 	e := c.cleanUp(script.Cancel, n, now, now.Add(queueTTL), []string{id, n.shard})
-	if e == nil { // of a quorum, where L expires within a minute
+	if e == nil { // of a quorum, where the lock key expires within a minute
 		return nil
 	}
 	if oldest, full := c.cancels.Add(id, e); full {
@@ -422,7 +422,7 @@ func (c *core) cancelID(id string, n *localName, now clock.Instant) *cleanup {
 // many, the oldest cancel is dropped: its id expires by itself.
 const maxCancels = 1 << 16
 
-// handOverAfterSplit does what is left of an unlock that fell back to L alone.
+// handOverAfterSplit does what is left of an unlock that fell back to the lock key only.
 func (c *core) handOverAfterSplit(id string, n *localName, now clock.Instant) {
 	c.startCleanup(&cleanup{
 		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,

@@ -8,15 +8,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// lastSeen is what the newest answer said of who has a name. Most lines have none, and an
-// answer is large.
+// lastSeen is what the newest answer said about the holder. Most local names have none, and
+// an answer is large.
 type lastSeen struct {
 	known    bool
-	queued   bool          // who asked stands in line
-	holder   string        // the value of L
-	pttl     time.Duration // of L; negative: no expiry
-	waiting  int64         // ids in Q, if who asked is not one of them
-	position int64         // in the line, if it is; 0 is the head
+	queued   bool          // the id that asked is in the queue
+	holder   string        // the value of the lock key
+	pttl     time.Duration // of the lock key; negative: no expiry
+	waiting  int64         // ids in the queue, if the one that asked is not among them
+	position int64         // in the queue, if it is; 0 is the head
 	at       clock.Instant // when the answer came
 }
 
@@ -27,7 +27,7 @@ func seenIn(a wire.Answer, now clock.Instant) lastSeen {
 	}
 }
 
-// held is what a TryLock is told, from what is known here.
+// held is the error of a TryLock, from what is known here.
 func (n *localName) held(now clock.Instant) error {
 	e := &HeldError{Name: n.name, Waiters: n.waiters.n}
 	if t := n.tenure; t != nil && t.phase >= holding {

@@ -15,17 +15,17 @@ import (
 )
 
 // A lock of a shared kind has a capacity, and each holder takes a part of it, its
-// weight. Each acquisition is a line of its own, with one caller and one tenure of
-// one turn, so what waits, is renewed, lost or given up is the mutex's machinery;
+// weight. Each acquisition is a local name of its own, with one waiter and one tenure
+// of one turn, so what waits, is renewed, lost or given up is the mutex's machinery;
 // only the scripts are others. There are no turns, no recall and no Linger. See
 // docs/protocol.md.
 
-// shared is what a line of a shared kind asks for.
+// shared is what an acquisition of a shared kind asks for.
 type shared struct {
 	letter      byte
 	weight      int64
 	capacity    int64
-	keys        []string      // L F Q H, and of a semaphore the size key
+	keys        []string      // lock, fence, queue, holders, and of a semaphore the size key
 	tail        string        // of its id
 	renewalID   string        // the id that renewed is for
 	renewalKeys []string      // the keys of its renewals
@@ -74,7 +74,7 @@ func (s shared) acquire(ctx context.Context, client *Client, name string, try bo
 	return w.await(ctx, client)
 }
 
-// enterShared makes a line for one caller and sets it going.
+// enterShared makes a local name for one waiter and starts it.
 func (c *core) enterShared(name string, s *shared, w *waiter, blocking bool) error {
 	k, err := keysOf(c.options.Prefix, name)
 	if err != nil {
@@ -130,12 +130,12 @@ func (s *shared) renewKeys(k *keyspace.Keys, id string) []string {
 	return s.renewalKeys
 }
 
-// renews tells the scripts that prolong a tenure.
+// renews reports whether a script prolongs a tenure.
 func renews(s *driver.Script) bool { return s == script.Renew || s == script.SharedRenew }
 
 // sharedSubs are the subscriptions of the shared kinds in a Cluster, by the suffix of
-// their channel. The lines of one name share one, which ends with the last of
-// them. Guarded by the core's mutex.
+// their channel. The acquisitions of one name share one, which ends with the
+// last of them. Guarded by the core's mutex.
 type sharedSubs map[string]*subscriber
 
 func (all *sharedSubs) of(c *core, suffix string) *subscriber {
@@ -150,7 +150,7 @@ func (all *sharedSubs) of(c *core, suffix string) *subscriber {
 	return s
 }
 
-// remove takes a line that ends out of those that share its subscription.
+// remove removes a local name that ends from those that share its subscription.
 func (all sharedSubs) remove(n *localName) {
 	if n.shard == "" {
 		return

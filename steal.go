@@ -44,8 +44,8 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 	return w.await(ctx, m.client)
 }
 
-// sendSteal sets out to take a name, in a line of its own: callers of this process that wait
-// for the name stand in Q, where they were.
+// sendSteal sets out to take a name, under a key of its own: callers of this process that
+// wait for the name keep their places in the queue.
 func (c *core) sendSteal(m *Mutex, w *waiter, o *stealing) error {
 	c.mu.Lock()
 	defer c.unlock()
@@ -61,7 +61,7 @@ func (c *core) sendSteal(m *Mutex, w *waiter, o *stealing) error {
 	return nil
 }
 
-// args are what take needs beside the id and the stride.
+// args are what take needs beside the id and the token block.
 func (o *stealing) args(n *localName) []string { return []string{n.shard, o.id, o.reason} }
 
 var errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +

@@ -13,18 +13,18 @@ import (
 
 // subscriber is the subscription by which Redis reaches this process: one for a
 // Client, or one for each contended name in a Cluster. It is opened when
-// somebody first has to wait. Guarded by the core's mutex.
+// a caller first has to wait. Guarded by the core's mutex.
 type subscriber struct {
 	c      *core
 	keeper *subscription.Keeper
-	notify func()     // of an election: called whenever something may have changed
+	notify func()     // of an election: called each time that something may have changed
 	first  *localName // in a Cluster: of the names that listen here, linked by localName.nextOnSub
 
 	wanted        bool
 	confirmed     bool          // confirmed
 	failed        bool          // the newest attempt failed: it may be long until one does not
 	sentAt        clock.Instant // when the SUBSCRIBE of the present attempt was sent
-	confirmedAt   clock.Instant // when it was confirmed: what is pushed later is heard
+	confirmedAt   clock.Instant // when it was confirmed: what is pushed later arrives
 	attempt       int           // counts attempts: what an earlier one still delivers is dropped
 	resubscribing int           // the one that is to be renewed when it has lasted a second
 }
@@ -35,7 +35,7 @@ func newSubscriber(c *core, channel string) *subscriber {
 	return s
 }
 
-// open opens the subscription if nobody has yet.
+// open opens the subscription, once.
 func (s *subscriber) open() {
 	if !s.wanted {
 		s.wanted = true
@@ -100,7 +100,7 @@ func (s *subscriber) unlock() {
 	}
 }
 
-// names yields the lines that listen here: in a Cluster, where each name has a
+// names yields the local names that listen here: in a Cluster, where each name has a
 // subscription and all may end at once, without a look at the others.
 func (s *subscriber) names() func(yield func(*localName) bool) {
 	if s.c.sub == s {
@@ -117,7 +117,7 @@ func (s *subscriber) names() func(yield func(*localName) bool) {
 	}
 }
 
-// add adds a line to those that listen here.
+// add adds a local name to those that listen here.
 func (s *subscriber) add(n *localName) {
 	if n.nextOnSub = s.first; n.nextOnSub != nil {
 		n.nextOnSub.prevOnSub = n
@@ -246,7 +246,7 @@ func (s *subscriber) Pushed(attempt int, payload string) {
 		return
 	}
 	if t.local.sub != s {
-		return // in a Cluster candidates of one name hear each other's pushes, by other subscriptions than theirs
+		return // in a Cluster candidates of one name get each other's pushes, by other subscriptions than theirs
 	}
 	switch m.Kind {
 	case "grant":
@@ -274,10 +274,10 @@ func (s *subscriber) Pushed(attempt int, payload string) {
 	}
 }
 
-// frontSize is among how many at the front near tells a waiter, see part/notify_front.lua.
+// frontSize is how many waiters get the push front, see part/notify_front.lua.
 const frontSize = 16
 
-// pollWhenPushed: we are the head, or near it, and are told until when to wait at most. An
+// pollWhenPushed: we are the head, or near it, and the push says when to poll at the latest. An
 // answer that is still on its way may be older, and must not put that off.
 func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
 	if m.Window < 0 {
@@ -289,7 +289,7 @@ func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
 	}
 	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.c.jitter(10*time.Millisecond))
 	if n.tenure == t && t.phase == queued && n.asking == nil {
-		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is looked at sooner
+		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
 		if m.Kind == "head" {
 			n.seen.position = 0
 		}
@@ -309,9 +309,9 @@ func (n *localName) askAgain(t *tenure, now clock.Instant) {
 	n.arm(now)
 }
 
-// cancelStaleID ends an id that Redis still knows and nobody here is behind. Only ids
-// that this process remembers having made: a cloned machine bears our client
-// and has leases of its own.
+// cancelStaleID ends an id that Redis still stores although this process has given it up.
+// It ends only ids that this process remembers: a cloned machine has our client id and
+// leases of its own.
 func (c *core) cancelStaleID(id string, now clock.Instant) {
 	if t := c.byFormerID[id]; t != nil {
 		t.local.formerIDSeen(t, now)
@@ -320,7 +320,7 @@ func (c *core) cancelStaleID(id string, now clock.Instant) {
 	}
 }
 
-// nameOfID is the line of an id that nobody here is behind any more, as far as is remembered.
+// nameOfID is the local name of an id that this process has given up, as far as it remembers.
 func (c *core) nameOfID(id string) *localName {
 	return cmp.Or(c.givenUpIDs.Of(id), c.endedIDs.Of(id))
 }

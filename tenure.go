@@ -8,13 +8,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/tokens"
 )
 
-// phase is where a tenure stands in its life. It only ever moves down this
+// phase is the state of a tenure. It only ever moves down this
 // list, and an id never serves twice.
 type phase int
 
 const (
 	asked     phase = iota // lock is on its way, or about to be
-	queued                 // Redis said that it stands in line
+	queued                 // Redis said that it is in the queue
 	holding                // granted: this process has the name
 	releasing              // unlock was sent
 	over                   // ended by its deadline, its lease not released yet
@@ -22,7 +22,7 @@ const (
 )
 
 // tenure is one process's hold of a name in Redis, from asking to the end.
-// Guarded by the core's mutex, but for what is atomic.
+// Guarded by the core's mutex, except the atomics.
 type tenure struct {
 	id    string
 	local *localName
@@ -31,44 +31,44 @@ type tenure struct {
 	// While it is asked for.
 	firstSent    clock.Instant // the first request for this id was sent
 	clockPair    exchange      // newest answered request on the present subscription
-	arrival      int64         // arrival, as the server gave it; 0: not in Q yet
-	inQueue      bool          // Redis said that it stands in line; a new place has no reason then
+	arrival      int64         // in the queue, as the server gave it; 0: not in it yet
+	inQueue      bool          // Redis said that it is in the queue; a new place has no reason then
 	foundHeld    bool          // a lock that does not wait found the name held
 	sentWait     bool          // a lock that waits was sent
 	mayRunLate   bool          // a lock was not answered in time, so it may run late; or left something, see outdatedLock
 	reservations int16         // renewals on their way that reserve tokens
 	openLocks    int           // locks whose answer has not come
 	lateGrantAt  clock.Instant // when the newest grant came that was over on arrival; 0: none since it was answered queued
-	pollBy       clock.Instant // when to look, as the newest push said
+	pollBy       clock.Instant // when to poll, as the newest push said
 	requeue      bool          // and one said that it was taken out of the queue
 	earlyRecall  bool          // a recall came before the answer that says we hold it
 
-	verifySince clock.Instant // since then an answer is wanted whether it is ours: an order was pushed, or, of one that is not renewed, it was asked; 0: none is
+	verifySince clock.Instant // since then Redis has to confirm that it is ours: a revocation was pushed, or a tenure that is not renewed was checked; 0: it need not
 
 	// While it is held.
 	deadline       atomic.Int64  // clock.Instant at which the holder must stop
-	expiry         clock.Instant // by when L would be gone if the script had run when it was sent; it lives longer by the way there
+	expiry         clock.Instant // by when the lock key would expire if the script had run when it was sent; it lives longer by the way there
 	ttl            time.Duration // what the script set last: a claim window or the ttl
 	renewAt        clock.Instant
 	renewal        *request      // in flight, or about to be
-	fenceRenewedAt clock.Instant // when F was last prolonged, at the earliest
+	fenceRenewedAt clock.Instant // when the fence key was last prolonged, at the earliest
 	failures       int           // renewals in a row that were not answered, or by too few replicas
 	confirmed      bool          // enough replicas have the grant, or none are asked
 	replicas       atomic.Int32  // that acknowledged what was renewed last
-	toppedUp       bool          // renewed because too little life was left for a turn
-	recallSure     bool          // no recall can have gone unheard
+	toppedUp       bool          // renewed because too little of the ttl was left for a turn
+	recallSure     bool          // no recall can have been missed
 	pushed         bool          // its grant came by the subscription
-	servesUpTo     int64         // callers up to this number still get a turn; 0: no recall yet
+	servesUpTo     int64         // waiters up to this number still get a turn; 0: no recall yet
 	turns          int           // given so far
 	tokens         tokens.Blocks
 	quorumToken    int64 // on a quorum: the majority's
 	minHold        minHold
-	nodeReleases   *nodeReleases // on a quorum: who has answered unlock
+	nodeReleases   *nodeReleases // on a quorum: which nodes have answered unlock
 	unlocks        int           // sent so far, cancels too, without those that have surely done nothing
-	wantedUntil    clock.Instant // on a quorum: until when another line of this Client has asked again
+	wantedUntil    clock.Instant // on a quorum: until when another local name of this Client has asked again
 }
 
-// setPhase moves a tenure on in its life.
+// setPhase moves a tenure to its next phase.
 func (t *tenure) setPhase(p phase) {
 	if t.phase == holding {
 		t.local.c.schedule.Held--
@@ -85,8 +85,7 @@ type exchange struct {
 	server int64 // microseconds; 0: no pair
 }
 
-// pushStart is the start of a life that a pushed grant began at server time
-// granted. There was no request, but what is known bounds it from below: the
+// pushStart is the start of the ttl that a pushed grant set at server time granted. There was no request, but what is known bounds it from below: the
 // newest answered request, plus what passed on the server since, less a
 // hundredth for clocks whose rates differ, see end; the first request for this id; the sending
 // of the SUBSCRIBE that the push came by. The latest of these is the best, and
@@ -100,11 +99,11 @@ func (t *tenure) pushStart(granted int64, subscribed, now clock.Instant) clock.I
 	return min(start, now)
 }
 
-// mayBeInRedis reports whether Redis may know the id, in L or in Q. It does not when
-// all that was ever asked for it is a lock that does not wait, and was refused.
+// mayBeInRedis reports whether Redis may have the id, in the lock key or the queue. It does
+// not if the only request for it was a lock that does not wait, and was refused.
 func (t *tenure) mayBeInRedis() bool { return t.sentWait || t.openLocks > 0 }
 
-// slack is the share of the life that is left: below zero it is over.
+// slack is the share of the ttl that is left: below zero it is over.
 func (t *tenure) slack(now clock.Instant) float64 {
 	return float64(t.ends().Sub(now)) / float64(max(t.ttl, 1))
 }
@@ -120,7 +119,7 @@ func (t *tenure) isOver(now clock.Instant) bool {
 	return now >= t.ends()
 }
 
-// prolong notes a life that Redis confirmed. It never shortens one.
+// prolong notes a ttl that Redis confirmed. It never shortens one.
 func (t *tenure) prolong(start clock.Instant, ttl time.Duration, jitter func(time.Duration) time.Duration) {
 	d := clock.Deadline(start, ttl)
 	if d <= t.ends() {

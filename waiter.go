@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// waiter is one call of Lock or TryLock that has not got its answer.
+// waiter is one call of Lock or TryLock that has no answer yet.
 type waiter struct {
 	try      bool
 	local    *localName
@@ -21,7 +21,7 @@ type waiter struct {
 	grace    time.Duration // Mutex.Grace
 	ready    chan outcome  // takes one
 	listed   bool
-	removals *[]*idRemoval // see Mutex.left
+	removals *[]*idRemoval // see Mutex.removals
 
 	prev, next *waiter
 }
@@ -37,13 +37,13 @@ func (c *core) newWaiter(try bool) *waiter {
 	return w
 }
 
-// recycle gives a caller back that stands in no line and was told its outcome.
+// recycle gives a waiter back to the pool. It has left the local queue and has its outcome.
 func (w *waiter) recycle(c *core) {
 	*w = waiter{ready: w.ready}
 	c.waiterPool.Put(w)
 }
 
-// await returns what a caller that stands in line gets, or ctx's error when that ends
+// await returns the outcome of a waiter in the local queue, or ctx's error when that ends
 // first.
 func (w *waiter) await(ctx context.Context, client *Client) (*Lease, error) {
 	var o outcome
@@ -90,8 +90,8 @@ type idRemoval struct {
 	gone   chan struct{}
 }
 
-// removalOf gives on what abandon returned: a turn that came in the same moment, of which
-// nobody knows.
+// removalOf takes what abandon returned. A turn that came in the same moment has no user:
+// it is released.
 func (c *Client) removalOf(u *turn, left *idRemoval) *idRemoval {
 	if u == nil {
 		return left
@@ -143,7 +143,7 @@ func (c *core) newRemoval(t *tenure) *idRemoval {
 }
 
 // removalProgress ends it when all locks of the id have been answered and its cancel, too.
-// Whatever may be the last of these calls it.
+// Each of these calls it.
 func (c *core) removalProgress(id string) {
 	g := c.removals[id]
 	if g == nil || g.tenure.phase < past || g.tenure.openLocks > 0 {
@@ -161,7 +161,7 @@ type outcome struct {
 	err  error
 }
 
-// localWaiters is the line within one process, in order of arrival.
+// localWaiters are the waiters of one process for one name, in order of arrival.
 type localWaiters struct {
 	first, last *waiter
 	n           int
@@ -203,20 +203,20 @@ func (q *localWaiters) remove(w *waiter) {
 // anyBlocking reports whether anybody here is willing to wait.
 func (q *localWaiters) anyBlocking() bool { return q.n > q.tries }
 
-// admit puts a caller at the end of the line.
+// admit puts a waiter at the end of the local queue.
 func (n *localName) admit(w *waiter, now clock.Instant) {
 	n.admitted++
 	w.local, w.number, w.since = n, n.admitted, now
 	n.waiters.push(w)
 }
 
-// rejectTries tells those that do not wait that the name is held.
+// rejectTries ends the calls that do not wait: the name is held.
 func (n *localName) rejectTries(now clock.Instant) {
 	n.answerTries(func() error { return n.held(now) })
 }
 
-// answerTries answers those that do not wait. They stand in front: a TryLock enters
-// only a line without callers.
+// answerTries answers the calls that do not wait. They stand in front: a TryLock enters
+// only an empty local queue.
 func (n *localName) answerTries(what func() error) {
 	for w := n.waiters.first; w != nil && w.try; w = n.waiters.first {
 		n.waiters.remove(w)

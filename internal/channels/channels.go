@@ -59,7 +59,7 @@ func (p *Pool) Subscribe(ctx context.Context, server string, dial func(*Link) Co
 			return nil, err
 		}
 		sub, err := l.subscribe(ctx, first, channel, message)
-		if err == nil || ctx.Err() != nil || !l.anew(err, called) {
+		if err == nil || ctx.Err() != nil || !l.tryAgain(err, called) {
 			return sub, err
 		}
 	}

@@ -22,7 +22,7 @@ type Link struct {
 	err      error // why it is over
 
 	owed  int       // requests without an answer
-	since time.Time // when it began to owe one, or was heard last
+	since time.Time // when it began to owe one, or last showed a sign of life
 }
 
 // state is what a connection knows of a channel. It is forgotten when nobody listens,
@@ -37,9 +37,9 @@ type state struct {
 // silent reports whether the server owes an answer for too long.
 func (l *Link) silent(now time.Time) bool { return l.owed > 0 && now.Sub(l.since) > patience }
 
-// anew reports whether a caller that failed with err is to try another connection.
-// What became of a connection that is older than the call says nothing of a new one.
-func (l *Link) anew(err error, called time.Time) bool {
+// tryAgain reports whether a caller that failed with err is to try another connection.
+// The end of a connection that is older than the call says nothing about a new one.
+func (l *Link) tryAgain(err error, called time.Time) bool {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	return err == errTaken || err == errSilent || l.over && l.began.Before(called) //nolint:errorlint // made here, never wrapped
@@ -112,7 +112,7 @@ func (l *Link) request(channel string, s *state, end bool) *answer {
 		s.open--
 		a.err = err
 		if !l.over {
-			l.heard()
+			l.signOfLife()
 			if end && err != nil {
 				l.kept(s, err)
 			}
@@ -126,8 +126,8 @@ func (l *Link) request(channel string, s *state, end bool) *answer {
 	return a
 }
 
-// heard notes a sign of life.
-func (l *Link) heard() {
+// signOfLife notes that the server has sent something.
+func (l *Link) signOfLife() {
 	l.since = time.Now()
 	if !l.answered {
 		l.answered = true
@@ -219,15 +219,15 @@ func (l *Link) Ended(channel string) {
 }
 
 // Message says what was published on a channel. Where others share the connection, it
-// does not wait for the listener: thousands that are told at once would queue, each
-// behind all before, for what their listeners want.
+// does not wait for the listener: thousands of listeners that get a message at once
+// would queue for what they want.
 func (l *Link) Message(channel, payload string) {
 	if sub := l.listener(channel, payload); sub != nil {
 		sub.message(payload)
 	}
 }
 
-// listener returns the one that is to be told here.
+// listener returns the subscription that gets the message.
 func (l *Link) listener(channel, payload string) *Subscription {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 // ID is what can be read from an id. An id names one tenure. It is written
 // <client>.<nonce>.<ttl ms>|<owner>, for the shared kinds
-// <client>.<nonce>.<ttl ms>.<letter><weight>|<owner>. It is a capability: everybody who
-// knows it can release the lock. So it is never logged or shown. People see the owner and,
+// <client>.<nonce>.<ttl ms>.<letter><weight>|<owner>. It is a capability: whichever
+// process knows it can release the lock. So it is never logged or shown. People see the owner and,
 // where they must tell tenures apart, a hash.
 type ID struct {
 	Client string

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// forms is what people are told who gave something else.
+// forms is what the error says about other URLs.
 const forms = "want redis://[user:password@]host[:port][/db], valkey:// likewise, unix:///path/to/socket, " +
 	"sentinel://host:port,host:port/master or cluster://host:port,host:port; " +
 	"rediss, valkeys, sentinels and clusters are the same with TLS"

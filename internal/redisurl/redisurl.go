@@ -1,5 +1,5 @@
-// Package redisurl reads the URLs by which the drivers are told where Redis or
-// Valkey is. It connects to nothing; but it reads the files that a URL names.
+// Package redisurl reads the URLs that give the drivers the address of Redis or
+// Valkey. It connects to nothing; but it reads the files that a URL names.
 package redisurl
 
 import (

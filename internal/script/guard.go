@@ -10,8 +10,8 @@ import (
 var guard = oneLine(expand("part/guard"))
 
 // Guarded is a script of the user behind the guard. What the user wrote is the
-// rest of the chunk, not the body of a function or a text to compile: whatever is
-// a chunk by itself is one here, with the same lines, and nothing it holds can
+// rest of the chunk, not the body of a function or a text to compile: each
+// chunk is a chunk here, too, with the same lines, and nothing it holds can
 // come before the guard.
 func Guarded(source string) *driver.Script { return driver.NewScript("guarded", guard+source) }
 

@@ -37,20 +37,20 @@ func CleanReason(s string) string { return keyspace.Clean(s, maxReason) }
 // docs/protocol.md has the table.
 type Answer struct {
 	Word      string
-	Base      int64 // granted, renewed: first token of the stride; 1 if there is none
+	Base      int64 // granted, renewed: first token of the block; 1 if there is none
 	Size      int64
-	Waiting   int64         // granted, renewed, held: ids in Q
+	Waiting   int64         // granted, renewed, held: ids in the queue
 	Server    int64         // the server's time in microseconds
-	Holder    string        // held, queued, lost, not held: the value of L; empty: none
-	PTTL      time.Duration // held, queued: of L; negative: no expiry. released, of a quorum's node: of the mark of a waiter
+	Holder    string        // held, queued, lost, not held: the value of the lock key; empty: none
+	PTTL      time.Duration // held, queued: of the lock key; negative: no expiry. released, of a quorum's node: of the mark of a waiter
 	Position  int64         // queued: 0 is the head
 	Score     int64         // queued: arrival in microseconds
 	Inserted  bool          // queued: by this very request
 	Listening bool          // queued: our own channel has a listener
 	Refused   string        // what the server said when it refused to publish
 	Reason    string        // revoked, stolen: why
-	Notified  int64         // told: how many heard the push
-	Run       string        // a quorum's node: which run of which server answered
+	Notified  int64         // notified: how many subscribers got the push
+	Run       string        // a quorum's node: the server and its run that answered
 	Mark      string        // no member: the quorum-id that the node bears
 	Kind      string        // other kind: which one the name is
 	Capacity  int64         // other kind, too many: its size; 0: it has none, or it is not known. Else its size where we said another
@@ -161,7 +161,7 @@ func cutSize(line string) (rest string, size int64) {
 // and in Redis. They are
 //
 //	granted <last> <size> <waiting> <seconds> <us> [refused]    and the same of renewed
-//	queued <pttl> <position> <score> <seconds> <us> <inserted> <heard> <look> <n> <holder, n bytes>[refused]
+//	queued <pttl> <position> <score> <seconds> <us> <inserted> <listening> <poll> <n> <holder, n bytes>[refused]
 //	released [refused]
 //	again
 //

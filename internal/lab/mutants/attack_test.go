@@ -27,7 +27,7 @@ var attackMutants = []mutant{
 	{guard: "fence: no token that no lease has", file: "fence/http.go", pkg: "./fence", name: "TestHandler",
 		edits: []string{" || token >= 1<<53", ""}},
 	{guard: "min hold: sure before a lease is shared", file: "mutex.go", name: "TestSharedMinHoldCrash",
-		edits: []string{"	if sure {\n", "	if sure = true; sure {\n"}},
+		edits: []string{"	if confirmed {\n", "	if confirmed = true; confirmed {\n"}},
 	{guard: "a cancel goes out again though it was answered", file: "request.go", name: "TestLockArrivesBehindItsCancel",
 		edits: []string{"e.repeatAfter = time.Second", "e.repeatAfter = 0"}},
 	{guard: "but only where a lock was not answered in time", file: "ask.go", pkg: ".", name: "TestOneCleanupForACancel",

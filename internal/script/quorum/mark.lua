@@ -1,7 +1,7 @@
 -- quorum_mark: makes a server a node of a quorum, or of none any more. Only quorum init and quorum
 -- replace send it.
 -- KEYS marker
--- ARGV quorum-id, ms to sit out, then the quorum-ids that it may have now
+-- ARGV quorum-id, ms without votes, then the quorum-ids that it may have now
 -- answers marked (quorum-id, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]

@@ -1,5 +1,5 @@
 -- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
--- after a majority just confirmed the tenure. A node that sits out takes it, too: that is no vote.
+-- after a majority just confirmed the tenure. A node that refuses votes takes it, too: that is no vote.
 -- KEYS lock fence marker
 -- ARGV id, the tenure's token, quorum-id
 -- answers repaired (time, run), lost (holder, time, run), no member (quorum-id, time, run)

@@ -1,4 +1,4 @@
--- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
+-- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
 -- ARGV id, shard suffix, reason
 -- answers notified (listeners, what the server said when it refused to publish), not held (holder, time)
