@@ -244,7 +244,7 @@ func (b *ballot) contested(now clock.Instant) {
 }
 
 // cleanUp takes the id off every node that may have it. Of one that is silent it is not known
-// whether it was asked at all before that has come back, see late.
+// whether it was asked at all before that has come back, see lateAnswer.
 func (b *ballot) cleanUp(now clock.Instant) {
 	for i, v := range b.votes.Of {
 		if n := b.q.nodes[i]; v.Stand == tally.Pending && n.silent.Load() {

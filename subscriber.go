@@ -83,7 +83,7 @@ func (s *subscriber) Began() int {
 	return s.attempt
 }
 
-// lock takes the core's mutex for a change of the subscription, and leave releases it.
+// lock takes the core's mutex for a change of the subscription, and unlock releases it.
 // In a Cluster thousands may end at once. The mutex is handed on in the order in which it
 // was asked for, so a caller would wait for all of them: one at a time asks for it.
 func (s *subscriber) lock() {
@@ -108,7 +108,7 @@ func (s *subscriber) names() func(yield func(*localName) bool) {
 	}
 	return func(yield func(*localName) bool) {
 		for n := s.first; n != nil; {
-			next := n.nextOnSub // l may end, and leave
+			next := n.nextOnSub // n may end, and be removed
 			if !yield(n) {
 				return
 			}
