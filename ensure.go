@@ -94,7 +94,7 @@ func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
 		t.renewal = nil
 	}
 	if r.outdated() && err == nil && a.Word != "ours" {
-		err = wire.ErrNoAnswer // the id that it bore has been replaced
+		err = wire.ErrNoAnswer // its id has been replaced
 	}
 	if t.phase == holding {
 		switch {

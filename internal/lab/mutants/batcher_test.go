@@ -31,7 +31,7 @@ var gatherMutants = []mutant{
 	{guard: "gather: nor calls", file: "quorum.go", pkg: ".", name: "TestQuorumDelaysNothingForANodeThatHangs",
 		edits: []string{"n.openCalls.Add(1) > maxHanging && n.silent.Load()", "n.openCalls.Add(1) > 16*maxHanging && n.silent.Load()"}},
 	{guard: "gather: nothing that waited leaves after Close", file: "close.go", pkg: ".", name: "TestCloseDropsWhatIsDelayed",
-		edits: []string{"\tc.dropDelayed() // or it would leave after what undoes it\n", ""}},
+		edits: []string{"\tc.dropDelayed() // or it would be sent after its cleanup\n", ""}},
 	{guard: "gather: nor to a node", file: "batcher.go", pkg: ".", name: "TestCloseDropsWhatIsDelayed",
 		edits: []string{"n.inflight -= n.batcher.drop(c)", "_ = n"}},
 	{guard: "quorum: a burst is no silence", file: "quorum.go", pkg: ".", name: "TestQuorumBurstIsNoSilence",

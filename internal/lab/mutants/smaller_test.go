@@ -53,7 +53,7 @@ var smallerMutants = []mutant{
 	{guard: "smaller: an older renewal does not say that it was done", file: "renew.go", name: "TestDowngradeBehindARenewal",
 		edits: []string{"if t.phase != holding || r.outdated() {", "if t.phase != holding {"}},
 	{guard: "smaller: one that was overtaken says nothing", file: "renew.go", name: "TestDowngradeOvertakesARenewal",
-		edits: []string{"		err = wire.ErrNoAnswer // the id", "		// the id"}},
+		edits: []string{"		err = wire.ErrNoAnswer // its id", "		// its id"}},
 	{guard: "smaller: it is asked again within the patience", file: "downgrade.go", name: "TestDowngradeAnsweredLate",
 		edits: []string{"\tt.renewAt = min(t.renewAt, now.Add(min(t.ttl/6, 500*time.Millisecond)))\n", ""}},
 	{guard: "smaller: what failed is told", file: "renew.go", name: "TestDowngradeIsAcknowledged",

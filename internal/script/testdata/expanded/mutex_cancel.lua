@@ -1,4 +1,4 @@
--- cancel, SHA 48322a1f81658113bdf9e4e95fbae300299f762c, of the text behind the empty line
+-- cancel, SHA 48af652621c020189d623f96ebf026c03d175f08, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -46,9 +46,9 @@ local function listeners(ids, more)
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
--- lives reports whether a waiter with so many listeners can get the name. One of
--- another kind can't: if it lives that is an error, unless tolerant, as a release is:
--- to that it is dead.
+-- lives reports whether a waiter with count listeners can get the name. A waiter of
+-- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
+-- release. Then it counts as dead.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
   local letter = string.match(id, '%.(%a)%d+|')
@@ -73,7 +73,7 @@ if not free and rank ~= 0 then
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
@@ -176,7 +176,7 @@ if more and not chosen then
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
@@ -230,7 +230,7 @@ if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + m
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
@@ -261,7 +261,7 @@ else
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

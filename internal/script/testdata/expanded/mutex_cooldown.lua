@@ -1,4 +1,4 @@
--- cooldown, SHA 453d741f0eada27e53baee9c03096f35b82e9cd6, of the text behind the empty line
+-- cooldown, SHA 30d56e3942a2d17c17d64729e0c47d85ec779710, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -52,9 +52,9 @@ local function listeners(ids, more)
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
--- lives reports whether a waiter with so many listeners can get the name. One of
--- another kind can't: if it lives that is an error, unless tolerant, as a release is:
--- to that it is dead.
+-- lives reports whether a waiter with count listeners can get the name. A waiter of
+-- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
+-- release. Then it counts as dead.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
   local letter = string.match(id, '%.(%a)%d+|')
@@ -141,7 +141,7 @@ if more and not chosen then
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
@@ -182,7 +182,7 @@ if chosen then
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

@@ -1,6 +1,6 @@
--- revoke, SHA 7c4c9cd95fe87202a6b639aca5349ee90a38ecc5, of the text behind the empty line
+-- revoke, SHA 61090706c3cc0533cc5ddcea94f4c92acd926621, of the text behind the empty line
 
--- revoke: asks the holder to stop. Its next renewal hears of it, and a push asks it to renew now.
+-- revoke: asks the holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock revocation
 -- ARGV id, shard suffix, reason
 -- answers notified (listeners, what the server said when it refused to publish), not held (holder, time)
@@ -39,9 +39,9 @@ local function listeners(ids, more)
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
--- lives reports whether a waiter with so many listeners can get the name. One of
--- another kind can't: if it lives that is an error, unless tolerant, as a release is:
--- to that it is dead.
+-- lives reports whether a waiter with count listeners can get the name. A waiter of
+-- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
+-- release. Then it counts as dead.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
   local letter = string.match(id, '%.(%a)%d+|')

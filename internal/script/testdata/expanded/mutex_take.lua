@@ -1,4 +1,4 @@
--- take, SHA c2dde845df41633dddd704c6430e7c3c06783971, of the text behind the empty line
+-- take, SHA 1d3bc9bfc62ee79d7b56b08babfa6a512796f38e, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -66,9 +66,9 @@ local function listeners(ids, more)
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
--- lives reports whether a waiter with so many listeners can get the name. One of
--- another kind can't: if it lives that is an error, unless tolerant, as a release is:
--- to that it is dead.
+-- lives reports whether a waiter with count listeners can get the name. A waiter of
+-- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
+-- release. Then it counts as dead.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
   local letter = string.match(id, '%.(%a)%d+|')
@@ -118,7 +118,7 @@ else
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

@@ -1,4 +1,4 @@
--- unlock, SHA 1e4d30b545c52bc13fbdf1bc0efb08c2cf95703d, of the text behind the empty line
+-- unlock, SHA 60ec36712accb2ecabf9f6b20ee53a594d4d6b89, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -77,9 +77,9 @@ local function listeners(ids, more)
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
--- lives reports whether a waiter with so many listeners can get the name. One of
--- another kind can't: if it lives that is an error, unless tolerant, as a release is:
--- to that it is dead.
+-- lives reports whether a waiter with count listeners can get the name. A waiter of
+-- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
+-- release. Then it counts as dead.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
   local letter = string.match(id, '%.(%a)%d+|')
@@ -166,7 +166,7 @@ if more and not chosen then
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
@@ -235,7 +235,7 @@ if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + m
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

@@ -1,4 +1,4 @@
--- quorum_held, SHA ce43752f3049e8b03933824dc2b2332a37f064ce, of the text behind the empty line
+-- quorum_held, SHA 428962da63af88b822292b2e46de7f74a51798cb, of the text behind the empty line
 
 -- quorum_held: reports whether a tenure still has the name on one node, and for how long. Writes
 -- nothing.
@@ -13,8 +13,8 @@ local id, quorum = ARGV[1], ARGV[2]
 -- whether it may have forgotten something. It writes nothing: where restarted is true, the script
 -- that includes it writes marked.
 -- needs: marker, us, quorum   gives: run, restarted, marked, till
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
@@ -24,7 +24,7 @@ end
 local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
-local restarted = run_before ~= run or till > us + 60000000 -- no node sits out longer: the clock was set back
+local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
 if restarted then till = us + 60000000 end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)
 

@@ -1,4 +1,4 @@
--- quorum_inspect, SHA 559e421dfcd4e2865b3675aae6652b4d15a4445a, of the text behind the empty line
+-- quorum_inspect, SHA 38379a347b943ea8aa41249227866af32b51070f, of the text behind the empty line
 
 -- quorum_inspect: reads what a server says about its part in a quorum. Writes nothing.
 -- KEYS marker
@@ -7,8 +7,8 @@
 --   begins to vote in us)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')

@@ -1,15 +1,15 @@
--- quorum_mark, SHA fe69d6145a6c1728752fa0fbb452287fed25d8f2, of the text behind the empty line
+-- quorum_mark, SHA b81d21a01f1b795c54f689f0f7190d928e668ffb, of the text behind the empty line
 
 -- quorum_mark: makes a server a node of a quorum, or of none any more. Only quorum init and quorum
 -- replace send it.
 -- KEYS marker
--- ARGV quorum-id, ms to sit out, then the quorum-ids that it may have now
+-- ARGV quorum-id, ms without votes, then the quorum-ids that it may have now
 -- answers marked (quorum-id, time, run), no member (quorum-id, time, run)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local marker, quorum = KEYS[1], ARGV[1]
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')

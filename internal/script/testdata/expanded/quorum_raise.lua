@@ -1,4 +1,4 @@
--- quorum_raise, SHA b639f1acf429cf4806dd748f0bd595ea652cd715, of the text behind the empty line
+-- quorum_raise, SHA 8ab5d5c4e8e74ffd6da56ce196867b2de2672c9e, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -9,8 +9,8 @@ local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence = KEYS[1], KEYS[2]
 local id, given, token = ARGV[1], ARGV[2], tonumber(ARGV[3])
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')

@@ -1,4 +1,4 @@
--- quorum_renew, SHA fdf90b336283401bcaba83eafd78d82aa90b5416, of the text behind the empty line
+-- quorum_renew, SHA dd8c5d5ac94ede1d13a741cc3b01338f7f00a628, of the text behind the empty line
 
 -- quorum_renew: prolongs a tenure on one node. It never creates the lock key.
 -- KEYS lock fence marker
@@ -12,8 +12,8 @@ local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- whether it may have forgotten something. It writes nothing: where restarted is true, the script
 -- that includes it writes marked.
 -- needs: marker, us, quorum   gives: run, restarted, marked, till
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
@@ -23,7 +23,7 @@ end
 local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
-local restarted = run_before ~= run or till > us + 60000000 -- no node sits out longer: the clock was set back
+local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
 if restarted then till = us + 60000000 end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)
 

@@ -1,7 +1,7 @@
--- quorum_repair, SHA 22b7cc37908f33816fec9837d75c89a762d80ef4, of the text behind the empty line
+-- quorum_repair, SHA 0c9a4d9baeb3f342488be68a4294be180a415931, of the text behind the empty line
 
 -- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
--- after a majority just confirmed the tenure. A node that sits out takes it, too: that is no vote.
+-- after a majority just confirmed the tenure. A node that refuses votes takes it, too: that is no vote.
 -- KEYS lock fence marker
 -- ARGV id, the tenure's token, quorum-id
 -- answers repaired (time, run), lost (holder, time, run), no member (quorum-id, time, run)
@@ -13,8 +13,8 @@ local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- whether it may have forgotten something. It writes nothing: where restarted is true, the script
 -- that includes it writes marked.
 -- needs: marker, us, quorum   gives: run, restarted, marked, till
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
@@ -24,7 +24,7 @@ end
 local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
-local restarted = run_before ~= run or till > us + 60000000 -- no node sits out longer: the clock was set back
+local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
 if restarted then till = us + 60000000 end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)
 

@@ -1,4 +1,4 @@
--- quorum_unlock, SHA 2fa7846f307ad41bd4682b761595ecca1d5f0a96, of the text behind the empty line
+-- quorum_unlock, SHA 472ca4e8e3869dde0ec1a7b2e4468a4a9874caf2, of the text behind the empty line
 
 -- quorum_unlock: removes an id from one node. A client that will come back learns for how long
 -- another client wants the name, and is noted behind that one.
@@ -8,8 +8,8 @@
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, id = KEYS[1], ARGV[1]
--- quorum_run_id: finds which run of which server this is. A server that does not say it can't be told
--- from another, so it can't be a node.
+-- quorum_run_id: finds the server and its run. A server that does not show its run_id looks like any
+-- other, so it can't be a node.
 -- gives: run
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')

@@ -1,4 +1,4 @@
--- shared_lock, SHA 83fd3e2b3b3c1f22d88cba16ea290086cafae3f4, of the text behind the empty line
+-- shared_lock, SHA 4e21baa609d75ad71b8078cf238afd9b1cb3b478, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -184,7 +184,7 @@ end
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

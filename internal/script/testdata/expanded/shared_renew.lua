@@ -1,4 +1,4 @@
--- shared_renew, SHA 7534f8a9397d743c819dc748f7ecb78f8e27454f, of the text behind the empty line
+-- shared_renew, SHA d01543c01a6767f9ffc246176c7e7e2b1343c4b7, of the text behind the empty line
 
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
 -- holder or the lock key. If the part was made smaller, it replaces the former id or removes what
@@ -141,7 +141,7 @@ end
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

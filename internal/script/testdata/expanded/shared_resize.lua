@@ -1,4 +1,4 @@
--- shared_resize, SHA 0fc2877d4f461fb8f37f85395850023c0ac47359, of the text behind the empty line
+-- shared_resize, SHA d3ed8e716c2913acecb6ee3f3a5ec55c48d14ac5, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -101,7 +101,7 @@ end
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

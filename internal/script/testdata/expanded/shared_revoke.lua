@@ -1,6 +1,6 @@
--- shared_revoke, SHA 55b1a3a36e1ab63ab06bd01ff509a735b5648939, of the text behind the empty line
+-- shared_revoke, SHA 3aac27d964bd33abf17fd2e402fa76d4f4c33ccd, of the text behind the empty line
 
--- shared_revoke: asks one holder to stop. Its next renewal hears of it, and a push asks it to renew now.
+-- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
 -- ARGV id, shard suffix, reason
 -- answers notified (listeners, what the server said when it refused to publish), not held (holder, time)
@@ -58,7 +58,7 @@ end
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

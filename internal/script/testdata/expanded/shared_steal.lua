@@ -1,4 +1,4 @@
--- shared_steal, SHA 06bc37574105d08820b6528776570e2641981a57, of the text behind the empty line
+-- shared_steal, SHA 1f1501a7583ff2e5eef122c7b06e6a2f10c0c421, of the text behind the empty line
 
 -- shared_steal: takes its part from one holder, makes those waiters holders that fit then, and leaves
 -- a note for the old holder.
@@ -104,7 +104,7 @@ end
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end

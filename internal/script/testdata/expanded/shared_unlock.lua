@@ -1,4 +1,4 @@
--- shared_unlock, SHA 9141b84c9fb9ce8cc09a14b139b2ddc66c19b129, of the text behind the empty line
+-- shared_unlock, SHA 88c6c48121ffb10653c6336212fb902fecb46c30, of the text behind the empty line
 
 -- shared_unlock: ends an id that holds or waits, and makes those waiters holders that fit then.
 -- KEYS lock fence queue holders
@@ -120,7 +120,7 @@ end
 -- notify_front: notifies those that come among the first 16 of the queue when to ask again. A function.
 -- needs: queue, channel and publish of notify.lua or shared_notify.lua
 
--- notify_front is called when so many ids have left the queue, with the lock key's
+-- notify_front is called after gone ids have left the queue, with the lock key's
 -- remaining ms. A waiter far behind polls rarely, and the queue has moved since.
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
