@@ -62,12 +62,12 @@ func TestSubscriptionVisitsItsOwnNames(t *testing.T) {
 	}
 }
 
-// The lines of one name share a subscription, which ends with the last of them.
+// The acquisitions of one name share a subscription, which ends with the last of them.
 func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 	c, all := listened(t, 1, &shared{letter: keyspace.Permits})
 	first, last := all[0], all[1]
 	if first.sub != last.sub {
-		t.Fatal("two lines of one name have two subscriptions")
+		t.Fatal("two acquisitions of one name have two subscriptions")
 	}
 	first.forget(1)
 	if first.sub.keeper.Closed() || len(c.sharedSubs) != 1 {
@@ -75,7 +75,7 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 	}
 	for n := range last.sub.names() {
 		if n != last {
-			t.Error("a line that is forgotten is told of its subscription")
+			t.Error("a name that is forgotten still listens")
 		}
 	}
 	last.forget(2)
@@ -106,11 +106,11 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	c.store = store
 	defer c.cancel()
-	wakes := make([]*subscriber, n)
+	subs := make([]*subscriber, n)
 	up := func() (up int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for _, s := range wakes {
+		for _, s := range subs {
 			if s.confirmed {
 				up++
 			}
@@ -118,16 +118,16 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 		return up
 	}
 	c.mu.Lock()
-	for i := range wakes {
-		wakes[i] = newSubscriber(c, fmt.Sprint(i))
-		wakes[i].open()
+	for i := range subs {
+		subs[i] = newSubscriber(c, fmt.Sprint(i))
+		subs[i].open()
 	}
 	c.unlock()
 	sooner(t, "all are confirmed", func() bool { return up() == n })
 
 	c.mu.Lock()
 	close(store.ends)
-	sooner(t, "all wait for the mutex", func() bool { return blocked("(*wake).Broke(") == n })
+	sooner(t, "all wait for the mutex", func() bool { return blocked("(*subscriber).Broke(") == n })
 	left := make(chan int)
 	go func() { left <- up() }()
 	sooner(t, "and a caller behind them", func() bool { return blocked("TestManyBrokenSubscriptionsLetCallersPass.func") == 1 })
