@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -210,7 +211,7 @@ const (
 	// The holder may hand over to a frozen process, and notify a second frozen one of when
 	// to poll. So waiters near the front poll within a claim window and most of the second
 	// for which a free name may be idle.
-	frontPoll = wire.ClaimWindow + 900*time.Millisecond
+	frontPoll = protocol.ClaimWindow + 900*time.Millisecond
 )
 
 // nextPoll is how long a waiter trusts to pushes before it asks again by itself: until the

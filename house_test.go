@@ -227,29 +227,30 @@ func TestWorkspaceKnowsEveryModule(t *testing.T) {
 var arrows = map[string][]string{
 	"driver":                {"driver"}, // its tests
 	"driver/drivertest":     {"", "driver/...", "admin/..."},
-	"internal/script":       {"driver"},
+	"internal/protocol":     {},
+	"internal/script":       {"driver", "internal/protocol"},
 	"internal/redisurl":     {"internal/redisurl/..."},
 	"internal/clock":        {},
 	"internal/keyspace":     {},
 	"internal/call":         {"driver", "internal/call", "internal/clock", "internal/script", "internal/wire"},
-	"internal/wire":         {"driver", "internal/keyspace", "internal/script", "internal/wire"}, // a line of a script says which right is missing
+	"internal/wire":         {"driver", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"}, // a line of a script says which right is missing
 	"internal/details":      {"driver", "internal/call", "internal/clock", "internal/details", "internal/keyspace", "internal/script", "internal/wire"},
-	"internal/election":     {"driver", "internal/keyspace", "internal/script", "internal/wire"},
+	"internal/election":     {"driver", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
 	"internal/exported":     {"driver", "internal/call", "internal/clock", "internal/exported", "internal/keyspace", "internal/script", "internal/wire"},
 	"internal/guarded":      {"driver", "internal/keyspace", "internal/script"},
-	"internal/once":         {"driver", "internal/call", "internal/clock", "internal/keyspace", "internal/script", "internal/wire"},
+	"internal/once":         {"driver", "internal/call", "internal/clock", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
 	"internal/channels":     {"internal/channels"},
 	"internal/refused":      {"driver", "internal/refused"},
 	"internal/view":         {"", "admin/...", "driver", "internal/view"},
 	"internal/majority":     {"internal/majority"},
 	"internal/memory":       {"internal/clock", "internal/memory"},
-	"internal/tokens":       {"internal/tokens", "internal/wire"}, // the most that one renewal may reserve
+	"internal/tokens":       {"internal/tokens", "internal/wire", "internal/protocol"}, // the most that one renewal may reserve
 	"internal/subscription": {"driver", "internal/call", "internal/keyspace", "internal/subscription", "internal/wire"},
-	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                          // driver: its tests
-	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/tally", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/..."}, // its tests inspect
-	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details"},
-	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire"}, // no I/O: neither a driver nor a call
-	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire"},
+	"internal/tally":        {"driver", "internal/keyspace", "internal/majority", "internal/tally", "internal/wire"},                                                                                                                                                                                                                                                               // driver: its tests
+	".":                     {"", "driver", "internal/clock", "internal/script", "internal/keyspace", "internal/wire", "internal/call", "internal/majority", "internal/tally", "internal/subscription", "internal/memory", "internal/tokens", "internal/details", "internal/election", "internal/exported", "internal/guarded", "internal/once", "admin/...", "internal/protocol"}, // its tests inspect
+	"admin":                 {"", "admin", "driver", "internal/call", "internal/clock", "internal/keyspace", "internal/majority", "internal/script", "internal/wire", "admin/diagnose", "internal/details", "internal/protocol"},
+	"admin/diagnose":        {"", "admin/...", "internal/keyspace", "internal/wire", "internal/protocol"}, // no I/O: neither a driver nor a call
+	"admin/doctor":          {"", "admin/doctor", "driver", "internal/call", "internal/keyspace", "internal/script", "internal/wire", "internal/protocol"},
 	"quorum":                {"", "driver", "quorum", "internal/call", "internal/keyspace", "internal/majority", "internal/script", "internal/wire"},
 	"fence":                 {"", "fence"},
 	"journal":               {"", "driver", "internal/script", "journal"},
@@ -257,7 +258,7 @@ var arrows = map[string][]string{
 	"rueidisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/keyspace", "internal/refused", "rueidisstore"},
 	"goredisstore":          {"", "driver/...", "internal/redisurl/...", "internal/channels", "internal/refused", "goredisstore"},
 	"embedded":              {"", "admin/...", "quorum", "driver/...", "internal/refused", "fence", "journal", "embedded", "embedded/internal/..."},
-	"server":                {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal"},
+	"server":                {"", "admin/...", "quorum", "driver", "internal/view", "server/...", "embedded", "journal", "internal/protocol"},
 	"cmd/holdfast":          {"", "admin/...", "quorum", "driver", "internal/script", "rueidisstore", "embedded", "journal", "cmd/holdfast/..."},
 	"internal/lab":          {"", "admin/...", "quorum", "driver/...", "internal/...", "rueidisstore", "goredisstore", "embedded", "server/...", "fence", "journal", "contrib/..."},
 }

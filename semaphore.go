@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -17,7 +18,7 @@ import (
 var ErrSize = errors.New("holdfast: bad number of permits")
 
 // MaxSize is the largest size of a [Semaphore].
-const MaxSize = wire.MaxSize // 2 to the power of 30
+const MaxSize = protocol.MaxSize // 2 to the power of 30
 
 // Semaphore shares a number of permits of a name among all processes. Acquire serves in
 // the order of arrival, so a request for many permits is not overtaken by small ones.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
-	"github.com/holdfast-go/holdfast/internal/wire"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 // subject is a state under diagnosis. Its methods write the diagnoses.
@@ -102,7 +102,7 @@ const (
 // life is the ttl that a holder was given: until the first renewal of a pushed grant,
 // the claim window.
 func (s subject) life(h *admin.Holder) time.Duration {
-	w := min(h.TTL, wire.ClaimWindow)
+	w := min(h.TTL, protocol.ClaimWindow)
 	if h.Held > 0 && h.Held < w || h.Held == 0 && h.Remaining <= w && s.grantedWithin(w) {
 		return w // it may have had no time to renew
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -205,7 +206,7 @@ func unsaid(name, what string) Result {
 // judgeTime compares round trips with the ttl: what is pushed or renewed has to
 // arrive well before it ends.
 func (d *doctor) judgeTime(slowest time.Duration) Result {
-	life := min(d.options.TTL, wire.ClaimWindow)
+	life := min(d.options.TTL, protocol.ClaimWindow)
 	check := Result{Name: "round trip", State: OK, Finding: fmt.Sprintf("at most %v; it must stay well below %v", slowest.Round(10*time.Microsecond), life)}
 	switch {
 	case slowest > life/3:

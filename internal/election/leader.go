@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -52,7 +53,7 @@ func Decode(client string, reply []string) (View, error) {
 	pttl, err := strconv.ParseInt(reply[3], 10, 64)
 	term, err2 := strconv.ParseInt(reply[4], 10, 64)
 	number, err3 := strconv.ParseInt(reply[5], 10, 64)
-	if errors.Join(err, err2, err3) != nil || pttl < -2 || pttl > wire.MaxToken || term < 0 || term > wire.MaxToken || number < 0 {
+	if errors.Join(err, err2, err3) != nil || pttl < -2 || pttl > protocol.MaxToken || term < 0 || term > protocol.MaxToken || number < 0 {
 		return View{}, errLeader
 	}
 	remaining := time.Duration(min(pttl, 1<<40)) * time.Millisecond

@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/wire"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 // Run has the fields of holdfast.Run, which describes them.
@@ -56,7 +56,7 @@ func parse(record string) *Record {
 	var figures [6]int64
 	for i, text := range part[:min(len(part), len(figures))] { // the seventh is no number
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 || n > wire.MaxToken {
+		if err != nil || n < 0 || n > protocol.MaxToken {
 			return nil
 		}
 		figures[i] = n

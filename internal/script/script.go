@@ -2,6 +2,7 @@
 // per family of locks, a file per operation, and in part/ the fragments that several
 // scripts share. What each script takes, answers and writes, and in which order, is
 // written down in docs/protocol.md; that table comes first and the files follow it.
+// A script names each number as {{name}}: see numbers.go.
 // Whole scripts stand in testdata/expanded, made by go test ./internal/script -update.
 package script
 
@@ -123,16 +124,16 @@ func read() []File {
 	return found
 }
 
-// expand reads the file and puts each fragment that a line "-- include FILE" names in
-// that line's place. The place matters: what stands before it runs without paying for
-// the functions that the fragment makes.
+// expand reads the file, puts the numbers into it, and puts each fragment that a line
+// "-- include FILE" names in that line's place. The place matters: what stands before it
+// runs without paying for the functions that the fragment makes.
 func expand(file string) string {
 	text, err := files.ReadFile(file + ".lua")
 	if err != nil {
 		panic(fmt.Sprintf("holdfast: script %s: %v", file, err))
 	}
 	var b strings.Builder
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(withNumbers(string(text))) {
 		if file, ok := strings.CutPrefix(strings.TrimSpace(line), "-- include "); ok {
 			b.WriteString(expand(strings.TrimSuffix(file, ".lua")))
 			continue

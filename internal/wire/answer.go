@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 // Bounds of what Redis may answer. A figure beyond them is an error or is cut, so that no sum
 // of two overflows.
 const (
-	MaxToken  = 1 << 53 // the first number that a float64 can't tell from its neighbour
-	MaxStride = 4096    // tokens in one block
-	MaxSize   = 1 << 30 // of a semaphore
+	MaxStride = 4096 // tokens in one block
 
 	maxPTTL   = int64(1 << 62 / time.Millisecond) // in ms: a foreign key may have any
 	maxPollIn = 60_000                            // in ms
@@ -151,7 +150,7 @@ func DecodeAnswer(reply []string) (Answer, error) {
 func cutSize(line string) (rest string, size int64) {
 	if rest, ok := strings.CutPrefix(line, "sized "); ok {
 		if rest, ok = cutNumbers(rest, &size); ok {
-			return rest, min(size, MaxSize)
+			return rest, min(size, protocol.MaxSize)
 		}
 	}
 	return line, 0
@@ -272,8 +271,8 @@ func (a *Answer) set(field, value string) error {
 }
 
 func (a *Answer) check() error {
-	if a.Base < 0 || a.Size < 0 || a.Size > MaxStride || a.Base > MaxToken-a.Size ||
-		a.Waiting < 0 || a.Server < 0 || a.Server > MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
+	if a.Base < 0 || a.Size < 0 || a.Size > MaxStride || a.Base > protocol.MaxToken-a.Size ||
+		a.Waiting < 0 || a.Server < 0 || a.Server > protocol.MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.Word)
 	}
 	if a.Word == "granted" && a.Size == 0 {

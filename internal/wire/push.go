@@ -7,11 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
-
-// ClaimWindow is the longest time in which a waiter must claim a pushed grant; see
-// part/hand_over.lua.
-const ClaimWindow = 2 * time.Second
 
 // Push is a decoded push. It is a hint: anybody may publish.
 type Push struct {
@@ -53,7 +50,7 @@ func DecodePush(payload string) (Push, error) {
 	for _, f := range figures {
 		word, more, ok := strings.Cut(rest, " ")
 		n, err := strconv.ParseInt(word, 10, 64)
-		if !ok || err != nil || n < 0 && kind == "grant" || n > MaxToken {
+		if !ok || err != nil || n < 0 && kind == "grant" || n > protocol.MaxToken {
 			return Push{}, errPush
 		}
 		*f, rest = n, more
@@ -61,7 +58,7 @@ func DecodePush(payload string) (Push, error) {
 	m.ID = rest
 	m.Base, m.Server = last-m.Size+1, seconds*1_000_000+micros
 	m.Window = time.Duration(min(life, 1<<40)) * time.Millisecond
-	if _, ok := keyspace.ParseID(m.ID); !ok || m.Size > MaxStride || kind == "grant" && (m.Size == 0 || m.Base < 0 || seconds > MaxToken/1_000_000 || life == 0 || life > ClaimWindow.Milliseconds()) {
+	if _, ok := keyspace.ParseID(m.ID); !ok || m.Size > MaxStride || kind == "grant" && (m.Size == 0 || m.Base < 0 || seconds > protocol.MaxToken/1_000_000 || life == 0 || life > protocol.ClaimWindow.Milliseconds()) {
 		return Push{}, errPush
 	}
 	return m, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 // State is the answer of the scripts that inspect a name, mutex/inspect and
@@ -55,7 +56,7 @@ func DecodeState(reply []string) (*State, error) {
 	var us, pttl, token, waiting int64
 	for i, figure := range map[int]*int64{1: &us, 4: &pttl, 5: &token, 6: &waiting} {
 		n, err := strconv.ParseInt(reply[i], 10, 64)
-		if err != nil || n > MaxToken && figure != &pttl {
+		if err != nil || n > protocol.MaxToken && figure != &pttl {
 			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[i]))
 		}
 		*figure = n
@@ -63,7 +64,7 @@ func DecodeState(reply []string) (*State, error) {
 	s := &State{At: time.UnixMicro(us), Token: token, Waiting: waiting, Value: reply[2], Held: reply[3] == "1"}
 	if s.Held {
 		s.PTTL, s.Revoked, s.Leader = time.Duration(min(pttl, maxPTTL))*time.Millisecond, reply[8], reply[9]
-		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= MaxToken {
+		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= protocol.MaxToken {
 			s.Term = term // every client that writes to Redis can write any
 		}
 	}
@@ -86,7 +87,7 @@ func decodeShared(reply []string) (*State, error) {
 	var us, listed int64
 	for i, figure := range map[int]*int64{1: &us, 3: &s.Size, 4: &s.Used, 5: &s.Token, 6: &s.Holding, 7: &s.Waiting, 8: &listed} {
 		n, err := strconv.ParseInt(reply[i], 10, 64)
-		if err != nil || n < 0 || n > MaxToken {
+		if err != nil || n < 0 || n > protocol.MaxToken {
 			return nil, fmt.Errorf("%w: %q is no number", errState, keyspace.Shorten(reply[i]))
 		}
 		*figure = n
@@ -98,7 +99,7 @@ func decodeShared(reply []string) (*State, error) {
 	}
 	for ; listed > 0; listed-- {
 		ms, err := strconv.ParseInt(rest[1], 10, 64)
-		if err != nil || ms > MaxToken/1000 {
+		if err != nil || ms > protocol.MaxToken/1000 {
 			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
 		}
 		s.Holders = append(s.Holders, HolderState{rest[0], time.Duration(max(ms, -maxPTTL)) * time.Millisecond})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -48,7 +49,7 @@ func TestStrangeAnswers(t *testing.T) {
 func TestPushes(t *testing.T) {
 	const id = "c.n.15000|o w"
 	for payload, want := range map[string]wire.Push{
-		"grant 100 64 2 1 5 2000 " + id: {Kind: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: wire.ClaimWindow},
+		"grant 100 64 2 1 5 2000 " + id: {Kind: "grant", ID: id, Base: 37, Size: 64, Waiting: 2, Server: 1_000_005, Window: protocol.ClaimWindow},
 		"head -1 " + id:                 {Kind: "head", ID: id, Base: 1, Window: -time.Millisecond},
 		"front 300 " + id:               {Kind: "front", ID: id, Base: 1, Window: 300 * time.Millisecond},
 		"missed " + id:                  {Kind: "missed", ID: id, Base: 1},
@@ -79,7 +80,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("held\x00h\x00100\x001\x007")
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := wire.DecodeAnswer(strings.Split(text, "\x00"))
-		if err == nil && (a.Base < 0 || a.Size < 0 || a.Base+a.Size > wire.MaxToken || a.Server < 0 || a.Position < 0) {
+		if err == nil && (a.Base < 0 || a.Size < 0 || a.Base+a.Size > protocol.MaxToken || a.Server < 0 || a.Position < 0) {
 			t.Fatalf("%q reads as %+v", text, a)
 		}
 	})
@@ -92,7 +93,7 @@ func FuzzPushes(f *testing.F) {
 	f.Add("revoked c.n.15000|o")
 	f.Fuzz(func(t *testing.T, payload string) {
 		m, err := wire.DecodePush(payload)
-		if err == nil && m.Kind == "grant" && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > wire.ClaimWindow) {
+		if err == nil && m.Kind == "grant" && (m.Size < 1 || m.Base < 0 || m.Server < 0 || m.Window <= 0 || m.Window > protocol.ClaimWindow) {
 			t.Fatalf("%q reads as %+v", payload, m)
 		}
 	})

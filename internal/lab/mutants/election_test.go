@@ -19,7 +19,7 @@ var electionMutants = []mutant{
 	{guard: "election: only who holds L announces", file: "internal/script/election/announce.lua", name: "TestLateAnnouncement",
 		edits: []string{"if holder and holder ~= id then return", "if false then return"}},
 	{guard: "election: the term is noted before it is published", file: "internal/script/election/announce.lua", name: "TestElectionIsAnnounced",
-		edits: []string{"redis.call('SET', term, record, 'PX', '90000000')", "redis.call('GET', term)"}},
+		edits: []string{"redis.call('SET', term, record, 'PX', '{{record_ttl_ms}}')", "redis.call('GET', term)"}},
 	{guard: "election: T ends with its term", file: "internal/script/election/announce.lua", name: "TestElectionIsAnnounced",
 		edits: []string{"redis.call('DEL', term)", "redis.call('GET', term)"}},
 	{guard: "election: a term is told only of its own id", file: "internal/script/election/leader.lua", name: "TestLeaderThatIsNone",

@@ -63,7 +63,7 @@ var holdMutants = []mutant{
 	{guard: "least time: F outlasts a holder", file: "internal/script/mutex/renew.lua", name: "TestMinHoldOutlastsTheFence",
 		edits: []string{"if min_ttl then redis.call('PEXPIRE', fence", "if false then redis.call('PEXPIRE', fence"}},
 	{guard: "least time: F outlasts the rest", file: "internal/script/mutex/cooldown.lua", name: "TestMinHoldOutlastsTheFence",
-		edits: []string{"if known < left + 90001000 then", "if redis.call('PEXPIRE', fence, '90001000') == 0 then"}},
+		edits: []string{"if known < left + {{fence_ttl_ms}} then", "if redis.call('PEXPIRE', fence, '{{fence_ttl_ms}}') == 0 then"}},
 	{guard: "least time: full memory does not keep a name from resting", file: "internal/script/mutex/cooldown.lua", pkg: "./internal/lab/client", name: "TestFullMemoryCoolsDown",
 		edits: []string{"redis.call('PEXPIRE', lock, left) -- first", "-- first"}},
 	{guard: "once: full memory does not keep an end from the record", file: "internal/script/once/end.lua", pkg: "./internal/lab/client", name: "TestFullMemoryCoolsDown",

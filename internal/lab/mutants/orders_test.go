@@ -114,7 +114,7 @@ var orderMutants = []mutant{
 	{guard: "the one from whom it was taken reads why", file: "internal/script/mutex/take.lua", name: "TestStealForOneself",
 		edits: []string{"redis.call('SET', revocation, 'stolen '", "local _ = ('stolen '"}},
 	{guard: "who waits looks when the thief's ttl is over", file: "internal/script/mutex/take.lua", name: "TestStealForOneselfThenDie",
-		edits: []string{"notify_front(16, tonumber(ttl))", ""}},
+		edits: []string{"notify_front({{front_size}}, tonumber(ttl))", ""}},
 	{guard: "a late take does not cut a least time", file: "internal/script/mutex/take.lua", name: "TestStealForOneselfLateAndMinHold",
 		edits: []string{"if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock)) end", ""}},
 	{guard: "what the Client has taken from itself is over before the new lease", file: "ask.go", name: "TestStealForOneselfFromOneself",

@@ -3,11 +3,11 @@ package mutants
 // waitMutants are how long a waiter waits, and how often it asks.
 var waitMutants = []mutant{
 	{guard: "wait: 50 ms for each in front, however many", file: "ask.go", name: "TestCrashWithManyWaiters",
-		edits: []string{"time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter", "(time.Duration(min(a.Position, 16))*pollPerWaiter+time.Duration(max(a.Position-16, 0))*wire.ClaimWindow)"}},
+		edits: []string{"time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter", "(time.Duration(min(a.Position, 16))*pollPerWaiter+time.Duration(max(a.Position-16, 0))*protocol.ClaimWindow)"}},
 	{guard: "wait: so does who comes after a crash", file: "ask.go", name: "TestComesAfterACrash",
-		edits: []string{"time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter", "(time.Duration(min(a.Position, 16))*pollPerWaiter+time.Duration(max(a.Position-16, 0))*wire.ClaimWindow)"}},
+		edits: []string{"time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter", "(time.Duration(min(a.Position, 16))*pollPerWaiter+time.Duration(max(a.Position-16, 0))*protocol.ClaimWindow)"}},
 	{guard: "wait: a lost queue is found again in time", file: "ask.go", name: "TestQueueIsLost",
-		edits: []string{"time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter", "(time.Duration(min(a.Position, 16))*pollPerWaiter+time.Duration(max(a.Position-16, 0))*wire.ClaimWindow)"}},
+		edits: []string{"time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter", "(time.Duration(min(a.Position, 16))*pollPerWaiter+time.Duration(max(a.Position-16, 0))*protocol.ClaimWindow)"}},
 	{guard: "wait: without pushes 250 ms for each in front", file: "ask.go", name: "TestForeignHolderWithManyWaiters",
 		edits: []string{"const longest = 250 * time.Millisecond", "const longest = 2500 * time.Millisecond"}},
 	{guard: "wait: later the further back", file: "ask.go", pkg: ".", name: "TestManyWaitersAskSeldom",

@@ -17,9 +17,9 @@ local record = token .. ' ' .. number .. ' ' .. value .. '|' .. id
 if not holder then
   if same then redis.call('DEL', term) end
 elseif same and tonumber(newest) > tonumber(number) then -- a later value is noted already
-  redis.call('PEXPIRE', term, '90000000')
+  redis.call('PEXPIRE', term, '{{record_ttl_ms}}')
 else
-  redis.call('SET', term, record, 'PX', '90000000')
+  redis.call('SET', term, record, 'PX', '{{record_ttl_ms}}')
 end
 local sent = redis.pcall(s == '' and 'PUBLISH' or 'SPUBLISH', channel, 'changed')
 return {'announced', us, type(sent) == 'table' and sent.err or '', holder or ''}

@@ -30,7 +30,7 @@ if wanted then return {'not all', 0} end
 
 local answers = {}
 for i = 1, n do
-  local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], 2 * us
+  local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], {{tokens_per_us}} * us
   local size = math.min(block, rooms[i])
   local top = bases[i] + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')

@@ -26,7 +26,7 @@ if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock))
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
 if holder ~= mine then
   redis.call('SET', lock, mine, 'PX', ttl)
-  redis.call('SET', revocation, 'adopted ' .. ARGV[3] .. '|', 'PX', '1800000')
+  redis.call('SET', revocation, 'adopted ' .. ARGV[3] .. '|', 'PX', '{{adopted_ttl_ms}}')
 end
 local size = math.min(block, room)
 local top = base + size - 1

@@ -20,7 +20,7 @@ local free = not holder or holder == id
 
 if not free and rank ~= 0 then
   redis.call('ZREM', queue, id)
-  if rank and rank < 16 then
+  if rank and rank < {{front_size}} then
     -- include part/notify_front.lua
     notify_front(1, redis.call('PTTL', lock))
   end

@@ -26,15 +26,15 @@ local known, last = redis.call('PTTL', fence), string.match(redis.call('GET', fe
 
 redis.call('PEXPIRE', lock, left) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', lock, value, 'PX', left)
-if known < left + 90001000 then
-  redis.call('PEXPIRE', fence, string.format('%.0f', left + 90001000)) -- the name is in use while it cools down
+if known < left + {{fence_ttl_ms}} then
+  redis.call('PEXPIRE', fence, string.format('%.0f', left + {{fence_ttl_ms}})) -- the name is in use while it cools down
 end
 if last then -- the client claimed what was pushed to it, see part/read_fence.lua
-  redis.call('SET', fence, last, 'PX', string.format('%.0f', math.max(known, left + 90001000)))
+  redis.call('SET', fence, last, 'PX', string.format('%.0f', math.max(known, left + {{fence_ttl_ms}})))
 end
 if fresh ~= '' then
   redis.call('ZADD', queue, 'NX', score, fresh)
-  redis.call('PEXPIRE', queue, '1800000')
+  redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}')
 end
 if #dead > 0 then redis.call('ZREM', queue, unpack(dead)) end
 if chosen then

@@ -64,9 +64,9 @@ else
   listening = listeners({}, id)[2] > 0 and '1' or '0'
   if not holder then survey('') end -- a waiter of another kind is an error before any write
 
-  redis.call('PEXPIRE', queue, '1800000') -- first: full memory never refuses this, nor then the ZADD
+  redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') -- first: full memory never refuses this, nor then the ZADD
   inserted = redis.call('ZADD', queue, 'NX', score, id)
-  if waiting == 0 then redis.call('PEXPIRE', queue, '1800000') end
+  if waiting == 0 then redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') end
   if inserted == 0 then score = string.format('%.0f', tonumber(redis.call('ZSCORE', queue, id))) end
   waiting = waiting + inserted
 
@@ -79,7 +79,7 @@ end
 
 local remaining
 if holder then
-  remaining = math.min(redis.call('PTTL', lock), 4000000000000) -- 126 years are enough
+  remaining = math.min(redis.call('PTTL', lock), {{longest_pttl_ms}}) -- 126 years are enough
 else
   -- include part/hand_over.lua
   if chosen == mine then return 'granted ' .. token .. ' ' .. size .. ' ' .. left .. ' ' .. t[1] .. ' ' .. t[2] .. ' ' .. refused end

@@ -6,7 +6,7 @@
 -- answers for each name: granted (one line, as lock does), released, or again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local token_now, n, block = 2 * us, #KEYS / 3, tonumber(ARGV[1])
+local token_now, n, block = {{tokens_per_us}} * us, #KEYS / 3, tonumber(ARGV[1])
 
 local found = redis.call('MGET', unpack(KEYS, 1, 2 * n)) -- it skips another type, which NX and EXISTS do not
 local waited = redis.call('EXISTS', unpack(KEYS, 2 * n + 1, 3 * n)) > 0
@@ -23,10 +23,10 @@ for i = 1, n do
   elseif not holder then
     if not stored and redis.call('EXISTS', fence) == 0 then stored = '0' end
     local newest_token = stored and (string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$'))) -- see part/read_fence.lua
-    if newest_token and newest_token < 9007199254740991 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
+    if newest_token and newest_token < {{max_token}} - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)
       if base ~= of then
-        local size = math.min(block, math.max(1, token_now + 2000000 - base + 1)) -- as in part/read_fence.lua
+        local size = math.min(block, math.max(1, token_now + {{tokens_per_s}} - base + 1)) -- as in part/read_fence.lua
         local top = base + size - 1
         -- include part/fence_ttl.lua
         of, last, px = base, string.format('%.0f', top), fence_ttl

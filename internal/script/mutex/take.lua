@@ -30,7 +30,7 @@ if holder == mine then
   redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) -- it outlives a min hold
 else
   -- include part/notify_front.lua
-  notify_front(16, tonumber(ttl)) -- the new ttl may be shorter than the one they know
+  notify_front({{front_size}}, tonumber(ttl)) -- the new ttl may be shorter than the one they know
   publish(id, 'revoked ')
 end
 return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2] .. (refused ~= '' and ' ' .. refused or '')

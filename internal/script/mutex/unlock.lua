@@ -34,7 +34,7 @@ if fresh ~= '' then
   -- include part/last_arrival.lua
   score = string.format('%.0f', math.max(us, last_arrival + 1))
   if chosen and chosen ~= fresh then
-    redis.call('PEXPIRE', queue, '1800000') -- first: full memory never refuses this, nor then what follows
+    redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') -- first: full memory never refuses this, nor then what follows
     inserted = redis.call('ZADD', queue, 'NX', score, fresh)
     waiting = waiting + inserted
   end

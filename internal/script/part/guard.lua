@@ -10,16 +10,16 @@ do
     return redis.error_reply(holder and 'HOLDFAST lost: taken' or 'HOLDFAST lost: gone')
   end
   local stored = redis.call('GET', written) or '0'
-  if not string.find(stored, '^%d+$') or tonumber(stored) >= 9007199254740992 then
+  if not string.find(stored, '^%d+$') or tonumber(stored) >= {{max_token}} then
     return redis.error_reply('HOLDFAST the key ' .. written .. ' holds no token')
   end
   if tonumber(stored) > tonumber(token) then
     return redis.error_reply('HOLDFAST stale: ' .. stored)
   end
-  if stored ~= token or redis.call('PTTL', written) < 86400000 then
+  if stored ~= token or redis.call('PTTL', written) < {{day_ms}} then
     local t = redis.call('TIME')
-    local token_now = 2 * (t[1] * 1000000 + t[2])
-    redis.call('SET', written, token, 'PX', string.format('%.0f', 90001000 + math.max(0, math.ceil((token - token_now) / 2000))))
+    local token_now = {{tokens_per_us}} * (t[1] * 1000000 + t[2])
+    redis.call('SET', written, token, 'PX', string.format('%.0f', {{fence_ttl_ms}} + math.max(0, math.ceil((token - token_now) / {{tokens_per_ms}}))))
   end
   for i = 1, 2 do
     table.remove(KEYS, 1)

@@ -15,8 +15,8 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
     size = block
     if chosen ~= mine then
-      if tonumber(px) > 2000 then px = '2000' end
-      size = 64
+      if tonumber(px) > {{claim_window_ms}} then px = '{{claim_window_ms}}' end
+      size = {{token_block}}
     end
     size = math.min(size, room)
     local top = base + size - 1
@@ -28,7 +28,7 @@ if #dead > 0 then -- waiting was counted before: while a slot moves, a script ca
     else
       redis.call('SET', fence, token, 'PX', fence_ttl)
     end
-    if left > math.max(0, 16 - gone) then
+    if left > math.max(0, {{front_size}} - gone) then
       -- include part/notify_front.lua
       notify_front(gone, tonumber(px))
     end

@@ -6,6 +6,6 @@
 local run_before, till, mark = string.match(redis.call('GET', marker) or '', '^(%x+):(%d+):(.+)$')
 if mark ~= quorum then return {'no member', mark or '', us, run} end
 till = tonumber(till)
-local restarted = run_before ~= run or till > us + 60000000 -- no node refuses votes for longer: the clock was set back
-if restarted then till = us + 60000000 end -- what it forgot has expired then
+local restarted = run_before ~= run or till > us + {{quorum_ttl_us}} -- no node refuses votes for longer: the clock was set back
+if restarted then till = us + {{quorum_ttl_us}} end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)

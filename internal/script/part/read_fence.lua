@@ -4,14 +4,14 @@
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have
-token_now = 2 * us
+token_now = {{tokens_per_us}} * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= {{max_token}} - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
-room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+room = math.max(1, token_now + {{tokens_per_s}} - base + 1) -- never more than 1 s ahead

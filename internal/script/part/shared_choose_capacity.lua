@@ -3,7 +3,7 @@
 -- needs: seen of shared_read_state.lua, size_key (or nil), capacity, which it sets
 -- gives: differs, what stands before an answer if another size than the request's counts
 local stored, differs = tonumber(seen[2] or size_key and redis.call('GET', size_key) or ''), ''
-if stored and stored >= 1 and stored <= 1073741824 and stored ~= capacity then
+if stored and stored >= 1 and stored <= {{max_size}} and stored ~= capacity then
   capacity = stored
   differs = string.format('sized %.0f ', capacity)
 end

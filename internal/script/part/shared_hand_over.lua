@@ -11,7 +11,7 @@ local function hand_over(plan, mine, leaving, capacity)
   local ttls, ended = {}, redis.call('ZCARD', holders) - light - heavy
   for i, id in ipairs(plan.grants) do
     ttls[i] = ttl_of(id)
-    if id ~= mine and ttls[i] > 2000 then ttls[i] = 2000 end
+    if id ~= mine and ttls[i] > {{claim_window_ms}} then ttls[i] = {{claim_window_ms}} end
     local expires = us + 1000 * ttls[i]
     if expires > latest then latest = expires end
     if not soonest or expires < soonest then first, soonest = id, expires end
@@ -19,7 +19,7 @@ local function hand_over(plan, mine, leaving, capacity)
 
   if not first then -- no holders
     if plan.more and seen[1] then -- the next run still needs the capacity
-      redis.call('PEXPIRE', lock, '2000')
+      redis.call('PEXPIRE', lock, '{{claim_window_ms}}')
       redis.call('UNLINK', holders) -- the expired may be many: not DEL, which waits until all are freed
     else
       redis.call('UNLINK', lock, holders)
@@ -34,7 +34,7 @@ local function hand_over(plan, mine, leaving, capacity)
     if ended > 0 then
       -- include part/shared_remove_expired.lua
     end
-    if plan.first or plan.more then px = px + 30000 end -- waiters find in it the clients that let a grant expire
+    if plan.first or plan.more then px = px + {{missed_ttl_ms}} end -- waiters find in it the clients that let a grant expire
     redis.call('PEXPIRE', holders, string.format('%.0f', px))
     if #plan.grants > 0 then
       local size, top = #plan.grants, base + #plan.grants - 1
@@ -56,7 +56,7 @@ local function hand_over(plan, mine, leaving, capacity)
   -- include part/shared_keep_size.lua
   local token
   local left = first and math.max(0, math.ceil((soonest - us) / 1000)) or 0
-  if plan.first or waiting > gone then notify_front(gone, math.min(left, 2000)) end
+  if plan.first or waiting > gone then notify_front(gone, math.min(left, {{claim_window_ms}})) end
   for i, id in ipairs(plan.grants) do
     local mark = string.format('%.0f', base + i - 1)
     if id == mine then
@@ -70,7 +70,7 @@ local function hand_over(plan, mine, leaving, capacity)
     if id ~= mine then publish(id, 'head 0 ') end
   end
   if plan.first and plan.first ~= mine and plan.first ~= seen[3] then
-    publish(plan.first, string.format('head %d ', plan.more and 0 or math.min(left, 667)))
+    publish(plan.first, string.format('head %d ', plan.more and 0 or math.min(left, {{head_poll_ms}})))
   end
   return token, first, left, notified
 end

@@ -8,7 +8,7 @@ local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
 -- the others the end alone. So the light are counted and only the others weighed, and
 -- no id can be both.
-local LIGHT = 4503599627370496 -- 2^52 us, the year 2112; twice that is still exact
+local LIGHT = {{light_us}} -- 2^52, the year 2112; twice that is still exact
 local function score_of(id, expires) return string.format('%.0f', weight_of(id) == 1 and expires + LIGHT or expires) end
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0

@@ -7,7 +7,7 @@ local function absent(live)
   if redis.call('ZCARD', holders) == light + heavy then return nil end
   local clients = {}
   for _, from in ipairs({0, LIGHT}) do
-    local expired = redis.call('ZRANGEBYSCORE', holders, string.format('%.0f', from), string.format('%.0f', from + us), 'LIMIT', '0', '500')
+    local expired = redis.call('ZRANGEBYSCORE', holders, string.format('%.0f', from), string.format('%.0f', from + us), 'LIMIT', '0', '{{batch}}')
     for i = 1, #expired do clients[client_of(expired[i])] = true end
   end
   clients[live] = nil
@@ -41,11 +41,11 @@ local function survey(mine, gone, used, capacity)
         plan.drop[#plan.drop + 1], plan.missed[#plan.missed + 1] = id, id
       elseif weight > capacity then -- the size was changed: it asks again, and learns it
         plan.drop[#plan.drop + 1], plan.never[#plan.never + 1] = id, id
-      elseif plan.used + weight <= capacity and #plan.grants < 100 then
+      elseif plan.used + weight <= capacity and #plan.grants < {{most_grants}} then
         plan.used = plan.used + weight
         plan.grants[#plan.grants + 1] = id
         if id == mine then plan.mine = true end
-      elseif id ~= mine and id == seen[3] and us - seen[4] > 2000000 and plan.used + weight > capacity then
+      elseif id ~= mine and id == seen[3] and us - seen[4] > {{claim_window_us}} and plan.used + weight > capacity then
         plan.drop[#plan.drop + 1], plan.missed[#plan.missed + 1] = id, id
         silent = silent or {}
         if client_of(id) ~= live then silent[client_of(id)] = true end
@@ -53,28 +53,28 @@ local function survey(mine, gone, used, capacity)
         plan.first, plan.more = id, plan.used + weight <= capacity
         break
       end
-      if #plan.drop == 500 then
+      if #plan.drop == {{batch}} then
         plan.more = true
         break
       end
     end
     if #ids < n then break end
-    ids = redis.call('ZRANGE', queue, from, from + 63)
-    from, n = from + 64, 64
+    ids = redis.call('ZRANGE', queue, from, from + {{page}} - 1)
+    from, n = from + {{page}}, {{page}}
   end
   if silent and next(silent) then -- once each time that a client is silent: all its ids leave
     local known = {}
     for _, list in ipairs({plan.drop, plan.grants}) do
       for _, id in ipairs(list) do known[id] = true end
     end
-    for at = 0, 9500, 500 do
-      ids = redis.call('ZRANGE', queue, at, at + 499)
+    for at = 0, {{survey}} - {{batch}}, {{batch}} do
+      ids = redis.call('ZRANGE', queue, at, at + {{batch}} - 1)
       for _, id in ipairs(ids) do
-        if silent[client_of(id)] and not known[id] and #plan.missed < 5000 then
+        if silent[client_of(id)] and not known[id] and #plan.missed < {{most_missed}} then
           plan.drop[#plan.drop + 1], plan.missed[#plan.missed + 1] = id, id
         end
       end
-      if #ids < 500 then break end
+      if #ids < {{batch}} then break end
     end
   end
   return plan

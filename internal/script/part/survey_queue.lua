@@ -28,13 +28,13 @@ while true do
       end
     else
       dead[#dead + 1] = id
-      more = #dead == 500
+      more = #dead == {{batch}}
     end
     if following or more then break end
   end
   if following or more or #ids < n or second and n > 2 then break end
-  ids = redis.call('ZRANGE', queue, from, from + 63)
-  from, n = from + 64, 64
+  ids = redis.call('ZRANGE', queue, from, from + {{page}} - 1)
+  from, n = from + {{page}}, {{page}}
 end
 following = following or second
 if lapsed then -- once each time that a client is silent: all its ids leave
@@ -44,13 +44,13 @@ if lapsed then -- once each time that a client is silent: all its ids leave
     known[id] = true
     if channel(id) == lapsed then missed[#missed + 1] = id end
   end
-  for at = 0, 9500, 500 do
-    local some = redis.call('ZRANGE', queue, at, at + 499)
+  for at = 0, {{survey}} - {{batch}}, {{batch}} do
+    local some = redis.call('ZRANGE', queue, at, at + {{batch}} - 1)
     for _, id in ipairs(some) do
-      if channel(id) == lapsed and not known[id] and #missed < 5000 then
+      if channel(id) == lapsed and not known[id] and #missed < {{most_missed}} then
         dead[#dead + 1], missed[#missed + 1] = id, id
       end
     end
-    if #some < 500 then break end
+    if #some < {{batch}} then break end
   end
 end

@@ -11,7 +11,7 @@ local id, proposed, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local holder = redis.call('GET', lock)
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-if ttl > 60000 then
+if ttl > {{quorum_ttl_ms}} then
   return redis.error_reply('HOLDFAST the ttl is longer than a restarted node sits out')
 end
 -- include part/quorum_read_fence.lua
@@ -22,7 +22,7 @@ if us < till then
 end
 if holder then
   local whose, token = string.match(holder, '^(.*):(%d+)$')
-  if whose == id then return {'granted', token, 64, us, run} end
+  if whose == id then return {'granted', token, {{token_block}}, us, run} end
   local wanted, comes, me = KEYS[4], tonumber(ARGV[4]), string.match(id, '^[^.]*')
   if comes > 0 then
     local by = redis.pcall('GET', wanted)
@@ -31,10 +31,10 @@ if holder then
   end
   return {'held', holder, redis.call('PTTL', lock), 0, us, '', run}
 end
-local base = math.max(newest_token + 1, math.min(math.max(proposed, token_now - 2000000), token_now + 2000000))
+local base = math.max(newest_token + 1, math.min(math.max(proposed, token_now - {{tokens_per_s}}), token_now + {{tokens_per_s}}))
 local token = string.format('%.0f', base)
-local top = base + 63
+local top = base + {{token_block}} - 1
 redis.call('SET', lock, id .. ':' .. token, 'PX', ttl)
 redis.call('SET', fence, string.format('%.0f', top), 'PX',
-  string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - token_now) / 2000))))
-return {'granted', token, 64, us, run}
+  string.format('%.0f', math.max({{day_ms}}, ttl) + math.max(0, math.ceil((top - token_now) / {{tokens_per_ms}}))))
+return {'granted', token, {{token_block}}, us, run}

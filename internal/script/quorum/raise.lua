@@ -15,9 +15,9 @@ if holder ~= id .. ':' .. given then
 end
 -- include part/quorum_read_fence.lua
 
-local top = token + 63
+local top = token + {{token_block}} - 1
 if newest_token < top then
   redis.call('SET', fence, string.format('%.0f', top), 'PX',
-    string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))
+    string.format('%.0f', {{day_ms}} + math.max(0, math.ceil((top - token_now) / {{tokens_per_ms}}))))
 end
 return {'raised', us, run}

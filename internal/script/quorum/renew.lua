@@ -16,9 +16,9 @@ if not holder or string.match(holder, '^(.*):%d+$') ~= id then
   return {'lost', holder or '', us, run}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-local top = math.max(newest_token, token + 63)
+local top = math.max(newest_token, token + {{token_block}} - 1)
 redis.call('PEXPIRE', lock, ttl) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', fence, string.format('%.0f', top), 'PX',
-  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))
+  string.format('%.0f', {{day_ms}} + math.max(0, math.ceil((top - token_now) / {{tokens_per_ms}}))))
 if restarted then redis.call('SET', marker, marked) end
 return {'renewed', us, run}

@@ -14,9 +14,9 @@ local id, token, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 if holder then return {'lost', holder, us, run} end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-local top = math.max(newest_token, token + 63)
+local top = math.max(newest_token, token + {{token_block}} - 1)
 redis.call('SET', lock, string.format('%s:%.0f', id, token), 'PX', ttl)
 redis.call('SET', fence, string.format('%.0f', top), 'PX',
-  string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))
+  string.format('%.0f', {{day_ms}} + math.max(0, math.ceil((top - token_now) / {{tokens_per_ms}}))))
 if restarted then redis.call('SET', marker, marked) end
 return {'repaired', us, run}

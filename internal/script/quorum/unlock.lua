@@ -18,7 +18,7 @@ if back then
   if left > 0 and redis.pcall('GET', wanted) == me then
     left = -2
   elseif left > 0 then
-    redis.pcall('SET', wanted, me, 'PX', math.min(left, 625) + back) -- full memory refuses it
+    redis.pcall('SET', wanted, me, 'PX', math.min(left, {{max_come_back_ms}}) + back) -- full memory refuses it
   end
 end
 if held then return {'released', '', run, left} end

@@ -8,7 +8,7 @@ local holders, lock = KEYS[1], KEYS[2]
 
 local score = false
 for i = 1, #ARGV do score = score or redis.call('ZSCORE', holders, ARGV[i]) end
-local expires = tonumber(score or '0') % 4503599627370496 -- see part/shared_ids.lua
+local expires = tonumber(score or '0') % {{light_us}} -- see part/shared_ids.lua
 local kind = lock and redis.pcall('HMGET', lock, 'kind') or {}
 local ending, reason = string.match(KEYS[3] and redis.call('GET', KEYS[3]) or '', '^(%a+)|(.*)$')
 if kind.err and not string.find(kind.err, 'WRONGTYPE', 1, true) then return kind end

@@ -74,9 +74,9 @@ local score = tonumber(arrival)
 if score == 0 then score = math.max(us, last_arrival + 1) end
 local listening = listeners({id})[2] > 0 and '1' or '0'
 
-redis.call('PEXPIRE', queue, '1800000') -- first: full memory never refuses this, nor then the ZADD
+redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') -- first: full memory never refuses this, nor then the ZADD
 local inserted = redis.call('ZADD', queue, 'NX', string.format('%.0f', score), id)
-if waiting == 0 then redis.call('PEXPIRE', queue, '1800000') end
+if waiting == 0 then redis.call('PEXPIRE', queue, '{{queue_ttl_ms}}') end
 if inserted == 0 then score = tonumber(redis.call('ZSCORE', queue, id)) end
 
 local first, left, poll = foreign, 0, 0
@@ -92,13 +92,13 @@ else
   token, first, left, shown = hand_over(plan, id, '', capacity)
   if token then return granted(token) .. ' ' .. refused end
   if plan.more and (not plan.first or plan.first == id) then return {'again', us} end
-  poll = plan.first == id and math.min(left, 667) or math.max(0, math.ceil((shown - us) / 1000) + 2000)
+  poll = plan.first == id and math.min(left, {{head_poll_ms}}) or math.max(0, math.ceil((shown - us) / 1000) + {{claim_window_ms}})
 end
 local can = redis.acl_check_cmd -- Redis 7: a waiter behind the head publishes nothing that could be refused
 if can and refused == '' and not can(suffix == '' and 'PUBLISH' or 'SPUBLISH', channel(id), '') then
   refused = 'NOPERM to publish'
 end
-local holder, px, rank = first or '', math.min(left, 4000000000000), redis.call('ZRANK', queue, id) or 0
+local holder, px, rank = first or '', math.min(left, {{longest_pttl_ms}}), redis.call('ZRANK', queue, id) or 0
 score = string.format('%.0f', score)
 local function queued()
   -- include part/answer_queued.lua

@@ -20,7 +20,7 @@ for i = #ARGV, 4, -1 do -- the newest first: only the first can be of a late loc
     clear = redis.call('ZREM', holders, ARGV[i])
   end
 end
-local LIGHT = 4503599627370496 -- see part/shared_ids.lua; an id above it stays there
+local LIGHT = {{light_us}} -- see part/shared_ids.lua; an id above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 local expires = score and score - above
 local kind = redis.pcall('HMGET', lock, 'kind')

@@ -11,7 +11,7 @@ for i = 2, #ARGV do
   if score then break end
   score, id = redis.call('ZSCORE', holders, ARGV[i]), ARGV[i]
 end
-local LIGHT = 4503599627370496 -- see part/shared_ids.lua; an id above it stays there
+local LIGHT = {{light_us}} -- see part/shared_ids.lua; an id above it stays there
 local above = score and tonumber(score) >= LIGHT and LIGHT or 0
 if not score or score - above <= us then return {'lost', '', us} end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))

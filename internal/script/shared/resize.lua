@@ -20,8 +20,8 @@ local token_now, newest_token, pushed, base, room
 -- include part/shared_count_used.lua
 local plan = not foreign and survey('', '', used, capacity)
 if plan and plan.other then return {'other kind', plan.other, 0} end
-redis.call('PEXPIRE', size_key, '2592000000') -- first: full memory never refuses this, nor then what follows
-redis.call('SET', size_key, ARGV[1], 'PX', '2592000000')
+redis.call('PEXPIRE', size_key, '{{size_ttl_ms}}') -- first: full memory never refuses this, nor then what follows
+redis.call('SET', size_key, ARGV[1], 'PX', '{{size_ttl_ms}}')
 if not plan then return {'resized'} end
 if seen[1] then
   redis.call('PEXPIRE', lock, math.max(1, redis.call('PTTL', lock)))

@@ -45,8 +45,8 @@ if waiting > 0 then
   if plan.other then plan = {grants = {}, drop = {id}, never = {}, missed = {}} end -- that is no reason not to release
 end
 local rank = waiting > 0 and not expires and redis.call('ZRANK', queue, id)
-if rank and rank < 16 then plan.drop[#plan.drop + 1] = id end
-if rank and rank >= 16 then redis.call('ZREM', queue, id) end -- before others come to the front
+if rank and rank < {{front_size}} then plan.drop[#plan.drop + 1] = id end
+if rank and rank >= {{front_size}} then redis.call('ZREM', queue, id) end -- before others come to the front
 hand_over(plan, '', id, capacity)
 if plan.more and not plan.first then return {'again', us} end
 if held then return 'released ' .. refused end

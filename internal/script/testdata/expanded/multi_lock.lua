@@ -1,4 +1,4 @@
--- multi_lock, SHA 49ce6535db8ae4cb8c5b4ee9483027324f0ad163, of the text behind the empty line
+-- multi_lock, SHA 5efc3982c4319500510a5512650c46a0e374e4ff, of the text behind the empty line
 
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
 -- KEYS lock fence queue of each name
@@ -37,7 +37,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)

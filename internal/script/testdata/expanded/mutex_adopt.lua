@@ -1,4 +1,4 @@
--- adopt, SHA 27d477dfbc6c2cddcd35f815de86a3997219afcc, of the text behind the empty line
+-- adopt, SHA a3c1ac3b3b46a872942e28173a42f197f30f14b1, of the text behind the empty line
 
 -- adopt: makes an id the holder in the place of one that was exported.
 -- KEYS lock fence queue revocation
@@ -47,7 +47,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)

@@ -1,4 +1,4 @@
--- cooldown, SHA 30d56e3942a2d17c17d64729e0c47d85ec779710, of the text behind the empty line
+-- cooldown, SHA 0284e0978d233bdb947a95ed203988e49a7e8db3, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -108,7 +108,7 @@ while true do
     if following or more then break end
   end
   if following or more or #ids < n or second and n > 2 then break end
-  ids = redis.call('ZRANGE', queue, from, from + 63)
+  ids = redis.call('ZRANGE', queue, from, from + 64 - 1)
   from, n = from + 64, 64
 end
 following = following or second
@@ -119,8 +119,8 @@ if lapsed then -- once each time that a client is silent: all its ids leave
     known[id] = true
     if channel(id) == lapsed then missed[#missed + 1] = id end
   end
-  for at = 0, 9500, 500 do
-    local some = redis.call('ZRANGE', queue, at, at + 499)
+  for at = 0, 10000 - 500, 500 do
+    local some = redis.call('ZRANGE', queue, at, at + 500 - 1)
     for _, id in ipairs(some) do
       if channel(id) == lapsed and not known[id] and #missed < 5000 then
         dead[#dead + 1], missed[#missed + 1] = id, id
@@ -146,7 +146,7 @@ if more and not chosen then
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
@@ -187,7 +187,7 @@ if chosen then
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end

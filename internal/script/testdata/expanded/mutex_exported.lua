@@ -1,4 +1,4 @@
--- exported, SHA 47e4f48c2eb39160a856a85d9723586ed22dbe72, of the text behind the empty line
+-- exported, SHA 73b328f2cb070810fc4a5596f4975a40704efbf6, of the text behind the empty line
 
 -- exported: reports whether an exported id still has the name, and may prolong it.
 -- KEYS lock fence queue revocation
@@ -45,7 +45,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)

@@ -1,4 +1,4 @@
--- lock_batch, SHA b788334b663548716b9b22cc07d2fb01693ede33, of the text behind the empty line
+-- lock_batch, SHA 295f3596cdb49a118f34c286228e650942f13567, of the text behind the empty line
 
 -- lock_batch: does for many names what lock and unlock do for one that nobody else wants.
 -- For a name where that is not so it does nothing and answers again: that name needs a
@@ -25,7 +25,7 @@ for i = 1, n do
   elseif not holder then
     if not stored and redis.call('EXISTS', fence) == 0 then stored = '0' end
     local newest_token = stored and (string.find(stored, '^%d+$') and tonumber(stored) or tonumber(string.match(stored, '^(%d+) [%w_-]+$'))) -- see part/read_fence.lua
-    if newest_token and newest_token < 9007199254740991 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
+    if newest_token and newest_token < 9007199254740992 - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)
       if base ~= of then
         local size = math.min(block, math.max(1, token_now + 2000000 - base + 1)) -- as in part/read_fence.lua

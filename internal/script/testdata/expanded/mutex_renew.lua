@@ -1,4 +1,4 @@
--- renew, SHA b03922d7d2207193b24138a34f23851c363d5ce9, of the text behind the empty line
+-- renew, SHA 936634d85226cc83dc48445899d4079033ba8205, of the text behind the empty line
 
 -- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
 -- KEYS lock queue revocation, with a token block fence too
@@ -57,7 +57,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)

@@ -1,4 +1,4 @@
--- take, SHA 1d3bc9bfc62ee79d7b56b08babfa6a512796f38e, of the text behind the empty line
+-- take, SHA 3b48d4f335666d3626e08366aac146c47888e829, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
@@ -33,7 +33,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -123,7 +123,7 @@ else
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end

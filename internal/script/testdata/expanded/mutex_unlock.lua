@@ -1,4 +1,4 @@
--- unlock, SHA 60ec36712accb2ecabf9f6b20ee53a594d4d6b89, of the text behind the empty line
+-- unlock, SHA d460ce62aa604a1a36d66464d98458fdd6a79437, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -44,7 +44,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -133,7 +133,7 @@ while true do
     if following or more then break end
   end
   if following or more or #ids < n or second and n > 2 then break end
-  ids = redis.call('ZRANGE', queue, from, from + 63)
+  ids = redis.call('ZRANGE', queue, from, from + 64 - 1)
   from, n = from + 64, 64
 end
 following = following or second
@@ -144,8 +144,8 @@ if lapsed then -- once each time that a client is silent: all its ids leave
     known[id] = true
     if channel(id) == lapsed then missed[#missed + 1] = id end
   end
-  for at = 0, 9500, 500 do
-    local some = redis.call('ZRANGE', queue, at, at + 499)
+  for at = 0, 10000 - 500, 500 do
+    local some = redis.call('ZRANGE', queue, at, at + 500 - 1)
     for _, id in ipairs(some) do
       if channel(id) == lapsed and not known[id] and #missed < 5000 then
         dead[#dead + 1], missed[#missed + 1] = id, id
@@ -171,7 +171,7 @@ if more and not chosen then
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
@@ -240,7 +240,7 @@ if top > token_now + 2000000 then fence_ttl = string.format('%.0f', 90000000 + m
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end

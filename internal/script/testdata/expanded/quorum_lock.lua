@@ -1,4 +1,4 @@
--- quorum_lock, SHA 3ee6884a7facf22b377af043aadec7c690397d7b, of the text behind the empty line
+-- quorum_lock, SHA 5ef84775f1b9745dc9472bb2b3a983547d00b931, of the text behind the empty line
 
 -- quorum_lock: asks one node for its vote for an id.
 -- KEYS lock fence marker wanted
@@ -37,7 +37,7 @@ end
 -- needs: fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
-if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740991 then -- the last there is
+if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)
@@ -59,7 +59,7 @@ if holder then
 end
 local base = math.max(newest_token + 1, math.min(math.max(proposed, token_now - 2000000), token_now + 2000000))
 local token = string.format('%.0f', base)
-local top = base + 63
+local top = base + 64 - 1
 redis.call('SET', lock, id .. ':' .. token, 'PX', ttl)
 redis.call('SET', fence, string.format('%.0f', top), 'PX',
   string.format('%.0f', math.max(86400000, ttl) + math.max(0, math.ceil((top - token_now) / 2000))))

@@ -1,4 +1,4 @@
--- quorum_raise, SHA 8ab5d5c4e8e74ffd6da56ce196867b2de2672c9e, of the text behind the empty line
+-- quorum_raise, SHA 3c90a96be177a6f71462068029402de5d854f417, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -33,12 +33,12 @@ end
 -- needs: fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
-if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740991 then -- the last there is
+if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)
 
-local top = token + 63
+local top = token + 64 - 1
 if newest_token < top then
   redis.call('SET', fence, string.format('%.0f', top), 'PX',
     string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))

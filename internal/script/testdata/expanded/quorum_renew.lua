@@ -1,4 +1,4 @@
--- quorum_renew, SHA dd8c5d5ac94ede1d13a741cc3b01338f7f00a628, of the text behind the empty line
+-- quorum_renew, SHA 82b18caf624c3e664eb98ce9ebec8466d3cd041b, of the text behind the empty line
 
 -- quorum_renew: prolongs a tenure on one node. It never creates the lock key.
 -- KEYS lock fence marker
@@ -39,7 +39,7 @@ end
 -- needs: fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
-if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740991 then -- the last there is
+if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)
@@ -49,7 +49,7 @@ if not holder or string.match(holder, '^(.*):%d+$') ~= id then
   return {'lost', holder or '', us, run}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-local top = math.max(newest_token, token + 63)
+local top = math.max(newest_token, token + 64 - 1)
 redis.call('PEXPIRE', lock, ttl) -- first: full memory never refuses this, nor then what follows
 redis.call('SET', fence, string.format('%.0f', top), 'PX',
   string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))

@@ -1,4 +1,4 @@
--- quorum_repair, SHA 0c9a4d9baeb3f342488be68a4294be180a415931, of the text behind the empty line
+-- quorum_repair, SHA e8900e0e291e3e2168a00ed35c6ac70a8a0b6c64, of the text behind the empty line
 
 -- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
 -- after a majority just confirmed the tenure. A node that refuses votes takes it, too: that is no vote.
@@ -40,14 +40,14 @@ end
 -- needs: fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
-if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740991 then -- the last there is
+if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)
 
 if holder then return {'lost', holder, us, run} end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-local top = math.max(newest_token, token + 63)
+local top = math.max(newest_token, token + 64 - 1)
 redis.call('SET', lock, string.format('%s:%.0f', id, token), 'PX', ttl)
 redis.call('SET', fence, string.format('%.0f', top), 'PX',
   string.format('%.0f', 86400000 + math.max(0, math.ceil((top - token_now) / 2000))))

@@ -1,4 +1,4 @@
--- shared_inspect, SHA a05b9c380d7c77e544259a17e29e16ff2bf4a6e0, of the text behind the empty line
+-- shared_inspect, SHA 88b98fb61dbd59e3c74a60b05a33921b5e03248e, of the text behind the empty line
 
 -- shared_inspect: reads the state of a name of a shared kind. Writes nothing.
 -- KEYS lock fence queue holders
@@ -19,7 +19,7 @@ local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
 -- the others the end alone. So the light are counted and only the others weighed, and
 -- no id can be both.
-local LIGHT = 4503599627370496 -- 2^52 us, the year 2112; twice that is still exact
+local LIGHT = 4503599627370496 -- 2^52, the year 2112; twice that is still exact
 local function score_of(id, expires) return string.format('%.0f', weight_of(id) == 1 and expires + LIGHT or expires) end
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0

@@ -1,4 +1,4 @@
--- shared_resize, SHA d3ed8e716c2913acecb6ee3f3a5ec55c48d14ac5, of the text behind the empty line
+-- shared_resize, SHA 961c67c51298d01cf0fd168758f86e3326c1f255, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -19,7 +19,7 @@ local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
 -- the others the end alone. So the light are counted and only the others weighed, and
 -- no id can be both.
-local LIGHT = 4503599627370496 -- 2^52 us, the year 2112; twice that is still exact
+local LIGHT = 4503599627370496 -- 2^52, the year 2112; twice that is still exact
 local function score_of(id, expires) return string.format('%.0f', weight_of(id) == 1 and expires + LIGHT or expires) end
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
@@ -68,7 +68,7 @@ newest_token = tonumber(mark)
 if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
-if not newest_token or newest_token >= 9007199254740991 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -106,7 +106,7 @@ end
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end
@@ -172,7 +172,7 @@ local function survey(mine, gone, used, capacity)
       end
     end
     if #ids < n then break end
-    ids = redis.call('ZRANGE', queue, from, from + 63)
+    ids = redis.call('ZRANGE', queue, from, from + 64 - 1)
     from, n = from + 64, 64
   end
   if silent and next(silent) then -- once each time that a client is silent: all its ids leave
@@ -180,8 +180,8 @@ local function survey(mine, gone, used, capacity)
     for _, list in ipairs({plan.drop, plan.grants}) do
       for _, id in ipairs(list) do known[id] = true end
     end
-    for at = 0, 9500, 500 do
-      ids = redis.call('ZRANGE', queue, at, at + 499)
+    for at = 0, 10000 - 500, 500 do
+      ids = redis.call('ZRANGE', queue, at, at + 500 - 1)
       for _, id in ipairs(ids) do
         if silent[client_of(id)] and not known[id] and #plan.missed < 5000 then
           plan.drop[#plan.drop + 1], plan.missed[#plan.missed + 1] = id, id

@@ -1,4 +1,4 @@
--- shared_revoke, SHA 3aac27d964bd33abf17fd2e402fa76d4f4c33ccd, of the text behind the empty line
+-- shared_revoke, SHA dffe1a04b41df4ec03f59b5b636d5a80e3cef819, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
@@ -19,7 +19,7 @@ local function ttl_of(id) return tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)
 -- An id that weighs 1 is light: its score is the end of its time plus LIGHT, that of
 -- the others the end alone. So the light are counted and only the others weighed, and
 -- no id can be both.
-local LIGHT = 4503599627370496 -- 2^52 us, the year 2112; twice that is still exact
+local LIGHT = 4503599627370496 -- 2^52, the year 2112; twice that is still exact
 local function score_of(id, expires) return string.format('%.0f', weight_of(id) == 1 and expires + LIGHT or expires) end
 local function expiry_of(score) -- the end of a holder's time; 0 if it has none
   score = tonumber(score) or 0
@@ -63,7 +63,7 @@ end
 local function notify_front(gone, remaining)
   if gone == 0 or remaining < 0 then return end
   local from, remaining = math.max(0, 16 - gone), math.min(remaining, 2900)
-  for i, id in ipairs(redis.call('ZRANGE', queue, from, 15)) do
+  for i, id in ipairs(redis.call('ZRANGE', queue, from, 16 - 1)) do
     local to = channel(id)
     if to and to ~= '' then publish(id, string.format('front %.0f ', remaining + 50 * (from + i - 1))) end
   end

@@ -1,0 +1,61 @@
+package script
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/protocol"
+)
+
+// numbers are those that a script names as {{name}}. A number with two digits or more stands
+// nowhere else: what Go needs, too, in internal/protocol, the others here.
+var numbers = map[string]int64{
+	"claim_window_ms":    protocol.ClaimWindow.Milliseconds(),
+	"claim_window_us":    protocol.ClaimWindow.Microseconds(),
+	"head_poll_ms":       (protocol.ClaimWindow.Milliseconds() + 2) / 3, // a living head polls three times before it counts as silent
+	"front_size":         protocol.FrontSize,
+	"front_poll_ms":      protocol.FrontPoll.Milliseconds(),
+	"poll_per_waiter_ms": protocol.PollPerWaiter.Milliseconds(),
+
+	"queue_ttl_ms":   protocol.QueueTTL.Milliseconds(),
+	"adopted_ttl_ms": (30 * time.Minute).Milliseconds(),
+	"day_ms":         (24 * time.Hour).Milliseconds(),
+	"record_ttl_ms":  protocol.RecordTTL.Milliseconds(),
+	"fence_ttl_ms":   (protocol.RecordTTL + time.Second).Milliseconds(), // tokens may be a second ahead of the clock
+	"size_ttl_ms":    (30 * 24 * time.Hour).Milliseconds(),
+	"missed_ttl_ms":  (30 * time.Second).Milliseconds(), // in which the holders key still names the clients that let a grant expire
+
+	"quorum_ttl_ms":    protocol.MaxQuorumTTL.Milliseconds(),
+	"quorum_ttl_us":    protocol.MaxQuorumTTL.Microseconds(),
+	"max_come_back_ms": protocol.MaxComeBack.Milliseconds(),
+
+	"tokens_per_us": protocol.TokensPerMicrosecond,
+	"tokens_per_ms": protocol.TokensPerMicrosecond * 1_000,
+	"tokens_per_s":  protocol.TokensPerMicrosecond * 1_000_000,
+	"token_block":   protocol.TokenBlock,
+	"max_token":     protocol.MaxToken,
+	"max_size":      protocol.MaxSize,
+	"light_us":      1 << 52, // see part/shared_ids.lua
+
+	// Bounds on what one run of a script does.
+	"page":            64,     // ids of the queue that are read at once
+	"batch":           500,    // dead waiters or ended holders that are removed at once
+	"survey":          10_000, // ids that are searched for those of a silent client
+	"most_missed":     5_000,  // of its ids that are removed
+	"most_grants":     100,
+	"longest_pttl_ms": 4e12,
+}
+
+var numberName = regexp.MustCompile(`\{\{(\w+)\}\}`)
+
+// withNumbers puts the numbers into a script in the places of their names.
+func withNumbers(text string) string {
+	return numberName.ReplaceAllStringFunc(text, func(name string) string {
+		n, ok := numbers[name[2:len(name)-2]]
+		if !ok {
+			panic("holdfast: a script names " + name + ", which internal/script/numbers.go does not have")
+		}
+		return strconv.FormatInt(n, 10)
+	})
+}
