@@ -178,6 +178,8 @@ func (w *Writer) OnEvent(event holdfast.Event) {
 		defer w.mu.Unlock()
 		w.drop(int64(e.N), w.last)
 		w.tellDropped(w.moment(time.Now()))
+	case holdfast.Renewed, holdfast.RenewFailed, holdfast.Recalled, holdfast.Repaired, holdfast.SizeMismatch,
+		holdfast.SubscriptionConfirmed, holdfast.SubscriptionBroken: // none begins or ends a lease or a wait
 	}
 }
 

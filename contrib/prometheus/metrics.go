@@ -86,6 +86,7 @@ func (m *Metrics) OnEvent(event holdfast.Event) {
 		m.of(e.Name).recalled.Inc()
 	case holdfast.Repaired:
 		m.of(e.Name).repaired.Inc()
+	case holdfast.SizeMismatch: // once for each size of a name: the log says it, a rate would not
 	case holdfast.SubscriptionConfirmed:
 		m.confirmed.Inc()
 	case holdfast.SubscriptionBroken:

@@ -74,6 +74,7 @@ func (n *Narrator) Event(e holdfast.Event) {
 		n.subscriptionBroken(e.Err)
 	case holdfast.Dropped:
 		n.detail("%d events were dropped: they came too fast", e.N)
+	case holdfast.Repaired, holdfast.SizeMismatch: // the client warns of both
 	}
 }
 
