@@ -5,6 +5,18 @@
 //
 // States are remembered by 128-bit hashes of their canonical form, not whole:
 // with 10^8 states the chance that two are taken for one is below 10^-22.
+//
+// # How to read a trace
+//
+//  12. B: lock runs: queued; recall published
+//     L=a0 for 2  F=0  Q=b0
+//     A: a0 holding, a turn is out, 2 to its deadline, tokens 1 to 0, 0 in line, ...
+//     B: b0 asked, 1 in line, subscribed: here true, there true
+//     under way: lock answered queued b0, age 0
+//
+// Each step has its number, process, event, and the state after it. a0 is an id of A. Tokens
+// count from the newest used. "here" is what the process believes, "there" what the server knows.
+// The last line names the invariant.
 package model
 
 import "strings"
