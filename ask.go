@@ -10,11 +10,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
-	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-var blockText = itoa(tokens.FirstBlock)
+var blockText = itoa(protocol.TokenBlock)
 
 const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
 
@@ -204,19 +203,11 @@ func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 // A waiter asks again by itself when the holder's time is over, and so much later for
 // each waiter in front of it: all of them may be dead. So very many do not ask at once,
 // and the scripts of n waiters grow with the logarithm of n. See docs/protocol.md.
-const (
-	pollPerWaiter = 50 * time.Millisecond
-	longestPoll   = 10 * time.Minute
-
-	// The holder may hand over to a frozen process, and notify a second frozen one of when
-	// to poll. So waiters near the front poll within a claim window and most of the second
-	// for which a free name may be idle.
-	frontPoll = protocol.ClaimWindow + 900*time.Millisecond
-)
+const longestPoll = 10 * time.Minute
 
 // nextPoll is how long a waiter trusts to pushes before it asks again by itself: until the
-// holder's expiry, and pollPerWaiter longer for each waiter in front. A foreign holder and an
-// expiry that never comes send no push: they are polled.
+// holder's expiry, and protocol.PollPerWaiter longer for each waiter in front. A foreign
+// holder and an expiry that never comes send no push: they are polled.
 func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant) time.Duration {
 	_, ours := keyspace.ParseID(a.Holder)
 	foreign := !ours && !keyspace.IsCooldown(a.Holder)
@@ -234,10 +225,10 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 		a.PTTL = a.PollIn
 	case a.PollIn > 0: // it has just handed over, and polls as the head does
 		a.Position = 0
-	case a.Position > 1 && a.Position < frontSize: // the hand-over notifies the waiter at 1
-		a.PTTL = min(a.PTTL, frontPoll)
+	case a.Position > 1 && a.Position < protocol.FrontSize: // the hand-over notifies the waiter at 1
+		a.PTTL = min(a.PTTL, protocol.FrontPoll)
 	}
-	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/pollPerWaiter)))*pollPerWaiter
+	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/protocol.PollPerWaiter)))*protocol.PollPerWaiter
 	return min(wait+2*time.Millisecond+n.c.jitter(10*time.Millisecond), longestPoll)
 }
 

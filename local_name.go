@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 )
 
 // localName is one name in this process: the local waiters, in order, and the one tenure
@@ -235,7 +236,7 @@ func (c *core) end(t *tenure, now clock.Instant) {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
-		c.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+queueTTL)
+		c.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+protocol.QueueTTL)
 	} else {
 		c.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+time.Minute)
 	}

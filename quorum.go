@@ -13,13 +13,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/majority"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // MaxQuorumTTL is the longest TTL on a quorum. A restarted node does not vote for this
 // long, because it may have forgotten a vote.
-const MaxQuorumTTL = time.Minute
+const MaxQuorumTTL = protocol.MaxQuorumTTL // 1 min
 
 // QuorumClient locks names on a majority of independent masters. It is safe for
 // concurrent use. It has only what a quorum can do: see [NewQuorum].

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/tokens"
@@ -29,10 +30,6 @@ type ballotHistory struct {
 	late   clock.Instant // when the newest was won with too little ttl left; 0: none
 }
 
-// tokensPerTenure is what each node reserves for a tenure: as many callers have a
-// turn at most.
-const tokensPerTenure = 64
-
 // maxSplits is after how many split votes a TryLock says held.
 const maxSplits = 8
 
@@ -52,7 +49,7 @@ func (q *quorum) ask(local *localName, now clock.Instant) {
 	b := &ballot{q: q, local: local, t: t, sent: now, votes: tally.New(len(q.nodes), q.need)}
 	local.ballot = b
 	local.asking = &request{local: local, tenure: t, sent: now}
-	args := []string{t.id, itoa(max(2*time.Now().UnixMicro(), q.newestToken+1)), q.id, "0"}
+	args := []string{t.id, itoa(max(protocol.TokensPerMicrosecond*time.Now().UnixMicro(), q.newestToken+1)), q.id, "0"}
 	if local.waiters.anyBlocking() {
 		args[3] = wire.Millis(q.afterPoll())
 	}
@@ -68,7 +65,7 @@ func (q *quorum) ask(local *localName, now clock.Instant) {
 func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) {
 	q := b.q
 	if err == nil && a.Word == "granted" {
-		q.newestToken = max(q.newestToken, a.Base+tokensPerTenure-1)
+		q.newestToken = max(q.newestToken, a.Base+protocol.TokenBlock-1)
 	}
 	if b.ended() {
 		b.lateAnswer(n, a, err, now)
@@ -78,7 +75,7 @@ func (b *ballot) answered(n *node, a wire.Answer, err error, now clock.Instant) 
 		b.raise(q.nodes[i], now)
 	}
 	if token := keyspace.TokenOf(a.Holder); err == nil && a.Word == "held" && token > 0 {
-		q.newestToken = max(q.newestToken, token+tokensPerTenure-1)
+		q.newestToken = max(q.newestToken, token+protocol.TokenBlock-1)
 		q.cancelStaleID(n, keyspace.WithoutToken(a.Holder), now)
 		q.noteWanted(b.local, keyspace.WithoutToken(a.Holder), now)
 	}
@@ -179,13 +176,13 @@ func (b *ballot) won(now clock.Instant) {
 		return
 	}
 	n.ballots = ballotHistory{}
-	b.q.newestToken = max(b.q.newestToken, b.votes.Token+tokensPerTenure-1)
+	b.q.newestToken = max(b.q.newestToken, b.votes.Token+protocol.TokenBlock-1)
 	t.quorumToken = b.votes.Token
-	t.tokens = tokens.From(b.votes.Token, tokensPerTenure)
+	t.tokens = tokens.From(b.votes.Token, protocol.TokenBlock)
 	// Nobody can recall it: it serves the present local waiters, and goes.
 	t.servesUpTo = max(1, n.admitted)
 	if w := n.waiters.first; w != nil {
-		t.servesUpTo = min(t.servesUpTo, w.number+tokensPerTenure-1)
+		t.servesUpTo = min(t.servesUpTo, w.number+protocol.TokenBlock-1)
 	}
 	c.granted(t, grant{base: b.votes.Token, start: b.sent, ttl: ttl, recallSure: true}, now)
 }

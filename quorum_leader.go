@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/majority"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -28,7 +29,7 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys) 
 			return election.Leader{}, err
 		}
 		leader := election.Holder(q.c.client, keyspace.WithoutToken(state.Value), state.PTTL, 0)
-		if given := keyspace.TokenOf(state.Value); given+tokensPerTenure-1 == state.Token {
+		if given := keyspace.TokenOf(state.Value); given+protocol.TokenBlock-1 == state.Token {
 			leader.Term = given
 		}
 		return leader, nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 // wanted for as long as it takes to come back; the release learns how long that still
 // is, and puts a mark behind that one, for the process comes back as well. A name that
 // nobody wants costs its holder no pause. A mark is a hint: lost, late or doubled it makes
-// a caller wait for less, or for maxComeBack more, once.
+// a caller wait for less, or for protocol.MaxComeBack more, once.
 
 // The pause of a waiter between two polls.
 const (
@@ -33,8 +34,7 @@ func (q *quorum) pause() time.Duration {
 // is not silent may have to be waited for.
 const (
 	tripUnknown = 50 * time.Millisecond
-	maxTrip     = 250 * time.Millisecond
-	maxComeBack = maxPause + minPause + 2*maxTrip
+	maxTrip     = (protocol.MaxComeBack - maxPause - minPause) / 2
 )
 
 // afterPoll is the time within which the poll that follows one which is sent now reaches
@@ -67,7 +67,7 @@ func (q *quorum) yield(n *localName, a wire.Answer, now clock.Instant) {
 	if a.PTTL <= 0 {
 		return
 	}
-	q.yieldName(n.name, now.Add(min(a.PTTL, maxComeBack)))
+	q.yieldName(n.name, now.Add(min(a.PTTL, protocol.MaxComeBack)))
 }
 
 // noteWanted does for a holder of this Client what the mark does for those of others: a Client does

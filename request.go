@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -375,10 +376,6 @@ func (e *cleanup) end() {
 	}
 }
 
-// queueTTL is how long the queue outlives its last lock, see mutex/lock.lua: it stores ids
-// for longer than the lock key does.
-const queueTTL = 30 * time.Minute
-
 // longestRepeat is the longest pause before a cancel goes out again though it was answered:
 // two minutes in all, in which TCP has caught up with a silence of one.
 const longestRepeat = 64 * time.Second
@@ -403,11 +400,11 @@ func (c *core) cancelID(id string, n *localName, now clock.Instant) *cleanup {
 		return c.coolDown(id, n, now, rests)
 	}
 	if e := c.cancels.Of(id); e != nil { // a lock may have run after it
-		e.until, e.confirmed = now.Add(queueTTL), false
+		e.until, e.confirmed = now.Add(protocol.QueueTTL), false
 		e.send(now)
 		return e
 	}
-	e := c.cleanUp(script.Cancel, n, now, now.Add(queueTTL), []string{id, n.shard})
+	e := c.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})
 	if e == nil { // of a quorum, where the lock key expires within a minute
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -36,7 +37,7 @@ type shared struct {
 
 // wholeCapacity is the capacity of an RWMutex, and the weight of a writer; of a
 // reader it is 1.
-const wholeCapacity = 1 << 30
+const wholeCapacity = protocol.MaxSize
 
 // size is that of a semaphore; else 0.
 func (s *shared) size() int {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -274,9 +275,6 @@ func (s *subscriber) Pushed(attempt int, payload string) {
 	}
 }
 
-// frontSize is how many waiters get the push front, see part/notify_front.lua.
-const frontSize = 16
-
 // pollWhenPushed: we are the head, or near it, and the push says when to poll at the latest. An
 // answer that is still on its way may be older, and must not put that off.
 func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
@@ -285,7 +283,7 @@ func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
 	}
 	longest := 15 * time.Second
 	if m.Kind == "front" {
-		longest += frontSize * pollPerWaiter
+		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
 	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.c.jitter(10*time.Millisecond))
 	if n.tenure == t && t.phase == queued && n.asking == nil {

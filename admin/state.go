@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -124,7 +125,7 @@ func newState(name, own string, w *wire.State) *State {
 		s.Holder = newHolder(w.Value, own)
 		s.Holder.Remaining = w.PTTL
 		if s.Holder.Client != "" {
-			s.Holder.Held = max(0, time.Duration(2*w.At.UnixMicro()-w.Token)*time.Microsecond/2)
+			s.Holder.Held = max(0, time.Duration(protocol.TokensPerMicrosecond*w.At.UnixMicro()-w.Token)*time.Microsecond/protocol.TokensPerMicrosecond)
 		}
 		s.Holder.Revoked = wire.CleanReason(w.Revoked)
 		if w.Leader != "" {

@@ -126,7 +126,7 @@ func (s subject) lateness(h *admin.Holder) Code {
 // grantedWithin reports whether anybody may have got the name so lately: its newest token
 // was reserved with the newest grant, or after it.
 func (s subject) grantedWithin(d time.Duration) bool {
-	return s.Token == 0 || 2*s.At.UnixMicro()-s.Token < 2*d.Microseconds()
+	return s.Token == 0 || s.Token > protocol.TokensPerMicrosecond*(s.At.UnixMicro()-d.Microseconds())
 }
 
 // late finds the holder that is nearest to its end without renewing. They are sorted

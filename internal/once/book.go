@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -34,7 +35,7 @@ type Book struct {
 }
 
 // LifeFor returns how long Redis remembers a run of this interval or period.
-func LifeFor(interval time.Duration) time.Duration { return max(2*interval, 25*time.Hour) }
+func LifeFor(interval time.Duration) time.Duration { return max(2*interval, protocol.RecordTTL) }
 
 func (b *Book) run(ctx context.Context, s *driver.Script, args ...string) ([]string, error) {
 	end := b.Caller.Clock.Now().Add(b.Patience)

@@ -3,10 +3,10 @@
 // I/O, and is not safe for concurrent use.
 package tokens
 
-import "github.com/holdfast-go/holdfast/internal/wire"
-
-// FirstBlock is how many tokens the first request of a tenure reserves.
-const FirstBlock = 64
+import (
+	"github.com/holdfast-go/holdfast/internal/protocol"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
 
 // Blocks are the tokens that a tenure may give to its turns: the block in use, and a spare
 // block that was reserved in time. The zero value has no tokens.
@@ -59,5 +59,5 @@ func (b *Blocks) Wanted() int64 {
 	if b.spare < b.spareEnd || b.end-b.next > b.size/2 {
 		return 0
 	}
-	return min(max(2*b.size, FirstBlock), wire.MaxStride)
+	return min(max(2*b.size, protocol.TokenBlock), wire.MaxStride)
 }

@@ -3,6 +3,7 @@ package tokens_test
 import (
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -34,7 +35,7 @@ func TestWanted(t *testing.T) {
 			t.Errorf("%s: wants %d, want %d", about, got, want)
 		}
 	}
-	want("none", tokens.FirstBlock)
+	want("none", protocol.TokenBlock)
 	b.Add(1, 64)
 	want("a whole block", 0)
 	for range 32 {

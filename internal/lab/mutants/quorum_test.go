@@ -77,7 +77,7 @@ var quorumMutants = []mutant{
 	{guard: "quorum: one server is one vote", file: "internal/majority/majority.go", name: "TestQuorumCountsServersOnce",
 		edits: []string{"run != \"\" && other == run", "run == \"-\" && other == run"}},
 	{guard: "quorum: a tenure ends with those who stood in line", file: "quorum_ballot.go", name: "TestQuorumServesLocalWaiters",
-		edits: []string{"t.servesUpTo = max(1, n.admitted)", "t.servesUpTo = 1 << 60", "t.servesUpTo = min(t.servesUpTo, w.number+tokensPerTenure-1)", "_ = w"}},
+		edits: []string{"t.servesUpTo = max(1, n.admitted)", "t.servesUpTo = 1 << 60", "t.servesUpTo = min(t.servesUpTo, w.number+protocol.TokenBlock-1)", "_ = w"}},
 	{guard: "quorum: who is down does not hide who holds", file: "quorum_ballot.go", name: "TestQuorumHeldBesideTheDead",
 		edits: []string{"case !b.votes.Hopeful(inTime) && b.votes.Plain(inTime):", "case !b.votes.Hopeful(inTime):"}},
 	{guard: "quorum: Close gives the slowest its time", file: "quorum_renew.go", pkg: "./internal/lab/quorum", name: "TestQuorumCloseLeavesNothing",

@@ -60,7 +60,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: the lost are not revived", file: "internal/script/shared/renew.lua", name: "TestSharedLostOneDeletesNothing",
 		edits: []string{"not expires or expires <= us then", "not expires then"}},
 	{guard: "shared: what is given up is remembered", file: "request.go", name: "TestSharedLateLockIsCancelled",
-		edits: []string{"e := c.cleanUp(script.Cancel, n, now, now.Add(queueTTL), []string{id, n.shard})", "var e *cleanUp\n\tif n.shared == nil {\n\t\te = c.cleanUp(script.Cancel, n, now, now.Add(queueTTL), []string{id, n.shard})\n\t}"}},
+		edits: []string{"e := c.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})", "var e *cleanUp\n\tif n.shared == nil {\n\t\te = c.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})\n\t}"}},
 	{guard: "shared: write order under full memory: renew", file: "internal/script/shared/renew.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",
 		edits: []string{"redis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first", "redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)\nredis.call('PEXPIRE', lock, math.max(ttl, redis.call('PTTL', lock))) -- first"}},
 	{guard: "shared: write order under full memory: hand-over", file: "internal/script/part/shared_hand_over.lua", pkg: "./internal/lab/many", name: "TestSharedFullMemory",

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast"
 	"github.com/holdfast-go/holdfast/admin"
 	"github.com/holdfast-go/holdfast/admin/diagnose"
+	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/view"
 	"github.com/holdfast-go/holdfast/server/dashboard/internal/show"
 )
@@ -114,13 +115,10 @@ func (l *Lock) Granted() time.Time {
 	return l.Seen
 }
 
-// claim is how long a pushed grant lives until its first renewal.
-const claim = 2 * time.Second
-
 // Life is what a tenure has from one renewal to the next: its ttl, or at first the
 // claim window.
 func Life(h *admin.Holder) time.Duration {
-	if w := min(h.TTL, claim); h.Remaining <= w && h.Held < w {
+	if w := min(h.TTL, protocol.ClaimWindow); h.Remaining <= w && h.Held < w {
 		return w
 	}
 	return h.TTL
