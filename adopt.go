@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/exported"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Adopt continues a hold that another process gave away with [Lease.Export], and
@@ -50,7 +49,7 @@ func (c *Client) Adopt(ctx context.Context, text string) (*Lease, error) {
 
 // adopt sets out to adopt, under a key of its own: callers of this process that
 // wait for the name keep their places in the queue.
-func (c *core) adopt(w *waiter, x *exported.Hold, k *keyspace.Keys, cand *candidate) error {
+func (c *core) adopt(w *pending, x *exported.Hold, k *keyspace.Keys, cand *candidate) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
@@ -60,12 +59,6 @@ func (c *core) adopt(w *waiter, x *exported.Hold, k *keyspace.Keys, cand *candid
 	n := c.newName(x.Name+"\x00adopt"+strconv.FormatUint(c.random(), 36), x.Name, k, nil) // no name has a zero byte
 	n.adopting, n.candidate = x, cand
 	n.tenure = c.newTenure(n)
-	n.admit(w, now)
-	n.step(now)
+	n.begins(&w.waiter, now)
 	return nil
-}
-
-// notAdopted: somebody else has adopted it, or it is over.
-func (n *localName) notAdopted(a wire.Answer) {
-	n.reject(&LostError{Name: n.name, Cause: Cause(a.Ending()), Reason: a.Reason})
 }

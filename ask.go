@@ -1,11 +1,9 @@
 package holdfast
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
@@ -19,7 +17,7 @@ const frozenAfter = time.Second // a poll that is this late shows that the proce
 
 // ask sends the first lock for an id, or the first that waits.
 func (n *localName) ask(now clock.Instant) {
-	if q := n.c.quorum; q != nil {
+	if q := n.p.quorum; q != nil {
 		q.ask(n, now)
 		return
 	}
@@ -59,12 +57,12 @@ func (n *localName) sendLock(now clock.Instant) {
 	}
 	n.askAt = 0
 	t.openLocks++
-	n.asking = n.c.send(s, n, t, now, args, (*request).lockAnswered)
+	n.asking = n.p.sendScript(s, n, t, now, args, (*request).lockAnswered)
 }
 
 // overdue: lock was not answered in time.
 func (n *localName) overdue(r *request, now clock.Instant) {
-	if n.c.quorum != nil {
+	if n.p.quorum != nil {
 		n.ballot.decide(now)
 		return
 	}
@@ -74,7 +72,7 @@ func (n *localName) overdue(r *request, now clock.Instant) {
 
 func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 	n, t := r.local, r.tenure
-	defer n.c.removalProgress(t.id)
+	defer n.p.removalProgress(t.id)
 	if err == nil {
 		t.openLocks--
 	}
@@ -100,20 +98,20 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 			}
 			n.step(now)
 		} else if ended && !refused {
-			n.c.cancelTenure(t, now)
+			n.p.cancelTenure(t, now)
 		}
 		return
 	case a.Word == "granted":
 		n.lockGranted(r, a, now)
 		return
 	case ended && (a.Word == "queued" || a.Word == "again"):
-		n.c.cancelID(t.id, n, now)
+		n.p.cancelID(t.id, n, now)
 		return
 	case !asking:
 		return
 	}
 	n.failingSince = 0
-	n.c.cancelStaleID(a.Holder, now) // a failover brought it back
+	n.p.cancelStaleID(a.Holder, now) // a failover brought it back
 	if a.Word == "passed" {
 		n.leaveGroup()
 	}
@@ -143,10 +141,10 @@ func (r *request) lockAnswered(a wire.Answer, err error, now clock.Instant) {
 }
 
 func (n *localName) lockGranted(r *request, a wire.Answer, now clock.Instant) {
-	if x := n.stealing; x != nil && n.c.tenures[x.id] != nil { // it was our own
-		n.c.tenures[x.id].stolen(x.reason, now)
+	if x := n.stealing; x != nil && n.p.tenures[x.id] != nil { // it was our own
+		n.p.tenures[x.id].stolen(x.reason, now)
 	}
-	n.c.granted(r.tenure, grant{
+	n.p.granted(r.tenure, grant{
 		base: a.Base, size: a.Size, waiting: a.Waiting,
 		start: r.sent, ttl: n.ttl(), recallSure: n.sub.confirmedBefore(r.sent),
 	}, now)
@@ -185,7 +183,7 @@ func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 		t.clockPair = exchange{sent: sent, server: a.Server}
 	}
 	n.rejectTries(now)
-	n.c.showDetails(now)
+	n.p.host.showDetails()
 	notListening := !a.Listening || moved
 	if notListening && n.sub.confirmedBefore(sent) {
 		n.sub.resubscribe(now)
@@ -197,7 +195,7 @@ func (n *localName) queued(t *tenure, a wire.Answer, sent, now clock.Instant) {
 	if t.requeue || n.sub.confirmed && !n.sub.confirmedBefore(sent) { // the answer may be older than that push, or than the subscription
 		t.requeue, t.inQueue, n.askAt = false, false, now
 	}
-	n.c.emit(Queued{Name: n.name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined})
+	n.p.host.note(Queued{Name: n.name, Position: int(a.Position), Holder: labelOf(a.Holder), Remaining: a.PTTL, Joined: joined}, 0)
 }
 
 // A waiter asks again by itself when the holder's time is over, and so much later for
@@ -217,7 +215,7 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 	} else {
 		n.orphan = orphan{}
 	}
-	if foreign || notListening || !n.sub.confirmed || now < n.c.noPushUntil {
+	if foreign || notListening || !n.sub.confirmed || now < n.p.noPushUntil {
 		return n.pollInterval(a.Position)
 	}
 	switch {
@@ -229,23 +227,23 @@ func (n *localName) nextPoll(a wire.Answer, notListening bool, now clock.Instant
 		a.PTTL = min(a.PTTL, protocol.FrontPoll)
 	}
 	wait := min(max(a.PTTL, 0), 15*time.Second) + time.Duration(min(a.Position, int64(longestPoll/protocol.PollPerWaiter)))*protocol.PollPerWaiter
-	return min(wait+2*time.Millisecond+n.c.jitter(10*time.Millisecond), longestPoll)
+	return min(wait+2*time.Millisecond+n.p.jitter(10*time.Millisecond), longestPoll)
 }
 
 // refusedToPublish: the server refuses pushes, so all waiters here poll for a while.
 // One warning is logged.
-func (c *core) refusedToPublish(said string, now clock.Instant) {
-	if now >= c.noPushUntil {
-		c.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
+func (p *process) refusedToPublish(said string, now clock.Instant) {
+	if now >= p.noPushUntil {
+		p.host.warn("holdfast: the server refuses to publish, so waiters poll: grant publish (in a Cluster spublish) on the channels holdfast/push:*", "error", said)
 	}
-	c.noPushUntil = now.Add(time.Minute)
+	p.noPushUntil = now.Add(time.Minute)
 }
 
 // pollInterval is how long a waiter waits where no push is to be relied on.
 func (n *localName) pollInterval(position int64) time.Duration {
 	const longest = 250 * time.Millisecond
 	k := time.Duration(min(position, int64(longestPoll/longest))) + 1
-	return k * (100*time.Millisecond + n.c.jitter(longest-100*time.Millisecond))
+	return k * (100*time.Millisecond + n.p.jitter(longest-100*time.Millisecond))
 }
 
 // failed notes that a request for the name was not answered or refused, and
@@ -255,19 +253,19 @@ func (n *localName) failed(err error, since, now clock.Instant) {
 	if n.failingSince == 0 {
 		n.failingSince, n.backoff = since, 10*time.Millisecond
 	}
-	n.excludeSleep(since.Add(n.c.options.attempt()), now)
+	n.excludeSleep(since.Add(n.p.attempt()), now)
 	n.lastErr = err
 	if !wire.Transient(err) {
 		n.failingSince = 0
 		n.reject(wire.Failure(n.name, nil, err))
 		return
 	}
-	if now >= n.failingSince.Add(n.c.options.patience()) {
+	if now >= n.failingSince.Add(n.p.patience()) {
 		n.failingSince = 0
 		n.reject(wire.Failure(n.name, ErrUnreachable, err))
 		return
 	}
-	n.askAt = now.Add(n.backoff/2 + n.c.jitter(n.backoff))
+	n.askAt = now.Add(n.backoff/2 + n.p.jitter(n.backoff))
 	n.backoff = min(2*n.backoff, time.Second)
 }
 
@@ -291,7 +289,7 @@ type grant struct {
 
 // granted begins a tenure with the first grant of its id. Later grants only prolong
 // it. A tenure that has ended is never revived: its id is cancelled again.
-func (c *core) granted(t *tenure, g grant, now clock.Instant) {
+func (p *process) granted(t *tenure, g grant, now clock.Instant) {
 	n := t.local
 	t.tokens.Reserved(g.base, g.size)
 	switch t.phase {
@@ -302,8 +300,8 @@ func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 		n.begin(t, g, now)
 	case holding:
 		if now < t.ends() {
-			if c.options.WaitReplicas == 0 { // else only renewals count
-				t.prolong(g.start, g.ttl, c.jitter)
+			if p.waitReplicas == 0 { // else only renewals count
+				t.prolong(g.start, g.ttl, p.jitter)
 				t.tokens.Add(g.base, g.size)
 			}
 			t.recallSure = t.recallSure || g.recallSure
@@ -312,7 +310,7 @@ func (c *core) granted(t *tenure, g grant, now clock.Instant) {
 			}
 		}
 	case releasing, past:
-		c.cancelID(t.id, n, now)
+		p.cancelID(t.id, n, now)
 		return
 	case over:
 		return
@@ -336,11 +334,11 @@ func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 	t.recallSure, t.pushed = g.recallSure, g.pushed
 	t.fenceRenewedAt = g.start
 	t.minHold.confirmedUntil = g.start.Add(g.ttl)
-	t.prolong(g.start, g.ttl, n.c.jitter)
+	t.prolong(g.start, g.ttl, n.p.jitter)
 	if t.verifySince > 0 {
 		t.renewAt = now
 	}
-	if t.confirmed = n.c.options.WaitReplicas == 0; t.confirmed {
+	if t.confirmed = n.p.waitReplicas == 0; t.confirmed {
 		t.tokens.Add(g.base, g.size)
 	}
 	if g.waiting > 0 || t.earlyRecall {
@@ -353,122 +351,9 @@ func (n *localName) begin(t *tenure, g grant, now clock.Instant) {
 // one that was late. A pause of the process makes a grant late, too, but not the next
 // one as soon as it asks again. A push says nothing of how long a round trip takes.
 func (n *localName) lateAgain(t *tenure, g grant, now clock.Instant) bool {
-	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.c.options.retryWindow()
+	follows := t.lateGrantAt > 0 && now.Sub(t.lateGrantAt) <= n.p.retryWindow()
 	t.lateGrantAt = now
 	return follows && !g.pushed
-}
-
-// released ends the tenure that was left, and goes on with the fresh id.
-func (n *localName) released(err error, now clock.Instant) {
-	t, fresh := n.tenure, n.fresh
-	n.fresh, n.unlocking, n.askAt, n.failingSince = nil, nil, 0, 0
-	n.c.end(t, now)
-	n.c.removalProgress(t.id)
-	n.finishRelease(err)
-	n.tenure = fresh
-}
-
-// finishRelease answers the call of Release that waits for the unlock.
-func (n *localName) finishRelease(err error) {
-	if n.releaseDone != nil {
-		n.releaseDone <- outcome{err: err}
-		n.releaseDone = nil
-	}
-}
-
-func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
-	n, t := r.local, r.tenure
-	if n.unlocking != r || n.tenure != t || t.phase != releasing {
-		return // an earlier one was answered, or it was too late
-	}
-	n.unlocking = nil
-	fresh := n.fresh
-	switch {
-	case err != nil:
-		if !wire.Transient(err) {
-			n.finishRelease(wire.Failure(n.name, ErrUnknown, err))
-		}
-		n.unlockFailed(err, r.sent, now)
-		n.arm(now)
-		return
-	case a.Word == "again":
-		if n.shared == nil {
-			t.unlocks-- // it has released nothing; shared_unlock has
-		}
-		n.sendUnlock(now)
-		n.arm(now)
-		return
-	}
-	// "not held" counts as released where the first of two runs may have done
-	// that, or where the lock key may have expired on the way.
-	t.minHold.until = 0 // the lock key cools down, or is not ours
-	n.released(n.lossAtUnlock(t, a), now)
-	if a.Word == "dropped" { // the queue has yet to be handed over
-		n.c.handOverAfterSplit(t.id, n, now)
-	}
-	if a.Word == "not held" && a.Holder == "" && r.call.Script == script.Cooldown { // which hands nothing over
-		n.c.handOverAfterSplit(t.id, n, now)
-	}
-	switch {
-	case fresh == nil:
-	case a.Word == "granted":
-		n.c.granted(fresh, grant{
-			base: a.Base, size: a.Size, waiting: a.Waiting,
-			start: r.sent, ttl: n.ttl(), recallSure: n.sub.confirmedBefore(r.sent),
-		}, now)
-		return
-	case a.Word == "queued":
-		n.queued(fresh, a, r.sent, now)
-	}
-	n.step(now)
-}
-
-// lossAtUnlock is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
-func (n *localName) lossAtUnlock(t *tenure, a wire.Answer) error {
-	if a.Word != "not held" || t.unlocks > 1 || !n.c.unrepeated() || n.c.clock.Exact() >= t.ends() {
-		return nil
-	}
-	if a.Holder != "" {
-		return &LostError{Name: n.name, Cause: Taken}
-	}
-	return &LostError{Name: n.name, Cause: Gone}
-}
-
-// unrepeated reports whether the store can promise that each call runs at most once.
-func (c *core) unrepeated() bool {
-	s, ok := c.store.(driver.SendsOnce)
-	return ok && s.SendsOnce()
-}
-
-func (n *localName) unlockFailed(err error, since, now clock.Instant) {
-	if n.failingSince == 0 {
-		n.failingSince, n.backoff = since, 10*time.Millisecond
-	}
-	n.excludeSleep(since.Add(n.c.options.attempt()), now)
-	n.lastErr = err
-	n.askAt = now.Add(n.backoff/2 + n.c.jitter(n.backoff))
-	n.backoff = min(2*n.backoff, time.Second)
-}
-
-// tickReleasing repeats an unlock that is not answered, until the lock key must have
-// expired.
-func (n *localName) tickReleasing(now clock.Instant) {
-	if r := n.unlocking; r != nil && now >= r.sent.Add(r.attempt) {
-		n.unlocking = nil
-		n.unlockFailed(wire.ErrNoAnswer, r.sent, now)
-	}
-	if n.releaseDone != nil && now >= n.releaseDeadline {
-		n.finishRelease(wire.Failure(n.name, ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)))
-	}
-	if n.failingSince > 0 && now >= n.failingSince.Add(n.c.options.patience()) {
-		n.reject(wire.Failure(n.name, ErrUnreachable, n.lastErr))
-	}
-	switch {
-	case now >= n.tenure.goneBy():
-		n.released(wire.Failure(n.name, ErrUnknown, cmp.Or(n.lastErr, wire.ErrNoAnswer)), now)
-	case n.unlocking == nil && now >= n.askAt:
-		n.sendUnlock(now)
-	}
 }
 
 func labelOf(holder string) string {
@@ -477,4 +362,34 @@ func labelOf(holder string) string {
 	}
 	id, _ := keyspace.ParseID(holder)
 	return id.Owner
+}
+
+// notAdopted: somebody else has adopted it, or it is over.
+func (n *localName) notAdopted(a wire.Answer) {
+	n.reject(&LostError{Name: n.name, Cause: Cause(a.Ending()), Reason: a.Reason})
+}
+
+// notStolen: another holds the name by now, or nobody. It may have been taken in between, by
+// a run that was not answered in time.
+func (n *localName) notStolen(a wire.Answer) {
+	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
+		n.reject(wire.Failure(n.name, ErrUnreachable, errMayHaveStolen))
+		return
+	}
+	var tenure string
+	if x := n.stealing; x != nil { // no other lock is answered so
+		tenure = x.tenure
+	}
+	n.notInRedis()
+	n.reject(tenureError(n.name, tenure, a.Holder, a.Holder != ""))
+}
+
+// args are what take needs beside the id and the token block.
+func (o *stealing) args(n *localName) []string { return []string{n.shard, o.id, o.reason} }
+
+// stealing is a tenure that Mutex.Steal ends, and why.
+type stealing struct {
+	tenure, reason string
+	keys           *keyspace.Keys
+	id             string // of the tenure
 }

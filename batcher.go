@@ -36,7 +36,7 @@ const (
 func (c *core) batcherOf(r *request) *batcher {
 	switch {
 	case r.node != nil:
-		return &r.node.batcher
+		return &c.nodes[r.node.number].batcher
 	case c.store.Sharded() || renews(r.call.Script) || len(r.parts) > 0:
 		return nil
 	}
@@ -75,7 +75,7 @@ func (c *core) sendDelayed(underWay int) {
 		c.sendBatches(&c.batcher, underWay)
 		return
 	}
-	for _, n := range c.quorum.nodes {
+	for _, n := range c.nodes {
 		c.sendBatches(&n.batcher, underWay)
 	}
 }
@@ -113,13 +113,13 @@ func (c *core) dropDelayed() {
 	if c.quorum == nil {
 		return
 	}
-	for _, n := range c.quorum.nodes {
+	for _, n := range c.nodes {
 		for _, r := range n.batcher.requests {
 			if r.call.Script == script.QuorumUnlock {
-				c.lateCleanups = append(c.lateCleanups, cleanupCall{r.call, n})
+				c.lateCleanups = append(c.lateCleanups, cleanupCall{r.call, n.node})
 			}
 		}
-		n.inflight -= n.batcher.drop(c)
+		n.node.inflight -= n.batcher.drop(c)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/details"
 	"github.com/holdfast-go/holdfast/internal/guarded"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/memory"
 )
 
 // Client locks names in one Redis deployment. It is safe for concurrent use. Make one
@@ -27,22 +26,19 @@ type Client struct {
 	front *QuorumClient // of a quorum: what the program got; it lives as long as the Client
 }
 
-// core is the state behind a Client. Everything that changes is guarded by one
-// mutex, which is never held across I/O and never while code of the user runs:
-// what has to happen outside is noted in outbox, batcher, renewals and afterUnlock, and
-// begins when unlock releases it.
+// core is the engine behind a Client: the one mutex, the loop, and the calls to the driver.
+// The process decides about locks, and the mutex guards it, too. The mutex is never held
+// across I/O and never while code of the user runs: what has to happen outside is noted in
+// outbox, batcher, renewals and afterUnlock, and begins when unlock releases it.
 type core struct {
+	*process
 	store        driver.Store   // nil on a quorum
-	quorum       *quorum        // nil on one master
+	nodes        []*server      // of a quorum
 	calls        *call.Caller   // runs scripts for callers that wait for them
 	recordCalls  *call.Caller   // the same, and goes on after Close; see book
 	replicaCalls *call.Replicas // runs renewals that replicas must acknowledge
 	options      Options
 	clock        *clock.Clock
-	random       func() uint64
-	client       string // our part of every id
-	idHead       string
-	idTail       string
 	details      *details.Note // nil without Options.Details
 
 	ctx        context.Context // ends with the Client
@@ -51,44 +47,25 @@ type core struct {
 	events     chan Event    // nil without OnEvent
 	eventsDone chan struct{} // closed when OnEvent got all events; nil without it
 	waiterPool sync.Pool     // of *caller
-	work       chan *request // to workers that are idle
+	work       chan sending  // to workers that are idle
 	idle       atomic.Int32  // how many those are
 	guarded    guarded.Scripts
 
 	turnstile      sync.Mutex // in front of mu, for the subscriptions
 	mu             sync.Mutex
-	closed         bool
-	closeDone      chan struct{} // made by Close, and closed when all of it is done
-	closeErr       error         // what it returns
-	schedule       clock.Schedule
-	names          map[string]*localName     // by key: the name, or more for a candidate, an adopter and an acquisition of a shared kind
-	lastShared     int64                     // the newest number of such an acquisition
+	closeDone      chan struct{}             // made by Close, and closed when all of it is done
+	closeErr       error                     // what it returns
 	observerGroups map[string]*observerGroup // of elections that are observed here, by lock key
-	tenures        map[string]*tenure        // by id: all that are not past
-	byFormerID     map[string]*tenure        // by the ids that they had before their part was made smaller
-	givenUpIDs     memory.For[*localName]    // ids given up before they were granted
-	endedIDs       memory.For[*localName]    // ids released or lost
-	minHolds       map[string]clock.Instant  // ended ids whose min hold is not over, and until when
-	exportedIDs    memory.For[*localName]    // ids that another process ends
-	sub            *subscriber               // the subscription; in a Cluster each name has its own
-	remembered     memory.Recent[*localName] // by key, for remembered ids of shared kinds: see localName.remembered
-	reportedSizes  map[string]int64          // of semaphores: actual sizes that were reported as different
-	sharedSubs     sharedSubs                // in a Cluster those of the shared kinds: the acquisitions of a name share one
-	lastAnswer     clock.Instant             // when the newest answer came
-	netFailed      bool                      // a request failed in the network since the last answer
-	netFailureOver clock.Instant             // when that was last over: what was sent before may never be answered
-	renewedAllAt   clock.Instant             // when all that is held was last renewed
-	noPushUntil    clock.Instant             // until when nothing is expected to be pushed
+	keepers        map[*subscriber]*keeper   // of subscriptions that are open
+	waits          map[any]chan struct{}     // closed when the process is done with the key
+	asked          map[any]chan<- error      // gets how a request or a release went
+	watched        map[*turn]*watch          // turns for whose end somebody waits
 	inflight       int                       // requests that have not come back
 	detailsWritten bool                      // Options.Details were written less than details.Every ago
-	cleanups       map[*cleanup]struct{}
-	cancels        memory.Bounded[*cleanup] // those that cancel an id, one for each
-	removals       map[string]*idRemoval    // by id
-	lateCleanups   []cleanupCall            // what undoes lock requests that came back after Close
-	droppedEvents  int                      // events dropped
+	droppedEvents  int                       // events dropped
 
 	bounds      call.Bounds
-	outbox      []*request // to send
+	outbox      []sending  // to send
 	batcher     batcher    // of those, what waits to travel together
 	renewals    []*request // to send in pipelines, in this order
 	pipelines   int        // under way
@@ -115,9 +92,9 @@ func New(store driver.Store, options *Options) *Client {
 	}
 	v := options.withDefaults()
 	c := newCore(v, store)
-	c.store = store
-	if !store.Sharded() {
-		c.sub = newSubscriber(c, keyspace.PushChannel(c.client, ""))
+	c.store, c.sharded = store, store.Sharded()
+	if !c.sharded {
+		c.sub = &subscriber{p: c.process, channel: keyspace.PushChannel(c.client, "")}
 	}
 	return c.start()
 }
@@ -133,29 +110,21 @@ func newCore(options Options, carrier driver.Store) *core {
 		lent.Random = rand.Uint64 // seeded by the system, ChaCha8: not to be guessed
 	}
 	c := &core{
-		options:     options,
-		clock:       clock.New(lent.Now),
-		random:      lent.Random,
-		schedule:    clock.NewSchedule(),
-		work:        make(chan *request),
-		names:       make(map[string]*localName),
-		tenures:     make(map[string]*tenure),
-		byFormerID:  make(map[string]*tenure),
-		cleanups:    make(map[*cleanup]struct{}),
-		minHolds:    make(map[string]clock.Instant),
-		removals:    make(map[string]*idRemoval),
-		givenUpIDs:  memory.For[*localName]{Limit: 1 << 16},
-		endedIDs:    memory.For[*localName]{Limit: 1 << 12},
-		exportedIDs: memory.For[*localName]{Limit: 1 << 12},
-		remembered:  memory.Recent[*localName]{Age: time.Minute, Limit: 1 << 10},
-		cancels:     memory.Bounded[*cleanup]{Limit: maxCancels},
-
-		renewedAllAt: -clock.Instant(time.Hour),
-		lastAnswer:   -clock.Instant(time.Hour),
+		options: options,
+		clock:   clock.New(lent.Now),
+		work:    make(chan sending),
+		keepers: make(map[*subscriber]*keeper),
+		waits:   make(map[any]chan struct{}),
+		asked:   make(map[any]chan<- error),
+		watched: make(map[*turn]*watch),
 	}
-	c.client = keyspace.NewClientID(c.random)
-	c.idHead = c.client + "."
-	c.idTail = keyspace.Tail(c.options.TTL, c.options.Owner)
+	once, ok := carrier.(driver.SendsOnce)
+	c.process = newProcess(settings{
+		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas,
+		repairOrphans: options.RepairOrphans, events: options.OnEvent != nil,
+		sendsOnce: ok && once.SendsOnce(), wall: func() int64 { return time.Now().UnixMicro() },
+	}, lent.Random)
+	c.host = c
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.stopped = c.ctx.Done()
 	c.batcher.timer = c.batcherTimer(&c.batcher)
@@ -177,8 +146,8 @@ func (c *core) start() *Client {
 			}
 		}()
 	}
-	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.attempt(), Closed: c.wasClosed}
-	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.options.patience()}
+	c.calls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.attempt(), Closed: c.wasClosed}
+	c.recordCalls = &call.Caller{Store: c.store, Life: c.ctx, Clock: c.clock, Attempt: c.patience()}
 	c.replicaCalls = &call.Replicas{Store: c.store, Clock: c.clock, Want: c.options.WaitReplicas}
 	c.details = c.noteOfDetails()
 	go c.run()
@@ -218,16 +187,17 @@ func (c *core) unlock() {
 // making of one.
 func (c *core) unlockAndPerform(blocking bool, r *request, now clock.Instant) {
 	n := len(c.outbox)
-	if !blocking || r == nil || n == 0 || c.outbox[n-1] != r || c.netFailed || now.Sub(c.lastAnswer) > time.Second {
+	if !blocking || r == nil || n == 0 || c.outbox[n-1].request != r || c.netFailed || now.Sub(c.lastAnswer) > time.Second {
 		c.unlock()
 		return
 	}
+	s := c.outbox[n-1]
 	c.outbox = c.outbox[:n-1]
 	c.inflight++
 	wait := c.delay(r)
 	c.unlock()
 	if !wait {
-		c.perform(r)
+		c.perform(s)
 	}
 }
 
@@ -236,15 +206,15 @@ func (c *core) unlockAndPerform(blocking bool, r *request, now clock.Instant) {
 func (c *core) unlockAndSend() (after []func()) {
 	c.sendDelayed(delayFrom)
 	c.inflight += len(c.outbox)
-	for i, r := range c.outbox { // handing them out is no I/O, and the slice serves again
-		c.outbox[i] = nil
-		if c.delay(r) {
+	for i, s := range c.outbox { // handing them out is no I/O, and the slice serves again
+		c.outbox[i] = sending{}
+		if c.delay(s.request) {
 			continue
 		}
 		select {
-		case c.work <- r:
+		case c.work <- s:
 		default:
-			go c.worker(r)
+			go c.worker(s)
 		}
 	}
 	c.outbox = c.outbox[:0]
@@ -299,11 +269,6 @@ func (c *core) shardOf(k *keyspace.Keys) string {
 	return k.ShardSuffix()
 }
 
-// later runs f with the mutex held, at when.
-func (c *core) later(when clock.Instant, f func(now clock.Instant)) {
-	c.schedule.Set(&clock.Timer{Fire: f}, when, c.clock.Now())
-}
-
 // run is the loop: the one goroutine that acts on time. Timers fire with the
 // mutex held and never block; what they start (requests, cancellations) begins
 // when the mutex is released, outside this loop.
@@ -333,14 +298,6 @@ func (c *core) run() {
 			}()
 		}
 	}
-}
-
-// jitter is a random part of d.
-func (c *core) jitter(d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	return time.Duration(c.random() % uint64(d))
 }
 
 // warn logs outside the mutex and outside the loop: the handler is the user's
@@ -385,4 +342,12 @@ func deliverEvents(f func(Event), events <-chan Event, stopped <-chan struct{}) 
 			}
 		}
 	}
+}
+
+// server is the engine's part of a node.
+type server struct {
+	node      *node
+	store     driver.Store
+	batcher   batcher
+	openCalls atomic.Int64 // calls in the driver
 }

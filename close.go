@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
-	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -96,25 +95,7 @@ func (c *core) close() error {
 // shutDown is called with the mutex held, and releases it.
 func (c *core) shutDown() error {
 	c.dropDelayed() // or it would be sent after its cleanup
-	now := c.clock.Now()
-	var calls, repeats []cleanupCall
-	for _, n := range c.names {
-		calls = append(calls, n.endAll()...)
-	}
-	for _, t := range c.tenures {
-		if t.phase == over { // its lease was not released yet
-			calls = append(calls, c.endCalls(t.id, t.local, script.Unlock, nil)...)
-		}
-	}
-	calls = append(calls, c.owedCalls()...)
-	for e := range c.cleanups {
-		e.updateCooldown(now)
-		if e.confirmed {
-			repeats = append(repeats, cleanupCall{e.call, e.node})
-		} else { // its answer may not come in time
-			calls = append(calls, cleanupCall{e.call, e.node})
-		}
-	}
+	calls, repeats := c.process.shutDown(c.clock.Now())
 	c.unlock()
 
 	ctx, cancel := context.WithTimeout(c.ctx, min(max(c.options.TTL, 500*time.Millisecond), 2*time.Second))
@@ -157,75 +138,10 @@ func (c *core) awaitEvents() {
 	}
 }
 
-// endAll ends all of a local name and returns the calls that clean up in Redis.
-func (n *localName) endAll() (calls []cleanupCall) {
-	now := n.c.clock.Now()
-	n.reject(ErrClosed)
-	if u := n.turn; u != nil {
-		u.finish(&LostError{Name: n.name, Token: u.token, Cause: Closed}, now)
-	}
-	n.finishRelease(wire.Failure(n.name, ErrUnknown, ErrClosed))
-	for _, t := range []*tenure{n.tenure, n.fresh} {
-		if t == nil {
-			continue
-		}
-		switch {
-		case t.phase >= holding:
-			calls = append(calls, n.c.endCalls(t.id, n, script.Unlock, nil)...)
-		case t.firstSent > 0:
-			calls = append(calls, n.c.endCalls(t.id, n, script.Cancel, nil)...)
-		}
-	}
-	if u := n.turn; u != nil && n.candidate != nil && n.c.quorum == nil {
-		calls = append(calls, cleanupCall{n.announcement(u), nil})
-	}
-	return calls
-}
-
-// cleanupCall is a call that Close makes.
-type cleanupCall struct {
-	call driver.Call
-	node *node // of a quorum; nil on one master
-}
-
-// endCalls are the calls that end an id: one, by that script, or on a quorum one for
-// each node or for the one that is meant.
-func (c *core) endCalls(id string, local *localName, s *driver.Script, only *node) (calls []cleanupCall) {
-	switch {
-	case c.quorum != nil:
-		for _, n := range c.quorum.nodes {
-			if only == nil || only == n {
-				calls = append(calls, cleanupCall{driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: []string{id}}, n})
-			}
-		}
-	case c.minHoldEnd(id) > 0:
-		s, args := local.endScript(id, "", c.minHoldEnd(id), c.clock.Now())
-		calls = append(calls, cleanupCall{driver.Call{Script: s, Keys: local.keys[:], Args: args}, nil})
-	case s == script.Unlock:
-		calls = append(calls, cleanupCall{local.callFor(s, local.unlockArgs(id, "")), nil})
-	default:
-		calls = append(calls, cleanupCall{local.callFor(s, []string{id, local.shard}), nil})
-	}
-	return calls
-}
-
-// owedCalls are the cleanups for silent nodes of a quorum.
-func (c *core) owedCalls() (calls []cleanupCall) {
-	if c.quorum == nil {
-		return nil
-	}
-	for _, n := range c.quorum.nodes {
-		for id, local := range n.owed {
-			calls = append(calls, c.endCalls(id, local, script.Unlock, n)...)
-		}
-	}
-	return calls
-}
-
-// runCleanups makes the calls; see runCleanups for a quorum.
+// runCleanups makes the calls; see runQuorumCleanups for a quorum.
 func (c *core) runCleanups(ctx context.Context, cleanups []cleanupCall) error {
-	if c.quorum != nil {
-		return c.quorum.runCleanups(ctx, cleanups)
+	if c.nodes != nil {
+		return c.runQuorumCleanups(ctx, cleanups)
 	}
 	calls := make([]driver.Call, len(cleanups))
 	for i := range cleanups {
@@ -252,4 +168,67 @@ func (c *core) awaitInflight(ctx context.Context) []cleanupCall {
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
+}
+
+// runQuorumCleanups makes what Close has to do on each node, side by side. It returns when a
+// majority has and the others had their time for it, or ctx ends: what stays behind on
+// a minority would keep the name from a quorum that lacks another node, for a ttl.
+func (c *core) runQuorumCleanups(ctx context.Context, cleanups []cleanupCall) error {
+	type outcome struct {
+		node *server
+		err  error
+	}
+	done := make(chan outcome, len(c.nodes))
+	for _, n := range c.nodes {
+		var calls []driver.Call
+		for _, one := range cleanups {
+			if one.node == n.node {
+				calls = append(calls, one.call)
+			}
+		}
+		go func() { done <- outcome{n, call.Repeat(ctx, n.store, calls)} }()
+	}
+	open := map[*server]bool{}
+	for _, n := range c.nodes {
+		open[n] = true
+	}
+	good := 0
+	var err error
+	var over <-chan time.Time
+	for len(open) > 0 {
+		select {
+		case o := <-done:
+			delete(open, o.node)
+			if o.err == nil {
+				good++
+			} else {
+				err = o.err
+			}
+		case <-over:
+			return nil
+		}
+		if good >= c.quorum.need && over == nil {
+			over = time.After(c.closeGrace(open))
+		}
+	}
+	if good >= c.quorum.need {
+		return nil
+	}
+	return err
+}
+
+// closeGrace is how long Close waits for these nodes when a majority has confirmed: as
+// long as a ballot would. For a node that is silent it has 20 ms: enough to send what that
+// node is owed, because what is not sent when Close returns is never sent.
+func (c *core) closeGrace(nodes map[*server]bool) (longest time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n := range nodes {
+		patience := longestRemoval
+		if !n.node.silent.Load() {
+			patience = n.node.patience(&c.settings)
+		}
+		longest = max(longest, patience)
+	}
+	return longest
 }

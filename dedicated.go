@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -22,33 +21,7 @@ type dedicated struct {
 // dedicatedCount counts them.
 var dedicatedCount atomic.Int64
 
-// dedicatedTenure is how one acquisition by this Mutex differs from those of its Client; nil: not.
-func (m *Mutex) dedicatedTenure() *dedicated {
-	if m.Owner == "" && m.TTL == 0 && !m.NoRenew {
-		return nil
-	}
-	a := &dedicated{number: dedicatedCount.Add(1), owner: m.client.options.Owner, ttl: m.client.options.TTL, noRenew: m.NoRenew}
-	if m.Owner != "" {
-		a.owner = keyspace.CleanOwner(m.Owner)
-	}
-	if m.TTL != 0 {
-		a.ttl = m.TTL
-	}
-	return a
-}
-
-// checkDedicated panics where TTL is a mistake of the program.
-func (m *Mutex) checkDedicated() error {
-	if m.TTL != 0 && (m.TTL < MinTTL || m.TTL > MaxTTL || m.TTL%time.Millisecond != 0) {
-		panic(fmt.Sprintf("holdfast: Mutex.TTL is %v: it must be whole milliseconds from %v to %v", m.TTL, MinTTL, MaxTTL))
-	}
-	if m.client.quorum != nil && m.TTL > MaxQuorumTTL {
-		return notOnQuorum(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
-	}
-	return nil
-}
-
-// key is its key in core.names. No name has a control character.
+// key is its key in process.names. No name has a control character.
 func (a *dedicated) key(name string) string {
 	return name + "\x00apart" + strconv.FormatInt(a.number, 36)
 }
@@ -58,7 +31,7 @@ func (n *localName) ttl() time.Duration {
 	if n.dedicated != nil {
 		return n.dedicated.ttl
 	}
-	return n.c.options.TTL
+	return n.p.ttl
 }
 
 // owner is the label of its tenures.
@@ -66,7 +39,7 @@ func (n *localName) owner() string {
 	if n.dedicated != nil {
 		return n.dedicated.owner
 	}
-	return n.c.options.Owner
+	return n.p.owner
 }
 
 // tail is what its ids end with.
@@ -77,5 +50,5 @@ func (n *localName) tail() string {
 	case n.dedicated != nil:
 		return keyspace.Tail(n.dedicated.ttl, n.dedicated.owner)
 	}
-	return n.candidate.tail(n.c)
+	return n.candidate.tail(n.p)
 }

@@ -50,16 +50,17 @@ func (c *core) noteOfDetails() *details.Note {
 }
 
 // showDetails is called with each grant and each place in a queue.
-func (c *core) showDetails(now clock.Instant) {
+func (c *core) showDetails() {
 	if c.details == nil || c.detailsWritten || c.closed {
 		return
 	}
 	c.detailsWritten = true
 	c.writeDetails()
-	c.later(now.Add(details.Every), func(now clock.Instant) {
+	now := c.clock.Now()
+	c.later(now.Add(details.Every), now, func(clock.Instant) {
 		c.detailsWritten = false
 		if len(c.names) > 0 {
-			c.showDetails(now)
+			c.showDetails()
 		}
 	})
 }

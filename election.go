@@ -131,7 +131,7 @@ func (cand *candidate) newest() string {
 // candidateCount counts the calls of Campaign, and of Adopt for a term.
 var candidateCount atomic.Int64
 
-// key is the key of a local name in core.names. No name has a control character.
+// key is the key of a local name in process.names. No name has a control character.
 func (cand *candidate) key(name string) string {
 	if cand == nil {
 		return name
@@ -140,11 +140,11 @@ func (cand *candidate) key(name string) string {
 }
 
 // tail is what the ids of a local name end with.
-func (cand *candidate) tail(c *core) string {
+func (cand *candidate) tail(p *process) string {
 	if cand == nil {
-		return c.idTail
+		return p.idTail
 	}
-	return keyspace.Tail(c.options.TTL, cand.value)
+	return keyspace.Tail(p.ttl, cand.value)
 }
 
 // announceEvery is how often a term is announced: a failover may lose the term key.
@@ -158,13 +158,13 @@ const announceWait = 250 * time.Millisecond
 func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 	u := lease.turn
 	n := u.local
-	c := n.c
+	c := lease.client.core
 	if c.quorum != nil {
 		return
 	}
 	c.mu.Lock()
 	now := c.clock.Now()
-	announced := n.announce(u, now)
+	announced := c.whenCleaned(n.announce(u, now))
 	cand.nextAnnouncement = clock.Timer{Fire: func(now clock.Instant) {
 		if !c.closed && u.ended.Load() == nil {
 			n.announce(u, now)
@@ -185,12 +185,12 @@ func (cand *candidate) elected(ctx context.Context, lease *Lease) {
 
 // resigned notifies observers that a term is over, unless a new leader has announced
 // its own.
-func (cand *candidate) resigned(lease *Lease) {
+func (c *core) resigned(lease *Lease) {
+	u := lease.turn
+	cand := u.local.candidate
 	if cand == nil {
 		return
 	}
-	u := lease.turn
-	c := u.local.c
 	c.mu.Lock()
 	defer c.unlock()
 	if cand.nextAnnouncement.Fire != nil {
@@ -201,11 +201,10 @@ func (cand *candidate) resigned(lease *Lease) {
 	}
 }
 
-// releasedAfterGrace notifies the observers that the name is free after Grace, without a
-// Release. Before Redis has answered, it would say that this candidate leads.
-func (cand *candidate) releasedAfterGrace(u *turn) {
-	c := u.local.c
-	if cand == nil || c.quorum != nil {
+// freedAfterGrace tells the observers that the name is free after Grace, without a Release. Before
+// Redis has answered that, it would say that this candidate leads.
+func (c *core) freedAfterGrace(u *turn) {
+	if u.local.candidate == nil || c.quorum != nil {
 		return
 	}
 	go func(given <-chan struct{}) {
@@ -219,18 +218,7 @@ func (cand *candidate) releasedAfterGrace(u *turn) {
 		if !c.closed {
 			u.local.announce(u, c.clock.Now())
 		}
-	}(u.releaseDone)
-}
-
-// announce starts a cleanup. If observers miss it, they notice the change when they
-// poll.
-func (n *localName) announce(u *turn, now clock.Instant) (done <-chan struct{}) {
-	return n.c.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.c.options.TTL)}, now).whenDone()
-}
-
-func (n *localName) announcement(u *turn) driver.Call {
-	cand := n.candidate
-	return election.Announcement(n.keys, u.tenure.id, u.token, n.shard != "", cand.proclaims, cand.proclaimed)
+	}(c.whenCleaned(u.releaseDone))
 }
 
 // Leader is the leader of an election at one moment in Redis. The zero Leader means
@@ -258,14 +246,14 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	if err != nil {
 		return Leader{}, err
 	}
-	view, err := e.leader(ctx, k, c.options.patience())
+	view, err := e.leader(ctx, k, c.patience())
 	return Leader(view.Leader), err
 }
 
 func (e *Election) leader(ctx context.Context, k *keyspace.Keys, limit time.Duration) (election.View, error) {
 	c := e.client.core
 	if c.quorum != nil {
-		leader, err := c.quorum.leader(ctx, e.name, k)
+		leader, err := c.quorumLeader(ctx, e.name, k)
 		return election.View{Leader: leader}, err
 	}
 	reply, err := c.calls.Run(ctx, limit, driver.Call{Script: script.ElectionLeader, Keys: k.WithTerm(), Args: nil})

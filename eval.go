@@ -79,7 +79,7 @@ func (l *Lease) Eval(ctx context.Context, script string, keys, args []string) ([
 		Keys:   append([]string{n.keys.Lock(), n.keys.Written()}, keys...),
 		Args:   append([]string{u.tenure.id, itoa(u.token)}, args...),
 	}
-	reply, err := c.calls.Run(ctx, c.options.patience(), call)
+	reply, err := c.calls.Run(ctx, c.patience(), call)
 	said, refused := wire.AsServerError(err)
 	switch {
 	case err == nil:
@@ -113,8 +113,8 @@ func (l *Lease) evalRefused(said driver.ServerError) error {
 // renewAfterRefusal renews now: Redis has just said that the name is not ours, and if that
 // is so the renewal ends the lease.
 func (l *Lease) renewAfterRefusal() {
-	u := l.turn
-	c, t := u.local.c, u.tenure
+	u, c := l.turn, l.client.core
+	t := u.tenure
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed || t.phase != holding || u.local.tenure != t {

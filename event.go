@@ -39,19 +39,6 @@ const (
 	SourceTurn   Source = "turn"   // from another caller of this Client
 )
 
-// source is how the newest turn's caller came to know.
-func (n *localName) source(w *waiter) Source {
-	switch {
-	case n.tenure.turns > 1:
-		return SourceTurn
-	case n.tenure.pushed:
-		return SourcePush
-	case n.seen.known && n.seen.at >= w.since:
-		return SourcePoll
-	}
-	return SourceAnswer
-}
-
 // Released is the event that a caller released a lease.
 type Released struct {
 	Name  string

@@ -33,7 +33,7 @@ func (l *Lease) Export() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	u := l.turn
-	c := u.local.c
+	c := l.client.core
 	switch {
 	case c.quorum != nil:
 		return "", notOnQuorum(l.Name(), "Export")
@@ -64,24 +64,17 @@ func (l *Lease) Export() (string, error) {
 	return x.Text(), nil
 }
 
-func (u *turn) checkUnshared() error {
-	if u.shares > 1 {
-		return wire.Failure(u.local.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
-	}
-	return nil
-}
-
 // giveAway asks Redis once, and then exports; again where a renewal that reserves tokens
 // has set out meanwhile: what it reserves is unknown before its answer.
 func (c *core) giveAway(u *turn) (last int64, err error) {
 	for range 4 {
-		if err := u.ensure(context.Background(), 1); err != nil { // a token tells of all that ran before it
+		if err := c.ensure(context.Background(), u, 1); err != nil { // a token tells of all that ran before it
 			return 0, err
 		}
 		if last, err = c.export(u); err != errReserving { //nolint:errorlint // made here, never wrapped
 			return last, err
 		}
-		u.awaitReservations()
+		c.awaitReservations(u)
 	}
 	return 0, wire.Failure(u.local.name, ErrUnreachable, err)
 }
@@ -90,8 +83,7 @@ var errReserving = errors.New("a renewal that reserves tokens has no answer yet:
 
 // awaitReservations waits until no renewal that reserves tokens is under way, for as long as one may
 // take.
-func (u *turn) awaitReservations() {
-	c := u.local.c
+func (c *core) awaitReservations(u *turn) {
 	for late := time.Now().Add(longestRenewal); time.Now().Before(late); {
 		c.mu.Lock()
 		settled := c.closed || u.tenure.reservations == 0 || u.ended.Load() != nil
@@ -106,42 +98,16 @@ func (u *turn) awaitReservations() {
 	}
 }
 
-// reserves counts a renewal that goes out, if it reserves tokens.
-func (t *tenure) reserves(r *request) {
-	if args := r.call.Args; len(args) > 1 && args[1] != "0" {
-		r.reserving = true
-		t.reservations++
-	}
-}
-
 // export ends a turn and forgets its tenure: nobody here may end that any more. last is
 // the highest token that the tenure has reserved.
 func (c *core) export(u *turn) (last int64, err error) {
-	n, t := u.local, u.tenure
 	c.mu.Lock()
 	defer c.unlock()
-	now := c.clock.Exact()
-	if e := u.hasEnded(now); e != nil {
-		return 0, e.err
+	if last, err = c.process.export(u, c.clock.Exact()); err == nil {
+		c.details.Exported(u.tenure.id)
+		c.writeDetails()
 	}
-	if err := u.checkUnshared(); err != nil {
-		return 0, err
-	}
-	if t.inMinHold(now) {
-		return 0, wire.Failure(n.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
-	}
-	if t.reservations > 0 {
-		return 0, errReserving
-	}
-	c.exportedIDs.Add(t.id, n, now, n.ttl()+time.Minute)
-	c.details.Exported(t.id)
-	c.writeDetails()
-	delete(c.tenures, t.id)
-	t.setPhase(over)
-	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
-	u.finish(&LostError{Name: n.name, Token: u.token, Cause: Exported}, now)
-	n.step(now)
-	return t.tokens.Last(), nil
+	return last, err
 }
 
 // ErrExport means that a text is not the complete result of a [Lease.Export].

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,61 +21,37 @@ import (
 // names or wanted them. A name leaves the group with the first answer, or when nobody
 // wants it any more. Guarded by the core's mutex.
 type group struct {
-	c      *core
+	p      *process
 	names  []*localName
 	asking *request // the newest that was sent
 }
 
-// maxGroup bounds the names of one script: with 100 it keeps a server for
-// less than 2 ms.
-const maxGroup = 100
-
 // errOneByOne: the names can't be asked for at once.
 var errOneByOne = errors.New("holdfast: these names must be asked for one by one")
 
-// enterAll puts a caller that does not wait into the local queue of each name, and
-// asks for all of them at once. Where that can't be, it returns errOneByOne and has asked
-// nothing. A try fails here if a name is in use in this process.
-func (c *core) enterAll(names []string, try, blocking bool) ([]*waiter, error) {
-	together := c.quorum == nil && len(names) > 1
-	all := make([]*keyspace.Keys, len(names))
+// enterTogether puts a waiter into a new local name for each name, and asks for all of them at once.
+func (p *process) enterTogether(names []string, keys []*keyspace.Keys, callers []*waiter, now clock.Instant) *group {
+	g := &group{p: p}
 	for i, name := range names {
-		k, err := keysOf(c.options.Prefix, name)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = k
-		together = together && (!c.store.Sharded() || keyspace.Slot(k.Lock()) == keyspace.Slot(all[0].Lock()))
-	}
-	c.mu.Lock()
-	now := c.clock.Now()
-	if err := c.unused(names, try, now); err != nil || !together {
-		c.unlock()
-		return nil, cmp.Or(err, errOneByOne)
-	}
-	g := &group{c: c}
-	callers := make([]*waiter, len(names))
-	for i, name := range names {
-		n, w := c.newName(name, name, all[i], nil), c.newWaiter(true)
-		n.admit(w, now)
-		n.tenure, n.group = c.newTenure(n), g
-		g.names, callers[i] = append(g.names, n), w
+		n := p.newName(name, name, keys[i], nil)
+		n.admit(callers[i], now)
+		n.tenure, n.group = p.newTenure(n), g
+		g.names = append(g.names, n)
 	}
 	g.ask(now)
 	for _, n := range g.names {
 		n.arm(now)
 	}
-	c.unlockAndPerform(blocking, g.asking, now)
-	return callers, nil
+	return g
 }
 
 // unused is nil where nobody in this process has to do with any of the names.
-func (c *core) unused(names []string, try bool, now clock.Instant) (err error) {
-	if c.closed {
+func (p *process) unused(names []string, try bool, now clock.Instant) (err error) {
+	if p.closed {
 		return ErrClosed
 	}
 	for _, name := range names {
-		n := c.names[name]
+		n := p.names[name]
 		if n != nil && try && n.busy() {
 			return n.held(now)
 		}
@@ -99,7 +74,7 @@ func (g *group) ask(now clock.Instant) {
 		t := n.tenure
 		r := &request{
 			call: n.callFor(script.Lock, []string{t.id, blockText}), local: n, tenure: t,
-			sent: now, attempt: g.c.options.attempt(), onAnswer: (*request).lockAnswered,
+			sent: now, attempt: g.p.attempt(), onAnswer: (*request).lockAnswered,
 		}
 		if t.firstSent == 0 {
 			t.firstSent = now
@@ -111,22 +86,8 @@ func (g *group) ask(now clock.Instant) {
 		carried = append(carried, r)
 	}
 	call.Args = append(call.Args, blockText)
-	attempt := carried[0].attempt
-	g.asking = &request{call: call, parts: carried, sent: now, attempt: attempt, ctx: g.c.bounds.Attempt(g.c.ctx, now, attempt)}
-	g.c.outbox = append(g.c.outbox, g.asking)
-	g.c.inflight += len(carried) - 1 // all of them come back
-}
-
-// deliver hands the answer of a request to those that it carries.
-func (c *core) deliver(r *request, reply []string, err error) {
-	if len(r.parts) == 0 {
-		c.handleAnswer(r, reply, err)
-		return
-	}
-	for i, carried := range r.parts {
-		share, wrong := shareOf(reply, i, len(r.parts))
-		c.handleAnswer(carried, share, cmp.Or(err, wrong))
-	}
+	g.asking = &request{call: call, parts: carried, sent: now, attempt: carried[0].attempt}
+	g.p.host.send(g.asking)
 }
 
 // shareOf is what an answer of multi_lock says of the name at i: its own grant,

@@ -58,32 +58,6 @@ func described(kind Kind, size int) string {
 	return "a " + string(kind)
 }
 
-// kind is what the name is asked for as.
-func (n *localName) kind() Kind {
-	if n.shared == nil {
-		return KindMutex
-	}
-	return kindOf(n.shared.letter)
-}
-
-// otherKind: the name is in use as something else. Nobody here can have it.
-func (n *localName) otherKind(a wire.Answer) {
-	n.notInRedis()
-	e := &KindError{Name: n.name, Kind: KindMutex}
-	if s := n.shared; s != nil {
-		e.Kind, e.Size = kindOf(s.letter), s.size()
-	}
-	e.usedAs(a)
-	n.reject(e)
-}
-
-// notInRedis: nothing of the tenure that was refused stands in Redis.
-func (n *localName) notInRedis() {
-	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
-		n.tenure.sentWait = false
-	}
-}
-
 func (e *KindError) usedAs(a wire.Answer) {
 	e.Actual = Kind(a.Kind)
 	if e.Actual == KindSemaphore {

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
@@ -26,73 +25,9 @@ type Lease struct {
 	result   error
 }
 
-// turn is what the leases of a reentrant holder share. Guarded by the core's
-// mutex, except ended. It does not know its leases: they keep the Client alive,
-// and a program that drops both is noticed. A channel can keep nothing alive, so
-// the turn keeps the Client from when somebody has asked for one.
-type turn struct {
-	local       *localName
-	tenure      *tenure
-	token       int64
-	since       clock.Instant
-	until       clock.Instant   // by MaxHold; 0: without end
-	grace       time.Duration   // how long the lock key is kept for work that is stopping by then
-	releaseDone <-chan struct{} // closed when it was given back after that; nil: it was not yet
-	shares      int
-	ended       atomic.Pointer[ending]
-
-	done        chan struct{} // made when somebody asks
-	keepsClient *Client       // of that channel; nil: none was asked for
-	derived     map[*derivation]struct{}
-}
-
-type ending struct{ err error }
-
 var errNoLease = errors.New("holdfast: Release of a nil lease: Lock returned an error, check it first")
 
 var releasedEnding = &ending{ErrReleased} // how most turns end
-
-// finish ends a turn, once. The contexts end outside the mutex.
-func (u *turn) finish(err error, now clock.Instant) {
-	if u.ended.Load() != nil {
-		return
-	}
-	if err == ErrReleased { //nolint:errorlint // made here, never wrapped
-		u.ended.Store(releasedEnding)
-	} else {
-		u.ended.Store(&ending{err})
-	}
-	if u.done != nil {
-		close(u.done)
-	}
-	u.keepsClient = nil
-	c := u.local.c
-	if len(u.derived) > 0 {
-		derived := u.derived
-		u.derived = nil
-		c.afterUnlock = append(c.afterUnlock, func() {
-			for d := range derived {
-				d.cancel(err)
-			}
-		})
-	}
-	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
-		u.emitLost(lost, now)
-	} else if c.events != nil {
-		c.emit(Released{Name: u.local.name, Token: u.token, Held: now.Sub(u.since), Kind: u.local.kind(), At: time.Now()})
-	}
-}
-
-// emitLost emits the loss. The lease ended at its deadline, however late that was noticed.
-func (u *turn) emitLost(lost *LostError, now clock.Instant) {
-	if c := u.local.c; c.events != nil {
-		ended := min(now, u.ends())
-		c.emit(Lost{
-			Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason,
-			Held: ended.Sub(u.since), Kind: u.local.kind(), At: time.Now().Add(ended.Sub(c.clock.Now())),
-		})
-	}
-}
 
 // Name returns the locked name.
 func (l *Lease) Name() string { return l.turn.local.name }
@@ -111,14 +46,14 @@ func (l *Lease) Err() error {
 		}
 		return ErrReleased
 	}
-	return l.turn.err()
+	return l.client.err(l.turn)
 }
 
-func (u *turn) err() error {
+func (c *core) err(u *turn) error {
 	if e := u.ended.Load(); e != nil {
 		return e.err
 	}
-	if cause := u.over(u.local.c.clock.Exact()); cause != "" {
+	if cause := u.over(c.clock.Exact()); cause != "" {
 		return &LostError{Name: u.local.name, Token: u.token, Cause: cause}
 	}
 	return nil
@@ -130,24 +65,15 @@ func (u *turn) err() error {
 // leases end. A call of Done prevents this until the lease ends: without a Release, the
 // lease is then renewed until the program ends.
 func (l *Lease) Done() <-chan struct{} {
-	c := l.turn.local.c
+	c := l.client.core
 	c.mu.Lock()
 	defer c.unlock()
-	if l.turn.ended.Load() == nil {
-		l.turn.keepsClient = l.client
+	if l.turn.ended.Load() != nil {
+		return alreadyClosed
 	}
-	return l.turn.whenDone()
-}
-
-// whenDone is closed when the turn is over. The mutex is held.
-func (u *turn) whenDone() <-chan struct{} {
-	if u.done == nil {
-		u.done = make(chan struct{})
-		if u.ended.Load() != nil {
-			close(u.done)
-		}
-	}
-	return u.done
+	w := c.watch(l.turn)
+	w.client = l.client
+	return w.whenDone()
 }
 
 // Remaining returns the time until the deadline of the holder. After the deadline it is
@@ -157,7 +83,7 @@ func (l *Lease) Remaining() time.Duration {
 	if l.Err() != nil {
 		return 0
 	}
-	return l.turn.ends().Sub(l.turn.local.c.clock.Exact())
+	return l.turn.ends().Sub(l.client.clock.Exact())
 }
 
 // Deadline returns the deadline of the holder in wall-clock time, for display. Every
@@ -176,8 +102,7 @@ func (l *Lease) Deadline() time.Time { return time.Now().Add(l.Remaining()) }
 // This context keeps the Client open while the program uses the context. After a call of
 // the context's Done, the Client stays open until the context ends.
 func (l *Lease) Context(parent context.Context) context.Context {
-	u := l.turn
-	c := u.local.c
+	u, c := l.turn, l.client.core
 	under := parent
 	if p, ok := parent.(*leaseContext); ok {
 		under = p.Context // p would keep its Client alive for as long as this turn lasts
@@ -191,14 +116,12 @@ func (l *Lease) Context(parent context.Context) context.Context {
 		cancel(e.err)
 		return derived
 	}
-	if u.derived == nil {
-		u.derived = make(map[*derivation]struct{})
-	}
-	u.derived[d] = struct{}{}
+	w := c.watch(u)
+	w.derived[d] = struct{}{}
 	context.AfterFunc(ctx, func() { // its parent may end long before the lease
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(u.derived, d)
+		delete(w.derived, d)
 	})
 	return derived
 }
@@ -213,7 +136,53 @@ type leaseContext struct {
 	of     *derivation
 }
 
-// derivation is what a turn knows of a context that ends with it.
+// watch is who waits for the end of a turn. It keeps the Client from when somebody has asked for
+// a channel, because a channel can keep nothing alive.
+type watch struct {
+	done    chan struct{} // made when somebody asks
+	client  *Client       // of that channel; nil: none was asked for
+	derived map[*derivation]struct{}
+}
+
+// watch is that of a turn that has not ended.
+func (c *core) watch(u *turn) *watch {
+	w := c.watched[u]
+	if w == nil {
+		w = &watch{derived: make(map[*derivation]struct{})}
+		c.watched[u] = w
+	}
+	return w
+}
+
+// whenDone is closed when the turn is over.
+func (w *watch) whenDone() <-chan struct{} {
+	if w.done == nil {
+		w.done = make(chan struct{})
+	}
+	return w.done
+}
+
+// ended ends the contexts of a turn outside the mutex, and the channel at once.
+func (c *core) ended(u *turn) {
+	w := c.watched[u]
+	if w == nil {
+		return
+	}
+	delete(c.watched, u)
+	if w.done != nil {
+		close(w.done)
+	}
+	if len(w.derived) > 0 {
+		err := u.ended.Load().err
+		c.afterUnlock = append(c.afterUnlock, func() {
+			for d := range w.derived {
+				d.cancel(err)
+			}
+		})
+	}
+}
+
+// derivation is what a watch knows of a context that ends with it.
 type derivation struct {
 	cancel context.CancelCauseFunc
 	waited atomic.Pointer[leaseContext] // nil: its channel was not asked for
@@ -244,7 +213,7 @@ func (c *core) heldUnder(ctx context.Context, name string) *turn {
 		if !ok {
 			return nil
 		}
-		if n := nearest.turn.local; n.c == c && n.name == name {
+		if n := nearest.turn.local; n.p == c.process && n.name == name {
 			return nearest.turn
 		}
 		ctx = nearest.parent
@@ -274,9 +243,9 @@ func (l *Lease) Release() error {
 	defer l.mu.Unlock()
 	if !l.released {
 		l.released = true
-		l.result = l.turn.local.c.release(l)
+		l.result = l.client.release(l)
 		if l.turn.ended.Load() != nil { // else others share it, see Mutex.Reentrant
-			l.turn.local.candidate.resigned(l)
+			l.client.resigned(l)
 		}
 	}
 	return l.result
@@ -294,8 +263,8 @@ func (c *core) release(lease *Lease) error {
 			n.releaseEnded(u, now)
 		}
 		var given <-chan struct{}
-		if now < u.tenure.ends() {
-			given = u.releaseDone
+		if u.releaseDone != nil && now < u.tenure.ends() {
+			given = c.whenCleaned(u.releaseDone)
 		}
 		c.unlock()
 		c.awaitRelease(given)
@@ -313,16 +282,17 @@ func (c *core) release(lease *Lease) error {
 		return nil
 	}
 	done := c.newWaiter(false) // for its channel
-	n.releaseDone = done.ready
+	c.asked[u] = done.asked
+	n.releaseDone = u
 	n.arm(now)
 	c.unlockAndPerform(true, n.unlocking, now)
 	select {
-	case o := <-done.ready:
+	case err := <-done.asked:
 		done.recycle(c)
-		if lost, ok := o.err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
+		if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
 			lost.Token = u.token
 		}
-		return o.err
+		return err
 	case <-c.stopped:
 		return wire.Failure(n.name, ErrUnknown, ErrClosed)
 	}
@@ -344,7 +314,6 @@ func (c *core) awaitRelease(given <-chan struct{}) {
 	}
 }
 
-// patienceToRelease is how long Release waits for its answer.
-func (c *core) patienceToRelease() time.Duration {
-	return min(c.options.TTL, 2*time.Second)
-}
+// Replicas returns how many replicas acknowledged the grant or the newest counted
+// renewal. It returns 0 without [Options.WaitReplicas].
+func (l *Lease) Replicas() int { return int(l.turn.tenure.replicas.Load()) }

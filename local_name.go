@@ -25,8 +25,8 @@ import (
 // Each input (a caller, an answer, a push, the clock) changes the facts below and then
 // calls step, which alone decides what is to be done next.
 type localName struct {
-	c         *core
-	key       string // in core.names: the name, or more for a candidate, an adopter, a dedicated tenure and a shared kind
+	p         *process
+	key       string // in process.names: the name, or more for a candidate, an adopter, a dedicated tenure and a shared kind
 	name      string
 	keys      *keyspace.Keys
 	shard     string // what sharded channels of this name end with; else empty
@@ -56,7 +56,7 @@ type localName struct {
 
 	unlocking       *request      // unlock in flight
 	fresh           *tenure       // the id that it queues again, or nil
-	releaseDone     chan outcome  // takes the outcome for Release
+	releaseDone     *turn         // takes the outcome for Release
 	releaseDeadline clock.Instant // until when Release waits for the answer
 	ballot          *ballot       // on a quorum: the try in flight
 	nodeKeys        *nodeKeys     // on a quorum; nil until they are needed
@@ -70,31 +70,25 @@ type localName struct {
 	timer clock.Timer
 }
 
-// enter puts a waiter into the local queue of its name. If the call blocks until its
-// answer, the caller may send the request itself.
-func (c *core) enter(m *Mutex, w *waiter, blocking bool) error {
-	c.mu.Lock()
-	if c.closed {
-		c.unlock()
-		return ErrClosed
+// enter puts a waiter into the local queue of its name.
+func (p *process) enter(name string, cand *candidate, own *dedicated, w *waiter, now clock.Instant) (*localName, error) {
+	if p.closed {
+		return nil, ErrClosed
 	}
-	now := c.clock.Now()
-	key, own := m.candidate.key(m.name), m.dedicatedTenure()
+	key := cand.key(name)
 	if own != nil {
-		key = own.key(m.name)
+		key = own.key(name)
 	}
-	n := c.names[key]
+	n := p.names[key]
 	if n == nil {
-		k, err := keysOf(c.options.Prefix, m.name)
+		k, err := keysOf(p.prefix, name)
 		if err != nil {
-			c.unlock()
-			return err
+			return nil, err
 		}
-		n = c.newName(key, m.name, k, nil)
-		n.candidate, n.dedicated, n.askAt = m.candidate, own, c.quorum.yieldsUntil(m.name)
+		n = p.newName(key, name, k, nil)
+		n.candidate, n.dedicated, n.askAt = cand, own, p.quorum.yieldsUntil(name)
 	} else if w.try && n.busy() {
-		defer c.unlock()
-		return n.held(now)
+		return nil, n.held(now)
 	}
 	n.admit(w, now)
 	if n.turn != nil || n.waiters.n > 1 {
@@ -104,24 +98,23 @@ func (c *core) enter(m *Mutex, w *waiter, blocking bool) error {
 		n.renewForRecalls(t, now)
 	}
 	n.step(now)
-	c.unlockAndPerform(blocking, n.asking, now)
-	return nil
+	return n, nil
 }
 
 // newName makes a local name, of a shared kind if s is one.
-func (c *core) newName(key, name string, k *keyspace.Keys, s *shared) *localName {
-	n := &localName{c: c, key: key, name: name, keys: k, sub: c.sub, shared: s}
+func (p *process) newName(key, name string, k *keyspace.Keys, s *shared) *localName {
+	n := &localName{p: p, key: key, name: name, keys: k, sub: p.sub, shared: s}
 	if n.sub == nil {
 		n.shard = k.ShardSuffix()
 		if s != nil {
-			n.sub = c.sharedSubs.of(c, n.shard)
+			n.sub = p.sharedSubs.of(p, n.shard)
 		} else {
-			n.sub = newSubscriber(c, keyspace.PushChannel(c.client, n.shard))
+			n.sub = &subscriber{p: p, channel: keyspace.PushChannel(p.client, n.shard)}
 		}
 		n.sub.add(n)
 	}
 	n.timer = clock.Timer{Fire: n.tick}
-	c.names[key] = n
+	p.names[key] = n
 	return n
 }
 
@@ -132,8 +125,8 @@ func (n *localName) remembered(now clock.Instant) *localName {
 	if n.shared == nil {
 		return n
 	}
-	return n.c.remembered.Of(n.name, now, func() *localName {
-		return &localName{c: n.c, name: n.name, keys: n.keys, shard: n.shard, shared: &shared{keys: n.shared.keys}}
+	return n.p.remembered.Of(n.name, now, func() *localName {
+		return &localName{p: n.p, name: n.name, keys: n.keys, shard: n.shard, shared: &shared{keys: n.shared.keys}}
 	})
 }
 
@@ -145,42 +138,29 @@ func (n *localName) busy() bool {
 	return n.tenure != nil && n.tenure.phase < holding
 }
 
-// abandon removes a waiter whose call does not wait any longer. It returns
-// the turn that the caller was given in the same moment, if any, else what is left
-// of this call in Redis; nil: nothing, or on a quorum what is undone in the background.
-func (c *core) abandon(w *waiter) (*turn, *idRemoval) {
-	c.mu.Lock()
-	defer c.unlock()
-	select {
-	case o := <-w.ready:
-		if o.turn != nil {
-			o.turn.waive() // nothing was done under it
-		}
-		return o.turn, nil
-	default:
-	}
+// abandon removes a waiter whose call does not wait any longer. It returns the tenure that is
+// left of this call in Redis; nil: none, or on a quorum what is undone in the background.
+func (p *process) abandon(w *waiter, now clock.Instant) *tenure {
 	if !w.listed {
-		return nil, nil
+		return nil
 	}
 	n := w.local
 	t := n.tenure
 	n.waiters.remove(w)
-	n.step(c.clock.Now())
+	n.step(now)
 	switch {
-	case c.quorum != nil || n.waiters.n > 0 || t == nil:
-	case t.phase == past:
-		return nil, c.newRemoval(t)
+	case p.quorum != nil || n.waiters.n > 0 || t == nil:
 	case t.phase == releasing && n.fresh != nil: // its unlock queues another
-		return nil, c.newRemoval(n.fresh)
-	case t.phase == releasing: // it was not confirmed yet
-		return nil, c.newRemoval(t)
+		return n.fresh
+	case t.phase == past || t.phase == releasing: // leaving: it was not confirmed yet
+		return t
 	}
-	return nil, nil
+	return nil
 }
 
 // step does what is to be done now.
 func (n *localName) step(now clock.Instant) {
-	if n.c.closed {
+	if n.p.closed {
 		return
 	}
 	t := n.tenure
@@ -189,7 +169,7 @@ func (n *localName) step(now clock.Instant) {
 		return
 	}
 	if t == nil {
-		t = n.c.newTenure(n)
+		t = n.p.newTenure(n)
 		n.tenure = t
 	}
 	switch t.phase {
@@ -206,50 +186,50 @@ func (n *localName) forget(now clock.Instant) {
 	if t := n.tenure; t != nil {
 		n.giveUp(t, now)
 	}
-	n.c.schedule.Stop(&n.timer)
-	n.c.schedule.Relax(now)
-	if n.c.names[n.key] == n {
-		delete(n.c.names, n.key)
-		n.c.sharedSubs.remove(n)
+	n.p.schedule.Stop(&n.timer)
+	n.p.schedule.Relax(now)
+	if n.p.names[n.key] == n {
+		delete(n.p.names, n.key)
+		n.p.sharedSubs.remove(n)
 	}
 }
 
 // giveUp ends a tenure before it was granted: its id is cancelled, now and
 // each time that Redis shows it again.
 func (n *localName) giveUp(t *tenure, now clock.Instant) {
-	n.c.end(t, now)
+	n.p.end(t, now)
 	n.asking, n.askAt, n.group = nil, 0, nil
 	if t.mayBeInRedis() {
-		n.c.cancelTenure(t, now)
+		n.p.cancelTenure(t, now)
 	}
 }
 
-func (c *core) newTenure(n *localName) *tenure {
-	t := &tenure{id: keyspace.NewID(c.idHead, c.random, n.tail()), local: n}
-	c.tenures[t.id] = t
+func (p *process) newTenure(n *localName) *tenure {
+	t := &tenure{id: keyspace.NewID(p.idHead, p.random, n.tail()), local: n}
+	p.tenures[t.id] = t
 	return t
 }
 
 // end makes a tenure past: from now on its id is only remembered.
-func (c *core) end(t *tenure, now clock.Instant) {
+func (p *process) end(t *tenure, now clock.Instant) {
 	if t.phase == past {
 		return
 	}
 	if t.phase < holding && t.mayBeInRedis() {
-		c.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+protocol.QueueTTL)
+		p.givenUpIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+protocol.QueueTTL)
 	} else {
-		c.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+time.Minute)
+		p.endedIDs.Add(t.id, t.local.remembered(now), now, t.local.ttl()+time.Minute)
 	}
 	t.local.formerIDsEnded(now)
-	c.rememberMinHold(t, now)
-	delete(c.tenures, t.id)
+	p.rememberMinHold(t, now)
+	delete(p.tenures, t.id)
 	held := t.phase >= holding
 	t.setPhase(past)
 	if t.wantedUntil > now {
-		c.quorum.yieldName(t.local.name, t.wantedUntil)
+		p.quorum.yieldName(t.local.name, t.wantedUntil, now)
 	}
-	if held && t.mayRunLate && c.quorum == nil { // an earlier lock may yet come
-		c.cancelTenure(t, now)
+	if held && t.mayRunLate && p.quorum == nil { // an earlier lock may yet come
+		p.cancelTenure(t, now)
 	}
 	if n := t.local; n.tenure == t {
 		n.tenure, n.lingerUntil = nil, 0
@@ -292,12 +272,12 @@ func (n *localName) serve(now clock.Instant) {
 
 // lingering reports whether an idle tenure is to be kept.
 func (n *localName) lingering(now clock.Instant) bool {
-	if n.c.options.Linger <= 0 || n.adopting != nil || n.stealing != nil || n.onceEvery != nil || n.candidate != nil || n.dedicated != nil || n.shared != nil {
+	if n.p.linger <= 0 || n.adopting != nil || n.stealing != nil || n.onceEvery != nil || n.candidate != nil || n.dedicated != nil || n.shared != nil {
 		return false
 	}
 	if n.lingerUntil == 0 {
 		n.tenure.toppedUp = false
-		n.lingerUntil = now.Add(n.c.options.Linger)
+		n.lingerUntil = now.Add(n.p.linger)
 		n.sub.open() // or a recall would be missed
 		n.renewForRecalls(n.tenure, now)
 	}
@@ -334,11 +314,11 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 	n.lingerUntil = 0
 	n.turn = &turn{local: n, tenure: t, token: token, since: now, shares: 1}
 	n.turn.setHoldLimits(w, now)
-	n.c.showDetails(now)
-	if n.c.events != nil {
-		n.c.emit(Granted{Name: n.name, Token: token, Waited: now.Sub(w.since), Kind: n.kind(), At: time.Now(), Source: n.source(w)})
+	n.p.host.showDetails()
+	if n.p.events {
+		n.p.host.note(Granted{Name: n.name, Token: token, Waited: now.Sub(w.since), Kind: n.kind(), Source: n.source(w)}, now)
 	}
-	w.ready <- outcome{turn: n.turn}
+	n.p.host.deliver(w, outcome{turn: n.turn})
 }
 
 // recalled closes the turns: the present local waiters are still served, then the name
@@ -346,38 +326,8 @@ func (n *localName) giveTurn(w *waiter, now clock.Instant) {
 func (n *localName) recalled(t *tenure) {
 	if t.servesUpTo == 0 && n.shared == nil {
 		t.servesUpTo = max(1, n.admitted)
-		n.c.emit(Recalled{Name: n.name})
+		n.p.host.note(Recalled{Name: n.name}, 0)
 	}
-}
-
-// sendRelease sends unlock. When callers are left, a fresh id of this process is
-// queued again by the same script.
-func (n *localName) sendRelease(now clock.Instant) {
-	t := n.tenure
-	t.setPhase(releasing)
-	n.lingerUntil = 0
-	n.fresh = nil
-	if n.waiters.anyBlocking() && n.sub.confirmed && n.c.quorum == nil {
-		n.fresh = n.c.newTenure(n)
-		n.fresh.firstSent, n.fresh.sentWait = now, true
-	}
-	n.releaseDeadline = now.Add(n.c.patienceToRelease())
-	n.sendUnlock(now)
-}
-
-func (n *localName) sendUnlock(now clock.Instant) {
-	if q := n.c.quorum; q != nil {
-		q.release(n, now)
-		return
-	}
-	id := ""
-	if n.fresh != nil {
-		id = n.fresh.id
-	}
-	s, args := n.endScript(n.tenure.id, id, n.tenure.minHold.until, now)
-	n.tenure.unlocks++
-	n.unlocking = n.c.send(s, n, n.tenure, now, args, (*request).unlockAnswered)
-	n.askAt = 0
 }
 
 // tooSlow ends an attempt whose grants arrive when they are over.
@@ -395,13 +345,13 @@ func (n *localName) tooSlow(now clock.Instant, roundTrip time.Duration) {
 func (n *localName) reject(err error) {
 	for w := n.waiters.first; w != nil; w = n.waiters.first {
 		n.waiters.remove(w)
-		w.ready <- outcome{err: err}
+		n.p.host.deliver(w, outcome{err: err})
 	}
 }
 
 // tick is the timer of the local name.
 func (n *localName) tick(now clock.Instant) {
-	if n.c.closed {
+	if n.p.closed {
 		return
 	}
 	t := n.tenure
@@ -416,7 +366,7 @@ func (n *localName) tick(now clock.Instant) {
 	case asked, queued:
 		if r := n.asking; r != nil && now >= r.sent.Add(r.attempt) {
 			n.overdue(r, now)
-		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.c.options.patience()) {
+		} else if n.failingSince > 0 && now >= n.failingSince.Add(n.p.patience()) {
 			n.failed(n.lastErr, now, now)
 		}
 		if n.tenure == t && t.phase == queued && n.asking == nil && now >= n.askAt && n.waiters.n > 0 {
@@ -441,7 +391,7 @@ func (n *localName) tick(now clock.Instant) {
 // arm sets the timer to the earliest moment at which something is to be done.
 func (n *localName) arm(now clock.Instant) {
 	t := n.tenure
-	if t == nil || n.c.names[n.key] != n {
+	if t == nil || n.p.names[n.key] != n {
 		return
 	}
 	when := clock.Never
@@ -454,7 +404,7 @@ func (n *localName) arm(now clock.Instant) {
 			at(n.askAt)
 		}
 		if n.failingSince > 0 {
-			at(n.failingSince.Add(n.c.options.patience()))
+			at(n.failingSince.Add(n.p.patience()))
 		}
 	case holding:
 		at(t.ends())
@@ -472,7 +422,7 @@ func (n *localName) arm(now clock.Instant) {
 			at(n.releaseDeadline)
 		}
 		if n.failingSince > 0 && n.waiters.n > 0 {
-			at(n.failingSince.Add(n.c.options.patience()))
+			at(n.failingSince.Add(n.p.patience()))
 		}
 		if n.unlocking != nil {
 			at(n.unlocking.sent.Add(n.unlocking.attempt))
@@ -481,8 +431,8 @@ func (n *localName) arm(now clock.Instant) {
 		}
 	}
 	if when == clock.Never {
-		n.c.schedule.Stop(&n.timer)
+		n.p.schedule.Stop(&n.timer)
 		return
 	}
-	n.c.schedule.Set(&n.timer, max(when, now), now)
+	n.p.schedule.Set(&n.timer, max(when, now), now)
 }

@@ -27,7 +27,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 		{15 * time.Second, true, 130},
 	} {
 		c := newCore((&Options{TTL: way.ttl}).withDefaults(), nil)
-		local := &localName{c: c, sub: &subscriber{c: c, confirmed: true}}
+		local := &localName{p: c.process, sub: &subscriber{p: c.process, confirmed: true}}
 		holder := keyspace.NewID(c.idHead, c.random, local.tail())
 		if way.shared {
 			local.shared = &shared{}
@@ -60,7 +60,7 @@ func TestManyWaitersAskSeldom(t *testing.T) {
 // Where no push comes they poll, and that is bounded, too.
 func TestManyWaitersPollSeldom(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
-	n := &localName{c: c, sub: &subscriber{c: c}}
+	n := &localName{p: c.process, sub: &subscriber{p: c.process}}
 	var rate float64
 	for k := range int64(10_000) {
 		if d, most := n.pollInterval(k), time.Second+time.Duration(k)*250*time.Millisecond; d > most {

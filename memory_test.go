@@ -29,7 +29,7 @@ func TestIDsAreRememberedInBounds(t *testing.T) {
 func TestRememberedNamesAreForgotten(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	bare := func(name string, at time.Duration) *localName {
-		return (&localName{c: c, name: name, shared: &shared{}}).remembered(clock.Instant(0).Add(at))
+		return (&localName{p: c.process, name: name, shared: &shared{}}).remembered(clock.Instant(0).Add(at))
 	}
 	used, once := bare("used", 0), bare("once", 0)
 	for at := time.Duration(0); at < 5*time.Minute; at += 20 * time.Second {

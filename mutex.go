@@ -1,10 +1,13 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
 )
 
 // Mutex locks one name. It has no state of its own: all Mutexes of a name, in any
@@ -101,7 +104,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if err := m.checkHold(); err != nil {
 		return nil, err
 	}
-	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || held.err() == nil) {
+	if held := c.heldUnder(ctx, m.name); held != nil && (m.Reentrant || c.err(held) == nil) {
 		return m.again(ctx, held, try)
 	}
 	w := c.newWaiter(try)
@@ -115,13 +118,13 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 // again is a Lock under the context of a lease of this very name.
 func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
-	err := u.err()
+	err := m.client.err(u)
 	switch {
 	case err != nil:
 		return nil, underEnded(err)
 	case m.Reentrant && u.local.shared == nil:
 	case try:
-		return nil, u.held()
+		return nil, m.client.held(u)
 	default:
 		return nil, ErrDeadlock
 	}
@@ -132,7 +135,7 @@ func (m *Mutex) again(ctx context.Context, u *turn, try bool) (*Lease, error) {
 	if confirmed {
 		return lease, nil
 	}
-	if err := u.ensure(ctx, 0); err != nil { // or the least time would end with the process
+	if err := m.client.ensure(ctx, u, 0); err != nil { // or the least time would end with the process
 		m.unshare(lease)
 		return nil, err
 	}
@@ -204,3 +207,59 @@ func under[L hold](ctx context.Context, lock func(context.Context) (L, error), f
 	}()
 	return f(lease.Context(ctx), lease)
 }
+
+// checkHold panics where MinHold and MaxHold are mistakes of the program.
+func (m *Mutex) checkHold() error {
+	if m.Owner != "" || m.TTL != 0 {
+		if err := m.checkDedicated(); err != nil {
+			return err
+		}
+	}
+	checkGrace(m.name, m.Grace, cmp.Or(m.TTL, m.client.options.TTL))
+	if m.MinHold == 0 && m.MaxHold == 0 {
+		return nil
+	}
+	if m.MinHold < 0 || m.MinHold > MaxMinHold || m.MaxHold < 0 {
+		panic(fmt.Sprintf("holdfast: Mutex.MinHold is %v, Mutex.MaxHold is %v: they must not be negative, and MinHold at most %v", m.MinHold, m.MaxHold, MaxMinHold))
+	}
+	if m.MinHold > 0 && m.client.quorum != nil {
+		return notOnQuorum(m.name, "Mutex.MinHold")
+	}
+	return nil
+}
+
+// checkGrace panics where Grace is a mistake of the program.
+func checkGrace(name string, grace, ttl time.Duration) {
+	if grace < 0 || grace > ttl {
+		panic(fmt.Sprintf("holdfast: Grace of %s is %v: it must not be negative, and at most the TTL, which is %v", name, grace, ttl))
+	}
+}
+
+// dedicatedTenure is how one acquisition by this Mutex differs from those of its Client; nil: not.
+func (m *Mutex) dedicatedTenure() *dedicated {
+	if m.Owner == "" && m.TTL == 0 && !m.NoRenew {
+		return nil
+	}
+	a := &dedicated{number: dedicatedCount.Add(1), owner: m.client.options.Owner, ttl: m.client.options.TTL, noRenew: m.NoRenew}
+	if m.Owner != "" {
+		a.owner = keyspace.CleanOwner(m.Owner)
+	}
+	if m.TTL != 0 {
+		a.ttl = m.TTL
+	}
+	return a
+}
+
+// checkDedicated panics where TTL is a mistake of the program.
+func (m *Mutex) checkDedicated() error {
+	if m.TTL != 0 && (m.TTL < MinTTL || m.TTL > MaxTTL || m.TTL%time.Millisecond != 0) {
+		panic(fmt.Sprintf("holdfast: Mutex.TTL is %v: it must be whole milliseconds from %v to %v", m.TTL, MinTTL, MaxTTL))
+	}
+	if m.client.quorum != nil && m.TTL > MaxQuorumTTL {
+		return notOnQuorum(m.name, fmt.Sprintf("a Mutex.TTL of more than %v", MaxQuorumTTL))
+	}
+	return nil
+}
+
+// MaxMinHold is the longest [Mutex.MinHold] and the longest interval of [Client.Once].
+const MaxMinHold = 31 * 24 * time.Hour

@@ -8,12 +8,15 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/election"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/subscription"
 )
 
 // observerGroup is the observers of one election in this Client, and the one
 // subscription that they share. Guarded by the core's mutex.
 type observerGroup struct {
-	sub      *subscriber
+	c        *core
+	keep     *subscription.Keeper
+	up       bool // the subscription is confirmed
 	channels map[chan struct{}]struct{}
 }
 
@@ -47,7 +50,7 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 		defer c.observe(k, changed)()
 		var seen election.Sight
 		for {
-			view, err := e.leader(ctx, k, c.options.attempt())
+			view, err := e.leader(ctx, k, c.attempt())
 			if ctx.Err() != nil {
 				return
 			}
@@ -69,7 +72,7 @@ func (c *core) observePause(k *keyspace.Keys, seen *election.Sight) time.Duratio
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.observerGroups[k.Lock()]
-	return seen.Pause(a != nil && a.sub.confirmed, c.jitter)
+	return seen.Pause(a != nil && a.up, c.jitter)
 }
 
 // awaitChange returns after a while, or when something was announced; with ErrClosed
@@ -98,21 +101,20 @@ func (c *core) observe(k *keyspace.Keys, changed chan struct{}) (leave func()) {
 	defer c.unlock()
 	a := c.observerGroups[k.Lock()]
 	if a == nil {
-		a = &observerGroup{channels: make(map[chan struct{}]struct{})}
-		a.sub = newSubscriber(c, k.ElectionChannel())
-		a.sub.notify = a.notify
+		a = &observerGroup{c: c, channels: make(map[chan struct{}]struct{})}
+		a.keep = subscription.New(c.ctx, k.ElectionChannel(), a)
 		if c.observerGroups == nil {
 			c.observerGroups = make(map[string]*observerGroup)
 		}
 		c.observerGroups[k.Lock()] = a
-		a.sub.open()
+		c.afterUnlock = append(c.afterUnlock, func() { go a.keep.Keep(c.store) })
 	}
 	a.channels[changed] = struct{}{}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if delete(a.channels, changed); len(a.channels) == 0 {
-			a.sub.keeper.Close()
+			a.keep.Close()
 			delete(c.observerGroups, k.Lock())
 		}
 	}
@@ -127,10 +129,22 @@ func (a *observerGroup) notify() {
 	}
 }
 
-// announced takes a message of an election's channel: something may have changed. Its text
-// does not matter, because anybody may publish there.
-func (s *subscriber) announced() {
-	s.c.mu.Lock()
-	defer s.c.unlock()
-	s.notify()
+// Began, Confirmed, Broke and Pushed are the methods of a Listener. After each of them the
+// observers look at Redis. The text of a message does not matter, anybody may publish there.
+func (a *observerGroup) Began() int { return 0 }
+
+func (a *observerGroup) Confirmed() { a.stir(func() { a.up = true }) }
+
+func (a *observerGroup) Pushed(int, string) { a.stir(func() {}) }
+
+func (a *observerGroup) Broke(_ error, backoff time.Duration) (jitter time.Duration) {
+	a.stir(func() { a.up, jitter = false, a.c.jitter(backoff) })
+	return jitter
+}
+
+func (a *observerGroup) stir(note func()) {
+	a.c.mu.Lock()
+	defer a.c.unlock()
+	note()
+	a.notify()
 }

@@ -200,7 +200,7 @@ func causeOf(err error) Cause {
 
 // waive gives up what MinHold asks for.
 func (l *Lease) waive() {
-	c := l.turn.local.c
+	c := l.client.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.turn.waive()

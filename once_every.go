@@ -155,8 +155,7 @@ func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	s.run = strconv.FormatUint(c.random(), 36)
 	n := c.newName(s.name+"\x00tick"+s.run, s.name, s.keys, nil) // no name has a zero byte
 	n.onceEvery = s
-	n.admit(w, now)
-	n.step(now)
+	n.begins(&w.waiter, now)
 	c.unlock()
 	return w.await(ctx, s.c)
 }

@@ -125,20 +125,3 @@ func defaultOwner() string {
 	}
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
-
-// patience is how long a call goes on trying while the store does not answer,
-// before it says so: one TTL, but neither less than a second nor more than
-// fifteen.
-func (o *Options) patience() time.Duration {
-	return min(max(o.TTL, time.Second), 15*time.Second)
-}
-
-// attempt is how long one request may take before it is sent again: no longer
-// than Release may wait.
-func (o *Options) attempt() time.Duration {
-	return min(max(o.TTL/2, 250*time.Millisecond), 2*time.Second)
-}
-
-// retryWindow is within how long one late grant follows another: the request that is
-// sent at once must be answered, or sent once more.
-func (o *Options) retryWindow() time.Duration { return 2 * o.attempt() }

@@ -24,7 +24,7 @@ import (
 // error. A failover can lose the newest value until the next announcement.
 func (l *Lease) Proclaim(ctx context.Context, value string) error {
 	u := l.turn
-	c, cand := u.local.c, u.local.candidate
+	c, cand := l.client.core, u.local.candidate
 	value = cmp.Or(value, c.options.Owner)
 	switch {
 	case c.quorum != nil:
@@ -57,7 +57,7 @@ func (l *Lease) Proclaim(ctx context.Context, value string) error {
 
 // proclaim asks until Redis says that the term is over, or that it was noted.
 func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
-	until := c.clock.Now().Add(c.options.patience())
+	until := c.clock.Now().Add(c.patience())
 	for {
 		reply, _, err := c.calls.Until(ctx, until, u.local.name, call)
 		if err != nil {
@@ -70,7 +70,7 @@ func (c *core) proclaim(ctx context.Context, u *turn, call driver.Call) error {
 		case a.Holder == u.tenure.id:
 			return nil
 		}
-		if err := u.ensure(ctx, 0); err != nil { // ends the lease with the cause
+		if err := c.ensure(ctx, u, 0); err != nil { // ends the lease with the cause
 			return err
 		}
 	}

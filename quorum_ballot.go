@@ -40,8 +40,8 @@ func (q *quorum) ask(local *localName, now clock.Instant) {
 		return
 	}
 	if local.tenure.firstSent != 0 {
-		q.c.end(local.tenure, now)
-		local.tenure = q.c.newTenure(local)
+		q.p.end(local.tenure, now)
+		local.tenure = q.p.newTenure(local)
 	}
 	t := local.tenure
 	t.firstSent, t.openLocks = now, 1
@@ -49,7 +49,7 @@ func (q *quorum) ask(local *localName, now clock.Instant) {
 	b := &ballot{q: q, local: local, t: t, sent: now, votes: tally.New(len(q.nodes), q.need)}
 	local.ballot = b
 	local.asking = &request{local: local, tenure: t, sent: now}
-	args := []string{t.id, itoa(max(protocol.TokensPerMicrosecond*time.Now().UnixMicro(), q.newestToken+1)), q.id, "0"}
+	args := []string{t.id, itoa(max(protocol.TokensPerMicrosecond*q.p.wall(), q.newestToken+1)), q.id, "0"}
 	if local.waiters.anyBlocking() {
 		args[3] = wire.Millis(q.afterPoll())
 	}
@@ -112,7 +112,7 @@ func (b *ballot) decide(now clock.Instant) {
 // due is until when an answer of the node is waited for. Where the others are
 // no majority, one that is silent gets as long as any request.
 func (b *ballot) due(n *node) clock.Instant {
-	o := &b.q.c.options
+	o := &b.q.p.settings
 	speaking := 0
 	for _, n := range b.q.nodes {
 		if !n.silent.Load() {
@@ -130,7 +130,7 @@ func (b *ballot) due(n *node) clock.Instant {
 
 // await sets when to check whether the ballot is still hopeful.
 func (b *ballot) await(now clock.Instant) {
-	when := b.sent.Add(b.q.c.options.attempt())
+	when := b.sent.Add(b.q.p.attempt())
 	for i, v := range b.votes.Of {
 		if v.Stand == tally.Pending || v.Stand == tally.Raising {
 			if due := b.due(b.q.nodes[i]); due > now {
@@ -153,7 +153,7 @@ func (b *ballot) close(now clock.Instant) {
 	b.t.openLocks = 0
 	b.local.asking, b.local.ballot = nil, nil
 	for i, v := range b.votes.Of {
-		if n := b.q.nodes[i]; v.Stand == tally.Pending && now >= b.sent.Add(n.patience(&b.q.c.options)) {
+		if n := b.q.nodes[i]; v.Stand == tally.Pending && now >= b.sent.Add(n.patience(&b.q.p.settings)) {
 			n.silent.Store(true)
 		}
 	}
@@ -161,12 +161,12 @@ func (b *ballot) close(now clock.Instant) {
 
 // won begins the tenure, unless too little of its ttl is left.
 func (b *ballot) won(now clock.Instant) {
-	n, t, c := b.local, b.t, b.q.c
+	n, t, c := b.local, b.t, b.q.p
 	ttl := n.ttl()
 	b.close(now)
 	if left := clock.Deadline(b.sent, ttl).Sub(now); left < ttl/3 {
 		b.cleanUp(now)
-		follows := n.ballots.late > 0 && now.Sub(n.ballots.late) <= c.options.retryWindow()
+		follows := n.ballots.late > 0 && now.Sub(n.ballots.late) <= c.retryWindow()
 		if n.ballots.late = now; follows {
 			n.ballots.late = 0
 			n.tooSlow(now, now.Sub(b.sent))
@@ -217,14 +217,14 @@ func (b *ballot) contested(now clock.Instant) {
 	if holder != nil {
 		n.seen = seenIn(*holder, now)
 		n.seen.holder = keyspace.WithoutToken(holder.Holder)
-		n.c.emit(Queued{Name: n.name, Holder: labelOf(n.seen.holder), Remaining: holder.PTTL})
+		n.p.host.note(Queued{Name: n.name, Holder: labelOf(n.seen.holder), Remaining: holder.PTTL}, 0)
 	}
 	if votes >= q.need {
 		n.ballots.splits = 0
 		n.rejectTries(now)
 		n.askAt = now.Add(q.pause())
 		if holder.PTTL >= 0 {
-			n.askAt = min(n.askAt, now.Add(holder.PTTL+2*time.Millisecond+q.c.jitter(25*time.Millisecond)))
+			n.askAt = min(n.askAt, now.Add(holder.PTTL+2*time.Millisecond+q.p.jitter(25*time.Millisecond)))
 		}
 	} else {
 		// The votes are split. The first client that comes back alone wins: spread
@@ -235,7 +235,7 @@ func (b *ballot) contested(now clock.Instant) {
 		}
 		trip := max(2*time.Millisecond, min(now.Sub(b.sent), 100*time.Millisecond))
 		spread := min(trip<<min(n.ballots.splits, 6), n.ttl()/2)
-		n.askAt = now.Add(q.c.jitter(spread))
+		n.askAt = now.Add(q.p.jitter(spread))
 	}
 	b.retry(now)
 }
@@ -258,7 +258,7 @@ func (b *ballot) cleanUp(now clock.Instant) {
 // retry puts a fresh id in the place of this one, and goes on.
 func (b *ballot) retry(now clock.Instant) {
 	n := b.local
-	b.q.c.end(b.t, now)
+	b.q.p.end(b.t, now)
 	n.step(now)
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/tally"
 	"github.com/holdfast-go/holdfast/internal/wire"
@@ -18,7 +17,7 @@ import (
 func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	defer c.cancel()
-	q := &quorum{c: c, need: 2}
+	q := &quorum{p: c.process, need: 2}
 	for i := range 3 {
 		q.nodes = append(q.nodes, &node{number: i})
 	}
@@ -27,7 +26,7 @@ func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &localName{c: c, name: "x", keys: k}
+	n := &localName{p: c.process, name: "x", keys: k}
 	b := &ballot{q: q, local: n, t: c.newTenure(n), votes: tally.Votes{Of: []tally.Vote{
 		{Stand: tally.Failed, Token: 1000, Err: errSilent},
 		{Stand: tally.Failed, Err: errSilent},
@@ -49,7 +48,7 @@ func TestQuorumUndoesWhatARaiseLeft(t *testing.T) {
 func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	defer c.cancel()
-	q := &quorum{c: c, need: 2}
+	q := &quorum{p: c.process, need: 2}
 	for i := range 3 {
 		q.nodes = append(q.nodes, &node{number: i})
 	}
@@ -62,7 +61,7 @@ func TestQuorumOwesASilentNodeOnlyWhatItWasAsked(t *testing.T) {
 	}
 	for err, want := range map[error]bool{errSilent: false, wire.ErrNoAnswer: true} {
 		c.outbox, c.cleanups = nil, map[*cleanup]struct{}{}
-		n := &localName{c: c, name: "x", keys: k}
+		n := &localName{p: c.process, name: "x", keys: k}
 		b := &ballot{q: q, local: n, t: c.newTenure(n), over: true, votes: tally.Votes{Of: []tally.Vote{{Stand: tally.Against}, {Stand: tally.Against}, {Stand: tally.Pending}}}}
 		now := c.clock.Now()
 		b.cleanUp(now)
@@ -87,10 +86,11 @@ func TestQuorumCloseSendsDelayedUnlocks(t *testing.T) {
 	c := newCore((&Options{}).withDefaults(), nil)
 	defer c.cancel()
 	n := &node{inflight: 2}
-	c.quorum = &quorum{c: c, need: 1, nodes: []*node{n}}
+	c.quorum = &quorum{p: c.process, need: 1, nodes: []*node{n}}
 	c.inflight = 2
-	n.batcher.timer = clock.Timer{}
-	n.batcher.requests = []*request{
+	s := &server{node: n}
+	c.nodes = []*server{s}
+	s.batcher.requests = []*request{
 		{call: driver.Call{Script: script.QuorumLock, Args: []string{"one"}}, node: n},
 		{call: driver.Call{Script: script.QuorumUnlock, Args: []string{"two"}}, node: n},
 	}
@@ -124,15 +124,19 @@ func (s *dials) EvalAll(ctx context.Context, calls []driver.Call) []driver.Resul
 func TestQuorumCloseSendsToTheSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCore((&Options{}).withDefaults(), nil)
-		q := &quorum{c: c, need: 2}
+		q := &quorum{p: c.process, need: 2}
 		for i := range 3 {
 			q.nodes = append(q.nodes, &node{number: i})
 		}
+		c.quorum = q
+		for _, n := range q.nodes {
+			c.nodes = append(c.nodes, &server{node: n})
+		}
 		silent, store := q.nodes[2], &dials{}
 		silent.silent.Store(true)
-		silent.store = store
+		c.nodes[2].store = store
 		ctx, cancel := context.WithCancel(t.Context())
-		err := q.runCleanups(ctx, []cleanupCall{{driver.Call{Script: script.QuorumUnlock}, silent}})
+		err := c.runQuorumCleanups(ctx, []cleanupCall{{driver.Call{Script: script.QuorumUnlock}, silent}})
 		cancel() // as Close does
 		c.cancel()
 		synctest.Wait()

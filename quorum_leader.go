@@ -13,14 +13,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-// leader returns the leader that a majority of the nodes has, if there is one.
-func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys) (election.Leader, error) {
-	ctx, cancel := context.WithTimeout(callers, q.c.options.patience())
+// quorumLeader returns the leader that a majority of the nodes has, if there is one.
+func (c *core) quorumLeader(callers context.Context, name string, k *keyspace.Keys) (election.Leader, error) {
+	ctx, cancel := context.WithTimeout(callers, c.patience())
 	defer cancel()
 	ask := func(ctx context.Context, i int) (election.Leader, error) {
-		ctx, cancel := call.ForDriver(ctx, q.c.ctx)
+		ctx, cancel := call.ForDriver(ctx, c.ctx)
 		defer cancel()
-		reply, err := q.nodes[i].eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", ""}})
+		reply, err := c.nodes[i].eval(ctx, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", ""}})
 		if err != nil {
 			return election.Leader{}, wire.WithoutContext(err)
 		}
@@ -28,23 +28,23 @@ func (q *quorum) leader(callers context.Context, name string, k *keyspace.Keys) 
 		if err != nil || !state.Held {
 			return election.Leader{}, err
 		}
-		leader := election.Holder(q.c.client, keyspace.WithoutToken(state.Value), state.PTTL, 0)
+		leader := election.Holder(c.client, keyspace.WithoutToken(state.Value), state.PTTL, 0)
 		if given := keyspace.TokenOf(state.Value); given+protocol.TokenBlock-1 == state.Token {
 			leader.Term = given
 		}
 		return leader, nil
 	}
 	agreed := func(all []election.Leader) bool {
-		_, ok := election.Agreed(all, q.need)
+		_, ok := election.Agreed(all, c.quorum.need)
 		return ok
 	}
-	all, errs := majority.Ask(ctx, len(q.nodes), ask, agreed)
+	all, errs := majority.Ask(ctx, len(c.nodes), ask, agreed)
 	switch {
 	case callers.Err() != nil:
 		return election.Leader{}, callers.Err()
-	case len(all) < q.need:
-		return election.Leader{}, wire.Failure(name, ErrUnreachable, &QuorumError{Need: q.need, Nodes: errs})
+	case len(all) < c.quorum.need:
+		return election.Leader{}, wire.Failure(name, ErrUnreachable, &QuorumError{Need: c.quorum.need, Nodes: errs})
 	}
-	leader, _ := election.Agreed(all, q.need)
+	leader, _ := election.Agreed(all, c.quorum.need)
 	return leader, nil
 }

@@ -2,12 +2,10 @@ package holdfast
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/call"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/majority"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -63,7 +61,7 @@ func (p *renewal) answered(n *node, a wire.Answer, err error, now clock.Instant)
 	switch {
 	case p.checkOnly && p.answers.Number("ours") >= p.q.need:
 		p.decided = true
-		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Least(p.q.c.options.TTL + MaxQuorumTTL)}, nil, now)
+		p.r.onAnswer(p.r, wire.Answer{Word: "ours", PTTL: p.answers.Least(p.q.p.ttl + MaxQuorumTTL)}, nil, now)
 	case p.answers.Number("renewed") >= p.q.need:
 		p.decided, p.held = true, true
 		p.r.onAnswer(p.r, wire.Answer{Word: "renewed"}, nil, now)
@@ -111,7 +109,7 @@ func (q *quorum) release(local *localName, now clock.Instant) {
 		t.nodeReleases = &nodeReleases{runs: make([]string, len(q.nodes)), done: make([]bool, len(q.nodes)), owed: make([]bool, len(q.nodes))}
 	}
 	f := t.nodeReleases
-	round := &request{local: local, tenure: t, sent: now, attempt: q.c.options.attempt()}
+	round := &request{local: local, tenure: t, sent: now, attempt: q.p.attempt()}
 	local.unlocking, local.askAt, f.open, f.err = round, 0, 0, nil
 	args := q.unlockArgs(t.id)
 	for i, n := range q.nodes {
@@ -172,67 +170,4 @@ func (q *quorum) owe(t *tenure, now clock.Instant) {
 		}
 		f.owed[i] = false
 	}
-}
-
-// runCleanups makes what Close has to do on each node, side by side. It returns when a
-// majority has and the others had their time for it, or ctx ends: what stays behind on
-// a minority would keep the name from a quorum that lacks another node, for a ttl.
-func (q *quorum) runCleanups(ctx context.Context, cleanups []cleanupCall) error {
-	type outcome struct {
-		node *node
-		err  error
-	}
-	done := make(chan outcome, len(q.nodes))
-	for _, n := range q.nodes {
-		var calls []driver.Call
-		for _, c := range cleanups {
-			if c.node == n {
-				calls = append(calls, c.call)
-			}
-		}
-		go func() { done <- outcome{n, call.Repeat(ctx, n.store, calls)} }()
-	}
-	open := map[*node]bool{}
-	for _, n := range q.nodes {
-		open[n] = true
-	}
-	good := 0
-	var err error
-	var over <-chan time.Time
-	for len(open) > 0 {
-		select {
-		case o := <-done:
-			delete(open, o.node)
-			if o.err == nil {
-				good++
-			} else {
-				err = o.err
-			}
-		case <-over:
-			return nil
-		}
-		if good >= q.need && over == nil {
-			over = time.After(q.closeGrace(open))
-		}
-	}
-	if good >= q.need {
-		return nil
-	}
-	return err
-}
-
-// closeGrace is how long Close waits for these nodes when a majority has confirmed: as
-// long as a ballot would. For a node that is silent it has 20 ms: enough to send what that
-// node is owed, because what is not sent when Close returns is never sent.
-func (q *quorum) closeGrace(nodes map[*node]bool) (longest time.Duration) {
-	q.c.mu.Lock()
-	defer q.c.mu.Unlock()
-	for n := range nodes {
-		patience := longestRemoval
-		if !n.silent.Load() {
-			patience = n.patience(&q.c.options)
-		}
-		longest = max(longest, patience)
-	}
-	return longest
 }

@@ -27,7 +27,7 @@ const spread = 10 * time.Millisecond
 
 // pause is how long a waiter that found the name held waits before it polls again.
 func (q *quorum) pause() time.Duration {
-	return minPause + q.c.jitter(maxPause-minPause)
+	return minPause + q.p.jitter(maxPause-minPause)
 }
 
 // A poll's round trip, as far as marks count on it. The answers of the slowest node that
@@ -67,20 +67,20 @@ func (q *quorum) yield(n *localName, a wire.Answer, now clock.Instant) {
 	if a.PTTL <= 0 {
 		return
 	}
-	q.yieldName(n.name, now.Add(min(a.PTTL, protocol.MaxComeBack)))
+	q.yieldName(n.name, now.Add(min(a.PTTL, protocol.MaxComeBack)), now)
 }
 
 // noteWanted does for a holder of this Client what the mark does for those of others: a Client does
 // not pause for its own.
 func (q *quorum) noteWanted(n *localName, holder string, now clock.Instant) {
-	if t := q.c.tenures[holder]; t != nil && t.local != n && n.waiters.anyBlocking() {
+	if t := q.p.tenures[holder]; t != nil && t.local != n && n.waiters.anyBlocking() {
 		t.wantedUntil = now.Add(q.afterPoll())
 	}
 }
 
 // yieldName lets no new waiter of this Client ask for a name before until.
-func (q *quorum) yieldName(name string, until clock.Instant) {
-	until = until.Add(q.c.jitter(spread)) // others, too, may have paused for this mark
+func (q *quorum) yieldName(name string, until, now clock.Instant) {
+	until = until.Add(q.p.jitter(spread)) // others, too, may have paused for this mark
 	if until <= q.yields[name] {
 		return
 	}
@@ -88,7 +88,7 @@ func (q *quorum) yieldName(name string, until clock.Instant) {
 		q.yields = map[string]clock.Instant{}
 	}
 	q.yields[name] = until
-	q.c.later(until, func(now clock.Instant) {
+	q.p.later(until, now, func(now clock.Instant) {
 		if q.yields[name] <= now {
 			delete(q.yields, name)
 		}

@@ -19,7 +19,7 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		return
 	}
 	pause := n.renewInterval(t)
-	next := alignRenewal(now.Add(pause-n.c.jitter(pause/10)), t.ttl)
+	next := alignRenewal(now.Add(pause-n.p.jitter(pause/10)), t.ttl)
 	if t.renewal != nil && t.renewal.unsent {
 		t.renewAt = next // it has yet to be sent
 		return
@@ -33,7 +33,7 @@ func (n *localName) renew(t *tenure, now clock.Instant) {
 		t.renewal = n.check(t, now)
 		return
 	}
-	if q := n.c.quorum; q != nil {
+	if q := n.p.quorum; q != nil {
 		t.renewal = q.renew(n, t, now, attempt)
 	} else {
 		t.renewal = n.renewOnMaster(t, now)
@@ -53,7 +53,7 @@ const longestRenewal = 3 * time.Second
 // renewOnMaster is renew on one master.
 func (n *localName) renewOnMaster(t *tenure, now clock.Instant) *request {
 	args, minTTL := n.renewArgs(t, now, 0)
-	r := n.c.send(script.Renew, n, t, now, args, (*request).renewAnswered)
+	r := n.p.sendScript(script.Renew, n, t, now, args, (*request).renewAnswered)
 	r.minTTL = minTTL
 	if !r.unsent {
 		t.reserves(r)
@@ -102,9 +102,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	if r.outdated() && err == nil && a.Word != "renewed" && a.Word != "kept" {
 		err = wire.ErrNoAnswer // its id has been replaced
 	}
-	if r.result != nil {
-		defer func() { r.result <- err }()
-	}
+	defer func() { n.p.host.answer(r, err) }()
 	if t.renewal == r {
 		t.renewal = nil
 	}
@@ -113,7 +111,7 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 	}
 	switch {
 	case now >= t.ends(): // never revived
-	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.acked < n.c.options.WaitReplicas:
+	case err == nil && (a.Word == "renewed" || a.Word == "kept") && r.acked < n.p.waitReplicas:
 		n.tooFewReplicas(r, a, now)
 	case err == nil && a.Word == "renewed":
 		n.prolonged(r)
@@ -133,14 +131,14 @@ func (r *request) renewAnswered(a wire.Answer, err error, now clock.Instant) {
 			n.recalled(t)
 		}
 		n.renewForRecalls(t, now)
-		n.c.emit(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
+		n.p.host.note(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack}, 0)
 	case err == nil && a.Word == "kept":
 		n.prolonged(r)
 		t.minHold.renewed(r, n.ttl(), now)
 		n.acknowledged(t, r)
 		t.failures = 1 // it must learn soon whether others wait, but not in a busy loop
-		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.c.jitter(50*time.Millisecond)))
-		n.c.emit(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack})
+		t.renewAt = min(t.renewAt, now.Add(50*time.Millisecond+n.p.jitter(50*time.Millisecond)))
+		n.p.host.note(Renewed{Name: n.name, Remaining: t.ends().Sub(now), Replicas: r.acked, Slack: slack}, 0)
 	case err == nil && (a.Word == "lost" || a.Word == "stolen"):
 		n.lose(t, a, now)
 	case err == nil && a.Word == "revoked":
@@ -163,20 +161,20 @@ func (n *localName) renewFailed(t *tenure, err error, now clock.Instant) {
 		n.shared.shrunk.lastErr = err
 	}
 	n.retryRenewal(t, now)
-	n.c.emit(RenewFailed{Name: n.name, Err: err, Remaining: t.ends().Sub(now), Slack: t.slack(now)})
+	n.p.host.note(RenewFailed{Name: n.name, Err: err, Remaining: t.ends().Sub(now), Slack: t.slack(now)}, 0)
 }
 
 // retryRenewal makes what failed be sent again, the sooner the less often it failed.
 func (n *localName) retryRenewal(t *tenure, now clock.Instant) {
 	backoff := min(5*time.Millisecond<<min(t.failures, 20), n.renewInterval(t))
-	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.c.jitter(backoff)))
+	t.renewAt = min(t.renewAt, now.Add(backoff/2+n.p.jitter(backoff)))
 }
 
 // renewForRecalls asks Redis once a second whether another client waits, while a recall
 // would be missed and callers here go on.
 func (n *localName) renewForRecalls(t *tenure, now clock.Instant) {
 	if n.sub.wanted && !n.sub.confirmed && (n.waiters.n > 0 || n.lingerUntil > 0) {
-		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.c.jitter(time.Second/2)))
+		t.renewAt = min(t.renewAt, now.Add(time.Second/2+n.p.jitter(time.Second/2)))
 	}
 }
 
@@ -185,14 +183,14 @@ func (n *localName) lose(t *tenure, a wire.Answer, now clock.Instant) {
 	cause := Cause(a.Ending())
 	u := n.turn
 	n.turn = nil
-	n.c.end(t, now)
-	if n.c.quorum == nil {
-		n.c.cancelStaleID(a.Holder, now)
+	n.p.end(t, now)
+	if n.p.quorum == nil {
+		n.p.cancelStaleID(a.Holder, now)
 	}
 	if cause != Stolen {
-		n.c.renewAllSoon(now) // it may not be alone
+		n.p.renewAllSoon(now) // it may not be alone
 	}
-	if q := n.c.quorum; q != nil {
+	if q := n.p.quorum; q != nil {
 		q.cleanUp(t.id, n, true, now, t.expiry) // a minority still has it
 	}
 	if n.shared.isShrunk() { // one of its ids was stolen, another may stand
@@ -217,25 +215,25 @@ func (n *localName) subscribeAt(t *tenure) clock.Instant {
 // renewAllSoon calls renewAll at once, or where that has just been done, soon:
 // half of the servers of a Cluster may answer and the other half not, again and
 // again.
-func (c *core) renewAllSoon(now clock.Instant) {
-	if c.renewedAllAt > now {
+func (p *process) renewAllSoon(now clock.Instant) {
+	if p.renewedAllAt > now {
 		return // it is going to be
 	}
-	interval := max(500*time.Millisecond, time.Duration(len(c.names))*100*time.Microsecond) // a tenth of Redis at most
-	c.renewedAllAt = max(now, c.renewedAllAt.Add(min(interval, c.options.TTL/6)))
-	c.later(c.renewedAllAt, c.renewAll)
+	interval := max(500*time.Millisecond, time.Duration(len(p.names))*100*time.Microsecond) // a tenth of Redis at most
+	p.renewedAllAt = max(now, p.renewedAllAt.Add(min(interval, p.ttl/6)))
+	p.later(p.renewedAllAt, now, p.renewAll)
 }
 
 // renewAll renews all that is held, nearest deadline first: after a reconnect
 // it may be another server that answers, or one that lost its data.
-func (c *core) renewAll(now clock.Instant) {
-	if c.closed {
+func (p *process) renewAll(now clock.Instant) {
+	if p.closed {
 		return
 	}
-	c.renewedAllAt = now
+	p.renewedAllAt = now
 	var held []*tenure
-	for _, n := range c.names {
-		if t := n.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.sent < c.netFailureOver) {
+	for _, n := range p.names {
+		if t := n.tenure; t != nil && t.phase == holding && (t.renewal == nil || t.failures == 0 || t.renewal.sent < p.netFailureOver) {
 			held = append(held, t)
 		}
 	}
@@ -257,7 +255,7 @@ type orphan struct {
 // orphaned gives a key without expiry one, when asked for and after it was seen
 // unchanged for long enough.
 func (n *localName) orphaned(a wire.Answer, now clock.Instant) {
-	patience := n.c.options.RepairOrphans
+	patience := n.p.repairOrphans
 	if patience == 0 {
 		return
 	}
@@ -269,16 +267,16 @@ func (n *localName) orphaned(a wire.Answer, now clock.Instant) {
 		return
 	}
 	n.orphan = orphan{}
-	n.c.send(script.Repair, n, nil, now, []string{a.Holder, itoa(n.c.options.TTL.Milliseconds())}, (*request).repairAnswered)
+	n.p.sendScript(script.Repair, n, nil, now, []string{a.Holder, itoa(n.p.ttl.Milliseconds())}, (*request).repairAnswered)
 }
 
 func (r *request) repairAnswered(a wire.Answer, err error, _ clock.Instant) {
 	n := r.local
 	switch {
 	case err != nil:
-		n.c.warn("holdfast: could not give the orphaned key an expiry", "name", n.name, "error", err)
+		n.p.host.warn("holdfast: could not give the orphaned key an expiry", "name", n.name, "error", err)
 	case a.Word == "repaired":
-		n.c.warn("holdfast: gave a key without an expiry one", "name", n.name, "ttl", n.c.options.TTL)
-		n.c.emit(Repaired{Name: n.name})
+		n.p.host.warn("holdfast: gave a key without an expiry one", "name", n.name, "ttl", n.p.ttl)
+		n.p.host.note(Repaired{Name: n.name}, 0)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // out in parts, as pipelines end.
 func BenchmarkRenewAll(b *testing.B) {
 	c := newCore((&Options{TTL: 15 * time.Second}).withDefaults(), nil)
-	c.sub = newSubscriber(c, "holdfast/push:none")
+	c.sub = &subscriber{p: c.process, channel: "holdfast/push:none"}
 	c.pipelines = pipelines // so that nothing is sent
 	held := make([]*tenure, 10_000)
 	for i := range held {

@@ -1,9 +1,6 @@
 package holdfast
 
 import (
-	"context"
-
-	"github.com/holdfast-go/holdfast/driver"
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -16,7 +13,7 @@ import (
 
 // confirm renews a tenure that was granted, before anybody here gets a turn.
 func (n *localName) confirm(t *tenure, now clock.Instant) {
-	patience := n.c.options.patience()
+	patience := n.p.patience()
 	if now >= n.unconfirmedSince.Add(2*patience) {
 		n.unconfirmedSince = 0 // it failed before a long wait in the queue
 	}
@@ -58,7 +55,7 @@ func (n *localName) acknowledged(t *tenure, r *request) {
 // back; what is held is renewed again until its deadline, and never undone.
 func (n *localName) tooFewReplicas(r *request, a wire.Answer, now clock.Instant) {
 	t := r.tenure
-	err := &ReplicasError{Name: n.name, Want: n.c.options.WaitReplicas, Got: r.acked, Connected: r.connected}
+	err := &ReplicasError{Name: n.name, Want: n.p.waitReplicas, Got: r.acked, Connected: r.connected}
 	if a.Waiting > 0 {
 		n.recalled(t)
 	}
@@ -68,17 +65,3 @@ func (n *localName) tooFewReplicas(r *request, a wire.Answer, now clock.Instant)
 	}
 	n.renewFailed(t, err, now)
 }
-
-// evalAcknowledged sends renewals in one pipeline with WAIT at its end.
-func (c *core) evalAcknowledged(ctx context.Context, requests []*request, calls []driver.Call) []driver.Result {
-	results := make([]driver.Result, len(requests))
-	for i, a := range c.replicaCalls.Eval(ctx, calls, func(i int) clock.Instant { return requests[i].tenure.ends() }) {
-		requests[i].acked, requests[i].connected = a.Acked, a.Connected
-		results[i] = a.Result
-	}
-	return results
-}
-
-// Replicas returns how many replicas acknowledged the grant or the newest counted
-// renewal. It returns 0 without [Options.WaitReplicas].
-func (l *Lease) Replicas() int { return int(l.turn.tenure.replicas.Load()) }

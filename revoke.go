@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -113,32 +112,11 @@ func (c *core) askAbout(name string) (all []confirmation) {
 		case !t.isOver(now):
 			r := t.local.checkNow(t, now)
 			answered := make(chan error, 1)
-			r.result = answered
+			c.asked[r] = answered
 			all = append(all, confirmation{r, answered})
 		}
 	}
 	return all
-}
-
-// stolen: Redis has said that nobody has the name by this id any more.
-func (t *tenure) stolen(reason string, now clock.Instant) {
-	if t.phase != holding {
-		t.verifySince = now
-		return
-	}
-	t.local.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
-	t.local.step(now)
-}
-
-// revocationPushed: a push says that something was ordered of a tenure of ours. Anybody
-// may publish, so Redis is asked, by a renewal that is sent after it.
-func (n *localName) revocationPushed(t *tenure, now clock.Instant) {
-	if t.phase != holding {
-		t.verifySince = now
-		return
-	}
-	n.renew(t, now)
-	n.step(now)
 }
 
 // Revoked reports whether a revocation or a steal ended the lease, and returns the given

@@ -43,15 +43,6 @@ func (n *localName) held(now clock.Instant) error {
 	return e
 }
 
-// held is what a try under the turn's own lease gets: it waits for nobody, so it
-// is no deadlock.
-func (u *turn) held() error {
-	c := u.local.c
-	c.mu.Lock()
-	defer c.unlock()
-	return u.local.held(c.clock.Now())
-}
-
 func (n *localName) heldBy(now clock.Instant) error {
 	e := &HeldError{Name: n.name, Waiters: int(n.seen.waiting), Remaining: n.seen.pttl}
 	if id, ours := keyspace.ParseID(n.seen.holder); ours {

@@ -125,7 +125,7 @@ func (s *Semaphore) Resize(ctx context.Context, size int) error {
 		return err
 	}
 	for {
-		reply, err := c.calls.Run(ctx, c.options.patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
+		reply, err := c.calls.Run(ctx, c.patience(), driver.Call{Script: script.SharedResize, Keys: k.WithSize(), Args: []string{itoa(int64(size)), c.shardOf(k)}})
 		if err != nil {
 			return wire.Unanswered(s.name, k.Lock(), err)
 		}
@@ -150,26 +150,5 @@ func tooMany(name string, n, size int64) error {
 	return fmt.Errorf("%w: asked for %d of %s, which has %d", ErrSize, n, name, size)
 }
 
-// tooMany: the caller asks for more permits than there are.
-func (n *localName) tooMany(a wire.Answer) {
-	n.notInRedis()
-	n.reject(tooMany(n.name, n.shared.weight, a.Capacity))
-}
-
 // maxSizes bounds for how many names a Client remembers which size it has told.
 const maxSizes = 1024
-
-// noteSize tells, once for each size of a name, that another one counts than was stated.
-func (n *localName) noteSize(a wire.Answer) {
-	c := n.c
-	if n.shared == nil || a.Capacity == 0 || n.shared.letter != keyspace.Permits || a.Capacity == n.shared.capacity || c.reportedSizes[n.name] == a.Capacity ||
-		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
-		return
-	}
-	if c.reportedSizes == nil || len(c.reportedSizes) >= maxSizes {
-		c.reportedSizes = map[string]int64{}
-	}
-	c.reportedSizes[n.name] = a.Capacity
-	c.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.name, "asked", n.shared.capacity, "actual", a.Capacity)
-	c.emit(SizeMismatch{Name: n.name, Asked: int(n.shared.capacity), Actual: int(a.Capacity)})
-}

@@ -1,14 +1,12 @@
 package holdfast
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/script"
@@ -52,57 +50,15 @@ func errNotShared(name, what string) error {
 	return wire.Failure(name, nil, errors.New(what+" works for a Mutex, not for a Semaphore or an RWMutex"))
 }
 
-// acquire asks for a part of a name's capacity. It blocks and fails as
-// Mutex.Lock does.
-func (s shared) acquire(ctx context.Context, client *Client, name string, try bool) (*Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if s.maxHold < 0 {
-		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.maxHold))
-	}
-	c := client.core
-	checkGrace(name, s.grace, c.options.TTL)
-	if held := c.heldUnder(ctx, name); held != nil && held.err() == nil && !try { // a try waits for nobody
-		return nil, ErrDeadlock
-	}
-	w := c.newWaiter(try)
-	w.maxHold, w.grace = s.maxHold, s.grace
-	defer w.recycle(c)
-	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
-		return nil, err
-	}
-	return w.await(ctx, client)
-}
-
-// enterShared makes a local name for one waiter and starts it.
-func (c *core) enterShared(name string, s *shared, w *waiter, blocking bool) error {
-	k, err := keysOf(c.options.Prefix, name)
-	if err != nil {
-		return err
-	}
-	s.keys = k.WithHolders()
-	if s.letter == keyspace.Permits {
-		s.keys = k.WithSize()
-	}
-	s.tail = c.tailOf(s)
-	c.mu.Lock()
-	if c.closed {
-		c.unlock()
-		return ErrClosed
-	}
-	now := c.clock.Now()
-	c.lastShared++
-	n := c.newName(name+"\x00shared"+strconv.FormatInt(c.lastShared, 36), name, k, s) // no name has a control character
+// begins starts a local name of one waiter.
+func (n *localName) begins(w *waiter, now clock.Instant) {
 	n.admit(w, now)
 	n.step(now)
-	c.unlockAndPerform(blocking, n.asking, now)
-	return nil
 }
 
 // tailOf is what an id of a shared kind ends with.
-func (c *core) tailOf(s *shared) string {
-	return keyspace.SharedTail(c.options.TTL, s.letter, s.weight, c.options.Owner)
+func (p *process) tailOf(s *shared) string {
+	return keyspace.SharedTail(p.ttl, s.letter, s.weight, p.owner)
 }
 
 // callFor is a run of a script on a name: of the one that does this for its kind.
@@ -139,13 +95,13 @@ func renews(s *driver.Script) bool { return s == script.Renew || s == script.Sha
 // last of them. Guarded by the core's mutex.
 type sharedSubs map[string]*subscriber
 
-func (all *sharedSubs) of(c *core, suffix string) *subscriber {
+func (all *sharedSubs) of(p *process, suffix string) *subscriber {
 	if *all == nil {
 		*all = sharedSubs{}
 	}
 	s := (*all)[suffix]
 	if s == nil {
-		s = newSubscriber(c, keyspace.PushChannel(c.client, suffix))
+		s = &subscriber{p: p, channel: keyspace.PushChannel(p.client, suffix)}
 		(*all)[suffix] = s
 	}
 	return s
@@ -159,5 +115,52 @@ func (all sharedSubs) remove(n *localName) {
 	n.sub.remove(n)
 	if n.shared != nil && n.sub.first == nil {
 		delete(all, n.shard)
+	}
+}
+
+// tooMany: the caller asks for more permits than there are.
+func (n *localName) tooMany(a wire.Answer) {
+	n.notInRedis()
+	n.reject(tooMany(n.name, n.shared.weight, a.Capacity))
+}
+
+// noteSize tells, once for each size of a name, that another one counts than was stated.
+func (n *localName) noteSize(a wire.Answer) {
+	c := n.p
+	if n.shared == nil || a.Capacity == 0 || n.shared.letter != keyspace.Permits || a.Capacity == n.shared.capacity || c.reportedSizes[n.name] == a.Capacity ||
+		a.Word != "granted" && a.Word != "queued" && a.Word != "held" {
+		return
+	}
+	if c.reportedSizes == nil || len(c.reportedSizes) >= maxSizes {
+		c.reportedSizes = map[string]int64{}
+	}
+	c.reportedSizes[n.name] = a.Capacity
+	c.host.warn("holdfast: the semaphore has another number of permits than this program asks for; the stored number counts; 'holdfast resize' or Semaphore.Resize changes it for all programs", "name", n.name, "asked", n.shared.capacity, "actual", a.Capacity)
+	c.host.note(SizeMismatch{Name: n.name, Asked: int(n.shared.capacity), Actual: int(a.Capacity)}, 0)
+}
+
+// kind is what the name is asked for as.
+func (n *localName) kind() Kind {
+	if n.shared == nil {
+		return KindMutex
+	}
+	return kindOf(n.shared.letter)
+}
+
+// otherKind: the name is in use as something else. Nobody here can have it.
+func (n *localName) otherKind(a wire.Answer) {
+	n.notInRedis()
+	e := &KindError{Name: n.name, Kind: KindMutex}
+	if s := n.shared; s != nil {
+		e.Kind, e.Size = kindOf(s.letter), s.size()
+	}
+	e.usedAs(a)
+	n.reject(e)
+}
+
+// notInRedis: nothing of the tenure that was refused stands in Redis.
+func (n *localName) notInRedis() {
+	if n.tenure.phase == asked && n.tenure.openLocks == 0 {
+		n.tenure.sentWait = false
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/clock"
-	"github.com/holdfast-go/holdfast/internal/memory"
 	"github.com/holdfast-go/holdfast/internal/script"
 )
 
@@ -53,7 +51,7 @@ func TestSleepsOnAfterAShortLease(t *testing.T) {
 
 // Whatever is held is counted, and nothing else.
 func TestWhatIsHeldIsCounted(t *testing.T) {
-	c := &core{endedIDs: memory.For[*localName]{Limit: 9}, givenUpIDs: memory.For[*localName]{Limit: 9}, tenures: map[string]*tenure{}, minHolds: map[string]clock.Instant{}}
+	c := newProcess(settings{}, func() uint64 { return 1 })
 	held := func(about string, want int) {
 		t.Helper()
 		if got := c.schedule.Held; got != want {
@@ -61,7 +59,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 		}
 	}
 	tenure := func(id string, p phase) *tenure {
-		t := &tenure{id: id, local: &localName{c: c}}
+		t := &tenure{id: id, local: &localName{p: c}}
 		t.setPhase(p)
 		return t
 	}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/holdfast-go/holdfast/driver"
-	"github.com/holdfast-go/holdfast/internal/keyspace"
 	"github.com/holdfast-go/holdfast/internal/script"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -46,7 +45,7 @@ func (m *Mutex) Steal(ctx context.Context, tenure, reason string) (*Lease, error
 
 // sendSteal sets out to take a name, under a key of its own: callers of this process that
 // wait for the name keep their places in the queue.
-func (c *core) sendSteal(m *Mutex, w *waiter, o *stealing) error {
+func (c *core) sendSteal(m *Mutex, w *pending, o *stealing) error {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.closed {
@@ -56,38 +55,12 @@ func (c *core) sendSteal(m *Mutex, w *waiter, o *stealing) error {
 	n := c.newName(m.name+"\x00steal"+strconv.FormatUint(c.random(), 36), m.name, o.keys, nil) // no name has a zero byte
 	n.dedicated, n.stealing = m.dedicatedTenure(), o
 	n.tenure = c.newTenure(n)
-	n.admit(w, now)
-	n.step(now)
+	n.begins(&w.waiter, now)
 	return nil
 }
 
-// args are what take needs beside the id and the token block.
-func (o *stealing) args(n *localName) []string { return []string{n.shard, o.id, o.reason} }
-
 var errMayHaveStolen = errors.New("an earlier attempt had no answer and may have ended the tenure; " +
 	"now the name is free or has another holder")
-
-// notStolen: another holds the name by now, or nobody. It may have been taken in between, by
-// a run that was not answered in time.
-func (n *localName) notStolen(a wire.Answer) {
-	if t := n.tenure; t.openLocks > 0 || t.lateGrantAt > 0 {
-		n.reject(wire.Failure(n.name, ErrUnreachable, errMayHaveStolen))
-		return
-	}
-	var tenure string
-	if x := n.stealing; x != nil { // no other lock is answered so
-		tenure = x.tenure
-	}
-	n.notInRedis()
-	n.reject(tenureError(n.name, tenure, a.Holder, a.Holder != ""))
-}
-
-// stealing is a tenure that Mutex.Steal ends, and why.
-type stealing struct {
-	tenure, reason string
-	keys           *keyspace.Keys
-	id             string // of the tenure
-}
 
 // newStealing checks the arguments and finds the id of the tenure.
 func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*stealing, error) {
@@ -104,7 +77,7 @@ func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*s
 	if tenure, reason, err = wire.Revocation(tenure, reason); err != nil {
 		return nil, wire.Failure(name, nil, err)
 	}
-	until := c.clock.Now().Add(c.options.patience())
+	until := c.clock.Now().Add(c.patience())
 	reply, _, err := c.calls.Until(ctx, until, name, driver.Call{Script: script.Inspect, Keys: k[:], Args: []string{"1", c.shardOf(k)}})
 	if err != nil {
 		return nil, err

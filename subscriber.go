@@ -1,25 +1,21 @@
 package holdfast
 
 import (
-	"cmp"
 	"maps"
-	"runtime"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
 	"github.com/holdfast-go/holdfast/internal/protocol"
-	"github.com/holdfast-go/holdfast/internal/subscription"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // subscriber is the subscription by which Redis reaches this process: one for a
 // Client, or one for each contended name in a Cluster. It is opened when
-// a caller first has to wait. Guarded by the core's mutex.
+// a caller first has to wait. It is part of the process.
 type subscriber struct {
-	c      *core
-	keeper *subscription.Keeper
-	notify func()     // of an election: called each time that something may have changed
-	first  *localName // in a Cluster: of the names that listen here, linked by localName.nextOnSub
+	p       *process
+	channel string
+	first   *localName // in a Cluster: of the names that listen here, linked by localName.nextOnSub
 
 	wanted        bool
 	confirmed     bool          // confirmed
@@ -30,17 +26,11 @@ type subscriber struct {
 	resubscribing int           // the one that is to be renewed when it has lasted a second
 }
 
-func newSubscriber(c *core, channel string) *subscriber {
-	s := &subscriber{c: c}
-	s.keeper = subscription.New(c.ctx, channel, s)
-	return s
-}
-
 // open opens the subscription, once.
 func (s *subscriber) open() {
 	if !s.wanted {
 		s.wanted = true
-		s.c.afterUnlock = append(s.c.afterUnlock, func() { go s.keeper.Keep(s.c.store) })
+		s.p.host.listen(s, false)
 	}
 }
 
@@ -55,7 +45,7 @@ func (s *subscriber) resubscribe(now clock.Instant) {
 	if next := s.sentAt.Add(time.Second); now < next {
 		if attempt := s.attempt; s.resubscribing != attempt {
 			s.resubscribing = attempt
-			s.c.later(next, func(now clock.Instant) {
+			s.p.later(next, now, func(now clock.Instant) {
 				if s.attempt == attempt {
 					s.resubscribe(now)
 				}
@@ -63,16 +53,14 @@ func (s *subscriber) resubscribe(now clock.Instant) {
 		}
 		return
 	}
-	s.keeper.Reopen()
+	s.p.host.listen(s, true)
 }
 
-// Began opens an attempt. What was measured on the last subscription counts no
-// more: the next one may be to another server with another clock.
-func (s *subscriber) Began() int {
-	s.lock()
-	defer s.unlock()
+// onBegin opens an attempt. What was measured on the last subscription counts no more: the next
+// one may be to another server with another clock.
+func (s *subscriber) onBegin(now clock.Instant) int {
 	s.attempt++
-	s.sentAt = s.c.clock.Exact()
+	s.sentAt = now
 	for n := range s.names() {
 		if t := n.tenure; t != nil {
 			t.clockPair = exchange{}
@@ -84,28 +72,11 @@ func (s *subscriber) Began() int {
 	return s.attempt
 }
 
-// lock takes the core's mutex for a change of the subscription, and unlock releases it.
-// In a Cluster thousands may end at once. The mutex is handed on in the order in which it
-// was asked for, so a caller would wait for all of them: one at a time asks for it.
-func (s *subscriber) lock() {
-	s.c.turnstile.Lock()
-	s.c.mu.Lock()
-}
-
-func (s *subscriber) unlock() {
-	after := s.c.unlockAndSend()
-	runtime.Gosched() // the next in the turnstile would run before a caller that the mutex has woken
-	s.c.turnstile.Unlock()
-	for _, f := range after {
-		f()
-	}
-}
-
 // names yields the local names that listen here: in a Cluster, where each name has a
 // subscription and all may end at once, without a look at the others.
 func (s *subscriber) names() func(yield func(*localName) bool) {
-	if s.c.sub == s {
-		return maps.Values(s.c.names)
+	if s.p.sub == s {
+		return maps.Values(s.p.names)
 	}
 	return func(yield func(*localName) bool) {
 		for n := s.first; n != nil; {
@@ -138,26 +109,16 @@ func (s *subscriber) remove(n *localName) {
 	}
 	n.nextOnSub, n.prevOnSub = nil, nil
 	if s.first == nil {
-		s.keeper.Close()
+		s.p.host.unlisten(s)
 	}
 }
 
-// Confirmed: from now on nothing that is pushed can be missed; what was pushed
-// before is asked for.
-func (s *subscriber) Confirmed() {
-	s.lock()
-	defer s.unlock()
-	if s.c.closed {
-		return
-	}
-	now := s.c.clock.Now()
+// onConfirm: from now on nothing that is pushed can be missed; what was pushed before is
+// asked for.
+func (s *subscriber) onConfirm(now clock.Instant) {
 	s.failed = false
 	s.confirmed, s.confirmedAt = true, now
-	if s.notify != nil {
-		s.notify()
-		return
-	}
-	s.c.emit(SubscriptionConfirmed{})
+	s.p.host.note(SubscriptionConfirmed{}, 0)
 	for n := range s.names() {
 		if t := n.tenure; t != nil && t.phase == queued {
 			t.inQueue = false
@@ -167,8 +128,8 @@ func (s *subscriber) Confirmed() {
 		}
 		n.step(now)
 	}
-	if s.c.sub == s {
-		s.c.renewAll(now)
+	if s.p.sub == s {
+		s.p.renewAll(now)
 		return
 	}
 	for n := range s.names() { // a Cluster: the other names have their own
@@ -179,30 +140,18 @@ func (s *subscriber) Confirmed() {
 	}
 }
 
-// Broke returns a random part of backoff.
-func (s *subscriber) Broke(err error, backoff time.Duration) time.Duration {
-	s.lock()
-	defer s.unlock()
-	jitter := s.c.jitter(backoff)
-	if s.c.closed {
-		return jitter
-	}
-	if s.notify != nil {
-		s.confirmed = false
-		s.notify()
-		return jitter
-	}
+// onBreak: the newest attempt has failed, or ended.
+func (s *subscriber) onBreak(err error, now clock.Instant) {
 	if wire.MayHaveMoved(err) {
-		s.c.netFailed = true // the next answer may be another server's
+		s.p.netFailed = true // the next answer may be another server's
 	}
 	was := s.confirmed
 	s.failed = true
 	s.confirmed = false
 	s.attempt++ // what it still delivers is dropped
 	if was {
-		s.c.emit(SubscriptionBroken{Err: err})
+		s.p.host.note(SubscriptionBroken{Err: err}, 0)
 	}
-	now := s.c.clock.Now()
 	for n := range s.names() {
 		t := n.tenure
 		switch {
@@ -220,30 +169,18 @@ func (s *subscriber) Broke(err error, backoff time.Duration) time.Duration {
 		}
 		n.step(now)
 	}
-	return jitter
 }
 
-// Pushed takes a push. A grant is trusted for one claim window. No other push is trusted
+// onPush takes a push. A grant is trusted for one claim window. No other push is trusted
 // alone: each only makes known earlier what the next request would say.
-func (s *subscriber) Pushed(attempt int, payload string) {
-	if s.notify != nil {
-		s.announced()
+func (s *subscriber) onPush(attempt int, m wire.Push, now clock.Instant) {
+	if attempt != s.attempt {
 		return
 	}
-	m, err := wire.DecodePush(payload)
-	if err != nil {
-		return // anybody may publish here
-	}
-	c := s.c
-	c.mu.Lock()
-	defer c.unlock()
-	if c.closed || attempt != s.attempt {
-		return
-	}
-	now := c.clock.Now()
-	t := c.tenures[m.ID]
+	p := s.p
+	t := p.tenures[m.ID]
 	if t == nil {
-		c.cancelStaleID(m.ID, now)
+		p.cancelStaleID(m.ID, now)
 		return
 	}
 	if t.local.sub != s {
@@ -251,7 +188,7 @@ func (s *subscriber) Pushed(attempt int, payload string) {
 	}
 	switch m.Kind {
 	case "grant":
-		c.granted(t, grant{
+		p.granted(t, grant{
 			base: m.Base, size: m.Size, waiting: m.Waiting,
 			start: t.pushStart(m.Server, s.sentAt, now), ttl: m.Window, recallSure: true, pushed: true,
 		}, now)
@@ -285,7 +222,7 @@ func (n *localName) pollWhenPushed(t *tenure, m wire.Push, now clock.Instant) {
 	if m.Kind == "front" {
 		longest += protocol.FrontSize * protocol.PollPerWaiter
 	}
-	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.c.jitter(10*time.Millisecond))
+	t.pollBy = now.Add(min(m.Window, longest) + 2*time.Millisecond + n.p.jitter(10*time.Millisecond))
 	if n.tenure == t && t.phase == queued && n.asking == nil {
 		n.askAt = min(n.askAt, t.pollBy) // a foreign holder is polled sooner
 		if m.Kind == "head" {
@@ -305,20 +242,4 @@ func (n *localName) askAgain(t *tenure, now clock.Instant) {
 	t.inQueue = false
 	n.sendLock(now)
 	n.arm(now)
-}
-
-// cancelStaleID ends an id that Redis still stores although this process has given it up.
-// It ends only ids that this process remembers: a cloned machine has our client id and
-// leases of its own.
-func (c *core) cancelStaleID(id string, now clock.Instant) {
-	if t := c.byFormerID[id]; t != nil {
-		t.local.formerIDSeen(t, now)
-	} else if n := c.nameOfID(id); n != nil {
-		c.cancelID(id, n, now)
-	}
-}
-
-// nameOfID is the local name of an id that this process has given up, as far as it remembers.
-func (c *core) nameOfID(id string) *localName {
-	return cmp.Or(c.givenUpIDs.Of(id), c.endedIDs.Of(id))
 }

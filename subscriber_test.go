@@ -69,8 +69,10 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 	if first.sub != last.sub {
 		t.Fatal("two acquisitions of one name have two subscriptions")
 	}
+	first.sub.open()
+	c.afterUnlock = nil
 	first.forget(1)
-	if first.sub.keeper.Closed() || len(c.sharedSubs) != 1 {
+	if c.keepers[first.sub] == nil || len(c.sharedSubs) != 1 {
 		t.Error("a subscription ended while somebody listened")
 	}
 	for n := range last.sub.names() {
@@ -79,7 +81,7 @@ func TestSubscriptionEndsWithItsLastName(t *testing.T) {
 		}
 	}
 	last.forget(2)
-	if !last.sub.keeper.Closed() || len(c.sharedSubs) != 0 {
+	if c.keepers[last.sub] != nil || len(c.sharedSubs) != 0 {
 		t.Error("a subscription outlives those who listened")
 	}
 }
@@ -119,7 +121,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 	}
 	c.mu.Lock()
 	for i := range subs {
-		subs[i] = newSubscriber(c, fmt.Sprint(i))
+		subs[i] = &subscriber{p: c.process, channel: fmt.Sprint(i)}
 		subs[i].open()
 	}
 	c.unlock()
@@ -127,7 +129,7 @@ func TestManyBrokenSubscriptionsLetCallersPass(t *testing.T) {
 
 	c.mu.Lock()
 	close(store.ends)
-	sooner(t, "all wait for the mutex", func() bool { return blocked("(*subscriber).Broke(") == n })
+	sooner(t, "all wait for the mutex", func() bool { return blocked("(*keeper).Broke(") == n })
 	left := make(chan int)
 	go func() { left <- up() }()
 	sooner(t, "and a caller behind them", func() bool { return blocked("TestManyBrokenSubscriptionsLetCallersPass.func") == 1 })

@@ -71,10 +71,10 @@ type tenure struct {
 // setPhase moves a tenure to its next phase.
 func (t *tenure) setPhase(p phase) {
 	if t.phase == holding {
-		t.local.c.schedule.Held--
+		t.local.p.schedule.Held--
 	}
 	if p == holding {
-		t.local.c.schedule.Held++
+		t.local.p.schedule.Held++
 	}
 	t.phase = p
 }

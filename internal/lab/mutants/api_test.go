@@ -29,9 +29,9 @@ var apiMutants = []mutant{
 	{guard: "exported: a renewal waits for replicas", file: "internal/exported/calls.go", name: "TestExportedIsConfirmed",
 		edits: []string{"|| replicas == 0 {", "|| true {"}},
 	{guard: "apart: a deadline by its own ttl", file: "dedicated.go", name: "TestDedicated",
-		edits: []string{"\t\treturn n.dedicated.ttl\n\t}\n\treturn n.c.options.TTL", "\t}\n\treturn n.c.options.TTL"}},
+		edits: []string{"\t\treturn n.dedicated.ttl\n\t}\n\treturn n.p.ttl", "\t}\n\treturn n.p.ttl"}},
 	{guard: "apart: a line of its own", file: "local_name.go", name: "TestDedicatedInQueue",
-		edits: []string{"\t\tkey = own.key(m.name)\n", ""}},
+		edits: []string{"\t\tkey = own.key(name)\n", ""}},
 }
 
 // serverMutants are the guards of the HTTP API.

@@ -6,7 +6,7 @@ var inspectMutants = []mutant{
 	{guard: "within: a driver has its time, however soon the caller leaves", file: "internal/call/call.go", pkg: "./internal/lab/many", name: "TestHastyCallers",
 		edits: []string{"\t\tctx, cancel := ForDriver(ctx, life)\n\t\tdefer cancel()\n", ""}},
 	{guard: "within: so has the driver of a node", file: "quorum_leader.go", pkg: "./internal/lab/many", name: "TestHastyCallersOfAQuorum",
-		edits: []string{"call.ForDriver(ctx, q.c.ctx)\n\t\tdefer cancel()\n", "context.WithCancel(ctx)\n\t\tdefer cancel()\n\t\t_ = call.ForDriver\n"}},
+		edits: []string{"call.ForDriver(ctx, c.ctx)\n\t\tdefer cancel()\n", "context.WithCancel(ctx)\n\t\tdefer cancel()\n\t\t_ = call.ForDriver\n"}},
 	{guard: "within: so has a page of a scan", file: "rueidisstore/scan.go", pkg: "./internal/lab/many", name: "TestHastyCallers",
 		edits: []string{"context.WithTimeout(context.WithoutCancel(ctx), pageTimeout)", "context.WithTimeout(ctx, pageTimeout)"}},
 	{guard: "within: what goes on behind its caller ends with the Client", file: "internal/call/call.go", pkg: ".", name: "TestCloseEndsCallsLeftBehind",

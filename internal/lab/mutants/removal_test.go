@@ -2,18 +2,18 @@ package mutants
 
 // goodbyeMutants are what a call waits for whose context has ended.
 var goodbyeMutants = []mutant{
-	{guard: "goodbye: a call waits until nothing of it is left", file: "waiter.go", name: "TestNothingIsLeftWhenAWaitReturns",
+	{guard: "goodbye: a call waits until nothing of it is left", file: "enter.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"client.awaitRemovals(left)", "_ = removals"}},
-	{guard: "goodbye: but not for long", file: "waiter.go", name: "TestAWaitReturnsInTime",
+	{guard: "goodbye: but not for long", file: "enter.go", name: "TestAWaitReturnsInTime",
 		edits: []string{"longestRemoval = 20 *", "longestRemoval = 200 *"}},
-	{guard: "goodbye: several names have one bound together", file: "waiter.go", name: "TestMultiGivesUpInTime",
+	{guard: "goodbye: several names have one bound together", file: "enter.go", name: "TestMultiGivesUpInTime",
 		edits: []string{"if w.removals == nil {", "if true {"}},
-	{guard: "goodbye: a lock in flight counts", file: "waiter.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{" || g.tenure.openLocks > 0", ""}},
-	{guard: "goodbye: its cancel is answered", file: "waiter.go", name: "TestNothingIsLeftWhenAWaitReturns",
+	{guard: "goodbye: a lock in flight counts", file: "cleanup.go", name: "TestNothingIsLeftWhenAWaitReturns",
+		edits: []string{" || t.openLocks > 0", ""}},
+	{guard: "goodbye: its cancel is answered", file: "cleanup.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"e != nil && !e.confirmed", "e != nil && false"}},
 	{guard: "goodbye: what an unlock queues counts", file: "local_name.go", name: "TestNothingIsLeftWhenAWaitReturns",
 		edits: []string{"case t.phase == releasing && n.fresh != nil:", "case false:"}},
 	{guard: "goodbye: a grant that was not confirmed counts", file: "local_name.go", name: "TestNothingIsLeftWhenAWaitReturns",
-		edits: []string{"\tcase t.phase == releasing: // it was not", "	case false: // it was not"}},
+		edits: []string{"case t.phase == past || t.phase == releasing:", "case t.phase == past:"}},
 }

@@ -28,6 +28,6 @@ var sharedOrderMutants = []mutant{
 		edits: []string{", maxHold: m.MaxHold", ""}},
 	{guard: "shared orders: MaxHold of a term", file: "election.go", name: "TestSharedMaxHold",
 		edits: []string{", MaxHold: e.MaxHold", ""}},
-	{guard: "shared orders: a try can't deadlock", file: "shared.go", name: "TestSharedTryUnderALease",
-		edits: []string{"held.err() == nil && !try {", "held.err() == nil {"}},
+	{guard: "shared orders: a try can't deadlock", file: "enter.go", name: "TestSharedTryUnderALease",
+		edits: []string{"c.err(held) == nil && !try {", "c.err(held) == nil {"}},
 }

@@ -1,0 +1,83 @@
+package holdfast
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// check asks whether a tenure has the name.
+func (n *localName) check(t *tenure, now clock.Instant) *request {
+	attempt := n.patienceToRenew(t, now)
+	if q := n.p.quorum; q != nil {
+		return q.check(n, t, now, attempt)
+	}
+	args := []string{t.id}
+	if n.shared.isShrunk() {
+		args = append(args, n.shared.shrunk.formerIDs...)
+	}
+	r := n.p.sendScript(script.Held, n, t, now, args, (*request).checkAnswered)
+	r.attempt = attempt
+	return r
+}
+
+func (r *request) checkAnswered(a wire.Answer, err error, now clock.Instant) {
+	n, t := r.local, r.tenure
+	renews := t.renewal == r // it stands in the place of a renewal: without an answer another follows, as of any
+	if renews {
+		t.renewal = nil
+	}
+	if r.outdated() && err == nil && a.Word != "ours" {
+		err = wire.ErrNoAnswer // its id has been replaced
+	}
+	if t.phase == holding {
+		switch {
+		case err == nil && a.Word == "ours":
+			t.confirmHeld(r.sent)
+			n.stopRenewing(t)
+			r.heldUntil = clock.Never
+			if a.PTTL >= 0 { // else another client removed the expiry
+				r.heldUntil = clock.Deadline(r.sent, a.PTTL)
+			}
+		case err == nil && (a.Word == "lost" || a.Word == "stolen"):
+			n.lose(t, a, now)
+		case err == nil && a.Word == "revoked":
+			n.retire(Revoked, a.Reason, now)
+		case err == nil:
+			err = fmt.Errorf("held was answered %q", a.Word)
+		}
+		if renews && err != nil && t.phase == holding {
+			t.failures++
+			n.retryRenewal(t, now)
+		}
+		n.step(now)
+	}
+	n.p.host.answer(r, err)
+}
+
+// renewNow sends a renewal that waits for no other; on a quorum as any.
+func (n *localName) renewNow(t *tenure, now clock.Instant, tokens int64, extends time.Duration) *request {
+	attempt := n.patienceToRenew(t, now)
+	t.expiry = max(t.expiry, now.Add(n.ttl()))
+	if q := n.p.quorum; q != nil {
+		r := q.renew(n, t, now, attempt)
+		r.extendBy = extends
+		return r
+	}
+	args, least := n.renewArgs(t, now, tokens)
+	if extends > least {
+		least = extends
+		args[2] = wire.Millis(least)
+	}
+	r := &request{
+		call: n.callFor(script.Renew, args), minTTL: least,
+		local: n, tenure: t, sent: now, attempt: attempt, onAnswer: (*request).renewAnswered, extendBy: extends,
+	}
+	t.minHold.sent(r, now)
+	t.reserves(r)
+	n.p.host.send(r)
+	return r
+}

@@ -1,0 +1,357 @@
+package holdfast
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/holdfast-go/holdfast/driver"
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/election"
+	"github.com/holdfast-go/holdfast/internal/protocol"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// cleanup is a script that only removes state that the client no longer owns. It is
+// repeated until Redis answers, or until the keys have expired by themselves.
+type cleanup struct {
+	p           *process
+	call        driver.Call
+	local       *localName
+	node        *node // of a quorum; nil on one master
+	until       clock.Instant
+	coolUntil   clock.Instant // until when the name cools down; 0: it does not
+	wait        time.Duration // before the next try
+	timer       clock.Timer   // of the next try
+	asking      *request      // the newest: a lock may have run after one before it
+	lockKeyOnly bool          // the lock key is done, not the queue
+	repeatAfter time.Duration // until it is sent once more after its answer; 0: it is not
+	confirmed   bool          // it was answered, and is sent once more only for repeatAfter
+	group       *cleanupGroup // the cleanups that it is part of; nil: nobody waits
+}
+
+// cleanUp starts a script that ends an id: the first of args. On a quorum that is done on
+// each node, and nil is returned.
+func (p *process) cleanUp(s *driver.Script, n *localName, now, until clock.Instant, args []string) *cleanup {
+	if p.quorum != nil {
+		p.quorum.cleanUp(args[0], n, false, now, until)
+		return nil
+	}
+	return p.startCleanup(&cleanup{call: n.callFor(s, args), local: n, until: until}, now)
+}
+
+func (p *process) startCleanup(e *cleanup, now clock.Instant) *cleanup {
+	e.p, e.wait = p, 10*time.Millisecond
+	e.timer = clock.Timer{Fire: e.send}
+	p.cleanups[e] = struct{}{}
+	e.send(now)
+	return e
+}
+
+// cleanupGroup is cleanups that do one thing, one on each node of a quorum.
+type cleanupGroup struct {
+	p    *process
+	open int // how many more have to end
+}
+
+func (u *cleanupGroup) oneDone() {
+	if u == nil {
+		return
+	}
+	if u.open--; u.open == 0 {
+		u.p.host.done(u)
+	}
+}
+
+// alone makes a new cleanup one that a call may wait for.
+func (e *cleanup) alone() *cleanupGroup {
+	e.group = &cleanupGroup{e.p, 1}
+	return e.group
+}
+
+func (e *cleanup) send(now clock.Instant) {
+	if e.p.closed {
+		return
+	}
+	e.p.schedule.Stop(&e.timer)
+	e.updateCooldown(now)
+	if e.node != nil {
+		e.asking = e.p.quorum.send(e.node, e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
+	} else {
+		e.asking = e.p.sendScript(e.call.Script, e.local, nil, now, e.call.Args, e.handleAnswer)
+		e.asking.call.Keys, e.asking.wholeOnly = e.call.Keys, e.lockKeyOnly
+	}
+}
+
+// updateCooldown computes again how long the cool-down lasts.
+func (e *cleanup) updateCooldown(now clock.Instant) {
+	if e.coolUntil > 0 {
+		e.call.Script, e.call.Args = e.local.endScript(e.call.Args[0], "", e.coolUntil, now)
+	}
+}
+
+func (e *cleanup) handleAnswer(r *request, a wire.Answer, err error, now clock.Instant) {
+	if e.node != nil && err == nil {
+		e.p.quorum.yield(e.local, a, now)
+	}
+	switch {
+	case e.asking != r: // it was sent once more, or is dropped
+		return
+	case err == nil && a.Word == "again":
+		e.send(now)
+		return
+	case (err == nil && a.Word == "dropped" || err != nil && wire.Transient(err)) && now < e.until:
+		e.lockKeyOnly = e.lockKeyOnly || err == nil
+		// However many there are after an outage, some hundred go out per second.
+		e.wait = min(2*e.wait, 5*time.Second+time.Duration(len(e.p.cleanups))*2*time.Millisecond)
+		e.p.schedule.Set(&e.timer, now.Add(e.wait/2+e.p.jitter(e.wait)), now)
+		return
+	case err == nil && e.repeatAfter > 0:
+		c := e.p
+		e.confirmed = true
+		c.removalProgress(e.call.Args[0])
+		c.schedule.Set(&e.timer, now.Add(e.repeatAfter+time.Duration(len(c.cleanups))*2*time.Millisecond), now)
+		if e.repeatAfter *= 2; e.repeatAfter > longestRepeat {
+			e.repeatAfter = 0
+		}
+		return
+	case err != nil && (e.node == nil || !wire.Transient(err)): // of a quorum some may be down for long
+		e.p.host.warn("holdfast: cleanup failed; the remaining keys expire by themselves", "name", e.local.name, "script", e.call.Script.Name, "error", err)
+	}
+	e.end()
+}
+
+// end takes a cleanup off the list, done or not.
+func (e *cleanup) end() {
+	delete(e.p.cleanups, e)
+	e.asking = nil
+	e.p.schedule.Stop(&e.timer)
+	e.p.cancels.Remove(e.call.Args[0], e)
+	e.group.oneDone()
+	e.p.removalProgress(e.call.Args[0])
+	if e.node != nil {
+		delete(e.node.staleIDs, e.call.Args[0])
+	}
+}
+
+// cancelTenure is cancelID for a tenure that was given up, or is over. Where a lock of it was not
+// answered in time the cancel goes out again and again though it is answered: TCP may
+// bring that lock later, by a connection which the client library has long closed, so
+// that its answer never comes.
+func (p *process) cancelTenure(t *tenure, now clock.Instant) {
+	if e := p.cancelID(t.local.lockID(t), t.local, now); e != nil && t.mayRunLate {
+		e.repeatAfter = time.Second
+	}
+}
+
+// cancelID ends an id of ours that we neither hold nor wait for. The cleanup is nil on a
+// quorum.
+func (p *process) cancelID(id string, n *localName, now clock.Instant) *cleanup {
+	if t := p.tenures[id]; t != nil {
+		t.unlocks++ // it may release what an unlock then finds gone
+	}
+	if rests := p.minHoldEnd(id); rests > now {
+		return p.coolDown(id, n, now, rests)
+	}
+	if e := p.cancels.Of(id); e != nil { // a lock may have run after it
+		e.until, e.confirmed = now.Add(protocol.QueueTTL), false
+		e.send(now)
+		return e
+	}
+	e := p.cleanUp(script.Cancel, n, now, now.Add(protocol.QueueTTL), []string{id, n.shard})
+	if e == nil { // of a quorum, where the lock key expires within a minute
+		return nil
+	}
+	if oldest, full := p.cancels.Add(id, e); full {
+		oldest.end()
+	}
+	return e
+}
+
+// handOverAfterSplit does what is left of an unlock that fell back to the lock key only.
+func (p *process) handOverAfterSplit(id string, n *localName, now clock.Instant) {
+	p.startCleanup(&cleanup{
+		call: n.callFor(script.Unlock, n.unlockArgs(id, "")), local: n,
+		until: now.Add(n.ttl()), lockKeyOnly: true,
+	}, now)
+}
+
+// cleanUp ends, in the background, what a tenure has left in Redis.
+func (n *localName) cleanUp(t *tenure, now clock.Instant) *cleanupGroup {
+	if t.inMinHold(now) {
+		return n.p.coolDown(t.id, n, now, t.minHold.until).alone()
+	}
+	if q := n.p.quorum; q != nil {
+		return q.cleanUp(t.id, n, true, now, t.goneBy())
+	}
+	return n.p.cleanUp(script.Unlock, n, now, t.goneBy(), n.unlockArgs(t.id, "")).alone()
+}
+
+// coolDown starts the cool-down of a name that an id still holds.
+func (p *process) coolDown(id string, n *localName, now, until clock.Instant) *cleanup {
+	return p.startCleanup(&cleanup{call: driver.Call{Script: script.Cooldown, Keys: n.keys[:], Args: []string{id}}, local: n, coolUntil: until, until: until.Add(n.ttl())}, now)
+}
+
+// minHoldEnd is when the MinHold of an id is over; 0: it has none, or the cool-down has
+// begun.
+func (p *process) minHoldEnd(id string) clock.Instant {
+	if t := p.tenures[id]; t != nil {
+		return t.minHold.until
+	}
+	return p.minHolds[id]
+}
+
+// rememberMinHold remembers the MinHold of an ended id: until then no cancel may give the
+// name away.
+func (p *process) rememberMinHold(t *tenure, now clock.Instant) {
+	if t.inMinHold(now) {
+		p.minHolds[t.id] = t.minHold.until
+		p.later(t.minHold.until, now, func(clock.Instant) { delete(p.minHolds, t.id) })
+	}
+}
+
+// endScript is what ends a tenure in Redis: before its MinHold is over by the
+// script cooldown, whose duration is computed again for each try.
+func (n *localName) endScript(id, fresh string, rests, now clock.Instant) (*driver.Script, []string) {
+	if rests > now {
+		return script.Cooldown, []string{id, wire.Millis(rests.Sub(now)), n.owner(), n.shard, fresh}
+	}
+	return script.Unlock, n.unlockArgs(id, fresh)
+}
+
+// shutDown ends all that the process has. It returns what undoes that in Redis, and what was
+// answered before but is to be sent once more.
+func (p *process) shutDown(now clock.Instant) (calls, repeats []cleanupCall) {
+	for _, n := range p.names {
+		calls = append(calls, n.endAll(now)...)
+	}
+	for _, t := range p.tenures {
+		if t.phase == over { // its lease was not released yet
+			calls = append(calls, p.endCalls(t.id, t.local, script.Unlock, nil, now)...)
+		}
+	}
+	calls = append(calls, p.owedCalls(now)...)
+	for e := range p.cleanups {
+		e.updateCooldown(now)
+		if e.confirmed {
+			repeats = append(repeats, cleanupCall{e.call, e.node})
+		} else { // its answer may not come in time
+			calls = append(calls, cleanupCall{e.call, e.node})
+		}
+	}
+	return calls, repeats
+}
+
+// endAll ends all of a local name and returns the calls that clean up in Redis.
+func (n *localName) endAll(now clock.Instant) (calls []cleanupCall) {
+	n.reject(ErrClosed)
+	if u := n.turn; u != nil {
+		u.finish(&LostError{Name: n.name, Token: u.token, Cause: Closed}, now)
+	}
+	n.finishRelease(wire.Failure(n.name, ErrUnknown, ErrClosed))
+	for _, t := range []*tenure{n.tenure, n.fresh} {
+		if t == nil {
+			continue
+		}
+		switch {
+		case t.phase >= holding:
+			calls = append(calls, n.p.endCalls(t.id, n, script.Unlock, nil, now)...)
+		case t.firstSent > 0:
+			calls = append(calls, n.p.endCalls(t.id, n, script.Cancel, nil, now)...)
+		}
+	}
+	if u := n.turn; u != nil && n.candidate != nil && n.p.quorum == nil {
+		calls = append(calls, cleanupCall{n.announcement(u), nil})
+	}
+	return calls
+}
+
+// cleanupCall is a call that Close makes.
+type cleanupCall struct {
+	call driver.Call
+	node *node // of a quorum; nil on one master
+}
+
+// endCalls are the calls that end an id: one, by that script, or on a quorum one for
+// each node or for the one that is meant.
+func (p *process) endCalls(id string, local *localName, s *driver.Script, only *node, now clock.Instant) (calls []cleanupCall) {
+	switch {
+	case p.quorum != nil:
+		for _, n := range p.quorum.nodes {
+			if only == nil || only == n {
+				calls = append(calls, cleanupCall{driver.Call{Script: script.QuorumUnlock, Keys: local.onNodes().unlock[:], Args: []string{id}}, n})
+			}
+		}
+	case p.minHoldEnd(id) > 0:
+		s, args := local.endScript(id, "", p.minHoldEnd(id), now)
+		calls = append(calls, cleanupCall{driver.Call{Script: s, Keys: local.keys[:], Args: args}, nil})
+	case s == script.Unlock:
+		calls = append(calls, cleanupCall{local.callFor(s, local.unlockArgs(id, "")), nil})
+	default:
+		calls = append(calls, cleanupCall{local.callFor(s, []string{id, local.shard}), nil})
+	}
+	return calls
+}
+
+// owedCalls are the cleanups for silent nodes of a quorum.
+func (p *process) owedCalls(now clock.Instant) (calls []cleanupCall) {
+	if p.quorum == nil {
+		return nil
+	}
+	for _, n := range p.quorum.nodes {
+		for id, local := range n.owed {
+			calls = append(calls, p.endCalls(id, local, script.Unlock, n, now)...)
+		}
+	}
+	return calls
+}
+
+// cancelStaleID ends an id that Redis still stores although this process has given it up.
+// It ends only ids that this process remembers: a cloned machine has our client id and
+// leases of its own.
+func (p *process) cancelStaleID(id string, now clock.Instant) {
+	if t := p.byFormerID[id]; t != nil {
+		t.local.formerIDSeen(t, now)
+	} else if n := p.nameOfID(id); n != nil {
+		p.cancelID(id, n, now)
+	}
+}
+
+// nameOfID is the local name of an id that this process has given up, as far as it remembers.
+func (p *process) nameOfID(id string) *localName {
+	return cmp.Or(p.givenUpIDs.Of(id), p.endedIDs.Of(id))
+}
+
+// removalProgress ends it when all locks of the id have been answered and its cancel, too.
+// Each of these calls it.
+func (p *process) removalProgress(id string) {
+	t := p.removals[id]
+	if t == nil || t.phase < past || t.openLocks > 0 {
+		return
+	}
+	if e := p.cancels.Of(id); e != nil && !e.confirmed {
+		return
+	}
+	delete(p.removals, id)
+	p.host.done(t)
+}
+
+// announce starts a cleanup. If observers miss it, they notice the change when they
+// poll.
+func (n *localName) announce(u *turn, now clock.Instant) *cleanupGroup {
+	return n.p.startCleanup(&cleanup{call: n.announcement(u), local: n, until: now.Add(n.p.ttl)}, now).alone()
+}
+
+func (n *localName) announcement(u *turn) driver.Call {
+	cand := n.candidate
+	return election.Announcement(n.keys, u.tenure.id, u.token, n.shard != "", cand.proclaims, cand.proclaimed)
+}
+
+// longestRepeat is the longest pause before a cancel goes out again though it was answered:
+// two minutes in all, in which TCP has caught up with a silence of one.
+const longestRepeat = 64 * time.Second
+
+// maxCancels bounds the cancels that are not answered: as many as ids are remembered. A caller
+// that locks many names while Redis is silent gives up one after the other. If there are too
+// many, the oldest cancel is dropped: its id expires by itself.
+const maxCancels = 1 << 16

@@ -1,0 +1,255 @@
+package holdfast
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// enter puts a waiter into the local queue of its name. If the call blocks until its
+// answer, the caller may send the request itself.
+func (c *core) enter(m *Mutex, w *pending, blocking bool) error {
+	c.mu.Lock()
+	now := c.clock.Now()
+	n, err := c.process.enter(m.name, m.candidate, m.dedicatedTenure(), &w.waiter, now)
+	if err != nil {
+		c.unlock()
+		return err
+	}
+	c.unlockAndPerform(blocking, n.asking, now)
+	return nil
+}
+
+// abandon removes a waiter whose call does not wait any longer. It returns
+// the turn that the caller was given in the same moment, if any, else what is left
+// of this call in Redis; nil: nothing, or on a quorum what is undone in the background.
+func (c *core) abandon(w *pending) (*turn, *idRemoval) {
+	c.mu.Lock()
+	defer c.unlock()
+	select {
+	case o := <-w.ready:
+		if o.turn != nil {
+			o.turn.waive() // nothing was done under it
+		}
+		return o.turn, nil
+	default:
+	}
+	t := c.process.abandon(&w.waiter, c.clock.Now())
+	if t == nil {
+		return nil, nil
+	}
+	g := &idRemoval{t, c.whenDone(t)}
+	c.removals[t.id] = t
+	c.removalProgress(t.id)
+	return nil, g
+}
+
+// acquire asks for a part of a name's capacity. It blocks and fails as
+// Mutex.Lock does.
+func (s shared) acquire(ctx context.Context, client *Client, name string, try bool) (*Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.maxHold < 0 {
+		panic(fmt.Sprintf("holdfast: MaxHold of %s is %v: it must not be negative", name, s.maxHold))
+	}
+	c := client.core
+	checkGrace(name, s.grace, c.options.TTL)
+	if held := c.heldUnder(ctx, name); held != nil && c.err(held) == nil && !try { // a try waits for nobody
+		return nil, ErrDeadlock
+	}
+	w := c.newWaiter(try)
+	w.maxHold, w.grace = s.maxHold, s.grace
+	defer w.recycle(c)
+	if err := c.enterShared(name, &s, w, ctx.Done() == nil); err != nil {
+		return nil, err
+	}
+	return w.await(ctx, client)
+}
+
+// enterShared makes a local name for one waiter and starts it.
+func (c *core) enterShared(name string, s *shared, w *pending, blocking bool) error {
+	k, err := keysOf(c.options.Prefix, name)
+	if err != nil {
+		return err
+	}
+	s.keys = k.WithHolders()
+	if s.letter == keyspace.Permits {
+		s.keys = k.WithSize()
+	}
+	s.tail = c.tailOf(s)
+	c.mu.Lock()
+	if c.closed {
+		c.unlock()
+		return ErrClosed
+	}
+	now := c.clock.Now()
+	c.lastShared++
+	n := c.newName(name+"\x00shared"+strconv.FormatInt(c.lastShared, 36), name, k, s) // no name has a control character
+	n.begins(&w.waiter, now)
+	c.unlockAndPerform(blocking, n.asking, now)
+	return nil
+}
+
+// enterAll puts a caller that does not wait into the local queue of each name, and
+// asks for all of them at once. Where that can't be, it returns errOneByOne and has asked
+// nothing. A try fails here if a name is in use in this process.
+func (c *core) enterAll(names []string, try, blocking bool) ([]*pending, error) {
+	together := c.quorum == nil && len(names) > 1
+	all := make([]*keyspace.Keys, len(names))
+	for i, name := range names {
+		k, err := keysOf(c.options.Prefix, name)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = k
+		together = together && (!c.store.Sharded() || keyspace.Slot(k.Lock()) == keyspace.Slot(all[0].Lock()))
+	}
+	c.mu.Lock()
+	now := c.clock.Now()
+	if err := c.unused(names, try, now); err != nil || !together {
+		c.unlock()
+		return nil, cmp.Or(err, errOneByOne)
+	}
+	callers := make([]*pending, len(names))
+	entering := make([]*waiter, len(names))
+	for i := range names {
+		callers[i] = c.newWaiter(true)
+		entering[i] = &callers[i].waiter
+	}
+	g := c.enterTogether(names, all, entering, now)
+	c.unlockAndPerform(blocking, g.asking, now)
+	return callers, nil
+}
+
+// newWaiter takes one from the pool, for its channel. The pool is the Client's:
+// a channel made inside a testing/synctest bubble must not leave it.
+func (c *core) newWaiter(try bool) *pending {
+	w, ok := c.waiterPool.Get().(*pending)
+	if !ok {
+		w = &pending{ready: make(chan outcome, 1), asked: make(chan error, 1)}
+		w.call = w
+	}
+	w.try = try
+	return w
+}
+
+// pending is a call that waits: a caller to the process, and its channels.
+type pending struct {
+	waiter
+	ready    chan outcome  // takes one
+	asked    chan error    // the same: how a release or a question went
+	removals *[]*idRemoval // see Mutex.left
+}
+
+// recycle gives a waiter back to the pool. It has left the local queue and has its outcome.
+func (w *pending) recycle(c *core) {
+	w.waiter, w.removals = waiter{call: w}, nil
+	c.waiterPool.Put(w)
+}
+
+// await returns the outcome of a waiter in the local queue, or ctx's error when that ends
+// first.
+func (w *pending) await(ctx context.Context, client *Client) (*Lease, error) {
+	var o outcome
+	if done := ctx.Done(); done == nil {
+		o = <-w.ready // a select would cost a tenth of a turn
+	} else {
+		select {
+		case o = <-w.ready:
+		case <-done:
+			err := client.waitError(w, ctx.Err())
+			left := client.removalOf(client.abandon(w))
+			if w.removals == nil {
+				client.awaitRemovals(left)
+			} else {
+				*w.removals = append(*w.removals, left)
+			}
+			return nil, err
+		}
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return &Lease{turn: o.turn, client: client}, nil
+}
+
+// waitError is the error of a call whose context ended with ended. After a deadline
+// it wraps the newest failure of the store too, unless the store has answered since.
+func (c *core) waitError(w *pending, ended error) error {
+	c.mu.Lock()
+	defer c.unlock()
+	if ended != context.DeadlineExceeded || !w.listed || w.local.failingSince == 0 || w.local.lastErr == nil { //nolint:errorlint // that very one
+		return ended
+	}
+	return wire.Failure(w.local.name, ErrUnreachable, fmt.Errorf("%w: %w", ended, w.local.lastErr))
+}
+
+// idRemoval is what a call whose context has ended waits for, for a moment.
+type idRemoval struct {
+	tenure *tenure // whose id Redis may know; nil: a lease that is being released
+	gone   <-chan struct{}
+}
+
+// removalOf takes what abandon returned. A turn that came in the same moment has no user:
+// it is released.
+func (c *Client) removalOf(u *turn, left *idRemoval) *idRemoval {
+	if u == nil {
+		return left
+	}
+	return inBackground((&Lease{turn: u, client: c}).Release) // what is not answered is repeated
+}
+
+func inBackground(release func() error) *idRemoval {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_ = release()
+	}()
+	return &idRemoval{gone: gone}
+}
+
+// awaitRemovals waits for all of these, but no longer than longestRemoval. nil: for nothing.
+func (c *core) awaitRemovals(all ...*idRemoval) {
+	all = slices.DeleteFunc(all, func(g *idRemoval) bool { return g == nil })
+	if len(all) == 0 {
+		return
+	}
+	t := time.NewTimer(longestRemoval)
+	defer t.Stop()
+	for _, g := range all {
+		select {
+		case <-g.gone:
+			continue
+		case <-t.C:
+		case <-c.stopped:
+		}
+		break
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range all {
+		if g.tenure != nil {
+			delete(c.removals, g.tenure.id)
+			delete(c.waits, g.tenure)
+		}
+	}
+}
+
+// held is the error of a TryLock under the turn's own lease: it waits for no other, so it is
+// no deadlock.
+func (c *core) held(u *turn) error {
+	c.mu.Lock()
+	defer c.unlock()
+	return u.local.held(c.clock.Now())
+}
+
+// longestRemoval is how long a call whose context has ended waits, in all, until Redis
+// knows no more of it. Most programs that end with it leave nothing behind then.
+const longestRemoval = 20 * time.Millisecond

@@ -1,0 +1,170 @@
+package holdfast
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/script"
+	"github.com/holdfast-go/holdfast/internal/subscription"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// What a process tells its host, with the mutex held.
+
+func (c *core) send(r *request) {
+	if r.unsent {
+		c.renewals = append(c.renewals, r)
+		return
+	}
+	var ctx context.Context
+	if r.node == nil && !renews(r.call.Script) && r.call.Script != script.Held && r.call.Script != script.SharedHeld {
+		ctx = c.bounds.Attempt(c.ctx, r.sent, r.attempt)
+	}
+	if n := len(r.parts); n > 0 {
+		c.inflight += n - 1 // all of them come back
+	}
+	c.outbox = append(c.outbox, sending{r, ctx})
+}
+
+func (c *core) deliver(w *waiter, o outcome) { w.call.(*pending).ready <- o }
+
+func (c *core) answer(r *request, err error) { c.reply(r, err) }
+
+func (c *core) left(u *turn, err error) { c.reply(u, err) }
+
+// reply tells the one that waits for how this went, if there is one.
+func (c *core) reply(about any, err error) {
+	if asked := c.asked[about]; asked != nil {
+		delete(c.asked, about)
+		asked <- err
+	}
+}
+
+func (c *core) done(what any) {
+	if wait := c.waits[what]; wait != nil {
+		delete(c.waits, what)
+		close(wait)
+	}
+}
+
+// whenDone is closed when the process is done with that. It is not done yet.
+func (c *core) whenDone(what any) <-chan struct{} {
+	wait := c.waits[what]
+	if wait == nil {
+		wait = make(chan struct{})
+		c.waits[what] = wait
+	}
+	return wait
+}
+
+// whenCleaned is closed when that is undone.
+func (c *core) whenCleaned(u *cleanupGroup) <-chan struct{} {
+	if u.open <= 0 {
+		return alreadyClosed
+	}
+	return c.whenDone(u)
+}
+
+var alreadyClosed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// note tells OnEvent. at is when a lease ended.
+func (c *core) note(e Event, at clock.Instant) {
+	if c.events == nil {
+		return
+	}
+	switch v := e.(type) {
+	case Granted:
+		v.At = time.Now()
+		e = v
+	case Released:
+		v.At = time.Now()
+		e = v
+	case Lost:
+		v.At = time.Now().Add(at.Sub(c.clock.Now()))
+		e = v
+	}
+	c.emit(e)
+}
+
+// keeper is the engine's part of a subscription.
+type keeper struct {
+	*subscription.Keeper
+	c *core
+	s *subscriber
+}
+
+func (c *core) listen(s *subscriber, resubscribe bool) {
+	k := c.keepers[s]
+	if k == nil {
+		k = &keeper{c: c, s: s}
+		k.Keeper = subscription.New(c.ctx, s.channel, k)
+		c.keepers[s] = k
+		c.afterUnlock = append(c.afterUnlock, func() { go k.Keep(c.store) })
+	}
+	if resubscribe {
+		k.Reopen()
+	}
+}
+
+func (c *core) unlisten(s *subscriber) {
+	if k := c.keepers[s]; k != nil {
+		k.Close()
+		delete(c.keepers, s)
+	}
+}
+
+// lock locks the mutex for a change of the subscription, and unlock unlocks it. In a Cluster
+// thousands may end at once. The mutex is handed on in the order of the requests, so a caller
+// would wait for all of them: one at a time asks for it.
+func (k *keeper) lock() {
+	k.c.turnstile.Lock()
+	k.c.mu.Lock()
+}
+
+func (k *keeper) unlock() {
+	after := k.c.unlockAndSend()
+	runtime.Gosched() // the next in the turnstile would run before a caller that the mutex has woken
+	k.c.turnstile.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+func (k *keeper) Began() int {
+	k.lock()
+	defer k.unlock()
+	return k.s.onBegin(k.c.clock.Exact())
+}
+
+func (k *keeper) Confirmed() {
+	k.lock()
+	defer k.unlock()
+	if !k.c.closed {
+		k.s.onConfirm(k.c.clock.Now())
+	}
+}
+
+// Broke returns a random part of backoff.
+func (k *keeper) Broke(err error, backoff time.Duration) time.Duration {
+	k.lock()
+	defer k.unlock()
+	jitter := k.c.jitter(backoff)
+	if !k.c.closed {
+		k.s.onBreak(err, k.c.clock.Now())
+	}
+	return jitter
+}
+
+func (k *keeper) Pushed(attempt int, payload string) {
+	m, err := wire.DecodePush(payload)
+	if err != nil {
+		return // anybody may publish here
+	}
+	k.c.mu.Lock()
+	defer k.c.unlock()
+	if !k.c.closed {
+		k.s.onPush(attempt, m, k.c.clock.Now())
+	}
+}

@@ -1,0 +1,195 @@
+package holdfast
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/clock"
+	"github.com/holdfast-go/holdfast/internal/wire"
+)
+
+// turn is what the leases of a reentrant holder share. Guarded by the core's
+// mutex, except ended. It does not know its leases: they keep the Client alive,
+// and a program that drops both is noticed. A channel can keep nothing alive, so
+// the turn keeps the Client from when somebody has asked for one.
+type turn struct {
+	local       *localName
+	tenure      *tenure
+	token       int64
+	since       clock.Instant
+	until       clock.Instant // by MaxHold; 0: without end
+	grace       time.Duration // how long the lock key is kept for work that is stopping by then
+	releaseDone *cleanupGroup // closed when it was given back after that; nil: it was not yet
+	shares      int
+	ended       atomic.Pointer[ending]
+}
+
+type ending struct{ err error }
+
+// finish ends a turn, once.
+func (u *turn) finish(err error, now clock.Instant) {
+	if u.ended.Load() != nil {
+		return
+	}
+	if err == ErrReleased { //nolint:errorlint // made here, never wrapped
+		u.ended.Store(releasedEnding)
+	} else {
+		u.ended.Store(&ending{err})
+	}
+	p := u.local.p
+	p.host.ended(u)
+	if lost, ok := err.(*LostError); ok { //nolint:errorlint // made here, never wrapped
+		u.emitLost(lost, now)
+	} else if p.events {
+		p.host.note(Released{Name: u.local.name, Token: u.token, Held: now.Sub(u.since), Kind: u.local.kind()}, now)
+	}
+}
+
+// emitLost emits the loss. The lease ended at its deadline, however late that was noticed.
+func (u *turn) emitLost(lost *LostError, now clock.Instant) {
+	if p := u.local.p; p.events {
+		ended := min(now, u.ends())
+		p.host.note(Lost{
+			Name: lost.Name, Token: lost.Token, Cause: lost.Cause, Reason: lost.Reason,
+			Held: ended.Sub(u.since), Kind: u.local.kind(),
+		}, ended)
+	}
+}
+
+// setHoldLimits notes how long a turn has to last, and may.
+func (u *turn) setHoldLimits(w *waiter, now clock.Instant) {
+	if w.minHold > 0 {
+		u.tenure.minHold.require(now.Add(w.minHold))
+	}
+	if w.maxHold > 0 {
+		u.until, u.grace = now.Add(w.maxHold), cmp.Or(w.grace, 2*time.Second)
+	}
+	u.local.stopRenewing(u.tenure)
+}
+
+// requireMinHold adds the MinHold of a lease that shares a turn: the longest counts.
+func (u *turn) requireMinHold(least time.Duration) {
+	if least > 0 {
+		u.tenure.minHold.require(u.since.Add(least))
+	}
+}
+
+// dropMinHold takes that back if the call got no lease after all.
+func (u *turn) dropMinHold(least time.Duration) {
+	h := &u.tenure.minHold
+	if i := slices.Index(h.asks, u.since.Add(least)); i >= 0 {
+		h.asks = slices.Delete(h.asks, i, i+1)
+		h.until = 0
+		for _, until := range h.asks {
+			h.until = max(h.until, until)
+		}
+	}
+}
+
+// waive drops the MinHold: the work that it was for was not done.
+func (u *turn) waive() { u.tenure.minHold.until, u.tenure.minHold.asks = 0, nil }
+
+// ends is the holder's own deadline.
+func (u *turn) ends() clock.Instant {
+	if u.until > 0 {
+		return min(u.tenure.ends(), u.until)
+	}
+	return u.tenure.ends()
+}
+
+// over is why a turn has ended without a release; empty: it has not.
+func (u *turn) over(now clock.Instant) Cause {
+	switch {
+	case now < u.ends():
+		return ""
+	case u.until > 0 && u.until < u.tenure.ends():
+		return MaxHold
+	}
+	return Expired
+}
+
+// hasEnded is how a turn ended; nil: it goes on. What is over ends now, if that was not
+// noticed before.
+func (u *turn) hasEnded(now clock.Instant) *ending {
+	if u.local.turn == u && u.over(now) != "" {
+		u.local.expire(now)
+	}
+	return u.ended.Load()
+}
+
+func (u *turn) checkUnshared() error {
+	if u.shares > 1 {
+		return wire.Failure(u.local.name, nil, fmt.Errorf("%d leases share it (Mutex.Reentrant): release the others before you export it", u.shares))
+	}
+	return nil
+}
+
+// export ends a turn and forgets its tenure.
+func (p *process) export(u *turn, now clock.Instant) (last int64, err error) {
+	n, t := u.local, u.tenure
+	if e := u.hasEnded(now); e != nil {
+		return 0, e.err
+	}
+	if err := u.checkUnshared(); err != nil {
+		return 0, err
+	}
+	if t.inMinHold(now) {
+		return 0, wire.Failure(n.name, nil, errors.New("its Mutex.MinHold is not over: it cannot be exported before"))
+	}
+	if t.reservations > 0 {
+		return 0, errReserving
+	}
+	p.exportedIDs.Add(t.id, n, now, n.ttl()+time.Minute)
+	delete(p.tenures, t.id)
+	t.setPhase(over)
+	n.turn, n.tenure, n.lingerUntil = nil, nil, 0
+	u.finish(&LostError{Name: n.name, Token: u.token, Cause: Exported}, now)
+	n.step(now)
+	return t.tokens.Last(), nil
+}
+
+// reserves counts a renewal that goes out, if it reserves tokens.
+func (t *tenure) reserves(r *request) {
+	if args := r.call.Args; len(args) > 1 && args[1] != "0" {
+		r.reserving = true
+		t.reservations++
+	}
+}
+
+// stolen: Redis has said that nobody has the name by this id any more.
+func (t *tenure) stolen(reason string, now clock.Instant) {
+	if t.phase != holding {
+		t.verifySince = now
+		return
+	}
+	t.local.lose(t, wire.Answer{Word: "stolen", Reason: reason}, now)
+	t.local.step(now)
+}
+
+// revocationPushed: a push says that something was ordered of a tenure of ours. Anybody
+// may publish, so Redis is asked, by a renewal that is sent after it.
+func (n *localName) revocationPushed(t *tenure, now clock.Instant) {
+	if t.phase != holding {
+		t.verifySince = now
+		return
+	}
+	n.renew(t, now)
+	n.step(now)
+}
+
+// source is how the newest turn's caller came to know.
+func (n *localName) source(w *waiter) Source {
+	switch {
+	case n.tenure.turns > 1:
+		return SourceTurn
+	case n.tenure.pushed:
+		return SourcePush
+	case n.seen.known && n.seen.at >= w.since:
+		return SourcePoll
+	}
+	return SourceAnswer
+}
