@@ -118,11 +118,11 @@ func newCore(options Options, carrier driver.Store) *core {
 		asked:   make(map[any]chan<- error),
 		watched: make(map[*turn]*watch),
 	}
-	once, ok := carrier.(driver.SendsOnce)
 	c.process = newProcess(settings{
 		prefix: options.Prefix, ttl: options.TTL, owner: options.Owner, linger: options.Linger, waitReplicas: options.WaitReplicas,
 		repairOrphans: options.RepairOrphans, events: options.OnEvent != nil,
-		sendsOnce: ok && once.SendsOnce(), wall: func() int64 { return time.Now().UnixMicro() },
+		sendsOnce: func() bool { s, ok := carrier.(driver.SendsOnce); return ok && s.SendsOnce() },
+		wall:      func() int64 { return time.Now().UnixMicro() },
 	}, lent.Random)
 	c.host = c
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -71,7 +71,7 @@ type settings struct {
 	repairOrphans time.Duration
 	events        bool         // somebody wants them
 	sharded       bool         // the store is a Cluster
-	sendsOnce     bool         // the store never repeats a call
+	sendsOnce     func() bool  // the store never repeats a call; one that is not open yet does not know
 	wall          func() int64 // microseconds of the wall clock
 }
 

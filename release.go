@@ -76,7 +76,7 @@ func (r *request) unlockAnswered(a wire.Answer, err error, now clock.Instant) {
 
 // lossAtUnlock is the loss that the answer to unlock proves, or nil; see docs/adr/0033.
 func (n *localName) lossAtUnlock(t *tenure, a wire.Answer, now clock.Instant) error {
-	if a.Word != "not held" || t.unlocks > 1 || !n.p.sendsOnce || now >= t.ends() {
+	if a.Word != "not held" || t.unlocks > 1 || !n.p.sendsOnce() || now >= t.ends() {
 		return nil
 	}
 	if a.Holder != "" {

@@ -7,7 +7,7 @@ var unrepeatedMutants = []mutant{
 	{guard: "unrepeated: another's name is told as that", file: "release.go", pkg: "./embedded", name: "TestReleaseOfATakenLock",
 		edits: []string{"\tif a.Holder != \"\" {\n\t\treturn &LostError{Name: n.name, Cause: Taken}", "\tif false {\n\t\treturn &LostError{Name: n.name, Cause: Taken}"}},
 	{guard: "unrepeated: only where the store can promise it", file: "release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
-		edits: []string{"!n.p.sendsOnce", "false"}},
+		edits: []string{"!n.p.sendsOnce()", "false"}},
 	{guard: "unrepeated: and nobody sent it before", file: "release.go", pkg: "./embedded", name: "TestReleaseOfADeletedLock",
 		edits: []string{"t.unlocks > 1", "false"}},
 	{guard: "unrepeated: shared_unlock that says again has done it", file: "release.go", pkg: "./embedded", name: "TestReleaseBesideTheDead",
