@@ -26,6 +26,8 @@ type Schedule struct {
 	timers timerHeap
 	sleep  *time.Timer // wakes the loop
 	until  time.Time   // when it will, by a clock that stands still in a suspend as it does
+	wakes  Instant     // the same by our clock, as computed at read
+	read   Instant
 }
 
 // tick and slowTick are how often the loop looks while anything is scheduled: a
@@ -58,19 +60,25 @@ func (s *Schedule) Set(t *Timer, when, now Instant) {
 		t.when = when
 		heap.Fix(&s.timers, t.place-1)
 	}
-	s.within(when.Sub(now))
+	s.within(when.Sub(now), now)
 }
 
-// within makes the loop look after d at the latest. By our clock it would seem, after
-// a suspend, to have looked long ago, while it sleeps on.
-func (s *Schedule) within(d time.Duration) {
-	if d = max(0, min(d, s.every())); time.Until(s.until) > d {
-		s.sleeps(d)
+// within makes the loop look after d at the latest. After a suspend wakes is too early by the
+// length of the suspend, because the loop slept on. So within trusts wakes only for the time by
+// which [Clock.Now] may be wrong anyway: no suspend in that time is longer. Then it reads Go's
+// clock again. Reading it at every call would cost a local turn a tenth of its time.
+func (s *Schedule) within(d time.Duration, now Instant) {
+	if now-s.read >= nowError {
+		s.wakes, s.read = now.Add(time.Until(s.until)), now
+	}
+	if d = max(0, min(d, s.every())); s.wakes.Sub(now) > d {
+		s.sleeps(d, now)
 	}
 }
 
-func (s *Schedule) sleeps(d time.Duration) {
+func (s *Schedule) sleeps(d time.Duration, now Instant) {
 	s.until = time.Now().Add(d)
+	s.wakes, s.read = now.Add(d), now
 	s.sleep.Reset(d)
 }
 
@@ -112,7 +120,7 @@ func (s *Schedule) Rest(now Instant) {
 	if len(s.timers) > 0 {
 		d = max(0, min(s.timers[0].when.Sub(now), s.every()))
 	}
-	s.sleeps(d)
+	s.sleeps(d, now)
 }
 
 type timerHeap []*Timer

@@ -42,6 +42,30 @@ func TestWaitingWakesSeldom(t *testing.T) {
 	})
 }
 
+// A suspend makes the loop sleep longer than it seems, also if calls follow each other so fast
+// that none of them reads Go's clock. What is due soon afterwards is late by less than 1 ms.
+func TestWakesInTimeAfterASuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, step := range []Instant{nowError / 4, nowError, Instant(time.Second)} {
+			now := Instant(time.Hour)
+			s := NewSchedule()
+			var far, near Timer
+			s.Set(&far, now.Add(time.Minute), now)
+			s.Rest(now)
+			for range 8 {
+				now += step // Go's time stands still
+				s.Set(&far, now.Add(time.Minute), now)
+			}
+			want := slowTick - time.Duration(nowError*5/4)
+			s.Set(&near, now.Add(want), now)
+			if got := time.Until(s.until); got != want {
+				t.Errorf("after 8 suspends of %v: sleeps %v, want %v", time.Duration(step), got, want)
+			}
+			s.Close()
+		}
+	})
+}
+
 // Timers come due in the order of their times, each once, and not those that were stopped.
 func TestTimersComeInOrder(t *testing.T) {
 	s := NewSchedule()
