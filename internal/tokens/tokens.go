@@ -3,33 +3,35 @@
 // I/O, and is not safe for concurrent use.
 package tokens
 
-import (
-	"github.com/holdfast-go/holdfast/internal/protocol"
-	"github.com/holdfast-go/holdfast/internal/wire"
-)
+import "github.com/holdfast-go/holdfast/internal/wire"
 
 // Blocks are the tokens that a tenure may give to its turns: the block in use, and a spare
 // block that was reserved in time. The zero value has no tokens.
 type Blocks struct {
 	next, end       int64 // in use: from next up to, not including, end
 	spare, spareEnd int64 // the block after it
-	size            int64 // of the newest block
+	half            int64 // of the tokens that the block in use had
 	last            int64 // the highest that was reserved
 }
 
 // From returns Blocks with size tokens. The first is base.
-func From(base, size int64) Blocks { return Blocks{next: base, end: base + size} }
+func From(base, size int64) Blocks {
+	var b Blocks
+	b.use(base, base+size)
+	return b
+}
+
+func (b *Blocks) use(next, end int64) { b.next, b.end, b.half = next, end, (end-next)/2 }
 
 // Add takes a block. It drops tokens of the block below one that is used or ready, and the
 // whole block if there is a spare.
 func (b *Blocks) Add(base, size int64) {
 	end := base + size
-	b.size = max(b.size, size)
-	base = max(base, b.next, b.end)
+	base = max(base, b.end)
 	switch {
 	case base >= end:
 	case b.next == b.end && b.spare == b.spareEnd:
-		b.next, b.end = base, end
+		b.use(base, end)
 	case b.spare == b.spareEnd:
 		b.spare, b.spareEnd = base, end
 	}
@@ -44,7 +46,8 @@ func (b *Blocks) Last() int64 { return b.last }
 // Take gives the next token; ok is false when none is left.
 func (b *Blocks) Take() (token int64, ok bool) {
 	if b.next == b.end && b.spare < b.spareEnd {
-		b.next, b.end, b.spare, b.spareEnd = b.spare, b.spareEnd, 0, 0
+		b.use(b.spare, b.spareEnd)
+		b.spare, b.spareEnd = 0, 0
 	}
 	if b.next == b.end {
 		return 0, false
@@ -53,11 +56,11 @@ func (b *Blocks) Take() (token int64, ok bool) {
 	return b.next - 1, true
 }
 
-// Wanted returns how many tokens the next renewal should reserve: none while there are plenty,
-// else twice as many as the last time.
+// Wanted returns how many tokens the next renewal should reserve: none if there is a spare block,
+// or if more than half of the block in use is left. The block of a grant is smaller.
 func (b *Blocks) Wanted() int64 {
-	if b.spare < b.spareEnd || b.end-b.next > b.size/2 {
+	if b.spare < b.spareEnd || b.end-b.next > b.half {
 		return 0
 	}
-	return min(max(2*b.size, protocol.TokenBlock), wire.MaxStride)
+	return wire.MaxStride
 }

@@ -3,7 +3,6 @@ package tokens_test
 import (
 	"testing"
 
-	"github.com/holdfast-go/holdfast/internal/protocol"
 	"github.com/holdfast-go/holdfast/internal/tokens"
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
@@ -35,20 +34,22 @@ func TestWanted(t *testing.T) {
 			t.Errorf("%s: wants %d, want %d", about, got, want)
 		}
 	}
-	want("none", protocol.TokenBlock)
+	want("none", wire.MaxStride)
 	b.Add(1, 64)
 	want("a whole block", 0)
 	for range 32 {
 		b.Take()
 	}
-	want("half of it", 128)
+	want("half of it", wire.MaxStride)
 	b.Add(1000, 128)
 	want("a spare one", 0)
 	b.Add(5000, 1<<40) // a third has no room
-	for range 32 + 128 {
+	for range 32 + 63 {
 		b.Take()
 	}
-	want("none, after a large one", wire.MaxStride)
+	want("more than half of the spare one", 0)
+	b.Take()
+	want("half of the spare one", wire.MaxStride)
 }
 
 func TestLast(t *testing.T) {
