@@ -11,8 +11,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
-var blockText = itoa(protocol.TokenBlock)
-
 const frozenAfter = time.Second // a poll that is this late shows that the process was frozen
 
 // ask sends the first lock for an id, or the first that waits.
@@ -36,9 +34,9 @@ func (n *localName) ask(now clock.Instant) {
 // subscription is confirmed: a waiter without a listener counts as dead.
 func (n *localName) sendLock(now clock.Instant) {
 	t := n.tenure
-	s, args := script.Lock, []string{t.id, blockText}
+	s, args := script.Lock, []string{t.id}
 	if n.shared != nil {
-		args[1] = itoa(n.shared.capacity)
+		args = append(args, itoa(n.shared.capacity))
 	}
 	if x := n.adopting; x != nil {
 		s, args = script.Adopt, append(args, x.ID, itoa(x.Last))
@@ -384,7 +382,7 @@ func (n *localName) notStolen(a wire.Answer) {
 	n.reject(tenureError(n.name, tenure, a.Holder, a.Holder != ""))
 }
 
-// args are what take needs beside the id and the token block.
+// args are what take needs beside the id.
 func (o *stealing) args(n *localName) []string { return []string{n.shard, o.id, o.reason} }
 
 // stealing is a tenure that Mutex.Steal ends, and why.

@@ -101,7 +101,7 @@ func (s *distant) note(method string, calls []driver.Call) []driver.Result {
 
 // served is a crowd in which everybody gets what he asks for.
 func served(call driver.Call) (all driver.Result) {
-	for i := 2; i < len(call.Args); i += 2 {
+	for i := 1; i < len(call.Args); i += 2 {
 		word := "released"
 		if call.Args[i] != "" {
 			word = "granted 3527400000000063 64 0 1763700000 0"

@@ -73,7 +73,7 @@ func (g *group) ask(now clock.Instant) {
 		}
 		t := n.tenure
 		r := &request{
-			call: n.callFor(script.Lock, []string{t.id, blockText}), local: n, tenure: t,
+			call: n.callFor(script.Lock, []string{t.id}), local: n, tenure: t,
 			sent: now, attempt: g.p.attempt(), onAnswer: (*request).lockAnswered,
 		}
 		if t.firstSent == 0 {
@@ -85,7 +85,6 @@ func (g *group) ask(now clock.Instant) {
 		call.Keys, call.Args = append(call.Keys, r.call.Keys...), append(call.Args, t.id)
 		carried = append(carried, r)
 	}
-	call.Args = append(call.Args, blockText)
 	g.asking = &request{call: call, parts: carried, sent: now, attempt: carried[0].attempt}
 	g.p.host.send(g.asking)
 }

@@ -32,7 +32,7 @@ func (b *batcher) canBatch(r *request) bool {
 	case r.local.notBatched || b.contended[r.local.name] || r.local.seen.known || r.tenure != nil && r.tenure.servesUpTo > 0: // recalled: somebody waits
 		return false
 	case r.call.Script == script.Lock:
-		return len(r.call.Args) == 2 || r.call.Args[3] == "0" // its place in the queue, if it has one
+		return len(r.call.Args) == 1 || r.call.Args[2] == "0" // its place in the queue, if it has one
 	}
 	return r.call.Script == script.Unlock && len(r.call.Args) == 1
 }
@@ -69,7 +69,7 @@ func (b *batcher) noteContended(n *localName, now clock.Instant) {
 
 // batchCall is the call that does what all of them ask.
 func batchCall(batch []*request) driver.Call {
-	call := driver.Call{Script: script.LockBatch, Keys: make([]string, 0, 3*len(batch)), Args: append(make([]string, 0, 1+2*len(batch)), blockText)}
+	call := driver.Call{Script: script.LockBatch, Keys: make([]string, 0, 3*len(batch)), Args: make([]string, 0, 2*len(batch))}
 	for _, r := range batch {
 		ttl := ""
 		if r.call.Script == script.Lock {

@@ -91,7 +91,7 @@ func TestContendedNamesAreNotBatched(t *testing.T) {
 			for i := range all.Reply {
 				if i%3 == 0 {
 					all.Reply[i] = "again"
-					left[call.Args[1+2*i]] = true
+					left[call.Args[2*i]] = true
 				}
 			}
 			return all
@@ -177,7 +177,7 @@ func TestBatchWithoutAnAnswer(t *testing.T) {
 					t.Fatalf("the first crowd had %d keys, want those of 14", len(first.Keys))
 				}
 				ids := map[string]bool{}
-				for i := 1; i < len(first.Args); i += 2 {
+				for i := 0; i < len(first.Args); i += 2 {
 					ids[first.Args[i]] = true
 				}
 				store.sentAlone(t, ids)

@@ -160,7 +160,7 @@ func (s *onceEveryCall) lock(ctx context.Context) (*Lease, error) {
 	return w.await(ctx, s.c)
 }
 
-// args are those of once_lock, behind id and token block.
+// args are those of once_lock, behind the id.
 func (s *onceEveryCall) args(n *localName) []string {
 	return []string{n.shard, itoa(s.period.Microseconds()), s.phase, s.tick, s.run, n.owner(), wire.Millis(s.book.Life)}
 }

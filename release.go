@@ -151,7 +151,7 @@ func (n *localName) sendUnlock(now clock.Instant) {
 func (n *localName) unlockArgs(id, fresh string) []string {
 	switch {
 	case fresh != "":
-		return []string{id, n.shard, fresh, blockText}
+		return []string{id, n.shard, fresh}
 	case n.shared.isShrunk():
 		return n.shared.withFormerIDs([]string{id}, n.shard)
 	case n.shard != "":

@@ -147,7 +147,7 @@ func TestRevokeBehindAThousand(t *testing.T) {
 	if told, err := a.Revoke(t.Context(), "n", tenure, "deploy"); told != 1 || err != nil || len(f.calls) != 4 || f.calls[2].Args[0] != "1048576" {
 		t.Errorf("got %d, %v after %d calls, want 1 after 4", told, err, len(f.calls))
 	}
-	if sent := f.calls[3]; sent.Args[0] != meant || !strings.Contains(sent.Keys[2], "revoked/client.nonce") {
+	if sent := f.calls[3]; sent.Args[0] != meant || !strings.Contains(sent.Keys[2], "revocation/client.nonce") {
 		t.Errorf("sent %q with %q", sent.Args, sent.Keys)
 	}
 	if err := a.Steal(t.Context(), "n", tenure, "deploy"); err != nil || f.calls[7].Script != script.SharedSteal || len(f.calls[7].Keys) != 5 {

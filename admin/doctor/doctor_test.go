@@ -68,7 +68,7 @@ func (s *server) Eval(ctx context.Context, call driver.Call) ([]string, error) {
 	case script.Check:
 		return s.checked(s.info), nil
 	case script.Lock:
-		return s.lock(now, call.Args[0], call.Args[2] == "wait"), nil
+		return s.lock(now, call.Args[0], call.Args[1] == "wait"), nil
 	case script.Renew:
 		return line("renewed"), nil
 	case script.RenewKeyOnly:

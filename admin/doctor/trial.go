@@ -109,12 +109,12 @@ func steps(all ...func() error) error {
 func (t *trial) lock(ctx context.Context) Result {
 	id, again := t.id(), t.id()
 	err := steps(
-		func() error { return t.step(ctx, "granted", script.Lock, id, "1", "try", "0", t.shard) },
-		func() error { return t.step(ctx, "held", script.Lock, again, "1", "try", "0", t.shard) },
+		func() error { return t.step(ctx, "granted", script.Lock, id, "try", "0", t.shard) },
+		func() error { return t.step(ctx, "held", script.Lock, again, "try", "0", t.shard) },
 		func() error { return t.step(ctx, "renewed", script.Renew, id, "1") },
 		func() error { return t.step(ctx, "kept", script.RenewKeyOnly, id) },
 		func() error { return t.step(ctx, "released", script.Unlock, id, t.shard) },
-		func() error { return t.step(ctx, "granted", script.Lock, again, "1", "try", "0", t.shard) },
+		func() error { return t.step(ctx, "granted", script.Lock, again, "try", "0", t.shard) },
 		func() error { return t.step(ctx, "dropped", script.UnlockKeyOnly, again) },
 	)
 	if err != nil {
@@ -141,12 +141,12 @@ func (t *trial) wait(ctx context.Context) Result {
 	holder, waiter, third := t.id(), t.id(), t.id()
 	recalled, granted := true, true
 	err = steps(
-		func() error { return t.step(ctx, "granted", script.Lock, holder, "1", "try", "0", t.shard) },
-		func() error { return t.step(ctx, "queued", script.Lock, waiter, "1", "wait", "0", t.shard) },
+		func() error { return t.step(ctx, "granted", script.Lock, holder, "try", "0", t.shard) },
+		func() error { return t.step(ctx, "queued", script.Lock, waiter, "wait", "0", t.shard) },
 		func() error { recalled = t.hears(ctx, "recall", holder); return nil },
-		func() error { return t.step(ctx, "queued", script.Lock, waiter, "1", "wait", "0", t.shard) }, // a second look
+		func() error { return t.step(ctx, "queued", script.Lock, waiter, "wait", "0", t.shard) }, // a second look
 		func() error { return t.ping(ctx, sub) },
-		func() error { return t.step(ctx, "queued", script.Lock, third, "1", "wait", "0", t.shard) },
+		func() error { return t.step(ctx, "queued", script.Lock, third, "wait", "0", t.shard) },
 		func() error { return t.step(ctx, "cancelled", script.Cancel, third, t.shard) },
 		func() error { _, err := t.eval(ctx, script.Inspect, "1", t.shard); return err },
 		func() error { return t.step(ctx, "released", script.Unlock, holder, t.shard) },

@@ -30,7 +30,7 @@ func TestEvalWhileASlotIsSplit(t *testing.T) {
 		{script.Held, lock, []string{"id"}, script.Held, "lock", []string{"id"}},
 		{script.SharedUnlock, shared, []string{"id", "shard", "former"}, script.SharedUnlockKeyOnly, "holders", []string{"id", "former"}},
 		{script.SharedRenew, shared, []string{"id", "0"}, script.SharedRenewKeyOnly, "holders", []string{"id"}},
-		{script.Lock, lock, []string{"id", "64"}, nil, "", nil},
+		{script.Lock, lock, []string{"id"}, nil, "", nil},
 	} {
 		var runs []driver.Call
 		_, s := newCaller(t, func(_ context.Context, call driver.Call) ([]string, error) {

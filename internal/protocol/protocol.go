@@ -43,7 +43,7 @@ const (
 // Tokens and sizes. A token is never below the server's clock: it grows by two each microsecond.
 const (
 	TokensPerMicrosecond = 2
-	TokenBlock           = 64      // tokens that a pushed grant and a vote reserve
+	TokenBlock           = 64      // tokens that a grant and a vote reserve
 	MaxToken             = 1 << 53 // the first number that a float64 can't tell from its neighbour
 	MaxSize              = 1 << 30 // of a semaphore
 )

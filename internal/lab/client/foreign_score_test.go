@@ -23,8 +23,8 @@ func TestForeignScoreIsNoArrival(t *testing.T) {
 			keys       int
 			args       []any
 		}{
-			{"lock", "", script.Lock, 3, []any{"c.new.5000|o", "64", "wait", "0", ""}},
-			{"unlock", "", script.Unlock, 3, []any{"c.held.5000|o", "", "c.new.5000|o", "64"}},
+			{"lock", "", script.Lock, 3, []any{"c.new.5000|o", "wait", "0", ""}},
+			{"unlock", "", script.Unlock, 3, []any{"c.held.5000|o", "", "c.new.5000|o"}},
 			{"cooldown", "", script.Cooldown, 3, []any{"c.held.5000|o", "60000", "o", "", "c.new.5000|o"}},
 			{"shared_lock", ".s1", script.SharedLock, 4, []any{"c.new.5000.s1|o", "1", "wait", "0", ""}},
 		} {

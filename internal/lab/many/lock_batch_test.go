@@ -88,8 +88,7 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 		crowded.MustDo(t, "FLUSHALL")
 		apart.MustDo(t, "FLUSHALL")
 		var names []crowdName
-		var keys, lines []any
-		args := []any{"64"}
+		var keys, lines, args []any
 		var before []string
 		var locks []bool
 		for i := range 2 + random.IntN(8) {
@@ -115,7 +114,7 @@ func TestBatchIsLockAndUnlock(t *testing.T) {
 			}
 			one := []any{"EVAL", script.Unlock.Source, 3, n.L, n.F, n.Q, "client.mine.5000|o"}
 			if locks[i] {
-				one = append([]any{"EVAL", script.Lock.Source}, append(one[2:], "64")...)
+				one = append([]any{"EVAL", script.Lock.Source}, one[2:]...)
 			}
 			single, err := apart.Do(one...)
 			answer := strings.Fields(single)
@@ -158,7 +157,7 @@ func TestBatchWithANameTwice(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	crowd := func(args ...any) string {
-		call := []any{"EVAL", script.LockBatch.Source, 6, "n", "holdfast/fence:{n}", "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "holdfast/queue:{n}", "64"}
+		call := []any{"EVAL", script.LockBatch.Source, 6, "n", "holdfast/fence:{n}", "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "holdfast/queue:{n}"}
 		return strings.TrimSpace(s.MustDo(t, append(call, args...)...))
 	}
 	s.MustDo(t, "SET", "holdfast/fence:{n}", "3400000000000000", "PX", 100_000)
@@ -180,7 +179,7 @@ func TestLastToken(t *testing.T) {
 	s.MustDo(t, "SET", "holdfast/fence:{n}", "9007199254740990")
 	lock := func() (string, error) {
 		defer s.MustDo(t, "DEL", "n")
-		return s.Do("EVAL", script.Lock.Source, 3, "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "client.mine.5000|o", "64")
+		return s.Do("EVAL", script.Lock.Source, 3, "n", "holdfast/fence:{n}", "holdfast/queue:{n}", "client.mine.5000|o")
 	}
 	if got, err := lock(); err != nil || !strings.HasPrefix(got, "granted 9007199254740991 1 ") {
 		t.Errorf("got %q, %v, want the last token", got, err)

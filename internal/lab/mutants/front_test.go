@@ -16,7 +16,7 @@ var nearMutants = []mutant{
 			"hand_over(plan, '', id, capacity)\n", "hand_over(plan, '', id, capacity)\nif rank and rank >= {{front_size}} then redis.call('ZREM', queue, id) end\n",
 		}},
 	{guard: "cancel: F is read only for a hand-over", file: "internal/script/mutex/cancel.lua", name: "TestGivenUpWhileTheFenceIsDamaged",
-		edits: []string{"-- include part/notify.lua\n", "local token_now, newest_token, base, room\n-- include part/read_fence.lua\n-- include part/notify.lua\n"}},
+		edits: []string{"-- include part/notify.lua\n", "local token_now, newest_token, pushed, base, room, size, top\n-- include part/read_fence.lua\n-- include part/notify.lua\n"}},
 	{guard: "near: a cancel behind the head tells", file: "internal/script/mutex/cancel.lua", name: "TestFrontAfterOthersGaveUp",
 		edits: []string{"if rank and rank < {{front_size}} then", "if false then"}},
 	{guard: "near: a cancel of the head tells", file: "internal/script/mutex/cancel.lua", name: "TestFrontAfterTheHeadGaveUp",

@@ -5,7 +5,7 @@ var multiMutants = []mutant{
 	{guard: "several: all or none", file: "internal/script/multi/lock.lua", name: "TestMultiTryTakesNothing",
 		edits: []string{"if holder and not ours[i] then", "if false then"}},
 	{guard: "several: nothing is written before all are looked at", file: "internal/script/multi/lock.lua", name: "TestMultiTryTakesNothing",
-		edits: []string{"  bases[i], rooms[i] = base, room\n", "  bases[i], rooms[i] = base, room\n  redis.call('SET', fence, string.format('%.0f', base))\n"}},
+		edits: []string{"  sizes[i], tops[i] = size, top\n", "  sizes[i], tops[i] = size, top\n  redis.call('SET', fence, string.format('%.0f', base))\n"}},
 	{guard: "several: nobody in line is overtaken", file: "internal/script/multi/lock.lua", name: "TestMultiDoesNotOvertake",
 		edits: []string{"if wanted then return {'not all', 0} end", ""}},
 	{guard: "several: one that is held counts before one that is waited for", file: "internal/script/multi/lock.lua", name: "TestMultiBehindTheDead",

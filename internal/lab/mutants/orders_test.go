@@ -90,7 +90,7 @@ var orderMutants = []mutant{
 	{guard: "rule 11: a ghost of what was adopted is not", file: "internal/script/mutex/adopt.lua", name: "TestAdoptedStaleID",
 		edits: []string{"if ending == 'adopted' then", "if ending == 'adopted' then ending = nil elseif false then"}},
 	{guard: "rule 11: nor one whose word an order has taken", file: "internal/script/mutex/adopt.lua", name: "TestAdoptedStaleIDBehindAnOrder",
-		edits: []string{"if holder ~= mine and newest_token > tonumber(ARGV[4]) then", "if false then"}},
+		edits: []string{"if holder ~= mine and newest_token > tonumber(ARGV[3]) then", "if false then"}},
 	{guard: "rule 11: Export waits for what it reserves", file: "turn.go", name: "TestExportBehindATokenBlock",
 		edits: []string{"if t.reservations > 0 {", "if false {"}},
 	{guard: "rule 11: Export knows of strides that are not used", file: "ask.go", name: "TestExportKnowsAllTokenBlocks",

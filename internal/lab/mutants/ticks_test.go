@@ -19,7 +19,7 @@ var tickMutants = []mutant{
 	{guard: "ticks: once_lock decides anew", file: "internal/script/once/lock.lua", name: "TestOnceEveryTwoAreFirst",
 		edits: []string{"verdict ~= 'due' or ", ""}},
 	{guard: "ticks: a late lock begins no other tick", file: "internal/script/once/lock.lua", name: "TestOnceEveryLateRequest",
-		edits: []string{" or tick ~= tonumber(ARGV[6])", ""}},
+		edits: []string{" or tick ~= tonumber(ARGV[5])", ""}},
 	{guard: "ticks: a run that has begun is granted again", file: "internal/script/once/lock.lua", name: "TestOnceEveryLostAnswer",
 		edits: []string{"holder ~= id and not (ours and ended == '0') and ", ""}},
 	{guard: "ticks: also when its lease is over", file: "internal/script/once/lock.lua", name: "TestOnceEveryLapsed",

@@ -94,7 +94,7 @@ func TestExportKnowsAllTokenBlocks(t *testing.T) {
 			if step.Kind == "renew" && exporting.Load() {
 				f.Back = 1300 * time.Millisecond
 			}
-			if step.Kind == "lock" && step.Process == 1 && len(step.Args) > 2 && step.Args[2] == "wait" && waits.Add(1) == 2 {
+			if step.Process == 1 && step.Waits() && waits.Add(1) == 2 {
 				f.Out = time.Second
 			}
 		})

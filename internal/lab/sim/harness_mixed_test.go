@@ -227,10 +227,10 @@ func each(call driver.Call) (calls []driver.Call) {
 
 // inCrowd are the locks and unlocks that a crowd with such arguments does, without keys.
 func inCrowd(args []string) (calls []driver.Call) {
-	for one := range slices.Chunk(args[1:], 2) {
-		c := driver.Call{Script: script.Lock, Args: []string{one[0], args[0]}}
+	for one := range slices.Chunk(args, 2) {
+		c := driver.Call{Script: script.Lock, Args: one[:1]}
 		if one[1] == "" {
-			c = driver.Call{Script: script.Unlock, Args: one[:1]}
+			c.Script = script.Unlock
 		}
 		calls = append(calls, c)
 	}

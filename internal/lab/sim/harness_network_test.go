@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (s Step) where() string {
 
 // Waits reports whether this is a lock that queues.
 func (s Step) Waits() bool {
-	return (s.Kind == "lock" || s.Kind == "shared_lock") && len(s.Args) > 2 && s.Args[2] == "wait"
+	return (s.Kind == "lock" || s.Kind == "shared_lock") && slices.Contains(s.Args, "wait")
 }
 
 // Queues is the fresh id that an unlock, or a rest, may queue, or "".

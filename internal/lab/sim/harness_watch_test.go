@@ -222,7 +222,7 @@ func (w *Watch) forgottenName(name string) {
 // client sends at one moment, either may go out first, whichever it decided on first.
 func (w *Watch) sent(l *Link, kind, id string, args []string) {
 	if kind == multiLock {
-		for _, id := range args[:len(args)-1] {
+		for _, id := range args {
 			w.sent(l, "lock", id, nil)
 		}
 		return
@@ -269,7 +269,7 @@ func (w *Watch) before(call driver.Call) {
 	if len(call.Args) == 0 {
 		return
 	}
-	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] || call.Script.Name == "take" && w.holder(name) == call.Args[3] {
+	if call.Script.Name == "steal" && w.holder(name) == call.Args[0] || call.Script.Name == "take" && w.holder(name) == call.Args[2] {
 		w.forgottenName(name) // who has it may believe so until it hears of that
 	}
 	if call.Script.Name == "shared_renew" && len(call.Args) > 3 {

@@ -1,14 +1,13 @@
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
 -- KEYS lock fence queue of each name
--- ARGV id for each name, in the order of KEYS; token block
+-- ARGV id for each name, in the order of KEYS
 -- answers for each name granted (one line, as lock does); or not all (number of the first name that
 --   is not free, or 0 if any has waiters; held or other kind, and what lock answers then)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local n = #KEYS / 3
-local block = tonumber(ARGV[n + 1])
 
-local ours, waiting, bases, rooms, wanted = {}, {}, {}, {}, false
+local ours, waiting, sizes, tops, wanted = {}, {}, {}, {}, false
 for i = 1, n do
   local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
   local holder = redis.pcall('GET', lock)
@@ -22,17 +21,16 @@ for i = 1, n do
     return {'not all', i, 'held', holder, redis.call('PTTL', lock), waiting[i], us}
   end
   if not holder and waiting[i] > 0 then wanted = true end -- living or dead: lock finds out, name by name
-  local token_now, newest_token, pushed, base, room
+  local token_now, newest_token, pushed, base, room, size, top
   -- include part/read_fence.lua
-  bases[i], rooms[i] = base, room
+  sizes[i], tops[i] = size, top
 end
 if wanted then return {'not all', 0} end
 
 local answers = {}
 for i = 1, n do
   local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], {{tokens_per_us}} * us
-  local size = math.min(block, rooms[i])
-  local top = bases[i] + size - 1
+  local size, top = sizes[i], tops[i]
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if ours[i] then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short

@@ -27,9 +27,9 @@ if not free and rank ~= 0 then
   return {'cancelled', us, refused}
 end
 
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
-local mine, gone, tolerant, block = '', id, true, 0
+local mine, gone, tolerant = '', id, true
 -- include part/survey_queue.lua
 dead[#dead + 1] = id
 -- include part/retry_after_removal.lua

@@ -14,13 +14,13 @@ local ending, reason
 if ending == 'adopted' then return {'adopted', holder ~= id and holder or '', us} end -- the lock key can be stale
 if ending then return {ending, reason} end
 if holder ~= id then return {'lost', holder or '', us} end
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 if newest_token > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
 local waiting = redis.call('ZCARD', queue)
 if ARGV[3] then
   redis.call('PEXPIRE', lock, string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-  local size, top = 0, newest_token
+  size, top = 0, newest_token
   -- include part/reserve_tokens.lua
 end
 return {'stands', redis.call('PTTL', lock), waiting, us}

@@ -1,27 +1,25 @@
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
--- ARGV id, token block; then, where they differ from these: 'try' (or 'wait'), the arrival that
+-- ARGV id; then, where they differ from these: 'try' (or 'wait'), the arrival that
 --   the id had in us '0', shard suffix ''
 -- answers granted (one line: last token, size of the block, waiters, time), held (holder, its
 --   remaining ms, waiters, time), queued (see part/answer_queued.lua), other kind, again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
-local id, block = ARGV[1], tonumber(ARGV[2])
+local id = ARGV[1]
 
 local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
 local waiting = redis.call('ZCARD', queue)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 if not holder or holder == id then
   -- include part/read_fence.lua
 end
 
 if holder == id or (not holder and waiting == 0) then
-  local size = math.min(block, room)
-  local top = base + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if holder then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
@@ -33,7 +31,7 @@ if holder == id or (not holder and waiting == 0) then
   return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]
 end
 
-local mode, arrival, suffix = ARGV[3] or 'try', ARGV[4] or '0', ARGV[5] or ''
+local mode, arrival, suffix = ARGV[2] or 'try', ARGV[3] or '0', ARGV[4] or ''
 if holder and mode == 'try' then
   return {'held', holder, redis.call('PTTL', lock), waiting, us}
 end

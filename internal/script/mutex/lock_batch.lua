@@ -2,11 +2,11 @@
 -- For a name where that is not so it does nothing and answers again: that name needs a
 -- script of its own.
 -- KEYS lock and fence of each name, then queue of each
--- ARGV token block, then for each name: id, and the ttl in ms to lock it, or '' to unlock it
+-- ARGV for each name: id, and the ttl in ms to lock it, or '' to unlock it
 -- answers for each name: granted (one line, as lock does), released, or again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local token_now, n, block = {{tokens_per_us}} * us, #KEYS / 3, tonumber(ARGV[1])
+local token_now, n = {{tokens_per_us}} * us, #KEYS / 3
 
 local found = redis.call('MGET', unpack(KEYS, 1, 2 * n)) -- it skips another type, which NX and EXISTS do not
 local waited = redis.call('EXISTS', unpack(KEYS, 2 * n + 1, 3 * n)) > 0
@@ -14,7 +14,7 @@ local waited = redis.call('EXISTS', unpack(KEYS, 2 * n + 1, 3 * n)) > 0
 local answers, ended = {}, {}
 local of, last, px, granted -- the same for most: their fence is behind the clock
 for i = 1, n do
-  local lock, fence, id, ttl = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i], ARGV[2 * i + 1]
+  local lock, fence, id, ttl = KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i - 1], ARGV[2 * i]
   local holder, stored = found[2 * i - 1], found[2 * i]
   answers[i] = 'again'
   if waited and redis.call('EXISTS', KEYS[2 * n + i]) > 0 then -- it has waiters
@@ -26,7 +26,7 @@ for i = 1, n do
     if newest_token and newest_token < {{max_token}} - 1 and redis.call('SET', lock, id, 'PX', ttl, 'NX') then -- NX: KEYS may have it twice
       local base = math.max(newest_token + 1, token_now)
       if base ~= of then
-        local size = math.min(block, math.max(1, token_now + {{tokens_per_s}} - base + 1)) -- as in part/read_fence.lua
+        local size = math.min({{token_block}}, math.max(1, token_now + {{tokens_per_s}} - base + 1)) -- as in part/read_fence.lua
         local top = base + size - 1
         -- include part/fence_ttl.lua
         of, last, px = base, string.format('%.0f', top), fence_ttl

@@ -25,8 +25,8 @@ if not ARGV[2] then -- nearly all are like this, and cost half as much
   return 'renewed 0 0 ' .. waiting .. ' 0 0'
 end
 local t = redis.call('TIME')
-local us, block = t[1] * 1000000 + t[2], tonumber(ARGV[2])
-local token_now, newest_token, pushed, base, room
+local us = t[1] * 1000000 + t[2]
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 
 local min_ttl = ARGV[3]
@@ -34,11 +34,8 @@ if min_ttl then -- never less than it has
   ttl = string.format('%.0f', math.max(tonumber(ttl), tonumber(min_ttl), redis.call('PTTL', lock)))
 end
 redis.call('PEXPIRE', lock, ttl)
-local size, top = 0, newest_token
-if block > 0 then
-  size = math.min(block, room)
-  top = base + size - 1
-end
+size, top = math.min(tonumber(ARGV[2]), room), newest_token
+if size > 0 then top = base + size - 1 end
 -- include part/reserve_tokens.lua
 if min_ttl then redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + min_ttl)) end
 return 'renewed ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]

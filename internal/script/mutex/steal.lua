@@ -13,10 +13,10 @@ if holder ~= id then
   return {'not held', holder or '', us}
 end
 local waiting = redis.call('ZCARD', queue)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/notify.lua
-local mine, gone, tolerant, block = '', '', true, 0
+local mine, gone, tolerant = '', '', true
 -- include part/survey_queue.lua
 -- include part/retry_after_removal.lua
 

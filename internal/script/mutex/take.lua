@@ -1,17 +1,17 @@
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
 -- KEYS lock fence queue revocation
--- ARGV id, token block, shard suffix, the holder's id, reason
+-- ARGV id, shard suffix, the holder's id, reason
 -- answers granted (one line, as lock does), not held (holder, time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local mine, block, suffix, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local mine, suffix, id = ARGV[1], ARGV[2], ARGV[3]
 
 -- include part/read_holder.lua
 if holder ~= mine and holder ~= id then return {'not held', holder or '', us} end
 local waiting = redis.call('ZCARD', queue)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/notify.lua
 
@@ -21,10 +21,8 @@ if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock))
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
 if holder ~= mine then
   redis.call('SET', lock, mine, 'PX', ttl)
-  redis.call('SET', revocation, 'stolen ' .. id .. '|' .. ARGV[5], 'PX', string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+  redis.call('SET', revocation, 'stolen ' .. id .. '|' .. ARGV[4], 'PX', string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 end
-local size = math.min(block, room)
-local top = base + size - 1
 -- include part/reserve_tokens.lua
 if holder == mine then
   redis.call('PEXPIRE', fence, string.format('%.0f', fence_ttl + redis.call('PTTL', lock))) -- it outlives a min hold

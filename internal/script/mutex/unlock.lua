@@ -1,8 +1,7 @@
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
 -- KEYS lock fence queue
--- ARGV id; then, where they differ from these: shard suffix '', fresh id '', token block for the
---   fresh id
+-- ARGV id; then, where they differ from these: shard suffix '', fresh id ''
 -- answers released, not held (holder, time), again; for a fresh id also granted and queued, as
 --   lock does
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
@@ -16,13 +15,12 @@ if holder == id and waiting == 0 and fresh == '' then
 end
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local block = tonumber(ARGV[4])
 if holder and holder ~= id or not holder and waiting == 0 then
   return {'not held', holder or '', us}
 end
 if not holder then fresh = '' end -- expired: nothing to release, but the queue must move
 
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/notify.lua
 local mine, gone, tolerant = fresh, '', true

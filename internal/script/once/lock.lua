@@ -1,23 +1,21 @@
 -- once_lock: takes a name for one tick of a schedule and notes that its run has begun, in one
 -- step, or asks again. It does not wait.
 -- KEYS lock fence queue once
--- ARGV id, token block, shard suffix, period in us, phase in us, tick in us, run, owner, ttl of the
---   record in ms
+-- ARGV id, shard suffix, period in us, phase in us, tick in us, run, owner, ttl of the record in ms
 -- answers granted (one line, as lock does), held (holder, its remaining ms, waiters, time), not due
 --   (time), other kind, again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, once = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, block, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local every, phase = ARGV[4], ARGV[5]
+local id, suffix, every, phase = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then
   -- include part/answer_other_kind.lua
 end
 -- include part/nearest_tick.lua
-local ours = run == ARGV[7] -- it has begun, but its answer was lost
-if holder ~= id and not (ours and ended == '0') and (ours or verdict ~= 'due' or tick ~= tonumber(ARGV[6])) then
+local ours = run == ARGV[6] -- it has begun, but its answer was lost
+if holder ~= id and not (ours and ended == '0') and (ours or verdict ~= 'due' or tick ~= tonumber(ARGV[5])) then
   return {'not due', us}
 end
 local waiting = redis.call('ZCARD', queue)
@@ -25,17 +23,15 @@ if holder and holder ~= id then
   return {'held', holder, redis.call('PTTL', lock), waiting, us}
 end
 
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 local function remember(token)
   if not ours then
-    redis.call('SET', once, string.format('%.0f.%.0f.0.%.0f.%.0f.%.0f.%s|%s|', token, us, tick, every, phase, ARGV[7], ARGV[8]), 'PX', ARGV[9])
+    redis.call('SET', once, string.format('%.0f.%.0f.0.%.0f.%.0f.%.0f.%s|%s|', token, us, tick, every, phase, ARGV[6], ARGV[7]), 'PX', ARGV[8])
   end
 end
 
 if holder or waiting == 0 then
-  local size = math.min(block, room)
-  local top = base + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   redis.call('SET', lock, id, 'PX', ttl)
   -- include part/reserve_tokens.lua

@@ -1,25 +1,18 @@
 -- hand_over: removes the dead waiters, makes chosen the holder and notifies it, unless it is mine,
 -- which gets the answer to its request. Before that it notifies the waiters that come to the front,
 -- and the new head. Without a chosen the name is free. Straight code.
--- needs: fence, lock, queue, t, token_now, base, room, waiting (the number of waiters), mine, block
---   (the tokens for mine), what survey_queue.lua gives, and notify.lua
--- gives: px, the ms that the lock key lives; size, of the token block; token, its last; left, how many
---   wait
+-- needs: fence, lock, queue, t, token_now, size, top, waiting (the number of waiters), mine, what
+--   survey_queue.lua gives, and notify.lua
+-- gives: px, the ms that the lock key lives; token, the last that it reserved; left, how many wait
 dead[#dead + 1] = chosen
-local px, size, token, left = '0', 0, '0', 0
+local px, token, left = '0', '0', 0
 if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't read a queue that it has emptied
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
     local client
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
-    size = block
-    if chosen ~= mine then
-      if tonumber(px) > {{claim_window_ms}} then px = '{{claim_window_ms}}' end
-      size = {{token_block}}
-    end
-    size = math.min(size, room)
-    local top = base + size - 1
+    if chosen ~= mine and tonumber(px) > {{claim_window_ms}} then px = '{{claim_window_ms}}' end
     redis.call('SET', lock, chosen, 'PX', px)
     -- include part/fence_ttl.lua
     token = string.format('%.0f', top)

@@ -3,7 +3,7 @@
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = {{tokens_per_us}} * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -15,3 +15,5 @@ if not newest_token or newest_token >= {{max_token}} - 1 or not pushed and not s
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + {{tokens_per_s}} - base + 1) -- never more than 1 s ahead
+size = math.min({{token_block}}, room)
+top = base + size - 1

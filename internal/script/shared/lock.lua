@@ -16,7 +16,7 @@ local kind, weight = kind_of(id), weight_of(id)
 -- include part/shared_read_state.lua
 local waiting = redis.call('ZCARD', queue)
 local expires = redis.call('ZSCORE', holders, id)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 if other then return {'other kind', other, seen[2] or 0} end
 -- include part/shared_choose_capacity.lua

@@ -37,7 +37,7 @@ if kind.err or not expires or expires <= us then
   return {'lost', kind.err and redis.call('GET', lock) or '', us}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 if ARGV[2] then
   -- include part/read_fence.lua
 end
@@ -52,7 +52,7 @@ redis.call('PEXPIRE', holders, math.max(ttl, redis.call('PTTL', holders)))
 redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)
 if ending == 'revoked' then return {'revoked', reason} end -- prolonged once more: for work that is stopping
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end
-local size, top = math.min(tonumber(ARGV[2]), room), newest_token
+size, top = math.min(tonumber(ARGV[2]), room), newest_token
 if size > 0 then top = base + size - 1 end
 -- include part/reserve_tokens.lua
 return string.format('renewed %s %d 0 %s %s', last, size, t[1], t[2])

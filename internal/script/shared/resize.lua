@@ -10,7 +10,7 @@ local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
 -- include part/shared_ids.lua
 -- include part/shared_read_state.lua
 if other then return {'other kind', other, seen[2] or 0} end
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/shared_notify.lua
 -- include part/shared_survey_queue.lua

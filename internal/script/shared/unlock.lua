@@ -21,7 +21,7 @@ end
 -- include part/shared_read_state.lua
 local waiting = redis.call('ZCARD', queue)
 local held = expiry_of(expires) > us
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 
 if other or foreign or not seen[1] then -- the lock key knows nothing of us

@@ -66,11 +66,11 @@ func (r *rawLocks) call(s *driver.Script, name string, args ...string) rueidis.C
 }
 
 func (r *rawLocks) Lock(name, id string) rueidis.Completed {
-	return r.call(script.Lock, name, id, "64")
+	return r.call(script.Lock, name, id)
 }
 
 func (r *rawLocks) join(name, id string) rueidis.Completed {
-	return r.call(script.Lock, name, id, "64", "wait", "0", "")
+	return r.call(script.Lock, name, id, "wait", "0", "")
 }
 
 func (r *rawLocks) Unlock(name, id string) rueidis.Completed { return r.call(script.Unlock, name, id) }
@@ -78,7 +78,7 @@ func (r *rawLocks) Unlock(name, id string) rueidis.Completed { return r.call(scr
 // handOver gives the name from one id to the head of the line, and queues another
 // at its tail.
 func (r *rawLocks) handOver(name, id, fresh string) rueidis.Completed {
-	return r.call(script.Unlock, name, id, "", fresh, "64")
+	return r.call(script.Unlock, name, id, "", fresh)
 }
 
 // all sends commands in pipelines of a bounded size. Each must be answered by a

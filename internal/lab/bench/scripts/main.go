@@ -42,7 +42,7 @@ type step struct {
 
 // steps run one after the other, each for all names: what one takes, a later one ends.
 var steps = []step{
-	{script.Lock, "l{N} f{N} q{N}", []string{id, "64"}},
+	{script.Lock, "l{N} f{N} q{N}", []string{id}},
 	{script.Renew, "l{N} q{N} r{N}", []string{id}},
 	{script.Unlock, "l{N} f{N} q{N}", []string{id}},
 	{script.SharedLock, "sl{N} sf{N} sq{N} sh{N}", []string{shared, "4", "try", "0", ""}},
@@ -52,9 +52,9 @@ var steps = []step{
 	{script.QuorumRenew, "ql{N} qf{N} marker", []string{id, "1", quorum}},
 	{script.QuorumUnlock, "ql{N} w{N}", []string{id}},
 	{script.JournalWrite, "stream", []string{"1000", "60000", "w", "N", "1", "2", "3", "granted", "name", "o", "7", ""}},
-	{script.Lock, "hl{N} hf{N} hq{N}", []string{id, "64"}},
-	{script.Lock, "hl{N} hf{N} hq{N}", []string{"d.N.60000|o", "64", "wait"}}, // queued
-	{script.Unlock, "hl{N} hf{N} hq{N}", []string{id}},                        // nobody listens to the waiter
+	{script.Lock, "hl{N} hf{N} hq{N}", []string{id}},
+	{script.Lock, "hl{N} hf{N} hq{N}", []string{"d.N.60000|o", "wait"}}, // queued
+	{script.Unlock, "hl{N} hf{N} hq{N}", []string{id}},                  // nobody listens to the waiter
 }
 
 func main() {

@@ -78,12 +78,12 @@ func TestStepWithinAScript(t *testing.T) {
 // who was put into it just now. It is told that it is the head, so it asks again
 // when the holder's time is over.
 func TestStepLongerThanALineLives(t *testing.T) {
-	ask := []any{"client.2.1000|o", 1, "wait", "1700000000000000"} // again: with the arrival it had
+	ask := []any{"client.2.1000|o", "wait", "1700000000000000"} // again: with the arrival it had
 	for _, c := range []struct {
 		lua           *driver.Script
 		first, second []any
 	}{
-		{script.Lock, []any{"client.1.1000|o", 1}, ask},
+		{script.Lock, []any{"client.1.1000|o"}, ask},
 		{script.SharedLock, []any{"client.1.1000.s1|o", 1, "wait", 0, ""}, []any{"client.2.1000.s1|o", 1, "wait", 0, ""}},
 		{script.Cooldown, nil, []any{"client.1.1000|o", 1000, "o", "", "client.2.1000|o"}},
 	} {

@@ -1,16 +1,15 @@
--- multi_lock, SHA 5efc3982c4319500510a5512650c46a0e374e4ff, of the text behind the empty line
+-- multi_lock, SHA 6bbde825ac95fb86e2473ef7d8012ed6f8ce5f56, of the text behind the empty line
 
 -- multi_lock: asks for several names, or asks again, and gets all of them or none.
 -- KEYS lock fence queue of each name
--- ARGV id for each name, in the order of KEYS; token block
+-- ARGV id for each name, in the order of KEYS
 -- answers for each name granted (one line, as lock does); or not all (number of the first name that
 --   is not free, or 0 if any has waiters; held or other kind, and what lock answers then)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local n = #KEYS / 3
-local block = tonumber(ARGV[n + 1])
 
-local ours, waiting, bases, rooms, wanted = {}, {}, {}, {}, false
+local ours, waiting, sizes, tops, wanted = {}, {}, {}, {}, false
 for i = 1, n do
   local lock, fence, queue, id = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[i]
   local holder = redis.pcall('GET', lock)
@@ -24,13 +23,13 @@ for i = 1, n do
     return {'not all', i, 'held', holder, redis.call('PTTL', lock), waiting[i], us}
   end
   if not holder and waiting[i] > 0 then wanted = true end -- living or dead: lock finds out, name by name
-  local token_now, newest_token, pushed, base, room
+  local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -42,15 +41,16 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
-  bases[i], rooms[i] = base, room
+size = math.min(64, room)
+top = base + size - 1
+  sizes[i], tops[i] = size, top
 end
 if wanted then return {'not all', 0} end
 
 local answers = {}
 for i = 1, n do
   local lock, fence, id, token_now = KEYS[3 * i - 2], KEYS[3 * i - 1], ARGV[i], 2 * us
-  local size = math.min(block, rooms[i])
-  local top = bases[i] + size - 1
+  local size, top = sizes[i], tops[i]
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if ours[i] then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short

@@ -1,13 +1,13 @@
--- adopt, SHA a3c1ac3b3b46a872942e28173a42f197f30f14b1, of the text behind the empty line
+-- adopt, SHA 6cf002cb389f5e43c844354d17117493a05bda99, of the text behind the empty line
 
 -- adopt: makes an id the holder in the place of one that was exported.
 -- KEYS lock fence queue revocation
--- ARGV id, token block, exported id, last token that its exporter knew of
+-- ARGV id, exported id, last token that its exporter knew of
 -- answers granted (one line, as lock does), lost (holder, time), revoked (reason), stolen (reason)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local mine, block = ARGV[1], tonumber(ARGV[2])
+local mine = ARGV[1]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
@@ -18,7 +18,7 @@ if type(holder) == 'table' then
   holder = ''
 end
 if holder ~= mine then
-  local id, ending, reason = ARGV[3], nil, nil
+  local id, ending, reason = ARGV[2], nil, nil
 -- read_revocation: reads what Revoke, Steal or an adoption noted about an id. Straight code.
 -- needs: revocation, id, and these declared, which it sets
 -- gives: ending ('revoked', 'stolen', 'adopted' or nil), reason
@@ -34,13 +34,13 @@ end
   if holder ~= id then return {'lost', holder or '', us} end
 end
 local waiting = redis.call('ZCARD', queue)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -52,7 +52,9 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
-if holder ~= mine and newest_token > tonumber(ARGV[4]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
+size = math.min(64, room)
+top = base + size - 1
+if holder ~= mine and newest_token > tonumber(ARGV[3]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
 
 local ttl = string.match(mine, '^[^.]+%.[^.]+%.(%d+)|')
 local remaining = tonumber(ttl)
@@ -60,10 +62,8 @@ if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock))
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
 if holder ~= mine then
   redis.call('SET', lock, mine, 'PX', ttl)
-  redis.call('SET', revocation, 'adopted ' .. ARGV[3] .. '|', 'PX', '1800000')
+  redis.call('SET', revocation, 'adopted ' .. ARGV[2] .. '|', 'PX', '1800000')
 end
-local size = math.min(block, room)
-local top = base + size - 1
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
 -- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl

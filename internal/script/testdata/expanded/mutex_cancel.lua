@@ -1,4 +1,4 @@
--- cancel, SHA a3767f0287ebb9cf7eec31d092a4cec828bb4158, of the text behind the empty line
+-- cancel, SHA 8983d6e5e78cb69d563f9461519c2e43f33618fd, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -88,13 +88,13 @@ end
   return {'cancelled', us, refused}
 end
 
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -106,7 +106,9 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
-local mine, gone, tolerant, block = '', id, true, 0
+size = math.min(64, room)
+top = base + size - 1
+local mine, gone, tolerant = '', id, true
 -- survey_queue: reads the queue from its head and writes nothing. Straight code.
 -- needs: queue, holder (false: none), pushed (see part/read_fence.lua), id (of the client that asks), mine
 --   (an id that needs no listener, or ''), gone (an id that counts as dead, or ''), tolerant (see
@@ -195,25 +197,18 @@ if free then
 -- hand_over: removes the dead waiters, makes chosen the holder and notifies it, unless it is mine,
 -- which gets the answer to its request. Before that it notifies the waiters that come to the front,
 -- and the new head. Without a chosen the name is free. Straight code.
--- needs: fence, lock, queue, t, token_now, base, room, waiting (the number of waiters), mine, block
---   (the tokens for mine), what survey_queue.lua gives, and notify.lua
--- gives: px, the ms that the lock key lives; size, of the token block; token, its last; left, how many
---   wait
+-- needs: fence, lock, queue, t, token_now, size, top, waiting (the number of waiters), mine, what
+--   survey_queue.lua gives, and notify.lua
+-- gives: px, the ms that the lock key lives; token, the last that it reserved; left, how many wait
 dead[#dead + 1] = chosen
-local px, size, token, left = '0', 0, '0', 0
+local px, token, left = '0', '0', 0
 if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't read a queue that it has emptied
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
     local client
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
-    size = block
-    if chosen ~= mine then
-      if tonumber(px) > 2000 then px = '2000' end
-      size = 64
-    end
-    size = math.min(size, room)
-    local top = base + size - 1
+    if chosen ~= mine and tonumber(px) > 2000 then px = '2000' end
     redis.call('SET', lock, chosen, 'PX', px)
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
 -- ahead of the clock. Straight code.

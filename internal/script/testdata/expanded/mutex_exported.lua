@@ -1,4 +1,4 @@
--- exported, SHA 73b328f2cb070810fc4a5596f4975a40704efbf6, of the text behind the empty line
+-- exported, SHA 0979a382d38cf5ad9cde09fd85addca3dd32293d, of the text behind the empty line
 
 -- exported: reports whether an exported id still has the name, and may prolong it.
 -- KEYS lock fence queue revocation
@@ -32,13 +32,13 @@ end
 if ending == 'adopted' then return {'adopted', holder ~= id and holder or '', us} end -- the lock key can be stale
 if ending then return {ending, reason} end
 if holder ~= id then return {'lost', holder or '', us} end
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -50,11 +50,13 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 if newest_token > tonumber(ARGV[2]) then return {'lost', '', us} end -- others had the name since: the lock key is stale
 local waiting = redis.call('ZCARD', queue)
 if ARGV[3] then
   redis.call('PEXPIRE', lock, string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
-  local size, top = 0, newest_token
+  size, top = 0, newest_token
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
 -- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl

@@ -1,15 +1,15 @@
--- lock, SHA 8d6c5fd1e4b1360bad3fd8cb2bb35feca897306a, of the text behind the empty line
+-- lock, SHA 08acce994fbce660966738cd09761047062a2293, of the text behind the empty line
 
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
--- ARGV id, token block; then, where they differ from these: 'try' (or 'wait'), the arrival that
+-- ARGV id; then, where they differ from these: 'try' (or 'wait'), the arrival that
 --   the id had in us '0', shard suffix ''
 -- answers granted (one line: last token, size of the block, waiters, time), held (holder, its
 --   remaining ms, waiters, time), queued (see part/answer_queued.lua), other kind, again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
-local id, block = ARGV[1], tonumber(ARGV[2])
+local id = ARGV[1]
 
 local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then
@@ -21,14 +21,14 @@ if is.err or not is[1] then return holder end
 return {'other kind', is[1], is[2] or 0}
 end
 local waiting = redis.call('ZCARD', queue)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 if not holder or holder == id then
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -40,11 +40,11 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 end
 
 if holder == id or (not holder and waiting == 0) then
-  local size = math.min(block, room)
-  local top = base + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   if holder then
     redis.call('PEXPIRE', lock, string.format('%.0f', math.max(tonumber(ttl), redis.call('PTTL', lock)))) -- a min hold is not cut short
@@ -70,7 +70,7 @@ end
   return 'granted ' .. last .. ' ' .. size .. ' ' .. waiting .. ' ' .. t[1] .. ' ' .. t[2]
 end
 
-local mode, arrival, suffix = ARGV[3] or 'try', ARGV[4] or '0', ARGV[5] or ''
+local mode, arrival, suffix = ARGV[2] or 'try', ARGV[3] or '0', ARGV[4] or ''
 if holder and mode == 'try' then
   return {'held', holder, redis.call('PTTL', lock), waiting, us}
 end
@@ -278,25 +278,18 @@ else
 -- hand_over: removes the dead waiters, makes chosen the holder and notifies it, unless it is mine,
 -- which gets the answer to its request. Before that it notifies the waiters that come to the front,
 -- and the new head. Without a chosen the name is free. Straight code.
--- needs: fence, lock, queue, t, token_now, base, room, waiting (the number of waiters), mine, block
---   (the tokens for mine), what survey_queue.lua gives, and notify.lua
--- gives: px, the ms that the lock key lives; size, of the token block; token, its last; left, how many
---   wait
+-- needs: fence, lock, queue, t, token_now, size, top, waiting (the number of waiters), mine, what
+--   survey_queue.lua gives, and notify.lua
+-- gives: px, the ms that the lock key lives; token, the last that it reserved; left, how many wait
 dead[#dead + 1] = chosen
-local px, size, token, left = '0', 0, '0', 0
+local px, token, left = '0', '0', 0
 if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't read a queue that it has emptied
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
     local client
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
-    size = block
-    if chosen ~= mine then
-      if tonumber(px) > 2000 then px = '2000' end
-      size = 64
-    end
-    size = math.min(size, room)
-    local top = base + size - 1
+    if chosen ~= mine and tonumber(px) > 2000 then px = '2000' end
     redis.call('SET', lock, chosen, 'PX', px)
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
 -- ahead of the clock. Straight code.

@@ -1,4 +1,4 @@
--- renew, SHA 936634d85226cc83dc48445899d4079033ba8205, of the text behind the empty line
+-- renew, SHA 54706edfefeab40d8de726fde1db5732a5424158, of the text behind the empty line
 
 -- renew: prolongs a tenure and may reserve more tokens. It never creates the lock key.
 -- KEYS lock queue revocation, with a token block fence too
@@ -43,14 +43,14 @@ if not ARGV[2] then -- nearly all are like this, and cost half as much
   return 'renewed 0 0 ' .. waiting .. ' 0 0'
 end
 local t = redis.call('TIME')
-local us, block = t[1] * 1000000 + t[2], tonumber(ARGV[2])
-local token_now, newest_token, pushed, base, room
+local us = t[1] * 1000000 + t[2]
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -62,17 +62,16 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 
 local min_ttl = ARGV[3]
 if min_ttl then -- never less than it has
   ttl = string.format('%.0f', math.max(tonumber(ttl), tonumber(min_ttl), redis.call('PTTL', lock)))
 end
 redis.call('PEXPIRE', lock, ttl)
-local size, top = 0, newest_token
-if block > 0 then
-  size = math.min(block, room)
-  top = base + size - 1
-end
+size, top = math.min(tonumber(ARGV[2]), room), newest_token
+if size > 0 then top = base + size - 1 end
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
 -- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl

@@ -1,14 +1,14 @@
--- take, SHA 3b48d4f335666d3626e08366aac146c47888e829, of the text behind the empty line
+-- take, SHA 881f06ae29a414d78717be581185c002d0370555, of the text behind the empty line
 
 -- take: takes the name from its holder for the id that asks, and leaves a note for the
 -- old holder. Waiters keep their places.
 -- KEYS lock fence queue revocation
--- ARGV id, token block, shard suffix, the holder's id, reason
+-- ARGV id, shard suffix, the holder's id, reason
 -- answers granted (one line, as lock does), not held (holder, time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, revocation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local mine, block, suffix, id = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local mine, suffix, id = ARGV[1], ARGV[2], ARGV[3]
 
 -- read_holder: reads the holder. A value that is no string is not ours: another kind of lock has the
 -- name by now, or another program its key. Straight code.
@@ -20,13 +20,13 @@ if type(holder) == 'table' then
 end
 if holder ~= mine and holder ~= id then return {'not held', holder or '', us} end
 local waiting = redis.call('ZCARD', queue)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -38,6 +38,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 -- notify: finds which clients listen, and notifies them. Functions, so it is included behind
 -- the uncontended path.
 -- needs: lock, suffix   gives: refused, channel, listeners, lives, publish
@@ -93,10 +95,8 @@ if holder == mine then remaining = math.max(remaining, redis.call('PTTL', lock))
 redis.call('PEXPIRE', lock, string.format('%.0f', remaining)) -- first: full memory never refuses this, nor then what follows
 if holder ~= mine then
   redis.call('SET', lock, mine, 'PX', ttl)
-  redis.call('SET', revocation, 'stolen ' .. id .. '|' .. ARGV[5], 'PX', string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
+  redis.call('SET', revocation, 'stolen ' .. id .. '|' .. ARGV[4], 'PX', string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 end
-local size = math.min(block, room)
-local top = base + size - 1
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.
 -- needs: fence, token_now, size, top   gives: last, which is top as text, and fence_ttl

@@ -1,10 +1,9 @@
--- unlock, SHA d460ce62aa604a1a36d66464d98458fdd6a79437, of the text behind the empty line
+-- unlock, SHA 179c72d6e4b886d66c264a3097ffb903d880c8af, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
 -- KEYS lock fence queue
--- ARGV id; then, where they differ from these: shard suffix '', fresh id '', token block for the
---   fresh id
+-- ARGV id; then, where they differ from these: shard suffix '', fresh id ''
 -- answers released, not held (holder, time), again; for a fresh id also granted and queued, as
 --   lock does
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
@@ -25,19 +24,18 @@ if holder == id and waiting == 0 and fresh == '' then
 end
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local block = tonumber(ARGV[4])
 if holder and holder ~= id or not holder and waiting == 0 then
   return {'not held', holder or '', us}
 end
 if not holder then fresh = '' end -- expired: nothing to release, but the queue must move
 
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -49,6 +47,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 -- notify: finds which clients listen, and notifies them. Functions, so it is included behind
 -- the uncontended path.
 -- needs: lock, suffix   gives: refused, channel, listeners, lives, publish
@@ -200,25 +200,18 @@ end
 -- hand_over: removes the dead waiters, makes chosen the holder and notifies it, unless it is mine,
 -- which gets the answer to its request. Before that it notifies the waiters that come to the front,
 -- and the new head. Without a chosen the name is free. Straight code.
--- needs: fence, lock, queue, t, token_now, base, room, waiting (the number of waiters), mine, block
---   (the tokens for mine), what survey_queue.lua gives, and notify.lua
--- gives: px, the ms that the lock key lives; size, of the token block; token, its last; left, how many
---   wait
+-- needs: fence, lock, queue, t, token_now, size, top, waiting (the number of waiters), mine, what
+--   survey_queue.lua gives, and notify.lua
+-- gives: px, the ms that the lock key lives; token, the last that it reserved; left, how many wait
 dead[#dead + 1] = chosen
-local px, size, token, left = '0', 0, '0', 0
+local px, token, left = '0', '0', 0
 if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't read a queue that it has emptied
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
     local client
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
-    size = block
-    if chosen ~= mine then
-      if tonumber(px) > 2000 then px = '2000' end
-      size = 64
-    end
-    size = math.min(size, room)
-    local top = base + size - 1
+    if chosen ~= mine and tonumber(px) > 2000 then px = '2000' end
     redis.call('SET', lock, chosen, 'PX', px)
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
 -- ahead of the clock. Straight code.

@@ -1,17 +1,15 @@
--- once_lock, SHA 566f2ce66dd03dec4a083df4a90e023ca8726eb0, of the text behind the empty line
+-- once_lock, SHA 9d261e3873dbc3a80736b4bc9addeaa899586cd7, of the text behind the empty line
 
 -- once_lock: takes a name for one tick of a schedule and notes that its run has begun, in one
 -- step, or asks again. It does not wait.
 -- KEYS lock fence queue once
--- ARGV id, token block, shard suffix, period in us, phase in us, tick in us, run, owner, ttl of the
---   record in ms
+-- ARGV id, shard suffix, period in us, phase in us, tick in us, run, owner, ttl of the record in ms
 -- answers granted (one line, as lock does), held (holder, its remaining ms, waiters, time), not due
 --   (time), other kind, again
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
 local lock, fence, queue, once = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, block, suffix = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local every, phase = ARGV[4], ARGV[5]
+local id, suffix, every, phase = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then
@@ -38,8 +36,8 @@ if newest and (tonumber(period) ~= every or tonumber(offset) ~= phase) then
 elseif newest and tonumber(newest) >= tick then
   verdict = 'begun'
 end
-local ours = run == ARGV[7] -- it has begun, but its answer was lost
-if holder ~= id and not (ours and ended == '0') and (ours or verdict ~= 'due' or tick ~= tonumber(ARGV[6])) then
+local ours = run == ARGV[6] -- it has begun, but its answer was lost
+if holder ~= id and not (ours and ended == '0') and (ours or verdict ~= 'due' or tick ~= tonumber(ARGV[5])) then
   return {'not due', us}
 end
 local waiting = redis.call('ZCARD', queue)
@@ -47,13 +45,13 @@ if holder and holder ~= id then
   return {'held', holder, redis.call('PTTL', lock), waiting, us}
 end
 
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -65,15 +63,15 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 local function remember(token)
   if not ours then
-    redis.call('SET', once, string.format('%.0f.%.0f.0.%.0f.%.0f.%.0f.%s|%s|', token, us, tick, every, phase, ARGV[7], ARGV[8]), 'PX', ARGV[9])
+    redis.call('SET', once, string.format('%.0f.%.0f.0.%.0f.%.0f.%.0f.%s|%s|', token, us, tick, every, phase, ARGV[6], ARGV[7]), 'PX', ARGV[8])
   end
 end
 
 if holder or waiting == 0 then
-  local size = math.min(block, room)
-  local top = base + size - 1
   local ttl = string.match(id, '^[^.]+%.[^.]+%.(%d+)|')
   redis.call('SET', lock, id, 'PX', ttl)
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
@@ -231,25 +229,18 @@ chosen = chosen or id
 -- hand_over: removes the dead waiters, makes chosen the holder and notifies it, unless it is mine,
 -- which gets the answer to its request. Before that it notifies the waiters that come to the front,
 -- and the new head. Without a chosen the name is free. Straight code.
--- needs: fence, lock, queue, t, token_now, base, room, waiting (the number of waiters), mine, block
---   (the tokens for mine), what survey_queue.lua gives, and notify.lua
--- gives: px, the ms that the lock key lives; size, of the token block; token, its last; left, how many
---   wait
+-- needs: fence, lock, queue, t, token_now, size, top, waiting (the number of waiters), mine, what
+--   survey_queue.lua gives, and notify.lua
+-- gives: px, the ms that the lock key lives; token, the last that it reserved; left, how many wait
 dead[#dead + 1] = chosen
-local px, size, token, left = '0', 0, '0', 0
+local px, token, left = '0', '0', 0
 if #dead > 0 then -- waiting was counted before: while a slot moves, a script can't read a queue that it has emptied
   local gone = redis.call('ZREM', queue, unpack(dead))
   left = waiting - gone
   if chosen then
     local client
     client, px = string.match(chosen, '^([^.]+)%.[^.]+%.(%d+)|')
-    size = block
-    if chosen ~= mine then
-      if tonumber(px) > 2000 then px = '2000' end
-      size = 64
-    end
-    size = math.min(size, room)
-    local top = base + size - 1
+    if chosen ~= mine and tonumber(px) > 2000 then px = '2000' end
     redis.call('SET', lock, chosen, 'PX', px)
 -- fence_ttl: finds how long the fence key lives: a day and a second, and longer by as much as it is
 -- ahead of the clock. Straight code.

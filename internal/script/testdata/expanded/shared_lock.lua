@@ -1,4 +1,4 @@
--- shared_lock, SHA fb4d02a9663b2ece83b3e8f99d9ea5709b4e1022, of the text behind the empty line
+-- shared_lock, SHA b7aa573010d98b1c0fb2def8065007c6e48454eb, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -61,13 +61,13 @@ if light + heavy > 0 and not seen[1] and not foreign then
 end
 local waiting = redis.call('ZCARD', queue)
 local expires = redis.call('ZSCORE', holders, id)
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -79,6 +79,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 if other then return {'other kind', other, seen[2] or 0} end
 -- shared_choose_capacity: finds which capacity counts: the lock key's while anybody holds, else the stored size of
 -- a semaphore, else the request's. Writes nothing. Straight code.

@@ -1,4 +1,4 @@
--- shared_renew, SHA aa9c2b17be6010c641f591482e5cbb408b837e68, of the text behind the empty line
+-- shared_renew, SHA b6869fa8fb9ca58bd1528febe2e05769e41f26c6, of the text behind the empty line
 
 -- shared_renew: prolongs one holder's time, and may reserve tokens for it. It never creates a
 -- holder or the lock key. If the part was made smaller, it replaces the former id or removes what
@@ -39,14 +39,14 @@ if kind.err or not expires or expires <= us then
   return {'lost', kind.err and redis.call('GET', lock) or '', us}
 end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)%.'))
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 if ARGV[2] then
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -58,6 +58,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 end
 
 if former or clear then
@@ -389,7 +391,7 @@ redis.call('PEXPIRE', holders, math.max(ttl, redis.call('PTTL', holders)))
 redis.call('ZADD', holders, string.format('%.0f', us + 1000 * ttl + above), id)
 if ending == 'revoked' then return {'revoked', reason} end -- prolonged once more: for work that is stopping
 if not ARGV[2] then return 'renewed 0 0 0 0 0' end
-local size, top = math.min(tonumber(ARGV[2]), room), newest_token
+size, top = math.min(tonumber(ARGV[2]), room), newest_token
 if size > 0 then top = base + size - 1 end
 -- reserve_tokens: makes top the last reserved token; without a size it only prolongs the fence key.
 -- Straight code.

@@ -1,4 +1,4 @@
--- shared_resize, SHA 961c67c51298d01cf0fd168758f86e3326c1f255, of the text behind the empty line
+-- shared_resize, SHA defcf3bac185d3ba289e448d3cd47b041bb5bc26, of the text behind the empty line
 
 -- shared_resize: sets the size of a semaphore, for its holders, its waiters and all that come.
 -- KEYS lock fence queue holders, size key
@@ -55,13 +55,13 @@ if light + heavy > 0 and not seen[1] and not foreign then
   if kind_of(one) ~= kind then other = kind_of(one) end
 end
 if other then return {'other kind', other, seen[2] or 0} end
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -73,6 +73,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
 -- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 

@@ -1,4 +1,4 @@
--- shared_steal, SHA 0dcb81abca610c4ef55c78f61f10a1cc88760ed9, of the text behind the empty line
+-- shared_steal, SHA 5d46933512bad15c96c1408e92a87a28dadc7de8, of the text behind the empty line
 
 -- shared_steal: takes its part from one holder, makes those waiters holders that fit then, and leaves
 -- a note for the old holder.
@@ -58,13 +58,13 @@ if light + heavy > 0 and not seen[1] and not foreign then
 end
 local held = not foreign and not other and expiry_of(redis.call('ZSCORE', holders, id)) > us
 if not held and redis.call('GET', revocation) ~= word then return {'not held', foreign or '', us} end
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -76,6 +76,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
 -- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 

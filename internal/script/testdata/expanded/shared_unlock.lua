@@ -1,4 +1,4 @@
--- shared_unlock, SHA dcc400d822f6fca21b5aa844356678a45441f74d, of the text behind the empty line
+-- shared_unlock, SHA c4588a7367860d89886bd508456dae6cc02ce3e7, of the text behind the empty line
 
 -- shared_unlock: ends an id that holds or waits, and makes those waiters holders that fit then.
 -- KEYS lock fence queue holders
@@ -66,13 +66,13 @@ if light + heavy > 0 and not seen[1] and not foreign then
 end
 local waiting = redis.call('ZCARD', queue)
 local held = expiry_of(expires) > us
-local token_now, newest_token, pushed, base, room
+local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
 -- needs: fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
---   many it may have
+--   many it may have; size and top, the tokens in the block of a grant and the last of them
 token_now = 2 * us
 local mark = redis.call('GET', fence) or '0'
 newest_token = tonumber(mark)
@@ -84,6 +84,8 @@ if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and no
 end
 base = math.max(newest_token + 1, token_now)
 room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
+size = math.min(64, room)
+top = base + size - 1
 
 if other or foreign or not seen[1] then -- the lock key knows nothing of us
   redis.call('ZREM', holders, id)

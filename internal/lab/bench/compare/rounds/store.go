@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -32,9 +33,12 @@ const holder = "AAAAAAAAAAAAAAAAAAAAAA.BBBBBBBBBBB.15000|other"
 var released = []string{"released"}
 
 func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
-	var asked int64 // tokens
-	if len(call.Args) > 1 {
-		asked, _ = strconv.ParseInt(call.Args[1], 10, 64)
+	asked := int64(64) // tokens
+	if call.Script.Name == "renew" {
+		asked = 0
+		if len(call.Args) > 1 {
+			asked, _ = strconv.ParseInt(call.Args[1], 10, 64)
+		}
 	}
 	now := time.Now().UnixMicro()
 	switch call.Script.Name {
@@ -43,7 +47,7 @@ func (s *store) Eval(_ context.Context, call driver.Call) ([]string, error) {
 		if !s.push {
 			return []string{fmt.Sprintf("granted %d %d 0 %d %d", s.token.Add(asked), asked, now/1e6, now%1e6)}, nil
 		}
-		if len(call.Args) < 3 || call.Args[2] != "wait" {
+		if !slices.Contains(call.Args, "wait") {
 			return []string{"held", holder, "15000", "0", fmt.Sprint(now)}, nil
 		}
 		s.grants <- call.Args[0]
