@@ -43,6 +43,10 @@ var (
 	// the grant in time. The client gave the grant back. A [*ReplicasError] has the
 	// numbers.
 	ErrReplicas = errors.New("holdfast: too few replicas")
+	// ErrVersion means that a process with a later version of holdfast uses the name, and
+	// stores it in a way that this version cannot read. The call has written nothing.
+	// Update this process. It works on all other names. See docs/adr/0043-another-version.md.
+	ErrVersion = wire.ErrVersion
 )
 
 // HeldError describes the holder that a TryLock found.

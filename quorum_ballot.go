@@ -1,6 +1,8 @@
 package holdfast
 
 import (
+	"cmp"
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/clock"
@@ -198,7 +200,7 @@ func (b *ballot) lost(now clock.Instant) {
 	switch {
 	case refusing > spare:
 		n.failingSince = 0
-		n.reject(wire.Failure(n.name, ErrQuorum, denied))
+		n.reject(wire.Failure(n.name, cmp.Or(versionIn(errs), ErrQuorum), denied))
 	case down > spare || b.votes.OnePlace(errs):
 		n.failed(denied, b.sent, now)
 	default:
@@ -207,6 +209,17 @@ func (b *ballot) lost(now clock.Instant) {
 	}
 	n.ballots = ballotHistory{}
 	b.retry(now)
+}
+
+// versionIn returns the error of a node on which another version of the protocol uses the name, if
+// there is one.
+func versionIn(errs []error) error {
+	for _, err := range errs {
+		if errors.Is(err, ErrVersion) {
+			return err
+		}
+	}
+	return nil
 }
 
 // contested: others have votes, or all.

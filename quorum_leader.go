@@ -28,6 +28,9 @@ func (c *core) quorumLeader(callers context.Context, name string, k *keyspace.Ke
 		if err != nil || !state.Held {
 			return election.Leader{}, err
 		}
+		if state.Version > 0 {
+			return election.Leader{}, &wire.VersionError{Version: state.Version}
+		}
 		leader := election.Holder(c.client, keyspace.WithoutToken(state.Value), state.PTTL, 0)
 		if given := keyspace.TokenOf(state.Value); given+protocol.TokenBlock-1 == state.Token {
 			leader.Term = given

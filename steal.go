@@ -95,6 +95,9 @@ func (c *core) newStealing(ctx context.Context, name, tenure, reason string) (*s
 	if err != nil {
 		return nil, wire.Failure(name, nil, err)
 	}
+	if state.Version > 0 {
+		return nil, wire.Failure(name, nil, &wire.VersionError{Version: state.Version})
+	}
 	id := state.Tenure(tenure)
 	if id == "" {
 		e := tenureError(name, tenure, state.Value, state.Held)

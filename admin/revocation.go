@@ -68,6 +68,9 @@ func (r *revocation) find(ctx context.Context) (*State, error) {
 		if err != nil {
 			return nil, refused(r.name, err)
 		}
+		if w.Version > 0 {
+			return nil, refused(r.name, &wire.VersionError{Version: w.Version})
+		}
 		r.id = w.Tenure(r.tenure)
 		if r.id != "" || w.Holding <= int64(len(w.Holders)) || most > 1000 {
 			return newState(r.name, r.own, w), nil

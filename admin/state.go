@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type State struct {
 	Waiting int       // number of waiters; Waiters lists the first 1,000
 	At      time.Time // by the server's clock
 	Quorum  bool      // of a quorum: its holders cannot be revoked
+	Version int       // version of the protocol that uses the name, if it is another than that of this program: it does not understand the rest
 
 	// Unreadable is the error of reading Term and Holder.Revoked, for example because
 	// the server's user has no right to their keys. Nil means that they are known.
@@ -39,6 +41,7 @@ type Holder struct {
 	Owner     string            // label; empty if foreign
 	Hash      string            // identifies the tenure; its id is a capability and not shown
 	Foreign   bool              // held by a client of another library
+	Version   int               // version of the protocol that it speaks, if it is another than that of this program; its other fields are empty
 	Cooldown  bool              // not held and not available for Remaining after Owner's hold, see holdfast.Mutex.MinHold
 	Own       bool              // a lease of the Client that was given to Of
 	Client    string            // hash that identifies the Client, usually one per process; empty if foreign
@@ -77,7 +80,10 @@ type Waiter struct {
 
 // Describe returns the label of the holder, and what its details add.
 func (h *Holder) Describe() string {
-	if h.Foreign {
+	switch {
+	case h.Version > 0:
+		return fmt.Sprintf("a process with another version of holdfast (protocol %d)", h.Version)
+	case h.Foreign:
 		return "a client of another library"
 	}
 	return describe(h.Owner, h.Details)
@@ -110,9 +116,9 @@ func describe(owner string, d *holdfast.Details) string {
 func newState(name, own string, w *wire.State) *State {
 	s := &State{
 		Name: name, Kind: holdfast.KindMutex, At: w.At, Token: w.Token, Term: w.Term,
-		Holding: int(w.Holding), Waiting: int(w.Waiting),
+		Holding: int(w.Holding), Waiting: int(w.Waiting), Version: w.Version,
 	}
-	if w.Kind != "" {
+	if w.Kind != "" && keyspace.OtherVersion(w.Kind) == 0 {
 		s.Kind = holdfast.Kind(w.Kind)
 	}
 	switch {
@@ -153,7 +159,10 @@ func newState(name, own string, w *wire.State) *State {
 
 // newHolder returns what the value of a lock key says about its holder.
 func newHolder(value, own string) *Holder {
-	h := &Holder{Hash: keyspace.HashID(value)}
+	h := &Holder{Hash: keyspace.HashID(value), Version: keyspace.OtherVersion(value)}
+	if h.Version > 0 {
+		return h
+	}
 	id, ours := keyspace.ParseID(value)
 	if !ours {
 		if h.Owner, h.Cooldown = keyspace.CooldownOwner(value); h.Cooldown {

@@ -29,6 +29,7 @@ const (
 	RenewalsLate       Code = "renewals-late"        // less than a third of the ttl remains, half of the normal minimum
 	HeldLong           Code = "held-long"            // held far longer than usual, see [Options.Typical]
 	Revoking           Code = "revoking"             // the holder was asked to stop and has not stopped yet
+	OtherVersion       Code = "other-version"        // a process with another version of holdfast uses it: this one cannot judge it
 	Unmanaged          Code = "unmanaged"            // held by a client of another library
 	Cooldown           Code = "cooldown"             // in cool-down: not held and not available yet, see Mutex.MinHold
 	HeldHealthy        Code = "held-healthy"         // held, and renewed on time
@@ -38,7 +39,7 @@ const (
 // need somebody's attention.
 var seriousness = []Code{
 	StoreError, PossibleDeadlock, NoTTL, Starving, ReadersBlockWriter, Expiring, RenewalsLate, HeldLong,
-	Revoking, Unmanaged, Cooldown, HeldHealthy,
+	Revoking, OtherVersion, Unmanaged, Cooldown, HeldHealthy,
 }
 
 // Codes returns all codes, most serious first.
@@ -81,6 +82,9 @@ func (o *Options) typical(name string) (time.Duration, bool) {
 // has none. Only [Survey] finds processes that wait for each other in a circle.
 func State(state *admin.State, o *Options) []Diagnosis {
 	s := subject{state}
+	if s.Version > 0 {
+		return []Diagnosis{s.otherVersion()}
+	}
 	found := s.aboutWaiters(o)
 	h := s.Holder
 	if h != nil && h.Remaining < 0 {

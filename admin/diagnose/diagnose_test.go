@@ -150,6 +150,7 @@ func TestDiagnose(t *testing.T) {
 		"rests for ever":   {held(func(s *admin.State) { s.Holder = &admin.Holder{Owner: "a", Cooldown: true, Remaining: -1} }), nil, "no-ttl", "the name stays locked"},
 		"foreign":          {held(foreign(minute)), nil, "unmanaged", ", for 1m0s more unless it renews"},
 		"foreign for ever": {held(foreign(-time.Millisecond)), nil, "no-ttl", "its key, holdfast:job, in Redis"},
+		"later version":    {held(func(s *admin.State) { s.Version, s.Holder = 2, &admin.Holder{Version: 2, Remaining: -1} }), nil, "other-version", "another version of holdfast uses it (protocol 2)"},
 		"persisted":        {held(remaining(-time.Millisecond)), nil, "no-ttl", "held by a, but the key has no expiry"},
 
 		"free, just waited for": {held(func(s *admin.State) { s.Holder = nil; waitFor(s, waiter("b", 2*sec-1, admin.Part{})) }), nil, "", ""},

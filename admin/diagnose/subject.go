@@ -229,6 +229,13 @@ func (s subject) noTTL() Diagnosis {
 	}
 }
 
+func (s subject) otherVersion() Diagnosis {
+	return Diagnosis{
+		OtherVersion, fmt.Sprintf("a process with another version of holdfast uses it (protocol %d): this program can neither judge nor change it", s.Version),
+		"update this program",
+	}
+}
+
 func (s subject) unmanaged() Diagnosis {
 	return Diagnosis{
 		Unmanaged, fmt.Sprintf("held by %s, for %s more unless it renews; its owner and start are unknown", s.Holder.Describe(), rough(s.Holder.Remaining)),

@@ -66,7 +66,7 @@ func TestExitCodesOfCommands(t *testing.T) {
 	if documented < 30 {
 		t.Errorf("found %d exit codes in the help of the commands, want 30 or more", documented)
 	}
-	for _, code := range []int{cli.ExitUsage, cli.ExitUnreachable, cli.ExitSoftware, cli.ExitTempFail, cli.ExitNoPerm, cli.ExitConfig, cli.ExitLost, cli.ExitMaxHold, cli.ExitNotExecutable, cli.ExitNotFound} {
+	for _, code := range []int{cli.ExitUsage, cli.ExitUnreachable, cli.ExitSoftware, cli.ExitTempFail, cli.ExitProtocol, cli.ExitNoPerm, cli.ExitConfig, cli.ExitLost, cli.ExitMaxHold, cli.ExitNotExecutable, cli.ExitNotFound} {
 		if word := cli.ExitWord(code); word == "signal" || word == "other" && code != cli.ExitSoftware {
 			t.Errorf("exit code %d is called %q, want a word of its own", code, word)
 		}

@@ -81,6 +81,7 @@ func kindOf(err error) string {
 		{holdfast.ErrUnreachable, "unreachable"},
 		{holdfast.ErrReplicas, "too_few_replicas"},
 		{holdfast.ErrTooSlow, "too_slow"},
+		{holdfast.ErrVersion, "version"},
 		{holdfast.ErrDeadlock, "deadlock"},
 		{holdfast.ErrName, "bad_name"},
 		{holdfast.ErrClosed, "closed"},

@@ -60,6 +60,9 @@ func Decode(client string, reply []string) (View, error) {
 	if remaining == wire.NoKey || keyspace.IsCooldown(reply[2]) {
 		return View{}, nil
 	}
+	if version := keyspace.OtherVersion(reply[2]); version > 0 {
+		return View{}, &wire.VersionError{Version: version}
+	}
 	v := View{Leader: Holder(client, reply[2], remaining, term), number: number}
 	if number > 0 {
 		v.Value = keyspace.CleanOwner(reply[6])

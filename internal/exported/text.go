@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/keyspace"
+	"github.com/holdfast-go/holdfast/internal/wire"
 )
 
 // Hold is the content of an exported text. The text begins with a word that names its form. In
@@ -25,6 +27,9 @@ type Hold struct {
 
 const formWord = "holdfast1-"
 
+// otherForm reads the word of another version's form.
+var otherForm = regexp.MustCompile(`^holdfast(\d+)-`)
+
 // ErrText means that a text is not the complete text of a Hold.
 var ErrText = errors.New("not the complete text of a Lease.Export")
 
@@ -40,9 +45,13 @@ func (h Hold) Text() string {
 }
 
 // Parse reads a result of [Hold.Text]. It ignores spaces around the text. For any other text it
-// returns [ErrText].
+// returns [ErrText], or a [wire.VersionError] if another version of holdfast wrote it.
 func Parse(text string) (Hold, error) {
 	coded, ok := strings.CutPrefix(strings.TrimSpace(text), formWord)
+	if other := otherForm.FindStringSubmatch(strings.TrimSpace(text)); other != nil && !ok {
+		version, _ := strconv.Atoi(other[1])
+		return Hold{}, &wire.VersionError{Version: version}
+	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)
 	if !ok || err != nil || len(data) < 4 {
 		return Hold{}, ErrText

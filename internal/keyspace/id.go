@@ -123,6 +123,23 @@ func HashClient(client string) string {
 	return HashID(client)
 }
 
+// Version is the version of the protocol that this code speaks. What it stores bears no mark. A later
+// version begins what it stores in a key of a name with its own: v<version>|. See
+// docs/adr/0043-another-version.md.
+const Version = 1
+
+// OtherVersion returns the version of the protocol that wrote a value, or 0 if it is this one's or
+// foreign.
+func OtherVersion(value string) int {
+	mark, _, ok := strings.Cut(value, "|")
+	digits, marked := strings.CutPrefix(mark, "v")
+	version, err := strconv.ParseUint(digits, 10, 31)
+	if !ok || !marked || err != nil {
+		return 0
+	}
+	return int(version)
+}
+
 // cooldown begins the value that MinHold leaves in the lock key. The owner follows.
 const cooldown = "cooldown|"
 

@@ -50,6 +50,20 @@ func TestHashesShowNoID(t *testing.T) {
 	}
 }
 
+func TestOtherVersion(t *testing.T) {
+	for value, want := range map[string]int{
+		"v2|": 2, "v2|c.n.5|o": 2, "v10|123": 10, "v1|x": 1, "v2|c.n.5|o:77": 2,
+		"": 0, "c.n.5|o": 0, "cooldown|v2|": 0, "v2": 0, "v|x": 0, "v2.0|x": 0, "v+2|x": 0, "v4294967296|x": 0, "123": 0, "123 c": 0,
+	} {
+		if got := OtherVersion(value); got != want {
+			t.Errorf("%q: got %d, want %d", value, got, want)
+		}
+		if _, ours := ParseID(value); ours && want > 0 {
+			t.Errorf("%q reads as an id of this version", value)
+		}
+	}
+}
+
 func TestCooldown(t *testing.T) {
 	for value, want := range map[string]string{"cooldown|host:1": "host:1", "cooldown|a|b": "a_b", "cooldown": "none", "c.n.5|cooldown|": "none", "": "none"} {
 		got, ok := CooldownOwner(value)

@@ -30,6 +30,7 @@ type State struct {
 	Holding *int      `json:"holding,omitempty"`
 	Holders []*Holder `json:"holders,omitempty"`
 
+	Version int   `json:"version,omitempty"`
 	Term    int64 `json:"term,omitempty"`
 	LastRun *Run  `json:"last_run,omitempty"`
 }
@@ -118,7 +119,7 @@ func NewState(s *admin.State, reasons []diagnose.Diagnosis) *State {
 	name := StateName(s.Holder)
 	out := &State{
 		Name: s.Name, Kind: KindName(s), State: name, Held: name == "held", Holder: NewHolder(s.Holder),
-		Tokens: s.Token, Waiting: s.Waiting, Waiters: []Waiter{}, Reasons: []Reason{}, At: s.At.UTC(), Size: s.Size, Term: s.Term,
+		Tokens: s.Token, Waiting: s.Waiting, Waiters: []Waiter{}, Reasons: []Reason{}, At: s.At.UTC(), Size: s.Size, Version: s.Version, Term: s.Term,
 	}
 	for _, d := range reasons {
 		out.Reasons = append(out.Reasons, Reason{d.Code, d.Code.Problem(), d.Sentence, d.Action})

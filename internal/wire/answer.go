@@ -271,6 +271,11 @@ func (a *Answer) set(field, value string) error {
 }
 
 func (a *Answer) check() error {
+	if a.Word == "held" || a.Word == "other kind" {
+		if version := max(keyspace.OtherVersion(a.Holder), keyspace.OtherVersion(a.Kind)); version > 0 {
+			return &VersionError{version}
+		}
+	}
 	if a.Base < 0 || a.Size < 0 || a.Size > MaxStride || a.Base > protocol.MaxToken-a.Size ||
 		a.Waiting < 0 || a.Server < 0 || a.Server > protocol.MaxToken || a.Position < 0 || a.Score < 0 || a.Notified < 0 {
 		return fmt.Errorf("an answer %q with a figure out of range", a.Word)

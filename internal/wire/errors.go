@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-go/holdfast/driver"
@@ -16,7 +17,36 @@ var (
 	ErrUnreachable = errors.New("holdfast: store unreachable")
 	// ErrNoAnswer means that one attempt ended before its answer. The script may run later.
 	ErrNoAnswer = errors.New("no answer in time")
+	// ErrVersion is holdfast.ErrVersion.
+	ErrVersion = errors.New("holdfast: another version of the protocol uses the name")
 )
+
+// VersionError means that another version of the protocol wrote a key of a name. It is an answer of
+// the server: nothing was written, and asking again does not help.
+type VersionError struct{ Version int }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("a process with another version of holdfast uses the name (protocol %d, this process has %d): update this process", e.Version, keyspace.Version)
+}
+
+// Is reports that it is an [ErrVersion].
+func (e *VersionError) Is(target error) bool { return target == ErrVersion }
+
+// Unwrap returns an error of the server: that answered.
+func (e *VersionError) Unwrap() error {
+	return driver.ServerError(versionSaid + strconv.Itoa(e.Version))
+}
+
+// versionSaid begins what a script says of another version, see part/refuse_version.lua.
+const versionSaid = "HOLDFAST version "
+
+// versionIn returns the version that a script met, or 0.
+func versionIn(said string) int {
+	_, rest, _ := strings.Cut(said, versionSaid)
+	digits, _, _ := strings.Cut(rest, " ")
+	version, _ := strconv.Atoi(digits)
+	return version
+}
 
 // Failure is the error of an operation on a name that had to give up. sentinel says what that
 // means for the caller, and may be nil; err is what the store said.
@@ -101,7 +131,7 @@ func MayHaveMoved(err error) bool {
 // type, or holds what it may not.
 func Unwritten(err error) bool {
 	said, ok := AsServerError(err)
-	return ok && (strings.Contains(string(said), "WRONGTYPE ") || strings.HasPrefix(string(said), "HOLDFAST "))
+	return ok && (strings.Contains(string(said), "WRONGTYPE ") || strings.HasPrefix(string(said), "HOLDFAST ") || versionIn(string(said)) > 0)
 }
 
 // MayStillRun reports whether the request may run after this error.
@@ -121,6 +151,9 @@ func WithoutContext(err error) error {
 // Explain adds what to do to an answer that does not say it. lock is the key of the lock, or
 // empty.
 func Explain(said driver.ServerError, lock string) error {
+	if version := versionIn(string(said)); version > 0 {
+		return &VersionError{version}
+	}
 	switch {
 	case strings.Contains(string(said), "WRONGTYPE"):
 		return fmt.Errorf("another program or another kind of lock uses the key %s, or a key derived from it; use another name or prefix: %w", keyspace.Shorten(lock), said)

@@ -13,6 +13,7 @@ import (
 // State is the answer of the scripts that inspect a name, mutex/inspect and
 // shared/inspect. It has ids, which are capabilities: it must not be shown.
 type State struct {
+	Version int    // of the protocol that uses the name, if it is another; then there may be more than the rest says
 	Kind    string // of a shared kind; empty: a mutex
 	At      time.Time
 	Value   string        // of the lock key of a mutex
@@ -53,6 +54,8 @@ func DecodeState(reply []string) (*State, error) {
 	if len(reply) < 11 || (len(reply)-11)%3 != 0 || reply[0] != "state" {
 		return nil, errState
 	}
+	version, fence := fenceOf(reply[5])
+	reply[5] = fence
 	var us, pttl, token, waiting int64
 	for i, figure := range map[int]*int64{1: &us, 4: &pttl, 5: &token, 6: &waiting} {
 		n, err := strconv.ParseInt(reply[i], 10, 64)
@@ -61,7 +64,7 @@ func DecodeState(reply []string) (*State, error) {
 		}
 		*figure = n
 	}
-	s := &State{At: time.UnixMicro(us), Token: token, Waiting: waiting, Value: reply[2], Held: reply[3] == "1"}
+	s := &State{Version: max(version, keyspace.OtherVersion(reply[2])), At: time.UnixMicro(us), Token: token, Waiting: waiting, Value: reply[2], Held: reply[3] == "1"}
 	if s.Held {
 		s.PTTL, s.Revoked, s.Leader = time.Duration(min(pttl, maxPTTL))*time.Millisecond, reply[8], reply[9]
 		if term, err := strconv.ParseInt(reply[7], 10, 64); err == nil && term <= protocol.MaxToken {
@@ -74,6 +77,15 @@ func DecodeState(reply []string) (*State, error) {
 	return s, s.decodeWaiters(reply[11:])
 }
 
+// fenceOf returns the newest token in the answered value of a fence key, or the version of the
+// protocol that wrote it, if it is another.
+func fenceOf(value string) (version int, token string) {
+	if version = keyspace.OtherVersion(value); version > 0 {
+		return version, "0"
+	}
+	return 0, value
+}
+
 // sharedHead is the number of fields before the holders in the answer of
 // shared/inspect: shared us kind capacity used fence holding waiting listed. Then come
 // id and remaining milliseconds of each listed holder, then the waiters.
@@ -84,6 +96,8 @@ func decodeShared(reply []string) (*State, error) {
 		return nil, errState
 	}
 	s := &State{Kind: reply[2]}
+	s.Version, reply[5] = fenceOf(reply[5])
+	s.Version = max(s.Version, keyspace.OtherVersion(s.Kind))
 	var us, listed int64
 	for i, figure := range map[int]*int64{1: &us, 3: &s.Size, 4: &s.Used, 5: &s.Token, 6: &s.Holding, 7: &s.Waiting, 8: &listed} {
 		n, err := strconv.ParseInt(reply[i], 10, 64)
@@ -102,6 +116,7 @@ func decodeShared(reply []string) (*State, error) {
 		if err != nil || ms > protocol.MaxToken/1000 {
 			return nil, fmt.Errorf("%w: %q is no time", errState, keyspace.Shorten(rest[1]))
 		}
+		s.Version = max(s.Version, keyspace.OtherVersion(rest[0]))
 		s.Holders = append(s.Holders, HolderState{rest[0], time.Duration(max(ms, -maxPTTL)) * time.Millisecond})
 		rest = rest[2:]
 	}
@@ -116,6 +131,7 @@ func (s *State) decodeWaiters(rest []string) error {
 			return fmt.Errorf("%w: %q is no arrival", errState, keyspace.Shorten(rest[1]))
 		}
 		waited := time.Duration(s.At.UnixMicro()-int64(score)) * time.Microsecond
+		s.Version = max(s.Version, keyspace.OtherVersion(rest[0]))
 		s.Waiters = append(s.Waiters, WaiterState{rest[0], max(0, waited), rest[2] != "0"})
 	}
 	return nil

@@ -38,4 +38,5 @@ var tables = slices.Concat(
 	aliveMutants,
 	unrepeatedMutants,
 	manyMutants,
+	versionMutants,
 )

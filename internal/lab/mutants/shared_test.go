@@ -42,7 +42,7 @@ var sharedMutants = []mutant{
 	{guard: "shared: a foreign L ends what is held", file: "internal/script/shared/renew.lua", name: "TestSharedTakenByAForeigner",
 		edits: []string{"if kind.err or not expires", "if not expires"}},
 	{guard: "shared: a foreign holder is waited for", file: "internal/script/shared/lock.lua", name: "TestSharedForeignHolder",
-		edits: []string{"if mode == 'try' and foreign then", "foreign = nil\nif mode == 'try' and foreign then"}},
+		edits: []string{"if foreign and (mode == 'try' or", "foreign = nil\nif foreign and (mode == 'try' or"}},
 	{guard: "shared: waiters of another kind", file: "internal/script/part/shared_survey_queue.lua", name: "TestSharedWaitersOfAnotherKind",
 		edits: []string{"elseif kind_of(id) ~= kind then", "elseif false then"}},
 	{guard: "shared: five hundred dead at a time", file: "internal/script/part/shared_hand_over.lua", name: "TestSharedManyDead",

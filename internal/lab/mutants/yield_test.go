@@ -19,7 +19,7 @@ var yieldMutants = []mutant{
 	{guard: "yield: not for itself", file: "internal/script/quorum/unlock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptWanted",
 		edits: []string{"if left > 0 and redis.pcall('GET', wanted) == me then", "if false then"}},
 	{guard: "yield: a node that had not voted tells it too", file: "internal/script/quorum/unlock.lua", name: "TestQuorumLoopsTakeTurns",
-		edits: []string{"if back then", "if back and held then"}},
+		edits: []string{"if back and not", "if back and held and not"}},
 	{guard: "yield: two waiters are not one", file: "internal/script/quorum/lock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptWanted",
 		edits: []string{"several and '*' or me", "me"}},
 	{guard: "yield: full memory refuses that mark alone", file: "internal/script/quorum/unlock.lua", pkg: "./internal/lab/quorum", name: "TestQuorumScriptFullMemory",

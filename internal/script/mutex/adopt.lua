@@ -16,6 +16,8 @@ if holder ~= mine then
   if holder ~= id then return {'lost', holder or '', us} end
 end
 local waiting = redis.call('ZCARD', queue)
+local stored = waiting > 0 and redis.call('ZRANGE', queue, '-1', '-1')[1] or nil
+-- include part/refuse_version.lua
 local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 if holder ~= mine and newest_token > tonumber(ARGV[3]) then return {'lost', '', us} end -- others had the name since: the lock key is stale

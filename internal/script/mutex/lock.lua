@@ -32,7 +32,7 @@ if holder == id or (not holder and waiting == 0) then
 end
 
 local mode, arrival, suffix = ARGV[2] or 'try', ARGV[3] or '0', ARGV[4] or ''
-if holder and mode == 'try' then
+if holder and (mode == 'try' or string.find(holder, '^v%d+|')) then -- nothing waits behind another version
   return {'held', holder, redis.call('PTTL', lock), waiting, us}
 end
 

@@ -11,6 +11,8 @@ local mine, suffix, id = ARGV[1], ARGV[2], ARGV[3]
 -- include part/read_holder.lua
 if holder ~= mine and holder ~= id then return {'not held', holder or '', us} end
 local waiting = redis.call('ZCARD', queue)
+local stored = waiting > 0 and redis.call('ZRANGE', queue, '-1', '-1')[1] or nil
+-- include part/refuse_version.lua
 local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/notify.lua

@@ -4,9 +4,11 @@
 -- answers noted (time), newer (time), scheduled (time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local once, token = KEYS[2], ARGV[1]
+local lock, once, token = KEYS[1], KEYS[2], ARGV[1]
 
 local record = redis.call('GET', once) or ''
+local stored = record
+-- include part/refuse_version.lua
 if string.find(record, '^%d+%.%d+%.%d+%.') then return {'scheduled', us} end
 local newest = tonumber(string.match(record, '^(%d+)%.') or '0')
 if newest > tonumber(token) then return {'newer', us} end

@@ -6,11 +6,15 @@
 --   and phase in us)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local once, every, phase = KEYS[2], ARGV[1], ARGV[2]
+local lock, once, every, phase = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 if not every then
-  return {'once', us, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]), redis.call('GET', once) or ''}
+  local stored = redis.call('GET', once)
+  -- include part/refuse_version.lua
+  return {'once', us, redis.call('GET', lock) or '', redis.call('PTTL', lock), stored or ''}
 end
-local held = redis.pcall('GET', KEYS[1])
+local held = redis.pcall('GET', lock)
 if not held or type(held) == 'table' then held = '' end -- once_lock answers which kind it is
+local stored = held
+-- include part/refuse_version.lua
 -- include part/nearest_tick.lua
-return {'once', us, held, redis.call('PTTL', KEYS[1]), record, verdict, string.format('%.0f', tick), string.format('%.0f', phase)}
+return {'once', us, held, redis.call('PTTL', lock), record, verdict, string.format('%.0f', tick), string.format('%.0f', phase)}

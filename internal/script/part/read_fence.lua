@@ -1,6 +1,6 @@
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -11,6 +11,8 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= {{max_token}} - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+  -- include part/refuse_version.lua
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)

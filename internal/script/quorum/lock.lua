@@ -10,6 +10,10 @@ local id, proposed, quorum = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 -- include part/quorum_check_member.lua
 
 local holder = redis.call('GET', lock)
+if holder then
+  local stored = holder
+  -- include part/refuse_version.lua
+end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 if ttl > {{quorum_ttl_ms}} then
   return redis.error_reply('HOLDFAST the ttl is longer than a restarted node sits out')

@@ -12,7 +12,7 @@ local lock, id = KEYS[1], ARGV[1]
 local held = holder and string.match(holder, '^(.*):%d+$') == id
 if held then redis.call('DEL', lock) end
 local back, left = tonumber(ARGV[2]), -2
-if back then
+if back and not string.find(holder or '', '^v%d+|') then -- nothing is noted behind another version
   local wanted, me = KEYS[2], string.match(id, '^[^.]*')
   left = redis.call('PTTL', wanted)
   if left > 0 and redis.pcall('GET', wanted) == me then

@@ -44,7 +44,7 @@ end
 local fits = not foreign and used + weight <= capacity
 -- include part/shared_notify.lua
 local function held(by, ms, n) return {'held', by, ms, n, us, refused, '', differs ~= '' and capacity or 0} end
-if mode == 'try' and foreign then return held(foreign, redis.call('PTTL', lock), waiting) end
+if foreign and (mode == 'try' or string.find(foreign, '^v%d+|')) then return held(foreign, redis.call('PTTL', lock), waiting) end
 if mode == 'try' and waiting == 0 and not fits then
   local first, soonest = expiries('')
   return held(first, math.ceil((soonest - us) / 1000), waiting)

@@ -10,6 +10,8 @@ local capacity, suffix, kind = tonumber(ARGV[1]), ARGV[2], 'semaphore'
 -- include part/shared_ids.lua
 -- include part/shared_read_state.lua
 if other then return {'other kind', other, seen[2] or 0} end
+local stored = foreign
+-- include part/refuse_version.lua
 local token_now, newest_token, pushed, base, room, size, top
 -- include part/read_fence.lua
 -- include part/shared_notify.lua

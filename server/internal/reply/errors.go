@@ -35,6 +35,8 @@ func ProblemOf(err error) *Problem {
 		return NewProblem("kind", "%s", text)
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas), errors.Is(err, holdfast.ErrTooSlow), errors.Is(err, holdfast.ErrUnknown):
 		return NewProblem("unavailable", "%s", text)
+	case errors.Is(err, holdfast.ErrVersion):
+		return NewProblem("version", "%s", text)
 	case errors.As(err, &refused):
 		return NewProblem("refused", "%s", text)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -49,6 +49,7 @@ var codes = map[string]struct {
 	"busy":         {http.StatusServiceUnavailable, "the server is busy", 1},
 	"closing":      {http.StatusServiceUnavailable, "the server is shutting down", 1},
 	"unavailable":  {http.StatusServiceUnavailable, "Redis does not answer", 1},
+	"version":      {http.StatusServiceUnavailable, "another version of holdfast uses the name", 0},
 	"refused":      {http.StatusBadGateway, "Redis refused", 0},
 	"internal":     {http.StatusInternalServerError, "internal error", 0},
 }

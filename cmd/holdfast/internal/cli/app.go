@@ -116,6 +116,8 @@ func (a *App) ExitCode(err error) int {
 		return coded.Code
 	case !a.started, errors.Is(err, holdfast.ErrName), errors.Is(err, holdfast.ErrValue), errors.Is(err, holdfast.ErrKind):
 		return ExitUsage
+	case errors.Is(err, holdfast.ErrVersion):
+		return ExitProtocol
 	case errors.As(err, &refused) && Denied(string(refused)):
 		return ExitNoPerm
 	case errors.Is(err, holdfast.ErrUnreachable), errors.Is(err, holdfast.ErrReplicas):

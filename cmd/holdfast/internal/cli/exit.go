@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes. 64 to 77 are those of sysexits.h, 126 and 127 those of the shell.
+// Exit codes. 64 to 78 are those of sysexits.h, 126 and 127 those of the shell.
 const (
 	ExitUsage         = 64  // the command line is wrong, or the URL does not fit the server
 	ExitUnreachable   = 69  // no answer from the server
 	ExitSoftware      = 70  // anything else that went wrong
 	ExitTempFail      = 75  // the name is held, or by another than was meant, or a quorum has no majority: try later
+	ExitProtocol      = 76  // another version of holdfast uses the name: update this one
 	ExitNoPerm        = 77  // the server refused: password, user or rights
 	ExitConfig        = 78  // a file that a flag names can't be read or written, or holds something else
 	ExitLost          = 122 // the lease was lost while the command ran
@@ -105,6 +106,7 @@ var ExitMeanings = []exitMeaning{
 	{"69", "unreachable", "the server is unreachable or cannot serve now (OOM, READONLY), or too few replicas answered: unknown whether the name is held"},
 	{"70", "other", "another error; the message says which"},
 	{"75", "busy", "the name is held (-n, -w), its tick has begun (--every), or HASH is not its holder (--steal): -E changes this code; of revoke and steal: HASH is not the holder; of quorum status: a majority does not vote"},
+	{"76", "version", "another version of holdfast uses the name: update this one"},
 	{"77", "refused", "the server refused: password, user or rights"},
 	{"78", "config", "a file that a flag names cannot be read or written, or has the wrong content"},
 	{"122", "lost", "the lease was lost, revoked or stolen, even if the command's own code was 0"},

@@ -18,6 +18,8 @@ func HolderName(h *admin.Holder) string {
 		return "-"
 	case h.Cooldown:
 		return fmt.Sprintf("(cool-down after %s)", view.Text(h.Owner))
+	case h.Version > 0:
+		return fmt.Sprintf("(another version of holdfast: protocol %d)", h.Version)
 	case h.Foreign:
 		return cmp.Or(view.Text(h.Owner), "(not holdfast)")
 	}

@@ -1,4 +1,4 @@
--- cancel, SHA 8983d6e5e78cb69d563f9461519c2e43f33618fd, of the text behind the empty line
+-- cancel, SHA 3378f333c6108ee605d2289b66c0fa6c1fa1c7d6, of the text behind the empty line
 
 -- cancel: ends an id that is given up, whether it holds, waits, or is unknown.
 -- KEYS lock fence queue
@@ -48,9 +48,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -91,7 +93,7 @@ end
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -102,6 +104,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)

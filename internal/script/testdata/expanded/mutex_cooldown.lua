@@ -1,4 +1,4 @@
--- cooldown, SHA 0284e0978d233bdb947a95ed203988e49a7e8db3, of the text behind the empty line
+-- cooldown, SHA 0857bb4fe3d072ee45299e32b18357a41f92a017, of the text behind the empty line
 
 -- cooldown: ends a tenure before its min hold is over. No waiter gets the name yet: the
 -- lock key holds the cool-down until then.
@@ -54,9 +54,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -158,9 +160,16 @@ end
 
 -- last_arrival: finds the last arrival in the queue, or 0. A score that no clock of ours gives (inf,
 -- 1e300; 9e15 is the year 2255) was set by another program and does not count: one more than that
--- would be the same, and no order. Straight code.
--- needs: queue   gives: last_arrival
-local last_arrival = tonumber(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES')[2]) or 0
+-- would be the same, and no order. It ends the script if another version of the protocol waits.
+-- Straight code.
+-- needs: lock, queue   gives: last_arrival
+local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES'))
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
+last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end
 local score = string.format('%.0f', math.max(us, last_arrival + 1))
 local known, last = redis.call('PTTL', fence), string.match(redis.call('GET', fence) or '', '^(%d+) ')

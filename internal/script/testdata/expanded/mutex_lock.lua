@@ -1,4 +1,4 @@
--- lock, SHA 08acce994fbce660966738cd09761047062a2293, of the text behind the empty line
+-- lock, SHA 55a662b4762981ab9890c722a622283032b3f710, of the text behind the empty line
 
 -- lock: asks for a name, or asks again.
 -- KEYS lock fence queue
@@ -25,7 +25,7 @@ local token_now, newest_token, pushed, base, room, size, top
 if not holder or holder == id then
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -36,6 +36,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -71,7 +77,7 @@ end
 end
 
 local mode, arrival, suffix = ARGV[2] or 'try', ARGV[3] or '0', ARGV[4] or ''
-if holder and mode == 'try' then
+if holder and (mode == 'try' or string.find(holder, '^v%d+|')) then -- nothing waits behind another version
   return {'held', holder, redis.call('PTTL', lock), waiting, us}
 end
 
@@ -105,9 +111,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -223,9 +231,16 @@ end
 else
 -- last_arrival: finds the last arrival in the queue, or 0. A score that no clock of ours gives (inf,
 -- 1e300; 9e15 is the year 2255) was set by another program and does not count: one more than that
--- would be the same, and no order. Straight code.
--- needs: queue   gives: last_arrival
-local last_arrival = tonumber(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES')[2]) or 0
+-- would be the same, and no order. It ends the script if another version of the protocol waits.
+-- Straight code.
+-- needs: lock, queue   gives: last_arrival
+local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES'))
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
+last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end
   score = tonumber(arrival)
   if score == 0 then score = math.max(us, last_arrival + 1) end

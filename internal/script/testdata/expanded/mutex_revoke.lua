@@ -1,4 +1,4 @@
--- revoke, SHA 61090706c3cc0533cc5ddcea94f4c92acd926621, of the text behind the empty line
+-- revoke, SHA 5c39929076ffa1b04a41b6c457c73d9f9b6214cf, of the text behind the empty line
 
 -- revoke: asks the holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock revocation
@@ -41,9 +41,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'

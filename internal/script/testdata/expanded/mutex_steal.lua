@@ -1,4 +1,4 @@
--- steal, SHA 418521d22e08f8a90370fbccadbf04ece1e01839, of the text behind the empty line
+-- steal, SHA 499a6c91043c0e9baf766dcca3d7e099053e8460, of the text behind the empty line
 
 -- steal: takes the name from its holder, hands it over, and leaves a note for the old holder.
 -- KEYS lock fence queue revocation
@@ -18,7 +18,7 @@ local waiting = redis.call('ZCARD', queue)
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -29,6 +29,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -65,9 +71,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'

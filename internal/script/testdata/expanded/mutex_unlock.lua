@@ -1,4 +1,4 @@
--- unlock, SHA 179c72d6e4b886d66c264a3097ffb903d880c8af, of the text behind the empty line
+-- unlock, SHA 1facb4ce90466fddb53f32dbf0d800ee5e60930d, of the text behind the empty line
 
 -- unlock: ends a tenure, hands the name over, and may queue a fresh id of the same
 -- process.
@@ -32,7 +32,7 @@ if not holder then fresh = '' end -- expired: nothing to release, but the queue 
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -43,6 +43,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -79,9 +85,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'
@@ -185,9 +193,16 @@ local score, inserted
 if fresh ~= '' then
 -- last_arrival: finds the last arrival in the queue, or 0. A score that no clock of ours gives (inf,
 -- 1e300; 9e15 is the year 2255) was set by another program and does not count: one more than that
--- would be the same, and no order. Straight code.
--- needs: queue   gives: last_arrival
-local last_arrival = tonumber(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES')[2]) or 0
+-- would be the same, and no order. It ends the script if another version of the protocol waits.
+-- Straight code.
+-- needs: lock, queue   gives: last_arrival
+local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES'))
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
+last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end
   score = string.format('%.0f', math.max(us, last_arrival + 1))
   if chosen and chosen ~= fresh then

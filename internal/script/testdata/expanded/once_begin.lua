@@ -1,4 +1,4 @@
--- once_begin, SHA a92940aeff2a16ad485a2675f431b29a9eb186b0, of the text behind the empty line
+-- once_begin, SHA ac6dbe439dbd7f569990af9885375f591c4fa75e, of the text behind the empty line
 
 -- once_begin: notes that a run has begun, unless a newer one has, or the name has a schedule.
 -- KEYS lock once
@@ -6,9 +6,15 @@
 -- answers noted (time), newer (time), scheduled (time)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local once, token = KEYS[2], ARGV[1]
+local lock, once, token = KEYS[1], KEYS[2], ARGV[1]
 
 local record = redis.call('GET', once) or ''
+local stored = record
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 if string.find(record, '^%d+%.%d+%.%d+%.') then return {'scheduled', us} end
 local newest = tonumber(string.match(record, '^(%d+)%.') or '0')
 if newest > tonumber(token) then return {'newer', us} end

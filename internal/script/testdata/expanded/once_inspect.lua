@@ -1,4 +1,4 @@
--- once_inspect, SHA ad35bf0e8c8c1b4fea4e4982c655f4faaabc9e0e, of the text behind the empty line
+-- once_inspect, SHA 6705d26a56fe8f698f029e1254302ab8c45bc99c, of the text behind the empty line
 
 -- once_inspect: reads the record of the newest run, and the holder of the name; with a schedule
 -- also its nearest tick. Writes nothing.
@@ -8,18 +8,36 @@
 --   and phase in us)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
-local once, every, phase = KEYS[2], ARGV[1], ARGV[2]
+local lock, once, every, phase = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 if not every then
-  return {'once', us, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]), redis.call('GET', once) or ''}
+  local stored = redis.call('GET', once)
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
+  return {'once', us, redis.call('GET', lock) or '', redis.call('PTTL', lock), stored or ''}
 end
-local held = redis.pcall('GET', KEYS[1])
+local held = redis.pcall('GET', lock)
 if not held or type(held) == 'table' then held = '' end -- once_lock answers which kind it is
+local stored = held
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 -- nearest_tick: finds the tick of a schedule that is nearest by the server's clock, and whether its run
--- has begun. Straight code.
--- needs: once, us, and as text every (period in us) and phase (in us; '': the stored one, or from now on)
+-- has begun. It ends the script if another version of the protocol wrote the record. Straight code.
+-- needs: lock, once, us, and as text every (period in us) and phase (in us; '': the stored one, or from now on)
 -- gives: record; run, whose record it is, and ended, when that did ('0': it has not); every, phase and
 --   tick (in us) as numbers; verdict, which is 'due', 'begun' or 'another' (schedule)
 local record = redis.call('GET', once) or ''
+local stored = record
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 local ended, newest, period, offset, run = string.match(record, '^%d+%.%d+%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%w+)|')
 every = tonumber(every)
 phase = tonumber(phase ~= '' and phase or offset) or us % every
@@ -30,4 +48,4 @@ if newest and (tonumber(period) ~= every or tonumber(offset) ~= phase) then
 elseif newest and tonumber(newest) >= tick then
   verdict = 'begun'
 end
-return {'once', us, held, redis.call('PTTL', KEYS[1]), record, verdict, string.format('%.0f', tick), string.format('%.0f', phase)}
+return {'once', us, held, redis.call('PTTL', lock), record, verdict, string.format('%.0f', tick), string.format('%.0f', phase)}

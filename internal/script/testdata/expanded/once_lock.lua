@@ -1,4 +1,4 @@
--- once_lock, SHA 9d261e3873dbc3a80736b4bc9addeaa899586cd7, of the text behind the empty line
+-- once_lock, SHA 6325aca7d8cf70581de42b4dfe3fcb2faeb9fac2, of the text behind the empty line
 
 -- once_lock: takes a name for one tick of a schedule and notes that its run has begun, in one
 -- step, or asks again. It does not wait.
@@ -21,11 +21,17 @@ if is.err or not is[1] then return holder end
 return {'other kind', is[1], is[2] or 0}
 end
 -- nearest_tick: finds the tick of a schedule that is nearest by the server's clock, and whether its run
--- has begun. Straight code.
--- needs: once, us, and as text every (period in us) and phase (in us; '': the stored one, or from now on)
+-- has begun. It ends the script if another version of the protocol wrote the record. Straight code.
+-- needs: lock, once, us, and as text every (period in us) and phase (in us; '': the stored one, or from now on)
 -- gives: record; run, whose record it is, and ended, when that did ('0': it has not); every, phase and
 --   tick (in us) as numbers; verdict, which is 'due', 'begun' or 'another' (schedule)
 local record = redis.call('GET', once) or ''
+local stored = record
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
 local ended, newest, period, offset, run = string.match(record, '^%d+%.%d+%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%w+)|')
 every = tonumber(every)
 phase = tonumber(phase ~= '' and phase or offset) or us % every
@@ -48,7 +54,7 @@ end
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -59,6 +65,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -123,9 +135,11 @@ end
 
 -- lives reports whether a waiter with count listeners can get the name. A waiter of
 -- another kind cannot: if it lives, that is an error, unless tolerant is set, as in a
--- release. Then it counts as dead.
+-- release. Then it counts as dead. A waiter of another version is always an error.
 local function lives(id, count, tolerant)
   if channel(id) then return count > 0 end
+  local version = string.match(id, '^v(%d+)|')
+  if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
   local letter = string.match(id, '%.(%a)%d+|')
   if not tolerant and (count > 0 or not letter) then
     error('HOLDFAST ' .. lock .. ' is waited for as ' .. (letter == 's' and 'a semaphore' or letter and 'an rwmutex'

@@ -1,4 +1,4 @@
--- quorum_lock, SHA 5ef84775f1b9745dc9472bb2b3a983547d00b931, of the text behind the empty line
+-- quorum_lock, SHA a375a19060ccea44949ea5f34e6a1a166df6ee0f, of the text behind the empty line
 
 -- quorum_lock: asks one node for its vote for an id.
 -- KEYS lock fence marker wanted
@@ -29,15 +29,29 @@ if restarted then till = us + 60000000 end -- what it forgot has expired then
 local marked = string.format('%s:%.0f:%s', run, till, quorum)
 
 local holder = redis.call('GET', lock)
+if holder then
+  local stored = holder
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
+end
 local ttl = tonumber(string.match(id, '^[^.]+%.[^.]+%.(%d+)|'))
 if ttl > 60000 then
   return redis.error_reply('HOLDFAST the ttl is longer than a restarted node sits out')
 end
 -- quorum_read_fence: reads the fence key of a node.
--- needs: fence, us   gives: token_now, newest_token
+-- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
+  local stored = newest_token
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)

@@ -1,4 +1,4 @@
--- quorum_raise, SHA 3c90a96be177a6f71462068029402de5d854f417, of the text behind the empty line
+-- quorum_raise, SHA 7e686e5ed0629f3697375e4e9484a59fabbd391a, of the text behind the empty line
 
 -- quorum_raise: reserves the majority's tokens on a node that gave a lower one, if the lock key still
 -- holds the vote that was counted.
@@ -30,10 +30,16 @@ if holder ~= id .. ':' .. given then
   return {'lost', holder or '', us, run}
 end
 -- quorum_read_fence: reads the fence key of a node.
--- needs: fence, us   gives: token_now, newest_token
+-- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
+  local stored = newest_token
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)

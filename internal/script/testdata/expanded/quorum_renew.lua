@@ -1,4 +1,4 @@
--- quorum_renew, SHA 82b18caf624c3e664eb98ce9ebec8466d3cd041b, of the text behind the empty line
+-- quorum_renew, SHA ae8e46cce242506c0bb7d1171710e9f4cc20eae6, of the text behind the empty line
 
 -- quorum_renew: prolongs a tenure on one node. It never creates the lock key.
 -- KEYS lock fence marker
@@ -36,10 +36,16 @@ if type(holder) == 'table' then
   holder = ''
 end
 -- quorum_read_fence: reads the fence key of a node.
--- needs: fence, us   gives: token_now, newest_token
+-- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
+  local stored = newest_token
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)

@@ -1,4 +1,4 @@
--- quorum_repair, SHA e8900e0e291e3e2168a00ed35c6ac70a8a0b6c64, of the text behind the empty line
+-- quorum_repair, SHA 52de08d45a7b5587121468cec8447fda42a1c735, of the text behind the empty line
 
 -- quorum_repair: gives the lock that the majority has to a node that lacks it. It is sent only
 -- after a majority just confirmed the tenure. A node that refuses votes takes it, too: that is no vote.
@@ -37,10 +37,16 @@ if type(holder) == 'table' then
   holder = ''
 end
 -- quorum_read_fence: reads the fence key of a node.
--- needs: fence, us   gives: token_now, newest_token
+-- needs: lock, fence, us   gives: token_now, newest_token
 local token_now = 2 * us
 local newest_token = redis.call('GET', fence) or '0'
 if not string.find(newest_token, '^%d+$') or tonumber(newest_token) >= 9007199254740992 - 1 then -- the last there is
+  local stored = newest_token
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 newest_token = tonumber(newest_token)

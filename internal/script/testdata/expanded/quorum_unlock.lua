@@ -1,4 +1,4 @@
--- quorum_unlock, SHA 472ca4e8e3869dde0ec1a7b2e4468a4a9874caf2, of the text behind the empty line
+-- quorum_unlock, SHA 8cc5cb23c2c53f04bd0f8628b5a1744a3615e63a, of the text behind the empty line
 
 -- quorum_unlock: removes an id from one node. A client that will come back learns for how long
 -- another client wants the name, and is noted behind that one.
@@ -28,7 +28,7 @@ end
 local held = holder and string.match(holder, '^(.*):%d+$') == id
 if held then redis.call('DEL', lock) end
 local back, left = tonumber(ARGV[2]), -2
-if back then
+if back and not string.find(holder or '', '^v%d+|') then -- nothing is noted behind another version
   local wanted, me = KEYS[2], string.match(id, '^[^.]*')
   left = redis.call('PTTL', wanted)
   if left > 0 and redis.pcall('GET', wanted) == me then

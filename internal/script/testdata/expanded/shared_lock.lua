@@ -1,4 +1,4 @@
--- shared_lock, SHA b7aa573010d98b1c0fb2def8065007c6e48454eb, of the text behind the empty line
+-- shared_lock, SHA 53f3196e0faf1557af73d8a441eda07d39d45342, of the text behind the empty line
 
 -- shared_lock: asks for a part of the capacity of a name, or asks again.
 -- KEYS lock fence queue holders, of a semaphore also its size key
@@ -64,7 +64,7 @@ local expires = redis.call('ZSCORE', holders, id)
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -75,6 +75,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -159,7 +165,7 @@ if heavy > 0 then
 end
 local fits = not foreign and used + weight <= capacity
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -169,10 +175,14 @@ local function channel(id)
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
--- stands at 2 i.
+-- stands at 2 i. An id of another version of the protocol is an error.
 local function listeners(ids)
   local names = {}
-  for i, id in ipairs(ids) do names[i] = channel(id) end
+  for i, id in ipairs(ids) do
+    names[i] = channel(id)
+    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 
@@ -197,7 +207,7 @@ local function notify_front(gone, remaining)
   end
 end
 local function held(by, ms, n) return {'held', by, ms, n, us, refused, '', differs ~= '' and capacity or 0} end
-if mode == 'try' and foreign then return held(foreign, redis.call('PTTL', lock), waiting) end
+if foreign and (mode == 'try' or string.find(foreign, '^v%d+|')) then return held(foreign, redis.call('PTTL', lock), waiting) end
 if mode == 'try' and waiting == 0 and not fits then
   local first, soonest = expiries('')
   return held(first, math.ceil((soonest - us) / 1000), waiting)
@@ -407,9 +417,16 @@ end
 
 -- last_arrival: finds the last arrival in the queue, or 0. A score that no clock of ours gives (inf,
 -- 1e300; 9e15 is the year 2255) was set by another program and does not count: one more than that
--- would be the same, and no order. Straight code.
--- needs: queue   gives: last_arrival
-local last_arrival = tonumber(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES')[2]) or 0
+-- would be the same, and no order. It ends the script if another version of the protocol waits.
+-- Straight code.
+-- needs: lock, queue   gives: last_arrival
+local stored, last_arrival = unpack(redis.call('ZRANGE', queue, '-1', '-1', 'WITHSCORES'))
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
+last_arrival = tonumber(last_arrival) or 0
 if last_arrival >= 9e15 then last_arrival = 0 end
 local score = tonumber(arrival)
 if score == 0 then score = math.max(us, last_arrival + 1) end

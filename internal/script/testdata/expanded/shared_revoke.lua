@@ -1,4 +1,4 @@
--- shared_revoke, SHA dffe1a04b41df4ec03f59b5b636d5a80e3cef819, of the text behind the empty line
+-- shared_revoke, SHA 1b16fad8e77d581f3f4a1ffa03a3d382a2ce2898, of the text behind the empty line
 
 -- shared_revoke: asks one holder to stop. Its next renewal returns it, and a push asks it to renew now.
 -- KEYS lock holders, revocation key of id
@@ -31,7 +31,7 @@ if is.err or expiry_of(redis.call('ZSCORE', holders, id)) <= us then
   return {'not held', is.err and redis.call('GET', lock) or '', us}
 end
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -41,10 +41,14 @@ local function channel(id)
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
--- stands at 2 i.
+-- stands at 2 i. An id of another version of the protocol is an error.
 local function listeners(ids)
   local names = {}
-  for i, id in ipairs(ids) do names[i] = channel(id) end
+  for i, id in ipairs(ids) do
+    names[i] = channel(id)
+    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 

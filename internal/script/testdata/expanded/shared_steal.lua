@@ -1,4 +1,4 @@
--- shared_steal, SHA 5d46933512bad15c96c1408e92a87a28dadc7de8, of the text behind the empty line
+-- shared_steal, SHA 5639e04144407372650a52b1e4cdf40867af31e2, of the text behind the empty line
 
 -- shared_steal: takes its part from one holder, makes those waiters holders that fit then, and leaves
 -- a note for the old holder.
@@ -61,7 +61,7 @@ if not held and redis.call('GET', revocation) ~= word then return {'not held', f
 local token_now, newest_token, pushed, base, room, size, top
 -- read_fence: reads the fence key and finds where the next token block would begin. Straight
 -- code, no function: it stands on the uncontended path.
--- needs: fence, us, and these declared, which it sets
+-- needs: lock, fence, us, and these declared, which it sets
 -- gives: token_now, the clock in tokens; newest_token; pushed, the fence key's value if it ends with the
 --   client that the newest grant was pushed to, else nil; base, the first token of a block; room, how
 --   many it may have; size and top, the tokens in the block of a grant and the last of them
@@ -72,6 +72,12 @@ if not newest_token then
   pushed, newest_token = mark, tonumber(string.match(mark, '^(%d+) [%w_-]+$') or '')
 end
 if not newest_token or newest_token >= 9007199254740992 - 1 or not pushed and not string.find(mark, '^%d+$') then -- the last there is
+  local stored = mark
+-- refuse_version: ends the script before its first write if another version of the protocol wrote stored.
+-- Straight code.
+-- needs: lock, stored (nil or false: there is none)
+local version = string.match(stored or '', '^v(%d+)|')
+if version then return redis.error_reply('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock) end
   return redis.error_reply('HOLDFAST the fence key ' .. fence .. ' holds no token')
 end
 base = math.max(newest_token + 1, token_now)
@@ -79,7 +85,7 @@ room = math.max(1, token_now + 2000000 - base + 1) -- never more than 1 s ahead
 size = math.min(64, room)
 top = base + size - 1
 -- shared_notify: finds which clients of the shared kinds listen, and notifies them. Functions.
--- needs: suffix, queue   gives: refused, channel, listeners, publish, and notify_front
+-- needs: lock, suffix, queue   gives: refused, channel, listeners, publish, and notify_front
 
 local refused = '' -- what the server said when it refused to publish
 
@@ -89,10 +95,14 @@ local function channel(id)
 end
 
 -- listeners asks about many ids at once. The number of listeners of the id at i
--- stands at 2 i.
+-- stands at 2 i. An id of another version of the protocol is an error.
 local function listeners(ids)
   local names = {}
-  for i, id in ipairs(ids) do names[i] = channel(id) end
+  for i, id in ipairs(ids) do
+    names[i] = channel(id)
+    local version = names[i] == '' and string.match(id, '^v(%d+)|')
+    if version then error('HOLDFAST version ' .. version .. ' of the protocol uses ' .. lock, 0) end
+  end
   return redis.call('PUBSUB', suffix == '' and 'NUMSUB' or 'SHARDNUMSUB', unpack(names))
 end
 

@@ -84,6 +84,8 @@ func Owner(h *admin.Holder) string {
 	switch {
 	case h == nil:
 		return ""
+	case h.Version > 0:
+		return fmt.Sprintf("(protocol %d)", h.Version)
 	case h.Owner == "" && h.Foreign:
 		return "(not holdfast)"
 	}
