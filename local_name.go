@@ -13,13 +13,13 @@ import (
 // by which the process asks for it, holds it or leaves it.
 //
 //	          caller              granted                  nobody left, or recalled
-//	nothing ----------> asked ------------------> holding --------------------------> leaving
-//	   ^                  | held: subscribe, lock again   |  ^                               |
+//	nothing ----------> asked ------------------> holding ------------------------> releasing
+//	   ^                  | held: listen, lock again |  ^                               |
 //	   |                  | queued                   |  | granted (pushed or answered)  | released
 //	   |                  v                          |  |                               |
 //	   |               queued -----------------------|--+<------- a fresh id is queued -+
-//	   |                  | all callers gave up      |                                  |
-//	   +------- cancel ---+              lost, over: a new id if callers are left       |
+//	   |                  | all waiters gave up      |                                  |
+//	   +------- cancel ---+              lost, over: a new id if waiters are left       |
 //	   +--------------------------------------------------------------------------------+
 //
 // Each input (a caller, an answer, a push, the clock) changes the facts below and then

@@ -148,7 +148,7 @@ func underEnded(cause error) error {
 	return fmt.Errorf("holdfast: the context belongs to a lease that has ended: %w: %w", context.Canceled, cause)
 }
 
-// unshare gives a shared lease back that nobody gets: the name does not rest for it.
+// unshare gives a shared lease back that nobody gets: its MinHold does not count.
 func (m *Mutex) unshare(lease *Lease) {
 	c := m.client.core
 	c.mu.Lock()

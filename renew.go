@@ -13,7 +13,7 @@ import (
 
 // renew sends a renewal, also if one is in flight. The next is due a sixth of the
 // life later, so that two may fail before the deadline; and one that is not
-// answered has failed before it, too. What is over is renewed no more: the next step ends it.
+// answered has failed before it, too. A tenure that is over is not renewed: the next step ends it.
 func (n *localName) renew(t *tenure, now clock.Instant) {
 	if t.isOver(now) {
 		return

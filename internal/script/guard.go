@@ -9,7 +9,7 @@ import (
 // guard is part/guard.lua in one line, with a space behind it.
 var guard = oneLine(expand("part/guard"))
 
-// Guarded is a script of the user behind the guard. What the user wrote is the
+// Guarded is a script of the user behind the guard. The user's text is the
 // rest of the chunk, not the body of a function or a text to compile: each
 // chunk is a chunk here, too, with the same lines, and nothing it holds can
 // come before the guard.

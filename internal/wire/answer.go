@@ -76,7 +76,7 @@ func (a Answer) Ending() string {
 }
 
 // forms lists the fields behind each word, in order. A field in brackets may
-// be missing. What is one line of text is not here, see decodeLine.
+// be missing. Answers of one line of text are not here, see decodeLine.
 var forms = map[string]string{
 	"granted":   "base size server run", // of a quorum's node; else it is a line
 	"held":      "holder pttl waiting server [refused] [run] [capacity]",

@@ -1,9 +1,9 @@
--- check, SHA 282f3e4d5b81cd387dbf964ab69e80db5b0af65c, of the text behind the empty line
+-- check, SHA b1552bdb5bd43e209439c966436f81aca965c17a, of the text behind the empty line
 
 -- check: reads what the server says about itself, and which commands it would refuse us.
--- Writes nothing. What it may not ask is no error: it stays empty.
+-- Writes nothing. A question that it may not ask is no error: its answer stays empty.
 -- KEYS lock fence queue
--- ARGV wake channel, 's' in a Cluster or ''
+-- ARGV push channel, 's' in a Cluster or ''
 -- answers checked (time, INFO, CLUSTER INFO, 1 if it can ask about rights, then the refused commands)
 local t = redis.call('TIME')
 local us = t[1] * 1000000 + t[2]
